@@ -1,0 +1,47 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every target sets up what it needs; ARGS is handed on, for example
+#   make test ARGS=tests/algorithms
+#   make demo ARGS=--help
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: demo test lint bench bazel-test lock build-files install clean help
+
+RUN := .venv/bin/python
+
+demo: install ## train FedAvg and FedFish on real data and draw the results
+	@$(RUN) -m launch.demo $(ARGS)
+
+test: install ## run the tests (ARGS='-m slow' for the slow ones)
+	@$(RUN) -m pytest -n 2 --dist loadfile $(ARGS)
+
+lint: install ## check style and format
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+
+bench: install ## measure the speed and print a table
+	@$(RUN) -m launch.benchmarks.run $(ARGS)
+
+bazel-test: install ## run the small and medium Bazel targets, offline
+	@.ci/bazel_test $(ARGS)
+
+lock: ## resolve requirements/*.in into the locks (ARGS=--upgrade for newer)
+	@.ci/lock $(ARGS)
+
+build-files: install ## write the BUILD files from the imports
+	@$(RUN) .ci/update_build_files.py
+
+# .venv counts as installed only with the stamp that is written last.
+install: ## make .venv from the locks, if it is not up to date
+	@.venv/bin/python .ci/set_up.py --check 2>/dev/null || { \
+	  python=$$(.ci/find_python) && "$$python" .ci/set_up.py; }
+
+clean: ## remove caches and build products (not .venv, not runs/)
+	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+help: ## list the targets
+	@echo 'make demo and make test do all their set-up. Targets:'
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 16
