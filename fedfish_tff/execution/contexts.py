@@ -1,0 +1,54 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The execution contexts by name, as the binaries' --context chooses them.
+
+A context is added by its setter in `_SETTERS`: a function that makes TFF's
+default context, and whose parameters are the context's options.
+"""
+
+from collections.abc import Callable, Mapping
+import inspect
+import types
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.execution import local_worker
+
+DEFAULT_CONTEXT_NAME = 'local_worker'
+
+_SETTERS: Mapping[str, Callable[..., None]] = types.MappingProxyType({
+    'local_worker': local_worker.set_sync_local_worker_execution_context,
+})
+
+
+def context_names() -> tuple[str, ...]:
+  """Returns the names that `set_default_context` knows, sorted."""
+  return tuple(sorted(_SETTERS))
+
+
+def set_default_context(
+    name: str = DEFAULT_CONTEXT_NAME, **options: Any
+) -> None:
+  """Makes the named context the one in which TFF computations run.
+
+  Args:
+    name: One of `context_names()`.
+    **options: Parameters of the context's `set_` function.
+
+  Raises:
+    InputError: If there is no such context or it has no such option.
+  """
+  if name not in _SETTERS:
+    raise errors.InputError(
+        f'Unknown execution context {name!r}; expected one of: '
+        f'{", ".join(context_names())}.'
+    )
+  setter = _SETTERS[name]
+  known = inspect.signature(setter).parameters
+  for option in options:
+    if option not in known:
+      raise errors.InputError(
+          f'The execution context {name!r} has no option {option!r}; expected '
+          f'one of: {", ".join(known)}.'
+      )
+  setter(**options)
