@@ -1,0 +1,42 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A learning process that also exports what one client does in it."""
+
+import tensorflow_federated as tff
+
+
+class FederatedProcess(tff.learning.templates.LearningProcess):
+  """A `tff.learning.templates.LearningProcess` with its local training.
+
+  Every TFF tool takes it as the learning process that it is. Evaluation,
+  diagnosis and accounting also use the attributes below.
+
+  Attributes:
+    local_training: A computation (<ModelWeights, B*> -> ModelWeights), one
+      client's local training outside of a round.
+    update_is_finite: A computation (<ModelWeights, B*> -> bool): whether the
+      client's update would be accepted. Sums hide who was left out, so a
+      simulation asks client by client.
+    extra_passes: Passes over a client's data in a round beside its training
+      epochs, such as FedFish's Fisher pass.
+  """
+
+  def __init__(
+      self,
+      process: tff.learning.templates.LearningProcess,
+      *,
+      local_training: tff.Computation,
+      update_is_finite: tff.Computation,
+      extra_passes: int = 0,
+  ):
+    super().__init__(
+        process.initialize,
+        process.next,
+        process.get_model_weights,
+        process.set_model_weights,
+        get_hparams_fn=process.get_hparams,
+        set_hparams_fn=process.set_hparams,
+    )
+    self.local_training = local_training
+    self.update_is_finite = update_is_finite
+    self.extra_passes = extra_passes

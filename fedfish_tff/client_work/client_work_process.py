@@ -1,0 +1,197 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The part that all client work shares: map, metrics, count of excluded.
+
+A client whose update is not finite is left out of the round: its update and
+its weight are zero, its metrics are as if it had no data, and the process
+counts it. TFF's own client work leaves such clients out without saying so.
+"""
+
+import collections
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from fedfish_tff.client_work import local_training
+from fedfish_tff.models import model_functions
+
+
+class ClientUpdate(NamedTuple):
+  """What one client computes in a round, before it is checked.
+
+  Attributes:
+    update: A structure of float tensors for the aggregator.
+    weight: float32 scalar.
+    metrics: The model's unfinalized metrics over local training.
+    initial_metrics: The same before any batch.
+  """
+
+  update: Any
+  weight: tf.Tensor
+  metrics: Any
+  initial_metrics: Any
+
+
+# Takes (bound model, flat weights, the client's data, int32 round number).
+ClientUpdateFn = Callable[
+    [
+        model_functions.BoundModel,
+        model_functions.FlatWeights,
+        tf.data.Dataset,
+        tf.Tensor,
+    ],
+    ClientUpdate,
+]
+
+
+def client_weight(
+    num_examples: tf.Tensor, weighting: tff.learning.ClientWeighting
+) -> tf.Tensor:
+  """Returns |D_i| or one as float32, as the weighting says."""
+  if weighting == tff.learning.ClientWeighting.UNIFORM:
+    return tf.constant(1.0)
+  return tf.cast(num_examples, tf.float32)
+
+
+def _without_non_finite(
+    result: ClientUpdate,
+) -> tuple[tff.learning.templates.ClientResult, Any, tf.Tensor]:
+  """Zeroes a non-finite update; returns (result, metrics, int32 excluded)."""
+  finite = local_training.all_finite(result.update)
+  update = tf.nest.map_structure(
+      lambda t: tf.where(finite, t, tf.zeros_like(t)), result.update
+  )
+  metrics = tf.nest.map_structure(
+      lambda t, t0: tf.where(finite, t, t0),
+      result.metrics,
+      result.initial_metrics,
+  )
+  weight = tf.where(finite, result.weight, 0.0)
+  return (
+      tff.learning.templates.ClientResult(update, weight),
+      metrics,
+      tf.cast(tf.logical_not(finite), tf.int32),
+  )
+
+
+def build_client_work(
+    model: model_functions.ModelFn,
+    client_update_fn: ClientUpdateFn,
+    *,
+    metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
+    excluded_sum_factory: (
+        tff.aggregators.UnweightedAggregationFactory | None
+    ) = None,
+) -> tff.learning.templates.ClientWorkProcess:
+  """Builds a client work process around one client's update.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+    client_update_fn: A graph-time function that computes one client's update;
+      it is called inside a `tf.function`.
+    metrics_aggregator: As in
+      `tff.learning.algorithms.build_weighted_fed_avg`.
+    excluded_sum_factory: Sums the int32 indicators of excluded clients;
+      `tff.aggregators.SumFactory` by default.
+
+  Returns:
+    A process with next of type (<S@SERVER, {ModelWeights}@CLIENTS,
+    {B*}@CLIENTS> -> <S@SERVER, {ClientResult}@CLIENTS, M@SERVER>), where M is
+    <train=model metrics, excluded_clients=int32>.
+  """
+  weights_type = model_functions.weights_type(model)
+  data_type = model_functions.data_type(model)
+  metrics_aggregation_fn = (
+      metrics_aggregator or tff.learning.metrics.sum_then_finalize
+  )(model_functions.metric_finalizers(model))
+  excluded_sum = (
+      excluded_sum_factory or tff.aggregators.SumFactory()
+  ).create(tff.TensorType(tf.int32.as_numpy_dtype))
+
+  @tff.tensorflow.computation(
+      tff.TensorType(tf.int32.as_numpy_dtype), weights_type, data_type
+  )
+  def client_work(round_number, weights, dataset):
+    bound = model_functions.bind_model(model)
+
+    @tf.function
+    def run(flat, data, round_number):
+      return _without_non_finite(
+          client_update_fn(bound, flat, data, round_number)
+      )
+
+    return run(model_functions.flatten_weights(weights), dataset, round_number)
+
+  @tff.tensorflow.computation(tff.TensorType(tf.int32.as_numpy_dtype))
+  def increment(number):
+    return number + 1
+
+  @tff.federated_computation
+  def init_fn():
+    return tff.federated_zip(
+        collections.OrderedDict(
+            round_number=tff.federated_value(1, tff.SERVER),
+            excluded_sum=excluded_sum.initialize(),
+        )
+    )
+
+  @tff.federated_computation(
+      init_fn.type_signature.result,
+      tff.FederatedType(weights_type, tff.CLIENTS),
+      tff.FederatedType(data_type, tff.CLIENTS),
+  )
+  def next_fn(state, weights, client_data):
+    round_number = tff.federated_broadcast(state.round_number)
+    client_result, unfinalized, excluded = tff.federated_map(
+        client_work, (round_number, weights, client_data)
+    )
+    excluded_output = excluded_sum.next(state.excluded_sum, excluded)
+    return tff.templates.MeasuredProcessOutput(
+        tff.federated_zip(
+            collections.OrderedDict(
+                round_number=tff.federated_map(increment, state.round_number),
+                excluded_sum=excluded_output.state,
+            )
+        ),
+        client_result,
+        tff.federated_zip(
+            collections.OrderedDict(
+                train=metrics_aggregation_fn(unfinalized),
+                excluded_clients=excluded_output.result,
+            )
+        ),
+    )
+
+  return tff.learning.templates.ClientWorkProcess(init_fn, next_fn)
+
+
+def build_update_is_finite(
+    model: model_functions.ModelFn, client_update_fn: ClientUpdateFn
+) -> tff.Computation:
+  """Builds the check of one client's update as a computation of its own.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+    client_update_fn: As in `build_client_work`.
+
+  Returns:
+    A computation of type (<ModelWeights, B*> -> bool), unplaced. Label draws
+    are those of round 0.
+  """
+
+  @tff.tensorflow.computation(
+      model_functions.weights_type(model), model_functions.data_type(model)
+  )
+  def update_is_finite(weights, dataset):
+    bound = model_functions.bind_model(model)
+
+    @tf.function
+    def run(flat, data):
+      result = client_update_fn(bound, flat, data, tf.constant(0))
+      return local_training.all_finite(result.update)
+
+    return run(model_functions.flatten_weights(weights), dataset)
+
+  return update_is_finite

@@ -1,0 +1,124 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One client's local training, as part of client work and on its own.
+
+Every algorithm exports its local training as a computation (weights, data) ->
+weights; the client-server barrier, personalisation and the diagnosis of a
+diverged client run it outside of a round.
+"""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from fedfish_tff.models import model_functions
+
+
+class TrainingResult(NamedTuple):
+  """The end of one client's local training.
+
+  Attributes:
+    weights: The trained weights.
+    metrics_state: Metrics over all batches.
+    num_examples: int64 scalar, over all epochs.
+    num_batches: int64 scalar, over all epochs.
+  """
+
+  weights: model_functions.FlatWeights
+  metrics_state: Any
+  num_examples: tf.Tensor
+  num_batches: tf.Tensor
+
+
+def train_locally(
+    bound: model_functions.BoundModel,
+    optimizer: tff.learning.optimizers.Optimizer,
+    weights: model_functions.FlatWeights,
+    dataset: tf.data.Dataset,
+) -> TrainingResult:
+  """Takes one optimizer step a batch; call inside a `tf.function`.
+
+  Args:
+    bound: The model, bound to the graph being built.
+    optimizer: A fresh state of it is used: nothing survives the call.
+    weights: Where to start.
+    dataset: Batches, all epochs one after another. Empty is allowed.
+
+  Returns:
+    The trained weights with metrics and counts.
+  """
+  specs = tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights.trainable)
+
+  def step(state, batch):
+    flat, optimizer_state, metrics_state, num_examples, num_batches = state
+    flat = model_functions.FlatWeights(*flat)
+    result = bound.training_gradients(flat, metrics_state, batch)
+    optimizer_state, trainable = optimizer.next(
+        optimizer_state, flat.trainable, result.gradients
+    )
+    return (
+        (trainable, result.non_trainable),
+        optimizer_state,
+        result.metrics_state,
+        num_examples + result.num_examples,
+        num_batches + 1,
+    )
+
+  flat, _, metrics_state, num_examples, num_batches = dataset.reduce(
+      (
+          tuple(weights),
+          optimizer.initialize(specs),
+          bound.initial_metrics(),
+          tf.constant(0, tf.int64),
+          tf.constant(0, tf.int64),
+      ),
+      step,
+  )
+  return TrainingResult(
+      model_functions.FlatWeights(*flat),
+      metrics_state,
+      num_examples,
+      num_batches,
+  )
+
+
+def all_finite(tensors: Any) -> tf.Tensor:
+  """Returns a bool scalar: every element of every tensor is finite."""
+  checks = [
+      tf.reduce_all(tf.math.is_finite(t))
+      for t in tf.nest.flatten(tensors)
+      if t.dtype.is_floating
+  ]
+  return tf.reduce_all(tf.stack(checks)) if checks else tf.constant(True)
+
+
+def build_local_training(
+    model: model_functions.ModelFn,
+    optimizer: tff.learning.optimizers.Optimizer,
+) -> tff.Computation:
+  """Builds one client's local training as a computation of its own.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+    optimizer: The client optimizer.
+
+  Returns:
+    A computation of type (<ModelWeights, B*> -> ModelWeights), unplaced, where
+    B* are the batches of all epochs.
+  """
+
+  @tff.tensorflow.computation(
+      model_functions.weights_type(model), model_functions.data_type(model)
+  )
+  def local_training(weights, dataset):
+    bound = model_functions.bind_model(model)
+
+    @tf.function
+    def run(flat, data):
+      return train_locally(bound, optimizer, flat, data).weights
+
+    flat = run(model_functions.flatten_weights(weights), dataset)
+    return model_functions.weights_like(weights, flat)
+
+  return local_training

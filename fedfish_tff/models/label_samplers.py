@@ -1,0 +1,69 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Labels drawn from a model's own predictive distribution.
+
+The sampled-label Fisher (the true Fisher information, estimated with one draw
+per example) needs to know what distribution a model's output stands for; TFF's
+models do not say, so a task names the sampler that fits its loss.
+"""
+
+from typing import Any
+
+import tensorflow as tf
+
+from fedfish_tff import errors
+from fedfish_tff.models import model_functions
+
+
+def categorical_label_sampler(
+    *, from_logits: bool = True
+) -> model_functions.LabelSampler:
+  """Draws class labels, for models trained with cross-entropy.
+
+  Args:
+    from_logits: Whether the model's output is logits; probabilities otherwise
+      (as TFF's own EMNIST models, which end in a softmax).
+
+  Returns:
+    A function of (predictions float [..., classes], labels int of any shape
+    with as many elements as predictions have rows, seed int32 [2]) that
+    returns labels of the given labels' shape and dtype.
+  """
+
+  def sample(predictions: Any, labels: Any, seed: tf.Tensor) -> Any:
+    logits = predictions if from_logits else tf.math.log(predictions)
+    rows = tf.reshape(logits, [-1, tf.shape(logits)[-1]])
+    drawn = tf.random.stateless_categorical(
+        rows, num_samples=1, seed=seed, dtype=tf.int32
+    )
+    return tf.cast(tf.reshape(drawn, tf.shape(labels)), labels.dtype)
+
+  return sample
+
+
+def gaussian_label_sampler(
+    *, stddev: float = 0.5**0.5
+) -> model_functions.LabelSampler:
+  """Draws real labels, for models trained with the squared error.
+
+  Args:
+    stddev: Standard deviation around the prediction. The default makes the
+      squared error (y - f)^2 the negative log-likelihood up to a constant.
+
+  Returns:
+    A function of (predictions float [...], labels float of the same shape,
+    seed int32 [2]) that returns labels like the given ones.
+
+  Raises:
+    InputError: If `stddev` is not positive.
+  """
+  if stddev <= 0:
+    raise errors.InputError(f'stddev must be positive, got {stddev}.')
+
+  def sample(predictions: Any, labels: Any, seed: tf.Tensor) -> Any:
+    noise = tf.random.stateless_normal(
+        tf.shape(labels), seed=seed, dtype=labels.dtype
+    )
+    return tf.reshape(predictions, tf.shape(labels)) + stddev * noise
+
+  return sample

@@ -1,0 +1,399 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One view of TFF's two kinds of model, for graph-building code.
+
+TFF has `tff.learning.models.FunctionalModel` (weights are arguments) and
+`tff.learning.models.VariableModel` (weights are variables, as a Keras model's
+are). Client work and evaluation are written once, against `BoundModel`, which
+takes weights as arguments for both.
+
+Weights inside a graph are flat tuples of tensors (`FlatWeights`), because
+`tf.data.Dataset.reduce` would stack the lists that Keras models have.
+"""
+
+import abc
+import collections
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+ModelFn = (
+    Callable[[], tff.learning.models.VariableModel]
+    | tff.learning.models.FunctionalModel
+)
+# Takes (predictions, labels, seed), returns labels drawn from the model.
+LabelSampler = Callable[[Any, Any, tf.Tensor], Any]
+
+
+class FlatWeights(NamedTuple):
+  """Model weights as flat tuples of tensors, in the model's own order."""
+
+  trainable: tuple[tf.Tensor, ...]
+  non_trainable: tuple[tf.Tensor, ...]
+
+
+class TrainingGradients(NamedTuple):
+  """What one batch of local training yields.
+
+  Attributes:
+    gradients: Of the batch's mean loss, one dense tensor a trainable weight.
+    non_trainable: The non-trainable weights after the forward pass.
+    metrics_state: The metrics after the batch.
+    num_examples: int64 scalar, examples in the batch.
+  """
+
+  gradients: tuple[tf.Tensor, ...]
+  non_trainable: tuple[tf.Tensor, ...]
+  metrics_state: Any
+  num_examples: tf.Tensor
+
+
+def is_functional(model: ModelFn) -> bool:
+  """Whether `model` is functional; raises TypeError if it is no model."""
+  if isinstance(model, tff.learning.models.FunctionalModel):
+    return True
+  if callable(model):
+    return False
+  raise TypeError(
+      'model must be a tff.learning.models.FunctionalModel or a function that '
+      f'returns a tff.learning.models.VariableModel, got {type(model)}.'
+  )
+
+
+def split_batch(batch: Any) -> tuple[Any, Any]:
+  """Returns (x, y) of a batch given as a pair or as a mapping."""
+  if isinstance(batch, Mapping):
+    return batch['x'], batch['y']
+  x, y = batch
+  return x, y
+
+
+def _dense(gradient: tf.Tensor | tf.IndexedSlices) -> tf.Tensor:
+  return tf.convert_to_tensor(gradient)
+
+
+class BoundModel(abc.ABC):
+  """A model inside the graph that is being built; weights are arguments."""
+
+  @abc.abstractmethod
+  def initial_metrics(self) -> Any:
+    """Returns the metrics state before any batch."""
+
+  @abc.abstractmethod
+  def training_gradients(
+      self, weights: FlatWeights, metrics_state: Any, batch: Any
+  ) -> TrainingGradients:
+    """Returns gradients of the batch's mean loss and the updated metrics."""
+
+  @abc.abstractmethod
+  def loss_gradients(
+      self, weights: FlatWeights, x: Any, y: Any
+  ) -> tuple[tf.Tensor, ...]:
+    """Returns gradients of the mean loss; metrics are of no interest."""
+
+  @abc.abstractmethod
+  def predictions(self, weights: FlatWeights, x: Any) -> Any:
+    """Returns the model's output on `x` in training mode."""
+
+  @abc.abstractmethod
+  def evaluate_batch(
+      self, weights: FlatWeights, metrics_state: Any, batch: Any
+  ) -> tuple[Any, tf.Tensor]:
+    """Returns (metrics state, number of examples) after one more batch."""
+
+  @abc.abstractmethod
+  def unfinalized_metrics(self, metrics_state: Any) -> Any:
+    """Returns the metrics in the form that metrics aggregators take."""
+
+
+class _BoundFunctionalModel(BoundModel):
+  """`BoundModel` of a `tff.learning.models.FunctionalModel`."""
+
+  def __init__(self, model: tff.learning.models.FunctionalModel):
+    self._model = model
+
+  def _packed(self, weights: FlatWeights) -> tuple[Any, Any]:
+    trainable, non_trainable = self._model.initial_weights
+    return (
+        tf.nest.pack_sequence_as(trainable, weights.trainable),
+        tf.nest.pack_sequence_as(non_trainable, weights.non_trainable),
+    )
+
+  def _forward(
+      self, weights: FlatWeights, x: Any, y: Any, training: bool
+  ) -> tff.learning.models.BatchOutput:
+    output = self._model.predict_on_batch(
+        self._packed(weights), x, training=training
+    )
+    return tff.learning.models.BatchOutput(
+        loss=self._model.loss(output=output, label=y),
+        predictions=output,
+        num_examples=tf.shape(tf.nest.flatten(output)[0])[0],
+    )
+
+  def _gradients(
+      self, weights: FlatWeights, x: Any, y: Any
+  ) -> tuple[tuple[tf.Tensor, ...], tff.learning.models.BatchOutput]:
+    with tf.GradientTape() as tape:
+      tape.watch(weights.trainable)
+      output = self._forward(weights, x, y, training=True)
+    gradients = tape.gradient(
+        output.loss,
+        weights.trainable,
+        unconnected_gradients=tf.UnconnectedGradients.ZERO,
+    )
+    return tuple(_dense(g) for g in gradients), output
+
+  def initial_metrics(self) -> Any:
+    return self._model.initialize_metrics_state()
+
+  def training_gradients(
+      self, weights: FlatWeights, metrics_state: Any, batch: Any
+  ) -> TrainingGradients:
+    x, y = split_batch(batch)
+    gradients, output = self._gradients(weights, x, y)
+    metrics_state = self._model.update_metrics_state(
+        metrics_state, labels=y, batch_output=output
+    )
+    return TrainingGradients(
+        gradients,
+        weights.non_trainable,
+        metrics_state,
+        tf.cast(output.num_examples, tf.int64),
+    )
+
+  def loss_gradients(
+      self, weights: FlatWeights, x: Any, y: Any
+  ) -> tuple[tf.Tensor, ...]:
+    return self._gradients(weights, x, y)[0]
+
+  def predictions(self, weights: FlatWeights, x: Any) -> Any:
+    return self._model.predict_on_batch(self._packed(weights), x, training=True)
+
+  def evaluate_batch(
+      self, weights: FlatWeights, metrics_state: Any, batch: Any
+  ) -> tuple[Any, tf.Tensor]:
+    x, y = split_batch(batch)
+    output = self._forward(weights, x, y, training=False)
+    metrics_state = self._model.update_metrics_state(
+        metrics_state, labels=y, batch_output=output
+    )
+    return metrics_state, tf.cast(output.num_examples, tf.int64)
+
+  def unfinalized_metrics(self, metrics_state: Any) -> Any:
+    return metrics_state
+
+
+class _BoundVariableModel(BoundModel):
+  """`BoundModel` of a `tff.learning.models.VariableModel`.
+
+  The metrics live in the model's variables, so the metrics state is empty and
+  the order of calls in the surrounding `tf.function` is the order of updates.
+  """
+
+  def __init__(self, model: tff.learning.models.VariableModel):
+    self._model = model
+    self._trainable = tuple(tf.nest.flatten(model.trainable_variables))
+    self._non_trainable = tuple(tf.nest.flatten(model.non_trainable_variables))
+
+  def _assign(self, weights: FlatWeights) -> None:
+    for variable, value in zip(self._trainable, weights.trainable):
+      variable.assign(value)
+    for variable, value in zip(self._non_trainable, weights.non_trainable):
+      variable.assign(value)
+
+  def _batch(self, x: Any, y: Any) -> Any:
+    if isinstance(self._model.input_spec, Mapping):
+      return collections.OrderedDict(x=x, y=y)
+    return (x, y)
+
+  def _gradients(
+      self, weights: FlatWeights, batch: Any
+  ) -> tuple[tuple[tf.Tensor, ...], tff.learning.models.BatchOutput]:
+    self._assign(weights)
+    with tf.GradientTape() as tape:
+      output = self._model.forward_pass(batch, training=True)
+    gradients = tape.gradient(
+        output.loss,
+        self._trainable,
+        unconnected_gradients=tf.UnconnectedGradients.ZERO,
+    )
+    return tuple(_dense(g) for g in gradients), output
+
+  def initial_metrics(self) -> Any:
+    self._model.reset_metrics()
+    return ()
+
+  def training_gradients(
+      self, weights: FlatWeights, metrics_state: Any, batch: Any
+  ) -> TrainingGradients:
+    gradients, output = self._gradients(weights, batch)
+    return TrainingGradients(
+        gradients,
+        tuple(v.read_value() for v in self._non_trainable),
+        metrics_state,
+        tf.cast(output.num_examples, tf.int64),
+    )
+
+  def loss_gradients(
+      self, weights: FlatWeights, x: Any, y: Any
+  ) -> tuple[tf.Tensor, ...]:
+    return self._gradients(weights, self._batch(x, y))[0]
+
+  def predictions(self, weights: FlatWeights, x: Any) -> Any:
+    self._assign(weights)
+    return self._model.predict_on_batch(x, training=True)
+
+  def evaluate_batch(
+      self, weights: FlatWeights, metrics_state: Any, batch: Any
+  ) -> tuple[Any, tf.Tensor]:
+    self._assign(weights)
+    output = self._model.forward_pass(batch, training=False)
+    return metrics_state, tf.cast(output.num_examples, tf.int64)
+
+  def unfinalized_metrics(self, metrics_state: Any) -> Any:
+    del metrics_state  # They are in the model's variables.
+    return self._model.report_local_unfinalized_metrics()
+
+
+def bind_model(model: ModelFn) -> BoundModel:
+  """Returns the model's `BoundModel` in the graph being built.
+
+  Args:
+    model: A functional model, or a function that returns a new variable model.
+      Its variables are created here, so call this once a `tff.tensorflow`
+      computation and outside of any `tf.function`.
+  """
+  if is_functional(model):
+    return _BoundFunctionalModel(model)
+  return _BoundVariableModel(model())
+
+
+def flatten_weights(weights: Any) -> FlatWeights:
+  """Flattens a `tff.learning.models.ModelWeights`."""
+  return FlatWeights(
+      tuple(tf.nest.flatten(weights.trainable)),
+      tuple(tf.nest.flatten(weights.non_trainable)),
+  )
+
+
+def weights_like(
+    weights: Any, flat: FlatWeights
+) -> tff.learning.models.ModelWeights:
+  """Packs `flat` as the `tff.learning.models.ModelWeights` given."""
+  return tff.learning.models.ModelWeights(
+      tf.nest.pack_sequence_as(weights.trainable, flat.trainable),
+      tf.nest.pack_sequence_as(weights.non_trainable, flat.non_trainable),
+  )
+
+
+def _input_spec(model: ModelFn) -> Any:
+  if is_functional(model):
+    return model.input_spec
+  with tf.Graph().as_default():
+    return model().input_spec
+
+
+def batch_type(model: ModelFn) -> tff.types.Type:
+  """Returns the TFF type of one batch the model takes."""
+  return tff.types.tensorflow_to_type(_input_spec(model))
+
+
+def data_type(model: ModelFn) -> tff.types.SequenceType:
+  """Returns the TFF type of one client's data: a sequence of batches."""
+  return tff.types.SequenceType(batch_type(model))
+
+
+def build_initial_weights(model: ModelFn) -> tff.Computation:
+  """Returns a computation of type ( -> ModelWeights): the weights to start from.
+
+  Args:
+    model: A functional model, or a function that returns a variable model. A
+      functional model's weights are constants: the same in every process.
+  """
+  if is_functional(model):
+
+    @tff.tensorflow.computation
+    def initial_weights():
+      trainable, non_trainable = model.initial_weights
+      return tff.learning.models.ModelWeights(
+          tuple(tf.convert_to_tensor(w) for w in trainable),
+          tuple(tf.convert_to_tensor(w) for w in non_trainable),
+      )
+
+  else:
+
+    @tff.tensorflow.computation
+    def initial_weights():
+      return tff.learning.models.ModelWeights.from_model(model())
+
+  return initial_weights
+
+
+def weights_type(model: ModelFn) -> tff.types.StructWithPythonType:
+  """Returns the TFF type of the model's `ModelWeights`."""
+  return build_initial_weights(model).type_signature.result
+
+
+def metric_finalizers(model: ModelFn) -> Any:
+  """Returns what `tff.learning.metrics.sum_then_finalize` takes."""
+  if is_functional(model):
+    return model.finalize_metrics
+  with tf.Graph().as_default():
+    return model().metric_finalizers()
+
+
+def build_metrics_finalizer(
+    model: ModelFn,
+) -> Callable[[Any], collections.OrderedDict[str, tf.Tensor]]:
+  """Returns a graph-time function from unfinalized to finalized metrics."""
+  finalizers = metric_finalizers(model)
+  if callable(finalizers):
+    return finalizers
+
+  def finalize(unfinalized: Any) -> collections.OrderedDict[str, tf.Tensor]:
+    return collections.OrderedDict(
+        (name, finalizer(unfinalized[name]))
+        for name, finalizer in finalizers.items()
+    )
+
+  return finalize
+
+
+def build_evaluation_pass(
+    model: ModelFn,
+) -> Callable[[Any, tf.data.Dataset], tuple[Any, tf.Tensor]]:
+  """Returns a graph-time function that evaluates weights on one client's data.
+
+  Call the result inside a `tff.tensorflow.computation`, once.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+
+  Returns:
+    A function of (`tff.learning.models.ModelWeights`, `tf.data.Dataset` of
+    batches) that returns (unfinalized metrics, int64 number of examples).
+  """
+
+  def evaluate(weights: Any, dataset: tf.data.Dataset) -> tuple[Any, tf.Tensor]:
+    bound = bind_model(model)
+
+    @tf.function
+    def run(flat: FlatWeights, data: tf.data.Dataset) -> tuple[Any, tf.Tensor]:
+      def reduce_fn(state, batch):
+        metrics_state, num_examples = state
+        metrics_state, batch_size = bound.evaluate_batch(
+            flat, metrics_state, batch
+        )
+        return metrics_state, num_examples + batch_size
+
+      metrics_state, num_examples = data.reduce(
+          (bound.initial_metrics(), tf.constant(0, tf.int64)), reduce_fn
+      )
+      return bound.unfinalized_metrics(metrics_state), num_examples
+
+    return run(flatten_weights(weights), dataset)
+
+  return evaluate
