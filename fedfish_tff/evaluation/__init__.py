@@ -1,0 +1,22 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluation of any process: global, personalised, barrier, comparison."""
+
+from fedfish_tff.evaluation.client_evaluation import build_client_evaluation
+from fedfish_tff.evaluation.client_evaluation import build_global_evaluation
+from fedfish_tff.evaluation.client_evaluation import build_local_evaluation
+from fedfish_tff.evaluation.client_server_barrier import barrier
+from fedfish_tff.evaluation.client_server_barrier import (
+    build_client_server_barrier,
+)
+from fedfish_tff.evaluation.client_server_barrier import client_barriers
+from fedfish_tff.evaluation.client_statistics import mean_over_clients
+from fedfish_tff.evaluation.client_statistics import metric_values
+from fedfish_tff.evaluation.client_statistics import weighted_mean
+from fedfish_tff.evaluation.client_statistics import worst_tenth
+from fedfish_tff.evaluation.paired_comparison import compare_nested
+from fedfish_tff.evaluation.paired_comparison import compare_paired
+from fedfish_tff.evaluation.paired_comparison import PairedComparison
+from fedfish_tff.evaluation.personalization import (
+    build_personalization_evaluation,
+)

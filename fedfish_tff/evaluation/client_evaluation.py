@@ -1,0 +1,128 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates model weights on clients: each client's metrics, or the total.
+
+A metric over no examples is missing, not zero: it is NaN beside a
+`num_examples` of 0, and `client_statistics` leaves it out.
+"""
+
+import collections
+from typing import Any
+
+from fedfish_tff.models import model_functions
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def _finalize(
+    finalizer: Any, unfinalized: Any, num_examples: tf.Tensor
+) -> collections.OrderedDict[str, Any]:
+  """Returns `num_examples` and the metrics, floats NaN where it is zero."""
+
+  def missing_if_empty(value: Any) -> tf.Tensor:
+    value = tf.convert_to_tensor(value)
+    if not value.dtype.is_floating:
+      return value
+    nan = tf.constant(float('nan'), value.dtype)
+    return tf.where(num_examples > 0, value, nan)
+
+  metrics = tf.nest.map_structure(missing_if_empty, finalizer(unfinalized))
+  result = collections.OrderedDict(num_examples=num_examples)
+  # Models built by TFF from Keras count their examples as a metric too.
+  result.update((k, v) for k, v in metrics.items() if k != 'num_examples')
+  return result
+
+
+def build_local_evaluation(
+    model: model_functions.ModelFn,
+) -> tff.Computation:
+  """Builds the evaluation of one client, not placed, for use in other parts.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+
+  Returns:
+    A computation `(<M, B*> -> OrderedDict(num_examples=int64, <metric>...))`
+    of model weights and batches, with the model's finalized metrics.
+  """
+
+  @tff.tensorflow.computation(
+      model_functions.weights_type(model), model_functions.data_type(model)
+  )
+  def evaluate(weights, dataset):
+    unfinalized, num_examples = model_functions.build_evaluation_pass(model)(
+        weights, dataset
+    )
+    finalizer = model_functions.build_metrics_finalizer(model)
+    return _finalize(finalizer, unfinalized, num_examples)
+
+  return evaluate
+
+
+def build_client_evaluation(model: model_functions.ModelFn) -> tff.Computation:
+  """Builds the evaluation that keeps every client's own metrics.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+
+  Returns:
+    A computation `(<M@SERVER, {B*}@CLIENTS> ->
+    {OrderedDict(num_examples=int64, <metric>...)}@CLIENTS)`, in the clients'
+    order.
+  """
+  evaluate = build_local_evaluation(model)
+
+  @tff.federated_computation(
+      tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
+      tff.FederatedType(model_functions.data_type(model), tff.CLIENTS),
+  )
+  def client_evaluation(weights, client_data):
+    return tff.federated_map(
+        evaluate, (tff.federated_broadcast(weights), client_data)
+    )
+
+  return client_evaluation
+
+
+def build_global_evaluation(model: model_functions.ModelFn) -> tff.Computation:
+  """Builds the evaluation over all clients' examples together.
+
+  The metrics' states are summed over the clients and finalized at the server,
+  so every example counts alike, whoever holds it.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+
+  Returns:
+    A computation `(<M@SERVER, {B*}@CLIENTS> ->
+    OrderedDict(num_examples=int64, <metric>...)@SERVER)`.
+  """
+
+  @tff.tensorflow.computation(
+      model_functions.weights_type(model), model_functions.data_type(model)
+  )
+  def evaluate(weights, dataset):
+    unfinalized, num_examples = model_functions.build_evaluation_pass(model)(
+        weights, dataset
+    )
+    return collections.OrderedDict(
+        unfinalized=unfinalized, num_examples=num_examples
+    )
+
+  @tff.tensorflow.computation(evaluate.type_signature.result)
+  def finalize(total):
+    finalizer = model_functions.build_metrics_finalizer(model)
+    return _finalize(finalizer, total['unfinalized'], total['num_examples'])
+
+  @tff.federated_computation(
+      tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
+      tff.FederatedType(model_functions.data_type(model), tff.CLIENTS),
+  )
+  def global_evaluation(weights, client_data):
+    per_client = tff.federated_map(
+        evaluate, (tff.federated_broadcast(weights), client_data)
+    )
+    return tff.federated_map(finalize, tff.federated_sum(per_client))
+
+  return global_evaluation

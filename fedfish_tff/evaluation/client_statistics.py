@@ -1,0 +1,108 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics over the clients of an evaluation, in plain NumPy.
+
+A client that had no example to score (`num_examples` 0) is missing: it is left
+out of every statistic here, whatever value its metrics carry.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from fedfish_tff import errors
+
+import numpy as np
+
+WEIGHTINGS = ('uniform', 'examples')
+
+
+def metric_values(
+    per_client: Sequence[Mapping[str, Any]], metric: str
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns one metric of the clients that were scored, with their sizes.
+
+  Args:
+    per_client: One mapping per client with `num_examples` and the metrics.
+    metric: The name of the metric, for example `'accuracy'`.
+
+  Returns:
+    Two float64 arrays of shape `[num_scored_clients]`, in the clients' order:
+    the metric and the number of examples it was computed on.
+
+  Raises:
+    errors.InputError: If a scored client has no such metric.
+  """
+  values, sizes = [], []
+  for index, client in enumerate(per_client):
+    if client['num_examples'] == 0:
+      continue
+    if metric not in client:
+      known = ', '.join(name for name in client if name != 'num_examples')
+      raise errors.InputError(
+          f'Metric {metric!r} is not among the metrics of client number '
+          f'{index}: {known}.'
+      )
+    values.append(client[metric])
+    sizes.append(client['num_examples'])
+  return np.array(values, np.float64), np.array(sizes, np.float64)
+
+
+def weighted_mean(
+    values: np.ndarray, sizes: np.ndarray, *, weighting: str = 'uniform'
+) -> float:
+  """Returns the mean over clients, each counted once or by its examples.
+
+  Args:
+    values: Float array of shape `[num_clients]`.
+    sizes: Float array of shape `[num_clients]`, examples per client.
+    weighting: `'uniform'` or `'examples'`.
+
+  Returns:
+    The mean; NaN where no client was scored.
+
+  Raises:
+    errors.InputError: If `weighting` is neither.
+  """
+  if weighting not in WEIGHTINGS:
+    raise errors.InputError(
+        f'weighting is {weighting!r}; expected one of {", ".join(WEIGHTINGS)}.'
+    )
+  if not len(values):
+    return float('nan')
+  weights = sizes if weighting == 'examples' else None
+  return float(np.average(values, weights=weights))
+
+
+def mean_over_clients(
+    per_client: Sequence[Mapping[str, Any]],
+    metric: str,
+    *,
+    weighting: str = 'uniform',
+) -> float:
+  """Returns a metric's mean over the scored clients (see `weighted_mean`)."""
+  values, sizes = metric_values(per_client, metric)
+  return weighted_mean(values, sizes, weighting=weighting)
+
+
+def worst_tenth(
+    values: Sequence[float] | np.ndarray, *, higher_is_better: bool = True
+) -> float:
+  """Returns the mean over the tenth of the clients that are served worst.
+
+  Args:
+    values: One value per scored client. The tenth is rounded up, so that it
+      holds at least one client.
+    higher_is_better: Whether the worst clients are those with low values
+      (accuracy) or those with high ones (loss).
+
+  Returns:
+    The mean of the worst tenth; NaN where there is no client, or where a
+    client's value is NaN.
+  """
+  values = np.asarray(values, np.float64)
+  if not values.size or np.isnan(values).any():
+    return float('nan')
+  ordered = np.sort(values if higher_is_better else -values)
+  worst = ordered[: -(-values.size // 10)].mean()
+  return float(worst if higher_is_better else -worst)
