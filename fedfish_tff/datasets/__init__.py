@@ -1,0 +1,23 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""From raw data to clients, and from clients to a round's batches."""
+
+from fedfish_tff.datasets.batches import BatchSpec
+from fedfish_tff.datasets.batches import ClientBatches
+from fedfish_tff.datasets.batches import MIN_FEW_SHOT_EXAMPLES
+from fedfish_tff.datasets.batches import plan_batches
+from fedfish_tff.datasets.batches import sequential_batches
+from fedfish_tff.datasets.batches import split_examples
+from fedfish_tff.datasets.batches import split_few_shot
+from fedfish_tff.datasets.client_data import ClientData
+from fedfish_tff.datasets.client_data import InMemoryClientData
+from fedfish_tff.datasets.client_data import split_clients
+from fedfish_tff.datasets.client_data import unknown_client_error
+from fedfish_tff.datasets.examples import array_names
+from fedfish_tff.datasets.examples import count_bytes
+from fedfish_tff.datasets.examples import count_examples
+from fedfish_tff.datasets.examples import Examples
+from fedfish_tff.datasets.examples import spec_of_examples
+from fedfish_tff.datasets.examples import take_examples
+from fedfish_tff.datasets.examples import validate_examples
+from fedfish_tff.datasets.random_streams import random_generator

@@ -1,0 +1,275 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Clients and their examples, read as flat arrays.
+
+The counterpart of `tff.simulation.datasets.ClientData`, whose clients are
+tf.data pipelines: here a client is a nest of arrays [n, ...], so that it is
+read once and batched by a gather. `to_tff` leads back.
+"""
+
+import abc
+import collections
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import examples as examples_lib
+from fedfish_tff.datasets import random_streams
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+Examples = examples_lib.Examples
+
+
+class ClientData(abc.ABC):
+  """A set of clients, each with a nest of arrays of examples."""
+
+  @property
+  @abc.abstractmethod
+  def client_ids(self) -> tuple[str, ...]:
+    """The ids of all clients, sorted and unique."""
+
+  @property
+  @abc.abstractmethod
+  def element_spec(self) -> Any:
+    """The nest of `tf.TensorSpec` of one example, without batch dimension."""
+
+  @abc.abstractmethod
+  def load_client(self, client_id: str) -> Examples:
+    """Returns one client's validated examples.
+
+    Args:
+      client_id: One of `client_ids`.
+
+    Returns:
+      A nest of read-only arrays [n, ...] of `element_spec`, n >= 1, floats
+      finite.
+
+    Raises:
+      errors.InputError: If the client is unknown or its data cannot be used.
+    """
+
+  def select(self, client_ids: Iterable[str]) -> 'ClientData':
+    """Returns a view on some of the clients.
+
+    Args:
+      client_ids: The ids to keep, in any order.
+
+    Returns:
+      Client data that reads through this one.
+
+    Raises:
+      errors.InputError: If an id is unknown or named twice.
+    """
+    return _SelectedClientData(self, client_ids)
+
+  def to_tff(self) -> tff.simulation.datasets.ClientData:
+    """Returns the same clients for TFF's own tools, one example an element.
+
+    `create_tf_dataset_for_client` gives datasets that can be sent to a worker
+    process; `serializable_dataset_fn` reads through Python when its client id
+    is a tensor, so that what is built from it runs in this process only.
+    """
+    return _TffClientData(self)
+
+
+class InMemoryClientData(ClientData):
+  """Clients whose arrays are in memory already."""
+
+  def __init__(
+    self, clients: Mapping[str, Examples], *, allow_empty: bool = False
+  ) -> None:
+    """Checks all clients.
+
+    Args:
+      clients: Maps a client's id to its nest of arrays [n, ...].
+      allow_empty: Whether clients may be without examples (n = 0).
+
+    Raises:
+      errors.InputError: If there are no clients or one of them is not valid.
+    """
+    if not clients:
+      raise errors.InputError('No clients were given; expected at least one.')
+    for client_id in clients:
+      if not isinstance(client_id, str):
+        raise errors.InputError(
+          f'A client id must be a string, found {client_id!r}.'
+        )
+    self._element_spec = None
+    self._clients = {}
+    for client_id in sorted(clients):
+      self._clients[client_id] = examples_lib.validate_examples(
+        clients[client_id],
+        client_id=client_id,
+        element_spec=self._element_spec,
+        allow_empty=allow_empty,
+      )
+      if self._element_spec is None:
+        self._element_spec = examples_lib.spec_of_examples(
+          self._clients[client_id]
+        )
+
+  @property
+  def client_ids(self) -> tuple[str, ...]:
+    return tuple(self._clients)
+
+  @property
+  def element_spec(self) -> Any:
+    return self._element_spec
+
+  def load_client(self, client_id: str) -> Examples:
+    if client_id not in self._clients:
+      raise unknown_client_error(client_id, self.client_ids)
+    return self._clients[client_id]
+
+
+class _SelectedClientData(ClientData):
+  """A view on some clients of another client data."""
+
+  def __init__(self, inner: ClientData, client_ids: Iterable[str]) -> None:
+    counts = collections.Counter(client_ids)
+    for client_id, count in counts.items():
+      if count > 1:
+        raise errors.InputError(
+          f'Client {client_id!r} was selected {count} times; each client was '
+          'expected once.'
+        )
+    known = frozenset(inner.client_ids)
+    for client_id in counts:
+      if client_id not in known:
+        raise unknown_client_error(client_id, inner.client_ids)
+    self._inner = inner
+    self._client_ids = tuple(sorted(counts))
+    self._known = frozenset(counts)
+
+  @property
+  def client_ids(self) -> tuple[str, ...]:
+    return self._client_ids
+
+  @property
+  def element_spec(self) -> Any:
+    return self._inner.element_spec
+
+  def load_client(self, client_id: str) -> Examples:
+    if client_id not in self._known:
+      raise unknown_client_error(client_id, self._client_ids)
+    return self._inner.load_client(client_id)
+
+
+class _TffClientData(tff.simulation.datasets.ClientData):
+  """A `ClientData` of this package as one of TFF."""
+
+  def __init__(self, inner: ClientData) -> None:
+    self._inner = inner
+
+  @property
+  def client_ids(self) -> list[str]:
+    return list(self._inner.client_ids)
+
+  @property
+  def element_type_structure(self) -> Any:
+    return self._inner.element_spec
+
+  def create_tf_dataset_for_client(self, client_id: str) -> tf.data.Dataset:
+    return tf.data.Dataset.from_tensor_slices(
+      self._inner.load_client(client_id)
+    )
+
+  @property
+  def serializable_dataset_fn(self) -> Callable[[Any], tf.data.Dataset]:
+    specs = tf.nest.flatten(self._inner.element_spec)
+
+    def load_flat(client_id: bytes) -> list[Any]:
+      return tf.nest.flatten(self._inner.load_client(client_id.decode()))
+
+    def dataset_fn(client_id: Any) -> tf.data.Dataset:
+      if isinstance(client_id, str):
+        return self.create_tf_dataset_for_client(client_id)
+      tensors = tf.numpy_function(
+        load_flat, [client_id], [spec.dtype for spec in specs]
+      )
+      tensors = [
+        tf.ensure_shape(tensor, [None] + spec.shape.as_list())
+        for tensor, spec in zip(tensors, specs, strict=True)
+      ]
+      return tf.data.Dataset.from_tensor_slices(
+        tf.nest.pack_sequence_as(self._inner.element_spec, tensors)
+      )
+
+    return dataset_fn
+
+
+def unknown_client_error(
+  client_id: Any, client_ids: tuple[str, ...]
+) -> errors.InputError:
+  """Returns the error for an id that is not one of `client_ids`."""
+  shown = ', '.join(repr(known) for known in client_ids[:3])
+  more = ', ...' if len(client_ids) > 3 else ''
+  return errors.InputError(
+    f'There is no client {client_id!r}; expected one of the '
+    f'{len(client_ids)} client(s) {shown}{more}.'
+  )
+
+
+def split_clients(
+  client_data: ClientData,
+  *,
+  validation_fraction: float,
+  test_fraction: float,
+  seed: int,
+) -> tuple[ClientData, ClientData, ClientData]:
+  """Divides clients into training, validation and test clients.
+
+  Clients are ordered by a hash of seed and id, so neither their number nor
+  their names' order decides who is held out.
+
+  Args:
+    client_data: All clients.
+    validation_fraction: Share of clients for validation, in [0, 1). At least
+      one client is taken unless it is 0.
+    test_fraction: Share of clients for testing, likewise.
+    seed: Another seed holds out other clients.
+
+  Returns:
+    Three disjoint views (training, validation, test) with all clients.
+
+  Raises:
+    errors.InputError: If a fraction is outside [0, 1), or no client would be
+      left for training.
+  """
+  for name, fraction in (
+    ('validation_fraction', validation_fraction),
+    ('test_fraction', test_fraction),
+  ):
+    if not 0 <= fraction < 1:
+      raise errors.InputError(
+        f'{name} is {fraction}; a share of clients in [0, 1) was expected.'
+      )
+  client_ids = client_data.client_ids
+  num_clients = len(client_ids)
+  num_validation, num_test = (
+    max(1, round(fraction * num_clients)) if fraction else 0
+    for fraction in (validation_fraction, test_fraction)
+  )
+  if num_validation + num_test >= num_clients:
+    raise errors.InputError(
+      f'{num_clients} client(s) cannot give {num_validation} for validation '
+      f'and {num_test} for test (validation_fraction {validation_fraction}, '
+      f'test_fraction {test_fraction}); at least one client must remain for '
+      'training.'
+    )
+
+  def position(client_id: str) -> tuple[int, str]:
+    stream = random_streams.random_generator('client split', seed, client_id)
+    return int(stream.bit_generator.random_raw()), client_id
+
+  ordered = sorted(client_ids, key=position)
+  held_out = num_validation + num_test
+  return (
+    client_data.select(ordered[held_out:]),
+    client_data.select(ordered[:num_validation]),
+    client_data.select(ordered[num_validation:held_out]),
+  )

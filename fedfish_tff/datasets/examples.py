@@ -1,0 +1,169 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One client's examples: a nest of arrays with the same leading dimension."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fedfish_tff import errors
+
+import numpy as np
+import tensorflow as tf
+
+# A nest of np.ndarray, all [n, ...]; for supervised tasks the tuple (x, y).
+Examples = Any
+
+
+def array_names(examples: Examples) -> list[str]:
+  """Returns a readable name per array, in the order of `tf.nest.flatten`.
+
+  Args:
+    examples: A nest of arrays or of `tf.TensorSpec`s.
+
+  Returns:
+    Names such as 'x' and 'y' for the tuple (x, y), and the keys of mappings,
+    joined by '/'.
+  """
+  return _array_names(examples, '') or []
+
+
+def _array_names(nest: Any, prefix: str) -> list[str]:
+  if isinstance(nest, Mapping):
+    children = [(str(key), nest[key]) for key in sorted(nest)]
+  elif isinstance(nest, (tuple, list)):
+    # The pair of a supervised task, at the top only.
+    names = (
+      'xy' if len(nest) == 2 and not prefix else map(str, range(len(nest)))
+    )
+    children = list(zip(names, nest))
+  else:
+    return [prefix or 'array']
+  return [
+    name
+    for key, child in children
+    for name in _array_names(child, f'{prefix}/{key}' if prefix else key)
+  ]
+
+
+def count_examples(examples: Examples) -> int:
+  """Returns n, the leading dimension of every array of valid examples."""
+  return int(tf.nest.flatten(examples)[0].shape[0])
+
+
+def count_bytes(examples: Examples) -> int:
+  """Returns the bytes that the arrays of `examples` occupy."""
+  return sum(array.nbytes for array in tf.nest.flatten(examples))
+
+
+def take_examples(examples: Examples, indices: np.ndarray) -> Examples:
+  """Returns the examples at `indices` (int [m]), in that order, as copies."""
+  return tf.nest.map_structure(
+    lambda array: np.take(array, indices, axis=0), examples
+  )
+
+
+def spec_of_examples(examples: Examples) -> Any:
+  """Returns the nest of `tf.TensorSpec` of ONE example (no batch dimension)."""
+  return tf.nest.map_structure(
+    lambda array: tf.TensorSpec(array.shape[1:], tf.as_dtype(array.dtype)),
+    examples,
+  )
+
+
+def validate_examples(
+  examples: Examples,
+  *,
+  client_id: str,
+  element_spec: Any = None,
+  allow_empty: bool = False,
+) -> Examples:
+  """Checks one client's examples and returns them as read-only arrays.
+
+  Args:
+    examples: A nest of arrays [n, ...].
+    client_id: Whose examples they are, for the error message.
+    element_spec: The nest of `tf.TensorSpec` of one example that the first
+      client has, or None where this is the first client.
+    allow_empty: Whether n may be 0.
+
+  Returns:
+    The same nest of read-only views (no copies of NumPy arrays).
+
+  Raises:
+    errors.InputError: If arrays differ in length, hold objects or values that
+      are not finite, if there are no examples, or if structure, shapes or
+      dtypes differ from `element_spec`.
+  """
+  names = array_names(examples)
+  if not names:
+    raise errors.InputError(f'Client {client_id!r} has no arrays.')
+  examples = tf.nest.map_structure(_read_only, examples)
+  arrays = dict(zip(names, tf.nest.flatten(examples), strict=True))
+  for name, array in arrays.items():
+    if array.dtype.hasobject:
+      raise errors.InputError(
+        f'Array {name!r} of client {client_id!r} holds Python objects; '
+        'numbers, booleans or strings of one shape were expected.'
+      )
+    if not array.ndim:
+      raise errors.InputError(
+        f'Array {name!r} of client {client_id!r} is a single value; an array '
+        'with a leading dimension of examples was expected.'
+      )
+  lengths = {name: len(array) for name, array in arrays.items()}
+  if len(set(lengths.values())) > 1:
+    found = ', '.join(f'{name!r}: {n}' for name, n in lengths.items())
+    raise errors.InputError(
+      f'The arrays of client {client_id!r} differ in length ({found}); one '
+      'entry per example was expected in each.'
+    )
+  if not allow_empty and not lengths[names[0]]:
+    raise errors.InputError(
+      f'Client {client_id!r} has no examples; at least one was expected.'
+    )
+  if element_spec is not None:
+    _check_spec(examples, element_spec, client_id)
+  for name, array in arrays.items():
+    if np.issubdtype(array.dtype, np.inexact):
+      num_bad = array.size - int(np.count_nonzero(np.isfinite(array)))
+      if num_bad:
+        raise errors.InputError(
+          f'Array {name!r} of client {client_id!r} holds {num_bad} NaN or '
+          f'infinite value(s) of {array.size}; finite values were expected.'
+        )
+  return examples
+
+
+def _read_only(array: Any) -> np.ndarray:
+  # A view, so that the caller's own array stays writeable.
+  view = np.asarray(array).view()
+  view.flags.writeable = False
+  return view
+
+
+def _check_spec(examples: Examples, expected: Any, client_id: str) -> None:
+  """Raises an InputError where `examples` do not fit the `expected` spec."""
+  found = spec_of_examples(examples)
+  try:
+    tf.nest.assert_same_structure(found, expected)
+  except (TypeError, ValueError):
+    raise errors.InputError(
+      f'Client {client_id!r} has the arrays {array_names(found)}; '
+      f'{array_names(expected)} were expected, as of the first client.'
+    ) from None
+  for name, found_spec, expected_spec in zip(
+    array_names(expected),
+    tf.nest.flatten(found),
+    tf.nest.flatten(expected),
+    strict=True,
+  ):
+    if found_spec != expected_spec:
+      raise errors.InputError(
+        f'Array {name!r} of client {client_id!r} holds '
+        f'{_describe(found_spec)} an example; {_describe(expected_spec)} was '
+        'expected, as of the first client.'
+      )
+
+
+def _describe(spec: tf.TensorSpec) -> str:
+  return f'{spec.dtype.name}{spec.shape.as_list()}'

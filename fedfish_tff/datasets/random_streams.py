@@ -1,0 +1,50 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Random streams that are functions of their keys and of nothing else.
+
+Every random choice of a run (cohorts, batches, partitions, splits, initial
+weights) draws from a stream named by its purpose and keyed by what it may
+depend on, such as the seed, the round and the client. So two algorithms with
+one seed see the same clients and batches, and a resumed run needs no saved
+generator state.
+"""
+
+import hashlib
+
+import numpy as np
+
+
+def random_generator(*keys: int | str) -> np.random.Generator:
+  """Returns the generator of the stream that `keys` name.
+
+  The same keys give the same stream in every process, on every machine and
+  Python version; different keys (also `1` and `'1'`) give independent ones.
+
+  Args:
+    *keys: What the stream may depend on, by convention first its purpose: for
+      example `random_generator('cohort', seed, round_number)`. Integers (of
+      Python or NumPy, any size or sign) and strings.
+
+  Returns:
+    A new generator at the start of the stream.
+
+  Raises:
+    TypeError: If there is no key or one that is neither integer nor string.
+  """
+  if not keys:
+    raise TypeError('A random stream needs at least one key.')
+  digest = hashlib.sha256()
+  for key in keys:
+    if isinstance(key, (int, np.integer)):
+      tag, text = b'i', str(int(key)).encode()
+    elif isinstance(key, str):
+      tag, text = b's', key.encode()
+    else:
+      raise TypeError(
+        f'A key of a random stream must be an integer or a string, '
+        f'found {key!r}.'
+      )
+    # The length keeps ('ab', 'c') and ('a', 'bc') apart.
+    digest.update(tag + str(len(text)).encode() + b':' + text)
+  philox_key = int.from_bytes(digest.digest()[:16], 'little')
+  return np.random.Generator(np.random.Philox(key=philox_key))

@@ -1,0 +1,86 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the random streams."""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+from fedfish_tff.datasets import random_streams
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import numpy as np
+
+_KEYS = st.lists(
+  st.one_of(st.integers(), st.text(max_size=5)), min_size=1, max_size=4
+)
+
+
+def _draws(*keys):
+  return random_streams.random_generator(*keys).integers(0, 2**63, 4).tolist()
+
+
+class RandomGeneratorTest(parameterized.TestCase):
+  @settings(max_examples=100, deadline=None)
+  @given(keys=_KEYS)
+  def test_same_keys_give_the_same_stream(self, keys):
+    self.assertEqual(_draws(*keys), _draws(*keys))
+
+  @settings(max_examples=200, deadline=None)
+  @given(a=_KEYS, b=_KEYS)
+  def test_different_keys_give_different_streams(self, a, b):
+    self.assertEqual(_draws(*a) == _draws(*b), a == b)
+
+  @parameterized.parameters(
+    ((1,), ('1',)),
+    (('ab', 'c'), ('a', 'bc')),
+    ((1, 23), (12, 3)),
+    (('a',), ('a', '')),
+    ((0,), (-0, 0)),
+  )
+  def test_similar_keys_are_kept_apart(self, a, b):
+    self.assertNotEqual(_draws(*a), _draws(*b))
+
+  def test_numpy_integers_count_as_integers(self):
+    self.assertEqual(_draws('s', np.int64(7)), _draws('s', 7))
+
+  def test_stream_is_the_same_in_every_process(self):
+    code = (
+      'from fedfish_tff.datasets import random_streams as r;'
+      "print(r.random_generator('purpose', 3, 'client')"
+      '.integers(0, 2**63, 4).tolist())'
+    )
+    output = subprocess.run(
+      [sys.executable, '-c', code],
+      env={
+        **os.environ,
+        'PYTHONHASHSEED': '12345',
+        'PYTHONPATH': os.pathsep.join(sys.path),
+      },
+      capture_output=True,
+      check=True,
+      text=True,
+    ).stdout
+    self.assertEqual(output.strip(), str(_draws('purpose', 3, 'client')))
+
+  def test_streams_are_pinned(self):
+    # A change here changes every run: cohorts, batches, initial weights.
+    key = hashlib.sha256(b's6:pinned' + b'i2:20').digest()[:16]
+    raw = np.random.Philox(key=int.from_bytes(key, 'little')).random_raw(2)
+    self.assertEqual(raw.tolist(), [10970126827165263416, 15137232414834780656])
+    stream = random_streams.random_generator('pinned', 20)
+    np.testing.assert_array_equal(stream.bit_generator.random_raw(2), raw)
+
+  @parameterized.parameters((), (1.5,), ('a', None), ((1, 2),))
+  def test_other_keys_are_refused(self, *keys):
+    with self.assertRaises(TypeError):
+      random_streams.random_generator(*keys)
+
+
+if __name__ == '__main__':
+  absltest.main()
