@@ -42,10 +42,6 @@ _CHANNEL_OPTIONS = (
     ('grpc.max_send_message_length', _MAX_MESSAGE_BYTES),
     # A proxy named in the environment is not for this machine's own ports.
     ('grpc.enable_http_proxy', 0),
-    # The first attempts to connect come before the worker listens.
-    ('grpc.initial_reconnect_backoff_ms', 100),
-    ('grpc.min_reconnect_backoff_ms', 100),
-    ('grpc.max_reconnect_backoff_ms', 500),
 )
 _WORKER_ENVIRONMENT = {
     # Read by TensorFlow where its thread pools are made: the results of
@@ -54,6 +50,7 @@ _WORKER_ENVIRONMENT = {
     'OMP_NUM_THREADS': '1',
 }
 _START_TIMEOUT_SECONDS = 300.0
+_POLL_SECONDS = 0.05
 # Between a broken connection and the end of the process behind it.
 _END_TIMEOUT_SECONDS = 5.0
 
@@ -95,52 +92,56 @@ def _reserve_port() -> socket.socket:
   return reservation
 
 
-class _LocalWorker(grpc.UnaryUnaryClientInterceptor):
-  """A running worker with the channel to it."""
+class _LocalWorker:
+  """A running worker, and the channel to it as far as TFF's stub needs one."""
 
   def __init__(self, *, max_concurrent_computation_calls: int):
-    """Starts a worker and waits until it answers."""
+    """Starts a worker and waits until it takes connections."""
+    binary = _worker_binary()
     self._reservation = _reserve_port()
     port = self._reservation.getsockname()[1]
-    environment = {'TF_CPP_MIN_LOG_LEVEL': '3', **os.environ}
     try:
       self.process = worker_process.WorkerProcess(
           [
-              _worker_binary(),
+              binary,
               f'--port={port}',
               '--max_concurrent_computation_calls='
               f'{max_concurrent_computation_calls}',
           ],
-          environment={**environment, **_WORKER_ENVIRONMENT},
+          environment={
+              'TF_CPP_MIN_LOG_LEVEL': '3',
+              **os.environ,
+              **_WORKER_ENVIRONMENT,
+          },
       )
     except OSError as error:
       self._reservation.close()
       raise LocalWorkerError(f'TFF\'s worker cannot start: {error}') from error
+    try:
+      self._wait_until_listening(port)
+    except BaseException:
+      self.process.stop()
+      self._reservation.close()
+      raise
     self._channel = grpc.insecure_channel(f'localhost:{port}', _CHANNEL_OPTIONS)
-    self._wait_until_ready()
-    self.stub = tff.framework.RemoteExecutorGrpcStub(
-        grpc.intercept_channel(self._channel, self)
-    )
+    self.stub = tff.framework.RemoteExecutorGrpcStub(self)
 
-  def _wait_until_ready(self) -> None:
-    """Returns once the channel is connected; raises if that fails."""
-    ready = grpc.channel_ready_future(self._channel)
+  def _wait_until_listening(self, port: int) -> None:
+    """Returns once the worker takes connections; raises if that fails."""
     deadline = time.monotonic() + _START_TIMEOUT_SECONDS
     while True:
       try:
-        ready.result(timeout=0.2)
+        socket.create_connection(('localhost', port), timeout=1.0).close()
         return
-      except grpc.FutureTimeoutError:
-        timed_out = time.monotonic() > deadline
-        if timed_out or not self.process.is_running:
-          ready.cancel()
-          message = (
-              f'did not answer within {_START_TIMEOUT_SECONDS:.0f} s'
-              if timed_out
-              else f'{self.process.describe_end()} at its start'
-          )
-          self.stop()
-          raise self._error(message) from None
+      except OSError:
+        if self.process.wait(_POLL_SECONDS):
+          raise self._error(
+              f'{self.process.describe_end()} at its start'
+          ) from None
+        if time.monotonic() > deadline:
+          raise self._error(
+              f'did not listen within {_START_TIMEOUT_SECONDS:.0f} s'
+          ) from None
 
   def _error(self, what: str) -> LocalWorkerError:
     output = self.process.output_tail
@@ -163,19 +164,37 @@ class _LocalWorker(grpc.UnaryUnaryClientInterceptor):
       self._channel.close()
     self._reservation.close()
 
-  def intercept_unary_unary(
+  def subscribe(
       self,
-      continuation: Callable[[Any, Any], Any],
-      client_call_details: grpc.ClientCallDetails,
-      request: Any,
-  ) -> Any:
-    """Makes a call that failed because the worker ended say so."""
-    outcome = continuation(client_call_details, request)
-    if isinstance(outcome, grpc.RpcError):
-      broken = outcome.code() == grpc.StatusCode.UNAVAILABLE
-      if self.process.wait(_END_TIMEOUT_SECONDS if broken else 0.0):
-        raise self.end_error() from outcome
-    return outcome
+      callback: Callable[[grpc.ChannelConnectivity], None],
+      try_to_connect: bool = False,
+  ) -> None:
+    """Tells TFF's stub that the worker is ready.
+
+    gRPC's own watch would be one more thread, which trips over the closing of
+    the channel and the end of the interpreter.
+
+    Args:
+      callback: Takes the state of the connection.
+      try_to_connect: Of no effect: the worker listens already.
+    """
+    del try_to_connect
+    callback(grpc.ChannelConnectivity.READY)
+
+  def unary_unary(self, method: str, **kwargs: Any) -> Callable[[Any], Any]:
+    """Returns gRPC's call, but failing with how the worker ended if it did."""
+    call = self._channel.unary_unary(method, **kwargs)
+
+    def call_worker(request: Any) -> Any:
+      try:
+        return call(request)
+      except grpc.RpcError as error:
+        broken = error.code() == grpc.StatusCode.UNAVAILABLE
+        if self.process.wait(_END_TIMEOUT_SECONDS if broken else 0.0):
+          raise self.end_error() from error
+        raise
+
+    return call_worker
 
 
 class _LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
