@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models, and one view of TFF's two kinds of model."""
 
+from fedfish_tff.models.dense import create_mlp_classifier
+from fedfish_tff.models.dense import create_mlp_regressor
 from fedfish_tff.models.label_samplers import categorical_label_sampler as categorical_label_sampler
 from fedfish_tff.models.label_samplers import gaussian_label_sampler as gaussian_label_sampler
 from fedfish_tff.models.model_functions import BoundModel as BoundModel

@@ -1,0 +1,206 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Multilayer perceptrons as functional models, free of variables."""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import random_streams
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_ACTIVATIONS = {
+  'elu': tf.nn.elu,
+  'gelu': tf.nn.gelu,
+  'relu': tf.nn.relu,
+  'sigmoid': tf.nn.sigmoid,
+  'tanh': tf.nn.tanh,
+}
+
+
+def create_mlp_classifier(
+  *,
+  num_features: int,
+  num_classes: int,
+  hidden_units: Sequence[int],
+  seed: int,
+  activation: str = 'relu',
+) -> tff.learning.models.FunctionalModel:
+  """Creates a perceptron that outputs logits, trained with cross-entropy.
+
+  Args:
+    num_features: Width of the input, float32 [batch, num_features].
+    num_classes: Width of the output; labels are int32 [batch].
+    hidden_units: Widths of the hidden layers; none for softmax regression.
+    seed: The initial weights are a function of it alone.
+    activation: Of the hidden layers: elu, gelu, relu, sigmoid or tanh.
+
+  Returns:
+    A model with the metrics loss (mean cross-entropy), accuracy and
+    num_examples.
+
+  Raises:
+    errors.InputError: If a width is not a positive integer or the activation
+      is unknown.
+  """
+
+  def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(
+      labels=labels, logits=logits
+    )
+
+  return _create_mlp(
+    widths=_widths(num_features, hidden_units, num_classes, 'num_classes'),
+    seed=seed,
+    activation=activation,
+    example_loss=cross_entropy,
+    label_spec=tf.TensorSpec([None], tf.int32),
+    metrics=collections.OrderedDict(
+      loss=lambda: tf.keras.metrics.SparseCategoricalCrossentropy(
+        name='loss', from_logits=True
+      ),
+      accuracy=lambda: tf.keras.metrics.SparseCategoricalAccuracy(
+        name='accuracy'
+      ),
+      num_examples=_ExampleCounter,
+    ),
+  )
+
+
+def create_mlp_regressor(
+  *,
+  hidden_units: Sequence[int],
+  seed: int,
+  activation: str = 'tanh',
+  num_features: int = 1,
+  num_targets: int = 1,
+) -> tff.learning.models.FunctionalModel:
+  """Creates a perceptron trained with the mean squared error.
+
+  Args:
+    hidden_units: Widths of the hidden layers; none for linear regression.
+    seed: The initial weights are a function of it alone.
+    activation: Of the hidden layers: elu, gelu, relu, sigmoid or tanh.
+    num_features: Width of the input, float32 [batch, num_features].
+    num_targets: Width of the output; labels are float32 [batch, num_targets].
+
+  Returns:
+    A model with the metrics loss and mse (both the mean over examples and
+    targets of the squared error) and num_examples.
+
+  Raises:
+    errors.InputError: If a width is not a positive integer or the activation
+      is unknown.
+  """
+
+  def squared_error(outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    return tf.reduce_mean(tf.math.squared_difference(outputs, labels), axis=-1)
+
+  return _create_mlp(
+    widths=_widths(num_features, hidden_units, num_targets, 'num_targets'),
+    seed=seed,
+    activation=activation,
+    example_loss=squared_error,
+    label_spec=tf.TensorSpec([None, num_targets], tf.float32),
+    metrics=collections.OrderedDict(
+      loss=lambda: tf.keras.metrics.MeanSquaredError(name='loss'),
+      mse=lambda: tf.keras.metrics.MeanSquaredError(name='mse'),
+      num_examples=_ExampleCounter,
+    ),
+  )
+
+
+class _ExampleCounter(tf.keras.metrics.Sum):
+  """Counts the examples of all batches."""
+
+  def __init__(self) -> None:
+    super().__init__(name='num_examples', dtype=tf.int64)
+
+  def update_state(
+    self, y_true: tf.Tensor, y_pred: tf.Tensor, sample_weight: Any = None
+  ) -> Any:
+    del y_true, sample_weight  # Every row counts once.
+    return super().update_state(tf.shape(y_pred, out_type=tf.int64)[0])
+
+
+def _create_mlp(
+  *,
+  widths: tuple[int, ...],
+  seed: int,
+  activation: str,
+  example_loss: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+  label_spec: tf.TensorSpec,
+  metrics: collections.OrderedDict[str, Callable[[], tf.keras.metrics.Metric]],
+) -> tff.learning.models.FunctionalModel:
+  """Creates the model; `example_loss` gives the loss per example, [batch]."""
+  if activation not in _ACTIVATIONS:
+    raise errors.InputError(
+      f'There is no activation {activation!r}; expected one of '
+      f'{", ".join(_ACTIVATIONS)}.'
+    )
+  activate = _ACTIVATIONS[activation]
+
+  @tf.function
+  def predict_on_batch(
+    model_weights: Any, x: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    del training  # The same pass in training and evaluation.
+    trainable, _ = model_weights
+    layers = list(zip(trainable[::2], trainable[1::2], strict=True))
+    for kernel, bias in layers[:-1]:
+      x = activate(tf.matmul(x, kernel) + bias)
+    kernel, bias = layers[-1]
+    return tf.matmul(x, kernel) + bias
+
+  def loss_fn(
+    output: tf.Tensor, label: tf.Tensor, sample_weight: Any = None
+  ) -> tf.Tensor:
+    losses = example_loss(output, label)
+    if sample_weight is not None:
+      # As Keras has it: weighted losses, divided by the number of examples.
+      losses *= tf.cast(sample_weight, losses.dtype)
+    return tf.reduce_mean(losses)
+
+  return tff.learning.models.FunctionalModel(
+    initial_weights=(_initial_weights(widths, seed), ()),
+    predict_on_batch_fn=predict_on_batch,
+    loss_fn=loss_fn,
+    metrics_fns=tff.learning.metrics.create_functional_metric_fns(metrics),
+    input_spec=(tf.TensorSpec([None, widths[0]], tf.float32), label_spec),
+  )
+
+
+def _initial_weights(
+  widths: tuple[int, ...], seed: int
+) -> tuple[np.ndarray, ...]:
+  """Returns (kernel, bias, kernel, bias, ...): Glorot uniform and zeros."""
+  weights = []
+  for layer, (fan_in, fan_out) in enumerate(
+    zip(widths[:-1], widths[1:], strict=True)
+  ):
+    limit = np.sqrt(6 / (fan_in + fan_out))
+    stream = random_streams.random_generator('initial weights', seed, layer)
+    kernel = stream.uniform(-limit, limit, [fan_in, fan_out])
+    weights += [kernel.astype(np.float32), np.zeros([fan_out], np.float32)]
+  return tuple(weights)
+
+
+def _widths(
+  num_features: int, hidden_units: Sequence[int], num_outputs: int, name: str
+) -> tuple[int, ...]:
+  named = [
+    ('num_features', num_features),
+    *(('hidden_units', units) for units in hidden_units),
+    (name, num_outputs),
+  ]
+  for field, width in named:
+    if not isinstance(width, (int, np.integer)) or width < 1:
+      raise errors.InputError(
+        f'{field} holds {width!r}; positive integers were expected.'
+      )
+  return tuple(int(width) for _, width in named)

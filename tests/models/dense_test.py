@@ -1,0 +1,242 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the multilayer perceptrons."""
+
+import collections
+
+from fedfish_tff import errors
+from fedfish_tff.models import dense
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def _classifier(**kwargs):
+  return dense.create_mlp_classifier(
+    **{
+      **dict(num_features=3, num_classes=4, hidden_units=(5,), seed=0),
+      **kwargs,
+    }
+  )
+
+
+def _regressor(**kwargs):
+  return dense.create_mlp_regressor(
+    **{**dict(hidden_units=(5, 4), seed=0), **kwargs}
+  )
+
+
+def _softmax(logits):
+  shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+  return shifted / shifted.sum(axis=1, keepdims=True)
+
+
+def _numpy_gradient(weights, x, y, kind):
+  """Loss and gradients by hand-written backpropagation in float64."""
+  weights = [w.astype(np.float64) for w in weights]
+  layers = list(zip(weights[::2], weights[1::2]))
+  inputs = []
+  for i, (kernel, bias) in enumerate(layers):
+    inputs.append(x)
+    x = x @ kernel + bias
+    if i < len(layers) - 1:
+      x = np.maximum(x, 0) if kind == 'classifier' else np.tanh(x)
+  n = len(x)
+  if kind == 'classifier':
+    probabilities = _softmax(x)
+    loss = -np.log(probabilities[np.arange(n), y]).mean()
+    upstream = (probabilities - np.eye(x.shape[1])[y]) / n
+  else:
+    loss = ((x - y) ** 2).mean()
+    upstream = 2 * (x - y) / x.size
+  gradients = []
+  for i in reversed(range(len(layers))):
+    gradients = [inputs[i].T @ upstream, upstream.sum(axis=0)] + gradients
+    upstream = upstream @ layers[i][0].T
+    if kind == 'classifier':
+      upstream = upstream * (inputs[i] > 0)
+    else:
+      upstream = upstream * (1 - inputs[i] ** 2)
+  return loss, gradients
+
+
+def _tf_gradient(model, x, y):
+  trainable = tuple(tf.constant(w) for w in model.initial_weights[0])
+  with tf.GradientTape() as tape:
+    tape.watch(trainable)
+    output = model.predict_on_batch((trainable, ()), x, training=True)
+    loss = model.loss(output, y)
+  return loss.numpy(), [g.numpy() for g in tape.gradient(loss, trainable)]
+
+
+def _metrics(model, batches):
+  weights = model.initial_weights
+  state = model.initialize_metrics_state()
+  for x, y in batches:
+    output = model.predict_on_batch(weights, x, training=False)
+    state = model.update_metrics_state(
+      state,
+      labels=y,
+      batch_output=tff.learning.models.BatchOutput(
+        loss=model.loss(output, y),
+        predictions=output,
+        num_examples=tf.shape(output)[0],
+      ),
+    )
+  return {k: v.numpy() for k, v in model.finalize_metrics(state).items()}
+
+
+class ClassifierTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    rng = np.random.default_rng(0)
+    self._x = rng.normal(size=[7, 3]).astype(np.float32)
+    self._y = rng.integers(0, 4, 7).astype(np.int32)
+
+  @parameterized.parameters(((5,),), ((6, 5),), ((),))
+  def test_gradient_equals_numpy_backpropagation(self, hidden_units):
+    model = _classifier(hidden_units=hidden_units)
+    loss, gradients = _tf_gradient(model, self._x, self._y)
+    expected_loss, expected = _numpy_gradient(
+      model.initial_weights[0], self._x, self._y, 'classifier'
+    )
+    self.assertAlmostEqual(loss, expected_loss, places=5)
+    for found, wanted in zip(gradients, expected, strict=True):
+      np.testing.assert_allclose(found, wanted, atol=1e-6)
+
+  def test_metrics_are_means_over_examples(self):
+    model = _classifier()
+    batches = [(self._x[:5], self._y[:5]), (self._x[5:], self._y[5:])]
+    found = _metrics(model, batches)
+    kernel1, bias1, kernel2, bias2 = model.initial_weights[0]
+    logits = np.maximum(self._x @ kernel1 + bias1, 0) @ kernel2 + bias2
+    loss = -np.log(_softmax(logits)[np.arange(7), self._y]).mean()
+    self.assertEqual(list(found), ['loss', 'accuracy', 'num_examples'])
+    self.assertAlmostEqual(found['loss'], loss, places=5)
+    self.assertAlmostEqual(
+      found['accuracy'], np.mean(logits.argmax(1) == self._y), places=6
+    )
+    self.assertEqual(found['num_examples'], 7)
+
+  def test_sample_weights(self):
+    model = _classifier()
+    logits = model.predict_on_batch(
+      model.initial_weights, self._x, training=True
+    )
+    weights = np.array([0, 1, 2, 0, 0, 1, 3], np.float32)
+    losses = -np.log(_softmax(logits.numpy())[np.arange(7), self._y])
+    self.assertAlmostEqual(
+      model.loss(logits, self._y, weights).numpy(),
+      np.mean(losses * weights),
+      places=5,
+    )
+
+  def test_input_spec(self):
+    self.assertEqual(
+      _classifier().input_spec,
+      (tf.TensorSpec([None, 3], tf.float32), tf.TensorSpec([None], tf.int32)),
+    )
+
+
+class RegressorTest(parameterized.TestCase):
+  @parameterized.parameters(1, 3)
+  def test_gradient_and_metrics_equal_numpy(self, num_targets):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=[6, 2]).astype(np.float32)
+    y = rng.normal(size=[6, num_targets]).astype(np.float32)
+    model = _regressor(num_features=2, num_targets=num_targets)
+    loss, gradients = _tf_gradient(model, x, y)
+    expected_loss, expected = _numpy_gradient(
+      model.initial_weights[0], x, y, 'regressor'
+    )
+    self.assertAlmostEqual(loss, expected_loss, places=5)
+    for found, wanted in zip(gradients, expected, strict=True):
+      np.testing.assert_allclose(found, wanted, atol=1e-6)
+    metrics = _metrics(model, [(x[:4], y[:4]), (x[4:], y[4:])])
+    self.assertAlmostEqual(metrics['mse'], expected_loss, places=5)
+    self.assertEqual(metrics['loss'], metrics['mse'])
+    self.assertEqual(metrics['num_examples'], 6)
+
+
+class InitialWeightsTest(parameterized.TestCase):
+  def test_shapes_and_range(self):
+    weights, non_trainable = _classifier(
+      num_features=64, hidden_units=(32, 16), num_classes=10
+    ).initial_weights
+    self.assertEqual(
+      [w.shape for w in weights],
+      [(64, 32), (32,), (32, 16), (16,), (16, 10), (10,)],
+    )
+    self.assertEmpty(non_trainable)
+    for kernel, bias in zip(weights[::2], weights[1::2]):
+      limit = np.sqrt(6 / sum(kernel.shape))
+      self.assertLessEqual(np.abs(kernel).max(), limit)
+      # Standard deviation of the uniform distribution on [-limit, limit].
+      self.assertAlmostEqual(kernel.std() / (limit / np.sqrt(3)), 1, delta=0.15)
+      self.assertFalse(np.any(bias))
+      self.assertEqual(kernel.dtype, np.float32)
+
+  def test_function_of_the_seed_alone(self):
+    first, again, other = (
+      _classifier(seed=s).initial_weights[0] for s in (0, 0, 1)
+    )
+    for a, b in zip(first, again):
+      np.testing.assert_array_equal(a, b)
+    self.assertFalse(np.array_equal(first[0], other[0]))
+    # Pinned: the draws must not change between versions of this package.
+    np.testing.assert_allclose(
+      first[0][0, :3], [0.22509116, -0.34996279, 0.42562515], rtol=1e-6
+    )
+
+
+class BadInputTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (dict(num_features=0), 'num_features holds 0'),
+    (dict(num_classes=-1), 'num_classes holds -1'),
+    (dict(hidden_units=(8, 0)), 'hidden_units holds 0'),
+    (dict(hidden_units=(8.5,)), 'hidden_units holds 8.5'),
+    (dict(activation='softplus2'), "no activation 'softplus2'.*relu"),
+  )
+  def test_classifier(self, kwargs, regex):
+    with self.assertRaisesRegex(errors.InputError, regex):
+      _classifier(**kwargs)
+
+
+class TffTest(absltest.TestCase):
+  def test_model_fits_tffs_learning_processes(self):
+    # Builds types and graphs; that is where an unfit model fails.
+    for model in (_classifier(), _regressor()):
+      process = tff.learning.algorithms.build_weighted_fed_avg(
+        model, tff.learning.optimizers.build_sgdm(0.1)
+      )
+      metrics_type = process.next.type_signature.result.metrics.member
+      self.assertIsInstance(metrics_type, tff.types.StructType)
+
+  def test_metrics_state_can_be_reduced_over_a_dataset(self):
+    model = _classifier()
+    x = np.ones([5, 3], np.float32)
+    y = np.zeros([5], np.int32)
+
+    @tf.function
+    def evaluate(dataset):
+      def reduce_fn(state, batch):
+        output = model.predict_on_batch(
+          model.initial_weights, batch[0], training=False
+        )
+        batch_output = collections.namedtuple('Output', 'predictions')(output)
+        return model.update_metrics_state(
+          state, labels=batch[1], batch_output=batch_output
+        )
+
+      state = dataset.reduce(model.initialize_metrics_state(), reduce_fn)
+      return model.finalize_metrics(state)
+
+    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(2)
+    self.assertEqual(evaluate(dataset)['num_examples'].numpy(), 5)
+
+
+if __name__ == '__main__':
+  absltest.main()
