@@ -11,6 +11,9 @@
 
 RUN := .venv/bin/python
 
+# Samples of data sets that some tests need; they skip where it is absent.
+export FEDFISH_TFF_DATA ?= $(abspath ../shared/data)
+
 demo: install ## train FedAvg and FedFish on real data and draw the results
 	@$(RUN) -m launch.demo $(ARGS)
 

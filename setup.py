@@ -1,0 +1,49 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Packages fedfish_tff, the library, and nothing else of the repository."""
+
+import pathlib
+import re
+
+import setuptools
+
+_ROOT = pathlib.Path(__file__).resolve().parent
+
+
+def _read_version() -> str:
+  """The version as written in the package, which need not be importable."""
+  source = (_ROOT / 'fedfish_tff' / '__init__.py').read_text(encoding='utf-8')
+  return re.search(r"^__version__ = '([^']+)'$", source, re.MULTILINE)[1]
+
+
+setuptools.setup(
+  name='fedfish-tff',
+  version=_read_version(),
+  description='FedFish, FedAvg and kin on TensorFlow Federated',
+  long_description=(_ROOT / 'README.md').read_text(encoding='utf-8'),
+  long_description_content_type='text/markdown',
+  author='The FedFish-TFF Authors',
+  license='Apache-2.0',
+  license_files=['LICENSE'],
+  packages=setuptools.find_packages(include=['fedfish_tff', 'fedfish_tff.*']),
+  python_requires='~=3.11.0',
+  # What the library itself imports. TFF 0.87.0 pins versions that are no
+  # longer published: install requirements/requirements.lock first.
+  install_requires=[
+    'absl-py>=1.0',
+    'matplotlib>=3.7',
+    'numpy>=1.25,<2',
+    'scikit-learn>=1.3',
+    'scipy>=1.9.3',
+    'tensorflow>=2.14,<2.15',
+    'tensorflow-federated==0.87.0',
+    'tqdm>=4.60',
+  ],
+  classifiers=[
+    'Intended Audience :: Science/Research',
+    'License :: OSI Approved :: Apache Software License',
+    'Operating System :: POSIX :: Linux',
+    'Programming Language :: Python :: 3.11',
+    'Topic :: Scientific/Engineering :: Artificial Intelligence',
+  ],
+)

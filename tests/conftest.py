@@ -1,0 +1,30 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What absltest.main() does for a script, done for pytest."""
+
+from collections.abc import Iterator
+import os
+import tempfile
+
+import fedfish_tff  # noqa: F401  Before any test imports TensorFlow.
+
+from absl import flags
+import hypothesis
+import pytest
+
+# No test may depend on how fast the machine is.
+hypothesis.settings.register_profile('fedfish_tff', deadline=None)
+hypothesis.settings.load_profile('fedfish_tff')
+
+
+@pytest.fixture(scope='session', autouse=True)
+def _absl() -> Iterator[None]:
+  """Parses absl's flags and gives each process a temporary folder."""
+  with tempfile.TemporaryDirectory(prefix='fedfish_tff_') as folder:
+    # absltest.create_tempdir empties folders named after the tests: two runs
+    # at a time must not share the place.
+    os.environ['TEST_TMPDIR'] = folder
+    flags.FLAGS(['pytest'])
+    if 'test_tmpdir' in flags.FLAGS:
+      flags.FLAGS.test_tmpdir = folder
+    yield

@@ -1,0 +1,96 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Every public symbol of the library is exported by its package."""
+
+# bazel: tags = ['manual']  # Reads the working tree; `make test` runs it.
+
+import ast
+
+from tests import repository
+
+from absl.testing import absltest
+
+update_build_files = repository.load_script('.ci/update_build_files.py')
+
+# Modules that are imported by their own names only, each with the reason.
+INTERNAL_MODULES = {
+  'fedfish_tff.errors': 'stands beside the packages, not in one',
+}
+
+
+def _public_symbols(tree: ast.Module) -> set[str]:
+  """Names that a module defines at its top level for others."""
+  names = set()
+  for node in tree.body:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+      names.add(node.name)
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+      if isinstance(node.value, ast.Attribute):
+        continue  # Another module's symbol under a shorter name.
+      targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+      names.update(
+        leaf.id
+        for target in targets
+        for leaf in ast.walk(target)
+        if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store)
+      )
+  return {name for name in names if not name.startswith('_')}
+
+
+def _exports(tree: ast.Module) -> set[tuple[str, str]]:
+  """What an __init__.py imports by name, as (module, name)."""
+  return {
+    (node.module, alias.name)
+    for node in tree.body
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
+    if alias.asname in (None, alias.name)
+  }
+
+
+class ExportsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.library = {
+      name: module
+      for name, module in update_build_files.read_modules().items()
+      if module.path.parts[0] == 'fedfish_tff'
+    }
+
+  def test_public_symbols_are_exported(self):
+    hidden = []
+    for name, module in self.library.items():
+      package = self.library.get(name.rpartition('.')[0])
+      if module.is_package or package is None or name in INTERNAL_MODULES:
+        continue
+      exports = _exports(package.tree)
+      hidden += [
+        f'{package.path}: from {name} import {symbol}'
+        for symbol in sorted(_public_symbols(module.tree))
+        if (name, symbol) not in exports
+      ]
+    self.assertEmpty(hidden, 'Export these, or give them a leading underscore.')
+
+  def test_exported_symbols_exist_and_are_public(self):
+    wrong = []
+    for package in self.library.values():
+      if not package.is_package:
+        continue
+      for source, symbol in _exports(package.tree):
+        module = self.library.get(source)
+        if module and symbol not in _public_symbols(module.tree):
+          wrong.append(f'{package.path}: {source} has no public {symbol}')
+    self.assertEmpty(wrong)
+
+  def test_packages_export_no_name_twice(self):
+    for package in self.library.values():
+      if package.is_package:
+        names = [symbol for _, symbol in _exports(package.tree)]
+        self.assertLen(set(names), len(names), package.path)
+
+  def test_internal_modules_exist(self):
+    self.assertContainsSubset(INTERNAL_MODULES, self.library)
+
+
+if __name__ == '__main__':
+  absltest.main()

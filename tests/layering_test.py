@@ -1,0 +1,125 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Imports point one way: launch, tasks, library; and so inside the library."""
+
+# bazel: tags = ['manual']  # Reads the working tree; `make test` runs it.
+
+import re
+
+from tests import repository
+
+from absl.testing import absltest
+
+update_build_files = repository.load_script('.ci/update_build_files.py')
+
+# What each part may import beside itself. A part is a folder, or a single
+# module that others may use without the rest of its folder.
+_LIBRARY = {
+  'fedfish_tff.errors',
+  'fedfish_tff.datasets',
+  'fedfish_tff.models',
+  'fedfish_tff.client_work',
+  'fedfish_tff.aggregators',
+  'fedfish_tff.algorithms',
+  'fedfish_tff.algorithms.process',
+  'fedfish_tff.evaluation',
+  'fedfish_tff.simulation',
+  'fedfish_tff.execution',
+}
+ALLOWED = {
+  'fedfish_tff': set(),
+  'fedfish_tff.errors': set(),
+  'fedfish_tff.datasets': {'fedfish_tff.errors'},
+  'fedfish_tff.models': {'fedfish_tff.errors', 'fedfish_tff.datasets'},
+  'fedfish_tff.client_work': {'fedfish_tff.errors', 'fedfish_tff.models'},
+  'fedfish_tff.aggregators': {'fedfish_tff.errors'},
+  'fedfish_tff.algorithms': {
+    'fedfish_tff.errors',
+    'fedfish_tff.models',
+    'fedfish_tff.client_work',
+    'fedfish_tff.aggregators',
+    'fedfish_tff.algorithms.process',
+  },
+  # What a process is; evaluation and simulation know this and no method.
+  'fedfish_tff.algorithms.process': {
+    'fedfish_tff.errors',
+    'fedfish_tff.models',
+  },
+  'fedfish_tff.evaluation': {
+    'fedfish_tff.errors',
+    'fedfish_tff.datasets',
+    'fedfish_tff.models',
+    'fedfish_tff.algorithms.process',
+  },
+  'fedfish_tff.simulation': {
+    'fedfish_tff.errors',
+    'fedfish_tff.datasets',
+    'fedfish_tff.models',
+    'fedfish_tff.evaluation',
+    'fedfish_tff.algorithms.process',
+  },
+  'fedfish_tff.execution': {'fedfish_tff.errors'},
+  'tasks': {'fedfish_tff.errors', 'fedfish_tff.datasets', 'fedfish_tff.models'},
+  'launch': {'tasks', *_LIBRARY},
+  'tests': {'launch', 'tasks', *_LIBRARY},
+}
+
+
+def _part(name: str) -> str:
+  """The part a module belongs to: the longest prefix that has a rule."""
+  parts = name.split('.')
+  # The top package is one file, not the home of folders without a rule.
+  shortest = 1 if len(parts) == 1 or parts[0] != 'fedfish_tff' else 2
+  for length in range(len(parts), shortest - 1, -1):
+    prefix = '.'.join(parts[:length])
+    if prefix in ALLOWED:
+      return prefix
+  raise AssertionError(f'{name}: no rule in ALLOWED says what it may import.')
+
+
+class LayeringTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.modules = update_build_files.read_modules()
+
+  def test_imports_follow_the_arrows(self):
+    wrong = []
+    for name, module in self.modules.items():
+      part = _part(name)
+      for imported in update_build_files.imported_modules(module, self.modules):
+        other = _part(imported)
+        if other not in ALLOWED[part] | {part, 'fedfish_tff'}:
+          wrong.append(f'{module.path} imports {imported}')
+    self.assertEmpty(wrong)
+
+  def test_library_imports_no_names_of_what_stands_above_it(self):
+    # As text, so that imports built from strings are seen as well.
+    pattern = re.compile(
+      r"""(?:^\s*(?:from|import)\s+|import_module\(\s*f?['"])"""
+      r'(?:tasks|launch|tests)\b',
+      re.MULTILINE,
+    )
+    wrong = [
+      str(module.path)
+      for module in self.modules.values()
+      if module.path.parts[0] == 'fedfish_tff'
+      and pattern.search((repository.ROOT / module.path).read_text())
+    ]
+    self.assertEmpty(wrong)
+
+  def test_rules_form_no_cycle(self):
+    done = set()
+
+    def visit(part, trail):
+      self.assertNotIn(part, trail)
+      if part not in done:
+        for other in ALLOWED[part]:
+          visit(other, (*trail, part))
+        done.add(part)
+
+    for part in ALLOWED:
+      visit(part, ())
+
+
+if __name__ == '__main__':
+  absltest.main()

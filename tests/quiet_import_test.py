@@ -1,0 +1,44 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow Federated says nothing after fedfish_tff is imported."""
+
+import os
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+_PROGRAM = """
+import fedfish_tff
+import tensorflow_federated as tff
+import tensorflow as tf
+tf.constant(1.0) + 1.0
+"""
+
+
+class QuietImportTest(absltest.TestCase):
+  def _run(self, program, **variables):
+    environment = {k: v for k, v in os.environ.items() if k[:3] != 'TF_'}
+    return subprocess.run(
+      [sys.executable, '-c', program],
+      env=environment | variables,
+      capture_output=True,
+      text=True,
+      check=True,
+    )
+
+  def test_prints_nothing(self):
+    result = self._run(_PROGRAM)
+    self.assertEqual(result.stderr, '')
+    self.assertEqual(result.stdout, '')
+
+  def test_level_of_the_environment_wins(self):
+    program = (
+      'import fedfish_tff, os\nprint(os.environ["TF_CPP_MIN_LOG_LEVEL"])\n'
+    )
+    result = self._run(program, TF_CPP_MIN_LOG_LEVEL='1')
+    self.assertEqual(result.stdout, '1\n')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,161 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts that find Python and tell whether .venv is up to date."""
+
+# bazel: tags = ['manual']  # Tests scripts of .ci; `make test` runs it.
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from tests import repository
+
+from absl.testing import absltest
+
+_GOOD = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
+# A pyenv shim of a version that is not selected.
+_BROKEN = '#!/bin/sh\necho "python3.11: command not found" >&2\nexit 127\n'
+
+
+class FindPythonTest(absltest.TestCase):
+  """Each with an empty home and a PATH of its own."""
+
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    (self.root / 'home').mkdir()
+
+  def _script(self, path, text):
+    file = self.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(0o755)
+    return str(file)
+
+  def _find(self, path='bin', **variables):
+    folders = [str(self.root / folder) for folder in path.split(':')]
+    environment = {
+      'HOME': str(self.root / 'home'),
+      'PATH': ':'.join(folders),
+      **variables,
+    }
+    return subprocess.run(
+      ['/bin/sh', str(repository.ROOT / '.ci' / 'find_python')],
+      env=environment,
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+
+  def _assert_found(self, result):
+    self.assertEqual(result.returncode, 0, result.stderr)
+    self.assertEqual(result.stdout, f'{sys._base_executable}\n')
+
+  def test_takes_the_one_on_the_path(self):
+    self._script('bin/python3.11', _GOOD)
+    result = self._find()
+    self._assert_found(result)
+    self.assertEmpty(result.stderr)
+
+  def test_takes_python3_if_it_is_3_11(self):
+    self._script('bin/python3', _GOOD)
+    self._assert_found(self._find())
+
+  def test_passes_over_a_shim_that_fails(self):
+    self._script('shims/python3.11', _BROKEN)
+    self._script('bin/python3.11', _GOOD)
+    self._assert_found(self._find('shims:bin'))
+
+  def test_takes_a_folder_with_a_space(self):
+    self._script('a b/python3.11', _GOOD)
+    self._assert_found(self._find('a b'))
+
+  def test_variable_comes_first(self):
+    python = self._script('elsewhere/python', _GOOD)
+    self._script('bin/python3.11', _BROKEN)
+    self._assert_found(self._find(PYTHON=python))
+
+  def test_unusable_variable_is_told(self):
+    self._script('bin/python3.11', _GOOD)
+    result = self._find(PYTHON='/nowhere/python')
+    self._assert_found(result)
+    self.assertIn('PYTHON=/nowhere/python', result.stderr)
+
+  def test_takes_pyenvs(self):
+    self._script('bin/python3.11', _BROKEN)
+    self._script('home/.pyenv/versions/3.11.7/bin/python3.11', _GOOD)
+    self._assert_found(self._find())
+
+  def test_takes_pyenvs_from_its_own_root(self):
+    self._script('root/versions/3.11.7/bin/python3.11', _GOOD)
+    self._assert_found(self._find(PYENV_ROOT=str(self.root / 'root')))
+
+  def test_takes_uvs_and_not_a_virtual_environment(self):
+    managed = self._script('managed/python3.11', _GOOD)
+    self._script(
+      'bin/uv',
+      '#!/bin/sh\n'
+      'case "$*" in *--system*) echo ' + managed + ';; *) exit 1;; esac\n',
+    )
+    self._assert_found(self._find())
+
+  def test_without_any_says_what_to_install(self):
+    self._script('bin/python3.11', _BROKEN)
+    self._script('bin/python3', '#!/bin/sh\nexit 1\n')
+    result = self._find()
+    self.assertEqual(result.returncode, 2)
+    self.assertEmpty(result.stdout)
+    self.assertLen(result.stderr.splitlines(), 1)
+    self.assertIn('CPython 3.11', result.stderr)
+
+
+class SetUpTest(absltest.TestCase):
+  """The check, on a copy of the repository's requirements."""
+
+  def setUp(self):
+    super().setUp()
+    self.root = pathlib.Path(self.create_tempdir().full_path)
+    for folder in ('.ci', 'requirements'):
+      shutil.copytree(repository.ROOT / folder, self.root / folder)
+    self.stamp = self.root / '.venv' / 'lock.sha256'
+
+  def _check(self):
+    command = [sys.executable, '.ci/set_up.py', '--check']
+    return subprocess.run(command, cwd=self.root, check=False).returncode == 0
+
+  def _pretend_installed(self):
+    python = self.root / '.venv' / 'bin' / 'python'
+    python.parent.mkdir(parents=True)
+    python.write_text(_GOOD)
+    python.chmod(0o755)
+    set_up = repository.load_script(os.fspath(self.root / '.ci' / 'set_up.py'))
+    self.stamp.write_text(set_up._expected_stamp())
+
+  def test_no_environment(self):
+    self.assertFalse(self._check())
+
+  def test_installed(self):
+    self._pretend_installed()
+    self.assertTrue(self._check())
+
+  def test_interrupted_before_the_stamp(self):
+    self._pretend_installed()
+    self.stamp.unlink()
+    self.assertFalse(self._check())
+
+  def test_changed_lock(self):
+    self._pretend_installed()
+    with open(self.root / 'requirements' / 'requirements.lock', 'a') as lock:
+      lock.write('another==1.0\n')
+    self.assertFalse(self._check())
+
+  def test_python_is_gone(self):
+    self._pretend_installed()
+    (self.root / '.venv' / 'bin' / 'python').unlink()
+    self.assertFalse(self._check())
+
+
+if __name__ == '__main__':
+  absltest.main()
