@@ -1,10 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Every public symbol of the library is exported by its package."""
+"""Every public symbol of the library is exported, and has its types."""
 
 # bazel: tags = ['manual']  # Reads the working tree; `make test` runs it.
 
 import ast
+from collections.abc import Iterator
 
 from tests import repository
 
@@ -48,6 +49,28 @@ def _exports(tree: ast.Module) -> set[tuple[str, str]]:
   }
 
 
+def _public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+  """Functions of a module and methods of its classes; none nested in them."""
+  for node in tree.body:
+    body = node.body if isinstance(node, ast.ClassDef) else [node]
+    for child in body:
+      if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if not child.name.startswith('_') or child.name == '__init__':
+          yield child
+
+
+def _unannotated(function: ast.FunctionDef) -> list[str]:
+  """Names of the arguments without a type, self and cls aside."""
+  spec = function.args
+  arguments = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+  arguments += filter(None, (spec.vararg, spec.kwarg))
+  return [
+    argument.arg
+    for argument in arguments
+    if argument.annotation is None and argument.arg not in ('self', 'cls')
+  ]
+
+
 class ExportsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
@@ -87,6 +110,16 @@ class ExportsTest(absltest.TestCase):
       if package.is_package:
         names = [symbol for _, symbol in _exports(package.tree)]
         self.assertLen(set(names), len(names), package.path)
+
+  def test_arguments_of_public_functions_have_types(self):
+    untyped = [
+      f'{module.path}:{function.lineno}: {function.name}({argument})'
+      for module in update_build_files.read_modules().values()
+      if module.path.parts[0] != 'tests'
+      for function in _public_functions(module.tree)
+      for argument in _unannotated(function)
+    ]
+    self.assertEmpty(untyped)
 
   def test_internal_modules_exist(self):
     self.assertContainsSubset(INTERNAL_MODULES, self.library)
