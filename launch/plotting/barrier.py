@@ -1,0 +1,81 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The client-server barriers of two methods against each other."""
+
+from launch.plotting import style
+
+from matplotlib import axes as mpl_axes
+from matplotlib import figure as mpl_figure
+import numpy as np
+
+
+@style.styled
+def plot_barrier_scatter(
+  x: np.ndarray,
+  y: np.ndarray,
+  rounds: np.ndarray,
+  *,
+  x_label: str = 'FedFish',
+  y_label: str = 'FedAvg',
+  metric: str = 'accuracy',
+  title: str = 'Client-server barrier',
+) -> mpl_figure.Figure:
+  """Plots one point a seed and round, and the line on which both are equal.
+
+  As in FedFish (arXiv 2311.10291) the method on the x axis has the lower
+  barrier where points lie above the line.
+
+  Args:
+    x: Barriers of the one method, `[num_points]`, in the metric's unit.
+    y: Barriers of the other at the same seeds and rounds, `[num_points]`.
+    rounds: The points' rounds, `[num_points]`.
+    x_label: Name of the one method.
+    y_label: Name of the other.
+    metric: The metric the barrier is measured in.
+    title: The title.
+
+  Returns:
+    The figure.
+  """
+  figure = style.new_figure(5.6, 4.9)
+  axis = figure.subplots()
+  limits = style.share_limits(axis, [x, y], margin=0.08)
+  style.draw_diagonal(axis, limits)
+  points = axis.scatter(
+    x,
+    y,
+    c=rounds,
+    cmap='cividis_r',
+    s=34,
+    edgecolors=style.INK,
+    linewidths=0.5,
+    zorder=3,
+  )
+  bar = figure.colorbar(points, ax=axis, shrink=0.8, aspect=28, pad=0.02)
+  bar.set_label('Round')
+  bar.outline.set_visible(False)
+  label_halves(axis, x_label, y_label)
+  name = style.metric_title(metric)
+  name = name if name.isupper() else name.lower()
+  axis.set_xlabel(f'{x_label}: barrier in {name}')
+  axis.set_ylabel(f'{y_label}: barrier in {name}')
+  axis.set_title(title)
+  return figure
+
+
+def label_halves(axis: mpl_axes.Axes, x_label: str, y_label: str) -> None:
+  """Says on which side of the line x = y which method has the lower value."""
+  for position, text, ha, va in (
+    ((0.02, 0.98), f'lower for {x_label}', 'left', 'top'),
+    ((0.98, 0.02), f'lower for {y_label}', 'right', 'bottom'),
+  ):
+    axis.text(
+      *position,
+      text,
+      transform=axis.transAxes,
+      ha=ha,
+      va=va,
+      fontsize=9,
+      fontstyle='italic',
+      color=style.MUTED,
+    )

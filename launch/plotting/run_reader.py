@@ -1,0 +1,228 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what runs have left in their workdirs, and groups runs by method."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import csv
+import dataclasses
+import io
+import json
+import os
+import pathlib
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.simulation import metrics_csv
+
+import numpy as np
+
+METHOD_NAMES = {'fed_avg': 'FedAvg', 'fed_fish': 'FedFish', 'fed_sgd': 'FedSGD'}
+# Fields that do not make a run another experiment.
+_POOLED_FIELDS = ('seed', 'checkpoint_every')
+CLIENTS_CSV = 'evaluation/clients.csv'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+  """What a run has left in its workdir.
+
+  Attributes:
+    workdir: The workdir.
+    config: The run's config, nested mappings.
+    columns: metrics.csv by column, float64 `[num_rows]`; NaN is an empty cell.
+    clients: evaluation/clients.csv by client and column, without the empty
+      cells; None where the run has not been evaluated.
+  """
+
+  workdir: pathlib.Path
+  config: Mapping[str, Any]
+  columns: Mapping[str, np.ndarray]
+  clients: Mapping[str, Mapping[str, float]] | None
+
+  @property
+  def seed(self) -> int:
+    return self.config['seed']
+
+  @property
+  def algorithm(self) -> str:
+    return self.config['algorithm']['name']
+
+  @property
+  def task(self) -> str:
+    return self.config['task']['name']
+
+  def series(self, x: str, y: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns rounds, x and y of the rows that have both columns."""
+    nothing = np.full(len(self.columns['round']), np.nan)
+    x_values = self.columns.get(x, nothing)
+    y_values = self.columns.get(y, nothing)
+    # A loss that became infinite is part of the run, but cannot be drawn.
+    present = np.isfinite(x_values) & np.isfinite(y_values)
+    return self.columns['round'][present], x_values[present], y_values[present]
+
+
+def read_run(workdir: str | os.PathLike[str]) -> Run:
+  """Reads a run's workdir.
+
+  Args:
+    workdir: The folder a run has written.
+
+  Returns:
+    The run, up to its last whole row.
+
+  Raises:
+    errors.InputError: If a file is missing or damaged, or no round is done.
+  """
+  workdir = pathlib.Path(workdir)
+  if not workdir.is_dir():
+    raise errors.InputError(f'There is no workdir {workdir}.')
+  config = read_config(workdir)
+  metrics_path = workdir / 'metrics.csv'
+  rows = metrics_csv.read_rows(metrics_path)
+  if not rows:
+    raise errors.InputError(f'{metrics_path} holds no round yet.')
+  names = dict.fromkeys(name for row in rows for name in row)
+  columns = {
+    name: np.array([row.get(name, np.nan) for row in rows], np.float64)
+    for name in names
+  }
+  clients_path = workdir / CLIENTS_CSV
+  clients = read_clients(clients_path) if clients_path.exists() else None
+  return Run(workdir=workdir, config=config, columns=columns, clients=clients)
+
+
+def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
+  """Reads a workdir's config.json; see `read_run`."""
+  path = pathlib.Path(workdir) / 'config.json'
+  try:
+    config = json.loads(path.read_text(encoding='utf-8'))
+  except OSError as error:
+    raise errors.InputError(
+      f'Cannot read {path}: {error.strerror}; a workdir of launch.train was '
+      'expected.'
+    ) from error
+  except ValueError as error:
+    raise errors.InputError(f'{path} is not valid JSON: {error}.') from error
+  for fields in (('seed',), ('algorithm', 'name'), ('task', 'name')):
+    value = config
+    for field in fields:
+      if not isinstance(value, Mapping) or field not in value:
+        raise errors.InputError(
+          f'{path} has no field {".".join(fields)}; a config of launch.train '
+          'was expected.'
+        )
+      value = value[field]
+  return config
+
+
+def read_clients(
+  path: str | os.PathLike[str],
+) -> dict[str, dict[str, float]]:
+  """Reads a clients.csv, one row a client, by client and column.
+
+  Args:
+    path: The file; its first column is `client_id`, the others are numbers.
+
+  Returns:
+    For each client its numbers by column, without the empty cells.
+
+  Raises:
+    errors.InputError: If the file is missing or damaged.
+  """
+  try:
+    text = pathlib.Path(path).read_text(encoding='utf-8')
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  lines = list(csv.reader(io.StringIO(text)))
+  if not lines or lines[0][:1] != ['client_id']:
+    raise errors.InputError(
+      f"{path} should begin with the column 'client_id'; write it anew with "
+      'launch.evaluate.'
+    )
+  clients = {}
+  for number, cells in enumerate(lines[1:], start=2):
+    try:
+      clients[cells[0]] = {
+        name: float(cell)
+        for name, cell in zip(lines[0][1:], cells[1:], strict=True)
+        if cell
+      }
+    except (ValueError, IndexError) as error:
+      raise errors.InputError(
+        f'Line {number} of {path} is damaged: {len(lines[0])} cells were '
+        f'expected, a client and numbers, found {",".join(cells)[:80]!r}.'
+      ) from error
+  return clients
+
+
+def group_runs(runs: Sequence[Run]) -> dict[str, list[Run]]:
+  """Groups runs that differ by their seed only, under the method's name.
+
+  Args:
+    runs: The runs.
+
+  Returns:
+    Runs by label, in the given order, seeds rising. The label is the method's
+    name; the task and the fields that tell groups apart follow where groups
+    would have the same label without them.
+
+  Raises:
+    errors.InputError: If a group holds one seed twice.
+  """
+  groups = {}
+  for run in runs:
+    fields = flatten_config(run.config)
+    key = tuple(
+      (name, repr(value))
+      for name, value in sorted(fields.items())
+      if name not in _POOLED_FIELDS
+    )
+    groups.setdefault(key, []).append(run)
+  for group in groups.values():
+    group.sort(key=lambda run: run.seed)
+    for one, other in zip(group, group[1:]):
+      if one.seed == other.seed:
+        raise errors.InputError(
+          f'{one.workdir} and {other.workdir} are runs of one config and one '
+          f'seed ({one.seed}); give one of them.'
+        )
+  return dict(zip(_labels(list(groups)), groups.values()))
+
+
+def _labels(keys: Sequence[tuple[tuple[str, str], ...]]) -> list[str]:
+  """Returns a label for each group, telling the groups apart."""
+  fields = [dict(key) for key in keys]
+  names = [_unquoted(f['algorithm.name']) for f in fields]
+  labels = [[METHOD_NAMES.get(name, name)] for name in names]
+  if len({f['task.name'] for f in fields}) > 1:
+    for label, f in zip(labels, fields):
+      label.append(_unquoted(f['task.name']))
+  for same in {tuple(label) for label in labels}:
+    members = [i for i, label in enumerate(labels) if tuple(label) == same]
+    differing = [
+      name
+      for name in dict.fromkeys(n for i in members for n in fields[i])
+      if len({fields[i].get(name) for i in members}) > 1
+    ]
+    for i in members:
+      for name in differing:
+        value = _unquoted(fields[i].get(name, 'unset'))
+        short = name.rpartition('.')[2].replace('_', ' ')
+        labels[i].append(f'{short} {value}')
+  return [', '.join(label) for label in labels]
+
+
+def _unquoted(text: str) -> str:
+  return text.strip("'")
+
+
+def flatten_config(config: Mapping[str, Any], prefix: str = '') -> dict:
+  """Returns the config's fields by dotted name."""
+  flat = {}
+  for name, value in config.items():
+    if isinstance(value, Mapping):
+      flat.update(flatten_config(value, f'{prefix}{name}.'))
+    else:
+      flat[prefix + name] = value
+  return flat

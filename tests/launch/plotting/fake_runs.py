@@ -1,0 +1,87 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Workdirs and runs as launch.train and launch.evaluate leave them."""
+
+import json
+import pathlib
+
+from launch.plotting import run_reader
+
+import numpy as np
+
+ROUNDS = (2, 4, 6)
+
+
+def make_config(algorithm='fed_avg', seed=0, task='digits', **algorithm_fields):
+  return dict(
+    seed=seed,
+    rounds=6,
+    local_epochs=4,
+    checkpoint_every=2,
+    algorithm=dict(name=algorithm, **algorithm_fields),
+    task=dict(name=task),
+  )
+
+
+def make_columns(algorithm='fed_avg', seed=0):
+  rounds = np.array(ROUNDS, np.float64)
+  gain = 0.1 if algorithm == 'fed_fish' else 0.0
+  return {
+    'round': rounds,
+    'train/loss': 2 / rounds,
+    'eval/global/accuracy': 0.1 * rounds + gain + 0.01 * seed,
+    'csb/accuracy': 0.3 - gain + 0.01 * rounds,
+    'compute/local_steps_total': rounds * (100 + seed),
+    'communication/wire_bytes_total': rounds * (2e6 if gain else 1e6),
+  }
+
+
+def make_clients(algorithm='fed_avg', seed=0):
+  gain = 0.1 if algorithm == 'fed_fish' else 0.0
+  clients = {}
+  for i in range(5):
+    before = 0.4 + 0.05 * i + 0.01 * seed
+    clients[f'client_{i}'] = {
+      'num_examples': 10.0,
+      'num_unseen': 5.0,
+      'global/accuracy': before,
+      'before/accuracy': before,
+      'few_shot_25/accuracy': before + gain / 2,
+      'after/accuracy': before + gain,
+    }
+  # Too small a client to personalise.
+  clients['tiny'] = {'num_examples': 1.0, 'global/accuracy': 1.0}
+  return clients
+
+
+def make_run(algorithm='fed_avg', seed=0, *, evaluated=False, **fields):
+  return run_reader.Run(
+    workdir=pathlib.Path(f'{algorithm}_{seed}'),
+    config=make_config(algorithm, seed, **fields),
+    columns=make_columns(algorithm, seed),
+    clients=make_clients(algorithm, seed) if evaluated else None,
+  )
+
+
+def write_workdir(folder, algorithm='fed_avg', seed=0, *, evaluated=False):
+  """Writes config.json, metrics.csv and, if asked, evaluation/clients.csv."""
+  folder = pathlib.Path(folder)
+  folder.mkdir(parents=True)
+  (folder / 'config.json').write_text(json.dumps(make_config(algorithm, seed)))
+  columns = make_columns(algorithm, seed)
+  columns['round'] = columns['round'].astype(int)
+  lines = [','.join(columns)]
+  for row in zip(*(column.tolist() for column in columns.values())):
+    lines.append(','.join(map(repr, row)))
+  (folder / 'metrics.csv').write_text('\n'.join(lines) + '\n')
+  if evaluated:
+    (folder / 'evaluation').mkdir()
+    clients = make_clients(algorithm, seed)
+    names = list(clients['client_0'])
+    lines = [','.join(['client_id', *names])]
+    for client, row in clients.items():
+      cells = [repr(row[name]) if name in row else '' for name in names]
+      lines.append(','.join([client, *cells]))
+    path = folder / run_reader.CLIENTS_CSV
+    path.write_text('\n'.join(lines) + '\n')
+  return folder

@@ -1,0 +1,125 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of reading and grouping runs."""
+
+import pathlib
+
+from fedfish_tff import errors
+from launch.plotting import run_reader
+from tests.launch.plotting import fake_runs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+
+class ReadRunTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_it_reads_what_a_run_wrote(self):
+    workdir = fake_runs.write_workdir(
+      self._folder / 'w', 'fed_fish', 3, evaluated=True
+    )
+    run = run_reader.read_run(workdir)
+    self.assertEqual(
+      (run.algorithm, run.task, run.seed), ('fed_fish', 'digits', 3)
+    )
+    expected = fake_runs.make_columns('fed_fish', 3)
+    self.assertEqual(list(run.columns), list(expected))
+    for name, values in expected.items():
+      np.testing.assert_array_equal(run.columns[name], values)
+    self.assertEqual(run.clients, fake_runs.make_clients('fed_fish', 3))
+
+  def test_a_run_without_evaluation_has_no_clients(self):
+    workdir = fake_runs.write_workdir(self._folder / 'w')
+    self.assertIsNone(run_reader.read_run(workdir).clients)
+
+  def test_a_row_being_written_and_empty_cells_are_left_out(self):
+    workdir = fake_runs.write_workdir(self._folder / 'w')
+    path = workdir / 'metrics.csv'
+    path.write_text('round,a,b\n1,0.5,\n2,0.25,7\n3,0.1')
+    run = run_reader.read_run(workdir)
+    rounds, x, y = run.series('a', 'b')
+    self.assertEqual((rounds, x, y), (2, 0.25, 7))
+    self.assertLen(run.columns['round'], 2)
+
+  def test_unknown_columns_and_infinite_values_give_no_points(self):
+    workdir = fake_runs.write_workdir(self._folder / 'w')
+    (workdir / 'metrics.csv').write_text('round,a\n1,inf\n2,0.5\n')
+    run = run_reader.read_run(workdir)
+    self.assertEqual(run.series('round', 'a')[0].tolist(), [2])
+    self.assertEmpty(run.series('round', 'b')[0])
+
+  @parameterized.parameters(
+    ('metrics.csv', None, 'metrics.csv: No such file'),
+    ('metrics.csv', 'loss\n1\n', "begin with 'round'"),
+    ('metrics.csv', 'round,loss\n', 'no round yet'),
+    ('metrics.csv', 'round,loss\n1,x\n2,1\n', 'Line 2'),
+    ('config.json', None, 'config.json: No such file'),
+    ('config.json', '{', 'not valid JSON'),
+    ('config.json', '{"seed": 1, "algorithm": {}}', 'algorithm.name'),
+    ('config.json', '[]', 'no field seed'),
+    ('evaluation/clients.csv', 'name\n', "column 'client_id'"),
+    ('evaluation/clients.csv', 'client_id,a\nx,1,2\n', 'Line 2'),
+    ('evaluation/clients.csv', 'client_id,a\nx,1\ny,z\n', 'Line 3'),
+    ('evaluation/clients.csv', 'client_id,a\n\n', 'Line 2'),
+  )
+  def test_damaged_files_are_named(self, name, content, message):
+    workdir = fake_runs.write_workdir(self._folder / 'w', evaluated=True)
+    if content is None:
+      (workdir / name).unlink()
+    else:
+      (workdir / name).write_text(content)
+    with self.assertRaisesRegex(errors.InputError, message) as caught:
+      run_reader.read_run(workdir)
+    self.assertIn(str(workdir / name), str(caught.exception))
+
+  def test_no_such_workdir(self):
+    with self.assertRaisesRegex(errors.InputError, 'no workdir.*nowhere'):
+      run_reader.read_run(self._folder / 'nowhere')
+
+
+class GroupRunsTest(absltest.TestCase):
+  def test_seeds_of_one_config_are_pooled_in_rising_order(self):
+    groups = run_reader.group_runs(
+      [
+        fake_runs.make_run('fed_avg', 2),
+        fake_runs.make_run('fed_fish', 1),
+        fake_runs.make_run('fed_avg', 1),
+      ]
+    )
+    self.assertEqual(list(groups), ['FedAvg', 'FedFish'])
+    self.assertEqual([run.seed for run in groups['FedAvg']], [1, 2])
+
+  def test_labels_tell_configs_and_tasks_apart(self):
+    groups = run_reader.group_runs(
+      [
+        fake_runs.make_run('fed_avg'),
+        fake_runs.make_run('fed_fish', damping=0.0),
+        fake_runs.make_run('fed_fish', damping=0.1),
+      ]
+    )
+    self.assertEqual(
+      list(groups), ['FedAvg', 'FedFish, damping 0.0', 'FedFish, damping 0.1']
+    )
+    groups = run_reader.group_runs(
+      [fake_runs.make_run(), fake_runs.make_run(task='toy_regression')]
+    )
+    self.assertEqual(list(groups), ['FedAvg, digits', 'FedAvg, toy_regression'])
+
+  def test_an_unknown_method_keeps_its_name(self):
+    self.assertEqual(
+      list(run_reader.group_runs([fake_runs.make_run('fed_new')])), ['fed_new']
+    )
+
+  def test_one_run_given_twice_is_refused(self):
+    with self.assertRaisesRegex(errors.InputError, 'seed \\(4\\)'):
+      run_reader.group_runs(
+        [fake_runs.make_run(seed=4), fake_runs.make_run(seed=4)]
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,112 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the plots' style."""
+
+import pathlib
+
+from fedfish_tff import errors
+from launch.plotting import style
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies
+import numpy as np
+
+
+@style.styled
+def _figure():
+  figure = style.new_figure(3, 2)
+  figure.subplots().plot([0, 1], [0, 1])
+  return figure
+
+
+class SeriesStylesTest(absltest.TestCase):
+  def test_a_method_looks_the_same_in_every_plot(self):
+    alone = style.series_styles(['FedFish'])
+    among = style.series_styles(['Other', 'FedAvg', 'FedFish, digits'])
+    self.assertEqual(alone['FedFish'], among['FedFish, digits'])
+
+  def test_seven_methods_differ_in_colour_and_in_line_or_marker(self):
+    looks = style.series_styles(['FedFish', *'abcdef']).values()
+    self.assertLen({look.color for look in looks}, 7)
+    self.assertLen({look.marker for look in looks}, 7)
+    self.assertLen({(look.linestyle, look.marker) for look in looks}, 7)
+
+  def test_more_methods_than_styles(self):
+    labels = [str(i) for i in range(20)]
+    self.assertEqual(list(style.series_styles(labels)), labels)
+
+  def test_two_variants_of_one_method_differ(self):
+    looks = style.series_styles(['FedFish, damping 0', 'FedFish, damping 1'])
+    self.assertLen(set(looks.values()), 2)
+
+
+class SaveFigureTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml')
+  )
+  def test_formats_repeat_byte_for_byte(self, suffix, magic):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    for name in ('a', 'b'):
+      style.save_figure(_figure(), folder / f'{name}.{suffix}')
+    content = (folder / f'a.{suffix}').read_bytes()
+    self.assertStartsWith(content, magic)
+    self.assertEqual(content, (folder / f'b.{suffix}').read_bytes())
+    self.assertLen(list(folder.iterdir()), 2)
+
+  def test_an_unwritable_path_is_named(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    with self.assertRaisesRegex(errors.InputError, 'missing/a.png'):
+      style.save_figure(_figure(), folder / 'missing' / 'a.png')
+
+
+class LabelsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('eval/global/accuracy', 'Accuracy'),
+    ('csb/mse', 'MSE'),
+    ('train/num_examples', 'Num examples'),
+  )
+  def test_metric_title(self, metric, title):
+    self.assertEqual(style.metric_title(metric), title)
+
+  @parameterized.parameters(
+    (12, 'bytes'), (5e4, 'kB'), (3e6, 'MB'), (2e9, 'GB')
+  )
+  def test_byte_unit(self, largest, unit):
+    divisor, name = style.byte_unit(largest)
+    self.assertEqual(name, unit)
+    self.assertBetween(largest / divisor, 1, 1000)
+
+  def test_spread_apart_moves_nothing_that_has_room(self):
+    np.testing.assert_allclose(style.spread_apart([0, 1, 3], 0.9), [0, 1, 3])
+
+  def test_spread_apart_keeps_the_middle(self):
+    np.testing.assert_allclose(style.spread_apart([5, 5, 5], 1), [4, 5, 6])
+
+  @hypothesis.given(
+    strategies.lists(strategies.floats(-100, 100), min_size=1, max_size=8)
+  )
+  def test_spread_apart_keeps_order_mean_and_gap(self, positions):
+    positions = sorted(positions)
+    moved = style.spread_apart(positions, 1.5)
+    self.assertAlmostEqual(np.mean(moved), np.mean(positions), places=6)
+    self.assertTrue((np.diff(moved) >= 1.5 - 1e-9).all())
+
+
+class AxesTest(absltest.TestCase):
+  def test_shared_limits_hold_all_finite_values(self):
+    axis = _figure().axes[0]
+    low, high = style.share_limits(axis, [np.array([1.0, np.nan]), [3.0]])
+    self.assertLess(low, 1)
+    self.assertGreater(high, 3)
+    self.assertEqual(axis.get_xlim(), axis.get_ylim())
+
+  def test_shared_limits_of_one_value_and_of_none(self):
+    for values in ([0.0], [2.0], []):
+      low, high = style.share_limits(_figure().axes[0], [np.array(values)])
+      self.assertLess(low, high)
+
+
+if __name__ == '__main__':
+  absltest.main()
