@@ -1,15 +1,17 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-
-from fedfish_tff import errors
+"""The input error is caught by code that knows only the standard library."""
 
 from absl.testing import absltest
 
+from fedfish_tff import errors
+
 
 class InputErrorTest(absltest.TestCase):
-  def test_is_a_value_error_with_its_message(self):
-    with self.assertRaisesRegex(ValueError, '^client "a": no examples$'):
-      raise errors.InputError('client "a": no examples')
+
+  def test_is_a_value_error_with_its_sentence(self):
+    with self.assertRaisesRegex(ValueError, '^rounds must be positive$'):
+      raise errors.InputError('rounds must be positive')
 
 
 if __name__ == '__main__':

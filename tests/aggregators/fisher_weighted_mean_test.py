@@ -1,0 +1,241 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The Fisher-weighted mean against NumPy, for types and for values."""
+
+import collections
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+import numpy as np
+import tensorflow_federated as tff
+
+from fedfish_tff import aggregators
+from fedfish_tff import errors
+from fedfish_tff.execution import contexts
+
+_T = tff.to_type([(np.float32, [3]), (np.float32, [2, 2])])
+_VALUE = tff.to_type(collections.OrderedDict(delta=_T, fisher=_T))
+_WEIGHT = tff.TensorType(np.float32)
+
+_DELTAS = st.floats(-100, 100, width=32)
+# Zero, or far enough from float32's smallest number for a product to survive.
+_FISHERS = st.one_of(st.just(0.0), st.floats(2**-20, 2**10, width=32))
+
+
+def setUpModule():
+  contexts.set_default_context('local_worker')
+
+
+def _value(flat_delta, flat_fisher):
+  def split(a):
+    a = np.asarray(a, np.float32)
+    return [a[:3], a[3:].reshape(2, 2)]
+
+  return collections.OrderedDict(
+      delta=split(flat_delta), fisher=split(flat_fisher)
+  )
+
+
+def _flat(result):
+  return np.concatenate([np.ravel(t) for t in result])
+
+
+class ComputationTest(parameterized.TestCase):
+
+  @parameterized.parameters(False, True)
+  def test_types(self, measure_cosine):
+    process = aggregators.FisherWeightedMeanFactory(
+        measure_cosine=measure_cosine
+    ).create(_VALUE, _WEIGHT)
+    self.assertIsInstance(process, tff.templates.AggregationProcess)
+    self.assertTrue(process.is_weighted)
+    result = process.next.type_signature.result
+    self.assertEqual(result.result.placement, tff.SERVER)
+    self.assertTrue(_T.is_assignable_from(result.result.member))
+    names = tff.structure.name_list(result.measurements.member)
+    self.assertEqual('cosine_to_mean' in names, measure_cosine)
+
+  @parameterized.named_parameters(
+      ('other_names', collections.OrderedDict(delta=_T, weight=_T)),
+      (
+          'other_shapes',
+          collections.OrderedDict(delta=_T, fisher=tff.TensorType(np.float32)),
+      ),
+      (
+          'integers',
+          collections.OrderedDict(
+              delta=tff.TensorType(np.int32), fisher=tff.TensorType(np.int32)
+          ),
+      ),
+      ('tensor', np.float32),
+  )
+  def test_other_values_are_refused(self, value_type):
+    with self.assertRaisesRegex(TypeError, 'delta=T, fisher=T'):
+      aggregators.FisherWeightedMeanFactory().create(
+          tff.to_type(value_type), _WEIGHT
+      )
+
+  def test_negative_floor_is_refused(self):
+    with self.assertRaisesRegex(errors.InputError, 'minimum_denominator'):
+      aggregators.FisherWeightedMeanFactory(minimum_denominator=-1)
+
+
+class ExecutionTest(parameterized.TestCase):
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.process = aggregators.FisherWeightedMeanFactory(
+        measure_cosine=True
+    ).create(_VALUE, _WEIGHT)
+
+  @hypothesis.settings(
+      max_examples=25,
+      deadline=None,
+      suppress_health_check=list(hypothesis.HealthCheck),
+  )
+  @hypothesis.given(data=st.data(), num_clients=st.integers(1, 5))
+  def test_equals_numpy(self, data, num_clients):
+    shape = (num_clients, 7)
+    delta = data.draw(hnp.arrays(np.float32, shape, elements=_DELTAS))
+    fisher = data.draw(hnp.arrays(np.float32, shape, elements=_FISHERS))
+    weight = data.draw(
+        hnp.arrays(
+            np.float32, num_clients, elements=st.integers(0, 100).map(float)
+        )
+    )
+    output = self.process.next(
+        self.process.initialize(),
+        [_value(d, f) for d, f in zip(delta, fisher)],
+        list(weight),
+    )
+    weighted = weight[:, None].astype(np.float64) * fisher
+    denominator = weighted.sum(0)
+    numerator = (weighted * delta).sum(0)
+    expected = np.divide(
+        numerator, denominator, out=np.zeros(7), where=denominator > 0
+    )
+    # Sums of numbers of both signs lose digits relative to their largest term.
+    scale = np.abs(delta).max() + 1
+    np.testing.assert_allclose(
+        _flat(output.result), expected, atol=1e-5 * scale, rtol=1e-5
+    )
+    self.assertAlmostEqual(
+        output.measurements['zero_denominator_share'],
+        np.mean(denominator == 0),
+        places=6,
+    )
+
+  def test_quantiles_and_cosine_equal_numpy(self):
+    rng = np.random.default_rng(0)
+    delta = rng.normal(size=(3, 7)).astype(np.float32)
+    fisher = rng.uniform(size=(3, 7)).astype(np.float32)
+    weight = [1.0, 2.0, 5.0]
+    output = self.process.next(
+        self.process.initialize(),
+        [_value(d, f) for d, f in zip(delta, fisher)],
+        weight,
+    )
+    denominator = (np.array(weight)[:, None] * fisher).sum(0)
+    quantiles = output.measurements['fisher']['0_3']
+    for name, q in (('p05', 0.05), ('p50', 0.5), ('p95', 0.95)):
+      expected = np.quantile(denominator[:3], q, method='nearest')
+      self.assertAlmostEqual(quantiles[name], expected, places=5)
+    mean = (np.array(weight)[:, None] * fisher * delta).sum(0) / denominator
+    plain = (np.array(weight)[:, None] * delta).sum(0)
+    self.assertAlmostEqual(
+        output.measurements['cosine_to_mean'],
+        mean @ plain / np.linalg.norm(mean) / np.linalg.norm(plain),
+        places=5,
+    )
+
+  def test_scale_of_the_fisher_does_not_matter(self):
+    rng = np.random.default_rng(1)
+    delta = rng.normal(size=(3, 7))
+    fisher = rng.uniform(0.1, 1, size=(3, 7))
+
+    def run(scale):
+      return _flat(
+          self.process.next(
+              self.process.initialize(),
+              [_value(d, f * scale) for d, f in zip(delta, fisher)],
+              [1.0, 2.0, 3.0],
+          ).result
+      )
+
+    for scale in (1e-12, 1e-6, 1e6, 1e12):
+      np.testing.assert_allclose(run(scale), run(1.0), rtol=1e-5)
+
+  def test_denominators_at_the_floor_count_as_zero(self):
+    process = aggregators.FisherWeightedMeanFactory(
+        minimum_denominator=0.5
+    ).create(_VALUE, _WEIGHT)
+    fisher = [0.0, 0.25, 0.5, 0.75, 1.0, 1.0, -1.0]
+    output = process.next(
+        process.initialize(), [_value([2.0] * 7, fisher)], [1.0]
+    )
+    np.testing.assert_array_equal(
+        _flat(output.result), [0, 0, 0, 2, 2, 2, 0]
+    )
+
+
+class RatioUnderInexactSumsTest(parameterized.TestCase):
+  """The error of a true ratio of 2 under the sums people compose with."""
+
+  def _ratio_error(self, sum_factory, fisher, **kwargs):
+    process = aggregators.FisherWeightedMeanFactory(
+        sum_factory, **kwargs
+    ).create(_VALUE, _WEIGHT)
+    output = process.next(
+        process.initialize(),
+        [_value([2.0] * 7, [fisher] * 7)] * 4,
+        [1.0] * 4,
+    )
+    return np.abs(_flat(output.result) - 2.0).max()
+
+  @parameterized.parameters(1e-3, 1.0, 1e3)
+  def test_joint_clipping_keeps_the_ratio(self, fisher):
+    clipped = tff.aggregators.clipping_factory(
+        0.1, tff.aggregators.SumFactory()
+    )
+    self.assertLess(self._ratio_error(clipped, fisher), 1e-5)
+
+  def test_separate_clipping_would_not(self):
+    # What the joint structure avoids: clipping the two sums on their own.
+    clip = tff.aggregators.clipping_factory(0.1, tff.aggregators.SumFactory())
+    alone = clip.create(_T)
+    value = _value([2.0] * 7, [1.0] * 7)
+    numerator = alone.next(
+        alone.initialize(), [[2 * f for f in value['fisher']]]
+    ).result
+    denominator = alone.next(alone.initialize(), [value['fisher']]).result
+    self.assertGreater(np.abs(_flat(numerator) / _flat(denominator) - 2).max(), 0.9)
+
+  def test_noiseless_differential_privacy_keeps_the_ratio(self):
+    dp = tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
+        noise_multiplier=0.0, clients_per_round=4.0, clip=0.1
+    )
+    self.assertLess(self._ratio_error(dp, 1.0), 1e-5)
+
+  @parameterized.parameters((1.0, 1e-3), (0.01, 0.1))
+  def test_secure_sums_keep_the_ratio_within_their_resolution(
+      self, fisher, tolerance
+  ):
+    # 32 bits over [-10, 10]: the resolution 20 / 2^32 is 5e-9 of the range.
+    secure = tff.aggregators.SecureSumFactory(10.0, -10.0)
+    error = self._ratio_error(secure, fisher, minimum_denominator=1e-7)
+    self.assertLess(error, tolerance)
+
+  def test_secure_sums_lose_a_tiny_fisher_and_damping_keeps_it(self):
+    secure = tff.aggregators.SecureSumFactory(10.0, -10.0)
+    lost = self._ratio_error(secure, 1e-9, minimum_denominator=1e-7)
+    self.assertEqual(lost, 2.0)
+    damped = self._ratio_error(secure, 1e-9 + 0.1, minimum_denominator=1e-7)
+    self.assertLess(damped, 1e-3)
+
+
+if __name__ == '__main__':
+  absltest.main()

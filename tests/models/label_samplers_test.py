@@ -1,0 +1,62 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Sampled labels follow the distribution that the model's output stands for."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from scipy import stats
+import tensorflow as tf
+
+from fedfish_tff import errors
+from fedfish_tff import models
+
+_SEED = tf.constant([1, 2])
+
+
+class LabelSamplersTest(parameterized.TestCase):
+
+  @parameterized.parameters(True, False)
+  def test_categorical_frequencies(self, from_logits):
+    p = np.float32([0.1, 0.2, 0.7])
+    n = 5000
+    row = np.log(p) + 3.0 if from_logits else p
+    labels = models.categorical_label_sampler(from_logits=from_logits)(
+        tf.constant(np.tile(row, (n, 1))), tf.zeros([n], tf.int32), _SEED
+    )
+    self.assertEqual(labels.dtype, tf.int32)
+    counts = np.bincount(labels.numpy(), minlength=3)
+    self.assertGreater(stats.chisquare(counts, p * n).pvalue, 1e-3)
+
+  def test_categorical_takes_the_labels_shape_and_dtype(self):
+    sampler = models.categorical_label_sampler()
+    for shape, dtype in (([4, 1], tf.int64), ([2, 2], tf.int32)):
+      logits = tf.zeros([4, 3]) if shape == [4, 1] else tf.zeros([2, 2, 3])
+      drawn = sampler(logits, tf.zeros(shape, dtype), _SEED)
+      self.assertEqual(drawn.shape, shape)
+      self.assertEqual(drawn.dtype, dtype)
+
+  def test_gaussian_moments(self):
+    predictions = tf.fill([5000, 1], 3.0)
+    drawn = models.gaussian_label_sampler(stddev=0.5)(
+        predictions, tf.zeros([5000, 1]), _SEED
+    )
+    result = stats.kstest(drawn.numpy().ravel(), 'norm', args=(3.0, 0.5))
+    self.assertGreater(result.pvalue, 1e-3)
+
+  def test_seed_decides(self):
+    sampler = models.gaussian_label_sampler()
+    one, again, other = (
+        sampler(tf.zeros([8]), tf.zeros([8]), tf.constant([0, s])).numpy()
+        for s in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, again)
+    self.assertGreater(np.abs(one - other).min(), 0)
+
+  def test_stddev_must_be_positive(self):
+    with self.assertRaisesRegex(errors.InputError, 'stddev'):
+      models.gaussian_label_sampler(stddev=0.0)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,174 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Both kinds of model, seen through one interface, against NumPy."""
+
+import collections
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from fedfish_tff import models
+from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
+
+_KINDS = (
+    ('functional', ref.create_functional_model()),
+    ('variable', ref.create_variable_model),
+)
+
+
+def setUpModule():
+  contexts.set_default_context('local_worker')
+
+
+def _weights(model, start):
+  if models.is_functional(model):
+    return tff.learning.models.ModelWeights(start, ())
+  return tff.learning.models.ModelWeights(list(start), [])
+
+
+class BoundModelTest(parameterized.TestCase):
+
+  @parameterized.named_parameters(*_KINDS)
+  def test_gradients_equal_numpy(self, model):
+    start = ref.initial_weights(1)
+    ((x, y),) = ref.make_batches(6, 0, batch_size=6)
+    bound = models.bind_model(model)
+    flat = models.FlatWeights(tuple(tf.constant(w) for w in start), ())
+
+    @tf.function
+    def run():
+      result = bound.training_gradients(flat, bound.initial_metrics(), (x, y))
+      return result.gradients, bound.loss_gradients(flat, x, y), (
+          result.num_examples
+      )
+
+    training, loss_only, num_examples = run()
+    self.assertEqual(num_examples, 6)
+    for a, b, e in zip(training, loss_only, ref.gradients(start, x, y)):
+      np.testing.assert_allclose(a, e, rtol=1e-4, atol=1e-6)
+      np.testing.assert_allclose(b, e, rtol=1e-4, atol=1e-6)
+
+  @parameterized.named_parameters(*_KINDS)
+  def test_predictions_equal_numpy(self, model):
+    start = ref.initial_weights(1)
+    ((x, _),) = ref.make_batches(6, 0, batch_size=6)
+    bound = models.bind_model(model)
+    flat = models.FlatWeights(tuple(tf.constant(w) for w in start), ())
+    logits = tf.function(lambda: bound.predictions(flat, x))()
+    np.testing.assert_allclose(
+        tf.nn.softmax(logits), ref.probabilities(start, x), rtol=1e-5, atol=1e-6
+    )
+
+  def test_sparse_gradients_come_dense(self):
+    def create_model():
+      model = tf.keras.Sequential([
+          tf.keras.layers.InputLayer((2,), dtype=tf.int32),
+          tf.keras.layers.Embedding(5, 3),
+          tf.keras.layers.Flatten(),
+          tf.keras.layers.Dense(2),
+      ])
+      return tff.learning.models.from_keras_model(
+          model,
+          loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+          input_spec=(
+              tf.TensorSpec([None, 2], tf.int32),
+              tf.TensorSpec([None], tf.int32),
+          ),
+      )
+
+    bound = models.bind_model(create_model)
+    rng = np.random.default_rng(0)
+    flat = models.FlatWeights(
+        tuple(
+            tf.constant(rng.normal(size=s), tf.float32)
+            for s in ((5, 3), (6, 2), (2,))
+        ),
+        (),
+    )
+    x, y = tf.constant([[1, 3]]), tf.constant([0])
+    gradients = tf.function(lambda: bound.loss_gradients(flat, x, y))()
+    rows = np.abs(gradients[0].numpy()).sum(axis=1)
+    np.testing.assert_array_equal(rows > 0, [False, True, False, True, False])
+
+
+class EvaluationPassTest(parameterized.TestCase):
+
+  @parameterized.named_parameters(*_KINDS)
+  def test_equals_numpy(self, model):
+    start = ref.initial_weights(2)
+    batches = ref.make_batches(11, 0)
+
+    @tff.tensorflow.computation(
+        models.weights_type(model), models.data_type(model)
+    )
+    def evaluate(weights, dataset):
+      unfinalized, num_examples = models.build_evaluation_pass(model)(
+          weights, dataset
+      )
+      finalize = models.build_metrics_finalizer(model)
+      return finalize(unfinalized), num_examples
+
+    metrics, num_examples = evaluate(
+        _weights(model, start), ref.to_dataset(batches)
+    )
+    x = np.concatenate([x for x, _ in batches])
+    y = np.concatenate([y for _, y in batches])
+    p = ref.probabilities(start, x)
+    self.assertEqual(num_examples, 11)
+    self.assertAlmostEqual(
+        metrics['loss'], -np.log(p[np.arange(11), y]).mean(), places=5
+    )
+    self.assertAlmostEqual(
+        metrics['accuracy'], (p.argmax(axis=1) == y).mean(), places=6
+    )
+
+
+class TypesTest(parameterized.TestCase):
+
+  @parameterized.named_parameters(*_KINDS)
+  def test_types(self, model):
+    weights_type = models.weights_type(model)
+    self.assertIs(
+        weights_type.python_container, tff.learning.models.ModelWeights
+    )
+    self.assertEqual(
+        [t.shape for t in tff.structure.flatten(weights_type)],
+        [w.shape for w in ref.initial_weights()],
+    )
+    self.assertEqual(
+        str(models.data_type(model)), '<float32[?,4],int32[?]>*'
+    )
+    self.assertEqual(
+        models.build_initial_weights(model).type_signature.result, weights_type
+    )
+
+  def test_functional_initial_weights_are_the_models_own(self):
+    initial = models.build_initial_weights(ref.create_functional_model(7))()
+    for a, e in zip(initial.trainable, ref.initial_weights(7)):
+      np.testing.assert_array_equal(a, e)
+
+  def test_weights_survive_flattening(self):
+    weights = tff.learning.models.ModelWeights(
+        [tf.constant(1.0), [tf.constant(2.0)]], (tf.constant(3.0),)
+    )
+    flat = models.flatten_weights(weights)
+    self.assertEqual([float(t) for t in flat.trainable], [1, 2])
+    tf.nest.assert_same_structure(models.weights_like(weights, flat), weights)
+
+  def test_split_batch(self):
+    self.assertEqual(models.split_batch((1, 2)), (1, 2))
+    self.assertEqual(
+        models.split_batch(collections.OrderedDict(y=2, x=1)), (1, 2)
+    )
+
+  def test_what_is_no_model_is_refused(self):
+    with self.assertRaisesRegex(TypeError, 'model must be'):
+      models.is_functional(3)
+
+
+if __name__ == '__main__':
+  absltest.main()
