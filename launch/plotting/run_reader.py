@@ -21,6 +21,9 @@ METHOD_NAMES = {'fed_avg': 'FedAvg', 'fed_fish': 'FedFish', 'fed_sgd': 'FedSGD'}
 # Fields that do not make a run another experiment.
 _POOLED_FIELDS = ('seed', 'checkpoint_every')
 CLIENTS_CSV = 'evaluation/clients.csv'
+# Columns of clients.csv by the share of a client's examples fine-tuned on; all
+# are scored on the same unseen half.
+FEW_SHOT_COLUMNS = {0.0: 'before', 0.25: 'few_shot_25', 0.5: 'after'}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,0 +1,221 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the methods of several runs, paired by seed and by client."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import csv
+import dataclasses
+import io
+import itertools
+
+from fedfish_tff.evaluation import paired_comparison
+from launch.plotting import run_reader
+
+import numpy as np
+
+# The usual baselines: the other method of a pair is the one that is judged.
+_BASELINES = ('fed_sgd', 'fed_avg')
+_LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
+
+SEEDS = 'seeds'
+CLIENTS = 'clients in seeds'
+
+Groups = Mapping[str, Sequence[run_reader.Run]]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MethodComparison:
+  """One metric of two methods.
+
+  Attributes:
+    method: The method that is judged.
+    baseline: What it is compared with.
+    metric: The column of metrics.csv or of evaluation/clients.csv.
+    level: What is paired: `SEEDS` or `CLIENTS`.
+    result: Differences, method minus baseline.
+  """
+
+  method: str
+  baseline: str
+  metric: str
+  level: str
+  result: paired_comparison.PairedComparison
+
+
+def higher_is_better(metric: str) -> bool:
+  """Whether a column is better when higher; barriers and losses are not."""
+  if metric.startswith('csb/'):
+    return False
+  return metric.rpartition('/')[2] not in _LOWER_IS_BETTER
+
+
+def method_pairs(groups: Groups) -> list[tuple[str, str]]:
+  """Returns all pairs of labels, each as (method, baseline)."""
+
+  def rank(label: str) -> int:
+    algorithm = groups[label][0].algorithm
+    known = algorithm in _BASELINES
+    return _BASELINES.index(algorithm) if known else len(_BASELINES)
+
+  return [
+    (one, other) if rank(one) > rank(other) else (other, one)
+    for one, other in itertools.combinations(groups, 2)
+  ]
+
+
+def compare_methods(groups: Groups, metric: str) -> list[MethodComparison]:
+  """Compares all pairs of methods by a metric, its barrier and the clients.
+
+  Args:
+    groups: Runs by label, as `run_reader.group_runs` returns them.
+    metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
+
+  Returns:
+    The comparisons by seed, then those by client in seed; of what the runs
+    hold.
+  """
+  name = metric.rpartition('/')[2]
+  columns = [metric, f'csb/{name}', f'csb/{name}_by_examples']
+  by_client = ['global', *run_reader.FEW_SHOT_COLUMNS.values()]
+  return compare_runs(groups, list(dict.fromkeys(columns))) + compare_clients(
+    groups, [f'{column}/{name}' for column in by_client]
+  )
+
+
+def compare_runs(
+  groups: Groups, metrics: Sequence[str]
+) -> list[MethodComparison]:
+  """Compares columns of metrics.csv at the last round both methods have.
+
+  Args:
+    groups: Runs by label, as `run_reader.group_runs` returns them.
+    metrics: Columns of metrics.csv.
+
+  Returns:
+    A comparison for each metric and pair of methods with a seed in common.
+  """
+  comparisons = []
+  for metric, (method, baseline) in itertools.product(
+    metrics, method_pairs(groups)
+  ):
+    a, b = {}, {}
+    for one, other in common_seeds(groups, method, baseline):
+      rounds, values, baseline_values = common_rounds(one, other, metric)
+      if len(rounds):
+        a[one.seed], b[one.seed] = values[-1], baseline_values[-1]
+    if a:
+      result = paired_comparison.compare_paired(
+        a, b, higher_is_better=higher_is_better(metric)
+      )
+      comparisons.append(
+        MethodComparison(
+          method=method,
+          baseline=baseline,
+          metric=metric,
+          level=SEEDS,
+          result=result,
+        )
+      )
+  return comparisons
+
+
+def compare_clients(
+  groups: Groups, metrics: Sequence[str]
+) -> list[MethodComparison]:
+  """Compares columns of evaluation/clients.csv, client by client.
+
+  Args:
+    groups: Runs by label, as `run_reader.group_runs` returns them.
+    metrics: Columns of evaluation/clients.csv. Clients without a value in both
+      runs of a seed are left out.
+
+  Returns:
+    A comparison for each metric and pair of methods with a client in common.
+  """
+  comparisons = []
+  for metric, (method, baseline) in itertools.product(
+    metrics, method_pairs(groups)
+  ):
+    a, b = {}, {}
+    for one, other in common_seeds(groups, method, baseline):
+      values = client_values(one, metric)
+      baseline_values = client_values(other, metric)
+      common = [client for client in values if client in baseline_values]
+      if common:
+        a[one.seed] = {client: values[client] for client in common}
+        b[one.seed] = {client: baseline_values[client] for client in common}
+    if a:
+      result = paired_comparison.compare_nested(
+        a, b, higher_is_better=higher_is_better(metric)
+      )
+      comparisons.append(
+        MethodComparison(
+          method=method,
+          baseline=baseline,
+          metric=metric,
+          level=CLIENTS,
+          result=result,
+        )
+      )
+  return comparisons
+
+
+def common_seeds(
+  groups: Groups, method: str, baseline: str
+) -> list[tuple[run_reader.Run, run_reader.Run]]:
+  """Returns the two methods' runs of each seed that both have."""
+  others = {run.seed: run for run in groups[baseline]}
+  return [
+    (run, others[run.seed]) for run in groups[method] if run.seed in others
+  ]
+
+
+def common_rounds(
+  one: run_reader.Run, other: run_reader.Run, metric: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Returns the rounds at which two runs have a metric, and its values."""
+  rounds, _, values = one.series('round', metric)
+  other_rounds, _, other_values = other.series('round', metric)
+  common, index, other_index = np.intersect1d(
+    rounds, other_rounds, return_indices=True
+  )
+  return common, values[index], other_values[other_index]
+
+
+def client_values(run: run_reader.Run, metric: str) -> dict[str, float]:
+  """Returns a column of evaluation/clients.csv, of the clients that have it."""
+  return {
+    client: row[metric]
+    for client, row in (run.clients or {}).items()
+    if metric in row
+  }
+
+
+def format_table(comparisons: Sequence[MethodComparison]) -> str:
+  """Returns the comparisons as lines of text for a terminal."""
+  head = ('difference', 'metric', 'paired by', 'mean [95 % interval]')
+  lines = [head] + [
+    (f'{c.method} - {c.baseline}', c.metric, c.level, str(c.result))
+    for c in comparisons
+  ]
+  widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
+  return '\n'.join(
+    '  '.join([*(cell.ljust(w) for cell, w in zip(line, widths)), line[-1]])
+    for line in lines
+  )
+
+
+def to_csv(comparisons: Sequence[MethodComparison]) -> bytes:
+  """Returns the comparisons as a CSV file, one row each."""
+  text = io.StringIO()
+  writer = csv.writer(text, lineterminator='\n')
+  fields = [
+    f.name for f in dataclasses.fields(paired_comparison.PairedComparison)
+  ]
+  writer.writerow(['method', 'baseline', 'metric', 'paired_by', *fields])
+  for c in comparisons:
+    values = [getattr(c.result, field) for field in fields]
+    cells = ['' if value != value else value for value in values]  # NaN: empty.
+    writer.writerow([c.method, c.baseline, c.metric, c.level, *cells])
+  return text.getvalue().encode()

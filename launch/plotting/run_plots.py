@@ -1,0 +1,212 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The plots that apply to some runs, by the name of their files."""
+
+from collections.abc import Sequence
+import os
+import pathlib
+import re
+
+from fedfish_tff import errors
+from fedfish_tff.simulation import files
+from launch import method_comparison
+from launch.plotting import barrier
+from launch.plotting import client_spread
+from launch.plotting import curves
+from launch.plotting import personalization
+from launch.plotting import run_reader
+from launch.plotting import style
+
+from matplotlib import figure as mpl_figure
+import numpy as np
+
+_TITLES = {
+  'eval/global': 'global model on held-out clients',
+  'eval/personalized': 'held-out clients after personalisation',
+  'csb': 'client-server barrier',
+  'train': 'training clients',
+}
+
+Figures = dict[str, mpl_figure.Figure]
+
+
+def choose_metric(runs: Sequence[run_reader.Run], metric: str | None) -> str:
+  """Returns the column to draw: the one asked for, or the default.
+
+  Args:
+    runs: The runs.
+    metric: A column, or None for the default.
+
+  Returns:
+    A column that at least one run has.
+
+  Raises:
+    errors.InputError: If no run has the column asked for.
+  """
+  columns = list(dict.fromkeys(name for run in runs for name in run.columns))
+  if metric is None:
+    evaluated = [
+      name
+      for name in columns
+      if name.startswith('eval/global/') and not name.endswith('/num_examples')
+    ]
+    preferred = [name for name in evaluated if name.endswith('/accuracy')]
+    return (preferred + evaluated + ['train/loss'])[0]
+  if metric not in columns:
+    raise errors.InputError(
+      f'--metric={metric} is no column of metrics.csv in any workdir; there '
+      f'are: {", ".join(name for name in columns if name != "round")}.'
+    )
+  return metric
+
+
+def draw_curves(
+  groups: method_comparison.Groups,
+  metric: str,
+  x_axes: Sequence[str],
+  *,
+  show_seeds: bool = False,
+) -> Figures:
+  """Draws the metric against each of `x_axes` that the runs have."""
+  figures = {}
+  prefix, _, name = metric.rpartition('/')
+  what = _TITLES.get(prefix)
+  title = f'{name.capitalize()}, {what}' if what else metric
+  tasks = {run.task for runs in groups.values() for run in runs}
+  if len(tasks) == 1:
+    title = f'{tasks.pop()}: {title[0].lower() + title[1:]}'
+  for x in x_axes:
+    column = curves.X_AXES[x][0]
+    runs = [run for group in groups.values() for run in group]
+    if any(len(run.series(column, metric)[0]) for run in runs):
+      figures[f'{_slug(metric)}_by_{x}'] = curves.plot_curves(
+        groups, metric, x=x, title=title, show_seeds=show_seeds
+      )
+  return figures
+
+
+def draw_barriers(groups: method_comparison.Groups, name: str) -> Figures:
+  """Draws the barriers in a metric of each pair of methods that have them."""
+  figures = {}
+  column = f'csb/{name}'
+  for method, baseline in method_comparison.method_pairs(groups):
+    pairs = method_comparison.common_seeds(groups, method, baseline)
+    points = [
+      np.stack(method_comparison.common_rounds(one, other, column))
+      for one, other in pairs
+    ]
+    rounds, x, y = np.concatenate(points or [np.empty((3, 0))], axis=1)
+    if len(rounds):
+      slug = _slug(f'barrier_{name}_{method}_{baseline}')
+      figures[slug] = barrier.plot_barrier_scatter(
+        x, y, rounds, x_label=method, y_label=baseline, metric=name
+      )
+  return figures
+
+
+def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
+  """Draws the clients of the runs that launch.evaluate has evaluated."""
+  tables = {
+    label: table
+    for label, runs in groups.items()
+    if (table := _few_shot_table(runs, name)).size
+  }
+  spread = {
+    label: np.array(values)
+    for label, runs in groups.items()
+    if (
+      values := [
+        value
+        for run in runs
+        for value in method_comparison.client_values(
+          run, f'global/{name}'
+        ).values()
+      ]
+    )
+  }
+  higher = method_comparison.higher_is_better(name)
+  figures = {}
+  if tables:
+    figures[f'personalization_{name}'] = personalization.plot_before_after(
+      {label: (table[0], table[-1]) for label, table in tables.items()},
+      metric=name,
+      higher_is_better=higher,
+    )
+    figures[f'few_shot_{name}'] = personalization.plot_few_shot(
+      {
+        label: dict(zip(run_reader.FEW_SHOT_COLUMNS, table))
+        for label, table in tables.items()
+      },
+      metric=name,
+    )
+  if spread:
+    figures[f'client_spread_{name}'] = client_spread.plot_client_spread(
+      spread, metric=name, higher_is_better=higher
+    )
+  return figures
+
+
+def _few_shot_table(runs: Sequence[run_reader.Run], name: str) -> np.ndarray:
+  """Returns scores [shares, clients] of the clients that have all of them."""
+  columns = [
+    f'{column}/{name}' for column in run_reader.FEW_SHOT_COLUMNS.values()
+  ]
+  rows = [
+    [client[column] for column in columns]
+    for run in runs
+    for client in (run.clients or {}).values()
+    if all(column in client for column in columns)
+  ]
+  return np.array(rows, np.float64).reshape(-1, len(columns)).T
+
+
+def write_figures(
+  figures: Figures, folder: str | os.PathLike[str], suffix: str = 'png'
+) -> list[pathlib.Path]:
+  """Writes figures to a folder, made if need be, and returns their paths.
+
+  Args:
+    figures: Figures by the name of their file, without the suffix.
+    folder: The folder.
+    suffix: One of `style.FORMATS`.
+
+  Raises:
+    errors.InputError: If the folder or a file cannot be written.
+  """
+  folder = pathlib.Path(folder)
+  try:
+    folder.mkdir(parents=True, exist_ok=True)
+  except OSError as error:
+    raise files.unwritable_error(folder, error) from error
+  paths = []
+  for name, figure in figures.items():
+    paths.append(folder / f'{name}.{suffix}')
+    style.save_figure(figure, paths[-1])
+  return paths
+
+
+def plot_workdir(
+  workdir: str | os.PathLike[str], suffix: str = 'png'
+) -> list[pathlib.Path]:
+  """Draws one run into its own folder `plots` and returns the paths.
+
+  Args:
+    workdir: The workdir, with at least one round in metrics.csv.
+    suffix: One of `style.FORMATS`.
+
+  Raises:
+    errors.InputError: If the workdir cannot be read or written.
+  """
+  run = run_reader.read_run(workdir)
+  groups = run_reader.group_runs([run])
+  metric = choose_metric([run], None)
+  name = metric.rpartition('/')[2]
+  figures = draw_curves(groups, metric, list(curves.X_AXES))
+  for column in ('train/loss', f'eval/personalized/{name}', f'csb/{name}'):
+    figures.update(draw_curves(groups, column, ['round']))
+  figures.update(draw_clients(groups, name))
+  return write_figures(figures, run.workdir / 'plots', suffix)
+
+
+def _slug(text: str) -> str:
+  return re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_')

@@ -1,0 +1,98 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the comparison of methods."""
+
+import csv
+import io
+
+from launch import method_comparison
+from launch.plotting import run_reader
+from tests.launch.plotting import fake_runs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_METRIC = 'eval/global/accuracy'
+
+
+def _groups(fed_avg_seeds=(0, 1, 2), fed_fish_seeds=(0, 1, 2), **kwargs):
+  return run_reader.group_runs(
+    [fake_runs.make_run('fed_avg', s, **kwargs) for s in fed_avg_seeds]
+    + [fake_runs.make_run('fed_fish', s, **kwargs) for s in fed_fish_seeds]
+  )
+
+
+class MethodComparisonTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('eval/global/accuracy', True),
+    ('train/loss', False),
+    ('before/mse', False),
+    ('csb/accuracy', False),
+    ('eval/global/perplexity', False),
+  )
+  def test_direction_of_a_column(self, metric, expected):
+    self.assertEqual(method_comparison.higher_is_better(metric), expected)
+
+  def test_baselines_come_second_in_a_pair(self):
+    groups = run_reader.group_runs(
+      [fake_runs.make_run(a) for a in ('fed_fish', 'fed_avg', 'fed_sgd')]
+    )
+    self.assertEqual(
+      method_comparison.method_pairs(groups),
+      [('FedFish', 'FedAvg'), ('FedFish', 'FedSGD'), ('FedAvg', 'FedSGD')],
+    )
+
+  def test_differences_at_the_last_round_by_seed(self):
+    (comparison,) = method_comparison.compare_runs(_groups(), [_METRIC])
+    self.assertEqual(comparison.method, 'FedFish')
+    self.assertEqual(comparison.baseline, 'FedAvg')
+    self.assertAlmostEqual(comparison.result.mean, 0.1)
+    self.assertEqual((comparison.result.n, comparison.result.wins), (3, 3))
+
+  def test_a_lower_barrier_wins(self):
+    (comparison,) = method_comparison.compare_runs(_groups(), ['csb/accuracy'])
+    self.assertAlmostEqual(comparison.result.mean, -0.1)
+    self.assertEqual(comparison.result.wins, 3)
+
+  def test_only_common_seeds_are_paired(self):
+    (comparison,) = method_comparison.compare_runs(
+      _groups((0, 1, 2), (1, 2, 3)), [_METRIC]
+    )
+    self.assertEqual(comparison.result.n, 2)
+    self.assertEmpty(
+      method_comparison.compare_runs(_groups((0,), (1,)), [_METRIC])
+    )
+
+  def test_clients_are_paired_within_seeds(self):
+    groups = _groups(evaluated=True)
+    before, after = method_comparison.compare_clients(
+      groups, ['before/accuracy', 'after/accuracy']
+    )
+    self.assertEqual(before.result.mean, 0)
+    self.assertEqual(before.result.ties, 15)
+    self.assertAlmostEqual(after.result.mean, 0.1)
+    # The client that was too small to personalise is in no pair.
+    self.assertEqual((after.result.n, after.result.wins), (15, 15))
+
+  def test_runs_without_evaluation_have_no_clients_to_compare(self):
+    self.assertEmpty(
+      method_comparison.compare_clients(_groups(), ['after/accuracy'])
+    )
+
+  def test_csv_and_table_say_the_same(self):
+    comparisons = method_comparison.compare_runs(
+      _groups((0,), (0,)), [_METRIC, 'csb/accuracy']
+    )
+    text = method_comparison.to_csv(comparisons).decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    self.assertEqual([row['metric'] for row in rows], [_METRIC, 'csb/accuracy'])
+    self.assertAlmostEqual(float(rows[0]['mean']), 0.1)
+    self.assertEqual((rows[0]['low'], rows[0]['n']), ('', '1'))
+    table = method_comparison.format_table(comparisons).splitlines()
+    self.assertLen(table, 3)
+    self.assertIn('FedFish - FedAvg', table[1])
+    self.assertIn('+0.1', table[1])
+
+
+if __name__ == '__main__':
+  absltest.main()
