@@ -1,0 +1,21 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Simulation of a run: cohorts, the training loop, and what it writes."""
+
+from fedfish_tff.simulation.checkpoints import CheckpointManager
+from fedfish_tff.simulation.checkpoints import DamagedCheckpointError
+from fedfish_tff.simulation.communication import measure_wire_bytes
+from fedfish_tff.simulation.communication import WireBytes
+from fedfish_tff.simulation.files import write_atomically
+from fedfish_tff.simulation.metrics_csv import CsvMetricsManager
+from fedfish_tff.simulation.metrics_csv import read_rows
+from fedfish_tff.simulation.metrics_flattening import flatten_metrics
+from fedfish_tff.simulation.metrics_flattening import to_number
+from fedfish_tff.simulation.participation import Participation
+from fedfish_tff.simulation.participation import uniform_participation
+from fedfish_tff.simulation.progress import ProgressReporter
+from fedfish_tff.simulation.run_recorder import RunRecorder
+from fedfish_tff.simulation.training_loop import run_training
+from fedfish_tff.simulation.training_loop import TrainingResult
+from fedfish_tff.simulation.workdir import open_workdir
+from fedfish_tff.simulation.workdir import Workdir

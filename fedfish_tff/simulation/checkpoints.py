@@ -1,0 +1,300 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints with a checksum, around TFF's file program state manager.
+
+`tff.program.FileProgramStateManager` renames a whole state into place, but does
+not notice one that was damaged later. Here a manifest with the SHA-256 of every
+file is written last: without manifest a version is half-written, and one that
+does not match it is damaged and passed over.
+"""
+
+from collections.abc import Mapping
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.simulation import files
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_MANIFEST = 'manifest.json'
+_PREFIX = 'program_state_'
+
+
+class DamagedCheckpointError(errors.InputError):
+  """A checkpoint that is not what was saved."""
+
+
+class CheckpointManager(tff.program.ProgramStateManager[Any]):
+  """A `tff.program.ProgramStateManager` whose states carry a checksum.
+
+  A state is any structure of tensors that `tf.nest` can flatten; what is loaded
+  equals what was saved bit for bit.
+  """
+
+  def __init__(
+    self, root_dir: str | os.PathLike[str], *, keep_total: int = 2
+  ) -> None:
+    """Creates the folder if need be; reads nothing.
+
+    Args:
+      root_dir: The folder of the checkpoints.
+      keep_total: How many of the newest checkpoints to keep. With two or more,
+        one that is damaged does not cost the run.
+
+    Raises:
+      errors.InputError: If `keep_total` is not positive or the folder cannot be
+        created.
+    """
+    if keep_total < 1:
+      raise errors.InputError(
+        f'keep_total is {keep_total}; a positive integer was expected.'
+      )
+    self._root_dir = pathlib.Path(root_dir)
+    self._keep_total = keep_total
+    try:
+      self._root_dir.mkdir(parents=True, exist_ok=True)
+      # Old states are removed here, so that the manifest goes first.
+      self._inner = tff.program.FileProgramStateManager(
+        self._root_dir, prefix=_PREFIX, keep_total=0
+      )
+    except (OSError, tf.errors.OpError) as error:
+      raise _unwritable_error(self._root_dir, error) from error
+
+  async def get_versions(self) -> list[int] | None:
+    """Returns the versions that were written to the end, or None."""
+    versions = [v for v in self._all_versions() if self._is_complete(v)]
+    return versions or None
+
+  async def load(self, version: int, structure: Any) -> Any:
+    """Returns a saved state after verifying its checksum.
+
+    Args:
+      version: The version.
+      structure: A state of the same structure, with values of any content.
+
+    Returns:
+      The state, with NumPy arrays and scalars as leaves.
+
+    Raises:
+      tff.program.ProgramStateNotFoundError: If there is no such version.
+      DamagedCheckpointError: If the checkpoint is not what was saved.
+      errors.InputError: If it holds other tensors than `structure`.
+    """
+    if not self._is_complete(version):
+      raise tff.program.ProgramStateNotFoundError(version)
+    self._verify(version)
+    manifest = json.loads((self._path(version) / _MANIFEST).read_text())
+    leaves = tf.nest.flatten(structure)
+    expected = [_describe(leaf) for leaf in leaves]
+    if manifest['tensors'] != expected:
+      raise errors.InputError(
+        f'The checkpoint {self._path(version)} holds other tensors than the '
+        f'run: {_first_difference(manifest["tensors"], expected)}; it was '
+        'written by another version of the code.'
+      )
+    loaded = await self._inner.load(version, [0] * len(leaves))
+    return tf.nest.pack_sequence_as(structure, loaded)
+
+  async def load_latest(self, structure: Any) -> tuple[Any, int]:
+    """Returns the newest state that is not damaged, and its version.
+
+    Each damaged one passed over is logged as a warning with its reason.
+
+    Args:
+      structure: A state of the same structure, with values of any content.
+
+    Returns:
+      (state, version); (None, 0) if nothing was saved.
+
+    Raises:
+      errors.InputError: If there are checkpoints and all are damaged.
+    """
+    versions = await self.get_versions()
+    if versions is None:
+      return None, 0
+    for version in reversed(versions):
+      try:
+        state = await self.load(version, structure)
+      except DamagedCheckpointError as error:
+        logging.warning('%s The checkpoint before it is used.', error)
+        continue
+      return state, version
+    raise errors.InputError(
+      f'All checkpoints in {self._root_dir} are damaged (versions '
+      f'{", ".join(map(str, versions))}); --overwrite starts afresh.'
+    )
+
+  async def save(self, program_state: Any, version: int) -> None:
+    """Saves a state and removes the oldest; first, leftovers of a crash.
+
+    Args:
+      program_state: The state.
+      version: Larger than that of the state loaded or saved before; damaged
+        checkpoints from this version on are replaced.
+
+    Raises:
+      tff.program.ProgramStateExistsError: If this version is already there and
+        not damaged.
+      errors.InputError: If it cannot be written, as on a full disk. Earlier
+        checkpoints are intact.
+    """
+    try:
+      self.remove_leftovers()
+      self._remove_damaged_from(version)
+      leaves = tf.nest.flatten(
+        await tff.program.materialize_value(program_state)
+      )
+      await self._inner.save(leaves, version)
+      self._write_manifest(version, [_describe(leaf) for leaf in leaves])
+      for old in (await self.get_versions())[: -self._keep_total]:
+        if old != version:
+          self._remove(old)
+    except (OSError, tf.errors.OpError) as error:
+      self._try_to_remove_leftovers()
+      raise _unwritable_error(self._path(version), error) from error
+    except errors.InputError:
+      self._try_to_remove_leftovers()
+      raise
+
+  def remove_leftovers(self) -> None:
+    """Removes what a crash left: temporary folders and halves of versions."""
+    for version in self._all_versions():
+      if not self._is_complete(version):
+        self._remove(version)
+    for entry in self._root_dir.iterdir():
+      if re.fullmatch(rf'{_PREFIX}\d+_temp\d+', entry.name):
+        shutil.rmtree(entry)
+
+  def _try_to_remove_leftovers(self) -> None:
+    """Makes room after a failed save, as far as that is possible."""
+    try:
+      self.remove_leftovers()
+    except OSError as error:
+      logging.warning('Cannot clean up %s: %s', self._root_dir, error)
+
+  def _path(self, version: int) -> pathlib.Path:
+    return self._root_dir / f'{_PREFIX}{version}'
+
+  def _all_versions(self) -> list[int]:
+    if not self._root_dir.is_dir():
+      return []
+    matches = (
+      re.fullmatch(rf'{_PREFIX}(\d+)', entry.name)
+      for entry in self._root_dir.iterdir()
+    )
+    return sorted(int(match[1]) for match in matches if match)
+
+  def _is_complete(self, version: int) -> bool:
+    return (self._path(version) / _MANIFEST).exists()
+
+  def _remove(self, version: int) -> None:
+    # Renamed first: a half-removed version is then a leftover.
+    doomed = self._root_dir / f'{_PREFIX}{version}_temp0'
+    self._path(version).rename(doomed)
+    shutil.rmtree(doomed)
+
+  def _remove_damaged_from(self, version: int) -> None:
+    for other in self._all_versions():
+      if other < version:
+        continue
+      try:
+        self._verify(other)
+      except DamagedCheckpointError:
+        logging.warning('Removing the damaged %s.', self._path(other))
+        self._remove(other)
+
+  def _write_manifest(self, version: int, tensors: list[str]) -> None:
+    folder = self._path(version)
+    for path in sorted(folder.rglob('*')):
+      files.sync(path)
+    files.sync(folder)
+    manifest = {'files': _checksums(folder), 'tensors': tensors}
+    manifest['checksum'] = _manifest_checksum(manifest)
+    files.write_atomically(
+      folder / _MANIFEST, json.dumps(manifest, indent=1).encode()
+    )
+    files.sync(self._root_dir)
+
+  def _verify(self, version: int) -> None:
+    """Raises DamagedCheckpointError unless the files match the manifest."""
+    folder = self._path(version)
+    try:
+      manifest = json.loads((folder / _MANIFEST).read_bytes())
+      checksum = manifest.pop('checksum')
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+      raise DamagedCheckpointError(
+        f'The checkpoint {folder} is damaged: its file {_MANIFEST} cannot be '
+        f'read ({error}).'
+      ) from error
+    if checksum != _manifest_checksum(manifest):
+      raise DamagedCheckpointError(
+        f'The checkpoint {folder} is damaged: its file {_MANIFEST} does not '
+        'match its checksum.'
+      )
+    expected = manifest['files']
+    try:
+      found = _checksums(folder)
+    except OSError as error:
+      raise DamagedCheckpointError(
+        f'The checkpoint {folder} cannot be read: {error}.'
+      ) from error
+    for name in sorted(expected.keys() | found.keys()):
+      if expected.get(name) == found.get(name):
+        continue
+      what = (
+        'is missing'
+        if name not in found
+        else 'should not be there'
+        if name not in expected
+        else 'does not match its checksum'
+      )
+      raise DamagedCheckpointError(
+        f'The checkpoint {folder} is damaged: its file {name} {what}.'
+      )
+
+
+def _checksums(folder: pathlib.Path) -> dict[str, str]:
+  """Returns the SHA-256 of each file but the manifest, by relative path."""
+  return {
+    path.relative_to(folder).as_posix(): hashlib.sha256(
+      path.read_bytes()
+    ).hexdigest()
+    for path in sorted(folder.rglob('*'))
+    if path.is_file() and path != folder / _MANIFEST
+  }
+
+
+def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
+  text = json.dumps(manifest, sort_keys=True)
+  return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _describe(leaf: Any) -> str:
+  array = np.asarray(leaf)
+  dtype = 'string' if array.dtype.kind in 'SUO' else array.dtype.name
+  return f'{dtype}{list(array.shape)}'
+
+
+def _first_difference(found: list[str], expected: list[str]) -> str:
+  if len(found) != len(expected):
+    return f'{len(found)} tensors, {len(expected)} were expected'
+  index = next(i for i, f in enumerate(found) if f != expected[i])
+  return f'tensor {index} is {found[index]}, {expected[index]} was expected'
+
+
+def _unwritable_error(
+  path: pathlib.Path, error: OSError | tf.errors.OpError
+) -> errors.InputError:
+  if isinstance(error, OSError):
+    return files.unwritable_error(path, error)
+  reason = error.message.splitlines()[0] if error.message else repr(error)
+  return errors.InputError(f'Cannot write {path}: {reason}.')

@@ -1,0 +1,78 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes that cross the boundary between server and clients in a round."""
+
+from typing import NamedTuple
+
+from fedfish_tff import errors
+
+import numpy as np
+import tensorflow_federated as tff
+
+
+class WireBytes(NamedTuple):
+  """Uncompressed bytes of one client in one round.
+
+  Attributes:
+    download: From the server to one client.
+    upload: From one client to the server, metrics and weights included.
+  """
+
+  download: int
+  upload: int
+
+  @property
+  def total(self) -> int:
+    return self.download + self.upload
+
+
+def measure_wire_bytes(process: tff.templates.IterativeProcess) -> WireBytes:
+  """Measures a process' communication from its compiled types.
+
+  The computation is compiled to a broadcast, client work and sums; the sizes
+  are those of what is broadcast and of what a client gives to the sums, plain
+  and secure. Nothing is run.
+
+  Args:
+    process: A process with next of type (<S@SERVER, {D}@CLIENTS> -> ...).
+
+  Returns:
+    The bytes per client and round.
+
+  Raises:
+    errors.InputError: If a tensor's size is not known from its type.
+  """
+  form = tff.backends.mapreduce.get_map_reduce_form_for_computation(
+    process.next
+  )
+  return WireBytes(
+    download=_count_bytes(form.prepare.type_signature.result),
+    upload=_count_bytes(form.work.type_signature.result),
+  )
+
+
+def _count_bytes(type_spec: tff.Type) -> int:
+  """Returns the size of a value of the given type, in bytes."""
+  if isinstance(type_spec, tff.StructType):
+    return sum(
+      _count_bytes(element)
+      for _, element in tff.structure.iter_elements(type_spec)
+    )
+  shape = type_spec.shape if isinstance(type_spec, tff.TensorType) else None
+  dtype = (
+    np.dtype(getattr(type_spec.dtype, 'as_numpy_dtype', type_spec.dtype))
+    if shape is not None
+    else None
+  )
+  if (
+    shape is None
+    or any(size is None for size in shape)
+    or dtype.kind not in 'biufc'
+  ):
+    raise errors.InputError(
+      'The bytes of a round cannot be counted: the size of a value of type '
+      f'{type_spec} is not fixed.'
+    )
+  return int(np.prod([int(size) for size in shape], dtype=np.int64)) * (
+    dtype.itemsize
+  )

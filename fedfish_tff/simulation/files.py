@@ -1,0 +1,68 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are either whole or not there."""
+
+import errno
+import os
+import pathlib
+
+from fedfish_tff import errors
+
+_TEMPORARY_SUFFIX = '.partial'
+
+
+def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
+  """Writes a file under a temporary name, then renames it.
+
+  A reader, or a run after a crash, sees the old content or the new one.
+
+  Args:
+    path: The file; its folder exists.
+    content: All of the new content.
+
+  Raises:
+    errors.InputError: If it cannot be written; the old content is intact.
+  """
+  path = pathlib.Path(path)
+  temporary = path.with_name(path.name + _TEMPORARY_SUFFIX)
+  try:
+    with open(temporary, 'wb') as file:
+      file.write(content)
+      file.flush()
+      os.fsync(file.fileno())
+    os.replace(temporary, path)
+    sync(path.parent)
+  except OSError as error:
+    try:
+      temporary.unlink(missing_ok=True)
+    except OSError:  # Whatever keeps it from being written, the next is clear.
+      raise unwritable_error(path, error) from error
+    raise unwritable_error(path, error) from error
+
+
+def is_temporary(path: str | os.PathLike[str]) -> bool:
+  """Whether the path is one that an interrupted `write_atomically` leaves."""
+  return os.fspath(path).endswith(_TEMPORARY_SUFFIX)
+
+
+def sync(path: str | os.PathLike[str]) -> None:
+  """Makes a file's content or a folder's entries outlast a power failure."""
+  descriptor = os.open(path, os.O_RDONLY)
+  try:
+    os.fsync(descriptor)
+  finally:
+    os.close(descriptor)
+
+
+def unwritable_error(
+  path: str | os.PathLike[str], error: OSError
+) -> errors.InputError:
+  """Returns the error for a path that cannot be written."""
+  advice = (
+    '; free some space and run the same command again'
+    if error.errno in (errno.ENOSPC, errno.EDQUOT)
+    else ''
+  )
+  return errors.InputError(
+    f'Cannot write {os.fspath(path)}: {error.strerror or error}{advice}.'
+  )

@@ -1,0 +1,78 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a person watching a run sees on stderr."""
+
+from collections.abc import Mapping
+import sys
+from typing import TextIO
+
+import tqdm
+
+# The columns shown, with short names, where a run has them.
+_SHOWN = (
+  ('train/loss', 'loss'),
+  ('train/accuracy', 'accuracy'),
+  ('eval/global/loss', 'held-out loss'),
+  ('eval/global/accuracy', 'held-out accuracy'),
+)
+
+
+class ProgressReporter:
+  """A bar with loss, accuracy and time left, or a plain line now and then."""
+
+  def __init__(
+    self,
+    rounds: int,
+    *,
+    report_every: int = 1,
+    show_bar: bool | None = None,
+    stream: TextIO | None = None,
+  ) -> None:
+    """Prepares; nothing is shown before the first round.
+
+    Args:
+      rounds: Rounds of the whole run.
+      report_every: Rounds between two plain lines.
+      show_bar: Whether to draw a bar; None to do so on a terminal only.
+      stream: Where to write; stderr by default.
+    """
+    self._rounds = rounds
+    self._report_every = report_every
+    self._stream = sys.stderr if stream is None else stream
+    self._show_bar = self._stream.isatty() if show_bar is None else show_bar
+    self._bar = None
+    self._shown = {}
+
+  def __call__(self, round_number: int, metrics: Mapping[str, float]) -> None:
+    """Reports the end of a round with its row of metrics."""
+    for column, name in _SHOWN:
+      if column in metrics:
+        self._shown[name] = f'{metrics[column]:.4g}'
+    if self._show_bar:
+      self._update_bar(round_number)
+    elif round_number % self._report_every == 0 or round_number == self._rounds:
+      shown = ', '.join(f'{k} {v}' for k, v in self._shown.items())
+      print(
+        f'round {round_number}/{self._rounds}: {shown}',
+        file=self._stream,
+        flush=True,
+      )
+
+  def close(self) -> None:
+    """Ends the bar's line."""
+    if self._bar is not None:
+      self._bar.close()
+      self._bar = None
+
+  def _update_bar(self, round_number: int) -> None:
+    if self._bar is None:
+      # A resumed run's time left counts from where it resumed.
+      self._bar = tqdm.tqdm(
+        total=self._rounds,
+        initial=max(0, round_number - 1),
+        unit='round',
+        file=self._stream,
+        dynamic_ncols=True,
+      )
+    self._bar.set_postfix(self._shown, refresh=False)
+    self._bar.update(round_number - self._bar.n)

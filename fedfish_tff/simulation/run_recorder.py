@@ -1,0 +1,116 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a run's rows and checkpoints through TFF's asynchronous managers."""
+
+import asyncio
+from collections.abc import Coroutine
+from collections.abc import Mapping
+from collections.abc import Sequence
+import concurrent.futures
+import threading
+from typing import Any
+
+from fedfish_tff.simulation import metrics_csv
+
+from absl import logging
+import tensorflow_federated as tff
+
+
+class RunRecorder:
+  """Saves, loads and releases from synchronous code.
+
+  The managers run in an event loop on a thread of its own: that works where
+  the caller's thread has a running loop, as in a notebook, and what is being
+  written when Ctrl-C comes is written to its end.
+  """
+
+  def __init__(
+    self,
+    program_state_manager: tff.program.ProgramStateManager | None,
+    metrics_managers: Sequence[tff.program.ReleaseManager],
+  ) -> None:
+    self._state_manager = program_state_manager
+    self._metrics_managers = tuple(metrics_managers)
+    self._last_saved: int | None = None
+    self._pending: concurrent.futures.Future | None = None
+    self._loop = asyncio.new_event_loop()
+    self._thread = threading.Thread(
+      target=self._loop.run_forever, name='run recorder', daemon=True
+    )
+    self._thread.start()
+
+  def __enter__(self) -> 'RunRecorder':
+    return self
+
+  def __exit__(self, *unused_exc_info: object) -> None:
+    # What is still being written is written to its end.
+    self._run(self._loop.shutdown_default_executor())
+    self._loop.call_soon_threadsafe(self._loop.stop)
+    self._thread.join()
+    self._loop.close()
+
+  def resume(self, structure: Any) -> tuple[Any, int | None]:
+    """Loads the last checkpoint and rewinds the metrics to its round.
+
+    Args:
+      structure: A state of the run's structure.
+
+    Returns:
+      (state, round); (`structure`, None) if there is no checkpoint.
+    """
+    state = None
+    if self._state_manager is not None:
+      state, version = self._run(self._state_manager.load_latest(structure))
+    if state is not None:
+      self._last_saved = version
+      logging.info('Resuming after round %d.', version)
+    for manager in self._metrics_managers:
+      if isinstance(manager, metrics_csv.CsvMetricsManager):
+        # Before round 0 there is none to keep.
+        manager.drop_rows_after(-1 if state is None else version)
+    return (structure, None) if state is None else (state, version)
+
+  def release(self, round_number: int, row: Mapping[str, Any]) -> None:
+    """Gives a round's row to every metrics manager, one after the other."""
+
+    async def release() -> None:
+      for manager in self._metrics_managers:
+        await manager.release(row, round_number)
+
+    self._run(release())
+
+  def save(self, state: Any, round_number: int) -> None:
+    """Saves a checkpoint, if the run has checkpoints and this is a new one."""
+    if self._state_manager is None or self._last_saved == round_number:
+      return
+
+    async def save() -> None:
+      await self._state_manager.save(state, round_number)
+      self._last_saved = round_number
+
+    self._run(save())
+
+  def stop(self, state: Any, round_number: int | None) -> str:
+    """Saves an interrupted run's last whole round; says where it stands.
+
+    Args:
+      state: The state after that round.
+      round_number: That round; None if there is none yet.
+
+    Returns:
+      A sentence for the person who pressed Ctrl-C.
+    """
+    if self._pending is not None:
+      concurrent.futures.wait([self._pending])
+    if round_number is not None:
+      self.save(state, round_number)
+    if self._last_saved is None:
+      return 'Interrupted before the first checkpoint; nothing was saved.'
+    return (
+      f'Interrupted; the last checkpoint is that of round {self._last_saved}.'
+      ' The same command resumes from there.'
+    )
+
+  def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+    self._pending = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+    return self._pending.result()

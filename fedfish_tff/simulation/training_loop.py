@@ -1,0 +1,269 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a learning process for some rounds, so that stopping costs nothing.
+
+The counterpart of `tff.simulation.run_training_process`. Who takes part and
+with which batches is a function of (seed, round), and a checkpoint holds the
+process' state together with the running totals, so that a resumed run equals
+one that was never interrupted in all but the `time/` columns.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import time
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import batches as batches_lib
+from fedfish_tff.datasets import client_data
+from fedfish_tff.simulation import communication
+from fedfish_tff.simulation import metrics_flattening
+from fedfish_tff.simulation import participation as participation_lib
+from fedfish_tff.simulation import run_recorder
+
+from absl import logging
+import numpy as np
+import tensorflow_federated as tff
+
+Metrics = Mapping[str, Any]
+EvaluationFn = Callable[[Any, int], Metrics]
+BarrierFn = Callable[[Any, Any, Sequence[batches_lib.ClientBatches]], Metrics]
+
+_LoopState = collections.OrderedDict[str, Any]
+
+_EXCLUDED_COLUMN = 'train/excluded_clients'
+
+
+class TrainingResult(NamedTuple):
+  """The end of a run.
+
+  Attributes:
+    state: The process' state.
+    round_number: Rounds done.
+    totals: Over all rounds, resumed ones included: `wire_bytes`, `local_steps`,
+      `excluded_clients` and `round_seconds`.
+  """
+
+  state: Any
+  round_number: int
+  totals: Mapping[str, int | float]
+
+
+def run_training(
+  process: tff.learning.templates.LearningProcess,
+  *,
+  train_data: client_data.ClientData,
+  participation: participation_lib.Participation,
+  batch_spec: batches_lib.BatchSpec,
+  seed: int,
+  rounds: int,
+  evaluation_fn: EvaluationFn | None = None,
+  evaluate_every: int = 1,
+  barrier_fn: BarrierFn | None = None,
+  checkpoint_every: int = 1,
+  program_state_manager: tff.program.ProgramStateManager | None = None,
+  metrics_managers: Sequence[tff.program.ReleaseManager] = (),
+  wire_bytes: communication.WireBytes | None = None,
+  on_round: Callable[[int, Metrics], None] | None = None,
+) -> TrainingResult:
+  """Trains up to a number of rounds, from the last checkpoint if there is one.
+
+  Row 0 of the metrics holds the evaluation of the initial model. Besides the
+  process' own metrics (see `metrics_flattening`) and those of the functions
+  below, rows have `compute/local_steps` (gradient evaluations on a batch, summed
+  over the cohort, extra passes included), `communication/wire_bytes`, both with
+  `_total` over the run, and `time/round_seconds`.
+
+  Args:
+    process: Any learning process. Those of this package also count clients
+      with a non-finite update, which are then named in a warning.
+    train_data: The clients that may take part.
+    participation: The cohort of a round.
+    batch_spec: Batches of a client in a round.
+    seed: With the round, decides each client's batches.
+    rounds: The last round.
+    evaluation_fn: From (state, round) to numbers by column name; called on the
+      initial state, every `evaluate_every` rounds and after the last.
+    evaluate_every: Rounds between two evaluations.
+    barrier_fn: From (model weights before the round, after it, the cohort's
+      batches) to numbers by column name; called where `evaluation_fn` is, but
+      not on the initial state.
+    checkpoint_every: Rounds between two checkpoints; the last round has one.
+    program_state_manager: Saves and loads the run; None to do neither.
+    metrics_managers: Get each round's row. `metrics_csv.CsvMetricsManager`s
+      are rewound to the checkpoint first.
+    wire_bytes: Bytes per client and round, see `communication`.
+    on_round: Called with each row after it was released.
+
+  Returns:
+    The final state, round and totals.
+
+  Raises:
+    errors.InputError: If a client's data or an argument cannot be used, or a
+      file cannot be written.
+    KeyboardInterrupt: On Ctrl-C, after a checkpoint of the last whole round;
+      its message says how to resume.
+  """
+  for name, value in (
+    ('rounds', rounds),
+    ('evaluate_every', evaluate_every),
+    ('checkpoint_every', checkpoint_every),
+  ):
+    if value < 1:
+      raise errors.InputError(
+        f'{name} is {value}; a positive integer was expected.'
+      )
+  with run_recorder.RunRecorder(
+    program_state_manager, metrics_managers
+  ) as recorder:
+    loop_state, round_number = recorder.resume(_initial_loop_state(process))
+    # One assignment each, so that Ctrl-C cannot fall between state and round.
+    done = (loop_state, round_number)
+
+    def finish_round(
+      round_number: int, loop_state: _LoopState, row: dict[str, Any]
+    ) -> None:
+      row.update(_total_columns(loop_state, wire_bytes))
+      recorder.release(round_number, row)
+      if on_round is not None:
+        on_round(round_number, row)
+
+    try:
+      if round_number is None:
+        row = {}
+        if evaluation_fn is not None:
+          row.update(evaluation_fn(loop_state['process'], 0))
+        finish_round(0, loop_state, row)
+        done = (loop_state, 0)
+      for round_number in range(done[1] + 1, rounds + 1):
+        state = loop_state['process']
+        start = time.monotonic()
+        cohort = [
+          batches_lib.plan_batches(
+            train_data.load_client(client_id),
+            batch_spec,
+            client_id=client_id,
+            seed=seed,
+            round_number=round_number,
+          )
+          for client_id in participation(round_number)
+        ]
+        output = process.next(state, [client.to_dataset() for client in cohort])
+        row = metrics_flattening.flatten_metrics(output.metrics)
+        row.update(_costs(process, cohort, wire_bytes))
+        row['time/round_seconds'] = time.monotonic() - start
+        if row.get(_EXCLUDED_COLUMN):
+          _name_excluded_clients(process, state, cohort, row, round_number)
+        loop_state = _advance(loop_state, output.state, row)
+        if round_number % evaluate_every == 0 or round_number == rounds:
+          start = time.monotonic()
+          if evaluation_fn is not None:
+            row.update(evaluation_fn(output.state, round_number))
+          if barrier_fn is not None:
+            row.update(
+              barrier_fn(
+                process.get_model_weights(state),
+                process.get_model_weights(output.state),
+                cohort,
+              )
+            )
+          row['time/evaluation_seconds'] = time.monotonic() - start
+        finish_round(round_number, loop_state, row)
+        done = (loop_state, round_number)
+        if round_number % checkpoint_every == 0 or round_number == rounds:
+          recorder.save(loop_state, round_number)
+    except KeyboardInterrupt:
+      raise KeyboardInterrupt(recorder.stop(*done)) from None
+  totals = {name: total.item() for name, total in loop_state['totals'].items()}
+  return TrainingResult(loop_state['process'], done[1], totals)
+
+
+def _initial_loop_state(
+  process: tff.learning.templates.LearningProcess,
+) -> _LoopState:
+  """Returns what a checkpoint holds: the process' state and the totals."""
+  return collections.OrderedDict(
+    process=process.initialize(),
+    totals=collections.OrderedDict(
+      wire_bytes=np.int64(0),
+      local_steps=np.int64(0),
+      excluded_clients=np.int64(0),
+      round_seconds=np.float64(0.0),
+    ),
+  )
+
+
+def _advance(loop_state: _LoopState, state: Any, row: Metrics) -> _LoopState:
+  """Returns the loop's state after a round with the given row."""
+  columns = dict(
+    wire_bytes='communication/wire_bytes',
+    local_steps='compute/local_steps',
+    excluded_clients=_EXCLUDED_COLUMN,
+    round_seconds='time/round_seconds',
+  )
+  return collections.OrderedDict(
+    process=state,
+    totals=collections.OrderedDict(
+      (name, total + type(total)(row.get(columns[name], 0)))
+      for name, total in loop_state['totals'].items()
+    ),
+  )
+
+
+def _costs(
+  process: tff.learning.templates.LearningProcess,
+  cohort: Sequence[batches_lib.ClientBatches],
+  wire_bytes: communication.WireBytes | None,
+) -> Metrics:
+  """Returns what a round costs, as columns."""
+  extra_passes = getattr(process, 'extra_passes', 0)
+  costs = {
+    'compute/local_steps': sum(
+      client.batches_per_epoch * (client.epochs + extra_passes)
+      for client in cohort
+    )
+  }
+  if wire_bytes is not None:
+    costs['communication/wire_bytes'] = len(cohort) * wire_bytes.total
+  return costs
+
+
+def _total_columns(
+  loop_state: _LoopState, wire_bytes: communication.WireBytes | None
+) -> Metrics:
+  """Returns the running totals that are columns."""
+  totals = loop_state['totals']
+  columns = {'compute/local_steps_total': totals['local_steps']}
+  if wire_bytes is not None:
+    columns['communication/wire_bytes_total'] = totals['wire_bytes']
+  return columns
+
+
+def _name_excluded_clients(
+  process: tff.learning.templates.LearningProcess,
+  state: Any,
+  cohort: Sequence[batches_lib.ClientBatches],
+  row: Metrics,
+  round_number: int,
+) -> None:
+  """Logs which clients a round left out; sums hide it, so they are asked."""
+  if not hasattr(process, 'update_is_finite'):
+    names = 'unknown to this process'
+  else:
+    weights = process.get_model_weights(state)
+    names = ', '.join(
+      client.client_id
+      for client in cohort
+      if not process.update_is_finite(weights, client.to_dataset())
+    )
+  logging.warning(
+    'Round %d: the update of %d of %d clients was not finite and was left '
+    'out: %s. A smaller client learning rate may help.',
+    round_number,
+    row[_EXCLUDED_COLUMN],
+    len(cohort),
+    names,
+  )

@@ -1,0 +1,211 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A run's folder: one config, one writer, nothing of anyone else touched.
+
+It holds config.json, metrics.csv, checkpoints/, tensorboard/, summary.json and
+plots/.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.simulation import files
+
+_LOCK_NAME = '.lock'
+# What --overwrite removes; the config goes last, since it marks the folder.
+_OWN_NAMES = (
+  'summary.json',
+  'plots',
+  'evaluation',
+  'tensorboard',
+  'metrics.csv',
+  'checkpoints',
+  'config.json',
+)
+# A folder is a workdir if its config.json has at least these fields.
+_MARKING_FIELDS = frozenset(('algorithm', 'task', 'seed', 'rounds'))
+_MAX_DIFFERENCES_SHOWN = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Workdir:
+  """The paths of a run's folder."""
+
+  path: pathlib.Path
+
+  @property
+  def config_path(self) -> pathlib.Path:
+    return self.path / 'config.json'
+
+  @property
+  def metrics_path(self) -> pathlib.Path:
+    return self.path / 'metrics.csv'
+
+  @property
+  def checkpoints_path(self) -> pathlib.Path:
+    return self.path / 'checkpoints'
+
+  @property
+  def tensorboard_path(self) -> pathlib.Path:
+    return self.path / 'tensorboard'
+
+  @property
+  def summary_path(self) -> pathlib.Path:
+    return self.path / 'summary.json'
+
+  @property
+  def plots_path(self) -> pathlib.Path:
+    return self.path / 'plots'
+
+  def read_config(self) -> dict[str, Any]:
+    """Returns the run's config.
+
+    Raises:
+      errors.InputError: If the folder is not that of a run.
+    """
+    config = _read_config(self.config_path)
+    if config is None:
+      raise errors.InputError(
+        f'{self.path} is not a workdir: it has no readable config.json of a '
+        'run.'
+      )
+    return config
+
+  def write_summary(self, summary: Mapping[str, Any]) -> None:
+    """Writes summary.json atomically."""
+    files.write_atomically(self.summary_path, _to_json(summary))
+
+
+@contextlib.contextmanager
+def open_workdir(
+  path: str | os.PathLike[str],
+  config: Mapping[str, Any],
+  *,
+  overwrite: bool = False,
+) -> Iterator[Workdir]:
+  """Opens a new or existing workdir for the only process that writes to it.
+
+  Args:
+    path: The folder; created if need be.
+    config: The run's config, of JSON values; written before anything else.
+    overwrite: Whether to remove an earlier run first.
+
+  Yields:
+    The workdir. The kernel frees its lock however the process ends.
+
+  Raises:
+    errors.InputError: If the folder holds another config's run or something
+      else than a run, is in use by another process, or cannot be written.
+  """
+  path = pathlib.Path(path)
+  config = json.loads(_to_json(config))
+  try:
+    path.mkdir(parents=True, exist_ok=True)
+    _check_is_ours(path)
+    lock = open(path / _LOCK_NAME, 'ab')
+  except OSError as error:
+    raise files.unwritable_error(path, error) from error
+  with lock:
+    try:
+      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+      raise errors.InputError(
+        f'{path} is in use by another process; wait until it ends, or choose '
+        'another --workdir.'
+      ) from error
+    workdir = Workdir(path)
+    try:
+      if overwrite:
+        _remove_run(path)
+    except OSError as error:
+      raise files.unwritable_error(error.filename or path, error) from error
+    existing = _read_config(workdir.config_path)
+    if existing is None:
+      files.write_atomically(workdir.config_path, _to_json(config))
+    else:
+      _check_same_config(path, existing, config)
+    yield workdir
+
+
+def _to_json(value: Mapping[str, Any]) -> bytes:
+  return (json.dumps(value, indent=2) + '\n').encode()
+
+
+def _read_config(path: pathlib.Path) -> dict[str, Any] | None:
+  """Returns a run's config; None if there is none in that file."""
+  try:
+    config = json.loads(path.read_bytes())
+  except (FileNotFoundError, NotADirectoryError, ValueError):
+    return None
+  if isinstance(config, dict) and _MARKING_FIELDS <= config.keys():
+    return config
+  return None
+
+
+def _check_is_ours(path: pathlib.Path) -> None:
+  """Refuses a folder in which something else than a run is."""
+  if _read_config(path / 'config.json') is not None:
+    return
+  foreign = sorted(
+    entry.name
+    for entry in path.iterdir()
+    if entry.name != _LOCK_NAME and not files.is_temporary(entry)
+  )
+  if foreign:
+    raise errors.InputError(
+      f'{path} is not empty and not the workdir of a run (it holds '
+      f'{foreign[0]!r}, but no config.json of a run); choose another '
+      '--workdir. Nothing was changed.'
+    )
+
+
+def _remove_run(path: pathlib.Path) -> None:
+  """Removes an earlier run's files and no others."""
+  for name in _OWN_NAMES:
+    entry = path / name
+    if entry.is_dir() and not entry.is_symlink():
+      shutil.rmtree(entry)
+    else:
+      entry.unlink(missing_ok=True)
+
+
+def _check_same_config(
+  path: pathlib.Path, existing: Mapping[str, Any], config: Mapping[str, Any]
+) -> None:
+  """Refuses another config, naming the fields that differ."""
+  there, asked = dict(_flatten(existing)), dict(_flatten(config))
+  differences = [
+    f'{name} ({there.get(name, "absent")} there, '
+    f'{asked.get(name, "absent")} asked for)'
+    for name in [*asked, *(name for name in there if name not in asked)]
+    if there.get(name, '') != asked.get(name, '')
+  ]
+  if not differences:
+    return
+  shown = ', '.join(differences[:_MAX_DIFFERENCES_SHOWN])
+  more = len(differences) - _MAX_DIFFERENCES_SHOWN
+  raise errors.InputError(
+    f'{path} holds a run of another config; it differs in {shown}'
+    + (f' and {more} more fields' if more > 0 else '')
+    + '. Choose another --workdir, or start afresh with --overwrite.'
+  )
+
+
+def _flatten(
+  config: Mapping[str, Any], prefix: str = ''
+) -> Iterator[tuple[str, str]]:
+  """Yields the dotted name and the JSON text of every field."""
+  for name, value in config.items():
+    if isinstance(value, dict) and value:
+      yield from _flatten(value, f'{prefix}{name}.')
+    else:
+      yield f'{prefix}{name}', json.dumps(value)

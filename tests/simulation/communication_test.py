@@ -1,0 +1,136 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the counted bytes, against counts by hand."""
+
+import collections
+
+from fedfish_tff import algorithms
+from fedfish_tff import errors
+from fedfish_tff.models import dense
+from fedfish_tff.simulation import communication
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# 3 features, 4 hidden units, 2 classes: kernels and biases.
+_NUM_WEIGHTS = 3 * 4 + 4 + 4 * 2 + 2
+# Two means (a float32 total and count each) and an int64 count of examples.
+_METRICS_BYTES = 2 * 2 * 4 + 8
+_EXCLUDED_BYTES = 4  # int32
+
+
+def _model():
+  return dense.create_mlp_classifier(
+    num_features=3, num_classes=2, hidden_units=(4,), seed=1
+  )
+
+
+class MeasureWireBytesTest(absltest.TestCase):
+  def test_counts_tffs_own_fed_avg(self):
+    process = tff.learning.algorithms.build_weighted_fed_avg(
+      _model(), tff.learning.optimizers.build_sgdm(0.1)
+    )
+    self.assertEqual(
+      communication.measure_wire_bytes(process),
+      communication.WireBytes(
+        download=_NUM_WEIGHTS * 4,
+        upload=_NUM_WEIGHTS * 4 + 4 + _METRICS_BYTES,
+      ),
+    )
+
+  def test_counts_fed_avg_of_this_package(self):
+    sgd = tff.learning.optimizers.build_sgdm(0.1)
+    fed_avg = communication.measure_wire_bytes(
+      algorithms.build_fed_avg(_model(), sgd)
+    )
+    self.assertEqual(
+      fed_avg,
+      (
+        _NUM_WEIGHTS * 4,
+        _NUM_WEIGHTS * 4 + 4 + _METRICS_BYTES + _EXCLUDED_BYTES,
+      ),
+    )
+
+  def test_counts_fed_fish(self):
+    sgd = tff.learning.optimizers.build_sgdm(0.1)
+    fed_fish = communication.measure_wire_bytes(
+      algorithms.build_fed_fish(_model(), sgd)
+    )
+    # Numerator and denominator: twice the upload. The round number, for the
+    # random labels of one of its estimators, comes with the weights.
+    self.assertEqual(
+      fed_fish,
+      (
+        _NUM_WEIGHTS * 4 + 4,
+        2 * _NUM_WEIGHTS * 4 + _METRICS_BYTES + _EXCLUDED_BYTES,
+      ),
+    )
+    self.assertEqual(fed_fish.total, fed_fish.download + fed_fish.upload)
+
+  def test_counts_secure_sums_and_other_dtypes(self):
+    @tff.federated_computation
+    def initialize():
+      return tff.federated_value(0, tff.SERVER)
+
+    broadcast_type = tff.TensorType(np.float64, [5])
+
+    @tff.tensorflow.computation(np.int32)
+    def prepare(state):
+      del state
+      return np.zeros([5], np.float64)
+
+    @tff.tensorflow.computation(broadcast_type, np.int32)
+    def work(received, data):
+      del received
+      return collections.OrderedDict(
+        plain=np.zeros([3, 2], np.float32), secure=data
+      )
+
+    @tff.federated_computation(
+      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType(np.int32, tff.CLIENTS),
+    )
+    def next_fn(state, data):
+      received = tff.federated_broadcast(tff.federated_map(prepare, state))
+      updates = tff.federated_map(work, (received, data))
+      plain = tff.federated_sum(updates['plain'])
+      secure = tff.federated_secure_sum_bitwidth(updates['secure'], 8)
+      return secure, plain
+
+    process = tff.templates.IterativeProcess(initialize, next_fn)
+    self.assertEqual(
+      communication.measure_wire_bytes(process), (5 * 8, 3 * 2 * 4 + 4)
+    )
+
+  def test_rejects_a_size_that_is_not_fixed(self):
+    @tff.federated_computation
+    def initialize():
+      return tff.federated_value(0, tff.SERVER)
+
+    @tff.tensorflow.computation(np.int32)
+    def prepare(state):
+      return tf.strings.as_string(state)
+
+    @tff.tensorflow.computation(np.str_, np.int32)
+    def work(received, data):
+      del received
+      return data
+
+    @tff.federated_computation(
+      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType(np.int32, tff.CLIENTS),
+    )
+    def next_fn(state, data):
+      received = tff.federated_broadcast(tff.federated_map(prepare, state))
+      total = tff.federated_sum(tff.federated_map(work, (received, data)))
+      return total, total
+
+    process = tff.templates.IterativeProcess(initialize, next_fn)
+    with self.assertRaisesRegex(errors.InputError, 'type str'):
+      communication.measure_wire_bytes(process)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,56 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Fault tests of atomic writing."""
+
+import errno
+import os
+import pathlib
+from unittest import mock
+
+from fedfish_tff import errors
+from fedfish_tff.simulation import files
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+class WriteAtomicallyTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'a.json'
+
+  def test_replaces_the_content(self):
+    files.write_atomically(self.path, b'old')
+    files.write_atomically(self.path, b'new')
+    self.assertEqual(self.path.read_bytes(), b'new')
+    self.assertEqual(os.listdir(self.path.parent), ['a.json'])
+
+  @parameterized.parameters('fsync', 'replace')
+  def test_a_full_disk_leaves_the_old_content(self, function):
+    files.write_atomically(self.path, b'old')
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with mock.patch.object(os, function, side_effect=full):
+      with self.assertRaisesRegex(
+        errors.InputError, f'{self.path}: No space left .*free some space'
+      ):
+        files.write_atomically(self.path, b'new')
+    self.assertEqual(self.path.read_bytes(), b'old')
+    self.assertEqual(os.listdir(self.path.parent), ['a.json'])
+
+  def test_names_a_path_that_cannot_be_written(self):
+    files.write_atomically(self.path, b'a file, not a folder')
+    with self.assertRaisesRegex(errors.InputError, 'a.json/b: Not a directory'):
+      files.write_atomically(self.path / 'b', b'new')
+
+  def test_knows_its_leftovers(self):
+    seen = []
+    with mock.patch.object(
+      os, 'replace', side_effect=lambda source, _: seen.append(source)
+    ):
+      files.write_atomically(self.path, b'new')
+    self.assertTrue(files.is_temporary(seen[0]))
+    self.assertFalse(files.is_temporary(self.path))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,174 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Fault tests of metrics.csv: torn, rewound, widened, full disk."""
+
+import asyncio
+import csv
+import errno
+import math
+import os
+import pathlib
+from unittest import mock
+
+from fedfish_tff import errors
+from fedfish_tff.simulation import metrics_csv
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import numpy as np
+
+_ROWS = (
+  {'train/loss': 0.1, 'train/num_examples': 3},
+  {'train/loss': float(np.float32(1) / 3), 'train/num_examples': 4},
+  {'train/loss': -1.5e-300, 'train/num_examples': 5},
+)
+
+
+def _write(path, rows=_ROWS, first_round=1):
+  manager = metrics_csv.CsvMetricsManager(path)
+  for round_number, row in enumerate(rows, start=first_round):
+    asyncio.run(manager.release(row, round_number))
+  return manager
+
+
+class CsvMetricsManagerTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self.path = folder / 'metrics.csv'
+
+  def test_another_reader_sees_the_rows(self):
+    _write(self.path)
+    with open(self.path, newline='') as file:
+      rows = list(csv.DictReader(file))
+    self.assertEqual(
+      list(rows[0]), ['round', 'train/loss', 'train/num_examples']
+    )
+    self.assertEqual([row['round'] for row in rows], ['1', '2', '3'])
+    for row, expected in zip(rows, _ROWS, strict=True):
+      self.assertEqual(float(row['train/loss']), expected['train/loss'])
+
+  def test_takes_numpy_scalars(self):
+    _write(self.path, [{'a': np.float32(0.1), 'b': np.int64(7), 'c': True}])
+    self.assertEqual(
+      metrics_csv.read_rows(self.path),
+      [{'round': 1, 'a': float(np.float32(0.1)), 'b': 7, 'c': 1}],
+    )
+
+  @settings(max_examples=50, deadline=None)
+  @given(
+    st.lists(
+      st.dictionaries(
+        st.sampled_from(['a', 'b/c', 'd, with "quotes"', 'e']),
+        st.floats() | st.integers(),
+      ),
+      max_size=6,
+    )
+  )
+  def test_reads_back_what_was_released(self, rows):
+    self.path.unlink(missing_ok=True)
+    _write(self.path, rows)
+    found = metrics_csv.read_rows(self.path) if rows else []
+    self.assertLen(found, len(rows))
+    for round_number, (row, expected) in enumerate(
+      zip(found, rows, strict=True), start=1
+    ):
+      expected = {'round': round_number, **expected}
+      self.assertEqual(row.keys(), expected.keys())
+      for name, value in expected.items():
+        self.assertIs(type(row[name]), type(value))
+        if math.isnan(value):
+          self.assertTrue(math.isnan(row[name]))
+        else:
+          self.assertEqual(repr(row[name]), repr(value))
+
+  def test_repairs_a_row_torn_at_any_byte(self):
+    _write(self.path, _ROWS[:2])
+    before = self.path.read_bytes()
+    _write(self.path, _ROWS[2:], first_round=3)
+    whole = self.path.read_bytes()
+    self.assertStartsWith(whole, before)
+    for size in range(len(before), len(whole)):
+      self.path.write_bytes(whole[:size])
+      manager = metrics_csv.CsvMetricsManager(self.path)
+      self.assertEqual(self.path.read_bytes(), before)
+      asyncio.run(manager.release(_ROWS[2], 3))
+      self.assertEqual(self.path.read_bytes(), whole)
+
+  def test_repairs_a_last_row_of_zero_bytes(self):
+    _write(self.path)
+    whole = self.path.read_bytes()
+    self.path.write_bytes(whole + bytes(20))
+    metrics_csv.CsvMetricsManager(self.path)
+    self.assertEqual(self.path.read_bytes(), whole)
+
+  @parameterized.parameters(b'', b'rou', b'round,train/lo')
+  def test_repairs_a_torn_header(self, content):
+    self.path.write_bytes(content)
+    _write(self.path)
+    self.assertLen(metrics_csv.read_rows(self.path), 3)
+
+  def test_dropping_and_releasing_again_gives_the_same_file(self):
+    rows = [*_ROWS[:2], {**_ROWS[2], 'eval/global/loss': 2.0}]
+    _write(self.path, rows)
+    whole = self.path.read_bytes()
+    for kept in range(-1, 4):
+      manager = metrics_csv.CsvMetricsManager(self.path)
+      manager.drop_rows_after(kept)
+      self.assertEqual(manager.last_round, kept if kept > 0 else None)
+      for round_number in range(max(1, kept + 1), 4):
+        asyncio.run(manager.release(rows[round_number - 1], round_number))
+      self.assertEqual(self.path.read_bytes(), whole)
+
+  def test_a_new_column_widens_the_header(self):
+    _write(self.path, [{'a': 1}, {'b': 2}, {'a': 3}])
+    self.assertEqual(self.path.read_text(), 'round,a,b\n1,1,\n2,,2\n3,3,\n')
+
+  def test_rejects_rounds_that_do_not_increase(self):
+    manager = _write(self.path)
+    with self.assertRaisesRegex(ValueError, 'Round 3 follows round 3'):
+      asyncio.run(manager.release(_ROWS[0], 3))
+
+  @parameterized.parameters('fsync', 'short write')
+  def test_a_full_disk_takes_the_row_back(self, fault):
+    manager = _write(self.path)
+    whole = self.path.read_bytes()
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    real_open = open
+
+    def open_with_full_disk(*args, **kwargs):
+      file = real_open(*args, **kwargs)
+      wrapper = mock.MagicMock(wraps=file)
+      wrapper.__enter__.return_value = wrapper
+      wrapper.__exit__.side_effect = lambda *_: file.close()
+      wrapper.write.side_effect = lambda row: file.write(row[: len(row) // 2])
+      return wrapper
+
+    patch = (
+      mock.patch.object(os, 'fsync', side_effect=full)
+      if fault == 'fsync'
+      else mock.patch('builtins.open', open_with_full_disk)
+    )
+    with patch, self.assertRaisesRegex(errors.InputError, str(self.path)):
+      asyncio.run(manager.release(_ROWS[0], 4))
+    self.assertEqual(self.path.read_bytes(), whole)
+
+  @parameterized.parameters(
+    b'a,b\n1,2\n', b'hello', b'round,a\n1,2\n2,x\n3,4\n', b'round,a\n1\n2,3\n'
+  )
+  def test_rejects_another_file_and_leaves_it(self, content):
+    self.path.write_bytes(content)
+    with self.assertRaisesRegex(errors.InputError, 'metrics.csv'):
+      metrics_csv.CsvMetricsManager(self.path)
+    self.assertEqual(self.path.read_bytes(), content)
+
+  def test_a_missing_file_cannot_be_read(self):
+    with self.assertRaisesRegex(errors.InputError, 'No such file'):
+      metrics_csv.read_rows(self.path)
+
+
+if __name__ == '__main__':
+  absltest.main()

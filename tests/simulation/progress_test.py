@@ -1,0 +1,53 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what is shown during a run."""
+
+import io
+
+from fedfish_tff.simulation import progress
+
+from absl.testing import absltest
+
+_METRICS = {'train/loss': 0.123456, 'train/accuracy': 0.5, 'other': 1}
+
+
+class _Terminal(io.StringIO):
+  def isatty(self):
+    return True
+
+
+class ProgressReporterTest(absltest.TestCase):
+  def test_plain_lines_without_a_terminal(self):
+    stream = io.StringIO()
+    report = progress.ProgressReporter(5, report_every=2, stream=stream)
+    for round_number in range(1, 6):
+      report(round_number, _METRICS)
+    report.close()
+    self.assertEqual(
+      stream.getvalue(),
+      ''.join(f'round {r}/5: loss 0.1235, accuracy 0.5\n' for r in (2, 4, 5)),
+    )
+
+  def test_bar_on_a_terminal(self):
+    stream = _Terminal()
+    report = progress.ProgressReporter(4, stream=stream)
+    # As after resuming from round 2.
+    report(3, _METRICS)
+    report(4, {'eval/global/accuracy': 0.75})
+    report.close()
+    shown = stream.getvalue()
+    self.assertIn('4/4', shown)
+    self.assertIn('loss=0.1235', shown)
+    self.assertIn('held-out accuracy=0.75', shown)
+    self.assertEndsWith(shown, '\n')
+
+  def test_bar_when_asked_for(self):
+    stream = io.StringIO()
+    report = progress.ProgressReporter(1, show_bar=True, stream=stream)
+    report(1, _METRICS)
+    report.close()
+    self.assertIn('1/1', stream.getvalue())
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,105 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the bridge to the asynchronous managers."""
+
+import asyncio
+import pathlib
+import threading
+
+from fedfish_tff.simulation import checkpoints
+from fedfish_tff.simulation import metrics_csv
+from fedfish_tff.simulation import run_recorder
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow_federated as tff
+
+_START = [np.float32(0.0)]
+
+
+class RunRecorderTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _recorder(self):
+    return run_recorder.RunRecorder(
+      checkpoints.CheckpointManager(self.folder / 'checkpoints'),
+      [metrics_csv.CsvMetricsManager(self.folder / 'metrics.csv')],
+    )
+
+  def _rounds_written(self):
+    rows = metrics_csv.read_rows(self.folder / 'metrics.csv')
+    return [row['round'] for row in rows]
+
+  def test_resumes_from_the_checkpoint_and_rewinds_the_rows(self):
+    with self._recorder() as recorder:
+      self.assertEqual(recorder.resume(_START), (_START, None))
+      for round_number in range(4):
+        recorder.release(round_number, {'a': round_number})
+        if round_number == 2:
+          recorder.save([np.float32(2.0)], 2)
+    self.assertEqual(self._rounds_written(), [0, 1, 2, 3])
+    with self._recorder() as recorder:
+      self.assertEqual(recorder.resume(_START), ([np.float32(2.0)], 2))
+    self.assertEqual(self._rounds_written(), [0, 1, 2])
+
+  def test_starts_afresh_without_a_checkpoint(self):
+    with self._recorder() as recorder:
+      recorder.release(0, {'a': 1})
+    with self._recorder() as recorder:
+      recorder.resume(_START)
+    self.assertEqual(self._rounds_written(), [])
+
+  def test_stop_saves_the_last_whole_round_once(self):
+    with self._recorder() as recorder:
+      recorder.save([np.float32(1.0)], 1)
+      self.assertIn('of round 1. The same', recorder.stop(_START, 1))
+      self.assertIn('of round 2.', recorder.stop([np.float32(2.0)], 2))
+    with self._recorder() as recorder:
+      self.assertEqual(recorder.resume(_START), ([np.float32(2.0)], 2))
+
+  def test_stop_without_anything(self):
+    with run_recorder.RunRecorder(None, []) as recorder:
+      recorder.save(_START, 1)
+      self.assertIn('nothing was saved', recorder.stop(_START, 3))
+      self.assertIn('nothing was saved', recorder.stop(_START, None))
+
+  def test_an_interrupted_write_is_finished(self):
+    started, may_end, ended = (threading.Event() for _ in range(3))
+
+    class SlowManager(tff.program.ReleaseManager):
+      async def release(self, value, key):
+        del value, key
+        started.set()
+        await asyncio.to_thread(may_end.wait)
+        ended.set()
+
+    with run_recorder.RunRecorder(None, [SlowManager()]) as recorder:
+      caller = threading.Thread(target=recorder.release, args=(1, {}))
+      caller.start()
+      started.wait()
+      threading.Timer(0.01, may_end.set).start()
+      recorder.stop(_START, None)
+      self.assertTrue(ended.is_set())
+      caller.join()
+
+  def test_works_inside_a_running_event_loop(self):
+    """As in a notebook."""
+
+    async def cell():
+      with self._recorder() as recorder:
+        recorder.release(0, {'a': 1})
+
+    asyncio.run(cell())
+    self.assertEqual(self._rounds_written(), [0])
+
+  def test_errors_of_managers_reach_the_caller(self):
+    with self._recorder() as recorder:
+      recorder.release(1, {'a': 1})
+      with self.assertRaisesRegex(ValueError, 'follows'):
+        recorder.release(1, {'a': 1})
+
+
+if __name__ == '__main__':
+  absltest.main()

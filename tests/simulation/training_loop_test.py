@@ -1,0 +1,296 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the training loop: what it computes, records, and survives."""
+
+import collections
+import pathlib
+
+from fedfish_tff import algorithms
+from fedfish_tff import errors
+from fedfish_tff.datasets import batches
+from fedfish_tff.datasets import client_data
+from fedfish_tff.execution import contexts
+from fedfish_tff.models import dense
+from fedfish_tff.simulation import checkpoints
+from fedfish_tff.simulation import communication
+from fedfish_tff.simulation import metrics_csv
+from fedfish_tff.simulation import participation
+from fedfish_tff.simulation import training_loop
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_SIZES = {'a': 3, 'b': 5, 'c': 8, 'd': 4}
+_SPEC = batches.BatchSpec(batch_size=2, epochs=2, max_examples=6)
+_SEED = 3
+_ROUNDS = 6
+_WIRE_BYTES = communication.WireBytes(download=100, upload=11)
+
+
+def setUpModule():
+  contexts.set_default_context('local_worker')
+
+
+def _train_data(bad_client=None):
+  clients = {}
+  for index, (client_id, size) in enumerate(_SIZES.items()):
+    rng = np.random.default_rng(index)
+    x = rng.normal(size=(size, 2)).astype(np.float32)
+    if client_id == bad_client:
+      x *= 1e30  # Finite, but its gradients are not.
+    clients[client_id] = (x, rng.integers(0, 2, size).astype(np.int32))
+  return client_data.InMemoryClientData(clients)
+
+
+def _build_process(build=algorithms.build_fed_avg, **kwargs):
+  model = dense.create_mlp_classifier(
+    num_features=2, num_classes=2, hidden_units=(3,), seed=1
+  )
+  return build(
+    model,
+    tff.learning.optimizers.build_sgdm(0.1),
+    tff.learning.optimizers.build_adam(0.1),
+    **kwargs,
+  )
+
+
+def _evaluate(state, round_number):
+  weights = state.global_model_weights.trainable
+  return {'eval/norm': np.sqrt(sum((w**2).sum() for w in weights))} | (
+    {'eval/late': 1.0} if round_number > 3 else {}
+  )
+
+
+class _Stop(Exception):
+  """Stands for a kill: nothing of the loop runs after it."""
+
+
+class RunTrainingTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.process = _build_process()
+    cls.cohorts = staticmethod(
+      participation.uniform_participation(_SIZES, cohort_size=2, seed=_SEED)
+    )
+
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _run(self, folder=None, *, process=None, **kwargs):
+    folder = self.folder if folder is None else folder
+    return training_loop.run_training(
+      self.process if process is None else process,
+      **{
+        'train_data': _train_data(),
+        'participation': self.cohorts,
+        'batch_spec': _SPEC,
+        'seed': _SEED,
+        'rounds': _ROUNDS,
+        'evaluation_fn': _evaluate,
+        'evaluate_every': 2,
+        'checkpoint_every': 2,
+        'program_state_manager': checkpoints.CheckpointManager(
+          folder / 'checkpoints'
+        ),
+        'metrics_managers': [
+          metrics_csv.CsvMetricsManager(folder / 'metrics.csv')
+        ],
+        'wire_bytes': _WIRE_BYTES,
+        **kwargs,
+      },
+    )
+
+  def _rows(self, folder=None):
+    rows = metrics_csv.read_rows((folder or self.folder) / 'metrics.csv')
+    return [
+      {k: v for k, v in row.items() if not k.startswith('time/')}
+      for row in rows
+    ]
+
+  def _assert_equal_runs(self, one, other, one_folder, other_folder):
+    self.assertEqual(self._rows(one_folder), self._rows(other_folder))
+    for a, b in zip(
+      tf.nest.flatten(one.state), tf.nest.flatten(other.state), strict=True
+    ):
+      self.assertEqual(np.asarray(a).tobytes(), np.asarray(b).tobytes())
+    self.assertEqual(one.round_number, other.round_number)
+    for name in ('wire_bytes', 'local_steps', 'excluded_clients'):
+      self.assertEqual(one.totals[name], other.totals[name])
+
+  def test_equals_the_process_called_by_hand(self):
+    result = self._run()
+    state = self.process.initialize()
+    data, losses = _train_data(), []
+    for round_number in range(1, _ROUNDS + 1):
+      datasets = [
+        batches.plan_batches(
+          data.load_client(client_id),
+          _SPEC,
+          client_id=client_id,
+          seed=_SEED,
+          round_number=round_number,
+        ).to_dataset()
+        for client_id in self.cohorts(round_number)
+      ]
+      state, metrics = self.process.next(state, datasets)
+      losses.append(float(metrics['client_work']['train']['loss']))
+    for a, b in zip(
+      tf.nest.flatten(result.state), tf.nest.flatten(state), strict=True
+    ):
+      np.testing.assert_array_equal(a, b)
+    self.assertEqual([r['train/loss'] for r in self._rows()[1:]], losses)
+
+  def test_rows_hold_costs_and_evaluations(self):
+    seen = []
+    result = self._run(on_round=lambda r, _: seen.append(r))
+    rows = self._rows()
+    self.assertEqual([row['round'] for row in rows], list(range(_ROUNDS + 1)))
+    self.assertEqual(seen, list(range(_ROUNDS + 1)))
+    total = 0
+    for row in rows[1:]:
+      capped = [min(6, _SIZES[c]) for c in self.cohorts(row['round'])]
+      steps = sum(-(-n // 2) * 2 for n in capped)
+      total += steps
+      self.assertEqual(row['compute/local_steps'], steps)
+      self.assertEqual(row['compute/local_steps_total'], total)
+      self.assertEqual(row['train/num_examples'], 2 * sum(capped))
+      self.assertEqual(row['train/excluded_clients'], 0)
+      self.assertEqual(row['communication/wire_bytes'], 2 * 111)
+      self.assertEqual(
+        row['communication/wire_bytes_total'], row['round'] * 2 * 111
+      )
+      self.assertEqual('eval/norm' in row, row['round'] % 2 == 0)
+    self.assertIn('eval/norm', rows[0])
+    self.assertEqual(rows[0]['compute/local_steps_total'], 0)
+    self.assertNotIn('train/loss', rows[0])
+    self.assertEqual(result.totals['local_steps'], total)
+    self.assertGreater(result.totals['round_seconds'], 0)
+
+  def test_counts_the_fisher_pass_and_calls_the_barrier(self):
+    process = _build_process(algorithms.build_fed_fish, local_epochs=2)
+    calls = []
+
+    def barrier(before, after, cohort):
+      calls.append((before, after, cohort))
+      return {'csb/loss': 0.5}
+
+    result = self._run(process=process, barrier_fn=barrier, rounds=3)
+    rows = self._rows()
+    capped = [min(6, _SIZES[c]) for c in self.cohorts(1)]
+    self.assertEqual(
+      rows[1]['compute/local_steps'], sum(-(-n // 2) * 3 for n in capped)
+    )
+    # At round 2 and after the last round, not on the initial model.
+    self.assertEqual(
+      [row['round'] for row in rows if 'csb/loss' in row], [2, 3]
+    )
+    before, after, cohort = calls[-1]
+    self.assertEqual(
+      tuple(client.client_id for client in cohort), self.cohorts(3)
+    )
+    for found, expected in zip(
+      after.trainable, result.state.global_model_weights.trainable, strict=True
+    ):
+      np.testing.assert_array_equal(found, expected)
+    self.assertFalse(np.array_equal(before.trainable[0], after.trainable[0]))
+
+  def test_a_killed_run_resumes_as_if_it_never_stopped(self):
+    whole = self._run(self.folder / 'whole')
+    for killed_at in (0, 2, 3, _ROUNDS):
+      folder = self.folder / f'killed{killed_at}'
+
+      def kill(round_number, _, killed_at=killed_at):
+        if round_number == killed_at:
+          raise _Stop()
+
+      with self.assertRaises(_Stop):
+        self._run(folder, on_round=kill)
+      resumed = self._run(folder)
+      self._assert_equal_runs(whole, resumed, self.folder / 'whole', folder)
+
+  def test_a_finished_run_stays_as_it_is(self):
+    once = self._run()
+    rows = self._rows()
+    again = self._run(on_round=lambda *_: self.fail('No round is left.'))
+    self.assertEqual(self._rows(), rows)
+    self.assertEqual(once.totals, again.totals)
+
+  def test_ctrl_c_saves_the_last_whole_round(self):
+    whole = self._run(self.folder / 'whole')
+
+    def interrupt(state, round_number):
+      if round_number == 4:
+        raise KeyboardInterrupt()
+      return _evaluate(state, round_number)
+
+    with self.assertRaisesRegex(KeyboardInterrupt, 'of round 3.*same command'):
+      self._run(
+        evaluation_fn=interrupt,
+        checkpoint_every=100,
+      )
+    resumed = self._run(on_round=lambda r, _: self.assertGreater(r, 3))
+    self._assert_equal_runs(whole, resumed, self.folder / 'whole', self.folder)
+
+  def test_names_excluded_clients(self):
+    with self.assertLogs(level='WARNING') as logs:
+      result = self._run(
+        train_data=_train_data(bad_client='c'),
+        participation=lambda round_number: ('a', 'c', 'b'),
+        rounds=1,
+      )
+    self.assertRegex(
+      '\n'.join(logs.output), r'Round 1: .* of 1 of 3 clients .* out: c\.'
+    )
+    self.assertEqual(self._rows()[1]['train/excluded_clients'], 1)
+    self.assertEqual(result.totals['excluded_clients'], 1)
+    for weight in result.state.global_model_weights.trainable:
+      self.assertTrue(np.isfinite(weight).all())
+
+  def test_runs_tffs_own_process_without_any_extra(self):
+    process = _build_process(tff.learning.algorithms.build_weighted_fed_avg)
+    result = training_loop.run_training(
+      process,
+      train_data=_train_data(),
+      participation=self.cohorts,
+      batch_spec=_SPEC,
+      seed=_SEED,
+      rounds=2,
+    )
+    self.assertEqual(result.round_number, 2)
+    self.assertEqual(result.totals['wire_bytes'], 0)
+
+  def test_seed_pairs_two_algorithms(self):
+    """FedAvg and FedFish see the same clients, batches and first weights."""
+    seen = collections.defaultdict(list)
+    for build in (algorithms.build_fed_avg, algorithms.build_fed_fish):
+      self._run(
+        self.folder / build.__name__,
+        process=_build_process(build),
+        rounds=2,
+        evaluate_every=1,
+        barrier_fn=lambda before, _, cohort, name=build.__name__: (
+          seen[name].append((before, cohort)) or {}
+        ),
+      )
+    one, other = seen.values()
+    np.testing.assert_array_equal(
+      one[0][0].trainable[0], other[0][0].trainable[0]
+    )
+    for (_, cohort), (_, other_cohort) in zip(one, other, strict=True):
+      for a, b in zip(cohort, other_cohort, strict=True):
+        self.assertEqual(a.client_id, b.client_id)
+        np.testing.assert_array_equal(a.indices, b.indices)
+
+  def test_rejects_bad_numbers(self):
+    for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
+      for value in (0, -1):
+        with self.assertRaisesRegex(errors.InputError, f'{field} is {value}'):
+          self._run(**{field: value})
+
+
+if __name__ == '__main__':
+  absltest.main()

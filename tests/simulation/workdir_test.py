@@ -1,0 +1,154 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of a run's folder: whose it is, and that nothing else is touched."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+from fedfish_tff import errors
+from fedfish_tff.simulation import workdir
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_CONFIG = {
+  'algorithm': {'name': 'fed_avg', 'damping': 0.1},
+  'task': {'name': 'digits', 'hidden_units': (64, 32)},
+  'seed': 1,
+  'rounds': 10,
+}
+
+
+def _changed(**changes):
+  return {**_CONFIG, **changes}
+
+
+class OpenWorkdirTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'a' / 'w'
+
+  def _run(self):
+    """Leaves a finished run."""
+    with workdir.open_workdir(self.path, _CONFIG) as folder:
+      folder.metrics_path.write_text('round\n')
+      folder.checkpoints_path.mkdir()
+      (folder.checkpoints_path / 'state').write_text('weights')
+      folder.tensorboard_path.mkdir()
+      folder.plots_path.mkdir()
+      folder.write_summary({'accuracy': 0.5})
+
+  def test_writes_the_config_first(self):
+    with workdir.open_workdir(self.path, _CONFIG) as folder:
+      self.assertEqual(
+        json.loads(folder.config_path.read_text()),
+        json.loads(json.dumps(_CONFIG)),
+      )
+      self.assertEqual(folder.read_config()['seed'], 1)
+
+  def test_opens_the_same_config_again(self):
+    self._run()
+    with workdir.open_workdir(self.path, _CONFIG) as folder:
+      self.assertTrue((folder.checkpoints_path / 'state').exists())
+      self.assertEqual(
+        json.loads(folder.summary_path.read_text()), {'accuracy': 0.5}
+      )
+
+  def test_names_the_fields_that_differ(self):
+    self._run()
+    config = _changed(
+      seed=2, algorithm={'name': 'fed_fish', 'damping': 0.1, 'new': None}
+    )
+    before = sorted(self.path.rglob('*'))
+    with self.assertRaises(errors.InputError) as raised:
+      with workdir.open_workdir(self.path, config):
+        pass
+    message = str(raised.exception)
+    self.assertIn('algorithm.name ("fed_avg" there, "fed_fish" asked', message)
+    self.assertIn('seed (1 there, 2 asked for)', message)
+    self.assertIn('algorithm.new (absent there, null asked for)', message)
+    self.assertNotIn('damping', message)
+    self.assertNotIn('rounds', message)
+    self.assertIn('--overwrite', message)
+    self.assertEqual(sorted(self.path.rglob('*')), before)
+
+  def test_overwrite_starts_afresh_and_leaves_what_is_not_of_the_run(self):
+    self._run()
+    (self.path / 'notes.txt').write_text('mine')
+    with workdir.open_workdir(
+      self.path, _changed(seed=2), overwrite=True
+    ) as folder:
+      self.assertEqual(folder.read_config()['seed'], 2)
+    self.assertCountEqual(
+      os.listdir(self.path), ['.lock', 'config.json', 'notes.txt']
+    )
+
+  def test_an_interrupted_overwrite_can_be_repeated(self):
+    self._run()
+    for name in ('summary.json', 'metrics.csv'):
+      (self.path / name).unlink()
+    with workdir.open_workdir(self.path, _changed(seed=2), overwrite=True):
+      pass
+
+  @parameterized.product(
+    content=('{}', 'not JSON', None, '{"model_type": "bert"}', '[]'),
+    overwrite=(False, True),
+  )
+  def test_refuses_a_folder_of_something_else(self, content, overwrite):
+    self.path.mkdir(parents=True)
+    name = 'thesis.tex' if content is None else 'config.json'
+    (self.path / name).write_text(content or 'years of work')
+    with self.assertRaisesRegex(errors.InputError, 'not empty .*Nothing was'):
+      with workdir.open_workdir(self.path, _CONFIG, overwrite=overwrite):
+        pass
+    self.assertEqual(os.listdir(self.path), [name])
+
+  def test_takes_a_folder_left_before_the_config_was_whole(self):
+    self.path.mkdir(parents=True)
+    (self.path / '.lock').touch()
+    (self.path / 'config.json.partial').write_text('{"alg')
+    with workdir.open_workdir(self.path, _CONFIG) as folder:
+      self.assertEqual(folder.read_config()['rounds'], 10)
+
+  def test_two_processes_do_not_write_one_workdir(self):
+    program = textwrap.dedent(f"""
+      import sys
+      from fedfish_tff.simulation import workdir
+      with workdir.open_workdir({str(self.path)!r}, {_CONFIG!r}):
+        print('open', flush=True)
+        sys.stdin.read()
+    """)
+    with subprocess.Popen(
+      [sys.executable, '-c', program],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+    ) as other:
+      self.assertEqual(other.stdout.readline(), b'open\n')
+      with self.assertRaisesRegex(errors.InputError, 'another process'):
+        with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
+          pass
+      other.kill()
+      other.wait()
+      with workdir.open_workdir(self.path, _CONFIG):
+        pass
+
+  @parameterized.parameters('{file}', '{file}/w', '/proc/w')
+  def test_a_path_that_cannot_be_a_folder(self, path):
+    file = self.create_tempfile().full_path
+    path = path.format(file=file)
+    with self.assertRaisesRegex(errors.InputError, f'Cannot write {path}: '):
+      with workdir.open_workdir(path, _CONFIG):
+        pass
+
+  def test_a_folder_without_run_has_no_config(self):
+    with self.assertRaisesRegex(errors.InputError, 'not a workdir'):
+      workdir.Workdir(self.path).read_config()
+
+
+if __name__ == '__main__':
+  absltest.main()
