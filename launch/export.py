@@ -1,0 +1,154 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a trained model for use elsewhere: a SavedModel, and plain arrays."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import io
+import os
+import pathlib
+import shutil
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.models import model_functions
+from fedfish_tff.simulation import files
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def write_weights(
+  weights: tff.learning.models.ModelWeights, path: str | os.PathLike[str]
+) -> None:
+  """Writes weights as an .npz of the arrays trainable_0, non_trainable_0, ...
+
+  Args:
+    weights: The model weights, arrays in the model's order.
+    path: The file; its folder exists. It is written whole or not at all.
+
+  Raises:
+    errors.InputError: If it cannot be written.
+  """
+  flat = model_functions.flatten_weights(weights)
+  arrays = {
+    f'{name}_{i}': np.asarray(array)
+    for name, group in flat._asdict().items()
+    for i, array in enumerate(group)
+  }
+  content = io.BytesIO()
+  np.savez(content, **arrays)
+  files.write_atomically(path, content.getvalue())
+
+
+def write_saved_model(
+  model: model_functions.ModelFn,
+  weights: tff.learning.models.ModelWeights,
+  folder: str | os.PathLike[str],
+) -> None:
+  """Writes a SavedModel that `tf.saved_model.load` reads without this package.
+
+  Its signature `serving_default` takes `x`, a batch of inputs (where the
+  model's x is a mapping, its items by name), and returns `output`, what the
+  model predicts in inference mode (where that is a mapping, its items).
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+    weights: The model weights.
+    folder: The SavedModel. An earlier one is replaced once the new one is
+      written.
+
+  Raises:
+    errors.InputError: If it cannot be written.
+  """
+  folder = pathlib.Path(folder)
+  new = folder.with_name(folder.name + '.new')
+  old = folder.with_name(folder.name + '.old')
+  try:
+    for leftover in (new, old):
+      if leftover.exists():
+        shutil.rmtree(leftover)
+    _save(model, weights, new)
+    if folder.exists():
+      os.replace(folder, old)
+    os.replace(new, folder)
+    if old.exists():
+      shutil.rmtree(old)
+  except OSError as error:
+    raise files.unwritable_error(folder, error) from error
+  except tf.errors.OpError as error:
+    raise errors.InputError(
+      f'Cannot write {folder}: {error.message.splitlines()[0]}.'
+    ) from error
+
+
+def _save(
+  model: model_functions.ModelFn,
+  weights: tff.learning.models.ModelWeights,
+  folder: pathlib.Path,
+) -> None:
+  module = tf.Module(name='model')
+  predict, x_spec = _bind(module, model, weights)
+  by_name = isinstance(x_spec, Mapping)
+
+  @tf.function
+  def serve(**inputs: tf.Tensor) -> Mapping[str, tf.Tensor]:
+    output = predict(inputs if by_name else inputs['x'])
+    return output if isinstance(output, Mapping) else {'output': output}
+
+  specs = dict(x_spec) if by_name else {'x': x_spec}
+  specs = {
+    name: tf.TensorSpec(spec.shape, spec.dtype, name)
+    for name, spec in specs.items()
+  }
+  tf.saved_model.save(
+    module,
+    os.fspath(folder),
+    signatures={'serving_default': serve.get_concrete_function(**specs)},
+  )
+
+
+def _bind(
+  module: tf.Module,
+  model: model_functions.ModelFn,
+  weights: tff.learning.models.ModelWeights,
+) -> tuple[Callable[[Any], Any], Any]:
+  """Returns the prediction function and the spec of x.
+
+  Args:
+    module: Becomes the owner of the variables.
+    model: The model.
+    weights: The values of the variables.
+  """
+  flat = model_functions.flatten_weights(weights)
+  if not model_functions.is_functional(model):
+    variable_model = model()
+    module.trainable_weights = list(variable_model.trainable_variables)
+    module.non_trainable_weights = list(variable_model.non_trainable_variables)
+    for variable, value in zip(
+      module.trainable_weights + module.non_trainable_weights,
+      flat.trainable + flat.non_trainable,
+    ):
+      variable.assign(value)
+    x_spec, _ = model_functions.split_batch(variable_model.input_spec)
+    return lambda x: variable_model.predict_on_batch(x, training=False), x_spec
+  module.trainable_weights = [tf.Variable(value) for value in flat.trainable]
+  module.non_trainable_weights = [
+    tf.Variable(value, trainable=False) for value in flat.non_trainable
+  ]
+  trainable, non_trainable = model.initial_weights
+
+  def predict(x: Any) -> Any:
+    model_weights = (
+      tf.nest.pack_sequence_as(
+        trainable, [v.read_value() for v in module.trainable_weights]
+      ),
+      tf.nest.pack_sequence_as(
+        non_trainable, [v.read_value() for v in module.non_trainable_weights]
+      ),
+    )
+    return model.predict_on_batch(model_weights, x, training=False)
+
+  x_spec, _ = model_functions.split_batch(model.input_spec)
+  return predict, x_spec
