@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The input error is caught by code that knows only the standard library."""
 
-from absl.testing import absltest
-
 from fedfish_tff import errors
+
+from absl.testing import absltest
 
 
 class InputErrorTest(absltest.TestCase):

@@ -26,39 +26,41 @@ def initial_weights(seed: int = 0) -> Weights:
   """Weights of the tanh network 4-5-3, float32."""
   rng = np.random.default_rng(seed)
   return tuple(
-      rng.normal(scale=0.5, size=shape).astype(np.float32)
-      for shape in (
-          (NUM_FEATURES, NUM_HIDDEN),
-          (NUM_HIDDEN,),
-          (NUM_HIDDEN, NUM_CLASSES),
-          (NUM_CLASSES,),
-      )
+    rng.normal(scale=0.5, size=shape).astype(np.float32)
+    for shape in (
+      (NUM_FEATURES, NUM_HIDDEN),
+      (NUM_HIDDEN,),
+      (NUM_HIDDEN, NUM_CLASSES),
+      (NUM_CLASSES,),
+    )
   )
 
 
 def make_batches(
-    num_examples: int, seed: int, *, batch_size: int = 4
+  num_examples: int, seed: int, *, batch_size: int = 4
 ) -> list[Batch]:
   """One epoch of random labelled examples, the last batch ragged."""
   rng = np.random.default_rng([seed, 1])
   x = rng.normal(size=(num_examples, NUM_FEATURES)).astype(np.float32)
   y = rng.integers(0, NUM_CLASSES, num_examples).astype(np.int32)
   return [
-      (x[i : i + batch_size], y[i : i + batch_size])
-      for i in range(0, num_examples, batch_size)
+    (x[i : i + batch_size], y[i : i + batch_size])
+    for i in range(0, num_examples, batch_size)
   ]
 
 
 def to_dataset(batches: Sequence[Batch], *, epochs: int = 1) -> tf.data.Dataset:
   """The batches as a `tf.data.Dataset`, `epochs` times one after another."""
   # TFF ships datasets to its runtime as graphs, so no Python generator.
-  dataset = tf.data.Dataset.from_tensor_slices((
+  dataset = tf.data.Dataset.from_tensor_slices(
+    (
       np.zeros([0, NUM_FEATURES], np.float32),
       np.zeros([0], np.int32),
-  )).batch(1)
+    )
+  ).batch(1)
   for x, y in batches:
     dataset = dataset.concatenate(
-        tf.data.Dataset.from_tensor_slices((x, y)).batch(len(y))
+      tf.data.Dataset.from_tensor_slices((x, y)).batch(len(y))
     )
   return dataset.repeat(epochs)
 
@@ -66,8 +68,8 @@ def to_dataset(batches: Sequence[Batch], *, epochs: int = 1) -> tf.data.Dataset:
 def input_spec() -> tuple[tf.TensorSpec, tf.TensorSpec]:
   """Specs of a batch (x, y)."""
   return (
-      tf.TensorSpec([None, NUM_FEATURES], tf.float32),
-      tf.TensorSpec([None], tf.int32),
+    tf.TensorSpec([None, NUM_FEATURES], tf.float32),
+    tf.TensorSpec([None], tf.int32),
   )
 
 
@@ -84,10 +86,10 @@ def gradients(weights: Weights, x: np.ndarray, y: np.ndarray) -> Weights:
   d_logits /= len(y)
   d_hidden = (d_logits @ w2.T) * (1 - hidden**2)
   return (
-      x.T @ d_hidden,
-      d_hidden.sum(axis=0),
-      hidden.T @ d_logits,
-      d_logits.sum(axis=0),
+    x.T @ d_hidden,
+    d_hidden.sum(axis=0),
+    hidden.T @ d_logits,
+    d_logits.sum(axis=0),
   )
 
 
@@ -100,28 +102,28 @@ def probabilities(weights: Weights, x: np.ndarray) -> np.ndarray:
 
 
 def train(
-    weights: Weights, batches: Sequence[Batch], *, rate: float, epochs: int
+  weights: Weights, batches: Sequence[Batch], *, rate: float, epochs: int
 ) -> Weights:
   """Algorithm 2, lines 1 to 8, by SGD."""
   weights = tuple(np.asarray(w, np.float64) for w in weights)
   for _ in range(epochs):
     for x, y in batches:
       weights = tuple(
-          w - rate * g for w, g in zip(weights, gradients(weights, x, y))
+        w - rate * g for w, g in zip(weights, gradients(weights, x, y))
       )
   return weights
 
 
 def fisher(
-    weights: Weights, batches: Sequence[Batch], *, per_example: bool = False
+  weights: Weights, batches: Sequence[Batch], *, per_example: bool = False
 ) -> Weights:
   """Algorithm 2, lines 9 to 12; per example instead of per batch if asked."""
   total = [np.zeros(np.shape(w)) for w in weights]
   for x, y in batches:
     parts = (
-        [(x[i : i + 1], y[i : i + 1]) for i in range(len(y))]
-        if per_example
-        else [(x, y)]
+      [(x[i : i + 1], y[i : i + 1]) for i in range(len(y))]
+      if per_example
+      else [(x, y)]
     )
     for part in parts:
       for t, g in zip(total, gradients(weights, *part)):
@@ -130,16 +132,16 @@ def fisher(
 
 
 def fed_fish_round(
-    weights: Weights,
-    clients: Sequence[Sequence[Batch]],
-    *,
-    rate: float,
-    server_rate: float,
-    epochs: int,
-    per_example: bool = False,
-    mean: bool = False,
-    damping: float = 0.0,
-    uniform: bool = False,
+  weights: Weights,
+  clients: Sequence[Sequence[Batch]],
+  *,
+  rate: float,
+  server_rate: float,
+  epochs: int,
+  per_example: bool = False,
+  mean: bool = False,
+  damping: float = 0.0,
+  uniform: bool = False,
 ) -> Weights:
   """Algorithm 1, lines 2 to 8, with the package's named choices."""
   numerator = [np.zeros(np.shape(w)) for w in weights]
@@ -157,19 +159,19 @@ def fed_fish_round(
       numerator[i] += weight * f * (np.float64(weights[i]) - trained[i])
       denominator[i] += weight * f
   return tuple(
-      w - server_rate * np.where(d > 0, n / np.where(d > 0, d, 1), 0)
-      for w, n, d in zip(weights, numerator, denominator)
+    w - server_rate * np.where(d > 0, n / np.where(d > 0, d, 1), 0)
+    for w, n, d in zip(weights, numerator, denominator)
   )
 
 
 def fed_avg_round(
-    weights: Weights,
-    clients: Sequence[Sequence[Batch]],
-    *,
-    rate: float,
-    server_rate: float,
-    epochs: int,
-    uniform: bool = False,
+  weights: Weights,
+  clients: Sequence[Sequence[Batch]],
+  *,
+  rate: float,
+  server_rate: float,
+  epochs: int,
+  uniform: bool = False,
 ) -> Weights:
   """FedAvg with SGD at clients and server."""
   total = [np.zeros(np.shape(w)) for w in weights]
@@ -182,23 +184,23 @@ def fed_avg_round(
       total[i] += weight * (np.float64(weights[i]) - trained[i])
     total_weight += weight
   return tuple(
-      w - server_rate * t / total_weight for w, t in zip(weights, total)
+    w - server_rate * t / total_weight for w, t in zip(weights, total)
   )
 
 
 def fed_sgd_round(
-    weights: Weights, clients: Sequence[Sequence[Batch]], *, server_rate: float
+  weights: Weights, clients: Sequence[Sequence[Batch]], *, server_rate: float
 ) -> Weights:
   """One step on the gradient of all clients' examples together."""
   x = np.concatenate([x for batches in clients for x, _ in batches])
   y = np.concatenate([y for batches in clients for _, y in batches])
   return tuple(
-      w - server_rate * g for w, g in zip(weights, gradients(weights, x, y))
+    w - server_rate * g for w, g in zip(weights, gradients(weights, x, y))
   )
 
 
 def create_functional_model(
-    seed: int = 0, *, loss_scale: float = 1.0
+  seed: int = 0, *, loss_scale: float = 1.0
 ) -> tff.learning.models.FunctionalModel:
   """The network as a functional model; `loss_scale` 0 has no gradients."""
 
@@ -211,37 +213,39 @@ def create_functional_model(
   def loss(output, label, sample_weight=None):
     del sample_weight
     return loss_scale * tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(
-            labels=label, logits=output
-        )
+      tf.nn.sparse_softmax_cross_entropy_with_logits(
+        labels=label, logits=output
+      )
     )
 
   metrics = tff.learning.metrics.create_functional_metric_fns(
-      lambda: collections.OrderedDict(
-          loss=tf.keras.metrics.SparseCategoricalCrossentropy(from_logits=True),
-          accuracy=tf.keras.metrics.SparseCategoricalAccuracy(),
-          num_examples=tff.learning.metrics.NumExamplesCounter(),
-      )
+    lambda: collections.OrderedDict(
+      loss=tf.keras.metrics.SparseCategoricalCrossentropy(from_logits=True),
+      accuracy=tf.keras.metrics.SparseCategoricalAccuracy(),
+      num_examples=tff.learning.metrics.NumExamplesCounter(),
+    )
   )
   return tff.learning.models.FunctionalModel(
-      initial_weights=(initial_weights(seed), ()),
-      predict_on_batch_fn=predict,
-      loss_fn=loss,
-      metrics_fns=metrics,
-      input_spec=input_spec(),
+    initial_weights=(initial_weights(seed), ()),
+    predict_on_batch_fn=predict,
+    loss_fn=loss,
+    metrics_fns=metrics,
+    input_spec=input_spec(),
   )
 
 
 def create_variable_model() -> tff.learning.models.VariableModel:
   """The network as a Keras model; its own initial weights."""
-  model = tf.keras.Sequential([
+  model = tf.keras.Sequential(
+    [
       tf.keras.layers.InputLayer((NUM_FEATURES,)),
       tf.keras.layers.Dense(NUM_HIDDEN, 'tanh'),
       tf.keras.layers.Dense(NUM_CLASSES),
-  ])
+    ]
+  )
   return tff.learning.models.from_keras_model(
-      model,
-      loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-      input_spec=input_spec(),
-      metrics=[tf.keras.metrics.SparseCategoricalAccuracy(name='accuracy')],
+    model,
+    loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    input_spec=input_spec(),
+    metrics=[tf.keras.metrics.SparseCategoricalAccuracy(name='accuracy')],
   )

@@ -2,4 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How client updates are combined: `tff.aggregators` factories."""
 
-from fedfish_tff.aggregators.fisher_weighted_mean import FisherWeightedMeanFactory as FisherWeightedMeanFactory
+from fedfish_tff.aggregators.fisher_weighted_mean import (
+  FisherWeightedMeanFactory as FisherWeightedMeanFactory,
+)

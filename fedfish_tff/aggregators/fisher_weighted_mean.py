@@ -12,10 +12,10 @@ import collections
 from collections.abc import Sequence
 from typing import Any
 
+from fedfish_tff import errors
+
 import tensorflow as tf
 import tensorflow_federated as tff
-
-from fedfish_tff import errors
 
 _QUANTILES = (('p05', 0.05), ('p50', 0.5), ('p95', 0.95))
 
@@ -23,19 +23,17 @@ _QUANTILES = (('p05', 0.05), ('p50', 0.5), ('p95', 0.95))
 def _tensor_names(tensor_types: Sequence[tff.TensorType]) -> list[str]:
   """Names tensors by position and shape, such as 0_64x32."""
   return [
-      f'{i}_' + ('x'.join(str(d) for d in t.shape) or 'scalar')
-      for i, t in enumerate(tensor_types)
+    f'{i}_' + ('x'.join(str(d) for d in t.shape) or 'scalar')
+    for i, t in enumerate(tensor_types)
   ]
 
 
 def _ratio(
-    numerator: tf.Tensor, denominator: tf.Tensor, minimum: float
+  numerator: tf.Tensor, denominator: tf.Tensor, minimum: float
 ) -> tf.Tensor:
   """Returns the quotient where the denominator exceeds `minimum`, else 0."""
   usable = denominator > minimum
-  return tf.where(
-      usable, numerator / tf.where(usable, denominator, 1.0), 0.0
-  )
+  return tf.where(usable, numerator / tf.where(usable, denominator, 1.0), 0.0)
 
 
 def _quantiles(values: tf.Tensor) -> collections.OrderedDict[str, tf.Tensor]:
@@ -43,16 +41,17 @@ def _quantiles(values: tf.Tensor) -> collections.OrderedDict[str, tf.Tensor]:
   ordered = tf.sort(tf.reshape(values, [-1]))
   last = tf.cast(tf.size(ordered) - 1, tf.float32)
   return collections.OrderedDict(
-      (name, ordered[tf.cast(tf.round(q * last), tf.int32)])
-      for name, q in _QUANTILES
+    (name, ordered[tf.cast(tf.round(q * last), tf.int32)])
+    for name, q in _QUANTILES
   )
 
 
 def _cosine(a: Sequence[tf.Tensor], b: Sequence[tf.Tensor]) -> tf.Tensor:
   """Returns the cosine of two lists of tensors seen as vectors; 0 for zero."""
   dot = tf.add_n([tf.reduce_sum(x * y) for x, y in zip(a, b)])
-  return tf.math.divide_no_nan(dot, tf.linalg.global_norm(a)
-                               * tf.linalg.global_norm(b))
+  return tf.math.divide_no_nan(
+    dot, tf.linalg.global_norm(a) * tf.linalg.global_norm(b)
+  )
 
 
 class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
@@ -72,11 +71,11 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
   """
 
   def __init__(
-      self,
-      sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
-      *,
-      minimum_denominator: float = 0.0,
-      measure_cosine: bool = False,
+    self,
+    sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
+    *,
+    minimum_denominator: float = 0.0,
+    measure_cosine: bool = False,
   ):
     """Initializes the factory.
 
@@ -94,17 +93,16 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     """
     if not minimum_denominator >= 0:
       raise errors.InputError(
-          'minimum_denominator must be 0 or positive, got '
-          f'{minimum_denominator}.'
+        f'minimum_denominator must be 0 or positive, got {minimum_denominator}.'
       )
     self._sum_factory = sum_factory or tff.aggregators.SumFactory()
     self._minimum = minimum_denominator
     self._measure_cosine = measure_cosine
 
   def create(
-      self,
-      value_type: tff.types.StructType,
-      weight_type: tff.types.TensorType,
+    self,
+    value_type: tff.types.StructType,
+    weight_type: tff.types.TensorType,
   ) -> tff.templates.AggregationProcess:
     """Creates the process; see the class.
 
@@ -124,38 +122,36 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     @tff.tensorflow.computation(value_type, weight_type)
     def weigh(value, weight):
       weighted = tf.nest.map_structure(
-          lambda f: f * tf.cast(weight, f.dtype), value['fisher']
+        lambda f: f * tf.cast(weight, f.dtype), value['fisher']
       )
       return collections.OrderedDict(
-          numerator=tf.nest.map_structure(
-              tf.multiply, weighted, value['delta']
-          ),
-          denominator=weighted,
+        numerator=tf.nest.map_structure(tf.multiply, weighted, value['delta']),
+        denominator=weighted,
       )
 
     @tff.tensorflow.computation(value_type, weight_type)
     def weigh_delta(value, weight):
       return tf.nest.map_structure(
-          lambda d: d * tf.cast(weight, d.dtype), value['delta']
+        lambda d: d * tf.cast(weight, d.dtype), value['delta']
       )
 
     sum_process = self._sum_factory.create(weigh.type_signature.result)
     delta_sum_process = (
-        self._sum_factory.create(delta_type) if self._measure_cosine else None
+      self._sum_factory.create(delta_type) if self._measure_cosine else None
     )
 
     @tff.tensorflow.computation(weigh.type_signature.result)
     def divide(sums):
       return tf.nest.map_structure(
-          lambda n, d: _ratio(n, d, minimum),
-          sums['numerator'],
-          sums['denominator'],
+        lambda n, d: _ratio(n, d, minimum),
+        sums['numerator'],
+        sums['denominator'],
       )
 
     @tff.tensorflow.computation(weigh.type_signature.result)
     def measure(sums):
       return _measure_denominators(
-          tf.nest.flatten(sums['denominator']), names, minimum
+        tf.nest.flatten(sums['denominator']), names, minimum
       )
 
     @tff.tensorflow.computation(delta_type, delta_type)
@@ -170,63 +166,65 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
       return tff.federated_zip(state)
 
     @tff.federated_computation(
-        init_fn.type_signature.result,
-        tff.FederatedType(value_type, tff.CLIENTS),
-        tff.FederatedType(weight_type, tff.CLIENTS),
+      init_fn.type_signature.result,
+      tff.FederatedType(value_type, tff.CLIENTS),
+      tff.FederatedType(weight_type, tff.CLIENTS),
     )
     def next_fn(state, value, weight):
       sums = sum_process.next(
-          state['sum'], tff.federated_map(weigh, (value, weight))
+        state['sum'], tff.federated_map(weigh, (value, weight))
       )
       mean = tff.federated_map(divide, sums.result)
       new_state = collections.OrderedDict(sum=sums.state)
       measured = tff.federated_map(measure, sums.result)
       measurements = collections.OrderedDict(
-          zero_denominator_share=measured['zero_denominator_share'],
-          fisher=measured['fisher'],
-          sum=sums.measurements,
+        zero_denominator_share=measured['zero_denominator_share'],
+        fisher=measured['fisher'],
+        sum=sums.measurements,
       )
       if delta_sum_process is not None:
         deltas = delta_sum_process.next(
-            state['delta_sum'], tff.federated_map(weigh_delta, (value, weight))
+          state['delta_sum'], tff.federated_map(weigh_delta, (value, weight))
         )
         new_state['delta_sum'] = deltas.state
         measurements['cosine_to_mean'] = tff.federated_map(
-            cosine, (mean, deltas.result)
+          cosine, (mean, deltas.result)
         )
       return tff.templates.MeasuredProcessOutput(
-          tff.federated_zip(new_state), mean, tff.federated_zip(measurements)
+        tff.federated_zip(new_state), mean, tff.federated_zip(measurements)
       )
 
     return tff.templates.AggregationProcess(init_fn, next_fn)
 
 
 def _measure_denominators(
-    denominators: Sequence[tf.Tensor], names: Sequence[str], minimum: float
+  denominators: Sequence[tf.Tensor], names: Sequence[str], minimum: float
 ) -> collections.OrderedDict[str, Any]:
-  unusable = tf.add_n([
+  unusable = tf.add_n(
+    [
       tf.math.count_nonzero(tf.logical_not(d > minimum), dtype=tf.int64)
       for d in denominators
-  ])
+    ]
+  )
   total = tf.add_n([tf.size(d, out_type=tf.int64) for d in denominators])
   return collections.OrderedDict(
-      zero_denominator_share=tf.cast(unusable / total, tf.float32),
-      fisher=collections.OrderedDict(
-          (name, _quantiles(d)) for name, d in zip(names, denominators)
-      ),
+    zero_denominator_share=tf.cast(unusable / total, tf.float32),
+    fisher=collections.OrderedDict(
+      (name, _quantiles(d)) for name, d in zip(names, denominators)
+    ),
   )
 
 
 def _check_value_type(value_type: Any) -> None:
   expected = '<delta=T, fisher=T> with T a structure of float tensors'
   if not isinstance(value_type, tff.types.StructType) or set(
-      tff.structure.name_list(value_type)
+    tff.structure.name_list(value_type)
   ) != {'delta', 'fisher'}:
     raise TypeError(f'Expected a value of type {expected}, got {value_type}.')
   if not value_type['delta'].is_equivalent_to(value_type['fisher']):
     raise TypeError(
-        f'Expected {expected}, got delta of type {value_type["delta"]} and '
-        f'fisher of type {value_type["fisher"]}.'
+      f'Expected {expected}, got delta of type {value_type["delta"]} and '
+      f'fisher of type {value_type["fisher"]}.'
     )
   if not tff.types.is_structure_of_floats(value_type):
     raise TypeError(f'Expected {expected}, got {value_type}.')

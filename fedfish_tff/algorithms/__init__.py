@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Federated algorithms as `tff.learning.templates.LearningProcess`."""
 
-from fedfish_tff.algorithms.composition import compose_process as compose_process
+from fedfish_tff.algorithms.composition import (
+  compose_process as compose_process,
+)
 from fedfish_tff.algorithms.fed_avg import build_fed_avg as build_fed_avg
 from fedfish_tff.algorithms.fed_fish import build_fed_fish as build_fed_fish
 from fedfish_tff.algorithms.fed_sgd import build_fed_sgd as build_fed_sgd

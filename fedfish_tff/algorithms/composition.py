@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all `build_*` of this package do last: compose with TFF's templates."""
 
-import tensorflow_federated as tff
-
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.models import model_functions
 
+import tensorflow_federated as tff
+
 
 def compose_process(
-    model: model_functions.ModelFn,
-    client_work: tff.learning.templates.ClientWorkProcess,
-    model_aggregator: tff.aggregators.WeightedAggregationFactory,
-    server_optimizer_fn: tff.learning.optimizers.Optimizer,
-    *,
-    local_training: tff.Computation,
-    update_is_finite: tff.Computation,
-    model_distributor: tff.learning.templates.DistributionProcess | None = None,
-    extra_passes: int = 0,
+  model: model_functions.ModelFn,
+  client_work: tff.learning.templates.ClientWorkProcess,
+  model_aggregator: tff.aggregators.WeightedAggregationFactory,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer,
+  *,
+  local_training: tff.Computation,
+  update_is_finite: tff.Computation,
+  model_distributor: tff.learning.templates.DistributionProcess | None = None,
+  extra_passes: int = 0,
 ) -> process_lib.FederatedProcess:
   """Composes client work, aggregator and server optimizer to a process.
 
@@ -40,20 +40,20 @@ def compose_process(
   weights_type = initial_weights.type_signature.result
   client_result_type = client_work.next.type_signature.result.result.member
   composed = tff.learning.templates.compose_learning_process(
-      initial_weights,
-      model_distributor
-      or tff.learning.templates.build_broadcast_process(weights_type),
-      client_work,
-      model_aggregator.create(
-          client_result_type.update, client_result_type.update_weight
-      ),
-      tff.learning.templates.build_apply_optimizer_finalizer(
-          server_optimizer_fn, weights_type
-      ),
+    initial_weights,
+    model_distributor
+    or tff.learning.templates.build_broadcast_process(weights_type),
+    client_work,
+    model_aggregator.create(
+      client_result_type.update, client_result_type.update_weight
+    ),
+    tff.learning.templates.build_apply_optimizer_finalizer(
+      server_optimizer_fn, weights_type
+    ),
   )
   return process_lib.FederatedProcess(
-      composed,
-      local_training=local_training,
-      update_is_finite=update_is_finite,
-      extra_passes=extra_passes,
+    composed,
+    local_training=local_training,
+    update_is_finite=update_is_finite,
+    extra_passes=extra_passes,
   )

@@ -6,31 +6,29 @@ McMahan et al., AISTATS 2017 (arXiv:1602.05629), Algorithm 1, with the server
 optimizer of Reddi et al., ICLR 2021 (arXiv:2003.00295).
 """
 
-import tensorflow_federated as tff
-
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import excluded_clients
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.models import model_functions
 
+import tensorflow_federated as tff
+
 
 def build_fed_avg(
-    model_fn: model_functions.ModelFn,
-    client_optimizer_fn: tff.learning.optimizers.Optimizer,
-    server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
-    *,
-    client_weighting: tff.learning.ClientWeighting = (
-        tff.learning.ClientWeighting.NUM_EXAMPLES
-    ),
-    model_distributor: tff.learning.templates.DistributionProcess | None = None,
-    model_aggregator: (
-        tff.aggregators.WeightedAggregationFactory | None
-    ) = None,
-    metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-    excluded_sum_factory: (
-        tff.aggregators.UnweightedAggregationFactory | None
-    ) = None,
+  model_fn: model_functions.ModelFn,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
+  *,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.NUM_EXAMPLES
+  ),
+  model_distributor: tff.learning.templates.DistributionProcess | None = None,
+  model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
+  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
+  excluded_sum_factory: (
+    tff.aggregators.UnweightedAggregationFactory | None
+  ) = None,
 ) -> process.FederatedProcess:
   """Builds FedAvg (McMahan et al., 2017, Algorithm 1).
 
@@ -59,39 +57,39 @@ def build_fed_avg(
   """
   if model_functions.is_functional(model_fn):
     client_work = (
-        tff.learning.templates.build_functional_model_delta_client_work(
-            model=model_fn,
-            optimizer=client_optimizer_fn,
-            client_weighting=client_weighting,
-            metrics_aggregator=metrics_aggregator,
-        )
+      tff.learning.templates.build_functional_model_delta_client_work(
+        model=model_fn,
+        optimizer=client_optimizer_fn,
+        client_weighting=client_weighting,
+        metrics_aggregator=metrics_aggregator,
+      )
     )
   else:
     client_work = tff.learning.templates.build_model_delta_client_work(
-        model_fn,
-        client_optimizer_fn,
-        client_weighting,
-        metrics_aggregator,
+      model_fn,
+      client_optimizer_fn,
+      client_weighting,
+      metrics_aggregator,
     )
   local_training = local_training_lib.build_local_training(
-      model_fn, client_optimizer_fn
+    model_fn, client_optimizer_fn
   )
   weights_type, data_type = local_training.type_signature.parameter
 
   @tff.tensorflow.computation(weights_type, data_type)
   def update_is_finite(weights, dataset):
     return local_training_lib.all_finite(
-        local_training(weights, dataset).trainable
+      local_training(weights, dataset).trainable
     )
 
   return composition.compose_process(
-      model_fn,
-      excluded_clients.count_excluded_clients(
-          client_work, sum_factory=excluded_sum_factory
-      ),
-      model_aggregator or tff.aggregators.MeanFactory(no_nan_division=True),
-      server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
-      local_training=local_training,
-      update_is_finite=update_is_finite,
-      model_distributor=model_distributor,
+    model_fn,
+    excluded_clients.count_excluded_clients(
+      client_work, sum_factory=excluded_sum_factory
+    ),
+    model_aggregator or tff.aggregators.MeanFactory(no_nan_division=True),
+    server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
+    local_training=local_training,
+    update_is_finite=update_is_finite,
+    model_distributor=model_distributor,
   )

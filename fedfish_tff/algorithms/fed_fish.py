@@ -18,8 +18,6 @@ state, metrics = process.next(state, clients)
 ```
 """
 
-import tensorflow_federated as tff
-
 from fedfish_tff.aggregators import fisher_weighted_mean
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
@@ -29,36 +27,38 @@ from fedfish_tff.client_work import fisher_delta
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import model_functions
 
+import tensorflow_federated as tff
+
 # Table 2 of the paper: the global rate of its image tasks.
 _DEFAULT_SERVER_LEARNING_RATE = 1e-3
 
 
 def build_fed_fish(
-    model_fn: model_functions.ModelFn,
-    client_optimizer_fn: tff.learning.optimizers.Optimizer,
-    server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
-    *,
-    local_epochs: int = 1,
-    client_weighting: tff.learning.ClientWeighting = (
-        tff.learning.ClientWeighting.NUM_EXAMPLES
-    ),
-    fisher_estimator: fisher.FisherEstimator = (
-        fisher.FisherEstimator.BATCH_GRADIENT
-    ),
-    fisher_normalization: fisher.FisherNormalization = (
-        fisher.FisherNormalization.SUM
-    ),
-    damping: float = 0.0,
-    minimum_denominator: float = 0.0,
-    label_sampler: model_functions.LabelSampler | None = None,
-    seed: int = 0,
-    model_distributor: tff.learning.templates.DistributionProcess | None = None,
-    sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
-    diagnostics: bool = False,
-    metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-    excluded_sum_factory: (
-        tff.aggregators.UnweightedAggregationFactory | None
-    ) = None,
+  model_fn: model_functions.ModelFn,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
+  *,
+  local_epochs: int = 1,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.NUM_EXAMPLES
+  ),
+  fisher_estimator: fisher.FisherEstimator = (
+    fisher.FisherEstimator.BATCH_GRADIENT
+  ),
+  fisher_normalization: fisher.FisherNormalization = (
+    fisher.FisherNormalization.SUM
+  ),
+  damping: float = 0.0,
+  minimum_denominator: float = 0.0,
+  label_sampler: model_functions.LabelSampler | None = None,
+  seed: int = 0,
+  model_distributor: tff.learning.templates.DistributionProcess | None = None,
+  sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
+  diagnostics: bool = False,
+  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
+  excluded_sum_factory: (
+    tff.aggregators.UnweightedAggregationFactory | None
+  ) = None,
 ) -> process.FederatedProcess:
   """Builds FedFish (Dhawan et al., 2024, Algorithms 1 and 2).
 
@@ -101,36 +101,36 @@ def build_fed_fish(
     TypeError: If `model_fn` is not a model.
   """
   client_update_fn = fisher_delta.build_fisher_delta_update(
-      client_optimizer_fn,
-      local_epochs=local_epochs,
-      client_weighting=client_weighting,
-      fisher_estimator=fisher_estimator,
-      fisher_normalization=fisher_normalization,
-      damping=damping,
-      label_sampler=label_sampler,
-      seed=seed,
+    client_optimizer_fn,
+    local_epochs=local_epochs,
+    client_weighting=client_weighting,
+    fisher_estimator=fisher_estimator,
+    fisher_normalization=fisher_normalization,
+    damping=damping,
+    label_sampler=label_sampler,
+    seed=seed,
   )
   return composition.compose_process(
+    model_fn,
+    client_work_process.build_client_work(
       model_fn,
-      client_work_process.build_client_work(
-          model_fn,
-          client_update_fn,
-          metrics_aggregator=metrics_aggregator,
-          excluded_sum_factory=excluded_sum_factory,
-      ),
-      fisher_weighted_mean.FisherWeightedMeanFactory(
-          sum_factory,
-          minimum_denominator=minimum_denominator,
-          measure_cosine=diagnostics,
-      ),
-      server_optimizer_fn
-      or tff.learning.optimizers.build_adam(_DEFAULT_SERVER_LEARNING_RATE),
-      local_training=local_training.build_local_training(
-          model_fn, client_optimizer_fn
-      ),
-      update_is_finite=client_work_process.build_update_is_finite(
-          model_fn, client_update_fn
-      ),
-      model_distributor=model_distributor,
-      extra_passes=1,
+      client_update_fn,
+      metrics_aggregator=metrics_aggregator,
+      excluded_sum_factory=excluded_sum_factory,
+    ),
+    fisher_weighted_mean.FisherWeightedMeanFactory(
+      sum_factory,
+      minimum_denominator=minimum_denominator,
+      measure_cosine=diagnostics,
+    ),
+    server_optimizer_fn
+    or tff.learning.optimizers.build_adam(_DEFAULT_SERVER_LEARNING_RATE),
+    local_training=local_training.build_local_training(
+      model_fn, client_optimizer_fn
+    ),
+    update_is_finite=client_work_process.build_update_is_finite(
+      model_fn, client_update_fn
+    ),
+    model_distributor=model_distributor,
+    extra_passes=1,
   )

@@ -5,8 +5,6 @@
 McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2.
 """
 
-import tensorflow_federated as tff
-
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import client_work_process
@@ -14,23 +12,23 @@ from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import model_functions
 
+import tensorflow_federated as tff
+
 
 def build_fed_sgd(
-    model_fn: model_functions.ModelFn,
-    server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
-    *,
-    client_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
-    client_weighting: tff.learning.ClientWeighting = (
-        tff.learning.ClientWeighting.NUM_EXAMPLES
-    ),
-    model_distributor: tff.learning.templates.DistributionProcess | None = None,
-    model_aggregator: (
-        tff.aggregators.WeightedAggregationFactory | None
-    ) = None,
-    metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-    excluded_sum_factory: (
-        tff.aggregators.UnweightedAggregationFactory | None
-    ) = None,
+  model_fn: model_functions.ModelFn,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
+  *,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.NUM_EXAMPLES
+  ),
+  model_distributor: tff.learning.templates.DistributionProcess | None = None,
+  model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
+  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
+  excluded_sum_factory: (
+    tff.aggregators.UnweightedAggregationFactory | None
+  ) = None,
 ) -> process.FederatedProcess:
   """Builds FedSGD (McMahan et al., 2017, section 2).
 
@@ -57,23 +55,23 @@ def build_fed_sgd(
   """
   default_optimizer = tff.learning.optimizers.build_sgdm(0.1)
   client_update_fn = gradient_update.build_gradient_update(
-      client_weighting=client_weighting
+    client_weighting=client_weighting
   )
   return composition.compose_process(
+    model_fn,
+    client_work_process.build_client_work(
       model_fn,
-      client_work_process.build_client_work(
-          model_fn,
-          client_update_fn,
-          metrics_aggregator=metrics_aggregator,
-          excluded_sum_factory=excluded_sum_factory,
-      ),
-      model_aggregator or tff.aggregators.MeanFactory(no_nan_division=True),
-      server_optimizer_fn or default_optimizer,
-      local_training=local_training.build_local_training(
-          model_fn, client_optimizer_fn or default_optimizer
-      ),
-      update_is_finite=client_work_process.build_update_is_finite(
-          model_fn, client_update_fn
-      ),
-      model_distributor=model_distributor,
+      client_update_fn,
+      metrics_aggregator=metrics_aggregator,
+      excluded_sum_factory=excluded_sum_factory,
+    ),
+    model_aggregator or tff.aggregators.MeanFactory(no_nan_division=True),
+    server_optimizer_fn or default_optimizer,
+    local_training=local_training.build_local_training(
+      model_fn, client_optimizer_fn or default_optimizer
+    ),
+    update_is_finite=client_work_process.build_update_is_finite(
+      model_fn, client_update_fn
+    ),
+    model_distributor=model_distributor,
   )

@@ -22,20 +22,20 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
   """
 
   def __init__(
-      self,
-      process: tff.learning.templates.LearningProcess,
-      *,
-      local_training: tff.Computation,
-      update_is_finite: tff.Computation,
-      extra_passes: int = 0,
+    self,
+    process: tff.learning.templates.LearningProcess,
+    *,
+    local_training: tff.Computation,
+    update_is_finite: tff.Computation,
+    extra_passes: int = 0,
   ):
     super().__init__(
-        process.initialize,
-        process.next,
-        process.get_model_weights,
-        process.set_model_weights,
-        get_hparams_fn=process.get_hparams,
-        set_hparams_fn=process.set_hparams,
+      process.initialize,
+      process.next,
+      process.get_model_weights,
+      process.set_model_weights,
+      get_hparams_fn=process.get_hparams,
+      set_hparams_fn=process.set_hparams,
     )
     self.local_training = local_training
     self.update_is_finite = update_is_finite

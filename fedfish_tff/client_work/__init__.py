@@ -2,18 +2,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a client computes in a round."""
 
-from fedfish_tff.client_work.client_work_process import ClientUpdate as ClientUpdate
-from fedfish_tff.client_work.client_work_process import ClientUpdateFn as ClientUpdateFn
-from fedfish_tff.client_work.client_work_process import build_client_work as build_client_work
-from fedfish_tff.client_work.client_work_process import build_update_is_finite as build_update_is_finite
-from fedfish_tff.client_work.client_work_process import client_weight as client_weight
-from fedfish_tff.client_work.excluded_clients import count_excluded_clients as count_excluded_clients
-from fedfish_tff.client_work.fisher import FisherEstimator as FisherEstimator
-from fedfish_tff.client_work.fisher import FisherNormalization as FisherNormalization
+from fedfish_tff.client_work.client_work_process import (
+  build_client_work as build_client_work,
+)
+from fedfish_tff.client_work.client_work_process import (
+  build_update_is_finite as build_update_is_finite,
+)
+from fedfish_tff.client_work.client_work_process import (
+  client_weight as client_weight,
+)
+from fedfish_tff.client_work.client_work_process import (
+  ClientUpdate as ClientUpdate,
+)
+from fedfish_tff.client_work.client_work_process import (
+  ClientUpdateFn as ClientUpdateFn,
+)
+from fedfish_tff.client_work.excluded_clients import (
+  count_excluded_clients as count_excluded_clients,
+)
 from fedfish_tff.client_work.fisher import fisher_diagonal as fisher_diagonal
-from fedfish_tff.client_work.fisher_delta import build_fisher_delta_update as build_fisher_delta_update
-from fedfish_tff.client_work.gradient_update import build_gradient_update as build_gradient_update
-from fedfish_tff.client_work.local_training import TrainingResult as TrainingResult
+from fedfish_tff.client_work.fisher import FisherEstimator as FisherEstimator
+from fedfish_tff.client_work.fisher import (
+  FisherNormalization as FisherNormalization,
+)
+from fedfish_tff.client_work.fisher_delta import (
+  build_fisher_delta_update as build_fisher_delta_update,
+)
+from fedfish_tff.client_work.gradient_update import (
+  build_gradient_update as build_gradient_update,
+)
 from fedfish_tff.client_work.local_training import all_finite as all_finite
-from fedfish_tff.client_work.local_training import build_local_training as build_local_training
-from fedfish_tff.client_work.local_training import train_locally as train_locally
+from fedfish_tff.client_work.local_training import (
+  build_local_training as build_local_training,
+)
+from fedfish_tff.client_work.local_training import (
+  train_locally as train_locally,
+)
+from fedfish_tff.client_work.local_training import (
+  TrainingResult as TrainingResult,
+)

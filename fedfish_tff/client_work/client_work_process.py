@@ -9,13 +9,14 @@ counts it. TFF's own client work leaves such clients out without saying so.
 
 import collections
 from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import tensorflow as tf
-import tensorflow_federated as tff
+from typing import Any
+from typing import NamedTuple
 
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import model_functions
+
+import tensorflow as tf
+import tensorflow_federated as tff
 
 
 class ClientUpdate(NamedTuple):
@@ -36,18 +37,18 @@ class ClientUpdate(NamedTuple):
 
 # Takes (bound model, flat weights, the client's data, int32 round number).
 ClientUpdateFn = Callable[
-    [
-        model_functions.BoundModel,
-        model_functions.FlatWeights,
-        tf.data.Dataset,
-        tf.Tensor,
-    ],
-    ClientUpdate,
+  [
+    model_functions.BoundModel,
+    model_functions.FlatWeights,
+    tf.data.Dataset,
+    tf.Tensor,
+  ],
+  ClientUpdate,
 ]
 
 
 def client_weight(
-    num_examples: tf.Tensor, weighting: tff.learning.ClientWeighting
+  num_examples: tf.Tensor, weighting: tff.learning.ClientWeighting
 ) -> tf.Tensor:
   """Returns |D_i| or one as float32, as the weighting says."""
   if weighting == tff.learning.ClientWeighting.UNIFORM:
@@ -56,34 +57,34 @@ def client_weight(
 
 
 def _without_non_finite(
-    result: ClientUpdate,
+  result: ClientUpdate,
 ) -> tuple[tff.learning.templates.ClientResult, Any, tf.Tensor]:
   """Zeroes a non-finite update; returns (result, metrics, int32 excluded)."""
   finite = local_training.all_finite(result.update)
   update = tf.nest.map_structure(
-      lambda t: tf.where(finite, t, tf.zeros_like(t)), result.update
+    lambda t: tf.where(finite, t, tf.zeros_like(t)), result.update
   )
   metrics = tf.nest.map_structure(
-      lambda t, t0: tf.where(finite, t, t0),
-      result.metrics,
-      result.initial_metrics,
+    lambda t, t0: tf.where(finite, t, t0),
+    result.metrics,
+    result.initial_metrics,
   )
   weight = tf.where(finite, result.weight, 0.0)
   return (
-      tff.learning.templates.ClientResult(update, weight),
-      metrics,
-      tf.cast(tf.logical_not(finite), tf.int32),
+    tff.learning.templates.ClientResult(update, weight),
+    metrics,
+    tf.cast(tf.logical_not(finite), tf.int32),
   )
 
 
 def build_client_work(
-    model: model_functions.ModelFn,
-    client_update_fn: ClientUpdateFn,
-    *,
-    metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-    excluded_sum_factory: (
-        tff.aggregators.UnweightedAggregationFactory | None
-    ) = None,
+  model: model_functions.ModelFn,
+  client_update_fn: ClientUpdateFn,
+  *,
+  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
+  excluded_sum_factory: (
+    tff.aggregators.UnweightedAggregationFactory | None
+  ) = None,
 ) -> tff.learning.templates.ClientWorkProcess:
   """Builds a client work process around one client's update.
 
@@ -104,14 +105,14 @@ def build_client_work(
   weights_type = model_functions.weights_type(model)
   data_type = model_functions.data_type(model)
   metrics_aggregation_fn = (
-      metrics_aggregator or tff.learning.metrics.sum_then_finalize
+    metrics_aggregator or tff.learning.metrics.sum_then_finalize
   )(model_functions.metric_finalizers(model))
-  excluded_sum = (
-      excluded_sum_factory or tff.aggregators.SumFactory()
-  ).create(tff.TensorType(tf.int32.as_numpy_dtype))
+  excluded_sum = (excluded_sum_factory or tff.aggregators.SumFactory()).create(
+    tff.TensorType(tf.int32.as_numpy_dtype)
+  )
 
   @tff.tensorflow.computation(
-      tff.TensorType(tf.int32.as_numpy_dtype), weights_type, data_type
+    tff.TensorType(tf.int32.as_numpy_dtype), weights_type, data_type
   )
   def client_work(round_number, weights, dataset):
     bound = model_functions.bind_model(model)
@@ -119,7 +120,7 @@ def build_client_work(
     @tf.function
     def run(flat, data, round_number):
       return _without_non_finite(
-          client_update_fn(bound, flat, data, round_number)
+        client_update_fn(bound, flat, data, round_number)
       )
 
     return run(model_functions.flatten_weights(weights), dataset, round_number)
@@ -131,44 +132,44 @@ def build_client_work(
   @tff.federated_computation
   def init_fn():
     return tff.federated_zip(
-        collections.OrderedDict(
-            round_number=tff.federated_value(1, tff.SERVER),
-            excluded_sum=excluded_sum.initialize(),
-        )
+      collections.OrderedDict(
+        round_number=tff.federated_value(1, tff.SERVER),
+        excluded_sum=excluded_sum.initialize(),
+      )
     )
 
   @tff.federated_computation(
-      init_fn.type_signature.result,
-      tff.FederatedType(weights_type, tff.CLIENTS),
-      tff.FederatedType(data_type, tff.CLIENTS),
+    init_fn.type_signature.result,
+    tff.FederatedType(weights_type, tff.CLIENTS),
+    tff.FederatedType(data_type, tff.CLIENTS),
   )
   def next_fn(state, weights, client_data):
     round_number = tff.federated_broadcast(state.round_number)
     client_result, unfinalized, excluded = tff.federated_map(
-        client_work, (round_number, weights, client_data)
+      client_work, (round_number, weights, client_data)
     )
     excluded_output = excluded_sum.next(state.excluded_sum, excluded)
     return tff.templates.MeasuredProcessOutput(
-        tff.federated_zip(
-            collections.OrderedDict(
-                round_number=tff.federated_map(increment, state.round_number),
-                excluded_sum=excluded_output.state,
-            )
-        ),
-        client_result,
-        tff.federated_zip(
-            collections.OrderedDict(
-                train=metrics_aggregation_fn(unfinalized),
-                excluded_clients=excluded_output.result,
-            )
-        ),
+      tff.federated_zip(
+        collections.OrderedDict(
+          round_number=tff.federated_map(increment, state.round_number),
+          excluded_sum=excluded_output.state,
+        )
+      ),
+      client_result,
+      tff.federated_zip(
+        collections.OrderedDict(
+          train=metrics_aggregation_fn(unfinalized),
+          excluded_clients=excluded_output.result,
+        )
+      ),
     )
 
   return tff.learning.templates.ClientWorkProcess(init_fn, next_fn)
 
 
 def build_update_is_finite(
-    model: model_functions.ModelFn, client_update_fn: ClientUpdateFn
+  model: model_functions.ModelFn, client_update_fn: ClientUpdateFn
 ) -> tff.Computation:
   """Builds the check of one client's update as a computation of its own.
 
@@ -182,7 +183,7 @@ def build_update_is_finite(
   """
 
   @tff.tensorflow.computation(
-      model_functions.weights_type(model), model_functions.data_type(model)
+    model_functions.weights_type(model), model_functions.data_type(model)
   )
   def update_is_finite(weights, dataset):
     bound = model_functions.bind_model(model)

@@ -10,9 +10,9 @@ whole batch; two estimators of the per-example Fisher are offered beside it.
 
 import enum
 
-import tensorflow as tf
-
 from fedfish_tff.models import model_functions
+
+import tensorflow as tf
 
 # Odd 32-bit constants that separate the streams of a seed (Knuth's
 # multiplicative hash and a prime of xxHash); any odd numbers would do.
@@ -59,10 +59,10 @@ def _rows(x: object, start: tf.Tensor) -> object:
 
 
 def _per_example_squares(
-    bound: model_functions.BoundModel,
-    weights: model_functions.FlatWeights,
-    x: object,
-    y: object,
+  bound: model_functions.BoundModel,
+  weights: model_functions.FlatWeights,
+  x: object,
+  y: object,
 ) -> tuple[tf.Tensor, ...]:
   """Sums squared per-example gradients over one batch, an example at a time.
 
@@ -76,10 +76,10 @@ def _per_example_squares(
 
   num_rows = _num_rows(x)
   _, sums = tf.while_loop(
-      lambda i, _: i < num_rows,
-      add_example,
-      (tf.constant(0), tuple(tf.zeros_like(w) for w in weights.trainable)),
-      parallel_iterations=1,
+    lambda i, _: i < num_rows,
+    add_example,
+    (tf.constant(0), tuple(tf.zeros_like(w) for w in weights.trainable)),
+    parallel_iterations=1,
   )
   return sums
 
@@ -90,22 +90,20 @@ def _fingerprint(x: object) -> tf.Tensor:
   It gives clients with different data different label draws without telling
   the graph who the client is.
   """
-  totals = [
-      tf.reduce_sum(tf.cast(t, tf.float32)) for t in tf.nest.flatten(x)
-  ]
+  totals = [tf.reduce_sum(tf.cast(t, tf.float32)) for t in tf.nest.flatten(x)]
   return tf.bitcast(tf.add_n(totals), tf.int32)
 
 
 def fisher_diagonal(
-    bound: model_functions.BoundModel,
-    weights: model_functions.FlatWeights,
-    dataset: tf.data.Dataset,
-    *,
-    estimator: FisherEstimator,
-    normalization: FisherNormalization,
-    label_sampler: model_functions.LabelSampler | None = None,
-    seed: int = 0,
-    round_number: tf.Tensor | int = 0,
+  bound: model_functions.BoundModel,
+  weights: model_functions.FlatWeights,
+  dataset: tf.data.Dataset,
+  *,
+  estimator: FisherEstimator,
+  normalization: FisherNormalization,
+  label_sampler: model_functions.LabelSampler | None = None,
+  seed: int = 0,
+  round_number: tf.Tensor | int = 0,
 ) -> tuple[tuple[tf.Tensor, ...], tf.Tensor]:
   """Estimates the Fisher diagonal at `weights`; call inside a `tf.function`.
 
@@ -129,37 +127,37 @@ def fisher_diagonal(
     x, y = model_functions.split_batch(batch)
     rows = tf.cast(_num_rows(x), tf.int64)
     if estimator is FisherEstimator.BATCH_GRADIENT:
-      squares = tuple(
-          tf.square(g) for g in bound.loss_gradients(weights, x, y)
-      )
+      squares = tuple(tf.square(g) for g in bound.loss_gradients(weights, x, y))
       terms = tf.constant(1, tf.int64)
     else:
       if estimator is FisherEstimator.SAMPLED_LABEL:
-        stream = tf.stack([
+        stream = tf.stack(
+          [
             seed + tf.cast(round_number, tf.int32) * _ROUND_STRIDE,
             _fingerprint(x) + batch_number * _BATCH_STRIDE,
-        ])
+          ]
+        )
         y = label_sampler(bound.predictions(weights, x), y, stream)
       squares = _per_example_squares(bound, weights, x, y)
       terms = rows
     return (
-        tuple(s + q for s, q in zip(sums, squares)),
-        num_terms + terms,
-        num_examples + rows,
-        batch_number + 1,
+      tuple(s + q for s, q in zip(sums, squares)),
+      num_terms + terms,
+      num_examples + rows,
+      batch_number + 1,
     )
 
   sums, num_terms, num_examples, _ = dataset.reduce(
-      (
-          tuple(tf.zeros_like(w) for w in weights.trainable),
-          tf.constant(0, tf.int64),
-          tf.constant(0, tf.int64),
-          tf.constant(0, tf.int32),
-      ),
-      add_batch,
+    (
+      tuple(tf.zeros_like(w) for w in weights.trainable),
+      tf.constant(0, tf.int64),
+      tf.constant(0, tf.int64),
+      tf.constant(0, tf.int32),
+    ),
+    add_batch,
   )
   if normalization is FisherNormalization.MEAN:
     sums = tuple(
-        tf.math.divide_no_nan(s, tf.cast(num_terms, s.dtype)) for s in sums
+      tf.math.divide_no_nan(s, tf.cast(num_terms, s.dtype)) for s in sums
     )
   return sums, num_examples

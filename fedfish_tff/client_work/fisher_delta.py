@@ -10,32 +10,32 @@ eta_c g that the paper writes and holds for any other client optimizer.
 
 import collections
 
-import tensorflow as tf
-import tensorflow_federated as tff
-
 from fedfish_tff import errors
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import fisher
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import model_functions
 
+import tensorflow as tf
+import tensorflow_federated as tff
+
 
 def build_fisher_delta_update(
-    client_optimizer_fn: tff.learning.optimizers.Optimizer,
-    *,
-    local_epochs: int = 1,
-    client_weighting: tff.learning.ClientWeighting = (
-        tff.learning.ClientWeighting.NUM_EXAMPLES
-    ),
-    fisher_estimator: fisher.FisherEstimator = (
-        fisher.FisherEstimator.BATCH_GRADIENT
-    ),
-    fisher_normalization: fisher.FisherNormalization = (
-        fisher.FisherNormalization.SUM
-    ),
-    damping: float = 0.0,
-    label_sampler: model_functions.LabelSampler | None = None,
-    seed: int = 0,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
+  *,
+  local_epochs: int = 1,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.NUM_EXAMPLES
+  ),
+  fisher_estimator: fisher.FisherEstimator = (
+    fisher.FisherEstimator.BATCH_GRADIENT
+  ),
+  fisher_normalization: fisher.FisherNormalization = (
+    fisher.FisherNormalization.SUM
+  ),
+  damping: float = 0.0,
+  label_sampler: model_functions.LabelSampler | None = None,
+  seed: int = 0,
 ) -> client_work_process.ClientUpdateFn:
   """Builds one client's <delta, fisher> update for FedFish.
 
@@ -61,61 +61,59 @@ def build_fisher_delta_update(
   """
   if local_epochs < 1:
     raise errors.InputError(
-        f'local_epochs must be 1 or more, got {local_epochs}.'
+      f'local_epochs must be 1 or more, got {local_epochs}.'
     )
   if not damping >= 0:
     raise errors.InputError(f'damping must be 0 or positive, got {damping}.')
   if (
-      fisher_estimator is fisher.FisherEstimator.SAMPLED_LABEL
-      and label_sampler is None
+    fisher_estimator is fisher.FisherEstimator.SAMPLED_LABEL
+    and label_sampler is None
   ):
     raise errors.InputError(
-        'The sampled_label Fisher estimator needs a label_sampler that fits '
-        "the model's loss, such as categorical_label_sampler()."
+      'The sampled_label Fisher estimator needs a label_sampler that fits '
+      "the model's loss, such as categorical_label_sampler()."
     )
 
   def client_update(bound, weights, dataset, round_number):
     initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
     trained = local_training.train_locally(
-        bound, client_optimizer_fn, weights, dataset
+      bound, client_optimizer_fn, weights, dataset
     )
     # Read before the Fisher pass, which updates a variable model's metrics.
     metrics = bound.unfinalized_metrics(trained.metrics_state)
     whole_epochs = tf.debugging.Assert(
-        tf.equal(trained.num_batches % local_epochs, 0),
-        [
-            f'FedFish was built with local_epochs={local_epochs}, but a '
-            'client\'s data is not that many whole epochs of batches (batch '
-            'first, then repeat). Number of batches:',
-            trained.num_batches,
-        ],
+      tf.equal(trained.num_batches % local_epochs, 0),
+      [
+        f'FedFish was built with local_epochs={local_epochs}, but a '
+        "client's data is not that many whole epochs of batches (batch "
+        'first, then repeat). Number of batches:',
+        trained.num_batches,
+      ],
     )
     with tf.control_dependencies([whole_epochs]):
       batches_per_epoch = trained.num_batches // local_epochs
     diagonal, num_examples = fisher.fisher_diagonal(
-        bound,
-        trained.weights,
-        dataset.take(batches_per_epoch),
-        estimator=fisher_estimator,
-        normalization=fisher_normalization,
-        label_sampler=label_sampler,
-        seed=seed,
-        round_number=round_number,
+      bound,
+      trained.weights,
+      dataset.take(batches_per_epoch),
+      estimator=fisher_estimator,
+      normalization=fisher_normalization,
+      label_sampler=label_sampler,
+      seed=seed,
+      round_number=round_number,
     )
     weight = client_work_process.client_weight(num_examples, client_weighting)
     return client_work_process.ClientUpdate(
-        update=collections.OrderedDict(
-            delta=tuple(
-                start - end
-                for start, end in zip(
-                    weights.trainable, trained.weights.trainable
-                )
-            ),
-            fisher=tuple(f + damping for f in diagonal),
+      update=collections.OrderedDict(
+        delta=tuple(
+          start - end
+          for start, end in zip(weights.trainable, trained.weights.trainable)
         ),
-        weight=tf.where(num_examples > 0, weight, 0.0),
-        metrics=metrics,
-        initial_metrics=initial_metrics,
+        fisher=tuple(f + damping for f in diagonal),
+      ),
+      weight=tf.where(num_examples > 0, weight, 0.0),
+      metrics=metrics,
+      initial_metrics=initial_metrics,
     )
 
   return client_update

@@ -6,17 +6,17 @@ McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2: each client sends
 the gradient of its whole loss at the global weights; nobody trains locally.
 """
 
+from fedfish_tff.client_work import client_work_process
+
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from fedfish_tff.client_work import client_work_process
-
 
 def build_gradient_update(
-    *,
-    client_weighting: tff.learning.ClientWeighting = (
-        tff.learning.ClientWeighting.NUM_EXAMPLES
-    ),
+  *,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.NUM_EXAMPLES
+  ),
 ) -> client_work_process.ClientUpdateFn:
   """Builds one client's gradient update for FedSGD.
 
@@ -38,31 +38,29 @@ def build_gradient_update(
       result = bound.training_gradients(weights, metrics_state, batch)
       rows = tf.cast(result.num_examples, tf.float32)
       return (
-          tuple(
-              s + g * tf.cast(rows, g.dtype)
-              for s, g in zip(sums, result.gradients)
-          ),
-          result.metrics_state,
-          num_examples + result.num_examples,
+        tuple(
+          s + g * tf.cast(rows, g.dtype) for s, g in zip(sums, result.gradients)
+        ),
+        result.metrics_state,
+        num_examples + result.num_examples,
       )
 
     sums, metrics_state, num_examples = dataset.reduce(
-        (
-            tuple(tf.zeros_like(w) for w in weights.trainable),
-            initial,
-            tf.constant(0, tf.int64),
-        ),
-        add_batch,
+      (
+        tuple(tf.zeros_like(w) for w in weights.trainable),
+        initial,
+        tf.constant(0, tf.int64),
+      ),
+      add_batch,
     )
     weight = client_work_process.client_weight(num_examples, client_weighting)
     return client_work_process.ClientUpdate(
-        update=tuple(
-            tf.math.divide_no_nan(s, tf.cast(num_examples, s.dtype))
-            for s in sums
-        ),
-        weight=tf.where(num_examples > 0, weight, 0.0),
-        metrics=bound.unfinalized_metrics(metrics_state),
-        initial_metrics=initial_metrics,
+      update=tuple(
+        tf.math.divide_no_nan(s, tf.cast(num_examples, s.dtype)) for s in sums
+      ),
+      weight=tf.where(num_examples > 0, weight, 0.0),
+      metrics=bound.unfinalized_metrics(metrics_state),
+      initial_metrics=initial_metrics,
     )
 
   return client_update

@@ -7,12 +7,13 @@ weights; the client-server barrier, personalisation and the diagnosis of a
 diverged client run it outside of a round.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff.models import model_functions
 
 import tensorflow as tf
 import tensorflow_federated as tff
-
-from fedfish_tff.models import model_functions
 
 
 class TrainingResult(NamedTuple):
@@ -32,10 +33,10 @@ class TrainingResult(NamedTuple):
 
 
 def train_locally(
-    bound: model_functions.BoundModel,
-    optimizer: tff.learning.optimizers.Optimizer,
-    weights: model_functions.FlatWeights,
-    dataset: tf.data.Dataset,
+  bound: model_functions.BoundModel,
+  optimizer: tff.learning.optimizers.Optimizer,
+  weights: model_functions.FlatWeights,
+  dataset: tf.data.Dataset,
 ) -> TrainingResult:
   """Takes one optimizer step a batch; call inside a `tf.function`.
 
@@ -55,47 +56,47 @@ def train_locally(
     flat = model_functions.FlatWeights(*flat)
     result = bound.training_gradients(flat, metrics_state, batch)
     optimizer_state, trainable = optimizer.next(
-        optimizer_state, flat.trainable, result.gradients
+      optimizer_state, flat.trainable, result.gradients
     )
     return (
-        (trainable, result.non_trainable),
-        optimizer_state,
-        result.metrics_state,
-        num_examples + result.num_examples,
-        num_batches + 1,
+      (trainable, result.non_trainable),
+      optimizer_state,
+      result.metrics_state,
+      num_examples + result.num_examples,
+      num_batches + 1,
     )
 
   flat, _, metrics_state, num_examples, num_batches = dataset.reduce(
-      (
-          tuple(weights),
-          optimizer.initialize(specs),
-          bound.initial_metrics(),
-          tf.constant(0, tf.int64),
-          tf.constant(0, tf.int64),
-      ),
-      step,
+    (
+      tuple(weights),
+      optimizer.initialize(specs),
+      bound.initial_metrics(),
+      tf.constant(0, tf.int64),
+      tf.constant(0, tf.int64),
+    ),
+    step,
   )
   return TrainingResult(
-      model_functions.FlatWeights(*flat),
-      metrics_state,
-      num_examples,
-      num_batches,
+    model_functions.FlatWeights(*flat),
+    metrics_state,
+    num_examples,
+    num_batches,
   )
 
 
 def all_finite(tensors: Any) -> tf.Tensor:
   """Returns a bool scalar: every element of every tensor is finite."""
   checks = [
-      tf.reduce_all(tf.math.is_finite(t))
-      for t in tf.nest.flatten(tensors)
-      if t.dtype.is_floating
+    tf.reduce_all(tf.math.is_finite(t))
+    for t in tf.nest.flatten(tensors)
+    if t.dtype.is_floating
   ]
   return tf.reduce_all(tf.stack(checks)) if checks else tf.constant(True)
 
 
 def build_local_training(
-    model: model_functions.ModelFn,
-    optimizer: tff.learning.optimizers.Optimizer,
+  model: model_functions.ModelFn,
+  optimizer: tff.learning.optimizers.Optimizer,
 ) -> tff.Computation:
   """Builds one client's local training as a computation of its own.
 
@@ -109,7 +110,7 @@ def build_local_training(
   """
 
   @tff.tensorflow.computation(
-      model_functions.weights_type(model), model_functions.data_type(model)
+    model_functions.weights_type(model), model_functions.data_type(model)
   )
   def local_training(weights, dataset):
     bound = model_functions.bind_model(model)

@@ -4,22 +4,38 @@
 
 from fedfish_tff.models.dense import create_mlp_classifier
 from fedfish_tff.models.dense import create_mlp_regressor
-from fedfish_tff.models.label_samplers import categorical_label_sampler as categorical_label_sampler
-from fedfish_tff.models.label_samplers import gaussian_label_sampler as gaussian_label_sampler
-from fedfish_tff.models.model_functions import BoundModel as BoundModel
-from fedfish_tff.models.model_functions import FlatWeights as FlatWeights
-from fedfish_tff.models.model_functions import LabelSampler as LabelSampler
-from fedfish_tff.models.model_functions import ModelFn as ModelFn
-from fedfish_tff.models.model_functions import TrainingGradients as TrainingGradients
+from fedfish_tff.models.label_samplers import (
+  categorical_label_sampler as categorical_label_sampler,
+)
+from fedfish_tff.models.label_samplers import (
+  gaussian_label_sampler as gaussian_label_sampler,
+)
 from fedfish_tff.models.model_functions import batch_type as batch_type
 from fedfish_tff.models.model_functions import bind_model as bind_model
-from fedfish_tff.models.model_functions import build_evaluation_pass as build_evaluation_pass
-from fedfish_tff.models.model_functions import build_initial_weights as build_initial_weights
-from fedfish_tff.models.model_functions import build_metrics_finalizer as build_metrics_finalizer
+from fedfish_tff.models.model_functions import BoundModel as BoundModel
+from fedfish_tff.models.model_functions import (
+  build_evaluation_pass as build_evaluation_pass,
+)
+from fedfish_tff.models.model_functions import (
+  build_initial_weights as build_initial_weights,
+)
+from fedfish_tff.models.model_functions import (
+  build_metrics_finalizer as build_metrics_finalizer,
+)
 from fedfish_tff.models.model_functions import data_type as data_type
-from fedfish_tff.models.model_functions import flatten_weights as flatten_weights
+from fedfish_tff.models.model_functions import (
+  flatten_weights as flatten_weights,
+)
+from fedfish_tff.models.model_functions import FlatWeights as FlatWeights
 from fedfish_tff.models.model_functions import is_functional as is_functional
-from fedfish_tff.models.model_functions import metric_finalizers as metric_finalizers
+from fedfish_tff.models.model_functions import LabelSampler as LabelSampler
+from fedfish_tff.models.model_functions import (
+  metric_finalizers as metric_finalizers,
+)
+from fedfish_tff.models.model_functions import ModelFn as ModelFn
 from fedfish_tff.models.model_functions import split_batch as split_batch
+from fedfish_tff.models.model_functions import (
+  TrainingGradients as TrainingGradients,
+)
 from fedfish_tff.models.model_functions import weights_like as weights_like
 from fedfish_tff.models.model_functions import weights_type as weights_type

@@ -9,14 +9,14 @@ models do not say, so a task names the sampler that fits its loss.
 
 from typing import Any
 
-import tensorflow as tf
-
 from fedfish_tff import errors
 from fedfish_tff.models import model_functions
 
+import tensorflow as tf
+
 
 def categorical_label_sampler(
-    *, from_logits: bool = True
+  *, from_logits: bool = True
 ) -> model_functions.LabelSampler:
   """Draws class labels, for models trained with cross-entropy.
 
@@ -34,7 +34,7 @@ def categorical_label_sampler(
     logits = predictions if from_logits else tf.math.log(predictions)
     rows = tf.reshape(logits, [-1, tf.shape(logits)[-1]])
     drawn = tf.random.stateless_categorical(
-        rows, num_samples=1, seed=seed, dtype=tf.int32
+      rows, num_samples=1, seed=seed, dtype=tf.int32
     )
     return tf.cast(tf.reshape(drawn, tf.shape(labels)), labels.dtype)
 
@@ -42,7 +42,7 @@ def categorical_label_sampler(
 
 
 def gaussian_label_sampler(
-    *, stddev: float = 0.5**0.5
+  *, stddev: float = 0.5**0.5
 ) -> model_functions.LabelSampler:
   """Draws real labels, for models trained with the squared error.
 
@@ -62,7 +62,7 @@ def gaussian_label_sampler(
 
   def sample(predictions: Any, labels: Any, seed: tf.Tensor) -> Any:
     noise = tf.random.stateless_normal(
-        tf.shape(labels), seed=seed, dtype=labels.dtype
+      tf.shape(labels), seed=seed, dtype=labels.dtype
     )
     return tf.reshape(predictions, tf.shape(labels)) + stddev * noise
 

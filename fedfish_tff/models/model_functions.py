@@ -13,15 +13,17 @@ Weights inside a graph are flat tuples of tensors (`FlatWeights`), because
 
 import abc
 import collections
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+from typing import NamedTuple
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
 ModelFn = (
-    Callable[[], tff.learning.models.VariableModel]
-    | tff.learning.models.FunctionalModel
+  Callable[[], tff.learning.models.VariableModel]
+  | tff.learning.models.FunctionalModel
 )
 # Takes (predictions, labels, seed), returns labels drawn from the model.
 LabelSampler = Callable[[Any, Any, tf.Tensor], Any]
@@ -57,8 +59,8 @@ def is_functional(model: ModelFn) -> bool:
   if callable(model):
     return False
   raise TypeError(
-      'model must be a tff.learning.models.FunctionalModel or a function that '
-      f'returns a tff.learning.models.VariableModel, got {type(model)}.'
+    'model must be a tff.learning.models.FunctionalModel or a function that '
+    f'returns a tff.learning.models.VariableModel, got {type(model)}.'
   )
 
 
@@ -83,13 +85,13 @@ class BoundModel(abc.ABC):
 
   @abc.abstractmethod
   def training_gradients(
-      self, weights: FlatWeights, metrics_state: Any, batch: Any
+    self, weights: FlatWeights, metrics_state: Any, batch: Any
   ) -> TrainingGradients:
     """Returns gradients of the batch's mean loss and the updated metrics."""
 
   @abc.abstractmethod
   def loss_gradients(
-      self, weights: FlatWeights, x: Any, y: Any
+    self, weights: FlatWeights, x: Any, y: Any
   ) -> tuple[tf.Tensor, ...]:
     """Returns gradients of the mean loss; metrics are of no interest."""
 
@@ -99,7 +101,7 @@ class BoundModel(abc.ABC):
 
   @abc.abstractmethod
   def evaluate_batch(
-      self, weights: FlatWeights, metrics_state: Any, batch: Any
+    self, weights: FlatWeights, metrics_state: Any, batch: Any
   ) -> tuple[Any, tf.Tensor]:
     """Returns (metrics state, number of examples) after one more batch."""
 
@@ -117,32 +119,32 @@ class _BoundFunctionalModel(BoundModel):
   def _packed(self, weights: FlatWeights) -> tuple[Any, Any]:
     trainable, non_trainable = self._model.initial_weights
     return (
-        tf.nest.pack_sequence_as(trainable, weights.trainable),
-        tf.nest.pack_sequence_as(non_trainable, weights.non_trainable),
+      tf.nest.pack_sequence_as(trainable, weights.trainable),
+      tf.nest.pack_sequence_as(non_trainable, weights.non_trainable),
     )
 
   def _forward(
-      self, weights: FlatWeights, x: Any, y: Any, training: bool
+    self, weights: FlatWeights, x: Any, y: Any, training: bool
   ) -> tff.learning.models.BatchOutput:
     output = self._model.predict_on_batch(
-        self._packed(weights), x, training=training
+      self._packed(weights), x, training=training
     )
     return tff.learning.models.BatchOutput(
-        loss=self._model.loss(output=output, label=y),
-        predictions=output,
-        num_examples=tf.shape(tf.nest.flatten(output)[0])[0],
+      loss=self._model.loss(output=output, label=y),
+      predictions=output,
+      num_examples=tf.shape(tf.nest.flatten(output)[0])[0],
     )
 
   def _gradients(
-      self, weights: FlatWeights, x: Any, y: Any
+    self, weights: FlatWeights, x: Any, y: Any
   ) -> tuple[tuple[tf.Tensor, ...], tff.learning.models.BatchOutput]:
     with tf.GradientTape() as tape:
       tape.watch(weights.trainable)
       output = self._forward(weights, x, y, training=True)
     gradients = tape.gradient(
-        output.loss,
-        weights.trainable,
-        unconnected_gradients=tf.UnconnectedGradients.ZERO,
+      output.loss,
+      weights.trainable,
+      unconnected_gradients=tf.UnconnectedGradients.ZERO,
     )
     return tuple(_dense(g) for g in gradients), output
 
@@ -150,22 +152,22 @@ class _BoundFunctionalModel(BoundModel):
     return self._model.initialize_metrics_state()
 
   def training_gradients(
-      self, weights: FlatWeights, metrics_state: Any, batch: Any
+    self, weights: FlatWeights, metrics_state: Any, batch: Any
   ) -> TrainingGradients:
     x, y = split_batch(batch)
     gradients, output = self._gradients(weights, x, y)
     metrics_state = self._model.update_metrics_state(
-        metrics_state, labels=y, batch_output=output
+      metrics_state, labels=y, batch_output=output
     )
     return TrainingGradients(
-        gradients,
-        weights.non_trainable,
-        metrics_state,
-        tf.cast(output.num_examples, tf.int64),
+      gradients,
+      weights.non_trainable,
+      metrics_state,
+      tf.cast(output.num_examples, tf.int64),
     )
 
   def loss_gradients(
-      self, weights: FlatWeights, x: Any, y: Any
+    self, weights: FlatWeights, x: Any, y: Any
   ) -> tuple[tf.Tensor, ...]:
     return self._gradients(weights, x, y)[0]
 
@@ -173,12 +175,12 @@ class _BoundFunctionalModel(BoundModel):
     return self._model.predict_on_batch(self._packed(weights), x, training=True)
 
   def evaluate_batch(
-      self, weights: FlatWeights, metrics_state: Any, batch: Any
+    self, weights: FlatWeights, metrics_state: Any, batch: Any
   ) -> tuple[Any, tf.Tensor]:
     x, y = split_batch(batch)
     output = self._forward(weights, x, y, training=False)
     metrics_state = self._model.update_metrics_state(
-        metrics_state, labels=y, batch_output=output
+      metrics_state, labels=y, batch_output=output
     )
     return metrics_state, tf.cast(output.num_examples, tf.int64)
 
@@ -210,15 +212,15 @@ class _BoundVariableModel(BoundModel):
     return (x, y)
 
   def _gradients(
-      self, weights: FlatWeights, batch: Any
+    self, weights: FlatWeights, batch: Any
   ) -> tuple[tuple[tf.Tensor, ...], tff.learning.models.BatchOutput]:
     self._assign(weights)
     with tf.GradientTape() as tape:
       output = self._model.forward_pass(batch, training=True)
     gradients = tape.gradient(
-        output.loss,
-        self._trainable,
-        unconnected_gradients=tf.UnconnectedGradients.ZERO,
+      output.loss,
+      self._trainable,
+      unconnected_gradients=tf.UnconnectedGradients.ZERO,
     )
     return tuple(_dense(g) for g in gradients), output
 
@@ -227,18 +229,18 @@ class _BoundVariableModel(BoundModel):
     return ()
 
   def training_gradients(
-      self, weights: FlatWeights, metrics_state: Any, batch: Any
+    self, weights: FlatWeights, metrics_state: Any, batch: Any
   ) -> TrainingGradients:
     gradients, output = self._gradients(weights, batch)
     return TrainingGradients(
-        gradients,
-        tuple(v.read_value() for v in self._non_trainable),
-        metrics_state,
-        tf.cast(output.num_examples, tf.int64),
+      gradients,
+      tuple(v.read_value() for v in self._non_trainable),
+      metrics_state,
+      tf.cast(output.num_examples, tf.int64),
     )
 
   def loss_gradients(
-      self, weights: FlatWeights, x: Any, y: Any
+    self, weights: FlatWeights, x: Any, y: Any
   ) -> tuple[tf.Tensor, ...]:
     return self._gradients(weights, self._batch(x, y))[0]
 
@@ -247,7 +249,7 @@ class _BoundVariableModel(BoundModel):
     return self._model.predict_on_batch(x, training=True)
 
   def evaluate_batch(
-      self, weights: FlatWeights, metrics_state: Any, batch: Any
+    self, weights: FlatWeights, metrics_state: Any, batch: Any
   ) -> tuple[Any, tf.Tensor]:
     self._assign(weights)
     output = self._model.forward_pass(batch, training=False)
@@ -274,18 +276,18 @@ def bind_model(model: ModelFn) -> BoundModel:
 def flatten_weights(weights: Any) -> FlatWeights:
   """Flattens a `tff.learning.models.ModelWeights`."""
   return FlatWeights(
-      tuple(tf.nest.flatten(weights.trainable)),
-      tuple(tf.nest.flatten(weights.non_trainable)),
+    tuple(tf.nest.flatten(weights.trainable)),
+    tuple(tf.nest.flatten(weights.non_trainable)),
   )
 
 
 def weights_like(
-    weights: Any, flat: FlatWeights
+  weights: Any, flat: FlatWeights
 ) -> tff.learning.models.ModelWeights:
   """Packs `flat` as the `tff.learning.models.ModelWeights` given."""
   return tff.learning.models.ModelWeights(
-      tf.nest.pack_sequence_as(weights.trainable, flat.trainable),
-      tf.nest.pack_sequence_as(weights.non_trainable, flat.non_trainable),
+    tf.nest.pack_sequence_as(weights.trainable, flat.trainable),
+    tf.nest.pack_sequence_as(weights.non_trainable, flat.non_trainable),
   )
 
 
@@ -319,8 +321,8 @@ def build_initial_weights(model: ModelFn) -> tff.Computation:
     def initial_weights():
       trainable, non_trainable = model.initial_weights
       return tff.learning.models.ModelWeights(
-          tuple(tf.convert_to_tensor(w) for w in trainable),
-          tuple(tf.convert_to_tensor(w) for w in non_trainable),
+        tuple(tf.convert_to_tensor(w) for w in trainable),
+        tuple(tf.convert_to_tensor(w) for w in non_trainable),
       )
 
   else:
@@ -346,7 +348,7 @@ def metric_finalizers(model: ModelFn) -> Any:
 
 
 def build_metrics_finalizer(
-    model: ModelFn,
+  model: ModelFn,
 ) -> Callable[[Any], collections.OrderedDict[str, tf.Tensor]]:
   """Returns a graph-time function from unfinalized to finalized metrics."""
   finalizers = metric_finalizers(model)
@@ -355,15 +357,15 @@ def build_metrics_finalizer(
 
   def finalize(unfinalized: Any) -> collections.OrderedDict[str, tf.Tensor]:
     return collections.OrderedDict(
-        (name, finalizer(unfinalized[name]))
-        for name, finalizer in finalizers.items()
+      (name, finalizer(unfinalized[name]))
+      for name, finalizer in finalizers.items()
     )
 
   return finalize
 
 
 def build_evaluation_pass(
-    model: ModelFn,
+  model: ModelFn,
 ) -> Callable[[Any, tf.data.Dataset], tuple[Any, tf.Tensor]]:
   """Returns a graph-time function that evaluates weights on one client's data.
 
@@ -385,12 +387,12 @@ def build_evaluation_pass(
       def reduce_fn(state, batch):
         metrics_state, num_examples = state
         metrics_state, batch_size = bound.evaluate_batch(
-            flat, metrics_state, batch
+          flat, metrics_state, batch
         )
         return metrics_state, num_examples + batch_size
 
       metrics_state, num_examples = data.reduce(
-          (bound.initial_metrics(), tf.constant(0, tf.int64)), reduce_fn
+        (bound.initial_metrics(), tf.constant(0, tf.int64)), reduce_fn
       )
       return bound.unfinalized_metrics(metrics_state), num_examples
 

@@ -4,6 +4,10 @@
 
 import collections
 
+from fedfish_tff import aggregators
+from fedfish_tff import errors
+from fedfish_tff.execution import contexts
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
@@ -11,10 +15,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 import numpy as np
 import tensorflow_federated as tff
-
-from fedfish_tff import aggregators
-from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 
 _T = tff.to_type([(np.float32, [3]), (np.float32, [2, 2])])
 _VALUE = tff.to_type(collections.OrderedDict(delta=_T, fisher=_T))
@@ -35,7 +35,7 @@ def _value(flat_delta, flat_fisher):
     return [a[:3], a[3:].reshape(2, 2)]
 
   return collections.OrderedDict(
-      delta=split(flat_delta), fisher=split(flat_fisher)
+    delta=split(flat_delta), fisher=split(flat_fisher)
   )
 
 
@@ -44,11 +44,10 @@ def _flat(result):
 
 
 class ComputationTest(parameterized.TestCase):
-
   @parameterized.parameters(False, True)
   def test_types(self, measure_cosine):
     process = aggregators.FisherWeightedMeanFactory(
-        measure_cosine=measure_cosine
+      measure_cosine=measure_cosine
     ).create(_VALUE, _WEIGHT)
     self.assertIsInstance(process, tff.templates.AggregationProcess)
     self.assertTrue(process.is_weighted)
@@ -59,23 +58,23 @@ class ComputationTest(parameterized.TestCase):
     self.assertEqual('cosine_to_mean' in names, measure_cosine)
 
   @parameterized.named_parameters(
-      ('other_names', collections.OrderedDict(delta=_T, weight=_T)),
-      (
-          'other_shapes',
-          collections.OrderedDict(delta=_T, fisher=tff.TensorType(np.float32)),
+    ('other_names', collections.OrderedDict(delta=_T, weight=_T)),
+    (
+      'other_shapes',
+      collections.OrderedDict(delta=_T, fisher=tff.TensorType(np.float32)),
+    ),
+    (
+      'integers',
+      collections.OrderedDict(
+        delta=tff.TensorType(np.int32), fisher=tff.TensorType(np.int32)
       ),
-      (
-          'integers',
-          collections.OrderedDict(
-              delta=tff.TensorType(np.int32), fisher=tff.TensorType(np.int32)
-          ),
-      ),
-      ('tensor', np.float32),
+    ),
+    ('tensor', np.float32),
   )
   def test_other_values_are_refused(self, value_type):
     with self.assertRaisesRegex(TypeError, 'delta=T, fisher=T'):
       aggregators.FisherWeightedMeanFactory().create(
-          tff.to_type(value_type), _WEIGHT
+        tff.to_type(value_type), _WEIGHT
       )
 
   def test_negative_floor_is_refused(self):
@@ -84,18 +83,17 @@ class ComputationTest(parameterized.TestCase):
 
 
 class ExecutionTest(parameterized.TestCase):
-
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     cls.process = aggregators.FisherWeightedMeanFactory(
-        measure_cosine=True
+      measure_cosine=True
     ).create(_VALUE, _WEIGHT)
 
   @hypothesis.settings(
-      max_examples=25,
-      deadline=None,
-      suppress_health_check=list(hypothesis.HealthCheck),
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
   )
   @hypothesis.given(data=st.data(), num_clients=st.integers(1, 5))
   def test_equals_numpy(self, data, num_clients):
@@ -103,30 +101,30 @@ class ExecutionTest(parameterized.TestCase):
     delta = data.draw(hnp.arrays(np.float32, shape, elements=_DELTAS))
     fisher = data.draw(hnp.arrays(np.float32, shape, elements=_FISHERS))
     weight = data.draw(
-        hnp.arrays(
-            np.float32, num_clients, elements=st.integers(0, 100).map(float)
-        )
+      hnp.arrays(
+        np.float32, num_clients, elements=st.integers(0, 100).map(float)
+      )
     )
     output = self.process.next(
-        self.process.initialize(),
-        [_value(d, f) for d, f in zip(delta, fisher)],
-        list(weight),
+      self.process.initialize(),
+      [_value(d, f) for d, f in zip(delta, fisher)],
+      list(weight),
     )
     weighted = weight[:, None].astype(np.float64) * fisher
     denominator = weighted.sum(0)
     numerator = (weighted * delta).sum(0)
     expected = np.divide(
-        numerator, denominator, out=np.zeros(7), where=denominator > 0
+      numerator, denominator, out=np.zeros(7), where=denominator > 0
     )
     # Sums of numbers of both signs lose digits relative to their largest term.
     scale = np.abs(delta).max() + 1
     np.testing.assert_allclose(
-        _flat(output.result), expected, atol=1e-5 * scale, rtol=1e-5
+      _flat(output.result), expected, atol=1e-5 * scale, rtol=1e-5
     )
     self.assertAlmostEqual(
-        output.measurements['zero_denominator_share'],
-        np.mean(denominator == 0),
-        places=6,
+      output.measurements['zero_denominator_share'],
+      np.mean(denominator == 0),
+      places=6,
     )
 
   def test_quantiles_and_cosine_equal_numpy(self):
@@ -135,9 +133,9 @@ class ExecutionTest(parameterized.TestCase):
     fisher = rng.uniform(size=(3, 7)).astype(np.float32)
     weight = [1.0, 2.0, 5.0]
     output = self.process.next(
-        self.process.initialize(),
-        [_value(d, f) for d, f in zip(delta, fisher)],
-        weight,
+      self.process.initialize(),
+      [_value(d, f) for d, f in zip(delta, fisher)],
+      weight,
     )
     denominator = (np.array(weight)[:, None] * fisher).sum(0)
     quantiles = output.measurements['fisher']['0_3']
@@ -147,9 +145,9 @@ class ExecutionTest(parameterized.TestCase):
     mean = (np.array(weight)[:, None] * fisher * delta).sum(0) / denominator
     plain = (np.array(weight)[:, None] * delta).sum(0)
     self.assertAlmostEqual(
-        output.measurements['cosine_to_mean'],
-        mean @ plain / np.linalg.norm(mean) / np.linalg.norm(plain),
-        places=5,
+      output.measurements['cosine_to_mean'],
+      mean @ plain / np.linalg.norm(mean) / np.linalg.norm(plain),
+      places=5,
     )
 
   def test_scale_of_the_fisher_does_not_matter(self):
@@ -159,11 +157,11 @@ class ExecutionTest(parameterized.TestCase):
 
     def run(scale):
       return _flat(
-          self.process.next(
-              self.process.initialize(),
-              [_value(d, f * scale) for d, f in zip(delta, fisher)],
-              [1.0, 2.0, 3.0],
-          ).result
+        self.process.next(
+          self.process.initialize(),
+          [_value(d, f * scale) for d, f in zip(delta, fisher)],
+          [1.0, 2.0, 3.0],
+        ).result
       )
 
     for scale in (1e-12, 1e-6, 1e6, 1e12):
@@ -171,15 +169,13 @@ class ExecutionTest(parameterized.TestCase):
 
   def test_denominators_at_the_floor_count_as_zero(self):
     process = aggregators.FisherWeightedMeanFactory(
-        minimum_denominator=0.5
+      minimum_denominator=0.5
     ).create(_VALUE, _WEIGHT)
     fisher = [0.0, 0.25, 0.5, 0.75, 1.0, 1.0, -1.0]
     output = process.next(
-        process.initialize(), [_value([2.0] * 7, fisher)], [1.0]
+      process.initialize(), [_value([2.0] * 7, fisher)], [1.0]
     )
-    np.testing.assert_array_equal(
-        _flat(output.result), [0, 0, 0, 2, 2, 2, 0]
-    )
+    np.testing.assert_array_equal(_flat(output.result), [0, 0, 0, 2, 2, 2, 0])
 
 
 class RatioUnderInexactSumsTest(parameterized.TestCase):
@@ -187,19 +183,19 @@ class RatioUnderInexactSumsTest(parameterized.TestCase):
 
   def _ratio_error(self, sum_factory, fisher, **kwargs):
     process = aggregators.FisherWeightedMeanFactory(
-        sum_factory, **kwargs
+      sum_factory, **kwargs
     ).create(_VALUE, _WEIGHT)
     output = process.next(
-        process.initialize(),
-        [_value([2.0] * 7, [fisher] * 7)] * 4,
-        [1.0] * 4,
+      process.initialize(),
+      [_value([2.0] * 7, [fisher] * 7)] * 4,
+      [1.0] * 4,
     )
     return np.abs(_flat(output.result) - 2.0).max()
 
   @parameterized.parameters(1e-3, 1.0, 1e3)
   def test_joint_clipping_keeps_the_ratio(self, fisher):
     clipped = tff.aggregators.clipping_factory(
-        0.1, tff.aggregators.SumFactory()
+      0.1, tff.aggregators.SumFactory()
     )
     self.assertLess(self._ratio_error(clipped, fisher), 1e-5)
 
@@ -209,20 +205,22 @@ class RatioUnderInexactSumsTest(parameterized.TestCase):
     alone = clip.create(_T)
     value = _value([2.0] * 7, [1.0] * 7)
     numerator = alone.next(
-        alone.initialize(), [[2 * f for f in value['fisher']]]
+      alone.initialize(), [[2 * f for f in value['fisher']]]
     ).result
     denominator = alone.next(alone.initialize(), [value['fisher']]).result
-    self.assertGreater(np.abs(_flat(numerator) / _flat(denominator) - 2).max(), 0.9)
+    self.assertGreater(
+      np.abs(_flat(numerator) / _flat(denominator) - 2).max(), 0.9
+    )
 
   def test_noiseless_differential_privacy_keeps_the_ratio(self):
     dp = tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
-        noise_multiplier=0.0, clients_per_round=4.0, clip=0.1
+      noise_multiplier=0.0, clients_per_round=4.0, clip=0.1
     )
     self.assertLess(self._ratio_error(dp, 1.0), 1e-5)
 
   @parameterized.parameters((1.0, 1e-3), (0.01, 0.1))
   def test_secure_sums_keep_the_ratio_within_their_resolution(
-      self, fisher, tolerance
+    self, fisher, tolerance
   ):
     # 32 bits over [-10, 10]: the resolution 20 / 2^32 is 5e-9 of the range.
     secure = tff.aggregators.SecureSumFactory(10.0, -10.0)

@@ -2,29 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts that do not fit are refused when they are composed."""
 
-from absl.testing import absltest
-import tensorflow_federated as tff
-
 from fedfish_tff import aggregators
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from tests import numpy_reference as ref
 
+from absl.testing import absltest
+import tensorflow_federated as tff
+
 
 class ComposeProcessTest(absltest.TestCase):
-
   def _compose(self, aggregator):
     model = ref.create_functional_model()
     sgd = tff.learning.optimizers.build_sgdm(0.1)
     update = client_work.build_fisher_delta_update(sgd)
     return algorithms.compose_process(
-        model,
-        client_work.build_client_work(model, update),
-        aggregator,
-        sgd,
-        local_training=client_work.build_local_training(model, sgd),
-        update_is_finite=client_work.build_update_is_finite(model, update),
-        extra_passes=3,
+      model,
+      client_work.build_client_work(model, update),
+      aggregator,
+      sgd,
+      local_training=client_work.build_local_training(model, sgd),
+      update_is_finite=client_work.build_update_is_finite(model, update),
+      extra_passes=3,
     )
 
   def test_parts_that_fit(self):
@@ -33,7 +32,7 @@ class ComposeProcessTest(absltest.TestCase):
     state_type = process.next.type_signature.parameter[0]
     self.assertEqual(process.initialize.type_signature.result, state_type)
     names = tff.structure.name_list(
-        process.next.type_signature.result.metrics.member.client_work
+      process.next.type_signature.result.metrics.member.client_work
     )
     self.assertEqual(names, ['train', 'excluded_clients'])
 

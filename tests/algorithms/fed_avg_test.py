@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedAvg against TFF's own and NumPy; excluded clients are counted."""
 
+from fedfish_tff import algorithms
+from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-from fedfish_tff import algorithms
-from fedfish_tff.execution import contexts
-from tests import numpy_reference as ref
 
 _CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7, 3))]
 _UNIFORM = tff.learning.ClientWeighting.UNIFORM
@@ -37,34 +37,33 @@ def _run(process, clients, rounds=2):
 
 
 class FedAvgTest(parameterized.TestCase):
-
   @parameterized.parameters(_UNIFORM, _NUM_EXAMPLES)
   def test_equals_tff_bit_for_bit(self, weighting):
     model = ref.create_functional_model()
     ours = algorithms.build_fed_avg(
-        model, _sgd(0.3), _sgd(0.7), client_weighting=weighting
+      model, _sgd(0.3), _sgd(0.7), client_weighting=weighting
     )
     theirs = tff.learning.algorithms.build_weighted_fed_avg(
-        model, _sgd(0.3), _sgd(0.7), client_weighting=weighting
+      model, _sgd(0.3), _sgd(0.7), client_weighting=weighting
     )
     weights, metrics = _run(ours, _CLIENTS)
     expected, expected_metrics = _run(theirs, _CLIENTS)
     for a, e in zip(weights, expected):
       np.testing.assert_array_equal(a, e)
     self.assertEqual(
-        metrics['client_work']['train'], expected_metrics['client_work']['train']
+      metrics['client_work']['train'], expected_metrics['client_work']['train']
     )
     self.assertEqual(metrics['client_work']['excluded_clients'], 0)
 
   def test_equals_numpy(self):
     process = algorithms.build_fed_avg(
-        ref.create_functional_model(), _sgd(0.3), _sgd(0.7)
+      ref.create_functional_model(), _sgd(0.3), _sgd(0.7)
     )
     actual, _ = _run(process, _CLIENTS)
     expected = ref.initial_weights()
     for _ in range(2):
       expected = ref.fed_avg_round(
-          expected, _CLIENTS, rate=0.3, server_rate=0.7, epochs=2
+        expected, _CLIENTS, rate=0.3, server_rate=0.7, epochs=2
       )
     for a, e in zip(actual, expected):
       np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)
@@ -75,7 +74,7 @@ class FedAvgTest(parameterized.TestCase):
     broken = [(np.full_like(x, np.nan), y)]
     for model in (ref.create_functional_model(), ref.create_variable_model):
       process = algorithms.build_fed_avg(
-          model, _sgd(0.3), client_weighting=weighting
+        model, _sgd(0.3), client_weighting=weighting
       )
       state = process.initialize()
       weights = process.get_model_weights(state)
@@ -84,8 +83,8 @@ class FedAvgTest(parameterized.TestCase):
       self.assertEqual(output.metrics['client_work']['excluded_clients'], 1)
       expected = process.next(state, [data[0], data[2], data[3]])
       for a, e in zip(
-          process.get_model_weights(output.state).trainable,
-          process.get_model_weights(expected.state).trainable,
+        process.get_model_weights(output.state).trainable,
+        process.get_model_weights(expected.state).trainable,
       ):
         np.testing.assert_array_equal(a, e)
       told = [bool(process.update_is_finite(weights, d)) for d in data]
@@ -109,20 +108,20 @@ class FedAvgTest(parameterized.TestCase):
     state = process.set_hparams(state, hparams)
     before = process.get_model_weights(state).trainable
     after = process.get_model_weights(
-        process.next(state, _datasets(_CLIENTS)).state
+      process.next(state, _datasets(_CLIENTS)).state
     ).trainable
     for a, b in zip(after, before):
       np.testing.assert_array_equal(a, b)
 
   def test_aggregator_composes(self):
     process = algorithms.build_fed_avg(
-        ref.create_functional_model(),
-        _sgd(0.05),
-        model_aggregator=tff.learning.robust_aggregator(),
+      ref.create_functional_model(),
+      _sgd(0.05),
+      model_aggregator=tff.learning.robust_aggregator(),
     )
     actual, _ = _run(process, _CLIENTS, rounds=1)
     expected = ref.fed_avg_round(
-        ref.initial_weights(), _CLIENTS, rate=0.05, server_rate=1.0, epochs=2
+      ref.initial_weights(), _CLIENTS, rate=0.05, server_rate=1.0, epochs=2
     )
     # Deltas of this size are neither clipped nor zeroed.
     for a, e in zip(actual, expected):

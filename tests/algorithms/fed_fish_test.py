@@ -4,18 +4,18 @@
 
 import itertools
 
-from absl.testing import absltest
-from absl.testing import parameterized
-import numpy as np
-import tensorflow as tf
-import tensorflow_federated as tff
-
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
 
 _RATE = 0.3
 _EPOCHS = 2
@@ -29,10 +29,10 @@ def _sgd(rate=_RATE):
 def _build(model=None, *, server_rate=1.0, **kwargs):
   kwargs.setdefault('local_epochs', _EPOCHS)
   return algorithms.build_fed_fish(
-      model or ref.create_functional_model(),
-      _sgd(),
-      _sgd(server_rate),
-      **kwargs,
+    model or ref.create_functional_model(),
+    _sgd(),
+    _sgd(server_rate),
+    **kwargs,
   )
 
 
@@ -46,7 +46,7 @@ def _run(process, clients=None, *, rounds=1, start=None, epochs=_EPOCHS):
   state = process.initialize()
   if start is not None:
     state = process.set_model_weights(
-        state, tff.learning.models.ModelWeights(start, ())
+      state, tff.learning.models.ModelWeights(start, ())
     )
   metrics = None
   for _ in range(rounds):
@@ -59,39 +59,38 @@ def setUpModule():
 
 
 class NumpyRecomputationTest(parameterized.TestCase):
-
   @parameterized.product(
-      per_example=[False, True], mean=[False, True], uniform=[False, True]
+    per_example=[False, True], mean=[False, True], uniform=[False, True]
   )
   def test_three_rounds_equal_algorithms_1_and_2(
-      self, per_example, mean, uniform
+    self, per_example, mean, uniform
   ):
     damping = 0.01 if per_example else 0.0
     process = _build(
-        server_rate=0.7,
-        fisher_estimator=client_work.FisherEstimator.PER_EXAMPLE
-        if per_example
-        else client_work.FisherEstimator.BATCH_GRADIENT,
-        fisher_normalization=client_work.FisherNormalization.MEAN
-        if mean
-        else client_work.FisherNormalization.SUM,
-        client_weighting=tff.learning.ClientWeighting.UNIFORM
-        if uniform
-        else tff.learning.ClientWeighting.NUM_EXAMPLES,
-        damping=damping,
+      server_rate=0.7,
+      fisher_estimator=client_work.FisherEstimator.PER_EXAMPLE
+      if per_example
+      else client_work.FisherEstimator.BATCH_GRADIENT,
+      fisher_normalization=client_work.FisherNormalization.MEAN
+      if mean
+      else client_work.FisherNormalization.SUM,
+      client_weighting=tff.learning.ClientWeighting.UNIFORM
+      if uniform
+      else tff.learning.ClientWeighting.NUM_EXAMPLES,
+      damping=damping,
     )
     expected = ref.initial_weights()
     for _ in range(3):
       expected = ref.fed_fish_round(
-          expected,
-          _CLIENTS,
-          rate=_RATE,
-          server_rate=0.7,
-          epochs=_EPOCHS,
-          per_example=per_example,
-          mean=mean,
-          damping=damping,
-          uniform=uniform,
+        expected,
+        _CLIENTS,
+        rate=_RATE,
+        server_rate=0.7,
+        epochs=_EPOCHS,
+        per_example=per_example,
+        mean=mean,
+        damping=damping,
+        uniform=uniform,
       )
     actual, _ = _run(process, rounds=3)
     for a, e in zip(actual, expected):
@@ -101,10 +100,10 @@ class NumpyRecomputationTest(parameterized.TestCase):
     # With one client FedFish moves to that client's own weights, so its result
     # is Adam's on that client, which TensorFlow's Keras computes independently.
     process = algorithms.build_fed_fish(
-        ref.create_functional_model(),
-        tff.learning.optimizers.build_adam(0.05),
-        _sgd(1.0),
-        local_epochs=_EPOCHS,
+      ref.create_functional_model(),
+      tff.learning.optimizers.build_adam(0.05),
+      _sgd(1.0),
+      local_epochs=_EPOCHS,
     )
     actual, _ = _run(process, _CLIENTS[:1])
     variables = [tf.Variable(w) for w in ref.initial_weights()]
@@ -112,7 +111,7 @@ class NumpyRecomputationTest(parameterized.TestCase):
     for x, y in _CLIENTS[0] * _EPOCHS:
       gradients = ref.gradients([v.numpy() for v in variables], x, y)
       optimizer.apply_gradients(
-          [(tf.cast(g, tf.float32), v) for g, v in zip(gradients, variables)]
+        [(tf.cast(g, tf.float32), v) for g, v in zip(gradients, variables)]
       )
     for a, v in zip(actual, variables):
       np.testing.assert_allclose(a, v.numpy(), rtol=1e-4, atol=1e-5)
@@ -120,12 +119,12 @@ class NumpyRecomputationTest(parameterized.TestCase):
   def test_variable_model_equals_functional_model(self):
     start = ref.initial_weights(3)
     functional, functional_metrics = _run(
-        _build(diagnostics=True), start=start, rounds=2
+      _build(diagnostics=True), start=start, rounds=2
     )
     variable_process = _build(ref.create_variable_model, diagnostics=True)
     state = variable_process.initialize()
     state = variable_process.set_model_weights(
-        state, tff.learning.models.ModelWeights(list(start), [])
+      state, tff.learning.models.ModelWeights(list(start), [])
     )
     for _ in range(2):
       state, metrics = variable_process.next(state, _datasets())
@@ -134,21 +133,20 @@ class NumpyRecomputationTest(parameterized.TestCase):
       np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
     for name in ('loss', 'accuracy', 'num_examples'):
       np.testing.assert_allclose(
-          metrics['client_work']['train'][name],
-          functional_metrics['client_work']['train'][name],
-          rtol=1e-5,
+        metrics['client_work']['train'][name],
+        functional_metrics['client_work']['train'][name],
+        rtol=1e-5,
       )
 
 
 class ExactLimitsTest(parameterized.TestCase):
-
   def test_huge_damping_is_fed_avg(self):
     # With equal Fisher at all clients the weighted mean is FedAvg's.
     actual, _ = _run(_build(damping=1e6), rounds=2)
     expected = ref.initial_weights()
     for _ in range(2):
       expected = ref.fed_avg_round(
-          expected, _CLIENTS, rate=_RATE, server_rate=1.0, epochs=_EPOCHS
+        expected, _CLIENTS, rate=_RATE, server_rate=1.0, epochs=_EPOCHS
       )
     for a, e in zip(actual, expected):
       np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)
@@ -157,8 +155,11 @@ class ExactLimitsTest(parameterized.TestCase):
     twins = [_CLIENTS[0], _CLIENTS[0]]
     actual, _ = _run(_build(), twins)
     expected = ref.fed_avg_round(
-        ref.initial_weights(), twins, rate=_RATE, server_rate=1.0,
-        epochs=_EPOCHS,
+      ref.initial_weights(),
+      twins,
+      rate=_RATE,
+      server_rate=1.0,
+      epochs=_EPOCHS,
     )
     for a, e in zip(actual, expected):
       np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
@@ -166,7 +167,7 @@ class ExactLimitsTest(parameterized.TestCase):
   def test_one_client_moves_by_its_own_delta(self):
     actual, metrics = _run(_build(), _CLIENTS[:1])
     expected = ref.train(
-        ref.initial_weights(), _CLIENTS[0], rate=_RATE, epochs=_EPOCHS
+      ref.initial_weights(), _CLIENTS[0], rate=_RATE, epochs=_EPOCHS
     )
     self.assertEqual(metrics['aggregator']['zero_denominator_share'], 0)
     for a, e in zip(actual, expected):
@@ -177,8 +178,8 @@ class ExactLimitsTest(parameterized.TestCase):
     clients = [ref.make_batches(n, n) for n in (8, 6)]
     total, _ = _run(_build(), clients)
     mean, _ = _run(
-        _build(fisher_normalization=client_work.FisherNormalization.MEAN),
-        clients,
+      _build(fisher_normalization=client_work.FisherNormalization.MEAN),
+      clients,
     )
     for a, e in zip(mean, total):
       np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-7)
@@ -194,12 +195,16 @@ class ExactLimitsTest(parameterized.TestCase):
     # Features that are zero have no gradient: those rows have zero Fisher and
     # zero delta, all others must follow the damped formula.
     clients = [
-        [(x * np.float32([1, 1, 0, 0]), y) for x, y in c] for c in _CLIENTS
+      [(x * np.float32([1, 1, 0, 0]), y) for x, y in c] for c in _CLIENTS
     ]
     actual, metrics = _run(_build(damping=0.5), clients)
     expected = ref.fed_fish_round(
-        ref.initial_weights(), clients, rate=_RATE, server_rate=1.0,
-        epochs=_EPOCHS, damping=0.5,
+      ref.initial_weights(),
+      clients,
+      rate=_RATE,
+      server_rate=1.0,
+      epochs=_EPOCHS,
+      damping=0.5,
     )
     self.assertEqual(metrics['aggregator']['zero_denominator_share'], 0)
     for a, e in zip(actual, expected):
@@ -208,7 +213,7 @@ class ExactLimitsTest(parameterized.TestCase):
     dead = 2 * ref.NUM_HIDDEN  # Two features times the hidden units.
     total = sum(w.size for w in ref.initial_weights())
     self.assertAlmostEqual(
-        undamped['aggregator']['zero_denominator_share'], dead / total, places=6
+      undamped['aggregator']['zero_denominator_share'], dead / total, places=6
     )
 
   def test_client_without_examples_changes_nothing(self):
@@ -234,13 +239,12 @@ class ExactLimitsTest(parameterized.TestCase):
 
 
 class ExcludedClientsTest(parameterized.TestCase):
-
   def _assert_left_out(self, process, broken):
     with_broken, metrics = _run(process, [_CLIENTS[0], broken, _CLIENTS[2]])
     without, expected_metrics = _run(process, [_CLIENTS[0], _CLIENTS[2]])
     self.assertEqual(metrics['client_work']['excluded_clients'], 1)
     self.assertEqual(
-        metrics['client_work']['train'], expected_metrics['client_work']['train']
+      metrics['client_work']['train'], expected_metrics['client_work']['train']
     )
     for a, e in zip(with_broken, without):
       np.testing.assert_array_equal(a, e)
@@ -249,23 +253,23 @@ class ExcludedClientsTest(parameterized.TestCase):
   def test_client_with_non_finite_delta_is_left_out_and_counted(self, value):
     x, y = _CLIENTS[1][0]
     self._assert_left_out(
-        _build(), [(np.full_like(x, value), y)] + _CLIENTS[1][1:]
+      _build(), [(np.full_like(x, value), y)] + _CLIENTS[1][1:]
     )
 
   def test_client_with_overflowing_fisher_is_left_out_and_counted(self):
     # Features of 1e20 saturate tanh, but keep enough of its slope at zero
     # weights for gradients whose squares overflow float32; deltas do not.
     process = algorithms.build_fed_fish(
-        ref.create_functional_model(loss_scale=1.0),
-        _sgd(0.0),
-        _sgd(1.0),
-        local_epochs=_EPOCHS,
+      ref.create_functional_model(loss_scale=1.0),
+      _sgd(0.0),
+      _sgd(1.0),
+      local_epochs=_EPOCHS,
     )
     flat = [np.zeros_like(w) for w in ref.initial_weights()]
     flat[2] = ref.initial_weights()[2]
     broken = [(x * np.float32(1e22), y) for x, y in _CLIENTS[1]]
     state = process.set_model_weights(
-        process.initialize(), tff.learning.models.ModelWeights(flat, ())
+      process.initialize(), tff.learning.models.ModelWeights(flat, ())
     )
     weights = process.get_model_weights(state)
     data = _datasets([_CLIENTS[0], broken])
@@ -282,20 +286,19 @@ class ExcludedClientsTest(parameterized.TestCase):
     x, y = _CLIENTS[1][0]
     broken = [(np.full_like(x, np.nan), y)]
     told = [
-        bool(process.update_is_finite(weights, d))
-        for d in _datasets([_CLIENTS[0], broken, []])
+      bool(process.update_is_finite(weights, d))
+      for d in _datasets([_CLIENTS[0], broken, []])
     ]
     self.assertEqual(told, [True, False, True])
 
 
 class InterfaceTest(parameterized.TestCase):
-
   def test_local_training_is_the_clients_part(self):
     process = _build()
     weights = process.get_model_weights(process.initialize())
     trained = process.local_training(weights, _datasets()[0])
     expected = ref.train(
-        ref.initial_weights(), _CLIENTS[0], rate=_RATE, epochs=_EPOCHS
+      ref.initial_weights(), _CLIENTS[0], rate=_RATE, epochs=_EPOCHS
     )
     for a, e in zip(trained.trainable, expected):
       np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
@@ -305,22 +308,22 @@ class InterfaceTest(parameterized.TestCase):
     _, metrics = _run(_build(diagnostics=True))
     start = ref.initial_weights()
     fish = ref.fed_fish_round(
-        start, _CLIENTS, rate=_RATE, server_rate=1.0, epochs=_EPOCHS
+      start, _CLIENTS, rate=_RATE, server_rate=1.0, epochs=_EPOCHS
     )
     average = ref.fed_avg_round(
-        start, _CLIENTS, rate=_RATE, server_rate=1.0, epochs=_EPOCHS
+      start, _CLIENTS, rate=_RATE, server_rate=1.0, epochs=_EPOCHS
     )
     a = np.concatenate([(s - f).ravel() for s, f in zip(start, fish)])
     b = np.concatenate([(s - f).ravel() for s, f in zip(start, average)])
     self.assertAlmostEqual(
-        metrics['aggregator']['cosine_to_mean'],
-        a @ b / np.linalg.norm(a) / np.linalg.norm(b),
-        places=5,
+      metrics['aggregator']['cosine_to_mean'],
+      a @ b / np.linalg.norm(a) / np.linalg.norm(b),
+      places=5,
     )
 
   def test_default_server_optimizer_is_adam(self):
     process = algorithms.build_fed_fish(
-        ref.create_functional_model(), _sgd(), local_epochs=_EPOCHS
+      ref.create_functional_model(), _sgd(), local_epochs=_EPOCHS
     )
     actual, _ = _run(process)
     for a, start in zip(actual, ref.initial_weights()):
@@ -332,11 +335,11 @@ class InterfaceTest(parameterized.TestCase):
       _run(_build(), _CLIENTS, epochs=1)
 
   @parameterized.parameters(
-      dict(local_epochs=0),
-      dict(damping=-1.0),
-      dict(damping=float('nan')),
-      dict(minimum_denominator=-1e-9),
-      dict(fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL),
+    dict(local_epochs=0),
+    dict(damping=-1.0),
+    dict(damping=float('nan')),
+    dict(minimum_denominator=-1e-9),
+    dict(fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL),
   )
   def test_bad_arguments_are_named(self, **kwargs):
     name = 'label_sampler' if 'fisher_estimator' in kwargs else list(kwargs)[0]
@@ -346,10 +349,10 @@ class InterfaceTest(parameterized.TestCase):
   def test_sampled_labels_repeat_by_seed_and_change_by_round(self):
     def fisher_of_rounds(seed):
       process = _build(
-          fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL,
-          label_sampler=models.categorical_label_sampler(),
-          server_rate=1e-30,  # The weights stay, so only the draws differ.
-          seed=seed,
+        fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL,
+        label_sampler=models.categorical_label_sampler(),
+        server_rate=1e-30,  # The weights stay, so only the draws differ.
+        seed=seed,
       )
       state = process.initialize()
       for _ in range(2):
@@ -368,39 +371,42 @@ class CompositionTest(parameterized.TestCase):
 
   def _one_round(self, sum_factory, **kwargs):
     process = _build(
-        sum_factory=sum_factory,
-        fisher_estimator=client_work.FisherEstimator.PER_EXAMPLE,
-        damping=0.1,
-        **kwargs,
+      sum_factory=sum_factory,
+      fisher_estimator=client_work.FisherEstimator.PER_EXAMPLE,
+      damping=0.1,
+      **kwargs,
     )
     actual, _ = _run(process)
     exact = ref.fed_fish_round(
-        ref.initial_weights(), _CLIENTS, rate=_RATE, server_rate=1.0,
-        epochs=_EPOCHS, per_example=True, damping=0.1,
+      ref.initial_weights(),
+      _CLIENTS,
+      rate=_RATE,
+      server_rate=1.0,
+      epochs=_EPOCHS,
+      per_example=True,
+      damping=0.1,
     )
     return max(np.abs(a - e).max() for a, e in zip(actual, exact))
 
   def test_one_joint_clipping_keeps_the_ratio_of_one_client(self):
-    clip = tff.aggregators.clipping_factory(
-        1e-3, tff.aggregators.SumFactory()
-    )
+    clip = tff.aggregators.clipping_factory(1e-3, tff.aggregators.SumFactory())
     process = _build(sum_factory=clip, damping=0.1)
     actual, _ = _run(process, _CLIENTS[:1])
     expected = ref.train(
-        ref.initial_weights(), _CLIENTS[0], rate=_RATE, epochs=_EPOCHS
+      ref.initial_weights(), _CLIENTS[0], rate=_RATE, epochs=_EPOCHS
     )
     for a, e in zip(actual, expected):
       np.testing.assert_allclose(a, e, rtol=1e-4, atol=1e-5)
 
   def test_differential_privacy_without_noise_is_exact(self):
     dp = tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
-        noise_multiplier=0.0, clients_per_round=1.0, clip=1e6
+      noise_multiplier=0.0, clients_per_round=1.0, clip=1e6
     )
     self.assertLess(self._one_round(dp), 1e-5)
 
   def test_differential_privacy_noise_stays_bounded_by_the_floor(self):
     dp = tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
-        noise_multiplier=1e-3, clients_per_round=1.0, clip=10.0
+      noise_multiplier=1e-3, clients_per_round=1.0, clip=10.0
     )
     error = self._one_round(dp, minimum_denominator=1e-3)
     self.assertTrue(np.isfinite(error))
@@ -409,7 +415,7 @@ class CompositionTest(parameterized.TestCase):
 
   def test_quantised_sums_keep_the_ratio_within_their_step(self):
     encoded = tff.aggregators.EncodedSumFactory.quantize_above_threshold(
-        quantization_bits=16, threshold=1
+      quantization_bits=16, threshold=1
     )
     self.assertLess(self._one_round(encoded, minimum_denominator=1e-3), 2e-2)
 

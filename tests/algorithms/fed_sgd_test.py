@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedSGD against NumPy, TFF's own, and central gradient descent."""
 
+from fedfish_tff import algorithms
+from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow_federated as tff
-
-from fedfish_tff import algorithms
-from fedfish_tff.execution import contexts
-from tests import numpy_reference as ref
 
 _CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7, 3))]
 
@@ -30,7 +30,6 @@ def _run(process, clients, rounds=2):
 
 
 class FedSgdTest(parameterized.TestCase):
-
   def test_equals_central_gradient_descent_in_numpy(self):
     process = algorithms.build_fed_sgd(ref.create_functional_model(), _sgd(0.5))
     actual, _ = _run(process, _CLIENTS, rounds=3)
@@ -42,24 +41,22 @@ class FedSgdTest(parameterized.TestCase):
 
   def test_equals_tff(self):
     model = ref.create_functional_model()
-    actual, metrics = _run(
-        algorithms.build_fed_sgd(model, _sgd(0.5)), _CLIENTS
-    )
+    actual, metrics = _run(algorithms.build_fed_sgd(model, _sgd(0.5)), _CLIENTS)
     expected, expected_metrics = _run(
-        tff.learning.algorithms.build_fed_sgd(model, _sgd(0.5)), _CLIENTS
+      tff.learning.algorithms.build_fed_sgd(model, _sgd(0.5)), _CLIENTS
     )
     for a, e in zip(actual, expected):
       np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-7)
     for name, value in expected_metrics['client_work']['train'].items():
       np.testing.assert_allclose(
-          metrics['client_work']['train'][name], value, rtol=1e-6
+        metrics['client_work']['train'][name], value, rtol=1e-6
       )
 
   def test_variable_model_takes_the_same_step(self):
     process = algorithms.build_fed_sgd(ref.create_variable_model, _sgd(0.5))
     start = ref.initial_weights(5)
     state = process.set_model_weights(
-        process.initialize(), tff.learning.models.ModelWeights(list(start), [])
+      process.initialize(), tff.learning.models.ModelWeights(list(start), [])
     )
     state, _ = process.next(state, [ref.to_dataset(c) for c in _CLIENTS])
     expected = ref.fed_sgd_round(start, _CLIENTS, server_rate=0.5)
@@ -74,30 +71,30 @@ class FedSgdTest(parameterized.TestCase):
     expected, expected_metrics = _run(process, [_CLIENTS[0]], rounds=1)
     self.assertEqual(metrics['client_work']['excluded_clients'], 1)
     self.assertEqual(
-        metrics['client_work']['train'], expected_metrics['client_work']['train']
+      metrics['client_work']['train'], expected_metrics['client_work']['train']
     )
     for a, e in zip(actual, expected):
       np.testing.assert_array_equal(a, e)
 
   def test_uniform_weights_are_the_mean_over_clients(self):
     process = algorithms.build_fed_sgd(
-        ref.create_functional_model(),
-        _sgd(1.0),
-        client_weighting=tff.learning.ClientWeighting.UNIFORM,
+      ref.create_functional_model(),
+      _sgd(1.0),
+      client_weighting=tff.learning.ClientWeighting.UNIFORM,
     )
     actual, _ = _run(process, _CLIENTS, rounds=1)
     start = ref.initial_weights()
     for i, a in enumerate(actual):
       steps = [
-          ref.gradients(
-              start,
-              np.concatenate([x for x, _ in c]),
-              np.concatenate([y for _, y in c]),
-          )[i]
-          for c in _CLIENTS
+        ref.gradients(
+          start,
+          np.concatenate([x for x, _ in c]),
+          np.concatenate([y for _, y in c]),
+        )[i]
+        for c in _CLIENTS
       ]
       np.testing.assert_allclose(
-          a, start[i] - np.mean(steps, axis=0), rtol=1e-5, atol=1e-6
+        a, start[i] - np.mean(steps, axis=0), rtol=1e-5, atol=1e-6
       )
 
 

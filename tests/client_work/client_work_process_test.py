@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shared part of client work, around an update made for the test."""
 
+from fedfish_tff import client_work
+from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
+
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-from fedfish_tff import client_work
-from fedfish_tff.execution import contexts
-from tests import numpy_reference as ref
 
 
 def setUpModule():
@@ -21,22 +21,21 @@ def _count_update(bound, weights, dataset, round_number):
   initial = bound.unfinalized_metrics(bound.initial_metrics())
   batches = dataset.reduce(0.0, lambda n, _: n + 1.0)
   return client_work.ClientUpdate(
-      update=(
-          batches,
-          tf.cast(round_number, tf.float32),
-          weights.trainable[0][0, 0] / (batches - 3.0),
-      ),
-      weight=tf.constant(2.0),
-      metrics=initial,
-      initial_metrics=initial,
+    update=(
+      batches,
+      tf.cast(round_number, tf.float32),
+      weights.trainable[0][0, 0] / (batches - 3.0),
+    ),
+    weight=tf.constant(2.0),
+    metrics=initial,
+    initial_metrics=initial,
   )
 
 
 class BuildClientWorkTest(absltest.TestCase):
-
   def test_updates_rounds_and_exclusion(self):
     process = client_work.build_client_work(
-        ref.create_functional_model(), _count_update
+      ref.create_functional_model(), _count_update
     )
     # The third client has three batches and divides by zero.
     clients = [ref.make_batches(n, 0) for n in (4, 8, 12)]
@@ -49,20 +48,20 @@ class BuildClientWorkTest(absltest.TestCase):
       state = output.state
       first, second, third = output.result
       np.testing.assert_allclose(
-          first.update, [1, round_number, start[0][0, 0] / -2], rtol=1e-6
+        first.update, [1, round_number, start[0][0, 0] / -2], rtol=1e-6
       )
       np.testing.assert_allclose(
-          second.update, [2, round_number, -start[0][0, 0]], rtol=1e-6
+        second.update, [2, round_number, -start[0][0, 0]], rtol=1e-6
       )
       np.testing.assert_array_equal(third.update, [0, 0, 0])
       self.assertEqual(
-          [r.update_weight for r in output.result], [2.0, 2.0, 0.0]
+        [r.update_weight for r in output.result], [2.0, 2.0, 0.0]
       )
       self.assertEqual(output.measurements['excluded_clients'], 1)
 
   def test_update_is_finite(self):
     finite = client_work.build_update_is_finite(
-        ref.create_functional_model(), _count_update
+      ref.create_functional_model(), _count_update
     )
     weights = tff.learning.models.ModelWeights(ref.initial_weights(), ())
     self.assertTrue(finite(weights, ref.to_dataset(ref.make_batches(4, 0))))
@@ -72,10 +71,10 @@ class BuildClientWorkTest(absltest.TestCase):
     num_examples = tf.constant(7, tf.int64)
     weighting = tff.learning.ClientWeighting
     self.assertEqual(
-        client_work.client_weight(num_examples, weighting.NUM_EXAMPLES), 7.0
+      client_work.client_weight(num_examples, weighting.NUM_EXAMPLES), 7.0
     )
     self.assertEqual(
-        client_work.client_weight(num_examples, weighting.UNIFORM), 1.0
+      client_work.client_weight(num_examples, weighting.UNIFORM), 1.0
     )
 
 

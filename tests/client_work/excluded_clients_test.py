@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counting excluded clients around client work of TFF's own."""
 
-from absl.testing import absltest
-import numpy as np
-import tensorflow_federated as tff
-
 from fedfish_tff import client_work
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow_federated as tff
 
 
 def setUpModule():
@@ -16,12 +16,11 @@ def setUpModule():
 
 
 class CountExcludedClientsTest(absltest.TestCase):
-
   def test_counts_and_passes_everything_else_through(self):
     inner = tff.learning.templates.build_functional_model_delta_client_work(
-        model=ref.create_functional_model(),
-        optimizer=tff.learning.optimizers.build_sgdm(0.3),
-        client_weighting=tff.learning.ClientWeighting.UNIFORM,
+      model=ref.create_functional_model(),
+      optimizer=tff.learning.optimizers.build_sgdm(0.3),
+      client_weighting=tff.learning.ClientWeighting.UNIFORM,
     )
     counted = client_work.count_excluded_clients(inner)
     good = ref.make_batches(5, 0)
@@ -29,7 +28,7 @@ class CountExcludedClientsTest(absltest.TestCase):
     broken = [(np.full_like(x, np.nan), y)]
     data = [ref.to_dataset(c) for c in (good, broken, [], broken)]
     weights = [
-        tff.learning.models.ModelWeights(ref.initial_weights(), ())
+      tff.learning.models.ModelWeights(ref.initial_weights(), ())
     ] * len(data)
     output = counted.next(counted.initialize(), weights, data)
     plain = inner.next(inner.initialize(), weights, data)

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One client's <delta, fisher>, eagerly, against NumPy."""
 
+from fedfish_tff import client_work
+from fedfish_tff import models
+from tests import numpy_reference as ref
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-from fedfish_tff import client_work
-from fedfish_tff import models
-from tests import numpy_reference as ref
 
 _UNIFORM = tff.learning.ClientWeighting.UNIFORM
 _NUM_EXAMPLES = tff.learning.ClientWeighting.NUM_EXAMPLES
@@ -18,11 +18,11 @@ _NUM_EXAMPLES = tff.learning.ClientWeighting.NUM_EXAMPLES
 
 def _update(batches, *, epochs, **kwargs):
   update_fn = client_work.build_fisher_delta_update(
-      tff.learning.optimizers.build_sgdm(0.3), local_epochs=epochs, **kwargs
+    tff.learning.optimizers.build_sgdm(0.3), local_epochs=epochs, **kwargs
   )
   bound = models.bind_model(ref.create_functional_model())
   flat = models.FlatWeights(
-      tuple(tf.constant(w) for w in ref.initial_weights()), ()
+    tuple(tf.constant(w) for w in ref.initial_weights()), ()
   )
 
   @tf.function
@@ -33,7 +33,6 @@ def _update(batches, *, epochs, **kwargs):
 
 
 class FisherDeltaTest(parameterized.TestCase):
-
   @parameterized.product(epochs=[1, 3], weighting=[_UNIFORM, _NUM_EXAMPLES])
   def test_equals_algorithm_2(self, epochs, weighting):
     batches = ref.make_batches(10, 0)
@@ -43,10 +42,10 @@ class FisherDeltaTest(parameterized.TestCase):
     diagonal = ref.fisher(trained, batches)
     for i in range(len(start)):
       np.testing.assert_allclose(
-          result.update['delta'][i], start[i] - trained[i], atol=1e-6
+        result.update['delta'][i], start[i] - trained[i], atol=1e-6
       )
       np.testing.assert_allclose(
-          result.update['fisher'][i], diagonal[i], rtol=1e-4, atol=1e-7
+        result.update['fisher'][i], diagonal[i], rtol=1e-4, atol=1e-7
       )
     # |D_i| counts each example once, however many epochs.
     self.assertEqual(result.weight, 1.0 if weighting is _UNIFORM else 10.0)
@@ -72,15 +71,15 @@ class FisherDeltaTest(parameterized.TestCase):
 
   def test_partial_epochs_are_refused(self):
     update_fn = client_work.build_fisher_delta_update(
-        tff.learning.optimizers.build_sgdm(0.3), local_epochs=3
+      tff.learning.optimizers.build_sgdm(0.3), local_epochs=3
     )
     bound = models.bind_model(ref.create_functional_model())
     flat = models.FlatWeights(
-        tuple(tf.constant(w) for w in ref.initial_weights()), ()
+      tuple(tf.constant(w) for w in ref.initial_weights()), ()
     )
     run = tf.function(lambda d: update_fn(bound, flat, d, tf.constant(1)))
     with self.assertRaisesRegex(
-        tf.errors.InvalidArgumentError, 'local_epochs=3'
+      tf.errors.InvalidArgumentError, 'local_epochs=3'
     ):
       run(ref.to_dataset(ref.make_batches(10, 0), epochs=1).take(2))
 

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fisher estimators against NumPy: hand-derived gradients, exact expectation."""
 
+from fedfish_tff import client_work
+from fedfish_tff import models
+from tests import numpy_reference as ref
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
 import tensorflow as tf
-
-from fedfish_tff import client_work
-from fedfish_tff import models
-from tests import numpy_reference as ref
 
 _Estimator = client_work.FisherEstimator
 _Normalization = client_work.FisherNormalization
@@ -31,32 +31,31 @@ def _fisher(batches, weights, **kwargs):
 
 
 class FisherTest(parameterized.TestCase):
-
   @hypothesis.settings(max_examples=8, deadline=None)
   @hypothesis.given(
-      sizes=st.integers(1, 13),
-      batch_size=st.integers(1, 5),
-      per_example=st.booleans(),
-      mean=st.booleans(),
-      seed=st.integers(0, 1000),
+    sizes=st.integers(1, 13),
+    batch_size=st.integers(1, 5),
+    per_example=st.booleans(),
+    mean=st.booleans(),
+    seed=st.integers(0, 1000),
   )
   def test_equals_numpy(self, sizes, batch_size, per_example, mean, seed):
     batches = ref.make_batches(sizes, seed, batch_size=batch_size)
     weights = ref.initial_weights(seed)
     actual, num_examples = _fisher(
-        batches,
-        weights,
-        estimator=_Estimator.PER_EXAMPLE
-        if per_example
-        else _Estimator.BATCH_GRADIENT,
-        normalization=_Normalization.MEAN if mean else _Normalization.SUM,
+      batches,
+      weights,
+      estimator=_Estimator.PER_EXAMPLE
+      if per_example
+      else _Estimator.BATCH_GRADIENT,
+      normalization=_Normalization.MEAN if mean else _Normalization.SUM,
     )
     expected = ref.fisher(weights, batches, per_example=per_example)
     terms = sizes if per_example else len(batches)
     self.assertEqual(num_examples, sizes)
     for a, e in zip(actual, expected):
       np.testing.assert_allclose(
-          a, e / (terms if mean else 1), rtol=1e-4, atol=1e-7
+        a, e / (terms if mean else 1), rtol=1e-4, atol=1e-7
       )
 
   def test_batches_of_one_make_the_paper_estimator_per_example(self):
@@ -70,10 +69,10 @@ class FisherTest(parameterized.TestCase):
   def test_without_data_it_is_zero(self):
     for normalization in _Normalization:
       actual, num_examples = _fisher(
-          [],
-          ref.initial_weights(),
-          estimator=_Estimator.BATCH_GRADIENT,
-          normalization=normalization,
+        [],
+        ref.initial_weights(),
+        estimator=_Estimator.BATCH_GRADIENT,
+        normalization=normalization,
       )
       self.assertEqual(num_examples, 0)
       for a in actual:
@@ -89,23 +88,21 @@ class FisherTest(parameterized.TestCase):
     stacked = np.repeat(x, repeats, axis=0)
     order = np.random.default_rng(1).permutation(len(stacked))
     wrong_labels = np.zeros(len(stacked), np.int32)
-    batches = [
-        (stacked[i], wrong_labels[i]) for i in np.split(order, 8)
-    ]
+    batches = [(stacked[i], wrong_labels[i]) for i in np.split(order, 8)]
     actual, _ = _fisher(
-        batches,
-        weights,
-        estimator=_Estimator.SAMPLED_LABEL,
-        normalization=_Normalization.MEAN,
-        label_sampler=models.categorical_label_sampler(),
-        seed=3,
+      batches,
+      weights,
+      estimator=_Estimator.SAMPLED_LABEL,
+      normalization=_Normalization.MEAN,
+      label_sampler=models.categorical_label_sampler(),
+      seed=3,
     )
     p = ref.probabilities(weights, x)
     expected = [np.zeros(w.shape) for w in weights]
     for i in range(len(x)):
       for label in range(ref.NUM_CLASSES):
         gradient = ref.gradients(
-            weights, x[i : i + 1], np.array([label], np.int32)
+          weights, x[i : i + 1], np.array([label], np.int32)
         )
         for e, g in zip(expected, gradient):
           e += p[i, label] * g**2 / len(x)
@@ -114,8 +111,8 @@ class FisherTest(parameterized.TestCase):
       np.testing.assert_allclose(a, e, rtol=0.15, atol=0.03 * e.max())
     empirical = ref.fisher(weights, batches, per_example=True)
     self.assertGreater(
-        np.abs(empirical[3] / len(stacked) - expected[3]).max(),
-        0.2 * expected[3].max(),
+      np.abs(empirical[3] / len(stacked) - expected[3]).max(),
+      0.2 * expected[3].max(),
     )
 
 

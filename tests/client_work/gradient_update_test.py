@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One client's mean gradient, eagerly, against NumPy."""
 
+from fedfish_tff import client_work
+from fedfish_tff import models
+from tests import numpy_reference as ref
+
 from absl.testing import absltest
 import hypothesis
 from hypothesis import strategies as st
@@ -9,23 +13,18 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from fedfish_tff import client_work
-from fedfish_tff import models
-from tests import numpy_reference as ref
-
 
 def _update(batches, **kwargs):
   update_fn = client_work.build_gradient_update(**kwargs)
   bound = models.bind_model(ref.create_functional_model())
   flat = models.FlatWeights(
-      tuple(tf.constant(w) for w in ref.initial_weights()), ()
+    tuple(tf.constant(w) for w in ref.initial_weights()), ()
   )
   run = tf.function(lambda d: update_fn(bound, flat, d, tf.constant(1)))
   return run(ref.to_dataset(batches))
 
 
 class GradientUpdateTest(absltest.TestCase):
-
   @hypothesis.settings(max_examples=6, deadline=None)
   @hypothesis.given(n=st.integers(1, 12), batch_size=st.integers(1, 5))
   def test_is_the_full_batch_gradient_whatever_the_batches(self, n, batch_size):

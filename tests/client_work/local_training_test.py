@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Local training on its own, against NumPy and for both kinds of model."""
 
+from fedfish_tff import client_work
+from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
+
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-from fedfish_tff import client_work
-from fedfish_tff.execution import contexts
-from tests import numpy_reference as ref
 
 
 def setUpModule():
@@ -17,21 +17,20 @@ def setUpModule():
 
 
 class LocalTrainingTest(absltest.TestCase):
-
   def test_equals_numpy_for_both_kinds_of_model(self):
     start = ref.initial_weights(2)
     batches = ref.make_batches(11, 0)
     expected = ref.train(start, batches, rate=0.3, epochs=3)
     sgd = tff.learning.optimizers.build_sgdm(0.3)
     for model, weights in (
-        (
-            ref.create_functional_model(),
-            tff.learning.models.ModelWeights(start, ()),
-        ),
-        (
-            ref.create_variable_model,
-            tff.learning.models.ModelWeights(list(start), []),
-        ),
+      (
+        ref.create_functional_model(),
+        tff.learning.models.ModelWeights(start, ()),
+      ),
+      (
+        ref.create_variable_model,
+        tff.learning.models.ModelWeights(list(start), []),
+      ),
     ):
       local_training = client_work.build_local_training(model, sgd)
       trained = local_training(weights, ref.to_dataset(batches, epochs=3))
@@ -42,47 +41,50 @@ class LocalTrainingTest(absltest.TestCase):
   def test_without_data_it_returns_the_weights(self):
     start = ref.initial_weights(2)
     local_training = client_work.build_local_training(
-        ref.create_functional_model(), tff.learning.optimizers.build_adam(0.1)
+      ref.create_functional_model(), tff.learning.optimizers.build_adam(0.1)
     )
     trained = local_training(
-        tff.learning.models.ModelWeights(start, ()), ref.to_dataset([])
+      tff.learning.models.ModelWeights(start, ()), ref.to_dataset([])
     )
     for a, e in zip(trained.trainable, start):
       np.testing.assert_array_equal(a, e)
 
   def test_non_trainable_weights_are_trained_too(self):
     def create_model():
-      model = tf.keras.Sequential([
+      model = tf.keras.Sequential(
+        [
           tf.keras.layers.InputLayer((ref.NUM_FEATURES,)),
           tf.keras.layers.BatchNormalization(momentum=0.0),
           tf.keras.layers.Dense(ref.NUM_CLASSES),
-      ])
+        ]
+      )
       return tff.learning.models.from_keras_model(
-          model,
-          loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-          input_spec=ref.input_spec(),
+        model,
+        loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        input_spec=ref.input_spec(),
       )
 
     local_training = client_work.build_local_training(
-        create_model, tff.learning.optimizers.build_sgdm(0.1)
+      create_model, tff.learning.optimizers.build_sgdm(0.1)
     )
     with tf.Graph().as_default():
       shapes = tff.learning.models.ModelWeights.from_model(create_model())
       start = tff.learning.models.ModelWeights(
-          [np.ones(v.shape, np.float32) for v in shapes.trainable],
-          [np.ones(v.shape, np.float32) for v in shapes.non_trainable],
+        [np.ones(v.shape, np.float32) for v in shapes.trainable],
+        [np.ones(v.shape, np.float32) for v in shapes.non_trainable],
       )
     batches = ref.make_batches(4, 0)
     trained = local_training(start, ref.to_dataset(batches))
     # Momentum 0 makes the moving mean that of the last batch.
     np.testing.assert_allclose(
-        trained.non_trainable[0], batches[0][0].mean(axis=0), rtol=1e-5,
-        atol=1e-6,
+      trained.non_trainable[0],
+      batches[0][0].mean(axis=0),
+      rtol=1e-5,
+      atol=1e-6,
     )
 
 
 class AllFiniteTest(absltest.TestCase):
-
   def test_finds_a_single_bad_element(self):
     good = [tf.zeros([3]), (tf.ones([2, 2]), tf.constant(1))]
     self.assertTrue(client_work.all_finite(good))

@@ -2,27 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sampled labels follow the distribution that the model's output stands for."""
 
+from fedfish_tff import errors
+from fedfish_tff import models
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
 import tensorflow as tf
 
-from fedfish_tff import errors
-from fedfish_tff import models
-
 _SEED = tf.constant([1, 2])
 
 
 class LabelSamplersTest(parameterized.TestCase):
-
   @parameterized.parameters(True, False)
   def test_categorical_frequencies(self, from_logits):
     p = np.float32([0.1, 0.2, 0.7])
     n = 5000
     row = np.log(p) + 3.0 if from_logits else p
     labels = models.categorical_label_sampler(from_logits=from_logits)(
-        tf.constant(np.tile(row, (n, 1))), tf.zeros([n], tf.int32), _SEED
+      tf.constant(np.tile(row, (n, 1))), tf.zeros([n], tf.int32), _SEED
     )
     self.assertEqual(labels.dtype, tf.int32)
     counts = np.bincount(labels.numpy(), minlength=3)
@@ -39,7 +38,7 @@ class LabelSamplersTest(parameterized.TestCase):
   def test_gaussian_moments(self):
     predictions = tf.fill([5000, 1], 3.0)
     drawn = models.gaussian_label_sampler(stddev=0.5)(
-        predictions, tf.zeros([5000, 1]), _SEED
+      predictions, tf.zeros([5000, 1]), _SEED
     )
     result = stats.kstest(drawn.numpy().ravel(), 'norm', args=(3.0, 0.5))
     self.assertGreater(result.pvalue, 1e-3)
@@ -47,8 +46,8 @@ class LabelSamplersTest(parameterized.TestCase):
   def test_seed_decides(self):
     sampler = models.gaussian_label_sampler()
     one, again, other = (
-        sampler(tf.zeros([8]), tf.zeros([8]), tf.constant([0, s])).numpy()
-        for s in (1, 1, 2)
+      sampler(tf.zeros([8]), tf.zeros([8]), tf.constant([0, s])).numpy()
+      for s in (1, 1, 2)
     )
     np.testing.assert_array_equal(one, again)
     self.assertGreater(np.abs(one - other).min(), 0)

@@ -4,19 +4,19 @@
 
 import collections
 
+from fedfish_tff import models
+from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from fedfish_tff import models
-from fedfish_tff.execution import contexts
-from tests import numpy_reference as ref
-
 _KINDS = (
-    ('functional', ref.create_functional_model()),
-    ('variable', ref.create_variable_model),
+  ('functional', ref.create_functional_model()),
+  ('variable', ref.create_variable_model),
 )
 
 
@@ -31,7 +31,6 @@ def _weights(model, start):
 
 
 class BoundModelTest(parameterized.TestCase):
-
   @parameterized.named_parameters(*_KINDS)
   def test_gradients_equal_numpy(self, model):
     start = ref.initial_weights(1)
@@ -42,8 +41,10 @@ class BoundModelTest(parameterized.TestCase):
     @tf.function
     def run():
       result = bound.training_gradients(flat, bound.initial_metrics(), (x, y))
-      return result.gradients, bound.loss_gradients(flat, x, y), (
-          result.num_examples
+      return (
+        result.gradients,
+        bound.loss_gradients(flat, x, y),
+        (result.num_examples),
       )
 
     training, loss_only, num_examples = run()
@@ -60,34 +61,36 @@ class BoundModelTest(parameterized.TestCase):
     flat = models.FlatWeights(tuple(tf.constant(w) for w in start), ())
     logits = tf.function(lambda: bound.predictions(flat, x))()
     np.testing.assert_allclose(
-        tf.nn.softmax(logits), ref.probabilities(start, x), rtol=1e-5, atol=1e-6
+      tf.nn.softmax(logits), ref.probabilities(start, x), rtol=1e-5, atol=1e-6
     )
 
   def test_sparse_gradients_come_dense(self):
     def create_model():
-      model = tf.keras.Sequential([
+      model = tf.keras.Sequential(
+        [
           tf.keras.layers.InputLayer((2,), dtype=tf.int32),
           tf.keras.layers.Embedding(5, 3),
           tf.keras.layers.Flatten(),
           tf.keras.layers.Dense(2),
-      ])
+        ]
+      )
       return tff.learning.models.from_keras_model(
-          model,
-          loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-          input_spec=(
-              tf.TensorSpec([None, 2], tf.int32),
-              tf.TensorSpec([None], tf.int32),
-          ),
+        model,
+        loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        input_spec=(
+          tf.TensorSpec([None, 2], tf.int32),
+          tf.TensorSpec([None], tf.int32),
+        ),
       )
 
     bound = models.bind_model(create_model)
     rng = np.random.default_rng(0)
     flat = models.FlatWeights(
-        tuple(
-            tf.constant(rng.normal(size=s), tf.float32)
-            for s in ((5, 3), (6, 2), (2,))
-        ),
-        (),
+      tuple(
+        tf.constant(rng.normal(size=s), tf.float32)
+        for s in ((5, 3), (6, 2), (2,))
+      ),
+      (),
     )
     x, y = tf.constant([[1, 3]]), tf.constant([0])
     gradients = tf.function(lambda: bound.loss_gradients(flat, x, y))()
@@ -96,54 +99,50 @@ class BoundModelTest(parameterized.TestCase):
 
 
 class EvaluationPassTest(parameterized.TestCase):
-
   @parameterized.named_parameters(*_KINDS)
   def test_equals_numpy(self, model):
     start = ref.initial_weights(2)
     batches = ref.make_batches(11, 0)
 
     @tff.tensorflow.computation(
-        models.weights_type(model), models.data_type(model)
+      models.weights_type(model), models.data_type(model)
     )
     def evaluate(weights, dataset):
       unfinalized, num_examples = models.build_evaluation_pass(model)(
-          weights, dataset
+        weights, dataset
       )
       finalize = models.build_metrics_finalizer(model)
       return finalize(unfinalized), num_examples
 
     metrics, num_examples = evaluate(
-        _weights(model, start), ref.to_dataset(batches)
+      _weights(model, start), ref.to_dataset(batches)
     )
     x = np.concatenate([x for x, _ in batches])
     y = np.concatenate([y for _, y in batches])
     p = ref.probabilities(start, x)
     self.assertEqual(num_examples, 11)
     self.assertAlmostEqual(
-        metrics['loss'], -np.log(p[np.arange(11), y]).mean(), places=5
+      metrics['loss'], -np.log(p[np.arange(11), y]).mean(), places=5
     )
     self.assertAlmostEqual(
-        metrics['accuracy'], (p.argmax(axis=1) == y).mean(), places=6
+      metrics['accuracy'], (p.argmax(axis=1) == y).mean(), places=6
     )
 
 
 class TypesTest(parameterized.TestCase):
-
   @parameterized.named_parameters(*_KINDS)
   def test_types(self, model):
     weights_type = models.weights_type(model)
     self.assertIs(
-        weights_type.python_container, tff.learning.models.ModelWeights
+      weights_type.python_container, tff.learning.models.ModelWeights
     )
     self.assertEqual(
-        [t.shape for t in tff.structure.flatten(weights_type)],
-        [w.shape for w in ref.initial_weights()],
+      [t.shape for t in tff.structure.flatten(weights_type)],
+      [w.shape for w in ref.initial_weights()],
     )
+    self.assertEqual(str(models.data_type(model)), '<float32[?,4],int32[?]>*')
     self.assertEqual(
-        str(models.data_type(model)), '<float32[?,4],int32[?]>*'
-    )
-    self.assertEqual(
-        models.build_initial_weights(model).type_signature.result, weights_type
+      models.build_initial_weights(model).type_signature.result, weights_type
     )
 
   def test_functional_initial_weights_are_the_models_own(self):
@@ -153,7 +152,7 @@ class TypesTest(parameterized.TestCase):
 
   def test_weights_survive_flattening(self):
     weights = tff.learning.models.ModelWeights(
-        [tf.constant(1.0), [tf.constant(2.0)]], (tf.constant(3.0),)
+      [tf.constant(1.0), [tf.constant(2.0)]], (tf.constant(3.0),)
     )
     flat = models.flatten_weights(weights)
     self.assertEqual([float(t) for t in flat.trainable], [1, 2])
@@ -162,7 +161,7 @@ class TypesTest(parameterized.TestCase):
   def test_split_batch(self):
     self.assertEqual(models.split_batch((1, 2)), (1, 2))
     self.assertEqual(
-        models.split_batch(collections.OrderedDict(y=2, x=1)), (1, 2)
+      models.split_batch(collections.OrderedDict(y=2, x=1)), (1, 2)
     )
 
   def test_what_is_no_model_is_refused(self):
