@@ -7,7 +7,7 @@ from fedfish_tff.evaluation.client_evaluation import build_global_evaluation
 from fedfish_tff.evaluation.client_evaluation import build_local_evaluation
 from fedfish_tff.evaluation.client_server_barrier import barrier
 from fedfish_tff.evaluation.client_server_barrier import (
-    build_client_server_barrier,
+  build_client_server_barrier,
 )
 from fedfish_tff.evaluation.client_server_barrier import client_barriers
 from fedfish_tff.evaluation.client_statistics import mean_over_clients
@@ -18,5 +18,5 @@ from fedfish_tff.evaluation.paired_comparison import compare_nested
 from fedfish_tff.evaluation.paired_comparison import compare_paired
 from fedfish_tff.evaluation.paired_comparison import PairedComparison
 from fedfish_tff.evaluation.personalization import (
-    build_personalization_evaluation,
+  build_personalization_evaluation,
 )

@@ -16,7 +16,7 @@ import tensorflow_federated as tff
 
 
 def _finalize(
-    finalizer: Any, unfinalized: Any, num_examples: tf.Tensor
+  finalizer: Any, unfinalized: Any, num_examples: tf.Tensor
 ) -> collections.OrderedDict[str, Any]:
   """Returns `num_examples` and the metrics, floats NaN where it is zero."""
 
@@ -35,7 +35,7 @@ def _finalize(
 
 
 def build_local_evaluation(
-    model: model_functions.ModelFn,
+  model: model_functions.ModelFn,
 ) -> tff.Computation:
   """Builds the evaluation of one client, not placed, for use in other parts.
 
@@ -48,11 +48,11 @@ def build_local_evaluation(
   """
 
   @tff.tensorflow.computation(
-      model_functions.weights_type(model), model_functions.data_type(model)
+    model_functions.weights_type(model), model_functions.data_type(model)
   )
   def evaluate(weights, dataset):
     unfinalized, num_examples = model_functions.build_evaluation_pass(model)(
-        weights, dataset
+      weights, dataset
     )
     finalizer = model_functions.build_metrics_finalizer(model)
     return _finalize(finalizer, unfinalized, num_examples)
@@ -74,12 +74,12 @@ def build_client_evaluation(model: model_functions.ModelFn) -> tff.Computation:
   evaluate = build_local_evaluation(model)
 
   @tff.federated_computation(
-      tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
-      tff.FederatedType(model_functions.data_type(model), tff.CLIENTS),
+    tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
+    tff.FederatedType(model_functions.data_type(model), tff.CLIENTS),
   )
   def client_evaluation(weights, client_data):
     return tff.federated_map(
-        evaluate, (tff.federated_broadcast(weights), client_data)
+      evaluate, (tff.federated_broadcast(weights), client_data)
     )
 
   return client_evaluation
@@ -100,14 +100,14 @@ def build_global_evaluation(model: model_functions.ModelFn) -> tff.Computation:
   """
 
   @tff.tensorflow.computation(
-      model_functions.weights_type(model), model_functions.data_type(model)
+    model_functions.weights_type(model), model_functions.data_type(model)
   )
   def evaluate(weights, dataset):
     unfinalized, num_examples = model_functions.build_evaluation_pass(model)(
-        weights, dataset
+      weights, dataset
     )
     return collections.OrderedDict(
-        unfinalized=unfinalized, num_examples=num_examples
+      unfinalized=unfinalized, num_examples=num_examples
     )
 
   @tff.tensorflow.computation(evaluate.type_signature.result)
@@ -116,12 +116,12 @@ def build_global_evaluation(model: model_functions.ModelFn) -> tff.Computation:
     return _finalize(finalizer, total['unfinalized'], total['num_examples'])
 
   @tff.federated_computation(
-      tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
-      tff.FederatedType(model_functions.data_type(model), tff.CLIENTS),
+    tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
+    tff.FederatedType(model_functions.data_type(model), tff.CLIENTS),
   )
   def global_evaluation(weights, client_data):
     per_client = tff.federated_map(
-        evaluate, (tff.federated_broadcast(weights), client_data)
+      evaluate, (tff.federated_broadcast(weights), client_data)
     )
     return tff.federated_map(finalize, tff.federated_sum(per_client))
 

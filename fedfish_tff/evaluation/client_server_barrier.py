@@ -28,7 +28,7 @@ import tensorflow_federated as tff
 
 
 def build_client_server_barrier(
-    model: model_functions.ModelFn, local_training: tff.Computation
+  model: model_functions.ModelFn, local_training: tff.Computation
 ) -> tff.Computation:
   """Builds the evaluation of each client's own and of the new global model.
 
@@ -48,40 +48,40 @@ def build_client_server_barrier(
   """
   evaluate = client_evaluation.build_local_evaluation(model)
   weights_type = tff.FederatedType(
-      model_functions.weights_type(model), tff.SERVER
+    model_functions.weights_type(model), tff.SERVER
   )
   data_type = model_functions.data_type(model)
 
   @tff.federated_computation(
-      weights_type,
-      weights_type,
-      tff.FederatedType(
-          collections.OrderedDict(train=data_type, eval=data_type), tff.CLIENTS
-      ),
+    weights_type,
+    weights_type,
+    tff.FederatedType(
+      collections.OrderedDict(train=data_type, eval=data_type), tff.CLIENTS
+    ),
   )
   def client_server_barrier(start_weights, new_weights, client_data):
     client_weights = tff.federated_map(
-        local_training,
-        (tff.federated_broadcast(start_weights), client_data.train),
+      local_training,
+      (tff.federated_broadcast(start_weights), client_data.train),
     )
     client = tff.federated_map(evaluate, (client_weights, client_data.eval))
     server = tff.federated_map(
-        evaluate, (tff.federated_broadcast(new_weights), client_data.eval)
+      evaluate, (tff.federated_broadcast(new_weights), client_data.eval)
     )
     return tff.federated_zip(
-        collections.OrderedDict(
-            client=client, server=server, num_examples=client.num_examples
-        )
+      collections.OrderedDict(
+        client=client, server=server, num_examples=client.num_examples
+      )
     )
 
   return client_server_barrier
 
 
 def client_barriers(
-    per_client: Sequence[Mapping[str, Any]],
-    metric: str,
-    *,
-    higher_is_better: bool,
+  per_client: Sequence[Mapping[str, Any]],
+  metric: str,
+  *,
+  higher_is_better: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns the signed barrier of every scored client, with their sizes.
 
@@ -99,19 +99,19 @@ def client_barriers(
     errors.InputError: If a scored client has no such metric.
   """
   own, sizes = client_statistics.metric_values(
-      [client['client'] for client in per_client], metric
+    [client['client'] for client in per_client], metric
   )
   merged, _ = client_statistics.metric_values(
-      [client['server'] for client in per_client], metric
+    [client['server'] for client in per_client], metric
   )
   return (own - merged if higher_is_better else merged - own), sizes
 
 
 def barrier(
-    per_client: Sequence[Mapping[str, Any]],
-    metric: str,
-    higher_is_better: bool,
-    weighting: str = 'uniform',
+  per_client: Sequence[Mapping[str, Any]],
+  metric: str,
+  higher_is_better: bool,
+  weighting: str = 'uniform',
 ) -> float:
   """Returns the client-server barrier, equation 5 of FedFish as read above.
 
@@ -131,6 +131,6 @@ def barrier(
       is neither.
   """
   values, sizes = client_barriers(
-      per_client, metric, higher_is_better=higher_is_better
+    per_client, metric, higher_is_better=higher_is_better
   )
   return client_statistics.weighted_mean(values, sizes, weighting=weighting)

@@ -18,7 +18,7 @@ WEIGHTINGS = ('uniform', 'examples')
 
 
 def metric_values(
-    per_client: Sequence[Mapping[str, Any]], metric: str
+  per_client: Sequence[Mapping[str, Any]], metric: str
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns one metric of the clients that were scored, with their sizes.
 
@@ -40,8 +40,8 @@ def metric_values(
     if metric not in client:
       known = ', '.join(name for name in client if name != 'num_examples')
       raise errors.InputError(
-          f'Metric {metric!r} is not among the metrics of client number '
-          f'{index}: {known}.'
+        f'Metric {metric!r} is not among the metrics of client number '
+        f'{index}: {known}.'
       )
     values.append(client[metric])
     sizes.append(client['num_examples'])
@@ -49,7 +49,7 @@ def metric_values(
 
 
 def weighted_mean(
-    values: np.ndarray, sizes: np.ndarray, *, weighting: str = 'uniform'
+  values: np.ndarray, sizes: np.ndarray, *, weighting: str = 'uniform'
 ) -> float:
   """Returns the mean over clients, each counted once or by its examples.
 
@@ -66,7 +66,7 @@ def weighted_mean(
   """
   if weighting not in WEIGHTINGS:
     raise errors.InputError(
-        f'weighting is {weighting!r}; expected one of {", ".join(WEIGHTINGS)}.'
+      f'weighting is {weighting!r}; expected one of {", ".join(WEIGHTINGS)}.'
     )
   if not len(values):
     return float('nan')
@@ -75,10 +75,10 @@ def weighted_mean(
 
 
 def mean_over_clients(
-    per_client: Sequence[Mapping[str, Any]],
-    metric: str,
-    *,
-    weighting: str = 'uniform',
+  per_client: Sequence[Mapping[str, Any]],
+  metric: str,
+  *,
+  weighting: str = 'uniform',
 ) -> float:
   """Returns a metric's mean over the scored clients (see `weighted_mean`)."""
   values, sizes = metric_values(per_client, metric)
@@ -86,7 +86,7 @@ def mean_over_clients(
 
 
 def worst_tenth(
-    values: Sequence[float] | np.ndarray, *, higher_is_better: bool = True
+  values: Sequence[float] | np.ndarray, *, higher_is_better: bool = True
 ) -> float:
   """Returns the mean over the tenth of the clients that are served worst.
 

@@ -55,15 +55,15 @@ class PairedComparison:
 
 
 def _pair(
-    a: Mapping[Hashable, float], b: Mapping[Hashable, float], what: str
+  a: Mapping[Hashable, float], b: Mapping[Hashable, float], what: str
 ) -> tuple[np.ndarray, int]:
   """Returns the complete pairs' differences and how many pairs lack a value."""
   unpaired = sorted(map(str, set(a) ^ set(b)))
   if unpaired:
     shown = ', '.join(unpaired[:5]) + (', ...' if len(unpaired) > 5 else '')
     raise errors.InputError(
-        f'The two methods must be measured on the same {what}; found in one '
-        f'of them only: {shown}.'
+      f'The two methods must be measured on the same {what}; found in one '
+      f'of them only: {shown}.'
     )
   differences = np.array([a[key] - b[key] for key in a], np.float64)
   present = ~np.isnan(differences)
@@ -71,13 +71,13 @@ def _pair(
 
 
 def _count_outcomes(
-    differences: np.ndarray, higher_is_better: bool
+  differences: np.ndarray, higher_is_better: bool
 ) -> dict[str, int]:
   gains = differences if higher_is_better else -differences
   return dict(
-      n=len(differences),
-      wins=int((gains > 0).sum()),
-      ties=int((gains == 0).sum()),
+    n=len(differences),
+    wins=int((gains > 0).sum()),
+    ties=int((gains == 0).sum()),
   )
 
 
@@ -88,13 +88,13 @@ def _missing_note(num_missing: int) -> list[str]:
 
 
 def compare_paired(
-    a: Mapping[Hashable, float],
-    b: Mapping[Hashable, float],
-    *,
-    higher_is_better: bool,
-    confidence_level: float = 0.95,
-    num_resamples: int = 9_999,
-    seed: int = 0,
+  a: Mapping[Hashable, float],
+  b: Mapping[Hashable, float],
+  *,
+  higher_is_better: bool,
+  confidence_level: float = 0.95,
+  num_resamples: int = 9_999,
+  seed: int = 0,
 ) -> PairedComparison:
   """Compares two methods over exchangeable pairs, for example seeds.
 
@@ -132,22 +132,22 @@ def compare_paired(
     notes.append('all differences are equal')
   else:
     low, high = _bootstrap_mean(
-        differences, confidence_level, num_resamples, seed
+      differences, confidence_level, num_resamples, seed
     )
   return PairedComparison(
-      mean=mean,
-      low=low,
-      high=high,
-      note='; '.join(notes),
-      **_count_outcomes(differences, higher_is_better),
+    mean=mean,
+    low=low,
+    high=high,
+    note='; '.join(notes),
+    **_count_outcomes(differences, higher_is_better),
   )
 
 
 def _bootstrap_mean(
-    differences: np.ndarray,
-    confidence_level: float,
-    num_resamples: int,
-    seed: int,
+  differences: np.ndarray,
+  confidence_level: float,
+  num_resamples: int,
+  seed: int,
 ) -> tuple[float, float]:
   """Returns the BCa interval of the mean, else the percentile interval."""
   for method in ('BCa', 'percentile'):
@@ -157,14 +157,14 @@ def _bootstrap_mean(
     with np.errstate(all='ignore'), warnings.catch_warnings():
       warnings.simplefilter('ignore', stats.DegenerateDataWarning)
       interval = stats.bootstrap(
-          (differences,),
-          np.mean,
-          vectorized=True,
-          confidence_level=confidence_level,
-          n_resamples=num_resamples,
-          batch=max(1, _MAX_COUNTS // len(differences)),
-          method=method,
-          random_state=np.random.default_rng(seed),
+        (differences,),
+        np.mean,
+        vectorized=True,
+        confidence_level=confidence_level,
+        n_resamples=num_resamples,
+        batch=max(1, _MAX_COUNTS // len(differences)),
+        method=method,
+        random_state=np.random.default_rng(seed),
       ).confidence_interval
     if np.isfinite([interval.low, interval.high]).all():
       break
@@ -172,13 +172,13 @@ def _bootstrap_mean(
 
 
 def compare_nested(
-    a: Mapping[Hashable, Mapping[Hashable, float]],
-    b: Mapping[Hashable, Mapping[Hashable, float]],
-    *,
-    higher_is_better: bool,
-    confidence_level: float = 0.95,
-    num_resamples: int = 9_999,
-    seed: int = 0,
+  a: Mapping[Hashable, Mapping[Hashable, float]],
+  b: Mapping[Hashable, Mapping[Hashable, float]],
+  *,
+  higher_is_better: bool,
+  confidence_level: float = 0.95,
+  num_resamples: int = 9_999,
+  seed: int = 0,
 ) -> PairedComparison:
   """Compares two methods over clients nested in seeds.
 
@@ -228,16 +228,16 @@ def compare_nested(
     tail = (1 - confidence_level) / 2
     low, high = map(float, np.quantile(means, [tail, 1 - tail]))
   return PairedComparison(
-      mean=mean,
-      low=low,
-      high=high,
-      note='; '.join(notes),
-      **_count_outcomes(pooled, higher_is_better),
+    mean=mean,
+    low=low,
+    high=high,
+    note='; '.join(notes),
+    **_count_outcomes(pooled, higher_is_better),
   )
 
 
 def _resample_nested(
-    groups: list[np.ndarray], num_resamples: int, rng: np.random.Generator
+  groups: list[np.ndarray], num_resamples: int, rng: np.random.Generator
 ) -> np.ndarray:
   """Returns bootstrap means, of shape `[num_resamples]`, of nested groups."""
   drawn = rng.integers(len(groups), size=(num_resamples, len(groups)))
@@ -249,7 +249,7 @@ def _resample_nested(
       rows, columns = slots[start : start + step].T
       # How often each client of the group is drawn, instead of whom.
       counts = rng.multinomial(
-          len(group), np.full(len(group), 1 / len(group)), size=len(rows)
+        len(group), np.full(len(group), 1 / len(group)), size=len(rows)
       )
       means[rows, columns] = counts @ group / len(group)
   return means.mean(axis=1)

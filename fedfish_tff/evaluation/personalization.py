@@ -18,7 +18,7 @@ import tensorflow_federated as tff
 
 
 def build_personalization_evaluation(
-    model: model_functions.ModelFn, local_training: tff.Computation
+  model: model_functions.ModelFn, local_training: tff.Computation
 ) -> tff.Computation:
   """Builds the evaluation before and after fine-tuning, client by client.
 
@@ -38,22 +38,22 @@ def build_personalization_evaluation(
   data_type = model_functions.data_type(model)
 
   @tff.federated_computation(
-      tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
-      tff.FederatedType(
-          collections.OrderedDict(train=data_type, test=data_type), tff.CLIENTS
-      ),
+    tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
+    tff.FederatedType(
+      collections.OrderedDict(train=data_type, test=data_type), tff.CLIENTS
+    ),
   )
   def personalization_evaluation(weights, client_data):
     before_weights = tff.federated_broadcast(weights)
     after_weights = tff.federated_map(
-        local_training, (before_weights, client_data.train)
+      local_training, (before_weights, client_data.train)
     )
     before = tff.federated_map(evaluate, (before_weights, client_data.test))
     after = tff.federated_map(evaluate, (after_weights, client_data.test))
     return tff.federated_zip(
-        collections.OrderedDict(
-            before=before, after=after, num_examples=before.num_examples
-        )
+      collections.OrderedDict(
+        before=before, after=after, num_examples=before.num_examples
+      )
     )
 
   return personalization_evaluation

@@ -14,8 +14,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _CLIENTS = tuple(
-    softmax_regression.draw_examples(n, seed)
-    for seed, n in enumerate((9, 4, 1))
+  softmax_regression.draw_examples(n, seed) for seed, n in enumerate((9, 4, 1))
 )
 _EMPTY = softmax_regression.draw_examples(0, 0)
 
@@ -25,7 +24,6 @@ def setUpModule():
 
 
 class ClientEvaluationTest(parameterized.TestCase):
-
   def _assert_metrics(self, actual, expected):
     self.assertEqual(actual['num_examples'], expected['num_examples'])
     for metric in ('loss', 'accuracy'):
@@ -36,11 +34,11 @@ class ClientEvaluationTest(parameterized.TestCase):
     model = softmax_regression.MODELS[name]
     evaluation = client_evaluation.build_client_evaluation(model)
     self.assertEqual(
-        list(evaluation.type_signature.parameter),
-        [
-            tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
-            tff.FederatedType(model_functions.data_type(model), tff.CLIENTS),
-        ],
+      list(evaluation.type_signature.parameter),
+      [
+        tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
+        tff.FederatedType(model_functions.data_type(model), tff.CLIENTS),
+      ],
     )
     result = evaluation.type_signature.result
     self.assertEqual(result.placement, tff.CLIENTS)
@@ -55,15 +53,15 @@ class ClientEvaluationTest(parameterized.TestCase):
     weights = softmax_regression.start_weights(model)
     evaluation = client_evaluation.build_client_evaluation(model)
     results = evaluation(
-        weights, [softmax_regression.to_dataset(c) for c in _CLIENTS]
+      weights, [softmax_regression.to_dataset(c) for c in _CLIENTS]
     )
     self.assertLen(results, len(_CLIENTS))
     for result, examples in zip(results, _CLIENTS):
       self._assert_metrics(
-          result,
-          softmax_regression.numpy_metrics(
-              softmax_regression.as_arrays(weights), examples
-          ),
+        result,
+        softmax_regression.numpy_metrics(
+          softmax_regression.as_arrays(weights), examples
+        ),
       )
 
   @parameterized.parameters('functional', 'keras')
@@ -73,25 +71,23 @@ class ClientEvaluationTest(parameterized.TestCase):
     evaluation = client_evaluation.build_global_evaluation(model)
     self.assertEqual(evaluation.type_signature.result.placement, tff.SERVER)
     result = evaluation(
-        weights, [softmax_regression.to_dataset(c) for c in _CLIENTS]
+      weights, [softmax_regression.to_dataset(c) for c in _CLIENTS]
     )
     pooled = tuple(np.concatenate(parts) for parts in zip(*_CLIENTS))
     self._assert_metrics(
-        result,
-        softmax_regression.numpy_metrics(
-            softmax_regression.as_arrays(weights), pooled
-        ),
+      result,
+      softmax_regression.numpy_metrics(
+        softmax_regression.as_arrays(weights), pooled
+      ),
     )
 
   @parameterized.parameters('functional', 'keras')
   def test_no_example_is_missing_and_changes_no_total(self, name):
     model = softmax_regression.MODELS[name]
     weights = softmax_regression.start_weights(model)
-    datasets = [
-        softmax_regression.to_dataset(c) for c in (_CLIENTS[0], _EMPTY)
-    ]
+    datasets = [softmax_regression.to_dataset(c) for c in (_CLIENTS[0], _EMPTY)]
     full, empty = client_evaluation.build_client_evaluation(model)(
-        weights, datasets
+      weights, datasets
     )
     self.assertEqual(empty['num_examples'], 0)
     self.assertTrue(np.isnan(empty['loss']) and np.isnan(empty['accuracy']))
@@ -104,22 +100,22 @@ class ClientEvaluationTest(parameterized.TestCase):
   def test_a_batch_given_as_a_mapping(self):
     def create_model():
       keras_model = tf.keras.Sequential(
-          [tf.keras.layers.Dense(1, use_bias=False, input_shape=[1])]
+        [tf.keras.layers.Dense(1, use_bias=False, input_shape=[1])]
       )
       return tff.learning.models.from_keras_model(
-          keras_model,
-          loss=tf.keras.losses.MeanSquaredError(),
-          input_spec=dict(
-              x=tf.TensorSpec([None, 1], tf.float32),
-              y=tf.TensorSpec([None, 1], tf.float32),
-          ),
+        keras_model,
+        loss=tf.keras.losses.MeanSquaredError(),
+        input_spec=dict(
+          x=tf.TensorSpec([None, 1], tf.float32),
+          y=tf.TensorSpec([None, 1], tf.float32),
+        ),
       )
 
     dataset = tf.data.Dataset.from_tensors(
-        dict(x=[[1.0], [2.0]], y=[[2.0], [5.0]])
+      dict(x=[[1.0], [2.0]], y=[[2.0], [5.0]])
     )
     result = client_evaluation.build_global_evaluation(create_model)(
-        tff.learning.models.ModelWeights([np.float32([[2.0]])], []), [dataset]
+      tff.learning.models.ModelWeights([np.float32([[2.0]])], []), [dataset]
     )
     self.assertEqual((result['num_examples'], result['loss']), (2, 0.5))
 

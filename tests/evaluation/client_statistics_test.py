@@ -11,48 +11,45 @@ import numpy as np
 
 
 def _clients(values, sizes):
-  return [
-      dict(num_examples=n, accuracy=v) for v, n in zip(values, sizes)
-  ]
+  return [dict(num_examples=n, accuracy=v) for v, n in zip(values, sizes)]
 
 
 class ClientStatisticsTest(parameterized.TestCase):
-
   def test_means_follow_numpy(self):
     values, sizes = [0.2, 0.4, 0.9], [10, 30, 60]
     clients = _clients(values, sizes)
     self.assertAlmostEqual(
-        client_statistics.mean_over_clients(clients, 'accuracy'),
-        np.mean(values),
+      client_statistics.mean_over_clients(clients, 'accuracy'),
+      np.mean(values),
     )
     self.assertAlmostEqual(
-        client_statistics.mean_over_clients(
-            clients, 'accuracy', weighting='examples'
-        ),
-        0.68,
+      client_statistics.mean_over_clients(
+        clients, 'accuracy', weighting='examples'
+      ),
+      0.68,
     )
 
   @parameterized.parameters('uniform', 'examples')
   def test_clients_without_examples_are_left_out(self, weighting):
     clients = _clients([0.5, float('nan'), 0.0, 0.5], [2, 0, 0, 8])
     self.assertEqual(
-        client_statistics.mean_over_clients(
-            clients, 'accuracy', weighting=weighting
-        ),
-        0.5,
+      client_statistics.mean_over_clients(
+        clients, 'accuracy', weighting=weighting
+      ),
+      0.5,
     )
 
   def test_no_scored_client_is_missing_not_zero(self):
     clients = _clients([0.0], [0])
     self.assertTrue(
-        np.isnan(client_statistics.mean_over_clients(clients, 'accuracy'))
+      np.isnan(client_statistics.mean_over_clients(clients, 'accuracy'))
     )
     self.assertTrue(np.isnan(client_statistics.worst_tenth([])))
 
   def test_diverged_client_shows_in_the_mean(self):
     clients = _clients([0.5, float('nan')], [2, 3])
     self.assertTrue(
-        np.isnan(client_statistics.mean_over_clients(clients, 'accuracy'))
+      np.isnan(client_statistics.mean_over_clients(clients, 'accuracy'))
     )
 
   def test_unknown_metric_and_weighting_are_named(self):
@@ -60,22 +57,20 @@ class ClientStatisticsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, "'mse'.*accuracy"):
       client_statistics.mean_over_clients(clients, 'mse')
     with self.assertRaisesRegex(errors.InputError, 'uniform, examples'):
-      client_statistics.mean_over_clients(
-          clients, 'accuracy', weighting='size'
-      )
+      client_statistics.mean_over_clients(clients, 'accuracy', weighting='size')
 
   def test_worst_tenth_is_the_mean_of_the_lowest_decile(self):
     values = np.random.default_rng(0).permutation(np.arange(40.0))
     self.assertEqual(client_statistics.worst_tenth(values), 1.5)
     self.assertEqual(
-        client_statistics.worst_tenth(values, higher_is_better=False), 37.5
+      client_statistics.worst_tenth(values, higher_is_better=False), 37.5
     )
 
   @parameterized.parameters((1, 1), (10, 1), (11, 2), (20, 2), (21, 3))
   def test_worst_tenth_rounds_up(self, num_clients, num_worst):
     values = np.arange(float(num_clients))
     self.assertEqual(
-        client_statistics.worst_tenth(values), np.mean(values[:num_worst])
+      client_statistics.worst_tenth(values), np.mean(values[:num_worst])
     )
 
 

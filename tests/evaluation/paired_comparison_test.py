@@ -20,15 +20,14 @@ def _keyed(values):
 
 
 class ComparePairedTest(parameterized.TestCase):
-
   def test_interval_is_close_to_the_t_interval_for_normal_differences(self):
     rng = np.random.default_rng(1)
     a, b = rng.normal(0.5, 1, 400), rng.normal(0, 1, 400)
     result = paired_comparison.compare_paired(
-        _keyed(a), _keyed(b), higher_is_better=True
+      _keyed(a), _keyed(b), higher_is_better=True
     )
     low, high = stats.t.interval(
-        0.95, 399, loc=np.mean(a - b), scale=stats.sem(a - b)
+      0.95, 399, loc=np.mean(a - b), scale=stats.sem(a - b)
     )
     self.assertAlmostEqual(result.mean, np.mean(a - b))
     self.assertAlmostEqual(result.low, low, delta=0.02)
@@ -41,7 +40,7 @@ class ComparePairedTest(parameterized.TestCase):
     shared = rng.normal(0, 100, 20)
     a, b = shared + rng.normal(1, 0.1, 20), shared
     result = paired_comparison.compare_paired(
-        _keyed(a), _keyed(b), higher_is_better=True
+      _keyed(a), _keyed(b), higher_is_better=True
     )
     self.assertGreater(result.low, 0.8)
     self.assertLess(result.high, 1.2)
@@ -56,8 +55,8 @@ class ComparePairedTest(parameterized.TestCase):
   def test_it_is_repeatable(self):
     a, b = _keyed([1.0, 2.0, 4.0, 3.0]), _keyed([0.0, 2.5, 1.0, 2.0])
     results = [
-        paired_comparison.compare_paired(a, b, higher_is_better=True)
-        for _ in range(2)
+      paired_comparison.compare_paired(a, b, higher_is_better=True)
+      for _ in range(2)
     ]
     self.assertEqual(*results)
 
@@ -65,14 +64,14 @@ class ComparePairedTest(parameterized.TestCase):
     a, b = _keyed([1.0, 1.0, 3.0]), _keyed([2.0, 1.0, 2.0])
     for higher_is_better in (True, False):
       result = paired_comparison.compare_paired(
-          a, b, higher_is_better=higher_is_better
+        a, b, higher_is_better=higher_is_better
       )
       self.assertEqual((result.wins, result.ties), (1, 1))
       self.assertEqual(result.mean, 0.0)
 
   def test_one_pair_has_no_interval(self):
     result = paired_comparison.compare_paired(
-        {7: 0.9}, {7: 0.8}, higher_is_better=True
+      {7: 0.9}, {7: 0.8}, higher_is_better=True
     )
     self.assertAlmostEqual(result.mean, 0.1)
     self.assertTrue(np.isnan(result.low) and np.isnan(result.high))
@@ -83,9 +82,9 @@ class ComparePairedTest(parameterized.TestCase):
     with warnings.catch_warnings():
       warnings.simplefilter('error')
       result = paired_comparison.compare_paired(
-          _keyed([1.0, 2.0, 3.0]),
-          _keyed([0.5, 1.5, 2.5]),
-          higher_is_better=True,
+        _keyed([1.0, 2.0, 3.0]),
+        _keyed([0.5, 1.5, 2.5]),
+        higher_is_better=True,
       )
     self.assertEqual((result.low, result.mean, result.high), (0.5, 0.5, 0.5))
     self.assertIn('equal', result.note)
@@ -93,14 +92,14 @@ class ComparePairedTest(parameterized.TestCase):
   def test_differences_equal_but_for_rounding_keep_a_finite_interval(self):
     a = _keyed([0.1 + 0.2, 0.3, 0.3])
     result = paired_comparison.compare_paired(
-        a, _keyed([0.0, 0.0, 0.0]), higher_is_better=True
+      a, _keyed([0.0, 0.0, 0.0]), higher_is_better=True
     )
     self.assertTrue(np.isfinite([result.low, result.high]).all())
 
   def test_missing_values_are_left_out_and_said(self):
     a = _keyed([1.0, float('nan'), 2.0])
     result = paired_comparison.compare_paired(
-        a, _keyed([0.0, 0.0, 0.5]), higher_is_better=True
+      a, _keyed([0.0, 0.0, 0.5]), higher_is_better=True
     )
     self.assertEqual(result.n, 2)
     self.assertAlmostEqual(result.mean, 1.25)
@@ -109,21 +108,21 @@ class ComparePairedTest(parameterized.TestCase):
   def test_bad_input(self):
     with self.assertRaisesRegex(errors.InputError, 'only: 3'):
       paired_comparison.compare_paired(
-          {1: 0.0, 3: 0.0}, {1: 0.0}, higher_is_better=True
+        {1: 0.0, 3: 0.0}, {1: 0.0}, higher_is_better=True
       )
     with self.assertRaisesRegex(errors.InputError, 'no pair'):
       paired_comparison.compare_paired({}, {}, higher_is_better=True)
 
   @hypothesis.settings(deadline=None, max_examples=30)
   @hypothesis.given(
-      strategies.lists(strategies.floats(-1e3, 1e3), min_size=2, max_size=12)
+    strategies.lists(strategies.floats(-1e3, 1e3), min_size=2, max_size=12)
   )
   def test_the_interval_lies_within_the_differences(self, values):
     result = paired_comparison.compare_paired(
-        _keyed(values),
-        _keyed([0.0] * len(values)),
-        higher_is_better=True,
-        num_resamples=200,
+      _keyed(values),
+      _keyed([0.0] * len(values)),
+      higher_is_better=True,
+      num_resamples=200,
     )
     slack = 1e-9 * (1 + np.max(np.abs(values)))
     self.assertGreaterEqual(result.low, min(values) - slack)
@@ -132,7 +131,6 @@ class ComparePairedTest(parameterized.TestCase):
 
 
 class CompareNestedTest(absltest.TestCase):
-
   def test_every_seed_counts_alike(self):
     a = {0: _keyed([1.0]), 1: _keyed([3.0, 3.0, 3.0])}
     b = {0: _keyed([0.0]), 1: _keyed([0.0, 0.0, 0.0])}
@@ -153,22 +151,22 @@ class CompareNestedTest(absltest.TestCase):
     # The two-stage bootstrap's variance: that of the seeds' means plus the
     # mean of the variances within seeds, each over its number of draws.
     variance = (
-        values.mean(axis=1).var() / num_seeds
-        + values.var(axis=1).mean() / num_clients / num_seeds
+      values.mean(axis=1).var() / num_seeds
+      + values.var(axis=1).mean() / num_clients / num_seeds
     )
     half_width = 1.96 * np.sqrt(variance)
     self.assertAlmostEqual(
-        (result.high - result.low) / 2, half_width, delta=0.04 * half_width
+      (result.high - result.low) / 2, half_width, delta=0.04 * half_width
     )
 
   def test_one_seed_says_that_its_interval_is_over_clients(self):
     rng = np.random.default_rng(4)
     values = rng.normal(size=30)
     result = paired_comparison.compare_nested(
-        {5: _keyed(values)}, {5: _keyed(np.zeros(30))}, higher_is_better=False
+      {5: _keyed(values)}, {5: _keyed(np.zeros(30))}, higher_is_better=False
     )
     flat = paired_comparison.compare_paired(
-        _keyed(values), _keyed(np.zeros(30)), higher_is_better=False
+      _keyed(values), _keyed(np.zeros(30)), higher_is_better=False
     )
     self.assertIn('one seed', result.note)
     self.assertAlmostEqual(result.low, flat.low, delta=0.05)
@@ -177,27 +175,27 @@ class CompareNestedTest(absltest.TestCase):
 
   def test_degenerate_cases(self):
     result = paired_comparison.compare_nested(
-        {0: {'c': 1.0}}, {0: {'c': 0.5}}, higher_is_better=True
+      {0: {'c': 1.0}}, {0: {'c': 0.5}}, higher_is_better=True
     )
     self.assertTrue(np.isnan(result.low))
     self.assertIn('one pair', result.note)
     equal = paired_comparison.compare_nested(
-        {0: {'c': 1.0}, 1: {'c': 1.0}},
-        {0: {'c': 1.0}, 1: {'c': 1.0}},
-        higher_is_better=True,
+      {0: {'c': 1.0}, 1: {'c': 1.0}},
+      {0: {'c': 1.0}, 1: {'c': 1.0}},
+      higher_is_better=True,
     )
     self.assertEqual((equal.low, equal.high, equal.ties), (0.0, 0.0, 2))
 
   def test_differing_seeds_and_clients_are_named(self):
     with self.assertRaisesRegex(errors.InputError, 'same seeds.*only: 2'):
       paired_comparison.compare_nested(
-          {1: {'c': 0.0}, 2: {'c': 0.0}},
-          {1: {'c': 0.0}},
-          higher_is_better=True,
+        {1: {'c': 0.0}, 2: {'c': 0.0}},
+        {1: {'c': 0.0}},
+        higher_is_better=True,
       )
     with self.assertRaisesRegex(errors.InputError, 'seed 1.*only: d'):
       paired_comparison.compare_nested(
-          {1: {'c': 0.0, 'd': 0.0}}, {1: {'c': 0.0}}, higher_is_better=True
+        {1: {'c': 0.0, 'd': 0.0}}, {1: {'c': 0.0}}, higher_is_better=True
       )
 
 

@@ -15,31 +15,31 @@ import numpy as np
 import tensorflow_federated as tff
 
 _TRAIN = tuple(
-    softmax_regression.draw_examples(n, seed) for seed, n in enumerate((9, 6))
+  softmax_regression.draw_examples(n, seed) for seed, n in enumerate((9, 6))
 )
 _TEST = tuple(
-    softmax_regression.draw_examples(n, seed) for seed, n in enumerate((7, 5))
+  softmax_regression.draw_examples(n, seed) for seed, n in enumerate((7, 5))
 )
 _EMPTY = softmax_regression.draw_examples(0, 0)
 
 
 def _build(model):
   return personalization.build_personalization_evaluation(
+    model,
+    local_training.build_local_training(
       model,
-      local_training.build_local_training(
-          model,
-          tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
-      ),
+      tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
+    ),
   )
 
 
 def _client_data(train, test, epochs=1):
   return [
-      collections.OrderedDict(
-          train=softmax_regression.to_dataset(t, epochs=epochs),
-          test=softmax_regression.to_dataset(e),
-      )
-      for t, e in zip(train, test)
+    collections.OrderedDict(
+      train=softmax_regression.to_dataset(t, epochs=epochs),
+      test=softmax_regression.to_dataset(e),
+    )
+    for t, e in zip(train, test)
   ]
 
 
@@ -48,7 +48,6 @@ def setUpModule():
 
 
 class PersonalizationTest(parameterized.TestCase):
-
   @parameterized.parameters('functional', 'keras')
   def test_before_and_after_follow_numpy(self, name):
     model = softmax_regression.MODELS[name]
@@ -59,7 +58,7 @@ class PersonalizationTest(parameterized.TestCase):
       self.assertEqual(list(result), ['before', 'after', 'num_examples'])
       self.assertEqual(result['num_examples'], len(test[0]))
       tuned = softmax_regression.numpy_train(
-          arrays, softmax_regression.to_batches(train, epochs=3)
+        arrays, softmax_regression.to_batches(train, epochs=3)
       )
       for when, weights in (('before', arrays), ('after', tuned)):
         expected = softmax_regression.numpy_metrics(weights, test)
@@ -72,8 +71,8 @@ class PersonalizationTest(parameterized.TestCase):
     evaluation = _build(model)
     start = softmax_regression.start_weights(model)
     for client_data in (
-        _client_data(_TRAIN, _TEST, epochs=0),
-        _client_data((_EMPTY, _EMPTY), _TEST),
+      _client_data(_TRAIN, _TEST, epochs=0),
+      _client_data((_EMPTY, _EMPTY), _TEST),
     ):
       for result in evaluation(start, client_data):
         self.assertEqual(result['before'], result['after'])

@@ -22,15 +22,15 @@ LEARNING_RATE = 0.3
 def initial_weights() -> tuple[np.ndarray, np.ndarray]:
   rng = np.random.default_rng(11)
   return (
-      rng.normal(size=(NUM_FEATURES, NUM_CLASSES)).astype(np.float32),
-      rng.normal(size=NUM_CLASSES).astype(np.float32),
+    rng.normal(size=(NUM_FEATURES, NUM_CLASSES)).astype(np.float32),
+    rng.normal(size=NUM_CLASSES).astype(np.float32),
   )
 
 
 def input_spec() -> tuple[tf.TensorSpec, tf.TensorSpec]:
   return (
-      tf.TensorSpec([None, NUM_FEATURES], tf.float32),
-      tf.TensorSpec([None], tf.int64),
+    tf.TensorSpec([None, NUM_FEATURES], tf.float32),
+    tf.TensorSpec([None], tf.int64),
   )
 
 
@@ -46,41 +46,43 @@ def create_functional_model() -> tff.learning.models.FunctionalModel:
   def loss_fn(output, label, sample_weight=None):
     del sample_weight  # Unused.
     return tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(label, output)
+      tf.nn.sparse_softmax_cross_entropy_with_logits(label, output)
     )
 
   return tff.learning.models.FunctionalModel(
-      initial_weights=(initial_weights(), ()),
-      predict_on_batch_fn=predict_on_batch,
-      loss_fn=loss_fn,
-      metrics_fns=tff.learning.metrics.create_functional_metric_fns(_metrics),
-      input_spec=input_spec(),
+    initial_weights=(initial_weights(), ()),
+    predict_on_batch_fn=predict_on_batch,
+    loss_fn=loss_fn,
+    metrics_fns=tff.learning.metrics.create_functional_metric_fns(_metrics),
+    input_spec=input_spec(),
   )
 
 
 def _metrics():
   return collections.OrderedDict(
-      loss=tf.keras.metrics.SparseCategoricalCrossentropy(from_logits=True),
-      accuracy=tf.keras.metrics.SparseCategoricalAccuracy(),
+    loss=tf.keras.metrics.SparseCategoricalCrossentropy(from_logits=True),
+    accuracy=tf.keras.metrics.SparseCategoricalAccuracy(),
   )
 
 
 def create_keras_model() -> tff.learning.models.VariableModel:
   """Returns the Keras model; TFF adds loss, num_examples and num_batches."""
   kernel, bias = initial_weights()
-  keras_model = tf.keras.Sequential([
+  keras_model = tf.keras.Sequential(
+    [
       tf.keras.layers.InputLayer([NUM_FEATURES]),
       tf.keras.layers.Dense(
-          NUM_CLASSES,
-          kernel_initializer=tf.keras.initializers.Constant(kernel),
-          bias_initializer=tf.keras.initializers.Constant(bias),
+        NUM_CLASSES,
+        kernel_initializer=tf.keras.initializers.Constant(kernel),
+        bias_initializer=tf.keras.initializers.Constant(bias),
       ),
-  ])
+    ]
+  )
   return tff.learning.models.from_keras_model(
-      keras_model,
-      loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-      input_spec=input_spec(),
-      metrics=[tf.keras.metrics.SparseCategoricalAccuracy('accuracy')],
+    keras_model,
+    loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    input_spec=input_spec(),
+    metrics=[tf.keras.metrics.SparseCategoricalAccuracy('accuracy')],
   )
 
 
@@ -100,7 +102,7 @@ def to_batches(examples, *, batch_size=4, epochs=1) -> list[tuple]:
   x, y = examples
   starts = range(0, len(x), batch_size)
   return [
-      (x[i : i + batch_size], y[i : i + batch_size]) for i in starts
+    (x[i : i + batch_size], y[i : i + batch_size]) for i in starts
   ] * epochs
 
 
@@ -132,9 +134,9 @@ def numpy_metrics(weights, examples) -> dict[str, float]:
   x, y = examples
   probabilities = _softmax(x, *weights)
   return dict(
-      num_examples=len(x),
-      loss=-np.log(probabilities[np.arange(len(x)), y]).mean(),
-      accuracy=(probabilities.argmax(axis=1) == y).mean(),
+    num_examples=len(x),
+    loss=-np.log(probabilities[np.arange(len(x)), y]).mean(),
+    accuracy=(probabilities.argmax(axis=1) == y).mean(),
   )
 
 
