@@ -51,11 +51,11 @@ _BATCH_SIZE = 10
 _RATE = 0.01
 
 
-def _bare_round(
+def bare_round(
   model: tff.learning.models.FunctionalModel,
   clients: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> Callable[[], object]:
-  """Returns a round without TFF: the yardstick."""
+  """Returns a round without TFF, the yardstick: the sum of model deltas."""
   bound = model_functions.bind_model(model)
   start = tuple(tf.constant(w) for w in model.initial_weights[0])
 
@@ -82,13 +82,13 @@ def _bare_round(
   return run
 
 
-def _federated_round(
+def federated_round(
   process: algorithms.FederatedProcess,
   clients: Sequence[tuple[np.ndarray, np.ndarray]],
 ) -> Callable[[], object]:
   """Returns a round of a process on fresh datasets, as a simulation has."""
   state = process.initialize()
-  spec = batches.BatchSpec(batch_size=_BATCH_SIZE)
+  spec = batches.BatchSpec(batch_size=_BATCH_SIZE, shuffle=False)
 
   def run():
     datasets = [
@@ -130,11 +130,11 @@ def main(argv: Sequence[str]) -> None:
     context = _CONTEXT.value
     medians = measure(
       {
-        'bare tf.function loop': _bare_round(model, clients),
-        f'FedAvg, {context}': _federated_round(
+        'bare tf.function loop': bare_round(model, clients),
+        f'FedAvg, {context}': federated_round(
           algorithms.build_fed_avg(model, sgd), clients
         ),
-        f'FedFish, {context}': _federated_round(
+        f'FedFish, {context}': federated_round(
           algorithms.build_fed_fish(model, sgd), clients
         ),
       },
