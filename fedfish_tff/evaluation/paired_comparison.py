@@ -81,6 +81,11 @@ def _count_outcomes(
   )
 
 
+def _all_equal(differences: np.ndarray) -> bool:
+  """Whether the differences are equal but for rounding."""
+  return np.ptp(differences) <= 1e-12 * np.abs(differences).max()
+
+
 def _missing_note(num_missing: int) -> list[str]:
   if not num_missing:
     return []
@@ -127,7 +132,7 @@ def compare_paired(
   if len(differences) == 1:
     low = high = float('nan')
     notes.append('one pair: no interval')
-  elif np.ptp(differences) == 0:
+  elif _all_equal(differences):
     low = high = mean
     notes.append('all differences are equal')
   else:
@@ -218,7 +223,7 @@ def compare_nested(
   if len(pooled) == 1:
     low = high = float('nan')
     notes.append('one pair: no interval')
-  elif np.ptp(pooled) == 0:
+  elif _all_equal(pooled):
     low = high = mean
     notes.append('all differences are equal')
   else:

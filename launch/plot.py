@@ -1,0 +1,106 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Draws and compares several finished or running workdirs of launch.train.
+
+Runs that differ by their seed only are pooled: lines are means over seeds, and
+methods are compared by paired differences within seeds, and within clients of
+seeds, with bootstrap intervals. For example:
+
+  python -m launch.plot --output_dir=plots \
+    --workdirs=runs/fed_avg_0,runs/fed_avg_1,runs/fed_fish_0,runs/fed_fish_1
+
+Another metric (any column of metrics.csv), against bytes only, as vectors:
+
+  python -m launch.plot --output_dir=plots --workdirs=runs/a,runs/b \
+    --metric=eval/personalized/accuracy --x=bytes --format=pdf
+
+What is written to --output_dir, as far as the workdirs hold it:
+
+  <metric>_by_round, _by_local_steps (fixed compute), _by_bytes: curves
+  barrier_<metric>...: client-server barriers of two methods, with x = y
+  personalization_<metric>, few_shot_<metric>, client_spread_<metric>: clients
+    before and after fine-tuning; they need evaluation/clients.csv in the
+    workdirs, which launch.evaluate writes
+  comparison.csv: the paired differences that are printed too
+"""
+
+from collections.abc import Sequence
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff.simulation import files
+from launch import cli
+from launch import method_comparison
+from launch.plotting import curves
+from launch.plotting import run_plots
+from launch.plotting import run_reader
+from launch.plotting import style
+
+from absl import flags
+
+_WORKDIRS = flags.DEFINE_list(
+  'workdirs', None, 'Workdirs of launch.train, separated by commas.'
+)
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', None, 'The folder for the plots; made if it does not exist.'
+)
+_METRIC = flags.DEFINE_string(
+  'metric',
+  None,
+  'The column of metrics.csv to draw. By default the accuracy (else the first '
+  'metric) of the global model on held-out clients.',
+)
+_X = flags.DEFINE_list(
+  'x',
+  list(curves.X_AXES),
+  f'What the metric is drawn against: any of {", ".join(curves.X_AXES)}.',
+)
+_FORMAT = flags.DEFINE_enum(
+  'format', 'png', style.FORMATS, 'The format of the plots.'
+)
+_SHOW_SEEDS = flags.DEFINE_bool(
+  'show_seeds', False, 'Draw a line for each seed in place of a band.'
+)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  if not _WORKDIRS.value or not _OUTPUT_DIR.value:
+    raise errors.InputError(
+      '--workdirs and --output_dir are needed; --help shows an example.'
+    )
+  unknown = [x for x in _X.value if x not in curves.X_AXES]
+  if unknown or not _X.value:
+    raise errors.InputError(
+      f'--x={",".join(_X.value)} is unknown; expected any of '
+      f'{", ".join(curves.X_AXES)}.'
+    )
+  runs = [run_reader.read_run(workdir) for workdir in _WORKDIRS.value]
+  groups = run_reader.group_runs(runs)
+  metric = run_plots.choose_metric(runs, _METRIC.value)
+  name = metric.rpartition('/')[2]
+  figures = run_plots.draw_curves(
+    groups, metric, _X.value, show_seeds=_SHOW_SEEDS.value
+  )
+  figures.update(run_plots.draw_barriers(groups, name))
+  figures.update(run_plots.draw_clients(groups, name))
+  folder = pathlib.Path(_OUTPUT_DIR.value)
+  for path in run_plots.write_figures(figures, folder, _FORMAT.value):
+    print(path)
+  comparisons = method_comparison.compare_methods(groups, metric)
+  if comparisons:
+    path = folder / 'comparison.csv'
+    files.write_atomically(path, method_comparison.to_csv(comparisons))
+    print(path)
+    print(method_comparison.format_table(comparisons))
+  bare = [str(run.workdir) for run in runs if run.clients is None]
+  if bare:
+    print(
+      'Not evaluated by launch.evaluate, so not in the plots of clients: '
+      f'{", ".join(bare)}.'
+    )
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,140 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of launch.plot."""
+
+import contextlib
+import io
+import pathlib
+import subprocess
+import sys
+
+from launch import cli
+from launch import plot
+from tests.launch.plotting import fake_runs
+
+from absl import flags
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+
+_CURVES = [
+  'eval_global_accuracy_by_bytes',
+  'eval_global_accuracy_by_local_steps',
+  'eval_global_accuracy_by_round',
+]
+
+
+class PlotTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    if not flags.FLAGS.is_parsed():
+      flags.FLAGS.mark_as_parsed()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+    self._output = self._folder / 'plots'
+    self._workdirs = [
+      str(
+        fake_runs.write_workdir(
+          self._folder / f'{algorithm}_{seed}',
+          algorithm,
+          seed,
+          evaluated=seed == 0,
+        )
+      )
+      for algorithm in ('fed_avg', 'fed_fish')
+      for seed in (0, 1)
+    ]
+
+  def _call(self, **flag_values):
+    """Returns (exit code, stdout, stderr)."""
+    values = dict(workdirs=self._workdirs, output_dir=str(self._output))
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with (
+      flagsaver.flagsaver(**{**values, **flag_values}),
+      contextlib.redirect_stdout(out),
+      contextlib.redirect_stderr(err),
+    ):
+      try:
+        cli.call(plot.main, ['plot'])
+      except SystemExit as error:
+        code = error.code
+    return code, out.getvalue(), err.getvalue()
+
+  def _written(self):
+    return sorted(path.name for path in self._output.iterdir())
+
+  def test_everything_that_applies(self):
+    code, out, err = self._call()
+    self.assertEqual((code, err), (0, ''))
+    expected = [
+      'barrier_accuracy_fedfish_fedavg',
+      'client_spread_accuracy',
+      *_CURVES,
+      'few_shot_accuracy',
+      'personalization_accuracy',
+    ]
+    self.assertEqual(
+      self._written(),
+      sorted(['comparison.csv', *(f'{name}.png' for name in expected)]),
+    )
+    for name in self._written():
+      self.assertIn(str(self._output / name), out)
+    self.assertIn('FedFish - FedAvg  eval/global/accuracy  seeds', out)
+    self.assertIn('Not evaluated by launch.evaluate', out)
+    self.assertIn('fed_fish_1', out.splitlines()[-1])
+
+  def test_one_run_another_metric_axis_and_format(self):
+    code, _, _ = self._call(
+      workdirs=self._workdirs[1:2],
+      metric='train/loss',
+      x=['bytes'],
+      format='svg',
+      show_seeds=True,
+    )
+    self.assertEqual(code, 0)
+    self.assertEqual(self._written(), ['train_loss_by_bytes.svg'])
+
+  @parameterized.parameters(
+    (dict(workdirs=None), '--workdirs and --output_dir are needed'),
+    (dict(output_dir=None), '--workdirs and --output_dir are needed'),
+    (dict(workdirs=['/no/such']), 'There is no workdir /no/such.'),
+    (dict(metric='x/y'), '--metric=x/y is no column'),
+    (dict(x=['time']), '--x=time is unknown; expected any of round'),
+    (dict(output_dir='/dev/null/plots'), 'Cannot write /dev/null/plots'),
+  )
+  def test_bad_input_gets_one_line_and_exit_code_two(self, values, message):
+    code, out, err = self._call(**values)
+    self.assertEqual((code, out), (2, ''))
+    self.assertIn(message, err)
+    self.assertLen(err.splitlines(), 1)
+
+  def test_one_workdir_given_twice(self):
+    code, _, err = self._call(workdirs=self._workdirs[:1] * 2)
+    self.assertEqual(code, 2)
+    self.assertIn('give one of them', err)
+
+  def test_a_damaged_workdir_is_named(self):
+    (pathlib.Path(self._workdirs[2]) / 'config.json').write_text('{')
+    code, _, err = self._call()
+    self.assertEqual(code, 2)
+    self.assertIn('fed_fish_0/config.json', err)
+
+  def test_the_binary(self):
+    def run(*arguments):
+      return subprocess.run(
+        [sys.executable, '-m', 'launch.plot', *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+      )
+
+    shown = run('--help')
+    self.assertEqual((shown.returncode, shown.stderr), (0, ''))
+    self.assertIn('python -m launch.plot --output_dir=plots', shown.stdout)
+    self.assertIn('--workdirs', shown.stdout)
+    refused = run('--format=gif')
+    self.assertEqual((refused.returncode, refused.stdout), (2, ''))
+    self.assertLen(refused.stderr.splitlines(), 1)
+
+
+if __name__ == '__main__':
+  absltest.main()
