@@ -9,6 +9,7 @@ from fedfish_tff.datasets.batches import plan_batches
 from fedfish_tff.datasets.batches import sequential_batches
 from fedfish_tff.datasets.batches import split_examples
 from fedfish_tff.datasets.batches import split_few_shot
+from fedfish_tff.datasets.cached_client_data import CachedClientData
 from fedfish_tff.datasets.client_data import ClientData
 from fedfish_tff.datasets.client_data import InMemoryClientData
 from fedfish_tff.datasets.client_data import split_clients
@@ -20,4 +21,7 @@ from fedfish_tff.datasets.examples import Examples
 from fedfish_tff.datasets.examples import spec_of_examples
 from fedfish_tff.datasets.examples import take_examples
 from fedfish_tff.datasets.examples import validate_examples
+from fedfish_tff.datasets.npz_folder import NpzFolderClientData
+from fedfish_tff.datasets.partitions import partition_by_dirichlet
+from fedfish_tff.datasets.preprocessed_client_data import PreprocessedClientData
 from fedfish_tff.datasets.random_streams import random_generator

@@ -1,0 +1,171 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Clients in a folder of .npz files, one file per client."""
+
+from collections.abc import Callable
+import os
+import pathlib
+from typing import Any
+import zipfile
+import zlib
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import client_data
+from fedfish_tff.datasets import examples as examples_lib
+
+import numpy as np
+
+_ARRAYS = ('x', 'y')
+# What NumPy and zipfile raise on files that are damaged or no archives.
+_READ_ERRORS = (
+  OSError,
+  EOFError,
+  ValueError,
+  RuntimeError,
+  zipfile.BadZipFile,
+  zlib.error,
+)
+
+
+class NpzFolderClientData(client_data.ClientData):
+  """One `<client_id>.npz` per client, with the arrays x and y.
+
+  x holds features [n, ...] and y labels [n, ...]; other arrays are ignored.
+  Files are read when a client is loaded, each time anew.
+  """
+
+  def __init__(
+    self, folder: str | os.PathLike[str], *, skip_empty_clients: bool = False
+  ) -> None:
+    """Lists the clients.
+
+    Args:
+      folder: Path of the folder.
+      skip_empty_clients: Whether to leave out clients without examples, for
+        which the head of every file is read; otherwise loading one raises.
+
+    Raises:
+      errors.InputError: If the folder does not exist or holds no client.
+    """
+    self._folder = pathlib.Path(folder)
+    self._skip_empty_clients = skip_empty_clients
+    try:
+      names = sorted(os.listdir(self._folder))
+    except OSError as error:
+      raise errors.InputError(
+        f'The data folder {str(folder)!r} cannot be read '
+        f'({error.strerror}); a folder of .npz files was expected.'
+      ) from error
+    ids = [
+      name.removesuffix('.npz')
+      for name in names
+      if name.endswith('.npz') and not name.startswith('.')
+    ]
+    if skip_empty_clients:
+      ids = [client_id for client_id in ids if self._peek_length(client_id)]
+    if not ids:
+      kind = 'with examples ' if skip_empty_clients else ''
+      raise errors.InputError(
+        f'The data folder {str(folder)!r} holds no client {kind}'
+        f'({len(names)} other entries); one .npz file per client was expected.'
+      )
+    self._client_ids = tuple(sorted(ids))
+    self._known = frozenset(ids)
+    self._element_spec = None
+
+  @property
+  def client_ids(self) -> tuple[str, ...]:
+    return self._client_ids
+
+  @property
+  def element_spec(self) -> Any:
+    if self._element_spec is None:
+      client_id = self._client_ids[0]
+      self._element_spec = examples_lib.spec_of_examples(
+        examples_lib.validate_examples(
+          self._read(client_id), client_id=client_id
+        )
+      )
+    return self._element_spec
+
+  def load_client(self, client_id: str) -> examples_lib.Examples:
+    if client_id not in self._known:
+      raise client_data.unknown_client_error(client_id, self._client_ids)
+    return examples_lib.validate_examples(
+      self._read(client_id),
+      client_id=client_id,
+      element_spec=self.element_spec,
+    )
+
+  def _read(self, client_id: str) -> tuple[np.ndarray, np.ndarray]:
+    def read(archive: np.lib.npyio.NpzFile) -> tuple[np.ndarray, np.ndarray]:
+      self._check_arrays(client_id, archive.files)
+      x, y = (self._read_array(archive, name, client_id) for name in _ARRAYS)
+      return x, y
+
+    return self._open(client_id, read)
+
+  def _read_array(
+    self, archive: np.lib.npyio.NpzFile, name: str, client_id: str
+  ) -> np.ndarray:
+    try:
+      return archive[name]
+    except ValueError as error:
+      if 'allow_pickle' not in str(error):
+        raise
+      raise errors.InputError(
+        f'Array {name!r} of client {client_id!r} '
+        f'({self._path(client_id)}) holds Python objects, which are not '
+        'read from disk; numbers, booleans or strings were expected.'
+      ) from error
+
+  def _peek_length(self, client_id: str) -> int:
+    """Returns the number of examples, from the head of array x alone."""
+
+    def read(archive: np.lib.npyio.NpzFile) -> int:
+      self._check_arrays(client_id, archive.files)
+      with archive.zip.open('x.npy') as file:
+        version = np.lib.format.read_magic(file)
+        read_header = (
+          np.lib.format.read_array_header_1_0
+          if version == (1, 0)
+          else np.lib.format.read_array_header_2_0
+        )
+        shape = read_header(file)[0]
+      # A single value is refused, with the reason, when it is loaded.
+      return shape[0] if shape else 1
+
+    return self._open(client_id, read)
+
+  def _open(
+    self, client_id: str, read: Callable[[np.lib.npyio.NpzFile], Any]
+  ) -> Any:
+    """Returns `read(archive)`; what a damaged file raises, as InputError."""
+    path = self._path(client_id)
+    try:
+      with open(path, 'rb') as file:
+        # NumPy alone would read other kinds of file, too.
+        if not zipfile.is_zipfile(file):
+          raise zipfile.BadZipFile('not a complete zip archive')
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as archive:
+          return read(archive)
+    except errors.InputError:
+      raise
+    except _READ_ERRORS as error:
+      reason = ' '.join(str(error).split()) or type(error).__name__
+      raise errors.InputError(
+        f'The file {path} of client {client_id!r} cannot be read ({reason}); '
+        'a complete .npz file was expected.'
+      ) from error
+
+  def _check_arrays(self, client_id: str, found: list[str]) -> None:
+    missing = [name for name in _ARRAYS if name not in found]
+    if missing:
+      raise errors.InputError(
+        f'The file {self._path(client_id)} of client {client_id!r} holds the '
+        f'arrays {sorted(found)}; {list(_ARRAYS)} were expected.'
+      )
+
+  def _path(self, client_id: str) -> str:
+    return str(self._folder / f'{client_id}.npz')

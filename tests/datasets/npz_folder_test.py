@@ -1,0 +1,157 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of clients in a folder of .npz files."""
+
+import os
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import npz_folder
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+
+def _pair(n, num_features=2):
+  x = np.arange(n * num_features, dtype=np.float32).reshape(n, num_features)
+  return dict(x=x, y=np.arange(n, dtype=np.int64))
+
+
+class NpzFolderClientDataTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _save(self, client_id, **arrays):
+    np.savez(self._folder / f'{client_id}.npz', **arrays)
+
+  def _assert_refused(self, client_id, regex):
+    data = npz_folder.NpzFolderClientData(self._folder)
+    with self.assertRaisesRegex(errors.InputError, regex) as context:
+      data.load_client(client_id)
+    self.assertIn(repr(client_id), str(context.exception))
+    self.assertNotIn('\n', str(context.exception))
+
+  def test_reads_clients(self):
+    self._save('b', **_pair(3), more=np.zeros(7))
+    np.savez_compressed(self._folder / 'a.b c.npz', **_pair(2))
+    (self._folder / 'README.txt').write_text('not a client')
+    (self._folder / '._b.npz').write_text('left by a file manager')
+    data = npz_folder.NpzFolderClientData(str(self._folder))
+    self.assertEqual(data.client_ids, ('a.b c', 'b'))
+    self.assertEqual(
+      data.element_spec,
+      (tf.TensorSpec([2], tf.float32), tf.TensorSpec([], tf.int64)),
+    )
+    x, y = data.load_client('b')
+    np.testing.assert_array_equal(x, _pair(3)['x'])
+    np.testing.assert_array_equal(y, _pair(3)['y'])
+    with self.assertRaisesRegex(errors.InputError, "no client 'c'"):
+      data.load_client('c')
+    with self.assertRaisesRegex(errors.InputError, "no client '../b'"):
+      data.load_client('../b')
+
+  def test_reads_lazily(self):
+    self._save('a', **_pair(2))
+    (self._folder / 'z.npz').write_bytes(b'damaged')
+    data = npz_folder.NpzFolderClientData(self._folder)
+    self.assertLen(data.load_client('a')[1], 2)
+
+  def test_missing_and_empty_folders(self):
+    with self.assertRaisesRegex(
+      errors.InputError, "'/nowhere/at/all' cannot be read .*No such file"
+    ):
+      npz_folder.NpzFolderClientData('/nowhere/at/all')
+    with self.assertRaisesRegex(errors.InputError, 'holds no client'):
+      npz_folder.NpzFolderClientData(self._folder)
+    self._save('a', **_pair(2))
+    with self.assertRaisesRegex(errors.InputError, 'Not a directory'):
+      npz_folder.NpzFolderClientData(self._folder / 'a.npz')
+
+  @parameterized.parameters(b'', b'damaged', b'PK\x03\x04damaged')
+  def test_no_archive(self, content):
+    self._save('a', **_pair(2))
+    (self._folder / 'bad.npz').write_bytes(content)
+    self._assert_refused('bad', r'bad\.npz .*cannot be read')
+
+  def test_an_npy_file_is_no_archive(self):
+    with open(self._folder / 'bad.npz', 'wb') as file:
+      np.save(file, np.zeros(3))
+    self._assert_refused('bad', 'not a complete zip archive')
+
+  def test_every_truncation_is_reported(self):
+    self._save('a', **_pair(2))
+    self._save('bad', **_pair(3))
+    path = self._folder / 'bad.npz'
+    content = path.read_bytes()
+    data = npz_folder.NpzFolderClientData(self._folder)
+    for length in range(0, len(content) - 1, 7):
+      path.write_bytes(content[:length])
+      with self.assertRaisesRegex(errors.InputError, "'bad' cannot be read"):
+        data.load_client('bad')
+
+  def test_flipped_bytes_never_give_other_values(self):
+    self._save('bad', **_pair(3))
+    path = self._folder / 'bad.npz'
+    content = path.read_bytes()
+    for position in range(0, len(content), 5):
+      flipped = bytearray(content)
+      flipped[position] ^= 0xFF
+      path.write_bytes(flipped)
+      try:
+        # Bytes outside of what is read may be anything.
+        x, y = npz_folder.NpzFolderClientData(self._folder).load_client('bad')
+      except errors.InputError as error:
+        self.assertIn("'bad'", str(error))
+      else:
+        np.testing.assert_array_equal(x, _pair(3)['x'])
+        np.testing.assert_array_equal(y, _pair(3)['y'])
+
+  def test_missing_arrays(self):
+    self._save('a', **_pair(2))
+    self._save('bad', x=np.zeros([2, 2]), labels=np.zeros(2))
+    self._assert_refused('bad', r"\['labels', 'x'\]; \['x', 'y'\] were")
+
+  def test_object_arrays_are_not_read(self):
+    self._save('a', **_pair(2))
+    self._save('bad', x=np.array([1, None], object), y=np.zeros(2))
+    self._assert_refused('bad', "'x' .*Python objects")
+
+  def test_client_unlike_the_first(self):
+    self._save('a', **_pair(2))
+    self._save('bad', **_pair(2, num_features=3))
+    self._assert_refused('bad', r"'x' .*float32\[3\].*float32\[2\] was")
+
+  def test_non_finite_values(self):
+    self._save('bad', x=np.array([[1, np.nan]]), y=np.zeros(1))
+    self._assert_refused('bad', "'x' .* 1 NaN")
+
+  def test_file_that_vanished(self):
+    self._save('a', **_pair(2))
+    self._save('bad', **_pair(2))
+    data = npz_folder.NpzFolderClientData(self._folder)
+    os.remove(self._folder / 'bad.npz')
+    with self.assertRaisesRegex(errors.InputError, "'bad' .*No such file"):
+      data.load_client('bad')
+
+  def test_clients_without_examples(self):
+    self._save('a', **_pair(0))
+    self._save('b', **_pair(2))
+    self._assert_refused('a', 'has no examples')
+    data = npz_folder.NpzFolderClientData(self._folder, skip_empty_clients=True)
+    self.assertEqual(data.client_ids, ('b',))
+    os.remove(self._folder / 'b.npz')
+    with self.assertRaisesRegex(errors.InputError, 'no client with examples'):
+      npz_folder.NpzFolderClientData(self._folder, skip_empty_clients=True)
+
+  def test_skipping_reports_damaged_files(self):
+    self._save('a', **_pair(2))
+    (self._folder / 'bad.npz').write_bytes(b'damaged')
+    with self.assertRaisesRegex(errors.InputError, "'bad' cannot be read"):
+      npz_folder.NpzFolderClientData(self._folder, skip_empty_clients=True)
+
+
+if __name__ == '__main__':
+  absltest.main()

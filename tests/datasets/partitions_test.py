@@ -1,0 +1,132 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the division of one data set among clients."""
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import partitions
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import numpy as np
+
+
+def _top_shares(labels, partition, num_labels):
+  """Each client's share of its most frequent label."""
+  counts = np.stack(
+    [np.bincount(labels[i], minlength=num_labels) for i in partition]
+  )
+  return counts.max(axis=1) / counts.sum(axis=1)
+
+
+class PartitionByDirichletTest(parameterized.TestCase):
+  @settings(max_examples=150, deadline=None)
+  @given(
+    labels=st.lists(st.integers(-3, 6), min_size=1, max_size=200),
+    num_clients=st.integers(1, 12),
+    alpha=st.floats(0, 1e9, exclude_min=True),
+    seed=st.integers(0, 1000),
+    min_examples=st.integers(1, 8),
+  )
+  def test_is_a_partition_with_the_minimum_kept(
+    self, labels, num_clients, alpha, seed, min_examples
+  ):
+    labels = np.array(labels)
+    options = dict(
+      num_clients=num_clients, alpha=alpha, seed=seed, min_examples=min_examples
+    )
+    if num_clients * min_examples > len(labels):
+      with self.assertRaisesRegex(errors.InputError, 'cannot give'):
+        partitions.partition_by_dirichlet(labels, **options)
+      return
+    found = partitions.partition_by_dirichlet(labels, **options)
+    self.assertLen(found, num_clients)
+    np.testing.assert_array_equal(
+      np.sort(np.concatenate(found)), np.arange(len(labels))
+    )
+    for indices in found:
+      self.assertGreaterEqual(len(indices), min_examples)
+      np.testing.assert_array_equal(indices, np.sort(indices))
+    again = partitions.partition_by_dirichlet(labels, **options)
+    for a, b in zip(found, again):
+      np.testing.assert_array_equal(a, b)
+
+  def test_differs_by_seed(self):
+    labels = np.arange(1000) % 10
+    a, b = (
+      partitions.partition_by_dirichlet(
+        labels, num_clients=5, alpha=0.5, seed=seed
+      )
+      for seed in (0, 1)
+    )
+    self.assertFalse(all(np.array_equal(*pair) for pair in zip(a, b)))
+
+  @parameterized.parameters(0.05, 0.1, 0.5, 1.0, 10.0)
+  def test_label_proportions_follow_the_dirichlet_distribution(self, alpha):
+    # Many clients, so that the demand for every label is about equal and the
+    # proportions are those drawn; rounding is small at 500 examples a client.
+    num_clients, num_labels = 400, 10
+    labels = np.arange(num_clients * 500) % num_labels
+    found = partitions.partition_by_dirichlet(
+      labels, num_clients=num_clients, alpha=alpha, seed=3
+    )
+    expected = np.random.default_rng(0).dirichlet(
+      np.full(num_labels, alpha), size=20_000
+    )
+    shares = _top_shares(labels, found, num_labels)
+    quantiles = [0.1, 0.25, 0.5, 0.75, 0.9]
+    np.testing.assert_allclose(
+      np.quantile(shares, quantiles),
+      np.quantile(expected.max(axis=1), quantiles),
+      atol=0.07,
+    )
+
+  def test_limits_of_alpha(self):
+    labels = np.arange(4000) % 10
+    alike = partitions.partition_by_dirichlet(
+      labels, num_clients=8, alpha=1e6, seed=0
+    )
+    self.assertLess(_top_shares(labels, alike, 10).max(), 0.11)
+    one_label = partitions.partition_by_dirichlet(
+      labels, num_clients=200, alpha=1e-12, seed=0
+    )
+    np.testing.assert_array_equal(_top_shares(labels, one_label, 10), 1)
+
+  def test_unbalanced_labels_keep_their_proportions(self):
+    labels = np.repeat([0, 1], [900, 100])
+    found = partitions.partition_by_dirichlet(
+      labels, num_clients=10, alpha=1e6, seed=0
+    )
+    for indices in found:
+      self.assertAlmostEqual(np.mean(labels[indices]), 0.1, delta=0.02)
+
+  def test_minimum_is_met_from_the_largest_clients(self):
+    # One label, so sizes alone are at stake: as equal as can be.
+    found = partitions.partition_by_dirichlet(
+      np.zeros(101, int), num_clients=10, alpha=0.01, seed=0, min_examples=10
+    )
+    self.assertEqual(sorted(map(len, found)), [10] * 9 + [11])
+
+  @parameterized.parameters(
+    (dict(num_clients=0), 'num_clients is 0'),
+    (dict(num_clients=-3), 'num_clients is -3'),
+    (dict(num_clients=2.5), 'num_clients is 2.5'),
+    (dict(min_examples=0), 'min_examples is 0'),
+    (dict(alpha=0), 'alpha is 0'),
+    (dict(alpha=-1.0), 'alpha is -1.0'),
+    (dict(alpha=float('nan')), 'alpha is nan'),
+    (dict(alpha=float('inf')), 'alpha is inf'),
+    (dict(num_clients=11), '10 examples cannot give 11 clients'),
+    (dict(labels=np.zeros([5, 2])), r'shape \[5, 2\]'),
+    (dict(labels=np.zeros([0])), r'shape \[0\]'),
+  )
+  def test_bad_arguments(self, changed, regex):
+    arguments = dict(labels=np.zeros(10), num_clients=2, alpha=1.0, seed=0)
+    with self.assertRaisesRegex(errors.InputError, regex):
+      partitions.partition_by_dirichlet(**{**arguments, **changed})
+
+
+if __name__ == '__main__':
+  absltest.main()
