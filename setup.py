@@ -31,9 +31,8 @@ setuptools.setup(
   # longer published: install requirements/requirements.lock first.
   install_requires=[
     'absl-py>=1.0',
-    'matplotlib>=3.7',
+    'grpcio>=1.62',
     'numpy>=1.25,<2',
-    'scikit-learn>=1.3',
     'scipy>=1.9.3',
     'tensorflow>=2.14,<2.15',
     'tensorflow-federated==0.87.0',

@@ -16,6 +16,9 @@ update_build_files = repository.load_script('.ci/update_build_files.py')
 # Modules that are imported by their own names only, each with the reason.
 INTERNAL_MODULES = {
   'fedfish_tff.errors': 'stands beside the packages, not in one',
+  'fedfish_tff.execution.local_worker_executors': 'a part of local_worker',
+  'fedfish_tff.execution.worker_process': 'a part of local_worker',
+  'fedfish_tff.simulation.files': 'safe writing for the modules beside it',
 }
 
 

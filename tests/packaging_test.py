@@ -27,6 +27,19 @@ def _canonical(name: str) -> str:
   return re.sub(r'[-_.]+', '-', name).lower()
 
 
+def _imported_distributions(*trees: str) -> set[str]:
+  """The distributions that the modules of these folders import."""
+  distributions = metadata.packages_distributions()
+  ours = {*sys.stdlib_module_names, *update_build_files.TREES}
+  return {
+    _canonical(distributions[name.split('.')[0]][0])
+    for module in update_build_files.read_modules().values()
+    if module.path.parts[0] in trees
+    for name, _ in update_build_files.imported_names(module)
+    if name.split('.')[0] not in ours
+  }
+
+
 class PackagingTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
@@ -48,12 +61,8 @@ class PackagingTest(absltest.TestCase):
       cls.names = wheel.namelist()
       (path,) = (n for n in cls.names if n.endswith('.dist-info/METADATA'))
       cls.metadata = email.message_from_bytes(wheel.read(path))
-
-  def _required(self):
-    found = map(
-      requirements.Requirement, self.metadata.get_all('Requires-Dist')
-    )
-    return {_canonical(requirement.name): requirement for requirement in found}
+    found = map(requirements.Requirement, cls.metadata.get_all('Requires-Dist'))
+    cls.required = {_canonical(item.name): item for item in found}
 
   def test_holds_the_library_alone(self):
     sources = {name for name in self.names if '.dist-info/' not in name}
@@ -73,18 +82,21 @@ class PackagingTest(absltest.TestCase):
     self.assertEqual(self.metadata['Version'], fedfish_tff.__version__)
 
   def test_requires_what_the_library_imports(self):
-    distributions = metadata.packages_distributions()
-    imported = set()
-    for module in update_build_files.read_modules().values():
-      if module.path.parts[0] == 'fedfish_tff':
-        for name, _ in update_build_files.imported_names(module):
-          top = name.split('.')[0]
-          if top not in sys.stdlib_module_names and top != 'fedfish_tff':
-            imported.add(_canonical(distributions[top][0]))
-    self.assertEqual(imported, set(self._required()))
+    self.assertEqual(_imported_distributions('fedfish_tff'), set(self.required))
+
+  def test_requirements_name_what_the_repository_imports(self):
+    file = repository.ROOT / 'requirements' / 'requirements.in'
+    named = {
+      _canonical(requirements.Requirement(line).name)
+      for line in file.read_text().splitlines()
+      if line and not line.startswith('#')
+    }
+    self.assertContainsSubset(
+      _imported_distributions(*update_build_files.TREES), named
+    )
 
   def test_lock_satisfies_the_requirements(self):
-    for name, requirement in self._required().items():
+    for name, requirement in self.required.items():
       self.assertIn(metadata.version(name), requirement.specifier)
 
 
