@@ -1,0 +1,116 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Handwritten digits, divided among clients with different label proportions.
+
+The 1,797 real images of 8x8 pixels that are embedded in scikit-learn (from the
+Optical Recognition of Handwritten Digits data of Alpaydin and Kaynak, 1998);
+nothing is downloaded. A perceptron classifies them.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import functools
+from typing import Any
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from tasks.task import Task
+
+import numpy as np
+from sklearn import datasets as sklearn_datasets
+
+NAME = 'digits'
+NUM_CLASSES = 10
+NUM_FEATURES = 64
+
+# Recommended values of config fields.
+DEFAULTS: Mapping[str, Any] = {
+  'seed': 0,
+  'rounds': 50,
+  'cohort_size': 10,
+  'local_epochs': 8,
+  'batch_size': 10,
+  'max_examples_per_client': 0,
+  'client_learning_rate': 0.1,
+  'server_learning_rate': 1.0,
+  'evaluate_every': 5,
+  'checkpoint_every': 10,
+}
+
+# A held-out client's examples are divided into halves and those into quarters.
+_MIN_EXAMPLES = 2 * datasets.MIN_FEW_SHOT_EXAMPLES
+
+
+def create_task(
+  *,
+  seed: int,
+  data_dir: str | None = None,
+  num_clients: int = 30,
+  alpha: float = 0.1,
+  hidden_units: Sequence[int] = (64,),
+  validation_fraction: float = 0.15,
+  test_fraction: float = 0.2,
+) -> Task:
+  """Creates the task.
+
+  Args:
+    seed: Decides the partition, the held-out clients and initial weights.
+    data_dir: Must be None: the data is embedded.
+    num_clients: Clients to divide the images among, held-out ones included; at
+      most 224, so that each has at least 8 images.
+    alpha: Concentration per label of the clients' label proportions
+      (`datasets.partition_by_dirichlet`): at 0.1 most clients have 2 to 5 of
+      the 10 digits, at 100 all are alike.
+    hidden_units: Widths of the model's hidden layers (relu).
+    validation_fraction: Share of clients held out for validation.
+    test_fraction: Share of clients held out for testing.
+
+  Returns:
+    The task: x float32 [64] in [0, 1], y int32; metric accuracy.
+
+  Raises:
+    errors.InputError: If an option is out of range.
+  """
+  if data_dir is not None:
+    raise errors.InputError(
+      f'Task {NAME!r} reads no files, but data_dir is {data_dir!r}; expected '
+      'none.'
+    )
+  images, labels = sklearn_datasets.load_digits(return_X_y=True)
+  # Pixels count ink in 4x4 blocks: 0 to 16.
+  images = (images / 16).astype(np.float32)
+  labels = labels.astype(np.int32)
+  partition = datasets.partition_by_dirichlet(
+    labels,
+    num_clients=num_clients,
+    alpha=alpha,
+    seed=seed,
+    min_examples=_MIN_EXAMPLES,
+  )
+  clients = {
+    f'client_{number:03d}': (images[indices], labels[indices])
+    for number, indices in enumerate(partition)
+  }
+  train, validation, test = datasets.split_clients(
+    datasets.InMemoryClientData(clients),
+    validation_fraction=validation_fraction,
+    test_fraction=test_fraction,
+    seed=seed,
+  )
+  return Task(
+    name=NAME,
+    train=train,
+    validation=validation,
+    test=test,
+    create_model=functools.partial(
+      models.create_mlp_classifier,
+      num_features=NUM_FEATURES,
+      num_classes=NUM_CLASSES,
+      hidden_units=tuple(hidden_units),
+      seed=seed,
+    ),
+    metric='accuracy',
+    higher_is_better=True,
+    label_sampler=models.categorical_label_sampler(),
+  )

@@ -1,0 +1,103 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The tasks by name.
+
+A task is a module with a docstring, a function `create_task(*, seed, data_dir,
+...)` whose further keyword arguments are the task's options, and `DEFAULTS`,
+the recommended values of config fields. To add one, import it here.
+"""
+
+from collections.abc import Mapping
+import inspect
+import types
+from typing import Any
+
+from fedfish_tff import errors
+from tasks import arrays
+from tasks import digits
+from tasks import toy_regression
+from tasks.task import Task
+
+_TASKS: Mapping[str, types.ModuleType] = {
+  'arrays': arrays,
+  'digits': digits,
+  'toy_regression': toy_regression,
+}
+_NOT_OPTIONS = ('seed', 'data_dir')
+
+
+def task_names() -> tuple[str, ...]:
+  """Returns the names of all tasks, sorted."""
+  return tuple(sorted(_TASKS))
+
+
+def task_defaults(name: str) -> Mapping[str, Any]:
+  """Returns the recommended config fields of a task.
+
+  Args:
+    name: One of `task_names()`.
+
+  Returns:
+    A mapping from names of config fields to values.
+
+  Raises:
+    errors.InputError: If there is no such task.
+  """
+  return dict(_find(name).DEFAULTS)
+
+
+def task_options(name: str) -> Mapping[str, Any]:
+  """Returns a task's own options with their default values.
+
+  Args:
+    name: One of `task_names()`.
+
+  Returns:
+    A mapping from names of options to values.
+
+  Raises:
+    errors.InputError: If there is no such task.
+  """
+  parameters = inspect.signature(_find(name).create_task).parameters
+  return {
+    option: parameter.default
+    for option, parameter in parameters.items()
+    if option not in _NOT_OPTIONS
+  }
+
+
+def create_task(
+  name: str, *, seed: int, data_dir: str | None = None, **options: Any
+) -> Task:
+  """Creates a task.
+
+  Args:
+    name: One of `task_names()`.
+    seed: Decides partitions, held-out clients and initial weights.
+    data_dir: Where tasks that read files find them.
+    **options: The task's own options, see `task_options`.
+
+  Returns:
+    The task.
+
+  Raises:
+    errors.InputError: If there is no such task or option, or the data cannot
+      be used.
+  """
+  module = _find(name)
+  known = task_options(name)
+  for option in options:
+    if option not in known:
+      raise errors.InputError(
+        f'Task {name!r} has no option {option!r}; its options are '
+        f'{", ".join(sorted(known))}.'
+      )
+  return module.create_task(seed=seed, data_dir=data_dir, **options)
+
+
+def _find(name: str) -> types.ModuleType:
+  if name not in _TASKS:
+    raise errors.InputError(
+      f'There is no task {name!r}; expected one of {", ".join(task_names())}.'
+    )
+  return _TASKS[name]

@@ -1,0 +1,81 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a benchmark is: clients, a model and the metric that counts."""
+
+from collections.abc import Callable
+import dataclasses
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+
+import tensorflow_federated as tff
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Task:
+  """A benchmark: client data, a model and the metric that counts.
+
+  Held-out clients divide into validation (tuning, early decisions) and test
+  (reported); neither is ever in a training cohort.
+
+  Attributes:
+    name: The name in the registry.
+    train: Clients that cohorts are drawn from.
+    validation: Held-out clients to decide by.
+    test: Held-out clients to report.
+    create_model: Returns the model, its initial weights a function of the
+      task's seed.
+    metric: Name of the model's metric to compare methods by.
+    higher_is_better: Whether more of `metric` is better.
+    label_sampler: Draws labels from the model's predictive distribution, for
+      the sampled-label Fisher; None where the model does not define one.
+    preprocess: Applied to a client's arrays once, when it is read; None for
+      data that is ready. The attributes `train`, `validation` and `test` give
+      preprocessed clients.
+    cache_bytes: Budget for keeping preprocessed clients in memory, in bytes,
+      for each of `train`, `validation` and `test`.
+    eval_batch_size: Examples a batch in evaluation.
+  """
+
+  name: str
+  train: datasets.ClientData
+  validation: datasets.ClientData
+  test: datasets.ClientData
+  create_model: Callable[[], tff.learning.models.FunctionalModel]
+  metric: str
+  higher_is_better: bool
+  label_sampler: models.LabelSampler | None = None
+  preprocess: Callable[[datasets.Examples], datasets.Examples] | None = None
+  cache_bytes: int = 2**30
+  eval_batch_size: int = 128
+
+  def __post_init__(self) -> None:
+    owner = {}
+    for split in ('train', 'validation', 'test'):
+      for client_id in getattr(self, split).client_ids:
+        if client_id in owner:
+          raise errors.InputError(
+            f'Client {client_id!r} of task {self.name!r} is in both '
+            f'{owner[client_id]} and {split}; held-out clients were expected '
+            'to be in one of them only.'
+          )
+        owner[client_id] = split
+    if self.preprocess is not None:
+      for split in ('train', 'validation', 'test'):
+        preprocessed = _Preprocessed.of(getattr(self, split), self)
+        object.__setattr__(self, split, preprocessed)
+
+
+class _Preprocessed(datasets.CachedClientData):
+  """Preprocessed and kept; a type of its own so that it is done once."""
+
+  @classmethod
+  def of(cls, data: datasets.ClientData, task: Task) -> datasets.ClientData:
+    # `dataclasses.replace` hands over what is preprocessed already.
+    if isinstance(data, cls):
+      return data
+    return cls(
+      datasets.PreprocessedClientData(data, task.preprocess),
+      max_bytes=task.cache_bytes,
+    )

@@ -1,0 +1,131 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Two clients see one sine wave on ranges that overlap more or less.
+
+The toy problem of the FedFish paper (arXiv:2311.10291, section 3): where the
+clients' ranges do not overlap, the mean of their models fits neither, and the
+Fisher information tells which model knows which part. The paper does not give
+ranges and noise; these are ours.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import functools
+from typing import Any
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from tasks.task import Task
+
+import numpy as np
+
+NAME = 'toy_regression'
+NOISE_STDDEV = 0.05
+
+# The range of x of each of the two clients.
+RANGES: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
+  'full': ((-2.0, 2.0), (-2.0, 2.0)),
+  'partial': ((-2.0, 0.7), (-0.7, 2.0)),
+  'none': ((-2.0, -0.2), (0.2, 2.0)),
+}
+
+# Recommended values of config fields.
+DEFAULTS: Mapping[str, Any] = {
+  'seed': 0,
+  'rounds': 1,
+  'cohort_size': 2,
+  'local_epochs': 50,
+  'batch_size': 10,
+  'max_examples_per_client': 0,
+  'client_learning_rate': 0.05,
+  'server_learning_rate': 1.0,
+  'evaluate_every': 1,
+  'checkpoint_every': 1,
+}
+
+
+def true_function(x: np.ndarray) -> np.ndarray:
+  """Returns sin(3 x), what the clients' labels are noisy values of."""
+  return np.sin(3 * x)
+
+
+def create_task(
+  *,
+  seed: int,
+  data_dir: str | None = None,
+  overlap: str = 'partial',
+  num_examples: int = 100,
+  hidden_units: Sequence[int] = (32, 32),
+) -> Task:
+  """Creates the task.
+
+  Args:
+    seed: Decides the points, their noise and initial weights.
+    data_dir: Must be None: the data is generated.
+    overlap: How the two clients' ranges overlap: full, partial or none.
+    num_examples: Points a client.
+    hidden_units: Widths of the model's hidden layers (tanh).
+
+  Returns:
+    The task: x and y float32 [1]; two training clients, and for validation and
+    test one held-out client each with fresh points of both ranges; metric mse.
+
+  Raises:
+    errors.InputError: If an option is out of range.
+  """
+  if data_dir is not None:
+    raise errors.InputError(
+      f'Task {NAME!r} reads no files, but data_dir is {data_dir!r}; expected '
+      'none.'
+    )
+  if overlap not in RANGES:
+    raise errors.InputError(
+      f'There is no overlap {overlap!r} in task {NAME!r}; expected one of '
+      f'{", ".join(RANGES)}.'
+    )
+  if not isinstance(num_examples, (int, np.integer)) or num_examples < 1:
+    raise errors.InputError(
+      f'num_examples is {num_examples!r}; a positive integer was expected.'
+    )
+  left, right = RANGES[overlap]
+  clients = datasets.InMemoryClientData(
+    {
+      'client_0': _draw_points((left,), num_examples, 'client_0', seed),
+      'client_1': _draw_points((right,), num_examples, 'client_1', seed),
+      'test': _draw_points((left, right), num_examples, 'test', seed),
+      'validation': _draw_points(
+        (left, right), num_examples, 'validation', seed
+      ),
+    }
+  )
+  return Task(
+    name=NAME,
+    train=clients.select(['client_0', 'client_1']),
+    validation=clients.select(['validation']),
+    test=clients.select(['test']),
+    create_model=functools.partial(
+      models.create_mlp_regressor, hidden_units=tuple(hidden_units), seed=seed
+    ),
+    metric='mse',
+    higher_is_better=False,
+    label_sampler=models.gaussian_label_sampler(),
+  )
+
+
+def _draw_points(
+  ranges: Sequence[tuple[float, float]],
+  num_examples: int,
+  client_id: str,
+  seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns (x, y), each float32 [num_examples, 1], x uniform on the union."""
+  stream = datasets.random_generator('toy regression', seed, client_id)
+  low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+  # The gap between the ranges, if any: draw on the shortened line and shift.
+  gap_start = min(r[1] for r in ranges)
+  gap = max(0.0, max(r[0] for r in ranges) - gap_start)
+  x = stream.uniform(low, high - gap, [num_examples, 1])
+  x = np.where(x > gap_start, x + gap, x)
+  y = true_function(x) + NOISE_STDDEV * stream.standard_normal(x.shape)
+  return x.astype(np.float32), y.astype(np.float32)

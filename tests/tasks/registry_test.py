@@ -1,0 +1,119 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the registry of tasks."""
+
+import os
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+import tasks
+from tasks import registry
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+_CONFIG_FIELDS = {
+  'seed': int,
+  'rounds': int,
+  'cohort_size': int,
+  'local_epochs': int,
+  'batch_size': int,
+  'max_examples_per_client': int,
+  'client_learning_rate': float,
+  'server_learning_rate': float,
+  'evaluate_every': int,
+  'checkpoint_every': int,
+}
+_EMBEDDED = ('digits', 'toy_regression')
+
+
+class RegistryTest(parameterized.TestCase):
+  def test_names_are_the_modules_names(self):
+    folder = os.path.dirname(tasks.__file__)
+    modules = {
+      name.removesuffix('.py')
+      for name in os.listdir(folder)
+      if name.endswith('.py')
+    }
+    self.assertEqual(
+      set(registry.task_names()), modules - {'__init__', 'registry', 'task'}
+    )
+
+  @parameterized.parameters(*registry.task_names())
+  def test_defaults_are_config_fields(self, name):
+    defaults = registry.task_defaults(name)
+    self.assertEqual({k: type(v) for k, v in defaults.items()}, _CONFIG_FIELDS)
+    defaults['rounds'] = -1
+    self.assertGreater(registry.task_defaults(name)['rounds'], 0)
+
+  @parameterized.parameters(*_EMBEDDED)
+  def test_every_embedded_task_is_usable(self, name):
+    task = registry.create_task(name, seed=1)
+    self.assertEqual(task.name, name)
+    self.assertGreaterEqual(
+      len(task.train.client_ids), registry.task_defaults(name)['cohort_size']
+    )
+    model = task.create_model()
+    self.assertIn(
+      task.metric, model.finalize_metrics(model.initialize_metrics_state())
+    )
+    for data in (task.train, task.validation, task.test):
+      self.assertNotEmpty(data.client_ids)
+      batches = datasets.sequential_batches(
+        data.load_client(data.client_ids[0]), client_id='c', batch_size=5
+      )
+      self.assertEqual(batches.to_dataset().element_spec, model.input_spec)
+      x, y = next(iter(batches))
+      output = model.predict_on_batch(model.initial_weights, x, training=False)
+      self.assertTrue(np.isfinite(model.loss(output, y)))
+      labels = task.label_sampler(output, y, seed=[1, 2])
+      self.assertEqual(labels.shape, y.shape)
+      self.assertEqual(labels.dtype, y.dtype)
+
+  @parameterized.parameters(*_EMBEDDED)
+  def test_a_task_is_a_function_of_the_seed(self, name):
+    first, again, other = (
+      registry.create_task(name, seed=seed) for seed in (0, 0, 1)
+    )
+
+    def state(task):
+      x, _ = task.train.load_client(task.train.client_ids[0])
+      return x, task.create_model().initial_weights[0][0]
+
+    for a, b, c in zip(state(first), state(again), state(other)):
+      np.testing.assert_array_equal(a, b)
+      self.assertFalse(np.array_equal(a, c))
+
+  def test_unknown_task(self):
+    for function in (
+      registry.task_defaults,
+      registry.task_options,
+      lambda name: registry.create_task(name, seed=0),
+    ):
+      with self.assertRaisesRegex(
+        errors.InputError, "no task 'digit'; .*arrays, digits, toy_regression"
+      ):
+        function('digit')
+
+  def test_unknown_option(self):
+    with self.assertRaisesRegex(
+      errors.InputError, "'digits' has no option 'beta'; .* alpha, hidden_units"
+    ):
+      registry.create_task('digits', seed=0, beta=1)
+
+  def test_options(self):
+    options = registry.task_options('toy_regression')
+    self.assertEqual(options['overlap'], 'partial')
+    self.assertNoCommonElements(options, ['seed', 'data_dir'])
+    task = registry.create_task('toy_regression', seed=0, num_examples=7)
+    self.assertLen(task.train.load_client('client_0')[1], 7)
+
+  @parameterized.parameters(*_EMBEDDED)
+  def test_embedded_tasks_take_no_data_dir(self, name):
+    with self.assertRaisesRegex(errors.InputError, "reads no files, .*'/d'"):
+      registry.create_task(name, seed=0, data_dir='/d')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,78 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the task type."""
+
+import dataclasses
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from tasks import task as task_lib
+
+from absl.testing import absltest
+import numpy as np
+
+
+def _clients(*client_ids):
+  return datasets.InMemoryClientData(
+    {
+      c: (np.ones([3, 2], np.float32), np.zeros(3, np.int32))
+      for c in client_ids
+    }
+  )
+
+
+def _task(**changed):
+  return task_lib.Task(
+    **{
+      **dict(
+        name='tiny',
+        train=_clients('a', 'b'),
+        validation=_clients('c'),
+        test=_clients('d'),
+        create_model=lambda: models.create_mlp_classifier(
+          num_features=2, num_classes=2, hidden_units=(), seed=0
+        ),
+        metric='accuracy',
+        higher_is_better=True,
+      ),
+      **changed,
+    }
+  )
+
+
+class TaskTest(absltest.TestCase):
+  def test_clients_in_two_splits_are_refused(self):
+    with self.assertRaisesRegex(
+      errors.InputError, "'b' of task 'tiny' is in both train and test"
+    ):
+      _task(test=_clients('b', 'd'))
+
+  def test_preprocesses_each_client_once(self):
+    calls = []
+
+    def double(examples):
+      calls.append(len(examples[0]))
+      return examples[0] * 2, examples[1]
+
+    task = _task(preprocess=double)
+    for data in (task.train, task.validation, task.test):
+      for client_id in data.client_ids:
+        for _ in range(3):
+          np.testing.assert_array_equal(data.load_client(client_id)[0], 2)
+    # One call more for each split's first client, to know its spec.
+    self.assertLen(calls, 4 + 3)
+
+  def test_replacing_a_field_does_not_preprocess_again(self):
+    task = _task(preprocess=lambda e: (e[0] * 2, e[1]))
+    task = dataclasses.replace(task, eval_batch_size=7)
+    self.assertEqual(task.eval_batch_size, 7)
+    np.testing.assert_array_equal(task.train.load_client('a')[0], 2)
+
+  def test_a_split_may_be_without_clients(self):
+    task = _task(validation=_clients('c').select([]), preprocess=lambda e: e)
+    self.assertEqual(task.validation.client_ids, ())
+
+
+if __name__ == '__main__':
+  absltest.main()
