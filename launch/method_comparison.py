@@ -51,7 +51,7 @@ def higher_is_better(metric: str) -> bool:
 
 
 def method_pairs(groups: Groups) -> list[tuple[str, str]]:
-  """Returns all pairs of labels, each as (method, baseline)."""
+  """Returns pairs of labels on one task, each as (method, baseline)."""
 
   def rank(label: str) -> int:
     algorithm = groups[label][0].algorithm
@@ -61,6 +61,8 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
   return [
     (one, other) if rank(one) > rank(other) else (other, one)
     for one, other in itertools.combinations(groups, 2)
+    # Clients and metrics of two tasks have nothing to do with each other.
+    if groups[one][0].config['task'] == groups[other][0].config['task']
   ]
 
 

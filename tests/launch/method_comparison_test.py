@@ -42,6 +42,15 @@ class MethodComparisonTest(parameterized.TestCase):
       [('FedFish', 'FedAvg'), ('FedFish', 'FedSGD'), ('FedAvg', 'FedSGD')],
     )
 
+  def test_methods_on_different_tasks_are_not_compared(self):
+    groups = run_reader.group_runs(
+      [
+        fake_runs.make_run('fed_fish', task='digits'),
+        fake_runs.make_run('fed_avg', task='toy_regression'),
+      ]
+    )
+    self.assertEmpty(method_comparison.method_pairs(groups))
+
   def test_differences_at_the_last_round_by_seed(self):
     (comparison,) = method_comparison.compare_runs(_groups(), [_METRIC])
     self.assertEqual(comparison.method, 'FedFish')
