@@ -15,6 +15,7 @@ from fedfish_tff.simulation.participation import Participation
 from fedfish_tff.simulation.participation import uniform_participation
 from fedfish_tff.simulation.progress import ProgressReporter
 from fedfish_tff.simulation.run_recorder import RunRecorder
+from fedfish_tff.simulation.training_loop import load_result
 from fedfish_tff.simulation.training_loop import run_training
 from fedfish_tff.simulation.training_loop import TrainingResult
 from fedfish_tff.simulation.workdir import open_workdir

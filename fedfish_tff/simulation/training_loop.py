@@ -177,8 +177,36 @@ def run_training(
           recorder.save(loop_state, round_number)
     except KeyboardInterrupt:
       raise KeyboardInterrupt(recorder.stop(*done)) from None
+  return _to_result(loop_state, done[1])
+
+
+def load_result(
+  process: tff.learning.templates.LearningProcess,
+  program_state_manager: tff.program.ProgramStateManager,
+) -> TrainingResult | None:
+  """Returns where a run stands by its last checkpoint; nothing is changed.
+
+  Args:
+    process: The process the run trains.
+    program_state_manager: The run's.
+
+  Returns:
+    The state, round and totals; None if there is no checkpoint yet.
+
+  Raises:
+    errors.InputError: If all checkpoints are damaged or those of another
+      process.
+  """
+  with run_recorder.RunRecorder(program_state_manager, ()) as recorder:
+    loop_state, round_number = recorder.resume(_initial_loop_state(process))
+  if round_number is None:
+    return None
+  return _to_result(loop_state, round_number)
+
+
+def _to_result(loop_state: _LoopState, round_number: int) -> TrainingResult:
   totals = {name: total.item() for name, total in loop_state['totals'].items()}
-  return TrainingResult(loop_state['process'], done[1], totals)
+  return TrainingResult(loop_state['process'], round_number, totals)
 
 
 def _initial_loop_state(

@@ -144,6 +144,13 @@ class RunTrainingTest(absltest.TestCase):
       np.testing.assert_array_equal(a, b)
     self.assertEqual([r['train/loss'] for r in self._rows()[1:]], losses)
 
+  def test_the_result_can_be_loaded_without_training(self):
+    manager = checkpoints.CheckpointManager(self.folder / 'checkpoints')
+    self.assertIsNone(training_loop.load_result(self.process, manager))
+    result = self._run(rounds=3)
+    loaded = training_loop.load_result(self.process, manager)
+    self._assert_equal_runs(result, loaded, self.folder, self.folder)
+
   def test_rows_hold_costs_and_evaluations(self):
     seen = []
     result = self._run(on_round=lambda r, _: seen.append(r))
