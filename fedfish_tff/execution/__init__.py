@@ -3,12 +3,30 @@
 """Where TFF computations run: execution contexts and their names."""
 
 from fedfish_tff.execution.contexts import context_names as context_names
-from fedfish_tff.execution.contexts import DEFAULT_CONTEXT_NAME as DEFAULT_CONTEXT_NAME
-from fedfish_tff.execution.contexts import set_default_context as set_default_context
-from fedfish_tff.execution.local_worker import AsyncLocalWorkerExecutionContext as AsyncLocalWorkerExecutionContext
-from fedfish_tff.execution.local_worker import create_async_local_worker_execution_context as create_async_local_worker_execution_context
-from fedfish_tff.execution.local_worker import create_sync_local_worker_execution_context as create_sync_local_worker_execution_context
-from fedfish_tff.execution.local_worker import LocalWorkerError as LocalWorkerError
-from fedfish_tff.execution.local_worker import set_async_local_worker_execution_context as set_async_local_worker_execution_context
-from fedfish_tff.execution.local_worker import set_sync_local_worker_execution_context as set_sync_local_worker_execution_context
-from fedfish_tff.execution.local_worker import SyncLocalWorkerExecutionContext as SyncLocalWorkerExecutionContext
+from fedfish_tff.execution.contexts import (
+  DEFAULT_CONTEXT_NAME as DEFAULT_CONTEXT_NAME,
+)
+from fedfish_tff.execution.contexts import (
+  set_default_context as set_default_context,
+)
+from fedfish_tff.execution.local_worker import (
+  AsyncLocalWorkerExecutionContext as AsyncLocalWorkerExecutionContext,
+)
+from fedfish_tff.execution.local_worker import (
+  create_async_local_worker_execution_context as create_async_local_worker_execution_context,
+)
+from fedfish_tff.execution.local_worker import (
+  create_sync_local_worker_execution_context as create_sync_local_worker_execution_context,
+)
+from fedfish_tff.execution.local_worker import (
+  set_async_local_worker_execution_context as set_async_local_worker_execution_context,
+)
+from fedfish_tff.execution.local_worker import (
+  set_sync_local_worker_execution_context as set_sync_local_worker_execution_context,
+)
+from fedfish_tff.execution.local_worker import (
+  SyncLocalWorkerExecutionContext as SyncLocalWorkerExecutionContext,
+)
+from fedfish_tff.execution.local_worker_executors import (
+  LocalWorkerError as LocalWorkerError,
+)

@@ -6,7 +6,8 @@ A context is added by its setter in `_SETTERS`: a function that makes TFF's
 default context, and whose parameters are the context's options.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Mapping
 import inspect
 import types
 from typing import Any
@@ -16,9 +17,11 @@ from fedfish_tff.execution import local_worker
 
 DEFAULT_CONTEXT_NAME = 'local_worker'
 
-_SETTERS: Mapping[str, Callable[..., None]] = types.MappingProxyType({
+_SETTERS: Mapping[str, Callable[..., None]] = types.MappingProxyType(
+  {
     'local_worker': local_worker.set_sync_local_worker_execution_context,
-})
+  }
+)
 
 
 def context_names() -> tuple[str, ...]:
@@ -27,9 +30,11 @@ def context_names() -> tuple[str, ...]:
 
 
 def set_default_context(
-    name: str = DEFAULT_CONTEXT_NAME, **options: Any
+  name: str = DEFAULT_CONTEXT_NAME, **options: Any
 ) -> None:
   """Makes the named context the one in which TFF computations run.
+
+  As everywhere in TFF, that is the default of the calling thread only.
 
   Args:
     name: One of `context_names()`.
@@ -40,15 +45,15 @@ def set_default_context(
   """
   if name not in _SETTERS:
     raise errors.InputError(
-        f'Unknown execution context {name!r}; expected one of: '
-        f'{", ".join(context_names())}.'
+      f'Unknown execution context {name!r}; expected one of: '
+      f'{", ".join(context_names())}.'
     )
   setter = _SETTERS[name]
   known = inspect.signature(setter).parameters
   for option in options:
     if option not in known:
       raise errors.InputError(
-          f'The execution context {name!r} has no option {option!r}; expected '
-          f'one of: {", ".join(known)}.'
+        f'The execution context {name!r} has no option {option!r}; expected '
+        f'one of: {", ".join(known)}.'
       )
   setter(**options)

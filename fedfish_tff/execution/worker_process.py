@@ -15,7 +15,8 @@ reads, so it keeps no file of the parent's open.
 
 import atexit
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 import os
 import signal
@@ -51,10 +52,10 @@ class WorkerProcess:
   """
 
   def __init__(
-      self,
-      command: Sequence[str],
-      *,
-      environment: Mapping[str, str] | None = None,
+    self,
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
   ):
     """Starts the child.
 
@@ -67,12 +68,10 @@ class WorkerProcess:
         shows as a child that exits with code 1 and says why in `output_tail`.
     """
     self._command = [os.fspath(part) for part in command]
-    self._environment = dict(
-        os.environ if environment is None else environment
-    )
+    self._environment = dict(os.environ if environment is None else environment)
     self._owner_pid = os.getpid()
     self._output: collections.deque[str] = collections.deque(
-        maxlen=_NUM_OUTPUT_LINES_KEPT
+      maxlen=_NUM_OUTPUT_LINES_KEPT
     )
     self._process: subprocess.Popen[str] | None = None
     self._start_error: OSError | None = None
@@ -82,7 +81,7 @@ class WorkerProcess:
     # was given the child's id after its end.
     self._reap_lock = threading.Lock()
     threading.Thread(
-        target=self._run, name='worker_process', daemon=True
+      target=self._run, name='worker_process', daemon=True
     ).start()
     self._started.wait()
     if self._start_error is not None:
@@ -140,18 +139,23 @@ class WorkerProcess:
     try:
       # -I and -S: no site packages are imported, which keeps this at 20 ms.
       self._process = subprocess.Popen(
-          [
-              sys.executable, '-I', '-S', '-c', _EXEC_WITH_DEATH_SIGNAL,
-              str(self._owner_pid), *self._command,
-          ],
-          stdin=subprocess.DEVNULL,
-          stdout=subprocess.PIPE,
-          stderr=subprocess.STDOUT,
-          text=True,
-          errors='replace',
-          close_fds=True,
-          start_new_session=True,
-          env=self._environment,
+        [
+          sys.executable,
+          '-I',
+          '-S',
+          '-c',
+          _EXEC_WITH_DEATH_SIGNAL,
+          str(self._owner_pid),
+          *self._command,
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors='replace',
+        close_fds=True,
+        start_new_session=True,
+        env=self._environment,
       )
     except OSError as error:
       self._start_error = error

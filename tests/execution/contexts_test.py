@@ -1,0 +1,62 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for contexts."""
+
+from fedfish_tff import errors
+from fedfish_tff import execution
+from fedfish_tff.execution import contexts
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow_federated as tff
+
+
+class ContextsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    default = tff.framework.get_context_stack().current
+    self.addCleanup(tff.framework.set_default_context, default)
+
+  def test_default_is_a_known_context(self):
+    self.assertIn(contexts.DEFAULT_CONTEXT_NAME, contexts.context_names())
+
+  def test_computes_in_each_context(self):
+    @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
+    def compute(values):
+      return tff.federated_sum(values)
+
+    for name in contexts.context_names():
+      with self.subTest(name):
+        contexts.set_default_context(name)
+        self.assertEqual(compute([1, 2, 3]), 6)
+
+  def test_passes_options_on(self):
+    @tff.federated_computation
+    def count():
+      return tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
+
+    contexts.set_default_context('local_worker', default_num_clients=4)
+    self.assertEqual(count(), 4)
+
+  def test_unknown_name(self):
+    default = tff.framework.get_context_stack().current
+    with self.assertRaisesRegex(
+      errors.InputError, "Unknown .* 'worker'; expected .*local_worker"
+    ):
+      contexts.set_default_context('worker')
+    self.assertIs(tff.framework.get_context_stack().current, default)
+
+  def test_unknown_option(self):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      "'local_worker' has no option 'clients'; .* default_num_clients,",
+    ):
+      contexts.set_default_context('local_worker', clients=4)
+
+  def test_package_exports_the_same(self):
+    self.assertIs(execution.set_default_context, contexts.set_default_context)
+    self.assertIs(execution.context_names, contexts.context_names)
+
+
+if __name__ == '__main__':
+  absltest.main()
