@@ -12,6 +12,9 @@ differences:
     INFO.
 *   Client work runs with one intra-op thread, so that results are the same bit
     for bit whatever the number of cores.
+*   Secure sums run too, as sums in the clear behind their clipping and
+    quantisation, which is what a simulation can show of them; TFF's native
+    context refuses them.
 *   A worker that dies is one clear error in the call that needed it, and the
     call after it starts a new worker; TFF would repeat the call for ever.
 
@@ -71,6 +74,13 @@ class AsyncLocalWorkerExecutionContext(
   """An asynchronous context with a worker of its own, ended by `close`."""
 
 
+def _compile(comp: tff.Computation) -> tff.Computation:
+  """Compiles as TFF's test backend does: native, but for secure intrinsics."""
+  return tff.backends.native.desugar_and_transform_to_native(
+    tff.backends.test.replace_secure_intrinsics_with_bodies(comp)
+  )
+
+
 def _context_arguments(
   default_num_clients: int,
   max_concurrent_computation_calls: int,
@@ -82,7 +92,7 @@ def _context_arguments(
       max_concurrent_computation_calls=max_concurrent_computation_calls,
       stream_structs=stream_structs,
     ),
-    compiler_fn=tff.backends.native.desugar_and_transform_to_native,
+    compiler_fn=_compile,
     transform_args=tff.tensorflow.transform_args,
     transform_result=tff.tensorflow.transform_result,
   )

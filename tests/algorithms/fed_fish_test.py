@@ -413,6 +413,11 @@ class CompositionTest(parameterized.TestCase):
     self.assertGreater(error, 1e-6)
     self.assertLess(error, 5.0)
 
+  def test_secure_sums_keep_the_ratio_within_their_resolution(self):
+    secure = tff.aggregators.SecureSumFactory(50.0, -50.0)
+    error = self._one_round(secure, minimum_denominator=1e-3)
+    self.assertLess(error, 1e-3)
+
   def test_quantised_sums_keep_the_ratio_within_their_step(self):
     encoded = tff.aggregators.EncodedSumFactory.quantize_above_threshold(
       quantization_bits=16, threshold=1

@@ -181,6 +181,14 @@ class ComputationTest(_ContextTestCase):
     with tff.framework.get_context_stack().install(context):
       self.assertEqual(_sum([1, 2, 3]), 6)
 
+  def test_secure_sum_is_the_sum_of_clipped_values(self):
+    @tff.federated_computation(_CLIENT_INTS)
+    def secure_sum(values):
+      return tff.federated_secure_sum(values, max_input=100)
+
+    context = self._create()
+    self.assertEqual(context.invoke(secure_sum, [5, 7, 30]), 42)
+
   def test_async_context(self):
     context = self._create(
       local_worker.create_async_local_worker_execution_context

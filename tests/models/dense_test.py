@@ -10,6 +10,7 @@ from fedfish_tff.models import dense
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+from scipy import stats
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -236,6 +237,19 @@ class TffTest(absltest.TestCase):
 
     dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(2)
     self.assertEqual(evaluate(dataset)['num_examples'].numpy(), 5)
+
+
+class SpreadWeightsTest(absltest.TestCase):
+  def test_regressors_units_spread_over_the_inputs(self):
+    model = dense.create_mlp_regressor(hidden_units=(400, 300), seed=1)
+    kernel, bias, hidden_kernel, hidden_bias, _, _ = model.initial_weights[0]
+    self.assertGreater(stats.kstest(kernel.ravel(), 'norm').pvalue, 1e-3)
+    self.assertGreater(stats.kstest(bias, 'norm').pvalue, 1e-3)
+    # Fan-in 400.
+    self.assertGreater(
+      stats.kstest(20 * hidden_kernel.ravel(), 'norm').pvalue, 1e-3
+    )
+    self.assertGreater(stats.kstest(10 * hidden_bias, 'norm').pvalue, 1e-3)
 
 
 if __name__ == '__main__':
