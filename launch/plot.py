@@ -28,15 +28,12 @@ from collections.abc import Sequence
 import pathlib
 
 from fedfish_tff import errors
-from fedfish_tff.simulation import files
 from launch import cli
-from launch import method_comparison
-from launch.plotting import curves
-from launch.plotting import run_plots
-from launch.plotting import run_reader
-from launch.plotting import style
 
 from absl import flags
+
+_X_AXES = ('round', 'local_steps', 'bytes')
+_FORMATS = ('png', 'pdf', 'svg')
 
 _WORKDIRS = flags.DEFINE_list(
   'workdirs', None, 'Workdirs of launch.train, separated by commas.'
@@ -52,11 +49,11 @@ _METRIC = flags.DEFINE_string(
 )
 _X = flags.DEFINE_list(
   'x',
-  list(curves.X_AXES),
-  f'What the metric is drawn against: any of {", ".join(curves.X_AXES)}.',
+  list(_X_AXES),
+  f'What the metric is drawn against: any of {", ".join(_X_AXES)}.',
 )
 _FORMAT = flags.DEFINE_enum(
-  'format', 'png', style.FORMATS, 'The format of the plots.'
+  'format', 'png', _FORMATS, 'The format of the plots.'
 )
 _SHOW_SEEDS = flags.DEFINE_bool(
   'show_seeds', False, 'Draw a line for each seed in place of a band.'
@@ -70,12 +67,24 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError(
       '--workdirs and --output_dir are needed; --help shows an example.'
     )
-  unknown = [x for x in _X.value if x not in curves.X_AXES]
+  unknown = [x for x in _X.value if x not in _X_AXES]
   if unknown or not _X.value:
     raise errors.InputError(
       f'--x={",".join(_X.value)} is unknown; expected any of '
-      f'{", ".join(curves.X_AXES)}.'
+      f'{", ".join(_X_AXES)}.'
     )
+  _plot()
+
+
+def _plot() -> None:
+  # Imported late: TFF takes seconds, and wrong flags are answered at once.
+  # pylint: disable=g-import-not-at-top
+  from fedfish_tff import simulation
+  from launch import method_comparison
+  from launch.plotting import run_plots
+  from launch.plotting import run_reader
+
+  # pylint: enable=g-import-not-at-top
   runs = [run_reader.read_run(workdir) for workdir in _WORKDIRS.value]
   groups = run_reader.group_runs(runs)
   metric = run_plots.choose_metric(runs, _METRIC.value)
@@ -91,7 +100,7 @@ def main(argv: Sequence[str]) -> None:
   comparisons = method_comparison.compare_methods(groups, metric)
   if comparisons:
     path = folder / 'comparison.csv'
-    files.write_atomically(path, method_comparison.to_csv(comparisons))
+    simulation.write_atomically(path, method_comparison.to_csv(comparisons))
     print(path)
     print(method_comparison.format_table(comparisons))
   bare = [str(run.workdir) for run in runs if run.clients is None]

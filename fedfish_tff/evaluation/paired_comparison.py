@@ -50,7 +50,7 @@ class PairedComparison:
       text += f' [{self.low:+.4g}, {self.high:+.4g}]'
     text += f', better in {self.wins} of {self.n}'
     if self.ties:
-      text += f' ({self.ties} ties)'
+      text += f' ({self.ties} {"tie" if self.ties == 1 else "ties"})'
     return f'{text}; {self.note}' if self.note else text
 
 
@@ -89,7 +89,7 @@ def _all_equal(differences: np.ndarray) -> bool:
 def _missing_note(num_missing: int) -> list[str]:
   if not num_missing:
     return []
-  return [f'{num_missing} pairs without a value left out']
+  return [f'left out for want of a value: {num_missing}']
 
 
 def compare_paired(

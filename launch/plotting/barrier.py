@@ -55,10 +55,10 @@ def plot_barrier_scatter(
   bar.set_label('Round')
   bar.outline.set_visible(False)
   label_halves(axis, x_label, y_label)
-  name = style.metric_title(metric)
-  name = name if name.isupper() else name.lower()
-  axis.set_xlabel(f'{x_label}: barrier in {name}')
-  axis.set_ylabel(f'{y_label}: barrier in {name}')
+  name = style.metric_title(f'csb/{metric}')
+  name = name[0].lower() + name[1:]
+  axis.set_xlabel(f'{x_label}: {name}')
+  axis.set_ylabel(f'{y_label}: {name}')
   axis.set_title(title)
   return figure
 

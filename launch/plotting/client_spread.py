@@ -52,12 +52,13 @@ def plot_client_spread(
       markevery=max(1, len(ordered) // 12),
       markeredgecolor='white',
       markeredgewidth=0.7,
-      label=f'{label}: mean {np.mean(values):.3g}, worst tenth {worst:.3g}',
+      label=f'{label}: mean {style.format_value(np.mean(values))}, '
+      f'worst tenth {style.format_value(worst)}',
     )
   axis.set_xlim(0, 1)
   axis.xaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
   axis.set_xlabel('Share of the clients (shaded: the worst tenth)')
-  axis.set_ylabel(style.metric_title(metric))
+  axis.set_ylabel(f'{style.metric_title(metric)} of the global model')
   axis.set_title(title)
   axis.legend(
     loc='lower right' if higher_is_better else 'upper right', handlelength=3.5

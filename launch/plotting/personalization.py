@@ -61,7 +61,10 @@ def plot_before_after(
     axis.set_title(label)
     summary = f'{gains.sum()} gain, {losses.sum()} lose'
     if len(before):
-      summary += f'; mean {before.mean():.3g} to {after.mean():.3g}'
+      summary += (
+        f'; mean {style.format_value(before.mean())} to '
+        f'{style.format_value(after.mean())}'
+      )
     style.write_subtitle(axis, summary)
     axis.set_xlabel(f'{name} before')
   for axis in axes[::_COLUMNS]:
@@ -108,7 +111,7 @@ def plot_few_shot(
     )
     for share, mean in zip(shares, means):
       axis.annotate(
-        f'{mean:.3g}',
+        style.format_value(mean),
         (share, mean),
         xytext=(0, 9),
         textcoords='offset points',

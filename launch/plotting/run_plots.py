@@ -23,7 +23,7 @@ import numpy as np
 _TITLES = {
   'eval/global': 'global model on held-out clients',
   'eval/personalized': 'held-out clients after personalisation',
-  'csb': 'client-server barrier',
+  'csb': 'clients against the server',
   'train': 'training clients',
 }
 
@@ -50,7 +50,9 @@ def choose_metric(runs: Sequence[run_reader.Run], metric: str | None) -> str:
       for name in columns
       if name.startswith('eval/global/') and not name.endswith('/num_examples')
     ]
-    preferred = [name for name in evaluated if name.endswith('/accuracy')]
+    preferred = [
+      name for name in evaluated if name.endswith(('/accuracy', '/mse'))
+    ]
     return (preferred + evaluated + ['train/loss'])[0]
   if metric not in columns:
     raise errors.InputError(
@@ -69,12 +71,11 @@ def draw_curves(
 ) -> Figures:
   """Draws the metric against each of `x_axes` that the runs have."""
   figures = {}
-  prefix, _, name = metric.rpartition('/')
-  what = _TITLES.get(prefix)
-  title = f'{name.capitalize()}, {what}' if what else metric
+  what = _TITLES.get(metric.rpartition('/')[0])
+  title = f'{style.metric_title(metric)}, {what}' if what else metric
   tasks = {run.task for runs in groups.values() for run in runs}
   if len(tasks) == 1:
-    title = f'{tasks.pop()}: {title[0].lower() + title[1:]}'
+    title = f'{title} ({tasks.pop()})'
   for x in x_axes:
     column = curves.X_AXES[x][0]
     runs = [run for group in groups.values() for run in group]

@@ -92,6 +92,7 @@ _STYLES = (
   SeriesStyle('#56B4E9', (0, (8, 2)), 'P'),
   SeriesStyle('#000000', (0, (2, 2)), 'X'),
 )
+_ACRONYMS = ('auc', 'mae', 'mse', 'rmse')
 # The methods that most plots compare always look the same.
 _FIXED_STYLES = {'FedAvg': 0, 'FedFish': 1, 'FedSGD': 2}
 
@@ -160,11 +161,18 @@ def save_figure(
 
 
 def metric_title(metric: str) -> str:
-  """Returns a metric's name as axes show it: 'Accuracy', 'MSE', 'Loss'."""
-  name = metric.rpartition('/')[2]
-  if name in ('mse', 'mae', 'rmse'):
-    return name.upper()
-  return name.replace('_', ' ').capitalize()
+  """Returns a column's name as axes show it: 'Accuracy', 'Barrier in MSE'."""
+  prefix, _, name = metric.rpartition('/')
+  title = name.upper() if name in _ACRONYMS else name.replace('_', ' ')
+  if prefix == 'csb':
+    title = f'barrier in {title}'
+  return title[0].upper() + title[1:]
+
+
+def format_value(value: float) -> str:
+  """Returns a number as plots show it: three digits after the point."""
+  plain = value == 0 or 0.01 <= abs(value) < 1000
+  return f'{value:.3f}' if plain else f'{value:.3g}'
 
 
 def byte_unit(largest: float) -> tuple[float, str]:

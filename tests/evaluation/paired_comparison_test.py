@@ -104,7 +104,7 @@ class ComparePairedTest(parameterized.TestCase):
     )
     self.assertEqual(result.n, 2)
     self.assertAlmostEqual(result.mean, 1.25)
-    self.assertIn('1 pairs without a value', result.note)
+    self.assertIn('for want of a value: 1', result.note)
 
   def test_bad_input(self):
     with self.assertRaisesRegex(errors.InputError, 'only: 3'):

@@ -4,6 +4,7 @@
 
 import contextlib
 import io
+import os
 import pathlib
 import subprocess
 import sys
@@ -125,6 +126,7 @@ class PlotTest(parameterized.TestCase):
         capture_output=True,
         text=True,
         check=False,
+        env=os.environ | {'PYTHONPATH': os.getcwd()},
       )
 
     shown = run('--help')

@@ -18,7 +18,7 @@ class PlotClientSpreadTest(absltest.TestCase):
       (line,) = figure.axes[0].lines
       np.testing.assert_array_equal(line.get_ydata(), expected)
       np.testing.assert_allclose(line.get_xdata(), [0.125, 0.375, 0.625, 0.875])
-      self.assertIn(f'worst tenth {expected[0]}', line.get_label())
+      self.assertIn(f'worst tenth {expected[0]}.000', line.get_label())
 
 
 if __name__ == '__main__':

@@ -23,7 +23,9 @@ class PlotBeforeAfterTest(parameterized.TestCase):
     np.testing.assert_allclose(
       first.collections[0].get_offsets(), np.stack([_BEFORE, _AFTER], axis=1)
     )
-    self.assertEqual(first.texts[0].get_text(), f'{counts}; mean 0.55 to 0.625')
+    self.assertEqual(
+      first.texts[0].get_text(), f'{counts}; mean 0.550 to 0.625'
+    )
     self.assertStartsWith(second.texts[0].get_text(), '0 gain, 0 lose')
     self.assertEqual(first.get_xlim(), second.get_ylim())
 

@@ -55,7 +55,7 @@ class DrawTest(absltest.TestCase):
     )
     title = figures['eval_global_accuracy_by_round'].axes[0].get_title('left')
     self.assertEqual(
-      title, 'digits: accuracy, global model on held-out clients'
+      title, 'Accuracy, global model on held-out clients (digits)'
     )
     groups = _groups()
     for runs in groups.values():

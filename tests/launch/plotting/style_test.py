@@ -64,7 +64,8 @@ class SaveFigureTest(parameterized.TestCase):
 class LabelsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('eval/global/accuracy', 'Accuracy'),
-    ('csb/mse', 'MSE'),
+    ('csb/mse', 'Barrier in MSE'),
+    ('accuracy', 'Accuracy'),
     ('train/num_examples', 'Num examples'),
   )
   def test_metric_title(self, metric, title):
@@ -77,6 +78,12 @@ class LabelsTest(parameterized.TestCase):
     divisor, name = style.byte_unit(largest)
     self.assertEqual(name, unit)
     self.assertBetween(largest / divisor, 1, 1000)
+
+  @parameterized.parameters(
+    (0.87, '0.870'), (0, '0.000'), (1e-4, '0.0001'), (12345.0, '1.23e+04')
+  )
+  def test_format_value(self, value, text):
+    self.assertEqual(style.format_value(value), text)
 
   def test_spread_apart_moves_nothing_that_has_room(self):
     np.testing.assert_allclose(style.spread_apart([0, 1, 3], 0.9), [0, 1, 3])

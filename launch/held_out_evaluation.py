@@ -1,0 +1,363 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates trained weights client by client, for launch.evaluate.
+
+The rows of every function are mappings from columns to numbers, one row a
+client; a client that is too small for a column has no such entry.
+"""
+
+import collections
+from collections.abc import Mapping
+from collections.abc import Sequence
+import csv
+import io
+from typing import Any
+
+from fedfish_tff import datasets
+from fedfish_tff import evaluation
+from fedfish_tff.evaluation import client_statistics
+from fedfish_tff.models import model_functions
+from launch import method_comparison
+from launch.plotting import run_reader
+
+import numpy as np
+import tensorflow_federated as tff
+
+Rows = dict[str, dict[str, float]]
+
+# Two parts of at least one example.
+_MIN_PERSONALIZATION_EXAMPLES = 2
+_SUMMARY_FIELDS = (
+  'evaluation',
+  'metric',
+  'num_clients',
+  'all_examples',
+  'mean',
+  'low',
+  'high',
+  'mean_by_examples',
+  'worst_tenth',
+)
+
+
+def evaluate_global(
+  model: model_functions.ModelFn,
+  weights: tff.learning.models.ModelWeights,
+  data: datasets.ClientData,
+  *,
+  batch_size: int,
+) -> tuple[Rows, dict[str, float]]:
+  """Scores weights on all examples of each client, and on all together.
+
+  Args:
+    model: The model.
+    weights: Its weights.
+    data: The clients.
+    batch_size: Examples a batch.
+
+  Returns:
+    Rows with `num_examples` and `global/<metric>`, and the metrics over all
+    examples by their names.
+  """
+  batches = [
+    datasets.sequential_batches(
+      data.load_client(client_id), client_id=client_id, batch_size=batch_size
+    )
+    for client_id in data.client_ids
+  ]
+  client_data = [client.to_dataset() for client in batches]
+  per_client = evaluation.build_client_evaluation(model)(weights, client_data)
+  pooled = evaluation.build_global_evaluation(model)(weights, client_data)
+  rows = {
+    client.client_id: {
+      'num_examples': int(metrics['num_examples']),
+      **_columns('global', metrics),
+    }
+    for client, metrics in zip(batches, per_client)
+  }
+  return rows, _numbers(pooled)
+
+
+def evaluate_personalization(
+  model: model_functions.ModelFn,
+  weights: tff.learning.models.ModelWeights,
+  local_training: tff.Computation,
+  data: datasets.ClientData,
+  *,
+  batch_spec: datasets.BatchSpec,
+  eval_batch_size: int,
+  seed: int,
+) -> Rows:
+  """Fine-tunes on shares of each client's examples, scores the unseen half.
+
+  Args:
+    model: The model.
+    weights: Its global weights.
+    local_training: A process's local training, `(<M, B*> -> M)`.
+    data: The clients.
+    batch_spec: Batches and epochs of the fine-tuning.
+    eval_batch_size: Examples a batch in evaluation.
+    seed: Decides the halves and the batches.
+
+  Returns:
+    Rows with `num_unseen` and, for 0, 25 and 50 % of the examples,
+    `before/<metric>`, `few_shot_25/<metric>` and `after/<metric>`. Clients
+    need 4 examples for the second, 2 for the others.
+  """
+  compute = evaluation.build_personalization_evaluation(model, local_training)
+  rows = {}
+  for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():
+    if not fraction:
+      continue  # Every other fraction measures it: the score before.
+    client_ids, client_data = [], []
+    for client_id in data.client_ids:
+      parts = _split(data.load_client(client_id), fraction, client_id, seed)
+      if parts is None:
+        continue
+      client_ids.append(client_id)
+      client_data.append(
+        collections.OrderedDict(
+          train=datasets.plan_batches(
+            parts[0], batch_spec, client_id=client_id, seed=seed, round_number=0
+          ).to_dataset(),
+          test=datasets.sequential_batches(
+            parts[1], client_id=client_id, batch_size=eval_batch_size
+          ).to_dataset(),
+        )
+      )
+    if not client_ids:
+      continue
+    for client_id, result in zip(client_ids, compute(weights, client_data)):
+      row = rows.setdefault(
+        client_id, {'num_unseen': int(result['num_examples'])}
+      )
+      row.update(_columns('before', result['before']))
+      row.update(_columns(column, result['after']))
+  return rows
+
+
+def _split(
+  examples: datasets.Examples, fraction: float, client_id: str, seed: int
+) -> tuple[datasets.Examples, datasets.Examples] | None:
+  """Returns (support, unseen half), or None where the client is too small."""
+  total = datasets.count_examples(examples)
+  if total >= datasets.MIN_FEW_SHOT_EXAMPLES:
+    return datasets.split_few_shot(
+      examples, fraction=fraction, client_id=client_id, seed=seed
+    )
+  if total >= _MIN_PERSONALIZATION_EXAMPLES and fraction == 0.5:
+    return datasets.split_examples(
+      examples, fraction=fraction, client_id=client_id, seed=seed
+    )
+  return None
+
+
+def evaluate_barrier(
+  model: model_functions.ModelFn,
+  start_weights: tff.learning.models.ModelWeights,
+  new_weights: tff.learning.models.ModelWeights,
+  local_training: tff.Computation,
+  cohort: Sequence[datasets.ClientBatches],
+  *,
+  eval_batch_size: int,
+  higher_is_better: Mapping[str, bool],
+) -> Rows:
+  """Measures the client-server barrier of one round, client by client.
+
+  Args:
+    model: The model.
+    start_weights: The global weights before the round.
+    new_weights: The global weights after the round.
+    local_training: The process's local training, `(<M, B*> -> M)`.
+    cohort: The round's batches.
+    eval_batch_size: Examples a batch in evaluation.
+    higher_is_better: For each metric to report, whether more is better.
+
+  Returns:
+    Rows with `num_examples`, `client/<metric>`, `server/<metric>` and the
+    signed `barrier/<metric>`, on all examples of the client.
+  """
+  per_client = evaluation.build_client_server_barrier(model, local_training)(
+    start_weights,
+    new_weights,
+    [
+      collections.OrderedDict(
+        train=client.to_dataset(),
+        eval=datasets.sequential_batches(
+          client.examples,
+          client_id=client.client_id,
+          batch_size=eval_batch_size,
+        ).to_dataset(),
+      )
+      for client in cohort
+    ],
+  )
+  rows = {}
+  for client, result in zip(cohort, per_client):
+    row = {
+      'num_examples': int(result['num_examples']),
+      **_columns('client', result['client']),
+      **_columns('server', result['server']),
+    }
+    for metric, higher in higher_is_better.items():
+      (value,), _ = evaluation.client_barriers(
+        [result], metric, higher_is_better=higher
+      )
+      row[f'barrier/{metric}'] = float(value)
+    rows[client.client_id] = row
+  return rows
+
+
+def summarize(
+  evaluation_name: str,
+  rows: Rows,
+  metric: str,
+  *,
+  higher_is_better: bool,
+  minus: str | None = None,
+  all_examples: float | None = None,
+) -> dict[str, Any]:
+  """Returns statistics over clients of one column, or of a difference.
+
+  Args:
+    evaluation_name: The prefix of the column, for example `'after'`.
+    rows: One row a client.
+    metric: The metric; the column is `<evaluation_name>/<metric>`.
+    higher_is_better: Which clients are the worst tenth.
+    minus: Another prefix whose column is subtracted, client by client.
+    all_examples: The metric over all examples, where that was measured.
+
+  Returns:
+    A row of summary.csv; `low` and `high` are a 95 % bootstrap interval of the
+    mean over clients. Without a client that has the column, statistics are
+    None.
+  """
+  column = f'{evaluation_name}/{metric}'
+  other = f'{minus}/{metric}' if minus else None
+  scored = [
+    client
+    for client, row in rows.items()
+    if column in row and (other is None or other in row)
+  ]
+  name = f'{evaluation_name} minus {minus}' if minus else evaluation_name
+  summary = dict.fromkeys(_SUMMARY_FIELDS)
+  summary.update(
+    evaluation=name,
+    metric=metric,
+    num_clients=len(scored),
+    all_examples=all_examples,
+  )
+  if not scored:
+    return summary
+  values = {client: rows[client][column] for client in scored}
+  baseline = {
+    client: rows[client][other] if other else 0.0 for client in scored
+  }
+  differences = np.array([values[c] - baseline[c] for c in scored], np.float64)
+  if np.isfinite(differences).all():
+    result = evaluation.compare_paired(
+      values, baseline, higher_is_better=higher_is_better
+    )
+    summary.update(low=result.low, high=result.high)
+  size = (
+    'num_examples'
+    if evaluation_name in ('global', 'barrier')
+    else ('num_unseen')
+  )
+  sizes = np.array([rows[client][size] for client in scored], np.float64)
+  summary.update(
+    mean=client_statistics.weighted_mean(differences, sizes),
+    mean_by_examples=client_statistics.weighted_mean(
+      differences, sizes, weighting='examples'
+    ),
+    worst_tenth=client_statistics.worst_tenth(
+      differences, higher_is_better=higher_is_better
+    ),
+  )
+  return summary
+
+
+def rows_to_csv(rows: Rows) -> bytes:
+  """Returns rows as CSV with the first column `client_id`; NaN stays empty."""
+  names = list(dict.fromkeys(name for row in rows.values() for name in row))
+  return _to_csv(
+    ['client_id', *names],
+    [[client, *map(row.get, names)] for client, row in rows.items()],
+  )
+
+
+def summaries_to_csv(summaries: Sequence[Mapping[str, Any]]) -> bytes:
+  """Returns rows of `summarize` as CSV."""
+  return _to_csv(
+    _SUMMARY_FIELDS,
+    [[summary[name] for name in _SUMMARY_FIELDS] for summary in summaries],
+  )
+
+
+def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
+  """Returns rows of `summarize` as lines of text for a terminal."""
+  head = ('', 'metric', 'clients', 'mean [95 % interval]', 'worst tenth')
+  lines = [head]
+  for summary in summaries:
+    mean = _format(summary['mean'])
+    if _format(summary['low']):
+      mean += f' [{_format(summary["low"])}, {_format(summary["high"])}]'
+    lines.append(
+      (
+        summary['evaluation'],
+        summary['metric'],
+        str(summary['num_clients']),
+        mean,
+        _format(summary['worst_tenth']),
+      )
+    )
+  widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
+  return '\n'.join(
+    '  '.join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip()
+    for line in lines
+  )
+
+
+def _format(value: float | None) -> str:
+  return '' if value is None or np.isnan(value) else f'{value:.4g}'
+
+
+def metric_directions(
+  metrics: Sequence[str], primary: str, primary_is_better_higher: bool
+) -> dict[str, bool]:
+  """Returns for each metric whether more is better.
+
+  Args:
+    metrics: Names of metrics.
+    primary: The task's metric, for which the task itself says.
+    primary_is_better_higher: What the task says.
+  """
+  return {
+    metric: primary_is_better_higher
+    if metric == primary
+    else method_comparison.higher_is_better(metric)
+    for metric in metrics
+  }
+
+
+def _columns(prefix: str, metrics: Mapping[str, Any]) -> dict[str, float]:
+  return {f'{prefix}/{name}': v for name, v in _numbers(metrics).items()}
+
+
+def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
+  """Returns the scalar metrics, without the number of examples."""
+  return {
+    name: float(value)
+    for name, value in metrics.items()
+    if name != 'num_examples' and not np.ndim(value)
+  }
+
+
+def _to_csv(header: Sequence[str], lines: Sequence[Sequence[Any]]) -> bytes:
+  text = io.StringIO()
+  writer = csv.writer(text, lineterminator='\n')
+  writer.writerow(header)
+  for line in lines:
+    # None and NaN are both what has no value.
+    writer.writerow(['' if v is None or v != v else v for v in line])
+  return text.getvalue().encode()

@@ -1,0 +1,84 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of launch.evaluate."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+from launch import cli
+from launch import evaluate
+from launch import evaluation_run
+
+from absl import flags
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+
+
+def _run(*arguments):
+  return subprocess.run(
+    [sys.executable, '-m', 'launch.evaluate', *arguments],
+    capture_output=True,
+    text=True,
+    check=False,
+    env=os.environ | {'PYTHONPATH': os.getcwd()},
+  )
+
+
+class EvaluateTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    if not flags.FLAGS.is_parsed():
+      flags.FLAGS.mark_as_parsed()
+
+  def test_help_teaches(self):
+    shown = _run('--help')
+    self.assertEqual((shown.returncode, shown.stderr), (0, ''))
+    self.assertIn('python -m launch.evaluate --workdir=', shown.stdout)
+    for flag in ('--workdir', '--split', '--[no]export', '--context'):
+      self.assertIn(flag, shown.stdout)
+
+  @parameterized.parameters(
+    ((), '--workdir is needed'),
+    (('--workdir=w', '--split=train'), '--split=train'),
+    (('--workdir=w', 'x'), "Unexpected argument 'x'"),
+    (('--workdir=/no/such/workdir',), 'There is no workdir /no/such/workdir'),
+  )
+  def test_bad_input_gets_one_line_and_exit_code_two(self, arguments, message):
+    refused = _run(*arguments)
+    self.assertEqual((refused.returncode, refused.stdout), (2, ''))
+    self.assertIn(message, refused.stderr)
+    self.assertLen(refused.stderr.splitlines(), 1)
+
+  def test_flags_reach_the_evaluation(self):
+    calls = []
+
+    def fake_evaluate(workdir, **kwargs):
+      calls.append((workdir, kwargs))
+      return [pathlib.Path('w/plots/a.png')]
+
+    self.enter_context(
+      absltest.mock.patch.object(evaluation_run, 'evaluate', fake_evaluate)
+    )
+    with flagsaver.flagsaver(workdir='w', split='validation', export=True):
+      cli.call(evaluate.main, ['evaluate'])
+    self.assertEqual(
+      calls,
+      [
+        (
+          'w',
+          dict(
+            split='validation',
+            export=True,
+            context='local_worker',
+            data_dir=None,
+          ),
+        )
+      ],
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
