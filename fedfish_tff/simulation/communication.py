@@ -7,6 +7,7 @@ from typing import NamedTuple
 from fedfish_tff import errors
 
 import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -42,8 +43,12 @@ def measure_wire_bytes(process: tff.templates.IterativeProcess) -> WireBytes:
   Raises:
     errors.InputError: If a tensor's size is not known from its type.
   """
+  # Only types are looked at: graphs need not be optimized.
+  grappler_config = tf.compat.v1.ConfigProto()
+  rewrites = grappler_config.graph_options.rewrite_options
+  rewrites.disable_meta_optimizer = True
   form = tff.backends.mapreduce.get_map_reduce_form_for_computation(
-    process.next
+    process.next, grappler_config=grappler_config
   )
   return WireBytes(
     download=_count_bytes(form.prepare.type_signature.result),

@@ -42,27 +42,31 @@ class ProgressReporter:
     self._show_bar = self._stream.isatty() if show_bar is None else show_bar
     self._bar = None
     self._shown = {}
+    self._started = False
 
   def __call__(self, round_number: int, metrics: Mapping[str, float]) -> None:
     """Reports the end of a round with its row of metrics."""
     for column, name in _SHOWN:
       if column in metrics:
         self._shown[name] = f'{metrics[column]:.4g}'
+    if not self._started and round_number > 0:
+      self._print(f'resumed after round {round_number - 1}')
+    self._started = True
     if self._show_bar:
       self._update_bar(round_number)
     elif round_number % self._report_every == 0 or round_number == self._rounds:
       shown = ', '.join(f'{k} {v}' for k, v in self._shown.items())
-      print(
-        f'round {round_number}/{self._rounds}: {shown}',
-        file=self._stream,
-        flush=True,
-      )
+      line = f'round {round_number}/{self._rounds}'
+      self._print(f'{line}: {shown}' if shown else line)
 
   def close(self) -> None:
     """Ends the bar's line."""
     if self._bar is not None:
       self._bar.close()
       self._bar = None
+
+  def _print(self, line: str) -> None:
+    print(line, file=self._stream, flush=True)
 
   def _update_bar(self, round_number: int) -> None:
     if self._bar is None:

@@ -20,12 +20,14 @@ class ProgressReporterTest(absltest.TestCase):
   def test_plain_lines_without_a_terminal(self):
     stream = io.StringIO()
     report = progress.ProgressReporter(5, report_every=2, stream=stream)
+    report(0, {})
     for round_number in range(1, 6):
       report(round_number, _METRICS)
     report.close()
     self.assertEqual(
       stream.getvalue(),
-      ''.join(f'round {r}/5: loss 0.1235, accuracy 0.5\n' for r in (2, 4, 5)),
+      'round 0/5\n'
+      + ''.join(f'round {r}/5: loss 0.1235, accuracy 0.5\n' for r in (2, 4, 5)),
     )
 
   def test_bar_on_a_terminal(self):
@@ -36,6 +38,7 @@ class ProgressReporterTest(absltest.TestCase):
     report(4, {'eval/global/accuracy': 0.75})
     report.close()
     shown = stream.getvalue()
+    self.assertStartsWith(shown, 'resumed after round 2\n')
     self.assertIn('4/4', shown)
     self.assertIn('loss=0.1235', shown)
     self.assertIn('held-out accuracy=0.75', shown)

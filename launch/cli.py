@@ -1,0 +1,157 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How every binary starts and ends: one clear line where the input is bad.
+
+Exit codes: 0; 2 for input that cannot be used, with one line on stderr; 130
+for Ctrl-C. Any other error is a defect and keeps its traceback.
+"""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import difflib
+import errno
+import os
+import re
+import sys
+from typing import Any
+from typing import NoReturn
+
+from fedfish_tff import errors
+
+from absl import app
+from absl import flags
+from absl import logging
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130
+_HELP_ARGUMENTS = frozenset(('--help', '-help', '--helpshort', '-h', '-?'))
+# What a full disk or a folder that cannot be written answers.
+_UNWRITABLE = frozenset(
+  (
+    errno.EACCES,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ENOSPC,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+  )
+)
+
+Main = Callable[[Sequence[str]], None]
+
+
+def run(main: Main) -> NoReturn:
+  """Runs a binary whose module docstring is its help.
+
+  Args:
+    main: Takes the arguments that are no flags, the program's name first.
+  """
+  if _HELP_ARGUMENTS & set(sys.argv[1:]):
+    app.usage(shorthelp=True, writeto_stdout=True)
+    sys.exit(0)
+  app.run(lambda argv: call(main, argv), flags_parser=parse_flags)
+
+
+def check_no_arguments(argv: Sequence[str]) -> None:
+  """Raises InputError if there are arguments that are no flags."""
+  if len(argv) > 1:
+    raise errors.InputError(
+      f'Unexpected argument {argv[1]!r}; flags begin with --.'
+    )
+
+
+def parse_flags(argv: Sequence[str]) -> list[str]:
+  """Parses flags as absl does, but answers wrong ones in one line."""
+  try:
+    arguments = flags.FLAGS(list(argv))
+    if 'config' in flags.FLAGS:
+      # A config that could not be read raises when it is looked at.
+      getattr(flags.FLAGS['config'].value, 'keys', None)
+    return arguments
+  except flags.Error as error:
+    _fail(_describe_flag_error(error))
+  except (AttributeError, KeyError) as error:
+    # How ml_collections answers an override of a field that is not there.
+    _fail(_describe_unknown_field(error, argv))
+  except OSError as error:
+    _fail(_describe_config_error(error, argv))
+
+
+def call(main: Main, argv: Sequence[str]) -> None:
+  """Calls a binary's main; bad input and Ctrl-C end the process."""
+  if not flags.FLAGS['verbosity'].present:
+    # TensorFlow and TFF log much at INFO that is not for the user.
+    logging.set_verbosity(logging.WARNING)
+  try:
+    main(argv)
+  except errors.InputError as error:
+    _fail(str(error))
+  except KeyboardInterrupt as error:
+    _say(str(error) or 'Interrupted.')
+    sys.exit(_INTERRUPTED)
+  except BrokenPipeError:
+    # The reader of our output, such as head, has gone: not an error of ours.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(1)
+  except OSError as error:
+    if error.errno not in _UNWRITABLE:
+      raise
+    where = f' {error.filename}' if error.filename else ''
+    _fail(f'Cannot write{where}: {error.strerror}.')
+
+
+def _fail(message: str) -> NoReturn:
+  _say(message)
+  sys.exit(_BAD_INPUT)
+
+
+def _say(message: str) -> None:
+  """Writes one line to stderr, whatever the message is made of."""
+  program = os.path.basename(sys.argv[0])
+  print(f'{program}: {" ".join(message.split())}', file=sys.stderr, flush=True)
+
+
+def _describe_flag_error(error: flags.Error) -> str:
+  """Returns absl's message; where a config file raised, that file's own."""
+  cause = error.__context__
+  while cause is not None and cause.__context__ is not None:
+    cause = cause.__context__
+  if 'Error whilst parsing config file' in str(error):
+    return f'{str(error).partition(": Error whilst")[0]}: {cause}'
+  return str(error)
+
+
+def _describe_config_error(error: OSError, argv: Sequence[str]) -> str:
+  """Returns the reason why a config file cannot be loaded."""
+  paths = [a.partition('=')[2] for a in argv if a.startswith('--config=')]
+  reasons = re.findall(r"\[Errno \d+\] ([^:']+)", str(error))
+  reason = reasons[-1] if reasons else str(error)
+  return f'The config file {"".join(paths[-1:])} cannot be read: {reason}.'
+
+
+def _describe_unknown_field(error: Exception, argv: Sequence[str]) -> str:
+  """Names the override that failed, with the fields that exist there."""
+  # The message begins with the field's name, quoted once or twice.
+  word = re.search(r'\w+', str(error.args[0] if error.args else ''))
+  name = word[0] if word else str(error)
+  for argument in argv:
+    path = argument.lstrip('-').partition('=')[0].split('.')
+    if path[0] == 'config' and name in path[1:]:
+      field = '.'.join(path[1:])
+      known = _known_fields(path[1 : path.index(name, 1)])
+      close = difflib.get_close_matches(name, known, n=1)
+      advice = f' Did you mean {close[0]}?' if close else ''
+      listed = f'; there are: {", ".join(known)}.' if known else '.'
+      return f'The config has no field {field}{listed}{advice}'
+  return f'Unknown config field {name}.'
+
+
+def _known_fields(path: Sequence[str]) -> list[str]:
+  """Returns the names of the fields of a block of the parsed config."""
+  block: Any = flags.FLAGS['config'].value
+  for name in path:
+    block = getattr(block, name, None)
+  return sorted(block.keys()) if hasattr(block, 'keys') else []

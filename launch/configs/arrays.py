@@ -1,0 +1,36 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Your own data: a folder with one .npz file per client, of arrays x and y.
+
+  python -m launch.train --config=launch/configs/arrays.py:fed_fish \
+    --workdir=runs/mine --data_dir=path/to/folder
+
+x is [examples, ...], y is [examples]: integers make it classification, floats
+regression. The file's name is the client's id. Some clients are held out for
+validation and test.
+"""
+
+from launch.configs import base
+
+
+def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
+  """Returns the config of a variant of the algorithm."""
+  return base.create_config(
+    variant,
+    task={
+      'name': 'arrays',
+      'hidden_units': (64,),
+      # 0 to take the largest label plus one.
+      'num_classes': 0,
+      'validation_fraction': 0.1,
+      'test_fraction': 0.2,
+      'skip_empty_clients': False,
+    },
+    rounds=100,
+    cohort_size=10,
+    local_epochs=1,
+    batch_size=10,
+    client_learning_rate=0.05,
+    server_learning_rate=0.01,
+    evaluate_every=10,
+  )

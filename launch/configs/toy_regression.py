@@ -1,0 +1,38 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""The paper's toy: two clients that know sin(3x) on different intervals.
+
+  python -m launch.train --config=launch/configs/toy_regression.py:fed_fish \
+    --workdir=runs/toy_fed_fish --config.task.overlap=none
+
+One round of many local epochs, after which the server takes the aggregate as
+it is (plain SGD with rate 1), from the same initial weights for all methods.
+Variants: see launch/configs/base.py.
+"""
+
+from launch.configs import base
+
+
+def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
+  """Returns the config of a variant of the algorithm."""
+  config = base.create_config(
+    variant,
+    task={
+      'name': 'toy_regression',
+      # full, partial or none.
+      'overlap': 'partial',
+      'num_examples': 100,
+      'hidden_units': (32, 32),
+    },
+    rounds=1,
+    cohort_size=2,
+    local_epochs=50,
+    batch_size=10,
+    client_learning_rate=0.05,
+    server_learning_rate=1.0,
+    evaluate_every=1,
+    checkpoint_every=1,
+  )
+  if config.algorithm.name != 'fed_sgd':
+    config.algorithm.server_optimizer = 'sgd'
+  return config

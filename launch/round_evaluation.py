@@ -1,0 +1,193 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of metrics.csv from the evaluations of fedfish_tff.evaluation."""
+
+import collections
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import evaluation
+
+from absl import logging
+import tensorflow_federated as tff
+
+_FINE_TUNED_FRACTION = 0.5
+_NOT_A_METRIC = 'num_examples'
+
+Columns = dict[str, float]
+
+
+class HeldOutEvaluation:
+  """Evaluates weights on held-out clients, before and after personalisation.
+
+  The clients' batches are planned once.
+  """
+
+  def __init__(
+    self,
+    model: tff.learning.models.FunctionalModel,
+    local_training: tff.Computation,
+    clients: datasets.ClientData,
+    *,
+    eval_batch_size: int,
+    fine_tune_spec: datasets.BatchSpec | None,
+    seed: int,
+  ) -> None:
+    """Plans the evaluation.
+
+    Args:
+      model: The model.
+      local_training: The process' local training, for personalisation.
+      clients: The held-out clients.
+      eval_batch_size: Examples a batch.
+      fine_tune_spec: Batches of the half that is fine-tuned on; None to leave
+        personalisation out. Clients of a single example are left out of it.
+      seed: Decides the halves.
+
+    Raises:
+      errors.InputError: If a client's data cannot be used, or none has two
+        examples.
+    """
+    examples = {c: clients.load_client(c) for c in clients.client_ids}
+    self._global_evaluation = evaluation.build_global_evaluation(model)
+    self._datasets = [
+      datasets.sequential_batches(
+        client_examples, client_id=client_id, batch_size=eval_batch_size
+      ).to_dataset()
+      for client_id, client_examples in examples.items()
+    ]
+    self._personalization = None
+    if fine_tune_spec is None:
+      return
+    self._personalization = evaluation.build_personalization_evaluation(
+      model, local_training
+    )
+    self._halves = [
+      _plan_halves(
+        client_examples, client_id, fine_tune_spec, eval_batch_size, seed
+      )
+      for client_id, client_examples in examples.items()
+      if datasets.count_examples(client_examples) >= 2
+    ]
+    if not self._halves:
+      raise errors.InputError(
+        'No held-out client has the two examples that personalisation needs; '
+        'set evaluation.personalization_epochs to 0.'
+      )
+    if len(self._halves) < len(examples):
+      logging.warning(
+        '%d of %d held-out clients have one example only and are left out of '
+        'personalisation.',
+        len(examples) - len(self._halves),
+        len(examples),
+      )
+
+  def __call__(self, weights: Any) -> Columns:
+    """Returns `global/<metric>` and `personalized/<metric>`.
+
+    The latter are means over the clients' unseen halves, by their numbers of
+    examples; with the suffix `_before`, those before fine-tuning.
+    """
+    columns = {
+      f'global/{name}': float(value)
+      for name, value in self._global_evaluation(
+        weights, self._datasets
+      ).items()
+      if name != _NOT_A_METRIC
+    }
+    if self._personalization is None:
+      return columns
+    per_client = self._personalization(weights, self._halves)
+    for part, suffix in (('after', ''), ('before', '_before')):
+      scores = [client[part] for client in per_client]
+      for name in _metric_names(scores):
+        columns[f'personalized/{name}{suffix}'] = evaluation.mean_over_clients(
+          scores, name, weighting='examples'
+        )
+    return columns
+
+
+class CohortBarrier:
+  """The client-server barrier of a round, in every metric."""
+
+  def __init__(
+    self,
+    model: tff.learning.models.FunctionalModel,
+    local_training: tff.Computation,
+    *,
+    eval_batch_size: int,
+    higher_is_better: Mapping[str, bool],
+  ) -> None:
+    """Prepares the computation.
+
+    Args:
+      model: The model.
+      local_training: The process' local training.
+      eval_batch_size: Examples a batch.
+      higher_is_better: The metrics to measure the barrier in, and whether more
+        of them is better.
+    """
+    self._barrier = evaluation.build_client_server_barrier(
+      model, local_training
+    )
+    self._eval_batch_size = eval_batch_size
+    self._higher_is_better = dict(higher_is_better)
+
+  def __call__(
+    self, before: Any, after: Any, cohort: Sequence[datasets.ClientBatches]
+  ) -> Columns:
+    """Returns `csb/<metric>`, and `csb/<metric>_by_examples`."""
+    per_client = self._barrier(
+      before,
+      after,
+      [
+        collections.OrderedDict(
+          train=client.to_dataset(),
+          eval=datasets.sequential_batches(
+            client.examples,
+            client_id=client.client_id,
+            batch_size=self._eval_batch_size,
+          ).to_dataset(),
+        )
+        for client in cohort
+      ],
+    )
+    return {
+      f'csb/{name}{suffix}': evaluation.barrier(
+        per_client, name, higher_is_better, weighting
+      )
+      for name, higher_is_better in self._higher_is_better.items()
+      for weighting, suffix in (('uniform', ''), ('examples', '_by_examples'))
+    }
+
+
+def _plan_halves(
+  examples: datasets.Examples,
+  client_id: str,
+  fine_tune_spec: datasets.BatchSpec,
+  eval_batch_size: int,
+  seed: int,
+) -> collections.OrderedDict[str, Any]:
+  """Returns the batches to fine-tune on and those to score."""
+  fine_tune, unseen = datasets.split_examples(
+    examples, fraction=_FINE_TUNED_FRACTION, client_id=client_id, seed=seed
+  )
+  return collections.OrderedDict(
+    train=datasets.plan_batches(
+      fine_tune,
+      fine_tune_spec,
+      client_id=client_id,
+      seed=seed,
+      round_number=0,
+    ).to_dataset(),
+    test=datasets.sequential_batches(
+      unseen, client_id=client_id, batch_size=eval_batch_size
+    ).to_dataset(),
+  )
+
+
+def _metric_names(scores: Sequence[Mapping[str, Any]]) -> list[str]:
+  return [name for name in scores[0] if name != _NOT_A_METRIC]

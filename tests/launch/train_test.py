@@ -1,0 +1,405 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of launch.train through the binary: runs, faults and bad input."""
+
+# bazel: size = 'large'  # Trains in processes of their own.
+
+import csv
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from tests.launch import binary_runner
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import psutil
+import tensorflow as tf
+
+_CONFIGS = pathlib.Path(__file__).resolve().parents[2] / 'launch' / 'configs'
+_TOY = (
+  f'--config={_CONFIGS / "toy_regression.py"}:fed_fish',
+  '--config.local_epochs=2',
+  '--config.task.num_examples=30',
+)
+_TINY = (*_TOY, '--config.rounds=2', '--config.evaluation.barrier=False')
+_ARRAYS = (
+  f'--config={_CONFIGS / "arrays.py"}:fed_avg',
+  '--config.rounds=1',
+  '--config.cohort_size=4',
+)
+
+
+def _columns(workdir):
+  """metrics.csv as text, without the columns of time."""
+  with open(pathlib.Path(workdir) / 'metrics.csv', newline='') as file:
+    rows = list(csv.DictReader(file))
+  return [
+    {k: v for k, v in row.items() if not k.startswith('time/')} for row in rows
+  ]
+
+
+def _weights(workdir, version):
+  """The bytes of all tensors of a checkpoint, read by TensorFlow alone."""
+  folder = pathlib.Path(workdir) / 'checkpoints' / f'program_state_{version}'
+  reader = tf.train.load_checkpoint(str(folder / 'variables' / 'variables'))
+  return {
+    name: np.asarray(reader.get_tensor(name)).tobytes()
+    for name in reader.get_variable_to_shape_map()
+    # The object graph has no numbers, the last total is a time.
+    if not name.startswith('_CHECKPOINTABLE')
+  }
+
+
+def _assert_same_runs(test, one, other, version):
+  test.assertEqual(_columns(one), _columns(other))
+  one, other = _weights(one, version), _weights(other, version)
+  test.assertEqual(one.keys(), other.keys())
+  differing = [name for name in one if one[name] != other[name]]
+  # One tensor holds the seconds.
+  test.assertLessEqual(len(differing), 1)
+  for name in differing:
+    test.assertLen(one[name], 8)
+
+
+def _write_clients(folder, **bad_clients):
+  folder.mkdir()
+  rng = np.random.default_rng(1)
+  for index in range(8):
+    arrays = {
+      'x': rng.normal(size=(12, 3)).astype(np.float32),
+      'y': np.arange(12) % 2,
+    }
+    np.savez(folder / f'client{index}.npz', **arrays)
+  for name, arrays in bad_clients.items():
+    np.savez(folder / f'{name}.npz', **arrays)
+
+
+class TrainTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.runner = binary_runner.BinaryRunner(
+      'launch.train', 'launch.training_run'
+    )
+    cls.addClassCleanup(cls.runner.close)
+
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.workdir = self.folder / 'workdir'
+
+  def _assert_refused(self, outcome, *parts):
+    self.assertEqual(outcome.code, 2, outcome.stderr)
+    self.assertEqual(outcome.stderr.count('\n'), 1, outcome.stderr)
+    self.assertNotIn('Traceback', outcome.stderr)
+    for part in parts:
+      self.assertIn(str(part), outcome.stderr)
+
+  def _run_tiny(self, *arguments):
+    return self.runner.run(*_TINY, f'--workdir={self.workdir}', *arguments)
+
+  def test_writes_what_a_workdir_holds(self):
+    outcome = self._run_tiny('--config.evaluation.barrier=True')
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertEqual(outcome.stdout.count('\n'), 1)
+    self.assertIn('summary.json', outcome.stdout)
+    self.assertEqual(
+      [line.split(':')[0] for line in outcome.stderr.splitlines()],
+      ['round 0/2', 'round 1/2', 'round 2/2'],
+    )
+    self.assertContainsSubset(
+      ['config.json', 'metrics.csv', 'summary.json', 'plots', 'tensorboard'],
+      os.listdir(self.workdir),
+    )
+    rows = _columns(self.workdir)
+    self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
+    for name in (
+      'train/loss',
+      'train/num_examples',
+      'train/excluded_clients',
+      'eval/global/mse',
+      'eval/personalized/mse',
+      'csb/mse',
+      'csb/mse_by_examples',
+      'communication/wire_bytes',
+      'communication/wire_bytes_total',
+      'compute/local_steps',
+      'compute/local_steps_total',
+      'aggregator/zero_denominator_share',
+    ):
+      self.assertTrue(rows[2][name], name)
+    self.assertEqual(next(iter(rows[0])), 'round')
+    # 2 clients, 3 batches, 2 epochs and the Fisher pass.
+    self.assertEqual(rows[1]['compute/local_steps'], '18')
+    summary = json.loads((self.workdir / 'summary.json').read_text())
+    self.assertEqual(summary['rounds'], 2)
+    self.assertEqual(summary['totals']['local_steps'], 36)
+    self.assertEqual(summary['totals']['excluded_clients'], 0)
+    self.assertEqual(
+      summary['final']['eval/global/mse'], float(rows[2]['eval/global/mse'])
+    )
+    # Test clients are others than those of validation.
+    self.assertNotEqual(
+      summary['test']['global/mse'], summary['final']['eval/global/mse']
+    )
+    best = min(rows, key=lambda row: float(row['eval/global/mse']))
+    self.assertEqual(str(summary['best_validation']['round']), best['round'])
+    config = json.loads((self.workdir / 'config.json').read_text())
+    self.assertEqual(config['task']['num_examples'], 30)
+    self.assertNotEmpty(list((self.workdir / 'plots').glob('*.png')))
+    self.assertNotEmpty(list((self.workdir / 'tensorboard').iterdir()))
+
+  def test_a_damaged_checkpoint_is_passed_over_and_said_so(self):
+    whole = self.folder / 'whole'
+    for workdir in (whole, self.workdir):
+      self.runner.run(*_TINY, f'--workdir={workdir}')
+    path = self.workdir / 'checkpoints' / 'program_state_2' / 'saved_model.pb'
+    path.write_bytes(path.read_bytes()[:-100])
+    outcome = self._run_tiny()
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertIn('program_state_2 is damaged', outcome.stderr)
+    self.assertIn('saved_model.pb', outcome.stderr)
+    self.assertIn('resumed after round 1', outcome.stderr)
+    _assert_same_runs(self, whole, self.workdir, 2)
+
+  def test_refuses_a_workdir_whose_checkpoints_are_all_damaged(self):
+    self._run_tiny()
+    for path in self.workdir.rglob('saved_model.pb'):
+      path.write_bytes(b'')
+    self._assert_refused_quietly(self._run_tiny(), 'All checkpoints in')
+
+  def _assert_refused_quietly(self, outcome, part):
+    """As _assert_refused, after warnings that name the files."""
+    self.assertEqual(outcome.code, 2, outcome.stderr)
+    self.assertIn(part, outcome.stderr.splitlines()[-1])
+    self.assertNotIn('Traceback', outcome.stderr)
+
+  def test_names_clients_that_diverge(self):
+    outcome = self._run_tiny('--config.client_learning_rate=1e30')
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertRegex(outcome.stderr, 'Round 1: .* 2 of 2 .*: client_.*client_')
+    summary = json.loads((self.workdir / 'summary.json').read_text())
+    self.assertEqual(summary['totals']['excluded_clients'], 4)
+
+  def test_a_workdir_of_another_config(self):
+    self._run_tiny()
+    before = _columns(self.workdir)
+    self._assert_refused(
+      self._run_tiny('--config.seed=1', '--config.algorithm.damping=0.5'),
+      self.workdir,
+      'seed (0 there, 1 asked for)',
+      'algorithm.damping (0.0 there, 0.5 asked for)',
+    )
+    self.assertEqual(_columns(self.workdir), before)
+    outcome = self._run_tiny('--config.seed=1', '--overwrite')
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertNotEqual(_columns(self.workdir), before)
+
+  @parameterized.parameters(
+    ('--config.nothing=1', 'no field nothing; there are: algorithm,'),
+    ('--config.algorithm.dampin=1', 'Did you mean damping?'),
+    ('--config.seed=one', 'config.seed'),
+    ('--config.seed=1.5', 'config.seed'),
+    ('--config.rounds=0', 'rounds is 0; a positive integer'),
+    ('--config.batch_size=-1', 'batch_size is -1'),
+    ('--config.client_learning_rate=0', 'client_learning_rate is 0.0'),
+    ('--config.server_learning_rate=-1', 'server_learning_rate is -1.0'),
+    ('--config.client_learning_rate=nan', 'client_learning_rate is nan'),
+    ('--config.algorithm.name=fed_prox', 'one of fed_avg, fed_fish, fed_sgd'),
+    ('--config.algorithm.name=fed_avg', 'algorithm.fisher_estimator does not'),
+    ('--config.algorithm.client_optimizer=lbfgs', 'one of adagrad, adam'),
+    ('--config.task.name=mnist', "no task 'mnist'"),
+    ('--config.task.overlap=some', "no overlap 'some'"),
+    ('--config.cohort_size=3', 'cohort_size is 3, but there are only 2'),
+    ('--context=cloud', "Unknown execution context 'cloud'"),
+    ('--data_dir=/tmp', 'reads no files'),
+    ('--nothing', "Unknown command line flag 'nothing'"),
+    ('argument', "Unexpected argument 'argument'"),
+    ('--workdir=', '--config and --workdir are needed'),
+    ('--workdir=/proc/nothing', 'Cannot write /proc/nothing'),
+    (f'--workdir={__file__}/w', f'Cannot write {__file__}/w: Not a directory'),
+  )
+  def test_bad_input(self, argument, message):
+    self._assert_refused(self._run_tiny(argument), message)
+    self.assertFalse(self.workdir.exists())
+
+  @parameterized.parameters(
+    (':fed_prox', "no variant 'fed_prox'; expected one of fed_fish, fed_avg"),
+    ('.missing', 'cannot be read: No such file'),
+  )
+  def test_bad_config_file(self, suffix, message):
+    self._assert_refused(
+      self.runner.run(
+        f'--config={_CONFIGS / "digits.py"}{suffix}',
+        f'--workdir={self.workdir}',
+      ),
+      message,
+    )
+
+  @parameterized.named_parameters(
+    (
+      'no_examples',
+      {'x': np.zeros((0, 3), np.float32), 'y': np.zeros(0, np.int64)},
+      '0 examples|no examples',
+    ),
+    (
+      'wrong_shape',
+      {'x': np.zeros((2, 4), np.float32), 'y': np.zeros(2, np.int64)},
+      '4',
+    ),
+    (
+      'nan',
+      {
+        'x': np.array([[0, np.nan, 0]], np.float32),
+        'y': np.zeros(1, np.int64),
+      },
+      'nan|NaN|finite',
+    ),
+  )
+  def test_bad_client(self, arrays, message):
+    data_dir = self.folder / 'data'
+    # Every client may be drawn, so that the bad one is.
+    _write_clients(data_dir, bad=arrays)
+    outcome = self.runner.run(
+      *_ARRAYS,
+      '--config.cohort_size=1',
+      '--config.rounds=1',
+      '--config.task.validation_fraction=0.1',
+      '--config.task.test_fraction=0.1',
+      f'--data_dir={data_dir}',
+      f'--workdir={self.workdir}',
+    )
+    if outcome.code == 0:
+      # The client was not in the first round: now all clients are.
+      outcome = self.runner.run(
+        *_ARRAYS,
+        '--config.cohort_size=7',
+        f'--data_dir={data_dir}',
+        f'--workdir={self.workdir}2',
+      )
+    self._assert_refused(outcome, 'bad')
+    self.assertRegex(outcome.stderr, message)
+
+  def test_trains_on_a_folder_of_arrays(self):
+    data_dir = self.folder / 'data'
+    _write_clients(data_dir)
+    outcome = self.runner.run(
+      *_ARRAYS, f'--data_dir={data_dir}', f'--workdir={self.workdir}'
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertIn('train/accuracy', _columns(self.workdir)[1])
+
+  def test_a_full_disk_keeps_the_checkpoints(self):
+    self.workdir.mkdir()
+    if os.geteuid() or subprocess.call(
+      ['mount', '-t', 'tmpfs', '-o', 'size=130k', 'tmpfs', self.workdir]
+    ):
+      self.skipTest('A small file system can only be mounted by root.')
+    self.addCleanup(subprocess.call, ['umount', self.workdir])
+    arguments = ('--config.rounds=4', '--config.checkpoint_every=1')
+    outcome = self._run_tiny(*arguments)
+    self.assertEqual(outcome.code, 2, outcome.stderr)
+    last = outcome.stderr.splitlines()[-1]
+    self.assertRegex(last, f'Cannot write {self.workdir}.*No space left')
+    self.assertNotIn('Traceback', outcome.stderr)
+    subprocess.check_call(
+      ['mount', '-o', 'remount,size=10m', 'tmpfs', self.workdir]
+    )
+    outcome = self._run_tiny(*arguments)
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertRegex(outcome.stderr, 'resumed after round [12]')
+    whole = self.folder / 'whole'
+    self.runner.run(*_TINY, *arguments, f'--workdir={whole}')
+    _assert_same_runs(self, whole, self.workdir, 4)
+
+
+class KillTest(absltest.TestCase):
+  """Real processes: `python -m launch.train`, killed and resumed."""
+
+  def _start(self, workdir, *arguments):
+    return subprocess.Popen(
+      [
+        sys.executable,
+        '-m',
+        'launch.train',
+        *_TOY,
+        '--config.rounds=60',
+        '--config.evaluate_every=4',
+        '--config.checkpoint_every=5',
+        f'--workdir={workdir}',
+        *arguments,
+      ],
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      env=binary_runner.environment(),
+      text=True,
+    )
+
+  def _stop_after(self, process, workdir, round_number, signal_number):
+    """Sends the signal once the round's row is there; returns stderr."""
+    path = workdir / 'metrics.csv'
+    while not path.exists() or not any(
+      line.startswith(f'{round_number},')
+      for line in path.read_text().splitlines()
+    ):
+      self.assertIsNone(process.poll(), 'It ended too early.')
+      time.sleep(0.02)
+    children = psutil.Process(process.pid).children(recursive=True)
+    self.assertNotEmpty(children)  # TFF's worker.
+    process.send_signal(signal_number)
+    _, stderr = process.communicate()
+    _, alive = psutil.wait_procs(children, timeout=30)
+    self.assertEmpty(alive)
+    return stderr
+
+  def test_a_killed_run_equals_one_never_stopped(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    whole, workdir = folder / 'whole', folder / 'killed'
+    process = self._start(whole)
+    stdout, stderr = process.communicate()
+    self.assertEqual(process.returncode, 0, stderr)
+    self.assertIn('Done: 60 rounds', stdout)
+
+    process = self._start(workdir)
+    self._stop_after(process, workdir, 12, signal.SIGKILL)
+    self.assertEqual(process.returncode, -signal.SIGKILL)
+    self.assertFalse((workdir / 'summary.json').exists())
+    # As if it had been killed in the middle of a row.
+    with open(workdir / 'metrics.csv', 'ab') as file:
+      file.write(b'59,0.1')
+
+    process = self._start(workdir)
+    stderr = self._stop_after(process, workdir, 33, signal.SIGINT)
+    self.assertEqual(process.returncode, 130, stderr)
+    self.assertRegex(stderr, r'resumed after round 10\n')
+    last = stderr.splitlines()[-1]
+    self.assertRegex(last, r'checkpoint is that of round \d+\. The same comm')
+    self.assertNotIn('Traceback', stderr)
+
+    process = self._start(workdir)
+    _, stderr = process.communicate()
+    self.assertEqual(process.returncode, 0, stderr)
+    _assert_same_runs(self, whole, workdir, 60)
+
+  def test_help_teaches(self):
+    result = subprocess.run(
+      [sys.executable, '-m', 'launch.train', '--help'],
+      capture_output=True,
+      env=binary_runner.environment(),
+      text=True,
+      check=True,
+    )
+    self.assertIn('--config=launch/configs/digits.py:fed_fish', result.stdout)
+    self.assertIn('resumes from the last checkpoint', result.stdout)
+    self.assertIn('--overwrite', result.stdout)
+    self.assertEmpty(result.stderr)
+
+
+if __name__ == '__main__':
+  absltest.main()
