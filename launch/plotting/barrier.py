@@ -6,6 +6,7 @@ from launch.plotting import style
 
 from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
+from matplotlib import ticker
 import numpy as np
 
 
@@ -51,7 +52,14 @@ def plot_barrier_scatter(
     linewidths=0.5,
     zorder=3,
   )
-  bar = figure.colorbar(points, ax=axis, shrink=0.8, aspect=28, pad=0.02)
+  bar = figure.colorbar(
+    points,
+    ax=axis,
+    shrink=0.8,
+    aspect=28,
+    pad=0.02,
+    ticks=ticker.MaxNLocator(nbins=8, integer=True),
+  )
   bar.set_label('Round')
   bar.outline.set_visible(False)
   label_halves(axis, x_label, y_label)

@@ -73,9 +73,7 @@ def draw_curves(
   figures = {}
   what = _TITLES.get(metric.rpartition('/')[0])
   title = f'{style.metric_title(metric)}, {what}' if what else metric
-  tasks = {run.task for runs in groups.values() for run in runs}
-  if len(tasks) == 1:
-    title = f'{title} ({tasks.pop()})'
+  title = _with_task(title, groups)
   for x in x_axes:
     column = curves.X_AXES[x][0]
     runs = [run for group in groups.values() for run in group]
@@ -100,7 +98,13 @@ def draw_barriers(groups: method_comparison.Groups, name: str) -> Figures:
     if len(rounds):
       slug = _slug(f'barrier_{name}_{method}_{baseline}')
       figures[slug] = barrier.plot_barrier_scatter(
-        x, y, rounds, x_label=method, y_label=baseline, metric=name
+        x,
+        y,
+        rounds,
+        x_label=method,
+        y_label=baseline,
+        metric=name,
+        title=_with_task('Client-server barrier', {method: groups[method]}),
       )
   return figures
 
@@ -132,6 +136,7 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
       {label: (table[0], table[-1]) for label, table in tables.items()},
       metric=name,
       higher_is_better=higher,
+      title=_with_task('Personalisation of held-out clients', groups),
     )
     figures[f'few_shot_{name}'] = personalization.plot_few_shot(
       {
@@ -139,10 +144,14 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
         for label, table in tables.items()
       },
       metric=name,
+      title=_with_task('Few-shot personalisation of held-out clients', groups),
     )
   if spread:
     figures[f'client_spread_{name}'] = client_spread.plot_client_spread(
-      spread, metric=name, higher_is_better=higher
+      spread,
+      metric=name,
+      higher_is_better=higher,
+      title=_with_task('Held-out clients, from the worst to the best', groups),
     )
   return figures
 
@@ -207,6 +216,12 @@ def plot_workdir(
     figures.update(draw_curves(groups, column, ['round']))
   figures.update(draw_clients(groups, name))
   return write_figures(figures, run.workdir / 'plots', suffix)
+
+
+def _with_task(title: str, groups: method_comparison.Groups) -> str:
+  """Adds the task's name to a title, where there is one task only."""
+  tasks = {run.task for runs in groups.values() for run in runs}
+  return f'{title} ({tasks.pop()})' if len(tasks) == 1 else title
 
 
 def _slug(text: str) -> str:
