@@ -14,7 +14,7 @@ from fedfish_tff import errors
 
 import numpy as np
 
-WEIGHTINGS = ('uniform', 'examples')
+_WEIGHTINGS = ('uniform', 'examples')
 
 
 def metric_values(
@@ -64,9 +64,9 @@ def weighted_mean(
   Raises:
     errors.InputError: If `weighting` is neither.
   """
-  if weighting not in WEIGHTINGS:
+  if weighting not in _WEIGHTINGS:
     raise errors.InputError(
-      f'weighting is {weighting!r}; expected one of {", ".join(WEIGHTINGS)}.'
+      f'weighting is {weighting!r}; expected one of {", ".join(_WEIGHTINGS)}.'
     )
   if not len(values):
     return float('nan')

@@ -52,6 +52,15 @@ class ComparePairedTest(parameterized.TestCase):
     self.assertAlmostEqual(result.mean, 0.75)
     self.assertEqual(result.wins, 2)
 
+  @parameterized.parameters(2, 3)
+  def test_of_few_seeds_the_interval_is_the_spread(self, num_seeds):
+    values = [0.1, 0.3, 0.2][:num_seeds]
+    result = paired_comparison.compare_paired(
+      _keyed(values), _keyed([0.0] * num_seeds), higher_is_better=True
+    )
+    self.assertAlmostEqual(result.low, min(values))
+    self.assertAlmostEqual(result.high, max(values))
+
   def test_it_is_repeatable(self):
     a, b = _keyed([1.0, 2.0, 4.0, 3.0]), _keyed([0.0, 2.5, 1.0, 2.0])
     results = [
