@@ -73,42 +73,17 @@ def main(argv: Sequence[str]) -> None:
       f'--x={",".join(_X.value)} is unknown; expected any of '
       f'{", ".join(_X_AXES)}.'
     )
-  _plot()
-
-
-def _plot() -> None:
   # Imported late: TFF takes seconds, and wrong flags are answered at once.
-  # pylint: disable=g-import-not-at-top
-  from fedfish_tff import simulation
-  from launch import method_comparison
-  from launch.plotting import run_plots
-  from launch.plotting import run_reader
+  from launch import comparison  # pylint: disable=g-import-not-at-top
 
-  # pylint: enable=g-import-not-at-top
-  runs = [run_reader.read_run(workdir) for workdir in _WORKDIRS.value]
-  groups = run_reader.group_runs(runs)
-  metric = run_plots.choose_metric(runs, _METRIC.value)
-  name = metric.rpartition('/')[2]
-  figures = run_plots.draw_curves(
-    groups, metric, _X.value, show_seeds=_SHOW_SEEDS.value
+  comparison.compare_workdirs(
+    _WORKDIRS.value,
+    pathlib.Path(_OUTPUT_DIR.value),
+    metric=_METRIC.value,
+    x_axes=_X.value,
+    file_format=_FORMAT.value,
+    show_seeds=_SHOW_SEEDS.value,
   )
-  figures.update(run_plots.draw_barriers(groups, name))
-  figures.update(run_plots.draw_clients(groups, name))
-  folder = pathlib.Path(_OUTPUT_DIR.value)
-  for path in run_plots.write_figures(figures, folder, _FORMAT.value):
-    print(path)
-  comparisons = method_comparison.compare_methods(groups, metric)
-  if comparisons:
-    path = folder / 'comparison.csv'
-    simulation.write_atomically(path, method_comparison.to_csv(comparisons))
-    print(path)
-    print(method_comparison.format_table(comparisons))
-  bare = [str(run.workdir) for run in runs if run.clients is None]
-  if bare:
-    print(
-      'Not evaluated by launch.evaluate, so not in the plots of clients: '
-      f'{", ".join(bare)}.'
-    )
 
 
 if __name__ == '__main__':

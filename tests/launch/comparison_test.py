@@ -1,0 +1,60 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the comparison of workdirs."""
+
+import contextlib
+import csv
+import io
+import pathlib
+
+from fedfish_tff import errors
+from launch import comparison
+from tests.launch.plotting import fake_runs
+
+from absl.testing import absltest
+
+
+class CompareWorkdirsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self._runs, self._output = folder / 'runs', folder / 'plots'
+
+  def _compare(self, algorithms, **kwargs):
+    """Returns what is printed."""
+    workdirs = [
+      fake_runs.write_workdir(self._runs / f'{a}_{s}', a, s, evaluated=True)
+      for a in algorithms
+      for s in (0, 1)
+    ]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+      comparison.compare_workdirs(workdirs, self._output, **kwargs)
+    return out.getvalue()
+
+  def test_two_methods(self):
+    out = self._compare(('fed_avg', 'fed_fish'))
+    with open(self._output / 'comparison.csv', encoding='utf-8') as file:
+      rows = {row['metric']: row for row in csv.DictReader(file)}
+    self.assertAlmostEqual(float(rows['eval/global/accuracy']['mean']), 0.1)
+    self.assertAlmostEqual(float(rows['csb/accuracy']['mean']), -0.1)
+    self.assertEqual(rows['after/accuracy']['wins'], '10')
+    for path in self._output.iterdir():
+      self.assertIn(str(path), out)
+    self.assertNotIn('Not evaluated', out)
+
+  def test_one_method_has_nothing_to_be_compared_with(self):
+    self._compare(('fed_avg',), x_axes=['round'], file_format='svg')
+    names = [path.name for path in self._output.iterdir()]
+    self.assertIn('eval_global_accuracy_by_round.svg', names)
+    self.assertNotIn('eval_global_accuracy_by_bytes.svg', names)
+    self.assertNotIn('comparison.csv', names)
+
+  def test_nothing_is_written_where_input_is_bad(self):
+    with self.assertRaises(errors.InputError):
+      self._compare(('fed_avg',), metric='no/such')
+    self.assertFalse(self._output.exists())
+
+
+if __name__ == '__main__':
+  absltest.main()
