@@ -21,6 +21,11 @@ _LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
 SEEDS = 'seeds'
 CLIENTS = 'clients in seeds'
 
+# What becomes of a column of metrics.csv. The last round alone is what is left
+# of a run, but a noisy sight of it; the mean also tells who learns faster.
+LAST_ROUND = 'last round'
+ALL_ROUNDS = 'mean of rounds'
+
 Groups = Mapping[str, Sequence[run_reader.Run]]
 
 
@@ -33,6 +38,8 @@ class MethodComparison:
     baseline: What it is compared with.
     metric: The column of metrics.csv or of evaluation/clients.csv.
     level: What is paired: `SEEDS` or `CLIENTS`.
+    rounds: Which rounds: `LAST_ROUND`, or `ALL_ROUNDS` for the mean over those
+      after the initial model that both methods were evaluated at.
     result: Differences, method minus baseline.
   """
 
@@ -40,6 +47,7 @@ class MethodComparison:
   baseline: str
   metric: str
   level: str
+  rounds: str
   result: paired_comparison.PairedComparison
 
 
@@ -88,24 +96,29 @@ def compare_methods(groups: Groups, metric: str) -> list[MethodComparison]:
 def compare_runs(
   groups: Groups, metrics: Sequence[str]
 ) -> list[MethodComparison]:
-  """Compares columns of metrics.csv at the last round both methods have.
+  """Compares columns of metrics.csv, at the last round and over all rounds.
 
   Args:
     groups: Runs by label, as `run_reader.group_runs` returns them.
     metrics: Columns of metrics.csv.
 
   Returns:
-    A comparison for each metric and pair of methods with a seed in common.
+    Two comparisons for each metric and pair of methods with a seed and a round
+    in common.
   """
   comparisons = []
-  for metric, (method, baseline) in itertools.product(
-    metrics, method_pairs(groups)
+  for metric, which, (method, baseline) in itertools.product(
+    metrics, (LAST_ROUND, ALL_ROUNDS), method_pairs(groups)
   ):
     a, b = {}, {}
     for one, other in common_seeds(groups, method, baseline):
       rounds, values, baseline_values = common_rounds(one, other, metric)
-      if len(rounds):
-        a[one.seed], b[one.seed] = values[-1], baseline_values[-1]
+      kept = rounds == rounds.max(initial=0)
+      if which == ALL_ROUNDS:
+        kept = rounds > 0  # Round 0 is the initial model, the same for both.
+      if kept.any():
+        a[one.seed] = values[kept].mean()
+        b[one.seed] = baseline_values[kept].mean()
     if a:
       result = paired_comparison.compare_paired(
         a, b, higher_is_better=higher_is_better(metric)
@@ -116,6 +129,7 @@ def compare_runs(
           baseline=baseline,
           metric=metric,
           level=SEEDS,
+          rounds=which,
           result=result,
         )
       )
@@ -157,6 +171,7 @@ def compare_clients(
           baseline=baseline,
           metric=metric,
           level=CLIENTS,
+          rounds=LAST_ROUND,
           result=result,
         )
       )
@@ -196,9 +211,9 @@ def client_values(run: run_reader.Run, metric: str) -> dict[str, float]:
 
 def format_table(comparisons: Sequence[MethodComparison]) -> str:
   """Returns the comparisons as lines of text for a terminal."""
-  head = ('difference', 'metric', 'paired by', 'mean [95 % interval]')
+  head = ('difference', 'metric', 'of', 'paired by', 'mean [95 % interval]')
   lines = [head] + [
-    (f'{c.method} - {c.baseline}', c.metric, c.level, str(c.result))
+    (f'{c.method} - {c.baseline}', c.metric, c.rounds, c.level, str(c.result))
     for c in comparisons
   ]
   widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
@@ -215,9 +230,10 @@ def to_csv(comparisons: Sequence[MethodComparison]) -> bytes:
   fields = [
     f.name for f in dataclasses.fields(paired_comparison.PairedComparison)
   ]
-  writer.writerow(['method', 'baseline', 'metric', 'paired_by', *fields])
+  head = ['method', 'baseline', 'metric', 'rounds', 'paired_by']
+  writer.writerow([*head, *fields])
   for c in comparisons:
     values = [getattr(c.result, field) for field in fields]
     cells = ['' if value != value else value for value in values]  # NaN: empty.
-    writer.writerow([c.method, c.baseline, c.metric, c.level, *cells])
+    writer.writerow([c.method, c.baseline, c.metric, c.rounds, c.level, *cells])
   return text.getvalue().encode()

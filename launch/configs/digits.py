@@ -18,17 +18,17 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     variant,
     task={
       'name': 'digits',
-      'num_clients': 30,
+      'num_clients': 40,
       # Few of the ten labels per client; large values make clients alike.
       'alpha': 0.1,
       'hidden_units': (64,),
-      'validation_fraction': 0.15,
+      'validation_fraction': 0.2,
       'test_fraction': 0.2,
     },
     rounds=50,
-    cohort_size=10,
-    local_epochs=8,
+    cohort_size=5,
+    local_epochs=16,
     batch_size=10,
-    client_learning_rate=0.1,
-    server_learning_rate=0.01,
+    client_learning_rate=0.05,
+    server_learning_rate=0.03,
   )

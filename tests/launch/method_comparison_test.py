@@ -3,6 +3,7 @@
 """Tests of the comparison of methods."""
 
 import csv
+import dataclasses
 import io
 
 from launch import method_comparison
@@ -11,6 +12,7 @@ from tests.launch.plotting import fake_runs
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 
 _METRIC = 'eval/global/accuracy'
 
@@ -52,19 +54,36 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertEmpty(method_comparison.method_pairs(groups))
 
   def test_differences_at_the_last_round_by_seed(self):
-    (comparison,) = method_comparison.compare_runs(_groups(), [_METRIC])
+    comparison, _ = method_comparison.compare_runs(_groups(), [_METRIC])
+    self.assertEqual(comparison.rounds, method_comparison.LAST_ROUND)
     self.assertEqual(comparison.method, 'FedFish')
     self.assertEqual(comparison.baseline, 'FedAvg')
     self.assertAlmostEqual(comparison.result.mean, 0.1)
     self.assertEqual((comparison.result.n, comparison.result.wins), (3, 3))
 
+  def test_all_rounds_but_the_initial_model_are_averaged(self):
+    groups = {}
+    for algorithm, values in (('fed_avg', [9, 1, 5]), ('fed_fish', [9, 2, 8])):
+      run = dataclasses.replace(
+        fake_runs.make_run(algorithm),
+        columns={
+          'round': np.array([0.0, 2.0, 4.0]),
+          _METRIC: np.array(values, np.float64),
+        },
+      )
+      groups[algorithm] = [run]
+    last, mean = method_comparison.compare_runs(groups, [_METRIC])
+    self.assertEqual(mean.rounds, method_comparison.ALL_ROUNDS)
+    self.assertEqual(last.result.mean, 3)
+    self.assertEqual(mean.result.mean, 2)
+
   def test_a_lower_barrier_wins(self):
-    (comparison,) = method_comparison.compare_runs(_groups(), ['csb/accuracy'])
+    comparison, _ = method_comparison.compare_runs(_groups(), ['csb/accuracy'])
     self.assertAlmostEqual(comparison.result.mean, -0.1)
     self.assertEqual(comparison.result.wins, 3)
 
   def test_only_common_seeds_are_paired(self):
-    (comparison,) = method_comparison.compare_runs(
+    comparison, _ = method_comparison.compare_runs(
       _groups((0, 1, 2), (1, 2, 3)), [_METRIC]
     )
     self.assertEqual(comparison.result.n, 2)
@@ -94,11 +113,14 @@ class MethodComparisonTest(parameterized.TestCase):
     )
     text = method_comparison.to_csv(comparisons).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
-    self.assertEqual([row['metric'] for row in rows], [_METRIC, 'csb/accuracy'])
+    self.assertEqual(
+      [row['metric'] for row in rows],
+      [_METRIC, _METRIC, 'csb/accuracy', 'csb/accuracy'],
+    )
     self.assertAlmostEqual(float(rows[0]['mean']), 0.1)
     self.assertEqual((rows[0]['low'], rows[0]['n']), ('', '1'))
     table = method_comparison.format_table(comparisons).splitlines()
-    self.assertLen(table, 3)
+    self.assertLen(table, 5)
     self.assertIn('FedFish - FedAvg', table[1])
     self.assertIn('+0.1', table[1])
 

@@ -79,7 +79,7 @@ class PlotTest(parameterized.TestCase):
     )
     for name in self._written():
       self.assertIn(str(self._output / name), out)
-    self.assertIn('FedFish - FedAvg  eval/global/accuracy  seeds', out)
+    self.assertIn('FedFish - FedAvg  eval/global/accuracy  last round', out)
     self.assertIn('Not evaluated by launch.evaluate', out)
     self.assertIn('fed_fish_1', out.splitlines()[-1])
 

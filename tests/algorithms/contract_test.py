@@ -1,0 +1,130 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What every algorithm must do: one test that runs all of them."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+
+from fedfish_tff import algorithms
+from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow_federated as tff
+
+
+def _sgd(rate):
+  return tff.learning.optimizers.build_sgdm(rate)
+
+
+# A new algorithm is entered here; a test below finds out if it is not.
+_BUILDERS: Mapping[str, Callable[..., algorithms.FederatedProcess]] = {
+  'build_fed_avg': lambda model: algorithms.build_fed_avg(model, _sgd(0.1)),
+  'build_fed_fish': lambda model: algorithms.build_fed_fish(
+    model, _sgd(0.1), _sgd(1.0)
+  ),
+  'build_fed_sgd': lambda model: algorithms.build_fed_sgd(model, _sgd(0.1)),
+}
+_MODELS = {
+  'functional': ref.create_functional_model(),
+  'variable': ref.create_variable_model,
+}
+_CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((6, 9))]
+
+
+def setUpModule():
+  contexts.set_default_context('local_worker')
+
+
+def _next(process, state, clients):
+  return process.next(state, [ref.to_dataset(c) for c in clients])
+
+
+class ContractTest(parameterized.TestCase):
+  def test_every_algorithm_is_entered(self):
+    exported = [n for n in dir(algorithms) if n.startswith('build_')]
+    self.assertCountEqual(_BUILDERS, exported)
+
+  @parameterized.product(builder=list(_BUILDERS), kind=list(_MODELS))
+  def test_contract(self, builder, kind):
+    process = _BUILDERS[builder](_MODELS[kind])
+    with self.subTest('is a learning process with its local training'):
+      self.assertIsInstance(process, tff.learning.templates.LearningProcess)
+      state_type, data_type = process.next.type_signature.parameter
+      self.assertEqual(process.initialize.type_signature.result, state_type)
+      weights_type = process.get_model_weights.type_signature.result
+      self.assertEqual(
+        process.local_training.type_signature.parameter[1], data_type.member
+      )
+      self.assertTrue(
+        weights_type.is_assignable_from(
+          process.local_training.type_signature.result
+        )
+      )
+      self.assertGreaterEqual(process.extra_passes, 0)
+
+    state = process.initialize()
+    weights = process.get_model_weights(state)
+    output = _next(process, state, _CLIENTS)
+    trained = process.get_model_weights(output.state)
+    with self.subTest('training changes weights and reports metrics'):
+      changes = [
+        np.abs(a - b).max()
+        for a, b in zip(trained.trainable, weights.trainable)
+      ]
+      self.assertGreater(max(changes), 0)
+      measured = output.metrics['client_work']
+      self.assertEqual(measured['excluded_clients'], 0)
+      self.assertEqual(measured['train']['num_examples'], 15)
+      self.assertTrue(np.isfinite(measured['train']['loss']))
+
+    with self.subTest('a round repeats bit for bit'):
+      again = _next(process, state, _CLIENTS)
+      for a, b in zip(
+        process.get_model_weights(again.state).trainable, trained.trainable
+      ):
+        np.testing.assert_array_equal(a, b)
+
+    with self.subTest('an empty client changes nothing'):
+      with_empty = _next(process, state, [*_CLIENTS, []])
+      self.assertEqual(with_empty.metrics['client_work']['excluded_clients'], 0)
+      for a, b in zip(
+        process.get_model_weights(with_empty.state).trainable,
+        trained.trainable,
+      ):
+        np.testing.assert_array_equal(a, b)
+
+    with self.subTest('a diverged client is left out, counted and told'):
+      x, y = _CLIENTS[0][0]
+      broken = [(np.full_like(x, np.nan), y)]
+      with_broken = _next(process, state, [*_CLIENTS, broken])
+      self.assertEqual(
+        with_broken.metrics['client_work']['excluded_clients'], 1
+      )
+      for a, b in zip(
+        process.get_model_weights(with_broken.state).trainable,
+        trained.trainable,
+      ):
+        np.testing.assert_array_equal(a, b)
+      told = [
+        bool(process.update_is_finite(weights, ref.to_dataset(c)))
+        for c in (*_CLIENTS, broken, [])
+      ]
+      self.assertEqual(told, [True, True, False, True])
+
+    with self.subTest('weights can be set and are where training goes on'):
+      start = ref.initial_weights(9)
+      if kind == 'variable':
+        start = list(start)
+      empty = type(weights.non_trainable)()
+      moved = process.set_model_weights(
+        state, tff.learning.models.ModelWeights(start, empty)
+      )
+      for a, b in zip(process.get_model_weights(moved).trainable, start):
+        np.testing.assert_array_equal(a, b)
+
+
+if __name__ == '__main__':
+  absltest.main()
