@@ -13,7 +13,6 @@ import errno
 import os
 import re
 import sys
-from typing import Any
 from typing import NoReturn
 
 from fedfish_tff import errors
@@ -21,6 +20,7 @@ from fedfish_tff import errors
 from absl import app
 from absl import flags
 from absl import logging
+from ml_collections import ConfigDict
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130
@@ -126,32 +126,36 @@ def _describe_flag_error(error: flags.Error) -> str:
 
 def _describe_config_error(error: OSError, argv: Sequence[str]) -> str:
   """Returns the reason why a config file cannot be loaded."""
-  paths = [a.partition('=')[2] for a in argv if a.startswith('--config=')]
   reasons = re.findall(r"\[Errno \d+\] ([^:']+)", str(error))
   reason = reasons[-1] if reasons else str(error)
-  return f'The config file {"".join(paths[-1:])} cannot be read: {reason}.'
+  return f'The config file {_config_path(argv)} cannot be read: {reason}.'
 
 
 def _describe_unknown_field(error: Exception, argv: Sequence[str]) -> str:
   """Names the override that failed, with the fields that exist there."""
-  # The message begins with the field's name, quoted once or twice.
-  word = re.search(r'\w+', str(error.args[0] if error.args else ''))
-  name = word[0] if word else str(error)
+  config = flags.FLAGS['config'].parser.parse(_config_path(argv))
   for argument in argv:
-    path = argument.lstrip('-').partition('=')[0].split('.')
-    if path[0] == 'config' and name in path[1:]:
-      field = '.'.join(path[1:])
-      known = _known_fields(path[1 : path.index(name, 1)])
+    flag, *path = argument.lstrip('-').partition('=')[0].split('.')
+    block = config
+    for depth, name in enumerate(path if flag == 'config' else ()):
+      known = sorted(block) if isinstance(block, ConfigDict) else []
+      if name in known:
+        block = block[name]
+        continue
       close = difflib.get_close_matches(name, known, n=1)
-      advice = f' Did you mean {close[0]}?' if close else ''
-      listed = f'; there are: {", ".join(known)}.' if known else '.'
-      return f'The config has no field {field}{listed}{advice}'
-  return f'Unknown config field {name}.'
+      return (
+        f'The config has no field {".".join(path[: depth + 1])}; expected '
+        + (f'one of {", ".join(known)}.' if known else 'no fields there.')
+        + (f' Did you mean {close[0]}?' if close else '')
+      )
+  return f'Unknown config field: {error}.'
 
 
-def _known_fields(path: Sequence[str]) -> list[str]:
-  """Returns the names of the fields of a block of the parsed config."""
-  block: Any = flags.FLAGS['config'].value
-  for name in path:
-    block = getattr(block, name, None)
-  return sorted(block.keys()) if hasattr(block, 'keys') else []
+def _config_path(argv: Sequence[str]) -> str:
+  """Returns the value of --config, the last one if there are several."""
+  path = ''
+  for argument, following in zip(argv, [*argv[1:], '']):
+    flag, equals, value = argument.lstrip('-').partition('=')
+    if argument.startswith('-') and flag == 'config':
+      path = value if equals else following
+  return path

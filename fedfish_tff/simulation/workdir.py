@@ -26,6 +26,7 @@ _OWN_NAMES = (
   'summary.json',
   'plots',
   'evaluation',
+  'export',
   'tensorboard',
   'metrics.csv',
   'checkpoints',

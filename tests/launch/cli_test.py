@@ -1,0 +1,184 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of how binaries start and end, in processes of their own."""
+
+import ast
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from tests.launch import binary_runner
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_PROGRAM = r'''
+"""A binary for a test.
+
+  Example: --config=path
+"""
+import errno
+import os
+from absl import flags
+from absl import logging
+from fedfish_tff import errors
+from launch import cli
+from ml_collections import config_flags
+
+_CONFIG = config_flags.DEFINE_config_file('config', None, 'The config.')
+_FAULT = flags.DEFINE_string('fault', '', 'What to raise.')
+
+_FAULTS = {
+  'input': errors.InputError('Client c\nis bad.'),
+  'interrupt': KeyboardInterrupt(),
+  'interrupt, told': KeyboardInterrupt('Saved.'),
+  'full': OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), '/a/b'),
+  'read-only': OSError(errno.EROFS, os.strerror(errno.EROFS)),
+  'missing': FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'),
+  'defect': ZeroDivisionError('a defect'),
+}
+
+def main(argv):
+  cli.check_no_arguments(argv)
+  if _FAULT.value:
+    raise _FAULTS[_FAULT.value]
+  logging.info('not for users')
+  logging.warning('for users')
+  print(_CONFIG.value.to_dict() if _CONFIG.value else 'no config')
+
+if __name__ == '__main__':
+  cli.run(main)
+'''
+
+_CONFIG = """
+import ml_collections
+
+def get_config(variant='a'):
+  if variant != 'a':
+    raise ValueError(f'there is no variant {variant!r}')
+  return ml_collections.ConfigDict({
+    'seed': 1, 'rate': 0.5, 'task': {'name': 'x', 'sizes': (1, 2)}})
+"""
+
+
+class CliTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+    cls.program, cls.config = folder / 'prog.py', folder / 'config.py'
+    cls.program.write_text(_PROGRAM.lstrip())
+    cls.config.write_text(_CONFIG)
+
+  def _run(self, *arguments):
+    return subprocess.run(
+      [sys.executable, str(self.program), *arguments],
+      capture_output=True,
+      env=binary_runner.environment(),
+      text=True,
+    )
+
+  def _assert_fails(self, outcome, code, line):
+    self.assertEqual(outcome.stderr, f'prog.py: {line}\n')
+    self.assertEqual(outcome.returncode, code)
+    self.assertEmpty(outcome.stdout)
+
+  def test_help_is_the_docstring_with_the_flags(self):
+    for argument in ('--help', '-h', '--helpshort'):
+      outcome = self._run(argument, '--nothing')
+      self.assertEqual(outcome.returncode, 0)
+      self.assertIn('Example: --config=path', outcome.stdout)
+      self.assertIn('--fault: What to raise.', outcome.stdout)
+      self.assertEmpty(outcome.stderr)
+
+  def test_parses_overrides(self):
+    outcome = self._run(
+      f'--config={self.config}', '--config.seed=2', '--config.task.sizes=3,4'
+    )
+    self.assertEqual(
+      ast.literal_eval(outcome.stdout),
+      {'seed': 2, 'rate': 0.5, 'task': {'name': 'x', 'sizes': (3, 4)}},
+    )
+    self.assertIn('for users', outcome.stderr)
+    self.assertNotIn('not for users', outcome.stderr)
+    self.assertIn('not for users', self._run('--verbosity=0').stderr)
+
+  @parameterized.parameters(
+    ('input', 2, 'Client c is bad.'),
+    ('interrupt', 130, 'Interrupted.'),
+    ('interrupt, told', 130, 'Saved.'),
+    ('full', 2, 'Cannot write /a/b: No space left on device.'),
+    ('read-only', 2, 'Cannot write: Read-only file system.'),
+  )
+  def test_faults_of_main(self, fault, code, line):
+    self._assert_fails(self._run(f'--fault={fault}'), code, line)
+
+  @parameterized.parameters('missing', 'defect')
+  def test_defects_keep_their_traceback(self, fault):
+    outcome = self._run(f'--fault={fault}')
+    self.assertEqual(outcome.returncode, 1)
+    self.assertIn('Traceback', outcome.stderr)
+
+  @parameterized.parameters(
+    (
+      ('--config.sed=1',),
+      'The config has no field sed; expected one of rate, seed, task. Did you '
+      'mean seed?',
+    ),
+    (
+      ('--config.task.zzz=1',),
+      'The config has no field task.zzz; expected one of name, sizes.',
+    ),
+    (
+      ('--config.seed.zzz=1',),
+      'The config has no field seed.zzz; expected no fields there.',
+    ),
+    (('x',), "Unexpected argument 'x'; flags begin with --."),
+  )
+  def test_wrong_arguments(self, arguments, line):
+    for config in ((f'--config={self.config}',), ('--config', self.config)):
+      self._assert_fails(self._run(*config, *arguments), 2, line)
+
+  @parameterized.parameters(
+    ('--nothing', 'nothing'),
+    ('--config.seed=x', 'config.seed'),
+    ('--config.seed=1.5', 'config.seed'),
+    ('--config.task=1', 'config.task'),
+    ('--fault', 'Missing value'),
+  )
+  def test_messages_of_absl_in_one_line(self, argument, part):
+    outcome = self._run(f'--config={self.config}', argument)
+    self.assertEqual(outcome.returncode, 2)
+    self.assertEqual(outcome.stderr.count('\n'), 1)
+    self.assertIn(part, outcome.stderr)
+
+  def test_config_files(self):
+    outcome = self._run(f'--config={self.config}:b')
+    self._assert_fails(
+      outcome, 2, f"flag --config={self.config}:b: there is no variant 'b'"
+    )
+    for path, reason in (
+      ('/missing.py', 'No such file or directory'),
+      (str(self.config.parent), 'Is a directory'),
+    ):
+      for more in ((), ('--config.seed=1',)):
+        self._assert_fails(
+          self._run(f'--config={path}', *more),
+          2,
+          f'The config file {path} cannot be read: {reason}.',
+        )
+
+  def test_a_reader_that_leaves_is_no_error(self):
+    outcome = subprocess.run(
+      f'{sys.executable} {self.program} | true',
+      shell=True,
+      capture_output=True,
+      env=binary_runner.environment(),
+      text=True,
+    )
+    self.assertNotIn('Traceback', outcome.stderr)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,66 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of all configs: valid, complete, and true to their tasks."""
+
+import importlib
+
+from launch import config_checks
+from launch.configs import base
+from tasks import registry
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_CONFIGS = ('arrays', 'digits', 'toy_regression')
+
+
+def _module(name):
+  return importlib.import_module(f'launch.configs.{name}')
+
+
+class ConfigsTest(parameterized.TestCase):
+  @parameterized.product(name=_CONFIGS, variant=tuple(base.VARIANTS))
+  def test_every_variant_is_valid(self, name, variant):
+    config = _module(name).get_config(variant).to_dict()
+    config_checks.check_config(config)
+    options = dict(config['task'])
+    self.assertEqual(options.pop('name'), name)
+    self.assertContainsSubset(options, registry.task_options(name))
+
+  @parameterized.parameters(*_CONFIGS)
+  def test_says_how_to_run_it(self, name):
+    self.assertIn(
+      f'python -m launch.train --config=launch/configs/{name}.py',
+      _module(name).__doc__,
+    )
+    self.assertEqual(
+      _module(name).get_config(), _module(name).get_config('fed_fish')
+    )
+
+  @parameterized.parameters(*_CONFIGS)
+  def test_unknown_variants_are_listed(self, name):
+    with self.assertRaisesRegex(
+      ValueError, "no variant 'fed_prox'; expected one of fed_fish, fed_avg,"
+    ):
+      _module(name).get_config('fed_prox')
+
+  def test_variants_differ_in_the_algorithm_only(self):
+    """Methods are compared on equal terms."""
+    fed_avg = _module('digits').get_config('fed_avg').to_dict()
+    for variant in ('fed_fish', 'per_example', 'sampled_label', 'damped'):
+      config = _module('digits').get_config(variant).to_dict()
+      self.assertEqual(config.pop('algorithm')['name'], 'fed_fish')
+      self.assertEqual(
+        config, {k: v for k, v in fed_avg.items() if k != 'algorithm'}
+      )
+
+  def test_paper_literal_takes_plain_steps(self):
+    config = _module('digits').get_config('paper_literal')
+    self.assertEqual(config.algorithm.server_optimizer, 'sgd')
+    self.assertEqual(config.algorithm.fisher_estimator, 'batch_gradient')
+    self.assertEqual(config.algorithm.fisher_normalization, 'sum')
+    self.assertEqual(config.algorithm.damping, 0)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,167 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the evaluation columns, against NumPy."""
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from fedfish_tff.client_work import local_training
+from fedfish_tff.execution import contexts
+from launch import round_evaluation
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow_federated as tff
+
+_RATE = 0.1
+_SIZES = {'a': 4, 'b': 7, 'single': 1}
+
+
+def setUpModule():
+  contexts.set_default_context('local_worker')
+
+
+def _clients(*names):
+  clients = {}
+  for name in names:
+    rng = np.random.default_rng(_SIZES[name])
+    x = rng.normal(size=(_SIZES[name], 2)).astype(np.float32)
+    y = rng.normal(size=(_SIZES[name], 1)).astype(np.float32)
+    clients[name] = (x, y)
+  return datasets.InMemoryClientData(clients)
+
+
+def _mse(weights, x, y):
+  kernel, bias = weights
+  return float(np.mean((x @ kernel + bias - y) ** 2))
+
+
+def _train(weights, batches):
+  """Gradient descent on the mean squared error of a linear model."""
+  kernel, bias = weights
+  for x, y in batches:
+    residual = 2 * (x @ kernel + bias - y) / len(x)
+    kernel = kernel - _RATE * x.T @ residual
+    bias = bias - _RATE * residual.sum(axis=0)
+  return kernel, bias
+
+
+class RoundEvaluationTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.model = models.create_mlp_regressor(
+      hidden_units=(), seed=1, num_features=2
+    )
+    cls.local_training = local_training.build_local_training(
+      cls.model, tff.learning.optimizers.build_sgdm(_RATE)
+    )
+    rng = np.random.default_rng(3)
+    cls.weights = (
+      rng.normal(size=(2, 1)).astype(np.float32),
+      rng.normal(size=(1,)).astype(np.float32),
+    )
+    cls.model_weights = tff.learning.models.ModelWeights(cls.weights, ())
+
+  def _build(self, clients, epochs=2):
+    spec = datasets.BatchSpec(batch_size=2, epochs=epochs) if epochs else None
+    return round_evaluation.HeldOutEvaluation(
+      self.model,
+      self.local_training,
+      clients,
+      eval_batch_size=3,
+      fine_tune_spec=spec,
+      seed=5,
+    )
+
+  def test_held_out_clients_before_and_after_personalization(self):
+    clients = _clients('a', 'b')
+    columns = self._build(clients)(self.model_weights)
+    together = [
+      np.concatenate(part)
+      for part in zip(*(clients.load_client(c) for c in 'ab'))
+    ]
+    before, after, sizes = [], [], []
+    for client_id in 'ab':
+      fine_tune, unseen = datasets.split_examples(
+        clients.load_client(client_id),
+        fraction=0.5,
+        client_id=client_id,
+        seed=5,
+      )
+      batches = datasets.plan_batches(
+        fine_tune,
+        datasets.BatchSpec(batch_size=2, epochs=2),
+        client_id=client_id,
+        seed=5,
+        round_number=0,
+      )
+      before.append(_mse(self.weights, *unseen))
+      after.append(_mse(_train(self.weights, batches), *unseen))
+      sizes.append(len(unseen[0]))
+    expected = {
+      'global/mse': _mse(self.weights, *together),
+      'personalized/mse': np.average(after, weights=sizes),
+      'personalized/mse_before': np.average(before, weights=sizes),
+    }
+    for name, value in expected.items():
+      self.assertAlmostEqual(columns[name], value, places=5, msg=name)
+      self.assertAlmostEqual(
+        columns[name.replace('mse', 'loss')], value, places=5, msg=name
+      )
+    self.assertLen(columns, 6)
+
+  def test_without_personalization(self):
+    columns = self._build(_clients('a'), epochs=0)(self.model_weights)
+    self.assertCountEqual(columns, ['global/loss', 'global/mse'])
+
+  def test_a_client_of_one_example_is_not_personalized(self):
+    with self.assertLogs(level='WARNING') as logs:
+      columns = self._build(_clients('a', 'single'))(self.model_weights)
+    self.assertIn('1 of 2 held-out clients', logs.output[0])
+    alone = self._build(_clients('a'))(self.model_weights)
+    self.assertEqual(columns['personalized/mse'], alone['personalized/mse'])
+    self.assertNotEqual(columns['global/mse'], alone['global/mse'])
+
+  def test_no_client_to_personalize(self):
+    with self.assertRaisesRegex(errors.InputError, 'personalization_epochs'):
+      self._build(_clients('single'))
+
+  def test_barrier_of_a_cohort(self):
+    clients = _clients('a', 'b')
+    cohort = [
+      datasets.plan_batches(
+        clients.load_client(client_id),
+        datasets.BatchSpec(batch_size=2, epochs=2, max_examples=3),
+        client_id=client_id,
+        seed=5,
+        round_number=4,
+      )
+      for client_id in 'ba'
+    ]
+    after = tuple(w + np.float32(0.5) for w in self.weights)
+    columns = round_evaluation.CohortBarrier(
+      self.model,
+      self.local_training,
+      eval_batch_size=3,
+      higher_is_better={'mse': False},
+    )(self.model_weights, tff.learning.models.ModelWeights(after, ()), cohort)
+    # On all of a client's examples, whatever the cap of the round.
+    barriers = [
+      _mse(after, *clients.load_client(client.client_id))
+      - _mse(
+        _train(self.weights, client), *clients.load_client(client.client_id)
+      )
+      for client in cohort
+    ]
+    self.assertAlmostEqual(columns['csb/mse'], np.mean(barriers), places=5)
+    self.assertAlmostEqual(
+      columns['csb/mse_by_examples'],
+      np.average(barriers, weights=[_SIZES['b'], _SIZES['a']]),
+      places=5,
+    )
+    self.assertLen(columns, 2)
+
+
+if __name__ == '__main__':
+  absltest.main()
