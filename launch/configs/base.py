@@ -74,6 +74,7 @@ def _fed_avg_sgd(config: ConfigDict) -> None:
 
 
 def _fed_sgd(config: ConfigDict) -> None:
+  """FedSGD; the client's rate is then that of personalisation alone."""
   _fed_avg(config)
   config.algorithm.name = 'fed_sgd'
   config.local_epochs = 1

@@ -352,6 +352,8 @@ class KillTest(absltest.TestCase):
       stderr=subprocess.PIPE,
       env=binary_runner.environment(),
       text=True,
+      # A process group of its own, to be interrupted as from a terminal.
+      start_new_session=True,
     )
 
   def _stop_after(self, process, workdir, round_number, signal_number):
@@ -365,7 +367,11 @@ class KillTest(absltest.TestCase):
       time.sleep(0.02)
     children = psutil.Process(process.pid).children(recursive=True)
     self.assertNotEmpty(children)  # TFF's worker.
-    process.send_signal(signal_number)
+    if signal_number == signal.SIGINT:
+      # Ctrl-C reaches every process of the group.
+      os.killpg(process.pid, signal_number)
+    else:
+      process.send_signal(signal_number)
     _, stderr = process.communicate()
     _, alive = psutil.wait_procs(children, timeout=30)
     self.assertEmpty(alive)
