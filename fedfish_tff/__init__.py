@@ -15,5 +15,5 @@ __version__ = '0.1.0'
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 # Dependencies of TFF still import pkg_resources, which warns at each import.
 warnings.filterwarnings(
-    'ignore', message='pkg_resources is deprecated', category=UserWarning
+  'ignore', message='pkg_resources is deprecated', category=UserWarning
 )

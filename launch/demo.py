@@ -20,12 +20,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import pathlib
 
-from fedfish_tff.execution import contexts
 from launch import cli
-from launch import comparison
-from launch import evaluation_run
-from launch import toy_regression_report
-from launch import training_run
 from launch.configs import base
 from launch.configs import digits
 
@@ -42,11 +37,8 @@ _ROUNDS = flags.DEFINE_integer('rounds', 20, 'Rounds a run.', lower_bound=1)
 _TOY_SEEDS = flags.DEFINE_integer(
   'toy_seeds', 8, 'Seeds of the toy figure; 0 to leave it out.', lower_bound=0
 )
-_CONTEXT = flags.DEFINE_enum(
-  'context',
-  contexts.DEFAULT_CONTEXT_NAME,
-  contexts.context_names(),
-  'Where TFF computations run.',
+_CONTEXT = flags.DEFINE_string(
+  'context', 'local_worker', 'The execution context that runs TFF.'
 )
 
 _VARIANTS = ('fed_avg_sgd', 'paper_literal')
@@ -70,6 +62,12 @@ def create_configs(
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
+  # Imported late: TFF takes seconds, and all above answers at once.
+  from launch import comparison  # pylint: disable=g-import-not-at-top
+  from launch import evaluation_run  # pylint: disable=g-import-not-at-top
+  from launch import toy_regression_report  # pylint: disable=g-import-not-at-top
+  from launch import training_run  # pylint: disable=g-import-not-at-top
+
   folder = pathlib.Path(_OUTPUT_DIR.value)
   configs = dict(create_configs(seeds=_SEEDS.value, rounds=_ROUNDS.value))
   for name, config in tqdm.tqdm(

@@ -13,7 +13,6 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from fedfish_tff.simulation import files
 from launch import experiment as experiment_lib
 from launch import export as export_lib
 from launch import held_out_evaluation
@@ -59,7 +58,7 @@ def evaluate(
         f'{workdir} has no checkpoint yet; train it first with launch.train.'
       )
     # Before the work, since a folder that cannot be made would be in vain.
-    output = _make_folder(folder.path / 'evaluation')
+    output = simulation.make_folder(folder.path / 'evaluation')
     clients = getattr(experiment.task, split)
     print(
       f'{workdir}: model of round {result.round_number} of '
@@ -78,7 +77,9 @@ def evaluate(
       simulation.write_atomically(output / name, content)
       paths.append(output / name)
     if export:
-      paths += _export(experiment, result, _make_folder(folder.path / 'export'))
+      paths += _export(
+        experiment, result, simulation.make_folder(folder.path / 'export')
+      )
     return paths + run_plots.plot_workdir(folder.path)
 
 
@@ -198,11 +199,3 @@ def _export(
   export_lib.write_saved_model(experiment.model, weights, saved_model)
   export_lib.write_weights(weights, arrays)
   return [saved_model, arrays]
-
-
-def _make_folder(folder: pathlib.Path) -> pathlib.Path:
-  try:
-    folder.mkdir(exist_ok=True)
-  except OSError as error:
-    raise files.unwritable_error(folder, error) from error
-  return folder

@@ -21,12 +21,7 @@ from collections.abc import Sequence
 import pathlib
 
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from launch import cli
-from launch import toy_regression_report
-from launch import toy_regression_study
-from launch.plotting import style
-from tasks import toy_regression
 
 from absl import flags
 
@@ -38,24 +33,21 @@ _SEEDS = flags.DEFINE_integer(
 )
 _LOCAL_EPOCHS = flags.DEFINE_integer(
   'local_epochs',
-  toy_regression.DEFAULTS['local_epochs'],
+  50,
   'Epochs of SGD at the clients.',
   lower_bound=1,
 )
 _ESTIMATOR = flags.DEFINE_enum(
   'estimator',
   'per_example',
-  [e.value for e in toy_regression_study.ESTIMATORS.values()],
+  ['batch_gradient', 'per_example', 'sampled_label'],
   "The Fisher estimator of the figure; batch_gradient is the paper's own.",
 )
 _FORMAT = flags.DEFINE_enum(
-  'format', 'png', style.FORMATS, 'The format of the figure.'
+  'format', 'png', ['png', 'pdf', 'svg'], 'The format of the figure.'
 )
-_CONTEXT = flags.DEFINE_enum(
-  'context',
-  contexts.DEFAULT_CONTEXT_NAME,
-  contexts.context_names(),
-  'Where TFF computations run.',
+_CONTEXT = flags.DEFINE_string(
+  'context', 'local_worker', 'The execution context that runs TFF.'
 )
 
 
@@ -64,6 +56,10 @@ def main(argv: Sequence[str]) -> None:
   cli.check_no_arguments(argv)
   if not _OUTPUT_DIR.value:
     raise errors.InputError('--output_dir is needed; --help shows an example.')
+  # Imported late: TFF takes seconds, and all above answers at once.
+  from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
+  from launch import toy_regression_report  # pylint: disable=g-import-not-at-top
+
   contexts.set_default_context(_CONTEXT.value)
   toy_regression_report.draw(
     pathlib.Path(_OUTPUT_DIR.value),

@@ -123,6 +123,7 @@ def draw(
   file_format: str = 'png',
 ) -> None:
   """Runs the study with a progress bar, writes the figure, prints the table."""
+  simulation.make_folder(folder)  # Before work that would be in vain.
   steps = seeds * len(toy_regression.RANGES)
   with tqdm.tqdm(total=steps, desc='toy regression', unit='seed') as bar:
     results = toy_regression_study.run_study(

@@ -8,7 +8,6 @@ from absl.testing import absltest
 
 
 class InputErrorTest(absltest.TestCase):
-
   def test_is_a_value_error_with_its_sentence(self):
     with self.assertRaisesRegex(ValueError, '^rounds must be positive$'):
       raise errors.InputError('rounds must be positive')

@@ -6,6 +6,7 @@ from fedfish_tff.simulation.checkpoints import CheckpointManager
 from fedfish_tff.simulation.checkpoints import DamagedCheckpointError
 from fedfish_tff.simulation.communication import measure_wire_bytes
 from fedfish_tff.simulation.communication import WireBytes
+from fedfish_tff.simulation.files import make_folder
 from fedfish_tff.simulation.files import write_atomically
 from fedfish_tff.simulation.metrics_csv import CsvMetricsManager
 from fedfish_tff.simulation.metrics_csv import read_rows

@@ -40,6 +40,23 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     raise unwritable_error(path, error) from error
 
 
+def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
+  """Makes a folder with its parents unless it is there; returns its path.
+
+  Args:
+    path: The folder.
+
+  Raises:
+    errors.InputError: If it cannot be made.
+  """
+  path = pathlib.Path(path)
+  try:
+    path.mkdir(parents=True, exist_ok=True)
+  except OSError as error:
+    raise unwritable_error(path, error) from error
+  return path
+
+
 def is_temporary(path: str | os.PathLike[str]) -> bool:
   """Whether the path is one that an interrupted `write_atomically` leaves."""
   return os.fspath(path).endswith(_TEMPORARY_SUFFIX)

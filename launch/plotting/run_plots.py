@@ -183,11 +183,7 @@ def write_figures(
   Raises:
     errors.InputError: If the folder or a file cannot be written.
   """
-  folder = pathlib.Path(folder)
-  try:
-    folder.mkdir(parents=True, exist_ok=True)
-  except OSError as error:
-    raise files.unwritable_error(folder, error) from error
+  folder = files.make_folder(folder)
   paths = []
   for name, figure in figures.items():
     paths.append(folder / f'{name}.{suffix}')

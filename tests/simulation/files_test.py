@@ -52,5 +52,17 @@ class WriteAtomicallyTest(parameterized.TestCase):
     self.assertFalse(files.is_temporary(self.path))
 
 
+class MakeFolderTest(absltest.TestCase):
+  def test_makes_parents_and_takes_what_is_there(self):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'a' / 'b'
+    for _ in range(2):
+      self.assertEqual(files.make_folder(path), path)
+      self.assertTrue(path.is_dir())
+
+  def test_place_that_cannot_be_one_is_named(self):
+    with self.assertRaisesRegex(errors.InputError, '/dev/null/a'):
+      files.make_folder('/dev/null/a')
+
+
 if __name__ == '__main__':
   absltest.main()

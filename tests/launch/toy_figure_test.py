@@ -1,0 +1,64 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The binary of the toy figure."""
+
+import pathlib
+import subprocess
+import sys
+
+from tests.launch import binary_runner
+
+from absl.testing import absltest
+
+
+class ToyFigureTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.runner = binary_runner.BinaryRunner(
+      'launch.toy_figure', 'launch.toy_regression_report'
+    )
+    cls.addClassCleanup(cls.runner.close)
+
+  def test_writes_figure_and_barriers(self):
+    folder = pathlib.Path(self.create_tempdir().full_path) / 'plots'
+    outcome = self.runner.run(
+      f'--output_dir={folder}',
+      '--seeds=1',
+      '--local_epochs=1',
+      '--estimator=batch_gradient',
+      '--format=svg',
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertEqual(
+      sorted(p.name for p in folder.iterdir()),
+      ['toy_regression.csv', 'toy_regression.svg'],
+    )
+    self.assertIn('median barrier', outcome.stdout)
+    self.assertIn('batch gradient', (folder / 'toy_regression.svg').read_text())
+
+  def test_help_teaches(self):
+    outcome = subprocess.run(
+      [sys.executable, '-m', 'launch.toy_figure', '--help'],
+      env=binary_runner.environment(),
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
+    self.assertIn('python -m launch.toy_figure --output_dir', outcome.stdout)
+
+  def test_bad_input_is_one_line(self):
+    for arguments in (
+      (),
+      ('--output_dir=/tmp/x', '--estimator=fisher'),
+      ('--output_dir=/tmp/x', '--local_epochs=0'),
+      ('--output_dir=/dev/null/plots', '--seeds=1', '--local_epochs=1'),
+    ):
+      outcome = self.runner.run(*arguments)
+      self.assertEqual(outcome.code, 2, outcome.stderr)
+      self.assertNotIn('Traceback', outcome.stderr)
+
+
+if __name__ == '__main__':
+  absltest.main()
