@@ -32,7 +32,7 @@ DEFAULTS: Mapping[str, Any] = {
   'batch_size': 10,
   'max_examples_per_client': 0,
   'client_learning_rate': 0.05,
-  'server_learning_rate': 1.0,
+  'server_learning_rate': 0.01,
   'evaluate_every': 10,
   'checkpoint_every': 10,
 }

@@ -28,12 +28,12 @@ NUM_FEATURES = 64
 DEFAULTS: Mapping[str, Any] = {
   'seed': 0,
   'rounds': 50,
-  'cohort_size': 10,
-  'local_epochs': 8,
+  'cohort_size': 5,
+  'local_epochs': 16,
   'batch_size': 10,
   'max_examples_per_client': 0,
-  'client_learning_rate': 0.1,
-  'server_learning_rate': 1.0,
+  'client_learning_rate': 0.05,
+  'server_learning_rate': 0.03,
   'evaluate_every': 5,
   'checkpoint_every': 10,
 }
@@ -46,10 +46,10 @@ def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  num_clients: int = 30,
+  num_clients: int = 40,
   alpha: float = 0.1,
   hidden_units: Sequence[int] = (64,),
-  validation_fraction: float = 0.15,
+  validation_fraction: float = 0.2,
   test_fraction: float = 0.2,
 ) -> Task:
   """Creates the task.

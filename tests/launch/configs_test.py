@@ -28,6 +28,16 @@ class ConfigsTest(parameterized.TestCase):
     self.assertContainsSubset(options, registry.task_options(name))
 
   @parameterized.parameters(*_CONFIGS)
+  def test_holds_what_the_task_recommends(self, name):
+    config = _module(name).get_config('fed_fish').to_dict()
+    for field, value in registry.task_defaults(name).items():
+      self.assertEqual(config[field], value, field)
+    options = registry.task_options(name)
+    for option, value in config['task'].items():
+      if option != 'name':
+        self.assertEqual(value, options[option], option)
+
+  @parameterized.parameters(*_CONFIGS)
   def test_says_how_to_run_it(self, name):
     self.assertIn(
       f'python -m launch.train --config=launch/configs/{name}.py',

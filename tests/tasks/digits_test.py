@@ -26,7 +26,7 @@ class DigitsTest(parameterized.TestCase):
       for data in _splits(task)
       for client_id in data.client_ids
     ]
-    self.assertLen(clients, options.get('num_clients', 30))
+    self.assertLen(clients, options.get('num_clients', 40))
     x = np.concatenate([client[0] for client in clients])
     y = np.concatenate([client[1] for client in clients])
     images, labels = sklearn_datasets.load_digits(return_X_y=True)
