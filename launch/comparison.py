@@ -8,10 +8,12 @@ import pathlib
 
 from fedfish_tff import simulation
 from launch import method_comparison
+from launch import method_table
 from launch.plotting import curves
 from launch.plotting import run_plots
 from launch.plotting import run_reader
 
+_METHODS_FILE = 'methods.csv'
 _COMPARISON_FILE = 'comparison.csv'
 
 
@@ -24,7 +26,9 @@ def compare_workdirs(
   file_format: str = 'png',
   show_seeds: bool = False,
 ) -> None:
-  """Writes the plots that apply and comparison.csv; prints what it wrote.
+  """Writes the plots that apply and two tables; prints what it wrote.
+
+  methods.csv has what each method reached, comparison.csv paired differences.
 
   Args:
     workdirs: Of launch.train; those that differ by their seed are pooled.
@@ -46,6 +50,11 @@ def compare_workdirs(
   figures.update(run_plots.draw_clients(groups, name))
   for path in run_plots.write_figures(figures, folder, file_format):
     print(path)
+  rows = method_table.method_rows(groups, metric)
+  path = folder / _METHODS_FILE
+  simulation.write_atomically(path, method_table.to_csv(rows))
+  print(path)
+  print(method_table.format_table(rows))
   comparisons = method_comparison.compare_methods(groups, metric)
   if comparisons:
     path = folder / _COMPARISON_FILE

@@ -21,6 +21,7 @@ What is written to --output_dir, as far as the workdirs hold it:
   personalization_<metric>, few_shot_<metric>, client_spread_<metric>: clients
     before and after fine-tuning; they need evaluation/clients.csv in the
     workdirs, which launch.evaluate writes
+  methods.csv: what each method reached, mean and deviation over seeds
   comparison.csv: the paired differences that are printed too
 """
 

@@ -75,7 +75,13 @@ class PlotTest(parameterized.TestCase):
     ]
     self.assertEqual(
       self._written(),
-      sorted(['comparison.csv', *(f'{name}.png' for name in expected)]),
+      sorted(
+        [
+          'comparison.csv',
+          'methods.csv',
+          *(f'{name}.png' for name in expected),
+        ]
+      ),
     )
     for name in self._written():
       self.assertIn(str(self._output / name), out)
@@ -92,7 +98,9 @@ class PlotTest(parameterized.TestCase):
       show_seeds=True,
     )
     self.assertEqual(code, 0)
-    self.assertEqual(self._written(), ['train_loss_by_bytes.svg'])
+    self.assertEqual(
+      self._written(), ['methods.csv', 'train_loss_by_bytes.svg']
+    )
 
   @parameterized.parameters(
     (dict(workdirs=None), '--workdirs and --output_dir are needed'),
