@@ -28,6 +28,11 @@ class LocalWorkerExecutorFactoryTest(absltest.TestCase):
       stream_structs=False,
     )
     self.addCleanup(self._factory.close)
+    # Other tests of this process may have a default context with a worker.
+    self._others = set(psutil.Process().children())
+
+  def _children(self) -> set[psutil.Process]:
+    return set(psutil.Process().children()) - self._others
 
   def _program(self, code: str) -> str:
     path = self.create_tempfile(content='#!/bin/sh\n' + code).full_path
@@ -43,7 +48,7 @@ class LocalWorkerExecutorFactoryTest(absltest.TestCase):
       ):
         self._factory.create_executor({tff.CLIENTS: 3})
     self.assertIsNone(self._factory.worker_pid)
-    self.assertEmpty(psutil.Process().children())
+    self.assertEmpty(self._children())
 
   def test_one_worker_and_one_executor_for_each_number_of_clients(self):
     two = self._factory.create_executor({tff.CLIENTS: 2})
@@ -52,7 +57,7 @@ class LocalWorkerExecutorFactoryTest(absltest.TestCase):
     self.assertIsNot(two, three)
     self.assertIs(self._factory.create_executor({tff.CLIENTS: 3}), three)
     self.assertEqual(self._factory.worker_pid, pid)
-    self.assertLen(psutil.Process().children(), 1)
+    self.assertLen(self._children(), 1)
 
     async def round_trip(executor, values):
       value = await executor.create_value(values, _CLIENT_INTS)

@@ -1,44 +1,31 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of the table do the same work."""
+"""The benchmark's binary prints a table beside its yardstick."""
 
-from fedfish_tff import algorithms
-from fedfish_tff.execution import contexts
-from launch.benchmarks import run
 from launch.benchmarks import workloads
+from tests.launch import binary_runner
 
 from absl.testing import absltest
-import numpy as np
-import tensorflow_federated as tff
 
 
-def setUpModule():
-  contexts.set_default_context('local_worker')
-
-
-class RowsTest(absltest.TestCase):
-  def test_federated_row_trains_as_the_bare_loop_does(self):
-    workload = workloads.WORKLOADS['softmax']
-    model = workload.create_model()
-    clients = workload.generate_clients(3, num_examples=25)
-    totals = run.bare_round(model, clients)()
-    process = algorithms.build_fed_avg(
-      model,
-      tff.learning.optimizers.build_sgdm(0.01),
-      client_weighting=tff.learning.ClientWeighting.UNIFORM,
+class RunTest(absltest.TestCase):
+  def test_table_and_bad_input(self):
+    runner = binary_runner.BinaryRunner(
+      'launch.benchmarks.run', 'launch.benchmarks.round_time'
     )
-    output = run.federated_round(process, clients)()
-    weights = process.get_model_weights(output.state).trainable
-    for start, end, total in zip(model.initial_weights[0], weights, totals):
-      np.testing.assert_allclose(start - end, total / 3, rtol=1e-4, atol=1e-7)
+    self.addCleanup(runner.close)
+    outcome = runner.run('--workloads=softmax', '--clients=2', '--repeats=1')
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    rows = [line for line in outcome.stdout.splitlines() if line][2:]
+    self.assertLen(rows, 3)
+    self.assertEqual(rows[0].split()[-1], '1.0')
+    for arguments in (('--workloads=mnist',), ('--context=cloud',)):
+      outcome = runner.run(*arguments)
+      self.assertEqual(outcome.code, 2)
+      self.assertLen(outcome.stderr.splitlines(), 1)
 
-  def test_rows_are_measured_in_turns_after_a_warm_up(self):
-    calls = []
-    medians = run.measure(
-      {name: lambda name=name: calls.append(name) for name in 'ab'}, repeats=3
-    )
-    self.assertEqual(calls, list('ab' * 4))
-    self.assertEqual(list(medians), ['a', 'b'])
+  def test_every_workload_can_be_asked_for(self):
+    self.assertCountEqual(workloads.WORKLOADS, ('softmax', 'cnn'))
 
 
 if __name__ == '__main__':
