@@ -63,7 +63,8 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
 
   * `zero_denominator_share`: share of coordinates whose denominator was not
     usable, so that their update is 0;
-  * `fisher`: for each tensor the 5, 50 and 95 % quantiles of sum(w F);
+  * `fisher_sum`: for each tensor the 5, 50 and 95 % quantiles of sum(w F),
+    which grows with weights and cohort;
   * `sum`: the inner factory's own measurements;
   * with `measure_cosine`, `cosine_to_mean`: the cosine between the result and
     sum(w Delta), which is the direction of FedAvg's update. It costs a third
@@ -179,7 +180,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
       measured = tff.federated_map(measure, sums.result)
       measurements = collections.OrderedDict(
         zero_denominator_share=measured['zero_denominator_share'],
-        fisher=measured['fisher'],
+        fisher_sum=measured['fisher_sum'],
         sum=sums.measurements,
       )
       if delta_sum_process is not None:
@@ -209,7 +210,7 @@ def _measure_denominators(
   total = tf.add_n([tf.size(d, out_type=tf.int64) for d in denominators])
   return collections.OrderedDict(
     zero_denominator_share=tf.cast(unusable / total, tf.float32),
-    fisher=collections.OrderedDict(
+    fisher_sum=collections.OrderedDict(
       (name, _quantiles(d)) for name, d in zip(names, denominators)
     ),
   )

@@ -5,6 +5,10 @@
 from fedfish_tff.algorithms.composition import (
   compose_process as compose_process,
 )
+from fedfish_tff.algorithms.composition import (
+  reject_empty_update as reject_empty_update,
+)
+from fedfish_tff.algorithms.composition import RejectFn as RejectFn
 from fedfish_tff.algorithms.fed_avg import build_fed_avg as build_fed_avg
 from fedfish_tff.algorithms.fed_fish import build_fed_fish as build_fed_fish
 from fedfish_tff.algorithms.fed_sgd import build_fed_sgd as build_fed_sgd

@@ -2,10 +2,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all `build_*` of this package do last: compose with TFF's templates."""
 
+import collections
+from collections.abc import Callable
+from typing import Any
+
 from fedfish_tff.algorithms import process as process_lib
+from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.models import model_functions
 
+import tensorflow as tf
 import tensorflow_federated as tff
+
+# Takes (optimizer state, update), returns (whether to reject, measurements).
+RejectFn = Callable[
+  [Any, Any], tuple[tf.Tensor, collections.OrderedDict[str, tf.Tensor]]
+]
+
+
+def reject_empty_update(
+  state: Any, update: Any
+) -> tuple[tf.Tensor, collections.OrderedDict[str, tf.Tensor]]:
+  """Rejects updates that are not finite, and those that are 0 everywhere.
+
+  Where an aggregator returns 0 for want of information, nobody contributed to
+  such an update; a server optimizer with momentum would move the weights all
+  the same.
+  """
+  rejected, measurements = tff.learning.templates.reject_non_finite_update(
+    state, update
+  )
+  empty = tf.reduce_all(
+    [tf.reduce_all(tf.equal(t, 0)) for t in tf.nest.flatten(update)]
+  )
+  measurements['update_empty'] = tf.cast(empty, tf.int32)
+  return tf.logical_or(rejected, empty), measurements
 
 
 def compose_process(
@@ -17,6 +47,7 @@ def compose_process(
   local_training: tff.Computation,
   update_is_finite: tff.Computation,
   model_distributor: tff.learning.templates.DistributionProcess | None = None,
+  should_reject_update: RejectFn = tff.learning.templates.reject_non_finite_update,
   extra_passes: int = 0,
 ) -> process_lib.FederatedProcess:
   """Composes client work, aggregator and server optimizer to a process.
@@ -31,11 +62,20 @@ def compose_process(
     update_is_finite: See `FederatedProcess`.
     model_distributor: Sends the weights to the clients; a plain broadcast by
       default.
+    should_reject_update: As in
+      `tff.learning.templates.build_apply_optimizer_finalizer`: a round whose
+      update it rejects keeps the weights and the server optimizer's state. By
+      default, updates that are not finite, such as the mean of no client.
     extra_passes: See `FederatedProcess`.
 
   Returns:
     The process.
+
+  Raises:
+    TypeError: If the server optimizer is not a
+      `tff.learning.optimizers.Optimizer`, or parts do not fit.
   """
+  local_training_lib.check_optimizer(server_optimizer_fn, 'server_optimizer_fn')
   initial_weights = model_functions.build_initial_weights(model)
   weights_type = initial_weights.type_signature.result
   client_result_type = client_work.next.type_signature.result.result.member
@@ -48,7 +88,7 @@ def compose_process(
       client_result_type.update, client_result_type.update_weight
     ),
     tff.learning.templates.build_apply_optimizer_finalizer(
-      server_optimizer_fn, weights_type
+      server_optimizer_fn, weights_type, should_reject_update
     ),
   )
   return process_lib.FederatedProcess(

@@ -53,8 +53,11 @@ def build_fed_avg(
     metrics=M@SERVER>), where B* are batches of all local epochs.
 
   Raises:
-    TypeError: If `model_fn` is not a model.
+    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
+  local_training = local_training_lib.build_local_training(
+    model_fn, client_optimizer_fn
+  )
   if model_functions.is_functional(model_fn):
     client_work = (
       tff.learning.templates.build_functional_model_delta_client_work(
@@ -71,9 +74,6 @@ def build_fed_avg(
       client_weighting,
       metrics_aggregator,
     )
-  local_training = local_training_lib.build_local_training(
-    model_fn, client_optimizer_fn
-  )
   weights_type, data_type = local_training.type_signature.parameter
 
   @tff.tensorflow.computation(weights_type, data_type)
@@ -87,7 +87,7 @@ def build_fed_avg(
     excluded_clients.count_excluded_clients(
       client_work, sum_factory=excluded_sum_factory
     ),
-    model_aggregator or tff.aggregators.MeanFactory(no_nan_division=True),
+    model_aggregator or tff.aggregators.MeanFactory(),
     server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
     local_training=local_training,
     update_is_finite=update_is_finite,

@@ -94,11 +94,13 @@ def build_fed_fish(
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are the batches of all local epochs. A client
-    whose delta or Fisher is not finite is left out of the round and counted.
+    whose delta or Fisher, or their product, is not finite is left out of the
+    round and counted. A round to which no client contributes keeps the weights
+    and the server optimizer's state.
 
   Raises:
     InputError: If an argument is out of range or the label sampler is missing.
-    TypeError: If `model_fn` is not a model.
+    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   client_update_fn = fisher_delta.build_fisher_delta_update(
     client_optimizer_fn,
@@ -132,5 +134,6 @@ def build_fed_fish(
       model_fn, client_update_fn
     ),
     model_distributor=model_distributor,
+    should_reject_update=composition.reject_empty_update,
     extra_passes=1,
   )

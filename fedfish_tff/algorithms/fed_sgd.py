@@ -51,7 +51,7 @@ def build_fed_sgd(
     metrics=M@SERVER>), where B* are the batches of one epoch.
 
   Raises:
-    TypeError: If `model_fn` is not a model.
+    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   default_optimizer = tff.learning.optimizers.build_sgdm(0.1)
   client_update_fn = gradient_update.build_gradient_update(
@@ -65,7 +65,7 @@ def build_fed_sgd(
       metrics_aggregator=metrics_aggregator,
       excluded_sum_factory=excluded_sum_factory,
     ),
-    model_aggregator or tff.aggregators.MeanFactory(no_nan_division=True),
+    model_aggregator or tff.aggregators.MeanFactory(),
     server_optimizer_fn or default_optimizer,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn or default_optimizer

@@ -36,6 +36,9 @@ from fedfish_tff.client_work.local_training import (
   build_local_training as build_local_training,
 )
 from fedfish_tff.client_work.local_training import (
+  check_optimizer as check_optimizer,
+)
+from fedfish_tff.client_work.local_training import (
   train_locally as train_locally,
 )
 from fedfish_tff.client_work.local_training import (

@@ -27,12 +27,15 @@ class ClientUpdate(NamedTuple):
     weight: float32 scalar.
     metrics: The model's unfinalized metrics over local training.
     initial_metrics: The same before any batch.
+    also_finite: Further tensors that must be finite for the update to be
+      accepted, such as products that the aggregator will form.
   """
 
   update: Any
   weight: tf.Tensor
   metrics: Any
   initial_metrics: Any
+  also_finite: Any = ()
 
 
 # Takes (bound model, flat weights, the client's data, int32 round number).
@@ -56,11 +59,15 @@ def client_weight(
   return tf.cast(num_examples, tf.float32)
 
 
+def _is_finite(result: ClientUpdate) -> tf.Tensor:
+  return local_training.all_finite((result.update, result.also_finite))
+
+
 def _without_non_finite(
   result: ClientUpdate,
 ) -> tuple[tff.learning.templates.ClientResult, Any, tf.Tensor]:
   """Zeroes a non-finite update; returns (result, metrics, int32 excluded)."""
-  finite = local_training.all_finite(result.update)
+  finite = _is_finite(result)
   update = tf.nest.map_structure(
     lambda t: tf.where(finite, t, tf.zeros_like(t)), result.update
   )
@@ -191,7 +198,7 @@ def build_update_is_finite(
     @tf.function
     def run(flat, data):
       result = client_update_fn(bound, flat, data, tf.constant(0))
-      return local_training.all_finite(result.update)
+      return _is_finite(result)
 
     return run(model_functions.flatten_weights(weights), dataset)
 

@@ -85,13 +85,22 @@ def _per_example_squares(
 
 
 def _fingerprint(x: object) -> tf.Tensor:
-  """Returns an int32 that depends on a batch's content.
+  """Returns an int32 that depends on a batch's content, not on its order.
 
   It gives clients with different data different label draws without telling
-  the graph who the client is.
+  the graph who the client is. Integer sums wrap around and do not depend on the
+  order of summation, as float sums do.
   """
-  totals = [tf.reduce_sum(tf.cast(t, tf.float32)) for t in tf.nest.flatten(x)]
-  return tf.bitcast(tf.add_n(totals), tf.int32)
+  totals = []
+  for t in tf.nest.flatten(x):
+    if t.dtype == tf.string:
+      bits = tf.strings.to_hash_bucket_fast(t, 2**31 - 1)
+    elif t.dtype.is_floating:
+      bits = tf.bitcast(tf.cast(t, tf.float32), tf.int32)
+    else:
+      bits = t
+    totals.append(tf.reduce_sum(tf.cast(bits, tf.int32)))
+  return tf.add_n(totals)
 
 
 def fisher_diagonal(

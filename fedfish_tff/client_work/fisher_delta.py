@@ -58,7 +58,9 @@ def build_fisher_delta_update(
 
   Raises:
     InputError: If an argument is out of range or the label sampler is missing.
+    TypeError: If `client_optimizer_fn` is not one of TFF's optimizers.
   """
+  local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   if local_epochs < 1:
     raise errors.InputError(
       f'local_epochs must be 1 or more, got {local_epochs}.'
@@ -103,17 +105,23 @@ def build_fisher_delta_update(
       round_number=round_number,
     )
     weight = client_work_process.client_weight(num_examples, client_weighting)
+    weight = tf.where(num_examples > 0, weight, 0.0)
+    delta = tuple(
+      start - end
+      for start, end in zip(weights.trainable, trained.weights.trainable)
+    )
+    damped = tuple(f + damping for f in diagonal)
     return client_work_process.ClientUpdate(
-      update=collections.OrderedDict(
-        delta=tuple(
-          start - end
-          for start, end in zip(weights.trainable, trained.weights.trainable)
-        ),
-        fisher=tuple(f + damping for f in diagonal),
-      ),
-      weight=tf.where(num_examples > 0, weight, 0.0),
+      update=collections.OrderedDict(delta=delta, fisher=damped),
+      weight=weight,
       metrics=metrics,
       initial_metrics=initial_metrics,
+      # Both can be finite and what the aggregator sums can overflow, which
+      # would void the round of all clients.
+      also_finite=tuple(
+        tf.cast(weight, f.dtype) * f * (1 + tf.abs(d))
+        for f, d in zip(damped, delta)
+      ),
     )
 
   return client_update

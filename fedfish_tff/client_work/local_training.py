@@ -32,6 +32,22 @@ class TrainingResult(NamedTuple):
   num_batches: tf.Tensor
 
 
+def check_optimizer(
+  optimizer: tff.learning.optimizers.Optimizer, name: str
+) -> None:
+  """Raises TypeError unless `optimizer` is one of TFF's.
+
+  Args:
+    optimizer: What is checked.
+    name: What the caller's argument is called.
+  """
+  if not isinstance(optimizer, tff.learning.optimizers.Optimizer):
+    raise TypeError(
+      f'{name} must be a tff.learning.optimizers.Optimizer, such as '
+      f'tff.learning.optimizers.build_sgdm(0.1), got {type(optimizer)}.'
+    )
+
+
 def train_locally(
   bound: model_functions.BoundModel,
   optimizer: tff.learning.optimizers.Optimizer,
@@ -107,7 +123,11 @@ def build_local_training(
   Returns:
     A computation of type (<ModelWeights, B*> -> ModelWeights), unplaced, where
     B* are the batches of all epochs.
+
+  Raises:
+    TypeError: If `optimizer` is not one of TFF's.
   """
+  check_optimizer(optimizer, 'client_optimizer_fn')
 
   @tff.tensorflow.computation(
     model_functions.weights_type(model), model_functions.data_type(model)

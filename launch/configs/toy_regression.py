@@ -7,7 +7,8 @@ r"""The paper's toy: two clients that know sin(3x) on different intervals.
 
 One round of many local epochs, after which the server takes the aggregate as
 it is (plain SGD with rate 1), from the same initial weights for all methods.
-Variants: see launch/configs/base.py.
+Variants: see launch/configs/base.py; since the server's steps are plain here,
+fed_avg is fed_avg_sgd and fed_fish is paper_literal.
 
 Expect, with seed 0 and --config.task.overlap=partial, a barrier (csb/mse) of
 0.30 for fed_avg, 0.37 for fed_fish and 0.35 for per_example. Seeds differ more
@@ -37,6 +38,8 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     evaluate_every=1,
     checkpoint_every=1,
   )
-  if config.algorithm.name != 'fed_sgd':
-    config.algorithm.server_optimizer = 'sgd'
+  config.algorithm.server_optimizer = 'sgd'
+  if config.algorithm.name == 'fed_sgd':
+    # Here it is the rate of a gradient, not of a mean of models.
+    config.server_learning_rate = config.client_learning_rate
   return config

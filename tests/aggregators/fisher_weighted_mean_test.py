@@ -138,7 +138,7 @@ class ExecutionTest(parameterized.TestCase):
       weight,
     )
     denominator = (np.array(weight)[:, None] * fisher).sum(0)
-    quantiles = output.measurements['fisher']['0_3']
+    quantiles = output.measurements['fisher_sum']['0_3']
     for name, q in (('p05', 0.05), ('p50', 0.5), ('p95', 0.95)):
       expected = np.quantile(denominator[:3], q, method='nearest')
       self.assertAlmostEqual(quantiles[name], expected, places=5)

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff.execution import contexts
@@ -12,6 +13,7 @@ from tests import numpy_reference as ref
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -19,13 +21,20 @@ def _sgd(rate):
   return tff.learning.optimizers.build_sgdm(rate)
 
 
+def _adam():
+  # Its momentum moves weights even where an update is zero.
+  return tff.learning.optimizers.build_adam(0.05)
+
+
 # A new algorithm is entered here; a test below finds out if it is not.
 _BUILDERS: Mapping[str, Callable[..., algorithms.FederatedProcess]] = {
-  'build_fed_avg': lambda model: algorithms.build_fed_avg(model, _sgd(0.1)),
-  'build_fed_fish': lambda model: algorithms.build_fed_fish(
-    model, _sgd(0.1), _sgd(1.0)
+  'build_fed_avg': lambda model: algorithms.build_fed_avg(
+    model, _sgd(0.1), _adam()
   ),
-  'build_fed_sgd': lambda model: algorithms.build_fed_sgd(model, _sgd(0.1)),
+  'build_fed_fish': lambda model: algorithms.build_fed_fish(
+    model, _sgd(0.1), _adam()
+  ),
+  'build_fed_sgd': lambda model: algorithms.build_fed_sgd(model, _adam()),
 }
 _MODELS = {
   'functional': ref.create_functional_model(),
@@ -114,6 +123,19 @@ class ContractTest(parameterized.TestCase):
       ]
       self.assertEqual(told, [True, True, False, True])
 
+    with self.subTest('a round without any update keeps everything'):
+      nobody = _next(process, output.state, [broken, []])
+      self.assertEqual(nobody.metrics['client_work']['excluded_clients'], 1)
+      for a, b in zip(
+        process.get_model_weights(nobody.state).trainable, trained.trainable
+      ):
+        np.testing.assert_array_equal(a, b)
+      for a, b in zip(
+        tf.nest.flatten(nobody.state.finalizer),
+        tf.nest.flatten(output.state.finalizer),
+      ):
+        np.testing.assert_array_equal(a, b)
+
     with self.subTest('weights can be set and are where training goes on'):
       start = ref.initial_weights(9)
       if kind == 'variable':
@@ -124,6 +146,19 @@ class ContractTest(parameterized.TestCase):
       )
       for a, b in zip(process.get_model_weights(moved).trainable, start):
         np.testing.assert_array_equal(a, b)
+
+  @parameterized.parameters(*_MODELS)
+  def test_optimizers_that_are_not_tffs_are_refused(self, kind):
+    model = _MODELS[kind]
+    # A form that TFF's own builders take for variable models; ours do not.
+    keras = functools.partial(tf.keras.optimizers.SGD, 0.1)
+    for build, name in (
+      (lambda: algorithms.build_fed_fish(model, keras), 'client_optimizer_fn'),
+      (lambda: algorithms.build_fed_avg(model, keras), 'client_optimizer_fn'),
+      (lambda: algorithms.build_fed_sgd(model, keras), 'server_optimizer_fn'),
+    ):
+      with self.assertRaisesRegex(TypeError, name):
+        build()
 
 
 if __name__ == '__main__':

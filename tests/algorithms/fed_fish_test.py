@@ -368,7 +368,7 @@ class InterfaceTest(parameterized.TestCase):
       state = process.initialize()
       for _ in range(2):
         state, metrics = process.next(state, _datasets())
-        yield metrics['aggregator']['fisher']['3_3']['p50']
+        yield metrics['aggregator']['fisher_sum']['3_3']['p50']
 
     first, again, other = (list(fisher_of_rounds(s)) for s in (1, 1, 2))
     self.assertEqual(first, again)

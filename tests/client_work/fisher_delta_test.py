@@ -69,6 +69,30 @@ class FisherDeltaTest(parameterized.TestCase):
       self.assertEqual(result.weight, 0)
       self.assertTrue(client_work.all_finite(result.update))
 
+  def test_products_that_overflow_are_seen(self):
+    update_fn = client_work.build_fisher_delta_update(
+      tff.learning.optimizers.build_sgdm(0.0)
+    )
+    bound = models.bind_model(ref.create_functional_model())
+    start = [np.zeros_like(w) for w in ref.initial_weights()]
+    start[2] = ref.initial_weights()[2]
+    flat = models.FlatWeights(tuple(map(tf.constant, start)), ())
+    run = tf.function(lambda d: update_fn(bound, flat, d, tf.constant(1)))
+    seen = 0
+    for scale in np.logspace(18, 21, 25):
+      # Gradients of this size have squares near float32's largest number,
+      # which times |D_i| = 10 exceed it.
+      batches = [(x * np.float32(scale), y) for x, y in ref.make_batches(10, 0)]
+      result = run(ref.to_dataset(batches))
+      finite = bool(client_work.all_finite(result.update))
+      products = 10 * np.float64(result.update['fisher'][0])
+      overflows = products.max() > np.finfo(np.float32).max
+      self.assertEqual(
+        bool(client_work.all_finite(result.also_finite)), not overflows
+      )
+      seen += finite and overflows
+    self.assertGreater(seen, 0)
+
   def test_partial_epochs_are_refused(self):
     update_fn = client_work.build_fisher_delta_update(
       tff.learning.optimizers.build_sgdm(0.3), local_epochs=3

@@ -4,6 +4,7 @@
 
 from fedfish_tff import client_work
 from fedfish_tff import models
+from fedfish_tff.client_work import fisher
 from tests import numpy_reference as ref
 
 from absl.testing import absltest
@@ -114,6 +115,24 @@ class FisherTest(parameterized.TestCase):
       np.abs(empirical[3] / len(stacked) - expected[3]).max(),
       0.2 * expected[3].max(),
     )
+
+
+class FingerprintTest(absltest.TestCase):
+  def test_depends_on_the_content_and_not_on_the_order(self):
+    x = np.random.default_rng(0).normal(size=(64, 4)).astype(np.float32)
+    other = x.copy()
+    other[3, 1] += 1e-3
+    words = tf.constant(['a', 'b'])
+    for a, same, different in (
+      (x, x[::-1].copy(), other),
+      (np.arange(5), np.arange(5)[::-1].copy(), np.arange(6)),
+      (words, words[::-1], tf.constant(['a', 'c'])),
+    ):
+      first, again, changed = (
+        int(fisher._fingerprint(tf.constant(v))) for v in (a, same, different)
+      )
+      self.assertEqual(first, again)
+      self.assertNotEqual(first, changed)
 
 
 if __name__ == '__main__':
