@@ -26,7 +26,7 @@ def compare_workdirs(
   file_format: str = 'png',
   show_seeds: bool = False,
 ) -> None:
-  """Writes the plots that apply and two tables; prints what it wrote.
+  """Writes two tables and the plots that apply; prints what it wrote.
 
   methods.csv has what each method reached, comparison.csv paired differences.
 
@@ -45,11 +45,8 @@ def compare_workdirs(
   groups = run_reader.group_runs(runs)
   metric = run_plots.choose_metric(runs, metric)
   name = metric.rpartition('/')[2]
-  figures = run_plots.draw_curves(groups, metric, x_axes, show_seeds=show_seeds)
-  figures.update(run_plots.draw_barriers(groups, name))
-  figures.update(run_plots.draw_clients(groups, name))
-  for path in run_plots.write_figures(figures, folder, file_format):
-    print(path)
+  folder = simulation.make_folder(folder)
+  # The tables first: they are whole even if a plot cannot be drawn.
   rows = method_table.method_rows(groups, metric)
   path = folder / _METHODS_FILE
   simulation.write_atomically(path, method_table.to_csv(rows))
@@ -61,6 +58,16 @@ def compare_workdirs(
     simulation.write_atomically(path, method_comparison.to_csv(comparisons))
     print(path)
     print(method_comparison.format_table(comparisons))
+  figures = run_plots.draw_curves(groups, metric, x_axes, show_seeds=show_seeds)
+  figures.update(run_plots.draw_barriers(groups, name))
+  figures.update(run_plots.draw_clients(groups, name))
+  for path in run_plots.write_figures(figures, folder, file_format):
+    print(path)
+  without = [
+    str(run.workdir) for run in runs if not len(run.series('round', metric)[0])
+  ]
+  if without:
+    print(f'Without {metric}, so not in its plots: {", ".join(without)}.')
   bare = [str(run.workdir) for run in runs if run.clients is None]
   if bare:
     print(

@@ -125,7 +125,9 @@ def draw(
   """Runs the study with a progress bar, writes the figure, prints the table."""
   simulation.make_folder(folder)  # Before work that would be in vain.
   steps = seeds * len(toy_regression.RANGES)
-  with tqdm.tqdm(total=steps, desc='toy regression', unit='seed') as bar:
+  with tqdm.tqdm(
+    total=steps, desc='toy regression', unit='seed', disable=None
+  ) as bar:
     results = toy_regression_study.run_study(
       seeds=seeds, local_epochs=local_epochs, on_result=bar.update
     )

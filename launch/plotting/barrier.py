@@ -9,6 +9,8 @@ from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
 
+_WIDTH = 3.9  # Of the axes, in inches.
+
 
 @style.styled
 def plot_barrier_scatter(
@@ -65,10 +67,18 @@ def plot_barrier_scatter(
   label_halves(axis, x_label, y_label)
   name = style.metric_title(f'csb/{metric}')
   name = name[0].lower() + name[1:]
-  axis.set_xlabel(f'{x_label}: {name}')
-  axis.set_ylabel(f'{y_label}: {name}')
-  axis.set_title(title)
+  axis.set_xlabel(_axis_label(x_label, name))
+  axis.set_ylabel(_axis_label(y_label, name))
+  axis.set_title(style.wrap_text(title, _WIDTH, 11))
   return figure
+
+
+def _axis_label(method: str, name: str) -> str:
+  """Returns a method and a metric, on lines of their own where they are long."""
+  label = f'{method}: {name}'
+  if style.wrap_text(label, _WIDTH) == label:
+    return label
+  return f'{style.wrap_text(method, _WIDTH)}:\n{name}'
 
 
 def label_halves(axis: mpl_axes.Axes, x_label: str, y_label: str) -> None:
@@ -79,7 +89,7 @@ def label_halves(axis: mpl_axes.Axes, x_label: str, y_label: str) -> None:
   ):
     axis.text(
       *position,
-      text,
+      style.wrap_text(text, _WIDTH, 9),
       transform=axis.transAxes,
       ha=ha,
       va=va,

@@ -59,8 +59,7 @@ def plot_client_spread(
   axis.xaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
   axis.set_xlabel('Share of the clients (shaded: the worst tenth)')
   axis.set_ylabel(f'{style.metric_title(metric)} of the global model')
-  axis.set_title(title)
-  axis.legend(
-    loc='lower right' if higher_is_better else 'upper right', handlelength=3.5
-  )
+  axis.set_title(style.wrap_text(title, 6, 11))
+  # Lines may run through any corner, so the legend stays out of the axes.
+  style.draw_legend_below(figure, axis)
   return figure

@@ -13,6 +13,7 @@ from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
 
+_WIDTH = 7  # Inches.
 # For each kind of x axis: the column of metrics.csv and the axis' label.
 X_AXES = {
   'round': ('round', 'Round'),
@@ -25,7 +26,9 @@ X_AXES = {
     'Communication of all clients, cumulative',
   ),
 }
+# Labels beside lines take their room from the lines.
 _MAX_DIRECT_LABELS = 5
+_MAX_DIRECT_LETTERS = 20
 
 
 @style.styled
@@ -51,7 +54,7 @@ def plot_curves(
     The figure.
   """
   column, x_label = X_AXES[x]
-  figure = style.new_figure(7, 4.2)
+  figure = style.new_figure(_WIDTH, 4.2)
   axis = figure.subplots()
   styles = style.series_styles(list(groups))
   lines = {}
@@ -69,7 +72,7 @@ def plot_curves(
     _draw_line(axis, label, styles[label], xs / divisor, ys, show_seeds)
   axis.set_xlabel(x_label)
   axis.set_ylabel(style.metric_title(metric))
-  axis.set_title(title or metric)
+  axis.set_title(style.wrap_text(title or metric, _WIDTH - 1, 11))
   axis.margins(x=0.02)
   axis.xaxis.set_major_locator(
     ticker.MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10], integer=x != 'bytes')
@@ -152,12 +155,8 @@ def _label_lines(
   last = [end[0] for end in ends.values()]
   low, high = axis.get_xlim()
   same_end = max(last) - min(last) <= 0.02 * (high - low)
-  if same_end and len(ends) <= _MAX_DIRECT_LABELS:
+  short = max(map(len, ends)) <= _MAX_DIRECT_LETTERS
+  if same_end and short and len(ends) <= _MAX_DIRECT_LABELS:
     style.label_line_ends(axis, ends)
   else:
-    axis.legend(
-      loc='upper center',
-      bbox_to_anchor=(0.5, -0.16),
-      ncols=min(3, len(ends)),
-      handlelength=3.5,
-    )
+    style.draw_legend_below(axis.get_figure(), axis)

@@ -12,6 +12,7 @@ from matplotlib import ticker
 import numpy as np
 
 _COLUMNS = 3
+_PANEL_WIDTH = 3.3  # Inches.
 
 
 @style.styled
@@ -34,7 +35,7 @@ def plot_before_after(
   Returns:
     The figure, one panel a method, all on the same axes.
   """
-  figure, axes = _panels(len(scores), 3.3, 3.6)
+  figure, axes = _panels(len(scores), 4)
   styles = style.series_styles(list(scores))
   every = [values for pair in scores.values() for values in pair]
   name = style.metric_title(metric)
@@ -58,7 +59,7 @@ def plot_before_after(
     change = after - before
     gains = change > 0 if higher_is_better else change < 0
     losses = change < 0 if higher_is_better else change > 0
-    axis.set_title(label)
+    axis.set_title(style.wrap_text(label, _PANEL_WIDTH - 0.9, 11))
     summary = f'{gains.sum()} gain, {losses.sum()} lose'
     if len(before):
       summary += (
@@ -69,7 +70,7 @@ def plot_before_after(
     axis.set_xlabel(f'{name} before')
   for axis in axes[::_COLUMNS]:
     axis.set_ylabel(f'{name} after fine-tuning')
-  figure.suptitle(title, x=0.01, ha='left')
+  style.set_figure_title(figure, title)
   return figure
 
 
@@ -91,7 +92,7 @@ def plot_few_shot(
   Returns:
     The figure: a thin line a client, a thick one for their mean.
   """
-  figure, axes = _panels(len(scores), 3.3, 3.4, sharey=True)
+  figure, axes = _panels(len(scores), 3.4, sharey=True)
   styles = style.series_styles(list(scores))
   for axis, (label, by_share) in zip(axes, scores.items()):
     look = styles[label]
@@ -121,24 +122,27 @@ def plot_few_shot(
         bbox=dict(facecolor='white', alpha=0.75, linewidth=0, pad=1),
         zorder=5,
       )
-    axis.set_title(label)
+    axis.set_title(style.wrap_text(label, _PANEL_WIDTH - 0.9, 11))
     axis.set_xlabel("Share of a client's data")
     axis.set_xticks(shares)
     axis.xaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
     axis.margins(x=0.12)
   for axis in axes[::_COLUMNS]:
     axis.set_ylabel(f'{style.metric_title(metric)} on the unseen half')
-  figure.suptitle(title, x=0.01, ha='left')
+  style.set_figure_title(figure, title)
   return figure
 
 
 def _panels(
-  count: int, width: float, height: float, sharey: bool = False
+  count: int, height: float, sharey: bool = False
 ) -> tuple[mpl_figure.Figure, list[mpl_axes.Axes]]:
   """Returns a figure of `count` panels, at most three side by side."""
   columns = min(_COLUMNS, max(1, count))
   rows = -(-count // columns)
-  figure = style.new_figure(max(4.4, width * columns), height * rows + 0.3)
+  figure = style.new_figure(
+    max(4.8, _PANEL_WIDTH * columns), height * rows + 0.3
+  )
+  figure.get_layout_engine().set(h_pad=0.08)
   grid = figure.subplots(rows, columns, squeeze=False, sharey=sharey)
   panels = list(grid.flat)
   for unused in panels[count:]:

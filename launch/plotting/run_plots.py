@@ -3,6 +3,7 @@
 """The plots that apply to some runs, by the name of their files."""
 
 from collections.abc import Sequence
+import hashlib
 import os
 import pathlib
 import re
@@ -26,6 +27,9 @@ _TITLES = {
   'csb': 'clients against the server',
   'train': 'training clients',
 }
+
+# File systems take 255 bytes, of which a temporary name adds some.
+_MAX_SLUG = 80
 
 Figures = dict[str, mpl_figure.Figure]
 
@@ -78,7 +82,7 @@ def draw_curves(
     column = curves.X_AXES[x][0]
     runs = [run for group in groups.values() for run in group]
     if any(len(run.series(column, metric)[0]) for run in runs):
-      figures[f'{_slug(metric)}_by_{x}'] = curves.plot_curves(
+      figures[_slug(f'{metric}_by_{x}')] = curves.plot_curves(
         groups, metric, x=x, title=title, show_seeds=show_seeds
       )
   return figures
@@ -132,13 +136,15 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
   higher = method_comparison.higher_is_better(name)
   figures = {}
   if tables:
-    figures[f'personalization_{name}'] = personalization.plot_before_after(
-      {label: (table[0], table[-1]) for label, table in tables.items()},
-      metric=name,
-      higher_is_better=higher,
-      title=_with_task('Personalisation of held-out clients', groups),
+    figures[_slug(f'personalization_{name}')] = (
+      personalization.plot_before_after(
+        {label: (table[0], table[-1]) for label, table in tables.items()},
+        metric=name,
+        higher_is_better=higher,
+        title=_with_task('Personalisation of held-out clients', groups),
+      )
     )
-    figures[f'few_shot_{name}'] = personalization.plot_few_shot(
+    figures[_slug(f'few_shot_{name}')] = personalization.plot_few_shot(
       {
         label: dict(zip(run_reader.FEW_SHOT_COLUMNS, table))
         for label, table in tables.items()
@@ -147,7 +153,7 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
       title=_with_task('Few-shot personalisation of held-out clients', groups),
     )
   if spread:
-    figures[f'client_spread_{name}'] = client_spread.plot_client_spread(
+    figures[_slug(f'client_spread_{name}')] = client_spread.plot_client_spread(
       spread,
       metric=name,
       higher_is_better=higher,
@@ -221,4 +227,9 @@ def _with_task(title: str, groups: method_comparison.Groups) -> str:
 
 
 def _slug(text: str) -> str:
-  return re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_')
+  """Returns a file's name for a text, unique even where it is cut short."""
+  slug = re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_')
+  if len(slug) <= _MAX_SLUG:
+    return slug
+  digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+  return f'{slug[:_MAX_SLUG]}_{digest}'

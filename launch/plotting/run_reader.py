@@ -14,12 +14,18 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_csv
+from launch.configs import base
 
 import numpy as np
 
 METHOD_NAMES = {'fed_avg': 'FedAvg', 'fed_fish': 'FedFish', 'fed_sgd': 'FedSGD'}
 # Fields that do not make a run another experiment.
 _POOLED_FIELDS = ('seed', 'checkpoint_every')
+# Fields that labels leave out where another field, the value, settles them.
+_FOLLOWERS = {
+  'server_learning_rate': 'algorithm.server_optimizer',
+  'algorithm.fisher_normalization': 'algorithm.damping',
+}
 CLIENTS_CSV = 'evaluation/clients.csv'
 # Columns of clients.csv by the share of a client's examples fine-tuned on; all
 # are scored on the same unseen half.
@@ -167,8 +173,8 @@ def group_runs(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
   Returns:
     Runs by label, in the given order, seeds rising. The label is the method's
-    name; the task and the fields that tell groups apart follow where groups
-    would have the same label without them.
+    name; where several groups have one method, the task and the fields in
+    which they differ follow, without those that have the configs' usual value.
 
   Raises:
     errors.InputError: If a group holds one seed twice.
@@ -201,19 +207,45 @@ def _labels(keys: Sequence[tuple[tuple[str, str], ...]]) -> list[str]:
   if len({f['task.name'] for f in fields}) > 1:
     for label, f in zip(labels, fields):
       label.append(_unquoted(f['task.name']))
-  for same in {tuple(label) for label in labels}:
+  for same in dict.fromkeys(tuple(label) for label in labels):
     members = [i for i, label in enumerate(labels) if tuple(label) == same]
-    differing = [
-      name
-      for name in dict.fromkeys(n for i in members for n in fields[i])
-      if len({fields[i].get(name) for i in members}) > 1
-    ]
-    for i in members:
-      for name in differing:
-        value = _unquoted(fields[i].get(name, 'unset'))
-        short = name.rpartition('.')[2].replace('_', ' ')
-        labels[i].append(f'{short} {value}')
+    for i, parts in zip(members, _differences([fields[i] for i in members])):
+      labels[i].extend(parts)
   return [', '.join(label) for label in labels]
+
+
+def _differences(fields: Sequence[Mapping[str, str]]) -> list[list[str]]:
+  """Returns what tells each config apart from the others and the defaults."""
+  usual = flatten_config(base.create_config('fed_fish').to_dict())
+  names = [
+    name
+    for name in dict.fromkeys(name for f in fields for name in f)
+    if len({f.get(name) for f in fields}) > 1
+  ]
+  for name, leader in _FOLLOWERS.items():
+    pairs = {(f.get(leader), f.get(name)) for f in fields}
+    if name in names and len(pairs) == len({lead for lead, _ in pairs}):
+      names.remove(name)
+  names.sort(key=lambda name: not name.startswith('algorithm.'))
+  told = [
+    [n for n in names if n not in usual or f.get(n) != repr(usual[n])]
+    for f in fields
+  ]
+  texts = [[_describe(n, f.get(n)) for n in t] for f, t in zip(fields, told)]
+  if len({tuple(text) for text in texts}) < len(texts):
+    # Two fields share their short name: only whole names tell them apart.
+    texts = [[f'{n} {f.get(n)}' for n in t] for f, t in zip(fields, told)]
+  return texts
+
+
+def _describe(name: str, value: str | None) -> str:
+  """Returns a field and its value as a label has them: 'server sgd'."""
+  value = 'unset' if value is None else _unquoted(value).replace('_', ' ')
+  short = name.rpartition('.')[2]
+  if short == 'fisher_estimator' and value != 'unset':
+    return value
+  short = short.removeprefix('fisher_').removesuffix('_optimizer')
+  return f'{short.replace("_", " ")} {value}'
 
 
 def _unquoted(text: str) -> str:

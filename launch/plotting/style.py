@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import functools
 import io
 import os
+import textwrap
 from typing import Any
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ import numpy as np
 FORMATS = ('png', 'pdf', 'svg')
 # Pixels an inch of bitmaps: a figure 7 inches wide fills a README's column.
 BITMAP_DPI = 150
+_POINTS_PER_INCH = 72
 
 INK = '#222222'
 MUTED = '#6f6f6f'
@@ -91,6 +93,8 @@ _STYLES = (
   SeriesStyle('#E69F00', (0, (3, 1, 1, 1, 1, 1)), 'v'),
   SeriesStyle('#56B4E9', (0, (8, 2)), 'P'),
   SeriesStyle('#000000', (0, (2, 2)), 'X'),
+  # Not of that palette, whose yellow cannot be seen on white.
+  SeriesStyle('#7A1F5C', (0, (10, 2, 2, 2)), '*'),
 )
 _ACRONYMS = ('auc', 'mae', 'mse', 'rmse')
 # The methods that most plots compare always look the same.
@@ -98,15 +102,15 @@ _FIXED_STYLES = {'FedAvg': 0, 'FedFish': 1, 'FedSGD': 2}
 
 
 def series_styles(labels: Sequence[str]) -> dict[str, SeriesStyle]:
-  """Returns a style for each label, distinct for the first seven.
+  """Returns a style for each label, distinct for the first eight.
 
   Args:
     labels: The labels, as the plot shows them. A label that starts with the
-      name of FedAvg, FedFish or FedSGD gets that method's usual style, the
-      first of them where there are several.
+      name of FedAvg, FedFish or FedSGD gets that method's usual style; where
+      there are several, the name alone, else the first of them.
   """
   taken = {}
-  for label in labels:
+  for label in sorted(labels, key=lambda label: label not in _FIXED_STYLES):
     index = _FIXED_STYLES.get(label.split(',')[0].strip())
     if index is not None and index not in taken.values():
       taken[label] = index
@@ -181,6 +185,51 @@ def byte_unit(largest: float) -> tuple[float, str]:
     if largest >= 10**exponent:
       return 10.0**exponent, unit
   return 1.0, 'bytes'
+
+
+def wrap_text(text: str, width: float, size: float = 10) -> str:
+  """Breaks a text into lines.
+
+  Args:
+    text: The text.
+    width: The most that a line may be wide, in inches.
+    size: The size of its letters, in points.
+  """
+  # Bold letters of DejaVu Sans are 0.65 of their size wide on average.
+  columns = max(12, int(width * _POINTS_PER_INCH / (0.65 * size)))
+  return '\n'.join(textwrap.wrap(text, columns, break_long_words=False))
+
+
+def set_figure_title(figure: mpl_figure.Figure, title: str) -> None:
+  """Writes the title of all panels, in as many lines as the figure needs."""
+  size = _RC['figure.titlesize']
+  figure.suptitle(
+    wrap_text(title, figure.get_figwidth() - 0.1, size), x=0.01, ha='left'
+  )
+
+
+def draw_legend_below(figure: mpl_figure.Figure, axis: mpl_axes.Axes) -> None:
+  """Draws the axis' legend under it, in as many columns as fit."""
+  handles, labels = axis.get_legend_handles_labels()
+  if not labels:
+    return
+  size = _RC['legend.fontsize']
+  # The line before a label and the gap after it take seven letters' width.
+  letters = max(map(len, labels)) + 7
+  entry = letters * 0.6 * size / _POINTS_PER_INCH
+  columns = max(1, min(len(labels), int(figure.get_figwidth() / entry)))
+  rows = -(-len(labels) // columns)
+  # The axis keeps its height.
+  figure.set_figheight(
+    figure.get_figheight() + rows * 1.5 * size / _POINTS_PER_INCH
+  )
+  figure.legend(
+    handles,
+    labels,
+    loc='outside lower center',
+    ncols=-(-len(labels) // rows),
+    handlelength=3.5,
+  )
 
 
 def write_subtitle(axis: mpl_axes.Axes, text: str) -> None:

@@ -6,9 +6,11 @@ import contextlib
 import csv
 import io
 import pathlib
+from unittest import mock
 
 from fedfish_tff import errors
 from launch import comparison
+from launch.plotting import run_plots
 from tests.launch.plotting import fake_runs
 
 from absl.testing import absltest
@@ -49,6 +51,29 @@ class CompareWorkdirsTest(absltest.TestCase):
     self.assertIn('eval_global_accuracy_by_round.svg', names)
     self.assertNotIn('eval_global_accuracy_by_bytes.svg', names)
     self.assertNotIn('comparison.csv', names)
+
+  def test_tables_are_written_even_if_plots_fail(self):
+    with mock.patch.object(
+      run_plots, 'write_figures', side_effect=errors.InputError('full')
+    ):
+      with self.assertRaisesRegex(errors.InputError, 'full'):
+        self._compare(('fed_avg', 'fed_fish'))
+    self.assertSameElements(
+      [path.name for path in self._output.iterdir()],
+      ['methods.csv', 'comparison.csv'],
+    )
+
+  def test_runs_without_the_metric_are_named(self):
+    workdir = fake_runs.write_workdir(self._runs / 'other')
+    (workdir / 'metrics.csv').write_text('round,a\n2,0.5\n')
+    complete = fake_runs.write_workdir(self._runs / 'complete', 'fed_fish')
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+      comparison.compare_workdirs([workdir, complete], self._output)
+    self.assertIn(
+      f'Without eval/global/accuracy, so not in its plots: {workdir}.\n',
+      out.getvalue(),
+    )
 
   def test_nothing_is_written_where_input_is_bad(self):
     with self.assertRaises(errors.InputError):

@@ -70,7 +70,7 @@ class PlotCurvesTest(parameterized.TestCase):
     np.testing.assert_allclose(
       _lines(figure)['FedFish'].get_xdata(), [4, 8, 12]
     )
-    self.assertIsNotNone(figure.axes[0].get_legend())
+    self.assertLen(figure.legends, 1)
 
   def test_seeds_with_other_rounds_meet_at_the_common_ones(self):
     late = fake_runs.make_run(seed=1)

@@ -3,6 +3,7 @@
 """Tests of the choice of plots."""
 
 import pathlib
+import warnings
 
 from fedfish_tff import errors
 from launch.plotting import curves
@@ -72,6 +73,38 @@ class DrawTest(absltest.TestCase):
     points = figure.axes[0].collections[0].get_offsets()
     self.assertLen(points, 2 * len(fake_runs.ROUNDS))
     np.testing.assert_allclose(points[:, 1] - points[:, 0], 0.1)
+
+  def test_files_of_long_labels_have_short_names_of_their_own(self):
+    long = 'FedFish, ' + 100 * 'a field and its value, '
+    groups = dict(zip([f'{long}1', f'{long}2'], _groups().values()))
+    (one,) = run_plots.draw_barriers(groups, 'accuracy')
+    groups = dict(zip([f'{long}1', f'{long}3'], _groups().values()))
+    (other,) = run_plots.draw_barriers(groups, 'accuracy')
+    self.assertNotEqual(one, other)
+    self.assertLess(len(one), 100)
+
+  def test_many_methods_fit(self):
+    algorithms = [f'a_rather_long_method_{i}' for i in range(8)]
+    runs = [fake_runs.make_run(a, evaluated=True) for a in algorithms]
+    groups = run_reader.group_runs(runs)
+    figures = run_plots.draw_clients(groups, 'accuracy')
+    figures.update(
+      run_plots.draw_curves(groups, 'eval/global/accuracy', ['round'])
+    )
+    for name, figure in figures.items():
+      with self.subTest(name), warnings.catch_warnings():
+        # Matplotlib warns where there is no room for the axes.
+        warnings.simplefilter('error')
+        figure.draw_without_rendering()
+        bounds = figure.bbox
+        texts = [text for key in figure.legends for text in key.get_texts()]
+        for axis in figure.axes:
+          texts += [axis.title, axis.xaxis.label, axis.yaxis.label]
+          texts += axis.texts
+        for text in texts:
+          box = text.get_window_extent()
+          self.assertGreaterEqual(box.x0, bounds.x0 - 1, text)
+          self.assertLessEqual(box.x1, bounds.x1 + 1, text)
 
   def test_one_method_has_no_barrier_plot(self):
     groups = run_reader.group_runs([fake_runs.make_run()])

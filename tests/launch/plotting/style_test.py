@@ -27,11 +27,11 @@ class SeriesStylesTest(absltest.TestCase):
     among = style.series_styles(['Other', 'FedAvg', 'FedFish, digits'])
     self.assertEqual(alone['FedFish'], among['FedFish, digits'])
 
-  def test_seven_methods_differ_in_colour_and_in_line_or_marker(self):
-    looks = style.series_styles(['FedFish', *'abcdef']).values()
-    self.assertLen({look.color for look in looks}, 7)
-    self.assertLen({look.marker for look in looks}, 7)
-    self.assertLen({(look.linestyle, look.marker) for look in looks}, 7)
+  def test_eight_methods_differ_in_colour_and_in_line_or_marker(self):
+    looks = style.series_styles(['FedFish', *'abcdefg']).values()
+    self.assertLen({look.color for look in looks}, 8)
+    self.assertLen({look.marker for look in looks}, 8)
+    self.assertLen({(look.linestyle, look.marker) for look in looks}, 8)
 
   def test_more_methods_than_styles(self):
     labels = [str(i) for i in range(20)]
@@ -40,6 +40,12 @@ class SeriesStylesTest(absltest.TestCase):
   def test_two_variants_of_one_method_differ(self):
     looks = style.series_styles(['FedFish, damping 0', 'FedFish, damping 1'])
     self.assertLen(set(looks.values()), 2)
+
+  def test_the_name_alone_goes_before_variants(self):
+    looks = style.series_styles(['FedFish, damping 1', 'FedFish'])
+    self.assertEqual(
+      looks['FedFish'], style.series_styles(['FedFish'])['FedFish']
+    )
 
 
 class SaveFigureTest(parameterized.TestCase):
