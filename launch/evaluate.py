@@ -16,7 +16,13 @@ and measures its client-server barrier. The workdir then holds, too:
     worst tenth of the clients, and the mean over all examples
   plots/: the plots of training, and those of the clients
 
-While a model is still being chosen, look at the validation clients instead:
+Every row says which round's model was scored (round) and on which clients
+(split). A client whose model has diverged has the value nan: the summary
+leaves it out and counts it (num_diverged). launch.plot uses an evaluation of
+the last round only: evaluate again after training on.
+
+While a model is still being chosen, look at the validation clients instead;
+their tables are evaluation/validation_clients.csv and so on:
 
   python -m launch.evaluate --workdir=runs/digits_fed_fish --split=validation
 

@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 import os
 import pathlib
 from typing import Any
@@ -32,6 +33,8 @@ def evaluate(
 ) -> list[pathlib.Path]:
   """Evaluates a workdir's model on held-out clients, into its own folders.
 
+  The tables of another split than test have its name before theirs.
+
   Args:
     workdir: A workdir with at least one checkpoint.
     split: `'test'` or `'validation'`.
@@ -45,7 +48,7 @@ def evaluate(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  config = run_reader.read_run(workdir).config
+  config = run_reader.read_config(workdir)
   contexts.set_default_context(context)
   experiment = experiment_lib.build_experiment(config, data_dir=data_dir)
   with simulation.open_workdir(workdir, config) as folder:
@@ -64,16 +67,22 @@ def evaluate(
       f'{workdir}: model of round {result.round_number} of '
       f'{config["rounds"]}, {len(clients.client_ids)} {split} clients'
     )
-    rows, summaries = _evaluate_clients(experiment, result, clients)
-    tables = {'clients.csv': held_out_evaluation.rows_to_csv(rows)}
+    rows, summaries = _evaluate_clients(experiment, result, clients, split)
+    tables = {
+      'clients.csv': held_out_evaluation.rows_to_csv(
+        rows, round_number=result.round_number, split=split
+      )
+    }
     if config['evaluation']['barrier']:
-      rows, barrier_summaries = _evaluate_barrier(experiment, result)
-      tables['barrier.csv'] = held_out_evaluation.rows_to_csv(rows)
+      table, barrier_summaries = _evaluate_barrier(experiment, result)
+      tables['barrier.csv'] = table
       summaries += barrier_summaries
     tables['summary.csv'] = held_out_evaluation.summaries_to_csv(summaries)
     print(held_out_evaluation.format_summaries(summaries))
     paths = []
+    prefix = '' if split == 'test' else f'{split}_'
     for name, content in tables.items():
+      name = prefix + name
       simulation.write_atomically(output / name, content)
       paths.append(output / name)
     if export:
@@ -87,6 +96,7 @@ def _evaluate_clients(
   experiment: experiment_lib.Experiment,
   result: simulation.TrainingResult,
   clients: datasets.ClientData,
+  split: str,
 ) -> tuple[held_out_evaluation.Rows, list[Mapping[str, Any]]]:
   """Returns the held-out clients' rows, and statistics over them."""
   process = experiment.process
@@ -112,10 +122,15 @@ def _evaluate_clients(
     )
     for client_id, row in personalized.items():
       rows[client_id].update(row)
+  summarize = functools.partial(
+    held_out_evaluation.summarize,
+    round_number=result.round_number,
+    split=split,
+  )
   summaries = []
   for metric, higher in _directions(experiment, list(pooled)).items():
     summaries.append(
-      held_out_evaluation.summarize(
+      summarize(
         'global',
         rows,
         metric,
@@ -126,23 +141,17 @@ def _evaluate_clients(
     if not epochs:
       continue
     for name in _PERSONALIZED:
-      summaries.append(
-        held_out_evaluation.summarize(
-          name, rows, metric, higher_is_better=higher
-        )
-      )
+      summaries.append(summarize(name, rows, metric, higher_is_better=higher))
     summaries.append(
-      held_out_evaluation.summarize(
-        'after', rows, metric, higher_is_better=higher, minus='before'
-      )
+      summarize('after', rows, metric, higher_is_better=higher, minus='before')
     )
   return rows, summaries
 
 
 def _evaluate_barrier(
   experiment: experiment_lib.Experiment, result: simulation.TrainingResult
-) -> tuple[held_out_evaluation.Rows, list[Mapping[str, Any]]]:
-  """Returns rows and statistics of the barrier of one more round.
+) -> tuple[bytes, list[Mapping[str, Any]]]:
+  """Returns the table and statistics of the barrier of one more round.
 
   The round starts from the checkpoint and is not kept. That of the last round
   itself is in metrics.csv; its start is not on the disk any more.
@@ -172,10 +181,11 @@ def _evaluate_barrier(
     eval_batch_size=experiment.task.eval_batch_size,
     higher_is_better=directions,
   )
-  return rows, [
+  labels = dict(round_number=round_number, split='train')
+  return held_out_evaluation.rows_to_csv(rows, **labels), [
     # A barrier is a loss to the client, whatever its metric.
     held_out_evaluation.summarize(
-      'barrier', rows, metric, higher_is_better=False
+      'barrier', rows, metric, higher_is_better=False, **labels
     )
     for metric in directions
   ]

@@ -3,10 +3,10 @@
 """Evaluates trained weights client by client, for launch.evaluate.
 
 The rows of every function are mappings from columns to numbers, one row a
-client; a client that is too small for a column has no such entry.
+client; a client that is too small for a column has no such entry, one whose
+model has diverged has NaN there.
 """
 
-import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import csv
@@ -17,6 +17,7 @@ from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.models import model_functions
+from launch import evaluation_inputs
 from launch import method_comparison
 from launch.plotting import run_reader
 
@@ -29,8 +30,11 @@ Rows = dict[str, dict[str, float]]
 _MIN_PERSONALIZATION_EXAMPLES = 2
 _SUMMARY_FIELDS = (
   'evaluation',
+  'round',
+  'split',
   'metric',
   'num_clients',
+  'num_diverged',
   'all_examples',
   'mean',
   'low',
@@ -116,13 +120,12 @@ def evaluate_personalization(
         continue
       client_ids.append(client_id)
       client_data.append(
-        collections.OrderedDict(
-          train=datasets.plan_batches(
-            parts[0], batch_spec, client_id=client_id, seed=seed, round_number=0
-          ).to_dataset(),
-          test=datasets.sequential_batches(
-            parts[1], client_id=client_id, batch_size=eval_batch_size
-          ).to_dataset(),
+        evaluation_inputs.build_personalization_input(
+          *parts,
+          client_id=client_id,
+          batch_spec=batch_spec,
+          eval_batch_size=eval_batch_size,
+          seed=seed,
         )
       )
     if not client_ids:
@@ -175,19 +178,14 @@ def evaluate_barrier(
 
   Returns:
     Rows with `num_examples`, `client/<metric>`, `server/<metric>` and the
-    signed `barrier/<metric>`, on all examples of the client.
+    signed `barrier/<metric>`, on the examples of the client's batches.
   """
   per_client = evaluation.build_client_server_barrier(model, local_training)(
     start_weights,
     new_weights,
     [
-      collections.OrderedDict(
-        train=client.to_dataset(),
-        eval=datasets.sequential_batches(
-          client.examples,
-          client_id=client.client_id,
-          batch_size=eval_batch_size,
-        ).to_dataset(),
+      evaluation_inputs.build_barrier_input(
+        client, eval_batch_size=eval_batch_size
       )
       for client in cohort
     ],
@@ -214,6 +212,8 @@ def summarize(
   metric: str,
   *,
   higher_is_better: bool,
+  round_number: int,
+  split: str,
   minus: str | None = None,
   all_examples: float | None = None,
 ) -> dict[str, Any]:
@@ -224,13 +224,16 @@ def summarize(
     rows: One row a client.
     metric: The metric; the column is `<evaluation_name>/<metric>`.
     higher_is_better: Which clients are the worst tenth.
+    round_number: The round of the model.
+    split: What the clients are, for example `'test'`.
     minus: Another prefix whose column is subtracted, client by client.
     all_examples: The metric over all examples, where that was measured.
 
   Returns:
     A row of summary.csv; `low` and `high` are a 95 % bootstrap interval of the
-    mean over clients. Without a client that has the column, statistics are
-    None.
+    mean over clients. Statistics are over the clients with finite values;
+    `num_diverged` of the `num_clients` that have the column have none. Without
+    a client that has the column, statistics are None.
   """
   column = f'{evaluation_name}/{metric}'
   other = f'{minus}/{metric}' if minus else None
@@ -243,8 +246,11 @@ def summarize(
   summary = dict.fromkeys(_SUMMARY_FIELDS)
   summary.update(
     evaluation=name,
+    round=round_number,
+    split=split,
     metric=metric,
     num_clients=len(scored),
+    num_diverged=0,
     all_examples=all_examples,
   )
   if not scored:
@@ -254,11 +260,9 @@ def summarize(
     client: rows[client][other] if other else 0.0 for client in scored
   }
   differences = np.array([values[c] - baseline[c] for c in scored], np.float64)
-  if np.isfinite(differences).all():
-    result = evaluation.compare_paired(
-      values, baseline, higher_is_better=higher_is_better
-    )
-    summary.update(low=result.low, high=result.high)
+  result = evaluation.compare_paired(
+    values, baseline, higher_is_better=higher_is_better
+  )
   size = (
     'num_examples'
     if evaluation_name in ('global', 'barrier')
@@ -266,6 +270,9 @@ def summarize(
   )
   sizes = np.array([rows[client][size] for client in scored], np.float64)
   summary.update(
+    num_diverged=client_statistics.count_diverged(differences),
+    low=result.low,
+    high=result.high,
     mean=client_statistics.weighted_mean(differences, sizes),
     mean_by_examples=client_statistics.weighted_mean(
       differences, sizes, weighting='examples'
@@ -277,12 +284,21 @@ def summarize(
   return summary
 
 
-def rows_to_csv(rows: Rows) -> bytes:
-  """Returns rows as CSV with the first column `client_id`; NaN stays empty."""
+def rows_to_csv(rows: Rows, *, round_number: int, split: str) -> bytes:
+  """Returns rows as CSV; the cells of columns that a row lacks stay empty.
+
+  Args:
+    rows: One row a client.
+    round_number: The round of the model, the second column.
+    split: What the clients are, for example `'test'`; the third column.
+  """
   names = list(dict.fromkeys(name for row in rows.values() for name in row))
   return _to_csv(
-    ['client_id', *names],
-    [[client, *map(row.get, names)] for client, row in rows.items()],
+    ['client_id', 'round', 'split', *names],
+    [
+      [client, round_number, split, *map(row.get, names)]
+      for client, row in rows.items()
+    ],
   )
 
 
@@ -290,7 +306,11 @@ def summaries_to_csv(summaries: Sequence[Mapping[str, Any]]) -> bytes:
   """Returns rows of `summarize` as CSV."""
   return _to_csv(
     _SUMMARY_FIELDS,
-    [[summary[name] for name in _SUMMARY_FIELDS] for summary in summaries],
+    [
+      # NaN is a statistic over no client, as None is.
+      [None if (v := summary[name]) != v else v for name in _SUMMARY_FIELDS]
+      for summary in summaries
+    ],
   )
 
 
@@ -306,7 +326,7 @@ def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
       (
         summary['evaluation'],
         summary['metric'],
-        str(summary['num_clients']),
+        _format_clients(summary),
         mean,
         _format(summary['worst_tenth']),
       )
@@ -316,6 +336,12 @@ def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
     '  '.join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip()
     for line in lines
   )
+
+
+def _format_clients(summary: Mapping[str, Any]) -> str:
+  if not summary['num_diverged']:
+    return str(summary['num_clients'])
+  return f'{summary["num_clients"]} (diverged: {summary["num_diverged"]})'
 
 
 def _format(value: float | None) -> str:
@@ -358,6 +384,5 @@ def _to_csv(header: Sequence[str], lines: Sequence[Sequence[Any]]) -> bytes:
   writer = csv.writer(text, lineterminator='\n')
   writer.writerow(header)
   for line in lines:
-    # None and NaN are both what has no value.
-    writer.writerow(['' if v is None or v != v else v for v in line])
+    writer.writerow(['' if v is None else v for v in line])
   return text.getvalue().encode()

@@ -22,7 +22,8 @@ SEEDS = 'seeds'
 CLIENTS = 'clients in seeds'
 
 # What becomes of a column of metrics.csv. The last round alone is what is left
-# of a run, but a noisy sight of it; the mean also tells who learns faster.
+# of a run, but a noisy sight of it; the mean also tells who learns faster. A
+# run that has diverged by then has neither.
 LAST_ROUND = 'last round'
 ALL_ROUNDS = 'mean of rounds'
 
@@ -104,7 +105,8 @@ def compare_runs(
 
   Returns:
     Two comparisons for each metric and pair of methods with a seed and a round
-    in common.
+    in common. A seed in which a method has diverged is a missing pair, which
+    the note counts.
   """
   comparisons = []
   for metric, which, (method, baseline) in itertools.product(
@@ -113,12 +115,10 @@ def compare_runs(
     a, b = {}, {}
     for one, other in common_seeds(groups, method, baseline):
       rounds, values, baseline_values = common_rounds(one, other, metric)
-      kept = rounds == rounds.max(initial=0)
-      if which == ALL_ROUNDS:
-        kept = rounds > 0  # Round 0 is the initial model, the same for both.
+      kept = select_rounds(rounds, which)
       if kept.any():
-        a[one.seed] = values[kept].mean()
-        b[one.seed] = baseline_values[kept].mean()
+        a[one.seed] = mean_or_nan(values[kept])
+        b[one.seed] = mean_or_nan(baseline_values[kept])
     if a:
       result = paired_comparison.compare_paired(
         a, b, higher_is_better=higher_is_better(metric)
@@ -188,12 +188,32 @@ def common_seeds(
   ]
 
 
+def select_rounds(rounds: np.ndarray, which: str) -> np.ndarray:
+  """Returns which rounds count for `LAST_ROUND` or `ALL_ROUNDS`, as bools."""
+  if which == ALL_ROUNDS:
+    return rounds > 0  # Round 0 is the initial model, the same for all.
+  return rounds == rounds.max(initial=0)
+
+
+def mean_or_nan(values: np.ndarray) -> float:
+  """Returns the mean; NaN if one value is not finite: the run diverged."""
+  return float(values.mean()) if np.isfinite(values).all() else np.nan
+
+
 def common_rounds(
   one: run_reader.Run, other: run_reader.Run, metric: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-  """Returns the rounds at which two runs have a metric, and its values."""
-  rounds, _, values = one.series('round', metric)
-  other_rounds, _, other_values = other.series('round', metric)
+  """Returns the rounds at which two runs have a metric, and its values.
+
+  Those that are not finite are among them.
+
+  Args:
+    one: A run.
+    other: Another run.
+    metric: A column of metrics.csv.
+  """
+  rounds, values = one.recorded(metric)
+  other_rounds, other_values = other.recorded(metric)
   common, index, other_index = np.intersect1d(
     rounds, other_rounds, return_indices=True
   )
@@ -201,7 +221,12 @@ def common_rounds(
 
 
 def client_values(run: run_reader.Run, metric: str) -> dict[str, float]:
-  """Returns a column of evaluation/clients.csv, of the clients that have it."""
+  """Returns a column of evaluation/clients.csv, of the clients that have it.
+
+  Args:
+    run: The run.
+    metric: The column. Clients whose model has diverged have it, as NaN.
+  """
   return {
     client: row[metric]
     for client, row in (run.clients or {}).items()

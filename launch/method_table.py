@@ -20,14 +20,16 @@ class Cell(NamedTuple):
   """A column of metrics.csv for one method.
 
   Attributes:
-    mean: Over seeds.
+    mean: Over seeds; NaN where all runs have diverged.
     deviation: Sample standard deviation over seeds; NaN for one seed.
-    seeds: How many runs have the column.
+    seeds: How many runs have finite values, so are in the mean.
+    diverged: How many runs have a value that is not finite.
   """
 
   mean: float
   deviation: float
   seeds: int
+  diverged: int
 
 
 def method_rows(
@@ -57,23 +59,30 @@ def method_rows(
     rows[label] = {}
     for column, which in dict.fromkeys(wanted):
       values = [
-        value for run in runs if (value := _value(run, column, which)) == value
+        value
+        for run in runs
+        if (value := _value(run, column, which)) is not None
       ]
       if values:
-        deviation = np.std(values, ddof=1) if len(values) > 1 else np.nan
-        rows[label][column, which] = Cell(
-          float(np.mean(values)), float(deviation), len(values)
-        )
+        rows[label][column, which] = _summarize(np.array(values))
   return rows
 
 
-def _value(run: run_reader.Run, column: str, which: str) -> float:
-  """Returns the run's value, NaN if it has none."""
-  rounds, _, values = run.series('round', column)
-  kept = rounds == rounds.max(initial=0)
-  if which == method_comparison.ALL_ROUNDS:
-    kept = rounds > 0
-  return float(values[kept].mean()) if kept.any() else np.nan
+def _value(run: run_reader.Run, column: str, which: str) -> float | None:
+  """Returns the run's value: NaN if it has diverged, None without one."""
+  rounds, values = run.recorded(column)
+  kept = method_comparison.select_rounds(rounds, which)
+  return method_comparison.mean_or_nan(values[kept]) if kept.any() else None
+
+
+def _summarize(values: np.ndarray) -> Cell:
+  finite = values[np.isfinite(values)]
+  return Cell(
+    mean=float(finite.mean()) if len(finite) else np.nan,
+    deviation=float(finite.std(ddof=1)) if len(finite) > 1 else np.nan,
+    seeds=len(finite),
+    diverged=len(values) - len(finite),
+  )
 
 
 def format_table(rows: Mapping[str, Mapping[tuple[str, str], Cell]]) -> str:
@@ -93,9 +102,14 @@ def format_table(rows: Mapping[str, Mapping[tuple[str, str], Cell]]) -> str:
 
 
 def _format_cell(cell: Cell) -> str:
+  parts = []
   if cell.seeds == 1:
-    return f'{cell.mean:.4f}'
-  return f'{cell.mean:.4f} ± {cell.deviation:.4f} ({cell.seeds} seeds)'
+    parts.append(f'{cell.mean:.4f}')
+  elif cell.seeds:
+    parts.append(f'{cell.mean:.4f} ± {cell.deviation:.4f} ({cell.seeds} seeds)')
+  if cell.diverged:
+    parts.append(f'diverged: {cell.diverged} of {cell.seeds + cell.diverged}')
+  return ', '.join(parts)
 
 
 def to_csv(rows: Mapping[str, Mapping[tuple[str, str], Cell]]) -> bytes:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns of metrics.csv from the evaluations of fedfish_tff.evaluation."""
 
-import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +9,15 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import evaluation
+from launch import evaluation_inputs
 
 from absl import logging
+import numpy as np
 import tensorflow_federated as tff
 
 _FINE_TUNED_FRACTION = 0.5
 _NOT_A_METRIC = 'num_examples'
+_DIVERGED_CLIENTS = 'diverged_clients'
 
 Columns = dict[str, float]
 
@@ -66,8 +68,17 @@ class HeldOutEvaluation:
       model, local_training
     )
     self._halves = [
-      _plan_halves(
-        client_examples, client_id, fine_tune_spec, eval_batch_size, seed
+      evaluation_inputs.build_personalization_input(
+        *datasets.split_examples(
+          client_examples,
+          fraction=_FINE_TUNED_FRACTION,
+          client_id=client_id,
+          seed=seed,
+        ),
+        client_id=client_id,
+        batch_spec=fine_tune_spec,
+        eval_batch_size=eval_batch_size,
+        seed=seed,
       )
       for client_id, client_examples in examples.items()
       if datasets.count_examples(client_examples) >= 2
@@ -89,7 +100,9 @@ class HeldOutEvaluation:
     """Returns `global/<metric>` and `personalized/<metric>`.
 
     The latter are means over the clients' unseen halves, by their numbers of
-    examples; with the suffix `_before`, those before fine-tuning.
+    examples; with the suffix `_before`, those before fine-tuning. Clients whose
+    model has diverged are left out and counted as
+    `personalized/diverged_clients`.
     """
     columns = {
       f'global/{name}': float(value)
@@ -107,6 +120,9 @@ class HeldOutEvaluation:
         columns[f'personalized/{name}{suffix}'] = evaluation.mean_over_clients(
           scores, name, weighting='examples'
         )
+    columns[f'personalized/{_DIVERGED_CLIENTS}'] = _count_diverged(
+      [client['after'] for client in per_client]
+    )
     return columns
 
 
@@ -139,55 +155,49 @@ class CohortBarrier:
   def __call__(
     self, before: Any, after: Any, cohort: Sequence[datasets.ClientBatches]
   ) -> Columns:
-    """Returns `csb/<metric>`, and `csb/<metric>_by_examples`."""
+    """Returns `csb/<metric>`, and `csb/<metric>_by_examples`.
+
+    Clients whose own model has diverged are left out and counted as
+    `csb/diverged_clients`.
+
+    Args:
+      before: The global weights before the round.
+      after: The global weights after the round.
+      cohort: The round's batches. Clients are scored on the examples of them.
+    """
     per_client = self._barrier(
       before,
       after,
       [
-        collections.OrderedDict(
-          train=client.to_dataset(),
-          eval=datasets.sequential_batches(
-            client.examples,
-            client_id=client.client_id,
-            batch_size=self._eval_batch_size,
-          ).to_dataset(),
+        evaluation_inputs.build_barrier_input(
+          client, eval_batch_size=self._eval_batch_size
         )
         for client in cohort
       ],
     )
-    return {
+    columns = {
       f'csb/{name}{suffix}': evaluation.barrier(
         per_client, name, higher_is_better, weighting
       )
       for name, higher_is_better in self._higher_is_better.items()
       for weighting, suffix in (('uniform', ''), ('examples', '_by_examples'))
     }
-
-
-def _plan_halves(
-  examples: datasets.Examples,
-  client_id: str,
-  fine_tune_spec: datasets.BatchSpec,
-  eval_batch_size: int,
-  seed: int,
-) -> collections.OrderedDict[str, Any]:
-  """Returns the batches to fine-tune on and those to score."""
-  fine_tune, unseen = datasets.split_examples(
-    examples, fraction=_FINE_TUNED_FRACTION, client_id=client_id, seed=seed
-  )
-  return collections.OrderedDict(
-    train=datasets.plan_batches(
-      fine_tune,
-      fine_tune_spec,
-      client_id=client_id,
-      seed=seed,
-      round_number=0,
-    ).to_dataset(),
-    test=datasets.sequential_batches(
-      unseen, client_id=client_id, batch_size=eval_batch_size
-    ).to_dataset(),
-  )
+    columns[f'csb/{_DIVERGED_CLIENTS}'] = _count_diverged(
+      [client['client'] for client in per_client]
+    )
+    return columns
 
 
 def _metric_names(scores: Sequence[Mapping[str, Any]]) -> list[str]:
   return [name for name in scores[0] if name != _NOT_A_METRIC]
+
+
+def _count_diverged(scores: Sequence[Mapping[str, Any]]) -> int:
+  """Returns how many scored clients are missing in the mean of some metric."""
+  if not scores:
+    return 0
+  values = [
+    evaluation.metric_values(scores, name)[0] for name in _metric_names(scores)
+  ]
+  # The greatest magnitude is finite only if all of a client's values are.
+  return evaluation.count_diverged(np.max(np.abs(values), axis=0))

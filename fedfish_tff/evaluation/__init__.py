@@ -10,6 +10,7 @@ from fedfish_tff.evaluation.client_server_barrier import (
   build_client_server_barrier,
 )
 from fedfish_tff.evaluation.client_server_barrier import client_barriers
+from fedfish_tff.evaluation.client_statistics import count_diverged
 from fedfish_tff.evaluation.client_statistics import mean_over_clients
 from fedfish_tff.evaluation.client_statistics import metric_values
 from fedfish_tff.evaluation.client_statistics import weighted_mean

@@ -3,7 +3,9 @@
 """Evaluates model weights on clients: each client's metrics, or the total.
 
 A metric over no examples is missing, not zero: it is NaN beside a
-`num_examples` of 0, and `client_statistics` leaves it out.
+`num_examples` of 0. So is every metric of a model that has diverged, since an
+accuracy of weights that are not finite looks like any other number.
+`client_statistics` leaves both out.
 """
 
 import collections
@@ -15,19 +17,33 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 
-def _finalize(
-  finalizer: Any, unfinalized: Any, num_examples: tf.Tensor
-) -> collections.OrderedDict[str, Any]:
-  """Returns `num_examples` and the metrics, floats NaN where it is zero."""
+def _has_finite_weights(weights: tff.learning.models.ModelWeights) -> tf.Tensor:
+  return tf.reduce_all(
+    [
+      tf.reduce_all(tf.math.is_finite(weight))
+      for weight in tf.nest.flatten(model_functions.flatten_weights(weights))
+      if weight.dtype.is_floating
+    ]
+  )
 
-  def missing_if_empty(value: Any) -> tf.Tensor:
+
+def _finalize(
+  finalizer: Any,
+  unfinalized: Any,
+  num_examples: tf.Tensor,
+  weights: tff.learning.models.ModelWeights,
+) -> collections.OrderedDict[str, Any]:
+  """Returns `num_examples` and the metrics, floats NaN where missing."""
+  is_present = (num_examples > 0) & _has_finite_weights(weights)
+
+  def nan_if_missing(value: Any) -> tf.Tensor:
     value = tf.convert_to_tensor(value)
     if not value.dtype.is_floating:
       return value
     nan = tf.constant(float('nan'), value.dtype)
-    return tf.where(num_examples > 0, value, nan)
+    return tf.where(is_present, value, nan)
 
-  metrics = tf.nest.map_structure(missing_if_empty, finalizer(unfinalized))
+  metrics = tf.nest.map_structure(nan_if_missing, finalizer(unfinalized))
   result = collections.OrderedDict(num_examples=num_examples)
   # Models built by TFF from Keras count their examples as a metric too.
   result.update((k, v) for k, v in metrics.items() if k != 'num_examples')
@@ -44,7 +60,8 @@ def build_local_evaluation(
 
   Returns:
     A computation `(<M, B*> -> OrderedDict(num_examples=int64, <metric>...))`
-    of model weights and batches, with the model's finalized metrics.
+    of model weights and batches, with the model's finalized metrics. Those of
+    a float type are NaN where a weight is not finite.
   """
 
   @tff.tensorflow.computation(
@@ -55,7 +72,7 @@ def build_local_evaluation(
       weights, dataset
     )
     finalizer = model_functions.build_metrics_finalizer(model)
-    return _finalize(finalizer, unfinalized, num_examples)
+    return _finalize(finalizer, unfinalized, num_examples, weights)
 
   return evaluate
 
@@ -96,7 +113,8 @@ def build_global_evaluation(model: model_functions.ModelFn) -> tff.Computation:
 
   Returns:
     A computation `(<M@SERVER, {B*}@CLIENTS> ->
-    OrderedDict(num_examples=int64, <metric>...)@SERVER)`.
+    OrderedDict(num_examples=int64, <metric>...)@SERVER)`. Metrics of a float
+    type are NaN where a weight is not finite.
   """
 
   @tff.tensorflow.computation(
@@ -110,10 +128,14 @@ def build_global_evaluation(model: model_functions.ModelFn) -> tff.Computation:
       unfinalized=unfinalized, num_examples=num_examples
     )
 
-  @tff.tensorflow.computation(evaluate.type_signature.result)
-  def finalize(total):
+  @tff.tensorflow.computation(
+    model_functions.weights_type(model), evaluate.type_signature.result
+  )
+  def finalize(weights, total):
     finalizer = model_functions.build_metrics_finalizer(model)
-    return _finalize(finalizer, total['unfinalized'], total['num_examples'])
+    return _finalize(
+      finalizer, total['unfinalized'], total['num_examples'], weights
+    )
 
   @tff.federated_computation(
     tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
@@ -123,6 +145,6 @@ def build_global_evaluation(model: model_functions.ModelFn) -> tff.Computation:
     per_client = tff.federated_map(
       evaluate, (tff.federated_broadcast(weights), client_data)
     )
-    return tff.federated_map(finalize, tff.federated_sum(per_client))
+    return tff.federated_map(finalize, (weights, tff.federated_sum(per_client)))
 
   return global_evaluation

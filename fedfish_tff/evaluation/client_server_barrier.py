@@ -92,8 +92,8 @@ def client_barriers(
 
   Returns:
     Two float64 arrays of shape `[num_scored_clients]`: the barrier, in the
-    metric's unit and positive where the global model is worse, and the number
-    of examples it was measured on.
+    metric's unit, positive where the global model is worse and NaN where one
+    of the two has diverged, and the number of examples it was measured on.
 
   Raises:
     errors.InputError: If a scored client has no such metric.
@@ -104,7 +104,8 @@ def client_barriers(
   merged, _ = client_statistics.metric_values(
     [client['server'] for client in per_client], metric
   )
-  return (own - merged if higher_is_better else merged - own), sizes
+  with np.errstate(invalid='ignore'):  # inf - inf
+    return (own - merged if higher_is_better else merged - own), sizes
 
 
 def barrier(
@@ -123,8 +124,8 @@ def barrier(
 
   Returns:
     The barrier in the metric's unit; lower is better, positive where the
-    global model serves clients worse than their own. NaN where no client had
-    an example to score.
+    global model serves clients worse than their own. Clients whose own model
+    has diverged are left out; NaN where none is left.
 
   Raises:
     errors.InputError: If a scored client has no such metric, or `weighting`

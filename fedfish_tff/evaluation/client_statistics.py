@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statistics over the clients of an evaluation, in plain NumPy.
 
-A client that had no example to score (`num_examples` 0) is missing: it is left
-out of every statistic here, whatever value its metrics carry.
+A client that had no example to score (`num_examples` 0) is missing, whatever
+value its metrics carry, and one whose value is not finite has diverged. Both
+are left out of every statistic here; who prints one says how many diverged.
 """
 
 from collections.abc import Mapping
@@ -48,18 +49,24 @@ def metric_values(
   return np.array(values, np.float64), np.array(sizes, np.float64)
 
 
+def count_diverged(values: Sequence[float] | np.ndarray) -> int:
+  """Returns how many values are not finite, so left out of statistics."""
+  return int(np.sum(~np.isfinite(np.asarray(values, np.float64))))
+
+
 def weighted_mean(
   values: np.ndarray, sizes: np.ndarray, *, weighting: str = 'uniform'
 ) -> float:
   """Returns the mean over clients, each counted once or by its examples.
 
   Args:
-    values: Float array of shape `[num_clients]`.
+    values: Float array of shape `[num_clients]`; those that are not finite are
+      left out.
     sizes: Float array of shape `[num_clients]`, examples per client.
     weighting: `'uniform'` or `'examples'`.
 
   Returns:
-    The mean; NaN where no client was scored.
+    The mean; NaN where no client has a finite value.
 
   Raises:
     errors.InputError: If `weighting` is neither.
@@ -68,10 +75,11 @@ def weighted_mean(
     raise errors.InputError(
       f'weighting is {weighting!r}; expected one of {", ".join(_WEIGHTINGS)}.'
     )
-  if not len(values):
+  kept = np.isfinite(values)
+  if not kept.any():
     return float('nan')
-  weights = sizes if weighting == 'examples' else None
-  return float(np.average(values, weights=weights))
+  weights = sizes[kept] if weighting == 'examples' else None
+  return float(np.average(values[kept], weights=weights))
 
 
 def mean_over_clients(
@@ -91,17 +99,18 @@ def worst_tenth(
   """Returns the mean over the tenth of the clients that are served worst.
 
   Args:
-    values: One value per scored client. The tenth is rounded up, so that it
-      holds at least one client.
+    values: One value per scored client; those that are not finite are left
+      out. The tenth of the others is rounded up, so that it holds at least one
+      client.
     higher_is_better: Whether the worst clients are those with low values
       (accuracy) or those with high ones (loss).
 
   Returns:
-    The mean of the worst tenth; NaN where there is no client, or where a
-    client's value is NaN.
+    The mean of the worst tenth; NaN where no client has a finite value.
   """
   values = np.asarray(values, np.float64)
-  if not values.size or np.isnan(values).any():
+  values = values[np.isfinite(values)]
+  if not values.size:
     return float('nan')
   ordered = np.sort(values if higher_is_better else -values)
   worst = ordered[: -(-values.size // 10)].mean()

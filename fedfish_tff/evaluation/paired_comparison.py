@@ -26,7 +26,8 @@ class PairedComparison:
   """The mean paired difference (method A minus method B) and its interval.
 
   Attributes:
-    mean: Mean of the differences, in the unit of the metric.
+    mean: Mean of the differences, in the unit of the metric; NaN where no pair
+      has two finite values.
     low: Lower end of the confidence interval; NaN where there is none.
     high: Upper end of the confidence interval; NaN where there is none.
     n: Number of pairs that were compared.
@@ -44,6 +45,8 @@ class PairedComparison:
   note: str = ''
 
   def __str__(self) -> str:
+    if not self.n:
+      return self.note
     text = f'{self.mean:+.4g}'
     if not np.isnan(self.low):
       text += f' [{self.low:+.4g}, {self.high:+.4g}]'
@@ -56,7 +59,11 @@ class PairedComparison:
 def _pair(
   a: Mapping[Hashable, float], b: Mapping[Hashable, float], what: str
 ) -> tuple[np.ndarray, int]:
-  """Returns the complete pairs' differences and how many pairs lack a value."""
+  """Returns the finite differences and how many pairs have none.
+
+  A diverged method has no finite value: one such pair would make the mean
+  infinite and hide all others.
+  """
   unpaired = sorted(map(str, set(a) ^ set(b)))
   if unpaired:
     shown = ', '.join(unpaired[:5]) + (', ...' if len(unpaired) > 5 else '')
@@ -64,8 +71,11 @@ def _pair(
       f'The two methods must be measured on the same {what}; found in one '
       f'of them only: {shown}.'
     )
-  differences = np.array([a[key] - b[key] for key in a], np.float64)
-  present = ~np.isnan(differences)
+  with np.errstate(invalid='ignore'):  # inf - inf
+    differences = np.array([a[key] for key in a], np.float64) - np.array(
+      [b[key] for key in a], np.float64
+    )
+  present = np.isfinite(differences)
   return differences[present], int(len(differences) - present.sum())
 
 
@@ -88,7 +98,17 @@ def _all_equal(differences: np.ndarray) -> bool:
 def _missing_note(num_missing: int) -> list[str]:
   if not num_missing:
     return []
-  return [f'left out for want of a value: {num_missing}']
+  return [f'left out for want of a finite value: {num_missing}']
+
+
+def _without_pairs(num_missing: int) -> PairedComparison:
+  if not num_missing:
+    raise errors.InputError('There is no pair of values to compare.')
+  nan = float('nan')
+  (note,) = _missing_note(num_missing)
+  return PairedComparison(
+    mean=nan, low=nan, high=nan, n=0, wins=0, ties=0, note=note
+  )
 
 
 def compare_paired(
@@ -107,8 +127,8 @@ def compare_paired(
   is too narrow: with three seeds it is the spread that was seen.
 
   Args:
-    a: The metric of method A for each key (a seed, or a client). A NaN is a
-      missing value, and its pair is left out and reported in the note.
+    a: The metric of method A for each key (a seed, or a client). A value that
+      is not finite is missing: its pair is left out and counted in the note.
     b: The metric of method B for the same keys.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
     confidence_level: Coverage of the interval, between 0 and 1.
@@ -117,14 +137,15 @@ def compare_paired(
 
   Returns:
     The comparison. One pair gives no interval, equal differences an interval
-    of no width; both say so in the note.
+    of no width; both say so in the note. Without a finite pair, mean and
+    interval are NaN.
 
   Raises:
-    errors.InputError: If the keys differ, or no pair has both values.
+    errors.InputError: If the keys differ, or there are none.
   """
   differences, num_missing = _pair(a, b, 'seeds or clients')
   if not len(differences):
-    raise errors.InputError('There is no pair of values to compare.')
+    return _without_pairs(num_missing)
   mean = float(differences.mean())
   notes = _missing_note(num_missing)
   if len(differences) == 1:
@@ -186,8 +207,8 @@ def compare_nested(
   thousands of clients do not stand in for a few seeds.
 
   Args:
-    a: For each seed, the metric of method A for each client. A NaN is a
-      missing value, and its pair is left out and reported in the note.
+    a: For each seed, the metric of method A for each client. A value that is
+      not finite is missing: its pair is left out and counted in the note.
     b: The same of method B, for the same seeds and clients.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
     confidence_level: Coverage of the interval, between 0 and 1.
@@ -195,10 +216,11 @@ def compare_nested(
     seed: Seed of the bootstrap samples.
 
   Returns:
-    The comparison; `n`, `wins` and `ties` count clients over all seeds.
+    The comparison; `n`, `wins` and `ties` count clients over all seeds. Without
+    a finite pair, mean and interval are NaN.
 
   Raises:
-    errors.InputError: If seeds or clients differ, or no pair has both values.
+    errors.InputError: If seeds or clients differ, or there are none.
   """
   if set(a) != set(b):
     _pair(dict.fromkeys(a, 0.0), dict.fromkeys(b, 0.0), 'seeds')
@@ -209,7 +231,7 @@ def compare_nested(
     if len(differences):
       groups.append(differences)
   if not groups:
-    raise errors.InputError('There is no pair of values to compare.')
+    return _without_pairs(num_missing)
   pooled = np.concatenate(groups)
   mean = float(np.mean([group.mean() for group in groups]))
   notes = _missing_note(num_missing)

@@ -98,7 +98,9 @@ def draw_barriers(groups: method_comparison.Groups, name: str) -> Figures:
       np.stack(method_comparison.common_rounds(one, other, column))
       for one, other in pairs
     ]
-    rounds, x, y = np.concatenate(points or [np.empty((3, 0))], axis=1)
+    points = np.concatenate(points or [np.empty((3, 0))], axis=1)
+    # A round in which a method has diverged cannot be drawn.
+    rounds, x, y = points[:, np.isfinite(points).all(axis=0)]
     if len(rounds):
       slug = _slug(f'barrier_{name}_{method}_{baseline}')
       figures[slug] = barrier.plot_barrier_scatter(
@@ -130,6 +132,7 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
         for value in method_comparison.client_values(
           run, f'global/{name}'
         ).values()
+        if np.isfinite(value)
       ]
     )
   }
@@ -163,7 +166,7 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
 
 
 def _few_shot_table(runs: Sequence[run_reader.Run], name: str) -> np.ndarray:
-  """Returns scores [shares, clients] of the clients that have all of them."""
+  """Returns finite scores [shares, clients] of the clients with all of them."""
   columns = [
     f'{column}/{name}' for column in run_reader.FEW_SHOT_COLUMNS.values()
   ]
@@ -171,7 +174,7 @@ def _few_shot_table(runs: Sequence[run_reader.Run], name: str) -> np.ndarray:
     [client[column] for column in columns]
     for run in runs
     for client in (run.clients or {}).values()
-    if all(column in client for column in columns)
+    if all(np.isfinite(client.get(column, np.nan)) for column in columns)
   ]
   return np.array(rows, np.float64).reshape(-1, len(columns)).T
 

@@ -11,11 +11,13 @@ import json
 import os
 import pathlib
 from typing import Any
+from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_csv
 from launch.configs import base
 
+from absl import logging
 import numpy as np
 
 METHOD_NAMES = {'fed_avg': 'FedAvg', 'fed_fish': 'FedFish', 'fed_sgd': 'FedSGD'}
@@ -27,6 +29,7 @@ _FOLLOWERS = {
   'algorithm.fisher_normalization': 'algorithm.damping',
 }
 CLIENTS_CSV = 'evaluation/clients.csv'
+_CLIENTS_HEAD = ['client_id', 'round', 'split']
 # Columns of clients.csv by the share of a client's examples fine-tuned on; all
 # are scored on the same unseen half.
 FEW_SHOT_COLUMNS = {0.0: 'before', 0.25: 'few_shot_25', 0.5: 'after'}
@@ -39,15 +42,19 @@ class Run:
   Attributes:
     workdir: The workdir.
     config: The run's config, nested mappings.
-    columns: metrics.csv by column, float64 `[num_rows]`; NaN is an empty cell.
+    columns: metrics.csv by column, float64 `[num_rows]`; NaN in an empty cell,
+      and where the run itself has written it.
     clients: evaluation/clients.csv by client and column, without the empty
-      cells; None where the run has not been evaluated.
+      cells; None where the run has not been evaluated after its last round.
+    empty: The empty cells by column, bool `[num_rows]`; a column that is not
+      in it has none.
   """
 
   workdir: pathlib.Path
   config: Mapping[str, Any]
   columns: Mapping[str, np.ndarray]
   clients: Mapping[str, Mapping[str, float]] | None
+  empty: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
 
   @property
   def seed(self) -> int:
@@ -70,6 +77,36 @@ class Run:
     present = np.isfinite(x_values) & np.isfinite(y_values)
     return self.columns['round'][present], x_values[present], y_values[present]
 
+  def recorded(self, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Returns rounds and values of a column where the run has written one.
+
+    Unlike those of `series`, the values of a run that has diverged are among
+    them: they are not finite.
+
+    Args:
+      column: A column of metrics.csv; one that the run lacks has no rounds.
+    """
+    if column not in self.columns:
+      return np.empty(0), np.empty(0)
+    values = self.columns[column]
+    written = ~self.empty.get(column, np.zeros(len(values), bool))
+    return self.columns['round'][written], values[written]
+
+
+class ClientTable(NamedTuple):
+  """What a clients.csv holds.
+
+  Attributes:
+    round_number: The round of the model that was evaluated; None where the
+      table has no client.
+    split: The split of the clients.
+    clients: The numbers by client and column, without the empty cells.
+  """
+
+  round_number: int | None
+  split: str | None
+  clients: dict[str, dict[str, float]]
+
 
 def read_run(workdir: str | os.PathLike[str]) -> Run:
   """Reads a run's workdir.
@@ -78,14 +115,13 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     workdir: The folder a run has written.
 
   Returns:
-    The run, up to its last whole row.
+    The run, up to its last whole row. An evaluation of another round than the
+    last is left out, with a warning.
 
   Raises:
     errors.InputError: If a file is missing or damaged, or no round is done.
   """
   workdir = pathlib.Path(workdir)
-  if not workdir.is_dir():
-    raise errors.InputError(f'There is no workdir {workdir}.')
   config = read_config(workdir)
   metrics_path = workdir / 'metrics.csv'
   rows = metrics_csv.read_rows(metrics_path)
@@ -96,14 +132,40 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     name: np.array([row.get(name, np.nan) for row in rows], np.float64)
     for name in names
   }
-  clients_path = workdir / CLIENTS_CSV
-  clients = read_clients(clients_path) if clients_path.exists() else None
-  return Run(workdir=workdir, config=config, columns=columns, clients=clients)
+  return Run(
+    workdir=workdir,
+    config=config,
+    columns=columns,
+    clients=_read_current_clients(workdir, rows[-1]['round']),
+    empty={name: np.array([name not in row for row in rows]) for name in names},
+  )
+
+
+def _read_current_clients(
+  workdir: pathlib.Path, last_round: int
+) -> dict[str, dict[str, float]] | None:
+  """Returns the test clients of the last round's model, None without them."""
+  path = workdir / CLIENTS_CSV
+  if not path.exists():
+    return None
+  table = read_clients(path)
+  if table.round_number != last_round:
+    logging.warning(
+      'The evaluation in %s is of round %s, the last round is %s: it is not '
+      'used; run launch.evaluate again.',
+      workdir,
+      table.round_number,
+      last_round,
+    )
+    return None
+  return table.clients
 
 
 def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
   """Reads a workdir's config.json; see `read_run`."""
   path = pathlib.Path(workdir) / 'config.json'
+  if not path.parent.is_dir():
+    raise errors.InputError(f'There is no workdir {workdir}.')
   try:
     config = json.loads(path.read_text(encoding='utf-8'))
   except OSError as error:
@@ -125,16 +187,15 @@ def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
   return config
 
 
-def read_clients(
-  path: str | os.PathLike[str],
-) -> dict[str, dict[str, float]]:
-  """Reads a clients.csv, one row a client, by client and column.
+def read_clients(path: str | os.PathLike[str]) -> ClientTable:
+  """Reads a clients.csv, one row a client.
 
   Args:
-    path: The file; its first column is `client_id`, the others are numbers.
+    path: The file; its first columns are `client_id`, `round` and `split`, the
+      others are numbers.
 
   Returns:
-    For each client its numbers by column, without the empty cells.
+    The table.
 
   Raises:
     errors.InputError: If the file is missing or damaged.
@@ -144,25 +205,28 @@ def read_clients(
   except OSError as error:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   lines = list(csv.reader(io.StringIO(text)))
-  if not lines or lines[0][:1] != ['client_id']:
+  head = len(_CLIENTS_HEAD)
+  if not lines or lines[0][:head] != _CLIENTS_HEAD:
     raise errors.InputError(
-      f"{path} should begin with the column 'client_id'; write it anew with "
-      'launch.evaluate.'
+      f'{path} should begin with the columns {", ".join(_CLIENTS_HEAD)}; write '
+      'it anew with launch.evaluate.'
     )
-  clients = {}
+  round_number, split, clients = None, None, {}
   for number, cells in enumerate(lines[1:], start=2):
     try:
+      round_number, split = int(cells[1]), cells[2]
       clients[cells[0]] = {
         name: float(cell)
-        for name, cell in zip(lines[0][1:], cells[1:], strict=True)
+        for name, cell in zip(lines[0][head:], cells[head:], strict=True)
         if cell
       }
     except (ValueError, IndexError) as error:
       raise errors.InputError(
         f'Line {number} of {path} is damaged: {len(lines[0])} cells were '
-        f'expected, a client and numbers, found {",".join(cells)[:80]!r}.'
+        'expected, a client, a round, a split and numbers, found '
+        f'{",".join(cells)[:80]!r}.'
       ) from error
-  return clients
+  return ClientTable(round_number, split, clients)
 
 
 def group_runs(runs: Sequence[Run]) -> dict[str, list[Run]]:

@@ -97,6 +97,27 @@ class ClientEvaluationTest(parameterized.TestCase):
     self.assertEqual(nothing['num_examples'], 0)
     self.assertTrue(np.isnan(nothing['accuracy']))
 
+  @parameterized.product(
+    name=('functional', 'keras'), value=(float('nan'), float('inf'))
+  )
+  def test_a_model_that_has_diverged_has_no_metrics(self, name, value):
+    model = softmax_regression.MODELS[name]
+    start = softmax_regression.start_weights(model)
+    kernel, bias = (np.array(w) for w in start.trainable)
+    bias[1] = value  # An accuracy could still be computed.
+    weights = tff.learning.models.ModelWeights(
+      type(start.trainable)((kernel, bias)), start.non_trainable
+    )
+    dataset = softmax_regression.to_dataset(_CLIENTS[0])
+    (client,) = client_evaluation.build_client_evaluation(model)(
+      weights, [dataset]
+    )
+    total = client_evaluation.build_global_evaluation(model)(weights, [dataset])
+    for metrics in (client, total):
+      self.assertEqual(metrics['num_examples'], 9)
+      self.assertTrue(np.isnan(metrics['loss']))
+      self.assertTrue(np.isnan(metrics['accuracy']))
+
   def test_a_batch_given_as_a_mapping(self):
     def create_model():
       keras_model = tf.keras.Sequential(

@@ -114,6 +114,35 @@ class BuildClientServerBarrierTest(parameterized.TestCase):
         0.0,
       )
 
+  @parameterized.parameters('functional', 'keras')
+  def test_a_client_that_diverges_is_left_out(self, name):
+    model = softmax_regression.MODELS[name]
+    start = softmax_regression.start_weights(model)
+    x, y = _CLIENTS[0]
+    clients = ((np.float32(3e38) * np.sign(x), y), _CLIENTS[1])
+    diverged, finite = client_server_barrier.build_client_server_barrier(
+      model, _build_local_training(model)
+    )(start, start, _client_data(clients, epochs=2))
+    self.assertEqual(diverged['num_examples'], 12)
+    self.assertTrue(np.isnan(diverged['client']['accuracy']))
+    arrays = softmax_regression.as_arrays(start)
+    trained = softmax_regression.numpy_train(
+      arrays, softmax_regression.to_batches(_CLIENTS[1], epochs=2)
+    )
+    own, merged = (
+      softmax_regression.numpy_metrics(weights, _CLIENTS[1])['accuracy']
+      for weights in (trained, arrays)
+    )
+    self.assertFalse(np.isnan(finite['client']['accuracy']))
+    for weighting in ('uniform', 'examples'):
+      self.assertAlmostEqual(
+        client_server_barrier.barrier(
+          [diverged, finite], 'accuracy', True, weighting
+        ),
+        own - merged,
+        places=6,
+      )
+
 
 class ProcessesTest(parameterized.TestCase):
   """The barrier and the local training that every algorithm exports."""

@@ -46,11 +46,35 @@ class ClientStatisticsTest(parameterized.TestCase):
     )
     self.assertTrue(np.isnan(client_statistics.worst_tenth([])))
 
-  def test_diverged_client_shows_in_the_mean(self):
-    clients = _clients([0.5, float('nan')], [2, 3])
-    self.assertTrue(
-      np.isnan(client_statistics.mean_over_clients(clients, 'accuracy'))
+  def test_diverged_clients_are_left_out_and_counted(self):
+    values = [0.5, float('nan'), 0.2, float('inf')]
+    clients = _clients(values, [2, 3, 4, 9])
+    self.assertAlmostEqual(
+      client_statistics.mean_over_clients(clients, 'accuracy'), 0.35
     )
+    self.assertAlmostEqual(
+      client_statistics.mean_over_clients(
+        clients, 'accuracy', weighting='examples'
+      ),
+      0.3,  # (0.5 * 2 + 0.2 * 4) / 6
+    )
+    self.assertEqual(client_statistics.worst_tenth(values), 0.2)
+    self.assertEqual(
+      client_statistics.worst_tenth(values, higher_is_better=False), 0.5
+    )
+    self.assertEqual(client_statistics.count_diverged(values), 2)
+
+  @parameterized.parameters('uniform', 'examples')
+  def test_nothing_but_diverged_clients_have_no_mean(self, weighting):
+    clients = _clients([float('nan')], [3])
+    self.assertTrue(
+      np.isnan(
+        client_statistics.mean_over_clients(
+          clients, 'accuracy', weighting=weighting
+        )
+      )
+    )
+    self.assertTrue(np.isnan(client_statistics.worst_tenth([float('nan')])))
 
   def test_unknown_metric_and_weighting_are_named(self):
     clients = _clients([0.5], [2])

@@ -113,7 +113,31 @@ class ComparePairedTest(parameterized.TestCase):
     )
     self.assertEqual(result.n, 2)
     self.assertAlmostEqual(result.mean, 1.25)
-    self.assertIn('for want of a value: 1', result.note)
+    self.assertIn('for want of a finite value: 1', result.note)
+
+  def test_a_diverged_pair_is_missing_not_infinite(self):
+    inf = float('inf')
+    with warnings.catch_warnings():
+      warnings.simplefilter('error')
+      result = paired_comparison.compare_paired(
+        _keyed([inf, 1.0, 0.5, inf]),
+        _keyed([1.0, 0.9, 0.5, inf]),
+        higher_is_better=False,
+      )
+    self.assertAlmostEqual(result.mean, 0.05)
+    self.assertEqual((result.n, result.wins, result.ties), (2, 0, 1))
+    self.assertEqual(result.note, 'left out for want of a finite value: 2')
+
+  def test_no_finite_pair_says_so(self):
+    a, b = _keyed([float('nan'), float('inf')]), _keyed([1.0, 2.0])
+    flat = paired_comparison.compare_paired(a, b, higher_is_better=True)
+    nested = paired_comparison.compare_nested(
+      {0: a}, {0: b}, higher_is_better=True
+    )
+    for result in (flat, nested):
+      self.assertEqual((result.n, result.wins, result.ties), (0, 0, 0))
+      self.assertTrue(np.isnan([result.mean, result.low, result.high]).all())
+      self.assertEqual(str(result), 'left out for want of a finite value: 2')
 
   def test_bad_input(self):
     with self.assertRaisesRegex(errors.InputError, 'only: 3'):
@@ -182,6 +206,14 @@ class CompareNestedTest(absltest.TestCase):
     self.assertAlmostEqual(result.low, flat.low, delta=0.05)
     self.assertAlmostEqual(result.high, flat.high, delta=0.05)
     self.assertEqual(result.wins, np.sum(values < 0))
+
+  def test_diverged_clients_are_counted_in_the_note(self):
+    nan = float('nan')
+    a = {0: _keyed([1.0, nan]), 1: _keyed([nan, float('inf')])}
+    b = {0: _keyed([0.5, 0.5]), 1: _keyed([0.5, 0.5])}
+    result = paired_comparison.compare_nested(a, b, higher_is_better=True)
+    self.assertEqual((result.mean, result.n), (0.5, 1))
+    self.assertIn('for want of a finite value: 3', result.note)
 
   def test_degenerate_cases(self):
     result = paired_comparison.compare_nested(

@@ -77,6 +77,24 @@ class PersonalizationTest(parameterized.TestCase):
       for result in evaluation(start, client_data):
         self.assertEqual(result['before'], result['after'])
 
+  @parameterized.parameters('functional', 'keras')
+  def test_fine_tuning_that_diverges_has_no_score_after(self, name):
+    model = softmax_regression.MODELS[name]
+    start = softmax_regression.start_weights(model)
+    x, y = _TRAIN[0]
+    train = (np.float32(3e38) * np.sign(x), y)
+    (result,) = _build(model)(
+      start, _client_data((train,), _TEST[:1], epochs=2)
+    )
+    expected = softmax_regression.numpy_metrics(
+      softmax_regression.as_arrays(start), _TEST[0]
+    )
+    self.assertAlmostEqual(
+      result['before']['accuracy'], expected['accuracy'], places=6
+    )
+    self.assertTrue(np.isnan(result['after']['accuracy']))
+    self.assertTrue(np.isnan(result['after']['loss']))
+
   def test_a_client_without_unseen_examples_is_missing(self):
     model = softmax_regression.MODELS['functional']
     start = softmax_regression.start_weights(model)

@@ -88,6 +88,10 @@ class EvaluationRunTest(absltest.TestCase):
         self.assertAlmostEqual(
           float(table[name, metric][column]), summary[expected], places=5
         )
+    self.assertEqual(
+      {(row['round'], row['split']) for row in table.values()},
+      {('2', 'test'), ('3', 'train')},  # The latter: the further round.
+    )
     clients = run_reader.read_run(self.workdir).clients
     self.assertLen(clients, int(table['global', 'loss']['num_clients']))
     self.assertAlmostEqual(
@@ -121,17 +125,41 @@ class EvaluationRunTest(absltest.TestCase):
     )
 
   def test_validation_clients(self):
-    evaluation_run.evaluate(self.workdir, split='validation')
+    test_clients = self.workdir / run_reader.CLIENTS_CSV
+    test_clients.parent.mkdir()
+    # What was measured on test clients stays, even where it cannot be used.
+    test_clients.write_text('client_id,round,split,global/loss\na,1,test,2\n')
+    with self.assertLogs(level='WARNING') as logs:
+      paths = evaluation_run.evaluate(self.workdir, split='validation')
+    self.assertIn(str(self.workdir), logs.output[-1])
+    self.assertTrue(test_clients.read_text().endswith('a,1,test,2\n'))
+    self.assertContainsSubset(
+      [f'validation_{name}.csv' for name in ('clients', 'barrier', 'summary')],
+      [path.name for path in paths],
+    )
     final = json.loads((self.workdir / 'summary.json').read_text())['final']
     (row,) = [
       row
-      for row in _read(self.workdir / 'evaluation' / 'summary.csv')
+      for row in _read(self.workdir / 'evaluation' / 'validation_summary.csv')
       if (row['evaluation'], row['metric']) == ('global', 'accuracy')
     ]
+    self.assertEqual((row['round'], row['split']), ('2', 'validation'))
     self.assertAlmostEqual(
       float(row['all_examples']), final['eval/global/accuracy'], places=6
     )
     self.assertFalse((self.workdir / 'export').exists())
+
+  def test_other_data_than_those_of_training(self):
+    path = self.workdir / 'data_fingerprint.json'
+    fingerprint = json.loads(path.read_text())
+    self.assertEqual(fingerprint.keys(), {'train', 'validation', 'test'})
+    self.assertLen(set(fingerprint.values()), 3)
+    path.write_text(json.dumps({**fingerprint, 'test': '0' * 64}))
+    with self.assertRaisesRegex(
+      errors.InputError, 'data_fingerprint of test differs'
+    ):
+      evaluation_run.evaluate(self.workdir)
+    self.assertFalse((self.workdir / 'evaluation').exists())
 
   def test_a_run_without_a_checkpoint(self):
     shutil.rmtree(self.workdir / 'checkpoints')

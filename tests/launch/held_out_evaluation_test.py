@@ -3,6 +3,7 @@
 """Tests of the evaluation client by client."""
 
 import csv
+import functools
 import io
 
 from fedfish_tff import datasets
@@ -122,10 +123,11 @@ class HeldOutEvaluationTest(absltest.TestCase):
 
   def test_barrier_rows_follow_numpy(self):
     data = _clients('ab')
+    spec = datasets.BatchSpec(batch_size=3, epochs=2, max_examples=7)
     cohort = [
       datasets.plan_batches(
         data.load_client(client_id),
-        _SPEC,
+        spec,
         client_id=client_id,
         seed=_SEED,
         round_number=3,
@@ -143,7 +145,9 @@ class HeldOutEvaluationTest(absltest.TestCase):
       higher_is_better={'loss': False, 'accuracy': True},
     )
     for client in cohort:
-      row, examples = rows[client.client_id], client.examples
+      row, used = rows[client.client_id], np.unique(client.indices)
+      examples = tuple(part[used] for part in client.examples)
+      self.assertEqual(row['num_examples'], 7)
       trained = softmax_regression.numpy_train(self._arrays, client)
       self._assert_columns(row, 'client', trained, examples)
       self._assert_columns(row, 'server', new, examples)
@@ -155,6 +159,11 @@ class HeldOutEvaluationTest(absltest.TestCase):
       )
 
 
+_summarize = functools.partial(
+  held_out_evaluation.summarize, round_number=6, split='test'
+)
+
+
 class SummarizeTest(absltest.TestCase):
   _ROWS = {
     'a': {'num_examples': 4, 'num_unseen': 2, 'before/x': 0.2, 'after/x': 0.6},
@@ -163,10 +172,9 @@ class SummarizeTest(absltest.TestCase):
   }
 
   def test_statistics_over_the_clients_that_have_the_column(self):
-    summary = held_out_evaluation.summarize(
-      'after', self._ROWS, 'x', higher_is_better=True
-    )
-    self.assertEqual(summary['num_clients'], 2)
+    summary = _summarize('after', self._ROWS, 'x', higher_is_better=True)
+    self.assertEqual((summary['num_clients'], summary['num_diverged']), (2, 0))
+    self.assertEqual((summary['round'], summary['split']), (6, 'test'))
     self.assertAlmostEqual(summary['mean'], 0.5)
     self.assertAlmostEqual(summary['mean_by_examples'], 0.45)
     self.assertAlmostEqual(summary['worst_tenth'], 0.4)
@@ -174,7 +182,7 @@ class SummarizeTest(absltest.TestCase):
     self.assertBetween(summary['high'], 0.5, 0.6)
 
   def test_differences_are_paired_by_client(self):
-    summary = held_out_evaluation.summarize(
+    summary = _summarize(
       'after', self._ROWS, 'x', higher_is_better=True, minus='before'
     )
     self.assertEqual(summary['evaluation'], 'after minus before')
@@ -182,15 +190,11 @@ class SummarizeTest(absltest.TestCase):
     self.assertAlmostEqual(summary['worst_tenth'], 0.0)
 
   def test_no_client_and_a_diverged_client(self):
-    summary = held_out_evaluation.summarize(
-      'few_shot_25', self._ROWS, 'x', higher_is_better=True
-    )
+    summary = _summarize('few_shot_25', self._ROWS, 'x', higher_is_better=True)
     self.assertEqual(summary['num_clients'], 0)
     self.assertIsNone(summary['mean'])
     rows = {'a': {'num_examples': 2, 'global/x': float('nan')}}
-    diverged = held_out_evaluation.summarize(
-      'global', rows, 'x', higher_is_better=False
-    )
+    diverged = _summarize('global', rows, 'x', higher_is_better=False)
     self.assertTrue(np.isnan(diverged['mean']))
     text = held_out_evaluation.format_summaries([summary, diverged])
     self.assertNotIn('nan', text)
@@ -198,13 +202,41 @@ class SummarizeTest(absltest.TestCase):
     table = held_out_evaluation.summaries_to_csv([summary, diverged]).decode()
     (first, second) = csv.DictReader(io.StringIO(table))
     self.assertEqual((first['mean'], second['mean']), ('', ''))
-    self.assertEqual(second['num_clients'], '1')
+    self.assertEqual(
+      (second['num_clients'], second['num_diverged']), ('1', '1')
+    )
+    self.assertEqual(
+      list(first)[:4], ['evaluation', 'round', 'split', 'metric']
+    )
+
+  def test_diverged_clients_are_left_out_and_counted(self):
+    rows = self._ROWS | {
+      'd': {'num_examples': 4, 'num_unseen': 2, 'after/x': float('nan')},
+      'e': {'num_examples': 4, 'num_unseen': 2, 'after/x': float('inf')},
+    }
+    summary = _summarize('after', rows, 'x', higher_is_better=True)
+    alone = _summarize('after', self._ROWS, 'x', higher_is_better=True)
+    self.assertEqual((summary['num_clients'], summary['num_diverged']), (4, 2))
+    for name in ('mean', 'low', 'high', 'mean_by_examples', 'worst_tenth'):
+      self.assertEqual(summary[name], alone[name])
+    text = held_out_evaluation.format_summaries([summary])
+    self.assertIn('4 (diverged: 2)', text)
 
   def test_rows_survive_being_written_and_read(self):
     path = self.create_tempfile('clients.csv').full_path
+    rows = self._ROWS | {'d': {'num_examples': 4, 'global/x': float('nan')}}
     with open(path, 'wb') as file:
-      file.write(held_out_evaluation.rows_to_csv(self._ROWS))
-    self.assertEqual(run_reader.read_clients(path), self._ROWS)
+      file.write(
+        held_out_evaluation.rows_to_csv(
+          rows, round_number=6, split='validation'
+        )
+      )
+    table = run_reader.read_clients(path)
+    self.assertEqual((table.round_number, table.split), (6, 'validation'))
+    # A diverged client is not one that the column does not apply to.
+    self.assertTrue(np.isnan(table.clients['d'].pop('global/x')))
+    self.assertEqual(table.clients.pop('d'), {'num_examples': 4})
+    self.assertEqual(table.clients, self._ROWS)
 
   def test_the_task_says_how_its_own_metric_is_read(self):
     self.assertEqual(

@@ -77,6 +77,57 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertEqual(last.result.mean, 3)
     self.assertEqual(mean.result.mean, 2)
 
+  def test_a_method_that_diverges_is_not_compared_by_what_it_had_before(self):
+    nan, inf = float('nan'), float('inf')
+    groups = {
+      algorithm: [
+        dataclasses.replace(
+          fake_runs.make_run(algorithm, seed),
+          columns={
+            'round': np.array([0.0, 1.0, 2.0, 3.0]),
+            'train/loss': np.array(losses),
+          },
+        )
+        for seed, losses in enumerate(by_seed)
+      ]
+      for algorithm, by_seed in (
+        ('fed_avg', ([2.3, 1.0, 0.8, 0.6], [2.3, 1.0, 0.8, 0.6])),
+        ('fed_fish', ([2.3, 0.9, nan, inf], [2.3, 0.9, 0.6, 0.3])),
+      )
+    }
+    last, mean = method_comparison.compare_runs(groups, ['train/loss'])
+    self.assertAlmostEqual(last.result.mean, -0.3)
+    self.assertAlmostEqual(mean.result.mean, 0.6 - 0.8)
+    for comparison in (last, mean):
+      self.assertEqual(comparison.result.n, 1)
+      self.assertIn('finite value: 1', comparison.result.note)
+    # Where all seeds have diverged there is still a row that says so.
+    groups = {label: runs[:1] for label, runs in groups.items()}
+    comparisons = method_comparison.compare_runs(groups, ['train/loss'])
+    self.assertEqual([c.result.n for c in comparisons], [0, 0])
+    table = method_comparison.format_table(comparisons).splitlines()
+    self.assertTrue(table[1].endswith('finite value: 1'), table[1])
+
+  def test_rounds_that_one_run_was_not_evaluated_at_are_not_diverged(self):
+    columns = {
+      'round': np.array([1.0, 2.0, 3.0, 4.0]),
+      _METRIC: np.array([np.nan, 0.5, np.nan, 0.7]),
+    }
+    every_second = dataclasses.replace(
+      fake_runs.make_run('fed_fish'),
+      columns=columns,
+      empty={_METRIC: np.array([True, False, True, False])},
+    )
+    every = dataclasses.replace(
+      fake_runs.make_run('fed_avg'),
+      columns=columns | {_METRIC: np.array([0.1, 0.2, 0.3, 0.4])},
+    )
+    last, mean = method_comparison.compare_runs(
+      {'fed_fish': [every_second], 'fed_avg': [every]}, [_METRIC]
+    )
+    self.assertAlmostEqual(last.result.mean, 0.3)
+    self.assertAlmostEqual(mean.result.mean, 0.6 - 0.3)
+
   def test_a_lower_barrier_wins(self):
     comparison, _ = method_comparison.compare_runs(_groups(), ['csb/accuracy'])
     self.assertAlmostEqual(comparison.result.mean, -0.1)
@@ -101,6 +152,14 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertAlmostEqual(after.result.mean, 0.1)
     # The client that was too small to personalise is in no pair.
     self.assertEqual((after.result.n, after.result.wins), (15, 15))
+
+  def test_clients_that_diverged_are_counted(self):
+    groups = _groups((0,), (0,), evaluated=True)
+    clients = groups['FedFish'][0].clients
+    clients['client_2']['after/accuracy'] = float('nan')
+    (after,) = method_comparison.compare_clients(groups, ['after/accuracy'])
+    self.assertEqual(after.result.n, 4)
+    self.assertIn('finite value: 1', after.result.note)
 
   def test_runs_without_evaluation_have_no_clients_to_compare(self):
     self.assertEmpty(

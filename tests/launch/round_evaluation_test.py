@@ -109,7 +109,8 @@ class RoundEvaluationTest(absltest.TestCase):
       self.assertAlmostEqual(
         columns[name.replace('mse', 'loss')], value, places=5, msg=name
       )
-    self.assertLen(columns, 6)
+    self.assertEqual(columns['personalized/diverged_clients'], 0)
+    self.assertLen(columns, 7)
 
   def test_without_personalization(self):
     columns = self._build(_clients('a'), epochs=0)(self.model_weights)
@@ -146,21 +147,52 @@ class RoundEvaluationTest(absltest.TestCase):
       eval_batch_size=3,
       higher_is_better={'mse': False},
     )(self.model_weights, tff.learning.models.ModelWeights(after, ()), cohort)
-    # On all of a client's examples, whatever the cap of the round.
-    barriers = [
-      _mse(after, *clients.load_client(client.client_id))
-      - _mse(
-        _train(self.weights, client), *clients.load_client(client.client_id)
+    barriers = []
+    for client in cohort:
+      # The round's examples after the cap, each once.
+      used = np.unique(client.indices)
+      self.assertLen(used, 3)
+      x, y = (part[used] for part in client.examples)
+      barriers.append(
+        _mse(after, x, y) - _mse(_train(self.weights, client), x, y)
       )
-      for client in cohort
-    ]
     self.assertAlmostEqual(columns['csb/mse'], np.mean(barriers), places=5)
     self.assertAlmostEqual(
       columns['csb/mse_by_examples'],
-      np.average(barriers, weights=[_SIZES['b'], _SIZES['a']]),
+      np.mean(barriers),  # |D_i| is 3 for both.
       places=5,
     )
-    self.assertLen(columns, 2)
+    self.assertEqual(columns['csb/diverged_clients'], 0)
+    self.assertLen(columns, 3)
+
+  def test_clients_that_diverge_are_counted(self):
+    clients = {c: _clients('a', 'b').load_client(c) for c in 'ab'}
+    x, y = clients['a']
+    clients['a'] = (x * np.float32(1e38), y)
+    clients = datasets.InMemoryClientData(clients)
+    columns = self._build(clients)(self.model_weights)
+    alone = self._build(_clients('b'))(self.model_weights)
+    self.assertEqual(columns['personalized/diverged_clients'], 1)
+    self.assertAlmostEqual(
+      columns['personalized/mse'], alone['personalized/mse'], places=6
+    )
+    spec = datasets.BatchSpec(batch_size=2, epochs=2)
+    cohort = [
+      datasets.plan_batches(
+        clients.load_client(c), spec, client_id=c, seed=5, round_number=4
+      )
+      for c in 'ab'
+    ]
+    measure = round_evaluation.CohortBarrier(
+      self.model,
+      self.local_training,
+      eval_batch_size=3,
+      higher_is_better={'mse': False},
+    )
+    columns = measure(self.model_weights, self.model_weights, cohort)
+    alone = measure(self.model_weights, self.model_weights, cohort[1:])
+    self.assertEqual(columns['csb/diverged_clients'], 1)
+    self.assertEqual(columns['csb/mse'], alone['csb/mse'])
 
 
 if __name__ == '__main__':

@@ -78,10 +78,10 @@ def write_workdir(folder, algorithm='fed_avg', seed=0, *, evaluated=False):
     (folder / 'evaluation').mkdir()
     clients = make_clients(algorithm, seed)
     names = list(clients['client_0'])
-    lines = [','.join(['client_id', *names])]
+    lines = [','.join(['client_id', 'round', 'split', *names])]
     for client, row in clients.items():
       cells = [repr(row[name]) if name in row else '' for name in names]
-      lines.append(','.join([client, *cells]))
+      lines.append(','.join([client, str(ROUNDS[-1]), 'test', *cells]))
     path = folder / run_reader.CLIENTS_CSV
     path.write_text('\n'.join(lines) + '\n')
   return folder

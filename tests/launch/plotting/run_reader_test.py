@@ -16,6 +16,8 @@ import hypothesis
 from hypothesis import strategies as st
 import numpy as np
 
+_HEAD = 'client_id,round,split'
+
 
 class ReadRunTest(parameterized.TestCase):
   def setUp(self):
@@ -39,6 +41,26 @@ class ReadRunTest(parameterized.TestCase):
   def test_a_run_without_evaluation_has_no_clients(self):
     workdir = fake_runs.write_workdir(self._folder / 'w')
     self.assertIsNone(run_reader.read_run(workdir).clients)
+
+  def test_an_evaluation_of_an_earlier_round_is_not_used(self):
+    workdir = fake_runs.write_workdir(self._folder / 'w', evaluated=True)
+    with open(workdir / 'metrics.csv', 'a', encoding='utf-8') as file:
+      file.write('8,0.25,0.9,0.3,800,8e6\n')
+    with self.assertLogs(level='WARNING') as logs:
+      run = run_reader.read_run(workdir)
+    self.assertIsNone(run.clients)
+    (line,) = logs.output
+    self.assertRegex(line, f'{workdir} is of round 6, the last round is 8')
+
+  def test_values_that_are_not_finite_are_recorded_and_not_drawn(self):
+    workdir = fake_runs.write_workdir(self._folder / 'w')
+    (workdir / 'metrics.csv').write_text('round,a\n1,0.5\n2,\n3,nan\n4,inf\n')
+    run = run_reader.read_run(workdir)
+    rounds, values = run.recorded('a')
+    self.assertEqual(rounds.tolist(), [1, 3, 4])
+    np.testing.assert_array_equal(values, [0.5, np.nan, np.inf])
+    self.assertEqual(run.series('round', 'a')[0].tolist(), [1])
+    self.assertEmpty(run.recorded('b')[0])
 
   def test_a_row_being_written_and_empty_cells_are_left_out(self):
     workdir = fake_runs.write_workdir(self._folder / 'w')
@@ -65,10 +87,15 @@ class ReadRunTest(parameterized.TestCase):
     ('config.json', '{', 'not valid JSON'),
     ('config.json', '{"seed": 1, "algorithm": {}}', 'algorithm.name'),
     ('config.json', '[]', 'no field seed'),
-    ('evaluation/clients.csv', 'name\n', "column 'client_id'"),
-    ('evaluation/clients.csv', 'client_id,a\nx,1,2\n', 'Line 2'),
-    ('evaluation/clients.csv', 'client_id,a\nx,1\ny,z\n', 'Line 3'),
-    ('evaluation/clients.csv', 'client_id,a\n\n', 'Line 2'),
+    ('evaluation/clients.csv', 'name\n', 'columns client_id, round, split'),
+    ('evaluation/clients.csv', f'{_HEAD},a\nx,6,test,1,2\n', 'Line 2'),
+    (
+      'evaluation/clients.csv',
+      f'{_HEAD},a\nx,6,test,1\ny,6,test,z\n',
+      'Line 3',
+    ),
+    ('evaluation/clients.csv', f'{_HEAD},a\nx,z,test,1\n', 'Line 2'),
+    ('evaluation/clients.csv', f'{_HEAD},a\n\n', 'Line 2'),
   )
   def test_damaged_files_are_named(self, name, content, message):
     workdir = fake_runs.write_workdir(self._folder / 'w', evaluated=True)

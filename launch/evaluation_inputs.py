@@ -1,0 +1,68 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One client's input to the evaluations of fedfish_tff.evaluation."""
+
+import collections
+
+from fedfish_tff import datasets
+
+import numpy as np
+import tensorflow as tf
+
+Datasets = collections.OrderedDict[str, tf.data.Dataset]
+
+
+def build_barrier_input(
+  client: datasets.ClientBatches, *, eval_batch_size: int
+) -> Datasets:
+  """Returns what `evaluation.build_client_server_barrier` takes of a client.
+
+  Args:
+    client: The client's batches of the round.
+    eval_batch_size: Examples a batch in evaluation.
+
+  Returns:
+    The round's batches as `train`, and as `eval` each example among them once:
+    the |D_i| after the cap, on which the client's own model was trained.
+  """
+  used = np.sort(client.indices[: client.num_examples])
+  return collections.OrderedDict(
+    train=client.to_dataset(),
+    eval=datasets.sequential_batches(
+      datasets.take_examples(client.examples, used),
+      client_id=client.client_id,
+      batch_size=eval_batch_size,
+    ).to_dataset(),
+  )
+
+
+def build_personalization_input(
+  fine_tune: datasets.Examples,
+  unseen: datasets.Examples,
+  *,
+  client_id: str,
+  batch_spec: datasets.BatchSpec,
+  eval_batch_size: int,
+  seed: int,
+) -> Datasets:
+  """Returns what `evaluation.build_personalization_evaluation` takes.
+
+  Args:
+    fine_tune: The client's examples to fine-tune on.
+    unseen: The client's examples to score.
+    client_id: The client.
+    batch_spec: Batches and epochs of the fine-tuning.
+    eval_batch_size: Examples a batch in evaluation.
+    seed: Decides the order of the batches.
+
+  Returns:
+    Batches to fine-tune on as `train`, and those to score as `test`.
+  """
+  return collections.OrderedDict(
+    train=datasets.plan_batches(
+      fine_tune, batch_spec, client_id=client_id, seed=seed, round_number=0
+    ).to_dataset(),
+    test=datasets.sequential_batches(
+      unseen, client_id=client_id, batch_size=eval_batch_size
+    ).to_dataset(),
+  )
