@@ -21,6 +21,11 @@ from scipy import stats
 _MAX_COUNTS = 8_000_000
 
 
+# With fewer pairs even a win in every one has a chance above 5 % (two-sided)
+# where the methods do not differ.
+_FEW_PAIRS = 6
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PairedComparison:
   """The mean paired difference (method A minus method B) and its interval.
@@ -137,7 +142,8 @@ def compare_paired(
 
   Returns:
     The comparison. One pair gives no interval, equal differences an interval
-    of no width; both say so in the note. Without a finite pair, mean and
+    of no width, and fewer than six pairs one that is too narrow; the note says
+    so. Without a finite pair, mean and
     interval are NaN.
 
   Raises:
@@ -158,6 +164,8 @@ def compare_paired(
     low, high = _bootstrap_mean(
       differences, confidence_level, num_resamples, seed
     )
+    if len(differences) < _FEW_PAIRS:
+      notes.append('few pairs: too narrow')
   return PairedComparison(
     mean=mean,
     low=low,

@@ -115,6 +115,13 @@ class ComparePairedTest(parameterized.TestCase):
     self.assertAlmostEqual(result.mean, 1.25)
     self.assertIn('for want of a finite value: 1', result.note)
 
+  def test_few_pairs_say_that_the_interval_is_too_narrow(self):
+    for n, expected in ((2, True), (5, True), (6, False), (20, False)):
+      a = {i: float(i) for i in range(n)}
+      b = {i: float(i**2) for i in range(n)}
+      result = paired_comparison.compare_paired(a, b, higher_is_better=True)
+      self.assertEqual('too narrow' in result.note, expected, n)
+
   def test_a_diverged_pair_is_missing_not_infinite(self):
     inf = float('inf')
     with warnings.catch_warnings():
@@ -126,7 +133,10 @@ class ComparePairedTest(parameterized.TestCase):
       )
     self.assertAlmostEqual(result.mean, 0.05)
     self.assertEqual((result.n, result.wins, result.ties), (2, 0, 1))
-    self.assertEqual(result.note, 'left out for want of a finite value: 2')
+    self.assertEqual(
+      result.note,
+      'left out for want of a finite value: 2; few pairs: too narrow',
+    )
 
   def test_no_finite_pair_says_so(self):
     a, b = _keyed([float('nan'), float('inf')]), _keyed([1.0, 2.0])
