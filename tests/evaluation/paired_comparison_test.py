@@ -118,7 +118,7 @@ class ComparePairedTest(parameterized.TestCase):
   def test_few_pairs_say_that_the_interval_is_too_narrow(self):
     for n, expected in ((2, True), (5, True), (6, False), (20, False)):
       a = {i: float(i) for i in range(n)}
-      b = {i: float(i**2) for i in range(n)}
+      b = {i: -float(i) for i in range(n)}
       result = paired_comparison.compare_paired(a, b, higher_is_better=True)
       self.assertEqual('too narrow' in result.note, expected, n)
 
