@@ -57,6 +57,13 @@ class Experiment:
   participation: simulation.Participation
   batch_spec: datasets.BatchSpec
 
+  def fingerprint_data(self) -> dict[str, str]:
+    """Returns the fingerprint of each split's clients, by the split's name."""
+    return {
+      split: datasets.fingerprint(getattr(self.task, split))
+      for split in ('train', 'validation', 'test')
+    }
+
   def build_held_out_evaluation(
     self, clients: datasets.ClientData
   ) -> round_evaluation.HeldOutEvaluation:

@@ -26,7 +26,8 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
 The workdir then holds config.json, metrics.csv (a row a round), summary.json,
 plots/, tensorboard/ and checkpoints/. Stop it whenever you like: the same
 command resumes from the last checkpoint, with the same result as if it had not
-been stopped. A workdir of another config is refused; --overwrite starts afresh.
+been stopped. A workdir of another config, or of a run on other data, is refused;
+--overwrite starts afresh.
 """
 
 from collections.abc import Sequence

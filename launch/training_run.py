@@ -56,7 +56,12 @@ def train(
     columns = held_out(process.get_model_weights(state))
     return {f'eval/{name}': value for name, value in columns.items()}
 
-  with simulation.open_workdir(workdir, config, overwrite=overwrite) as folder:
+  with simulation.open_workdir(
+    workdir,
+    config,
+    data_fingerprint=experiment.fingerprint_data(),
+    overwrite=overwrite,
+  ) as folder:
     checkpoints = simulation.CheckpointManager(folder.checkpoints_path)
     checkpoints.remove_leftovers()
     progress = simulation.ProgressReporter(

@@ -14,6 +14,7 @@ from fedfish_tff.datasets.client_data import ClientData
 from fedfish_tff.datasets.client_data import InMemoryClientData
 from fedfish_tff.datasets.client_data import split_clients
 from fedfish_tff.datasets.client_data import unknown_client_error
+from fedfish_tff.datasets.data_fingerprint import fingerprint
 from fedfish_tff.datasets.examples import array_names
 from fedfish_tff.datasets.examples import count_bytes
 from fedfish_tff.datasets.examples import count_examples

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's folder: one config, one writer, nothing of anyone else touched.
 
-It holds config.json, metrics.csv, checkpoints/, tensorboard/, summary.json and
-plots/.
+It holds config.json, data_fingerprint.json, metrics.csv, checkpoints/,
+tensorboard/, summary.json and plots/.
 """
 
 from collections.abc import Iterator
@@ -21,15 +21,17 @@ from fedfish_tff import errors
 from fedfish_tff.simulation import files
 
 _LOCK_NAME = '.lock'
-# What --overwrite removes; the config goes last, since it marks the folder.
+# What --overwrite removes. The checkpoints go first, since a run that resumes
+# from them needs the rest; the config goes last, since it marks the folder.
 _OWN_NAMES = (
+  'checkpoints',
   'summary.json',
   'plots',
   'evaluation',
   'export',
   'tensorboard',
   'metrics.csv',
-  'checkpoints',
+  'data_fingerprint.json',
   'config.json',
 )
 # A folder is a workdir if its config.json has at least these fields.
@@ -46,6 +48,10 @@ class Workdir:
   @property
   def config_path(self) -> pathlib.Path:
     return self.path / 'config.json'
+
+  @property
+  def data_fingerprint_path(self) -> pathlib.Path:
+    return self.path / 'data_fingerprint.json'
 
   @property
   def metrics_path(self) -> pathlib.Path:
@@ -91,6 +97,7 @@ def open_workdir(
   path: str | os.PathLike[str],
   config: Mapping[str, Any],
   *,
+  data_fingerprint: Mapping[str, str] | None = None,
   overwrite: bool = False,
 ) -> Iterator[Workdir]:
   """Opens a new or existing workdir for the only process that writes to it.
@@ -98,14 +105,18 @@ def open_workdir(
   Args:
     path: The folder; created if need be.
     config: The run's config, of JSON values; written before anything else.
+    data_fingerprint: The fingerprint of each part of the run's data by name,
+      see `datasets.fingerprint`; None to ask nothing of the data. Written
+      where the workdir has none yet.
     overwrite: Whether to remove an earlier run first.
 
   Yields:
     The workdir. The kernel frees its lock however the process ends.
 
   Raises:
-    errors.InputError: If the folder holds another config's run or something
-      else than a run, is in use by another process, or cannot be written.
+    errors.InputError: If the folder holds a run of another config or on other
+      data or something else than a run, is in use by another process, or
+      cannot be read or written.
   """
   path = pathlib.Path(path)
   config = json.loads(_to_json(config))
@@ -134,6 +145,8 @@ def open_workdir(
       files.write_atomically(workdir.config_path, _to_json(config))
     else:
       _check_same_config(path, existing, config)
+    if data_fingerprint is not None:
+      _check_same_data(workdir, data_fingerprint)
     yield workdir
 
 
@@ -147,6 +160,8 @@ def _read_config(path: pathlib.Path) -> dict[str, Any] | None:
     config = json.loads(path.read_bytes())
   except (FileNotFoundError, NotADirectoryError, ValueError):
     return None
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   if isinstance(config, dict) and _MARKING_FIELDS <= config.keys():
     return config
   return None
@@ -198,6 +213,42 @@ def _check_same_config(
     f'{path} holds a run of another config; it differs in {shown}'
     + (f' and {more} more fields' if more > 0 else '')
     + '. Choose another --workdir, or start afresh with --overwrite.'
+  )
+
+
+def _check_same_data(
+  workdir: Workdir, data_fingerprint: Mapping[str, str]
+) -> None:
+  """Refuses other data, naming the parts that differ; notes those of a new run.
+
+  The data's path does not count: it may be moved.
+  """
+  path = workdir.data_fingerprint_path
+  asked = dict(data_fingerprint)
+  try:
+    there = json.loads(path.read_bytes())
+  except FileNotFoundError:
+    files.write_atomically(path, _to_json(asked))
+    return
+  except ValueError as error:
+    raise errors.InputError(
+      f'{path} is damaged ({error}); restore it, or remove it if the data are '
+      'surely those of the run.'
+    ) from error
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  if there == asked:
+    return
+  there = there if isinstance(there, dict) else {}
+  differing = [
+    name
+    for name in [*asked, *(name for name in there if name not in asked)]
+    if there.get(name) != asked.get(name)
+  ]
+  raise errors.InputError(
+    f'{workdir.path} holds a run on other data: data_fingerprint of '
+    f'{", ".join(differing)} differs; another --data_dir? Give the data of '
+    'that run, choose another --workdir, or start afresh with --overwrite.'
   )
 
 

@@ -302,6 +302,28 @@ class TrainTest(parameterized.TestCase):
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
     self.assertIn('train/accuracy', _columns(self.workdir)[1])
+    # The finished run knows its data, wherever they are.
+    before = {p: p.read_bytes() for p in self.workdir.glob('*.*')}
+    other_dir = self.folder / 'other'
+    shutil.copytree(data_dir, other_dir)
+    moved = self.runner.run(
+      *_ARRAYS, f'--data_dir={other_dir}', f'--workdir={self.workdir}'
+    )
+    self.assertEqual(moved.code, 0, moved.stderr)
+    with np.load(other_dir / 'client0.npz') as arrays:
+      x, y = arrays['x'], arrays['y']
+    np.savez(other_dir / 'client0.npz', x=-x, y=y)
+    self._assert_refused(
+      self.runner.run(
+        *_ARRAYS, f'--data_dir={other_dir}', f'--workdir={self.workdir}'
+      ),
+      self.workdir,
+      'data_fingerprint of',
+      'another --data_dir?',
+    )
+    for name in ('config.json', 'data_fingerprint.json', 'metrics.csv'):
+      path = self.workdir / name
+      self.assertEqual(path.read_bytes(), before[path])
 
   def test_a_full_disk_keeps_the_checkpoints(self):
     self.workdir.mkdir()
@@ -310,7 +332,13 @@ class TrainTest(parameterized.TestCase):
     checkpoint = _disk_space(self.finished / 'checkpoints' / 'program_state_1')
     beside = sum(
       _disk_space(self.finished / name)
-      for name in ('config.json', 'metrics.csv', 'metrics.csv', 'tensorboard')
+      for name in (
+        'config.json',
+        'data_fingerprint.json',
+        'metrics.csv',
+        'metrics.csv',
+        'tensorboard',
+      )
     )
     size = beside + checkpoint * 3 // 2
     if os.geteuid() or subprocess.call(

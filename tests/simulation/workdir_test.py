@@ -5,9 +5,11 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import textwrap
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import workdir
@@ -25,6 +27,10 @@ _CONFIG = {
 
 def _changed(**changes):
   return {**_CONFIG, **changes}
+
+
+class _Killed(BaseException):
+  """Stands for a kill: nothing handles it."""
 
 
 class OpenWorkdirTest(parameterized.TestCase):
@@ -93,6 +99,95 @@ class OpenWorkdirTest(parameterized.TestCase):
       (self.path / name).unlink()
     with workdir.open_workdir(self.path, _changed(seed=2), overwrite=True):
       pass
+
+  @parameterized.parameters(*range(1, 9))
+  def test_overwrite_killed_at_any_step(self, step):
+    """What resumes from checkpoints is never gone before them."""
+    self._run()
+    before = sorted(self.path.iterdir())
+    removed = []
+
+    def dying(real):
+      def call(*args, **kwargs):
+        removed.append(args)
+        if len(removed) == step:
+          raise _Killed()
+        return real(*args, **kwargs)
+
+      return call
+
+    with (
+      mock.patch.object(shutil, 'rmtree', dying(shutil.rmtree)),
+      mock.patch.object(pathlib.Path, 'unlink', dying(pathlib.Path.unlink)),
+    ):
+      with self.assertRaises(_Killed):
+        with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
+          pass
+    left = [path for path in before if path.exists()]
+    if self.path / 'checkpoints' in left:
+      self.assertEqual(left, before)
+    self.assertIn(self.path / 'config.json', left)
+    with workdir.open_workdir(self.path, _changed(seed=2), overwrite=True):
+      pass
+
+  def test_names_the_parts_of_the_data_that_differ(self):
+    data = {'train': 'a', 'validation': 'b', 'test': 'c'}
+    with workdir.open_workdir(self.path, _CONFIG, data_fingerprint=data):
+      pass
+    before = {p: p.read_bytes() for p in self.path.iterdir()}
+    with workdir.open_workdir(
+      self.path, _CONFIG, data_fingerprint=dict(reversed(data.items()))
+    ):
+      pass
+    with self.assertRaises(errors.InputError) as raised:
+      with workdir.open_workdir(
+        self.path,
+        _CONFIG,
+        data_fingerprint={**data, 'train': 'x', 'test': 'y'},
+      ):
+        self.fail('It was opened.')
+    self.assertIn(
+      f'{self.path} holds a run on other data: data_fingerprint of train, test '
+      'differs; another --data_dir?',
+      str(raised.exception),
+    )
+    self.assertEqual({p: p.read_bytes() for p in self.path.iterdir()}, before)
+    with workdir.open_workdir(
+      self.path, _CONFIG, data_fingerprint={'train': 'x'}, overwrite=True
+    ) as folder:
+      self.assertEqual(
+        json.loads(folder.data_fingerprint_path.read_text()), {'train': 'x'}
+      )
+
+  def test_the_config_says_nothing_of_the_data(self):
+    """It stays what the experiment is built from."""
+    with workdir.open_workdir(
+      self.path, _CONFIG, data_fingerprint={'train': 'a'}
+    ) as folder:
+      self.assertEqual(folder.read_config().keys(), _CONFIG.keys())
+
+  @parameterized.parameters(('{"tra', 'damaged'), ('[]', 'of train differs'))
+  def test_a_damaged_data_fingerprint(self, content, message):
+    self._run()
+    (self.path / 'data_fingerprint.json').write_text(content)
+    with self.assertRaisesRegex(errors.InputError, message):
+      with workdir.open_workdir(
+        self.path, _CONFIG, data_fingerprint={'train': 'a'}
+      ):
+        pass
+
+  @parameterized.parameters('config.json', 'data_fingerprint.json')
+  def test_a_file_that_cannot_be_read(self, name):
+    self._run()
+    (self.path / name).unlink(missing_ok=True)
+    (self.path / name).mkdir()
+    with self.assertRaisesRegex(
+      errors.InputError, f'Cannot read .*{name}: Is a directory'
+    ):
+      with workdir.open_workdir(
+        self.path, _CONFIG, data_fingerprint={'train': 'a'}
+      ):
+        pass
 
   @parameterized.product(
     content=('{}', 'not JSON', None, '{"model_type": "bert"}', '[]'),

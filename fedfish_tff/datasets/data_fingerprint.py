@@ -1,0 +1,62 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A short text that tells one data set from another."""
+
+import hashlib
+import json
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import client_data as client_data_lib
+from fedfish_tff.datasets import examples as examples_lib
+
+import numpy as np
+import tensorflow as tf
+
+
+def fingerprint(
+  client_data: client_data_lib.ClientData, *, max_clients: int = 16
+) -> str:
+  """Returns a checksum of the client ids and of some clients' examples.
+
+  It is a check against mistakes, such as a run that goes on with the data of
+  another folder, and not against malice: a change of a client that is not read
+  goes unnoticed unless its id changes, too.
+
+  Args:
+    client_data: Any number of clients.
+    max_clients: How many clients to read at most, evenly spaced over the sorted
+      ids, so that large data sets cost no more than small ones.
+
+  Returns:
+    The SHA-256, in hexadecimal digits, over all ids, and over the names,
+    shapes, dtypes and contents of the arrays of the clients read. It is the
+    same in every process.
+
+  Raises:
+    errors.InputError: If `max_clients` is not positive, or a client read
+      cannot be used.
+  """
+  if max_clients < 1:
+    raise errors.InputError(
+      f'max_clients is {max_clients}; a positive integer was expected.'
+    )
+  client_ids = sorted(client_data.client_ids)
+  digest = hashlib.sha256(_encode(client_ids))
+  num_read = min(max_clients, len(client_ids))
+  for index in np.linspace(0, len(client_ids) - 1, num_read, dtype=int):
+    examples = client_data.load_client(client_ids[index])
+    for name, array in zip(
+      examples_lib.array_names(examples),
+      tf.nest.flatten(examples),
+      strict=True,
+    ):
+      # The header says how many bytes follow, so that none can move over to
+      # the next array without a trace.
+      header = [client_ids[index], name, array.dtype.str, array.shape]
+      digest.update(_encode(header))
+      digest.update(array.tobytes())
+  return digest.hexdigest()
+
+
+def _encode(value: list) -> bytes:
+  return json.dumps(value).encode()

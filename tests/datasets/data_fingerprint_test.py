@@ -1,0 +1,135 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of fingerprints: what changes them, what does not, what is read."""
+
+import hashlib
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import client_data
+from fedfish_tff.datasets import data_fingerprint
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import numpy as np
+
+
+def _clients():
+  return {
+    'a': (np.arange(6, dtype=np.float32).reshape(3, 2), np.arange(3)),
+    'b': (np.ones((2, 2), np.float32), np.zeros(2, np.int64)),
+  }
+
+
+def _fingerprint(clients, **kwargs):
+  return data_fingerprint.fingerprint(
+    client_data.InMemoryClientData(clients), **kwargs
+  )
+
+
+class _RecordingClientData(client_data.InMemoryClientData):
+  """Notes which clients are read."""
+
+  def __init__(self, clients):
+    super().__init__(clients)
+    self.read = []
+
+  def load_client(self, client_id):
+    self.read.append(client_id)
+    return super().load_client(client_id)
+
+
+class FingerprintTest(parameterized.TestCase):
+  def test_is_the_same_for_the_same_data(self):
+    clients = _clients()
+    expected = _fingerprint(clients)
+    self.assertRegex(expected, '^[0-9a-f]{64}$')
+    self.assertEqual(_fingerprint(dict(reversed(clients.items()))), expected)
+    # Another layout in memory.
+    x, y = clients['a']
+    clients['a'] = (np.asfortranarray(x), np.repeat(y, 2)[::2])
+    self.assertEqual(_fingerprint(clients), expected)
+
+  def test_is_the_checksum_of_these_bytes(self):
+    """Runs on the disk know their data by it: it must not change."""
+    (x_a, y_a), (x_b, y_b) = _clients().values()
+    expected = hashlib.sha256(
+      b'["a", "b"]'
+      + b'["a", "x", "<f4", [3, 2]]'
+      + x_a.tobytes()
+      + b'["a", "y", "<i8", [3]]'
+      + y_a.tobytes()
+      + b'["b", "x", "<f4", [2, 2]]'
+      + x_b.tobytes()
+      + b'["b", "y", "<i8", [2]]'
+      + y_b.tobytes()
+    )
+    self.assertEqual(_fingerprint(_clients()), expected.hexdigest())
+
+  @parameterized.named_parameters(
+    ('id', lambda c: {'a': c['a'], 'c': c['b']}),
+    ('one_client_less', lambda c: {'a': c['a']}),
+    ('swapped_clients', lambda c: {'a': c['b'], 'b': c['a']}),
+    ('a_bit', lambda c: c | {'b': (np.nextafter(c['b'][0], 2), c['b'][1])}),
+    (
+      'the_sign_of_zero',
+      lambda c: (
+        c | {'a': (np.where(c['a'][0], c['a'][0], np.float32(-0.0)), c['a'][1])}
+      ),
+    ),
+    ('label', lambda c: c | {'b': (c['b'][0], c['b'][1] + 1)}),
+    ('order', lambda c: c | {'a': (c['a'][0][::-1], c['a'][1])}),
+    ('dtype', lambda c: {i: (x, y.astype('i4')) for i, (x, y) in c.items()}),
+    (
+      'same_bytes_of_another_dtype',
+      lambda c: {i: (x.view('i4'), y) for i, (x, y) in c.items()},
+    ),
+    (
+      'same_bytes_of_another_shape',
+      lambda c: {i: (x[..., None], y) for i, (x, y) in c.items()},
+    ),
+    ('names', lambda c: {i: {'x': x, 'z': y} for i, (x, y) in c.items()}),
+  )
+  def test_changes_with(self, change):
+    self.assertNotEqual(
+      _fingerprint(change(_clients())), _fingerprint(_clients())
+    )
+
+  def test_all_ids_count_even_those_of_clients_not_read(self):
+    clients = {f'{i:03}': (np.zeros(1), np.zeros(1)) for i in range(100)}
+    renamed = dict(clients)
+    renamed['050b'] = renamed.pop('050')
+    self.assertNotEqual(
+      _fingerprint(clients, max_clients=2),
+      _fingerprint(renamed, max_clients=2),
+    )
+
+  @settings(deadline=None)
+  @given(num_clients=st.integers(1, 60), max_clients=st.integers(1, 40))
+  def test_reads_evenly_spaced_clients_once(self, num_clients, max_clients):
+    ids = [f'{i:02}' for i in range(num_clients)]
+    data = _RecordingClientData({i: (np.zeros(1),) for i in ids})
+    data_fingerprint.fingerprint(data, max_clients=max_clients)
+    self.assertLen(data.read, min(num_clients, max_clients))
+    positions = [ids.index(i) for i in data.read]
+    gaps = np.diff(positions)
+    if len(gaps):
+      self.assertGreater(gaps.min(), 0)
+      self.assertLessEqual(gaps.max() - gaps.min(), 1)
+      self.assertEqual((positions[0], positions[-1]), (0, num_clients - 1))
+
+  def test_no_clients(self):
+    data = client_data.InMemoryClientData(_clients())
+    self.assertNotEqual(
+      data_fingerprint.fingerprint(data.select([])), _fingerprint(_clients())
+    )
+
+  def test_rejects_reading_none(self):
+    with self.assertRaisesRegex(errors.InputError, 'max_clients is 0'):
+      _fingerprint(_clients(), max_clients=0)
+
+
+if __name__ == '__main__':
+  absltest.main()
