@@ -51,7 +51,10 @@ def evaluate(
   config = run_reader.read_config(workdir)
   contexts.set_default_context(context)
   experiment = experiment_lib.build_experiment(config, data_dir=data_dir)
-  with simulation.open_workdir(workdir, config) as folder:
+  fingerprint = experiment.fingerprint_data()
+  with simulation.open_workdir(
+    workdir, config, data_fingerprint=fingerprint
+  ) as folder:
     result = simulation.load_result(
       experiment.process,
       simulation.CheckpointManager(folder.checkpoints_path),
