@@ -25,12 +25,13 @@ from ml_collections import ConfigDict
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _HELP_ARGUMENTS = frozenset(('--help', '-help', '--helpshort', '-h', '-?'))
-# What a full disk or a folder that cannot be written answers.
-_UNWRITABLE = frozenset(
+# What a full or failing disk, or a file without permission, answers.
+_UNUSABLE = frozenset(
   (
     errno.EACCES,
     errno.EDQUOT,
     errno.EFBIG,
+    errno.EIO,
     errno.EISDIR,
     errno.ENAMETOOLONG,
     errno.ENOSPC,
@@ -97,10 +98,10 @@ def call(main: Main, argv: Sequence[str]) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)
   except OSError as error:
-    if error.errno not in _UNWRITABLE:
+    if error.errno not in _UNUSABLE:
       raise
     where = f' {error.filename}' if error.filename else ''
-    _fail(f'Cannot write{where}: {error.strerror}.')
+    _fail(f'Cannot read or write{where}: {error.strerror}.')
 
 
 def _fail(message: str) -> NoReturn:

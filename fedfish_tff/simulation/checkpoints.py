@@ -5,11 +5,12 @@
 `tff.program.FileProgramStateManager` renames a whole state into place, but does
 not notice one that was damaged later. Here a manifest with the SHA-256 of every
 file is written last: without manifest a version is half-written, and one that
-does not match it is damaged and passed over.
+does not match it, or cannot be read, is damaged and passed over.
 """
 
 from collections.abc import Mapping
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -30,7 +31,7 @@ _PREFIX = 'program_state_'
 
 
 class DamagedCheckpointError(errors.InputError):
-  """A checkpoint that is not what was saved."""
+  """A checkpoint that cannot be read, or is not what was saved."""
 
 
 class CheckpointManager(tff.program.ProgramStateManager[Any]):
@@ -70,7 +71,10 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       raise _unwritable_error(self._root_dir, error) from error
 
   async def get_versions(self) -> list[int] | None:
-    """Returns the versions that were written to the end, or None."""
+    """Returns the versions that were written to the end, or None.
+
+    Those that cannot be read are among them.
+    """
     versions = [v for v in self._all_versions() if self._is_complete(v)]
     return versions or None
 
@@ -86,22 +90,25 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
 
     Raises:
       tff.program.ProgramStateNotFoundError: If there is no such version.
-      DamagedCheckpointError: If the checkpoint is not what was saved.
+      DamagedCheckpointError: If the checkpoint cannot be read, or is not what
+        was saved.
       errors.InputError: If it holds other tensors than `structure`.
     """
     if not self._is_complete(version):
       raise tff.program.ProgramStateNotFoundError(version)
-    self._verify(version)
-    manifest = json.loads((self._path(version) / _MANIFEST).read_text())
+    found = self._verify(version)['tensors']
     leaves = tf.nest.flatten(structure)
     expected = [_describe(leaf) for leaf in leaves]
-    if manifest['tensors'] != expected:
+    if found != expected:
       raise errors.InputError(
         f'The checkpoint {self._path(version)} holds other tensors than the '
-        f'run: {_first_difference(manifest["tensors"], expected)}; it was '
-        'written by another version of the code.'
+        f'run: {_first_difference(found, expected)}; it was written by another '
+        'version of the code.'
       )
-    loaded = await self._inner.load(version, [0] * len(leaves))
+    try:
+      loaded = await self._inner.load(version, [0] * len(leaves))
+    except (OSError, tf.errors.OpError) as error:
+      raise _unreadable_error(self._path(version), error) from error
     return tf.nest.pack_sequence_as(structure, loaded)
 
   async def load_latest(self, structure: Any) -> tuple[Any, int]:
@@ -129,8 +136,9 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
         continue
       return state, version
     raise errors.InputError(
-      f'All checkpoints in {self._root_dir} are damaged (versions '
-      f'{", ".join(map(str, versions))}); --overwrite starts afresh.'
+      f'All checkpoints in {self._root_dir} are damaged or cannot be read '
+      f'(versions {", ".join(map(str, versions))}); restore one, or start '
+      'afresh with --overwrite.'
     )
 
   async def save(self, program_state: Any, version: int) -> None:
@@ -172,7 +180,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
         self._remove(version)
     for entry in self._root_dir.iterdir():
       if re.fullmatch(rf'{_PREFIX}\d+_temp\d+', entry.name):
-        shutil.rmtree(entry)
+        self._remove_tree(entry)
 
   def _try_to_remove_leftovers(self) -> None:
     """Makes room after a failed save, as far as that is possible."""
@@ -194,13 +202,28 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     return sorted(int(match[1]) for match in matches if match)
 
   def _is_complete(self, version: int) -> bool:
-    return (self._path(version) / _MANIFEST).exists()
+    try:
+      return (self._path(version) / _MANIFEST).exists()
+    except OSError:
+      # Whether it is there cannot be seen: nothing to be cleaned up as
+      # half-written. It is found out when it is verified.
+      return True
 
   def _remove(self, version: int) -> None:
     # Renamed first: a half-removed version is then a leftover.
-    doomed = self._root_dir / f'{_PREFIX}{version}_temp0'
+    names = (f'{_PREFIX}{version}_temp{n}' for n in itertools.count())
+    doomed = next(
+      path for name in names if not (path := self._root_dir / name).exists()
+    )
     self._path(version).rename(doomed)
-    shutil.rmtree(doomed)
+    self._remove_tree(doomed)
+
+  def _remove_tree(self, path: pathlib.Path) -> None:
+    try:
+      shutil.rmtree(path)
+    except OSError as error:
+      # As of a version of another user's: it is in nobody's way.
+      logging.warning('Cannot remove %s: %s', path, error)
 
   def _remove_damaged_from(self, version: int) -> None:
     for other in self._all_versions():
@@ -224,17 +247,19 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     )
     files.sync(self._root_dir)
 
-  def _verify(self, version: int) -> None:
-    """Raises DamagedCheckpointError unless the files match the manifest."""
+  def _verify(self, version: int) -> dict[str, Any]:
+    """Returns the manifest; raises DamagedCheckpointError if files differ."""
     folder = self._path(version)
     try:
       manifest = json.loads((folder / _MANIFEST).read_bytes())
       checksum = manifest.pop('checksum')
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+    except (ValueError, KeyError, AttributeError) as error:
       raise DamagedCheckpointError(
         f'The checkpoint {folder} is damaged: its file {_MANIFEST} cannot be '
         f'read ({error}).'
       ) from error
+    except OSError as error:
+      raise _unreadable_error(folder, error) from error
     if checksum != _manifest_checksum(manifest):
       raise DamagedCheckpointError(
         f'The checkpoint {folder} is damaged: its file {_MANIFEST} does not '
@@ -244,9 +269,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     try:
       found = _checksums(folder)
     except OSError as error:
-      raise DamagedCheckpointError(
-        f'The checkpoint {folder} cannot be read: {error}.'
-      ) from error
+      raise _unreadable_error(folder, error) from error
     for name in sorted(expected.keys() | found.keys()):
       if expected.get(name) == found.get(name):
         continue
@@ -260,6 +283,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       raise DamagedCheckpointError(
         f'The checkpoint {folder} is damaged: its file {name} {what}.'
       )
+    return manifest
 
 
 def _checksums(folder: pathlib.Path) -> dict[str, str]:
@@ -298,3 +322,11 @@ def _unwritable_error(
     return files.unwritable_error(path, error)
   reason = error.message.splitlines()[0] if error.message else repr(error)
   return errors.InputError(f'Cannot write {path}: {reason}.')
+
+
+def _unreadable_error(
+  folder: pathlib.Path, error: OSError | tf.errors.OpError
+) -> DamagedCheckpointError:
+  return DamagedCheckpointError(
+    f'The checkpoint {folder} cannot be read: {error}.'
+  )

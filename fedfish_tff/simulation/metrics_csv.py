@@ -53,6 +53,11 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
         self._rewrite()
 
   @property
+  def path(self) -> pathlib.Path:
+    """The file."""
+    return self._path
+
+  @property
   def last_round(self) -> int | None:
     """The round of the last row; None without rows."""
     return int(self._cells[-1][0]) if self._cells else None

@@ -10,6 +10,7 @@ import concurrent.futures
 import threading
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_csv
 
 from absl import logging
@@ -57,6 +58,10 @@ class RunRecorder:
 
     Returns:
       (state, round); (`structure`, None) if there is no checkpoint.
+
+    Raises:
+      errors.InputError: If all checkpoints are damaged, or metrics end before
+        the checkpoint's round; nothing was changed then.
     """
     state = None
     if self._state_manager is not None:
@@ -64,10 +69,17 @@ class RunRecorder:
     if state is not None:
       self._last_saved = version
       logging.info('Resuming after round %d.', version)
-    for manager in self._metrics_managers:
-      if isinstance(manager, metrics_csv.CsvMetricsManager):
-        # Before round 0 there is none to keep.
-        manager.drop_rows_after(-1 if state is None else version)
+    csv_managers = [
+      manager
+      for manager in self._metrics_managers
+      if isinstance(manager, metrics_csv.CsvMetricsManager)
+    ]
+    if state is not None:
+      for manager in csv_managers:
+        _check_reaches(manager, version)
+    for manager in csv_managers:
+      # Before round 0 there is none to keep.
+      manager.drop_rows_after(-1 if state is None else version)
     return (structure, None) if state is None else (state, version)
 
   def release(self, round_number: int, row: Mapping[str, Any]) -> None:
@@ -114,3 +126,17 @@ class RunRecorder:
   def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
     self._pending = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
     return self._pending.result()
+
+
+def _check_reaches(
+  manager: metrics_csv.CsvMetricsManager, round_number: int
+) -> None:
+  """Refuses to go on after a gap in the rows, which nothing could fill."""
+  last = manager.last_round
+  if last is None or last < round_number:
+    raise errors.InputError(
+      f'{manager.path} '
+      + ('has no rounds' if last is None else f'ends with round {last}')
+      + f', but the checkpoint is that of round {round_number}: rows were lost. '
+      'Restore the file, or start afresh with --overwrite.'
+    )

@@ -108,8 +108,8 @@ class CliTest(parameterized.TestCase):
     ('input', 2, 'Client c is bad.'),
     ('interrupt', 130, 'Interrupted.'),
     ('interrupt, told', 130, 'Saved.'),
-    ('full', 2, 'Cannot write /a/b: No space left on device.'),
-    ('read-only', 2, 'Cannot write: Read-only file system.'),
+    ('full', 2, 'Cannot read or write /a/b: No space left on device.'),
+    ('read-only', 2, 'Cannot read or write: Read-only file system.'),
   )
   def test_faults_of_main(self, fault, code, line):
     self._assert_fails(self._run(f'--fault={fault}'), code, line)

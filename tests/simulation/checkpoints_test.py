@@ -127,6 +127,73 @@ class CheckpointManagerTest(parameterized.TestCase):
     self.assertEqual(asyncio.run(manager.get_versions()), [1, 2])
     self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(2)))
 
+  @parameterized.product(
+    call=('exists', 'read_bytes of the manifest', 'read_bytes', 'load'),
+    code=(errno.EACCES, errno.EIO),
+  )
+  def test_uses_the_one_before_an_unreadable_one_and_says_so(self, call, code):
+    self._save(1, 2)
+    error = OSError(code, os.strerror(code))
+
+    def failing(real):
+      def fail_for_version_2(path, *args, **kwargs):
+        path = pathlib.Path(path)
+        is_manifest = path.name == 'manifest.json'
+        if 'program_state_2' in path.parts and (
+          'manifest' not in call or is_manifest
+        ):
+          raise error
+        return real(path, *args, **kwargs)
+
+      return fail_for_version_2
+
+    owner, name = (
+      (tf.saved_model, 'load')
+      if call == 'load'
+      else (pathlib.Path, call.split()[0])
+    )
+    with mock.patch.object(owner, name, failing(getattr(owner, name))):
+      manager = checkpoints.CheckpointManager(self.root)
+      manager.remove_leftovers()
+      self.assertEqual(asyncio.run(manager.get_versions()), [1, 2])
+      if call != 'exists':
+        with self.assertLogs(level='WARNING') as logs:
+          state, version = self._load_latest()
+    if call == 'exists':
+      # The folder could not be looked into; now nor can its files be read.
+      read_bytes = failing(pathlib.Path.read_bytes)
+      with (
+        mock.patch.object(pathlib.Path, 'read_bytes', read_bytes),
+        self.assertLogs(level='WARNING') as logs,
+      ):
+        state, version = self._load_latest()
+    self.assertRegex(
+      logs.output[0], f'program_state_2.*cannot be read.*{os.strerror(code)}'
+    )
+    self.assertIn('The checkpoint before it is used', logs.output[0])
+    self.assertEqual(version, 1)
+    self.assertEqual(_bits(state), _bits(_state(1)))
+    # Nothing was removed: once it can be read, it is used again.
+    self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(2)))
+
+  def test_saves_in_place_of_one_that_cannot_be_read_nor_removed(self):
+    """As of one that another user wrote."""
+    self._save(1, 2)
+    denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    for _ in range(2):
+      (self.root / 'program_state_2' / 'saved_model.pb').write_bytes(b'')
+      with (
+        mock.patch.object(shutil, 'rmtree', side_effect=denied),
+        self.assertLogs(level='WARNING') as logs,
+      ):
+        self._save(2)
+      self.assertIn('Cannot remove', '\n'.join(logs.output))
+      self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(2)))
+    self._save(3)
+    self.assertCountEqual(
+      os.listdir(self.root), ['program_state_2', 'program_state_3']
+    )
+
   def test_all_damaged(self):
     self._save(1, 2)
     for path in self.root.rglob('saved_model.pb'):

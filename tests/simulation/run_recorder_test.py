@@ -6,18 +6,20 @@ import asyncio
 import pathlib
 import threading
 
+from fedfish_tff import errors
 from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import run_recorder
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow_federated as tff
 
 _START = [np.float32(0.0)]
 
 
-class RunRecorderTest(absltest.TestCase):
+class RunRecorderTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
@@ -51,8 +53,36 @@ class RunRecorderTest(absltest.TestCase):
       recorder.resume(_START)
     self.assertEqual(self._rounds_written(), [])
 
+  @parameterized.parameters((None, 'has no rounds'), (1, 'ends with round 1'))
+  def test_refuses_a_gap_in_the_rows(self, last_round, message):
+    with self._recorder() as recorder:
+      for round_number in range(4):
+        recorder.release(round_number, {'a': round_number})
+      recorder.save([np.float32(3.0)], 3)
+    path = self.folder / 'metrics.csv'
+    if last_round is None:
+      path.unlink()
+    else:
+      lines = path.read_text().splitlines(keepends=True)
+      path.write_text(''.join(lines[: last_round + 2]))
+    before = sorted(
+      (p, p.read_bytes()) for p in self.folder.rglob('*') if p.is_file()
+    )
+    with self.assertRaisesRegex(
+      errors.InputError, f'{path} {message}, .*of round 3: .*Restore the file'
+    ):
+      with self._recorder() as recorder:
+        recorder.resume(_START)
+    self.assertEqual(
+      sorted(
+        (p, p.read_bytes()) for p in self.folder.rglob('*') if p.is_file()
+      ),
+      before,
+    )
+
   def test_stop_saves_the_last_whole_round_once(self):
     with self._recorder() as recorder:
+      recorder.release(2, {'a': 1})
       recorder.save([np.float32(1.0)], 1)
       self.assertIn('of round 1. The same', recorder.stop(_START, 1))
       self.assertIn('of round 2.', recorder.stop([np.float32(2.0)], 2))
