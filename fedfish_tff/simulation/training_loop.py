@@ -12,6 +12,7 @@ import collections
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import math
 import time
 from typing import Any
 from typing import NamedTuple
@@ -35,6 +36,7 @@ BarrierFn = Callable[[Any, Any, Sequence[batches_lib.ClientBatches]], Metrics]
 _LoopState = collections.OrderedDict[str, Any]
 
 _EXCLUDED_COLUMN = 'train/excluded_clients'
+_NON_FINITE_COLUMN = 'finalizer/update_non_finite'
 
 
 class TrainingResult(NamedTuple):
@@ -75,7 +77,8 @@ def run_training(
   process' own metrics (see `metrics_flattening`) and those of the functions
   below, rows have `compute/local_steps` (gradient evaluations on a batch, summed
   over the cohort, extra passes included), `communication/wire_bytes`, both with
-  `_total` over the run, and `time/round_seconds`.
+  `_total` over the run, and `time/round_seconds`. Averages over the cohort's
+  training are NaN where every client was excluded.
 
   Args:
     process: Any learning process. Those of this package also count clients
@@ -157,6 +160,14 @@ def run_training(
         row['time/round_seconds'] = time.monotonic() - start
         if row.get(_EXCLUDED_COLUMN):
           _name_excluded_clients(process, state, cohort, row, round_number)
+          if row[_EXCLUDED_COLUMN] == len(cohort):
+            row.update(_metrics_of_nobody(row))
+        if row.get(_NON_FINITE_COLUMN):
+          logging.warning(
+            'Round %d: the aggregated update was not finite; the round changed '
+            'nothing.',
+            round_number,
+          )
         loop_state = _advance(loop_state, output.state, row)
         if round_number % evaluate_every == 0 or round_number == rounds:
           start = time.monotonic()
@@ -270,6 +281,19 @@ def _total_columns(
   return columns
 
 
+def _metrics_of_nobody(row: Metrics) -> Metrics:
+  """Returns NaN for a row's averages over clients that were all left out.
+
+  The process divides sums over nobody and reports 0, a perfect loss. Counts,
+  which are integers, are right.
+  """
+  return {
+    name: math.nan
+    for name, value in row.items()
+    if name.startswith('train/') and isinstance(value, float)
+  }
+
+
 def _name_excluded_clients(
   process: tff.learning.templates.LearningProcess,
   state: Any,
@@ -293,5 +317,5 @@ def _name_excluded_clients(
     round_number,
     row[_EXCLUDED_COLUMN],
     len(cohort),
-    names,
+    names or 'not identified',
   )

@@ -257,6 +257,55 @@ class RunTrainingTest(absltest.TestCase):
     for weight in result.state.global_model_weights.trainable:
       self.assertTrue(np.isfinite(weight).all())
 
+  def test_a_round_of_excluded_clients_only_does_not_look_perfect(self):
+    with self.assertLogs(level='WARNING') as logs:
+      result = self._run(
+        train_data=_train_data(bad_client='c'),
+        participation=lambda round_number: ('ab', 'c', 'ac')[round_number - 1],
+        rounds=3,
+      )
+    rows = self._rows()
+    for name in ('train/loss', 'train/accuracy'):
+      self.assertTrue(np.isfinite(rows[1][name]))
+      self.assertTrue(np.isnan(rows[2][name]), rows[2][name])
+      self.assertTrue(np.isfinite(rows[3][name]))
+    self.assertEqual(rows[2]['train/excluded_clients'], 1)
+    self.assertEqual(rows[2]['train/num_examples'], 0)
+    self.assertEqual(result.totals['excluded_clients'], 2)
+    text = '\n'.join(logs.output)
+    self.assertRegex(text, r'Round 2: the aggregated update was not finite; ')
+    self.assertNotRegex(text, r'Round [13]: the aggregated')
+
+  def test_clients_that_cannot_be_identified(self):
+    class Forgetful:
+      """As where an update is finite when it is computed again."""
+
+      def __init__(self, process):
+        self._process = process
+
+      def __getattr__(self, name):
+        return getattr(self._process, name)
+
+      def update_is_finite(self, weights, dataset):
+        del weights, dataset
+        return True
+
+    with self.assertLogs(level='WARNING') as logs:
+      self._run(
+        process=Forgetful(self.process),
+        train_data=_train_data(bad_client='c'),
+        participation=lambda round_number: ('a', 'c'),
+        rounds=1,
+      )
+    self.assertIn('left out: not identified. A smaller', logs.output[0])
+
+  def test_a_lost_metrics_file_is_not_continued(self):
+    self._run(rounds=2)
+    (self.folder / 'metrics.csv').unlink()
+    with self.assertRaisesRegex(errors.InputError, 'metrics.csv has no rounds'):
+      self._run()
+    self.assertFalse((self.folder / 'metrics.csv').exists())
+
   def test_runs_tffs_own_process_without_any_extra(self):
     process = _build_process(tff.learning.algorithms.build_weighted_fed_avg)
     result = training_loop.run_training(
