@@ -68,7 +68,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
         self._root_dir, prefix=_PREFIX, keep_total=0
       )
     except (OSError, tf.errors.OpError) as error:
-      raise _unwritable_error(self._root_dir, error) from error
+      raise files.unwritable_error(self._root_dir, error) from error
 
   async def get_versions(self) -> list[int] | None:
     """Returns the versions that were written to the end, or None.
@@ -168,7 +168,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
           self._remove(old)
     except (OSError, tf.errors.OpError) as error:
       self._try_to_remove_leftovers()
-      raise _unwritable_error(self._path(version), error) from error
+      raise files.unwritable_error(self._path(version), error) from error
     except errors.InputError:
       self._try_to_remove_leftovers()
       raise
@@ -313,15 +313,6 @@ def _first_difference(found: list[str], expected: list[str]) -> str:
     return f'{len(found)} tensors, {len(expected)} were expected'
   index = next(i for i, f in enumerate(found) if f != expected[i])
   return f'tensor {index} is {found[index]}, {expected[index]} was expected'
-
-
-def _unwritable_error(
-  path: pathlib.Path, error: OSError | tf.errors.OpError
-) -> errors.InputError:
-  if isinstance(error, OSError):
-    return files.unwritable_error(path, error)
-  reason = error.message.splitlines()[0] if error.message else repr(error)
-  return errors.InputError(f'Cannot write {path}: {reason}.')
 
 
 def _unreadable_error(

@@ -8,6 +8,17 @@ import pathlib
 
 from fedfish_tff import errors
 
+import tensorflow as tf
+
+_SYSTEM_ERRORS = (
+  errno.ENOSPC,
+  errno.EDQUOT,
+  errno.EFBIG,
+  errno.EROFS,
+  errno.EACCES,
+  errno.EPERM,
+  errno.ENOTDIR,
+)
 _TEMPORARY_SUFFIX = '.partial'
 
 
@@ -72,14 +83,30 @@ def sync(path: str | os.PathLike[str]) -> None:
 
 
 def unwritable_error(
-  path: str | os.PathLike[str], error: OSError
+  path: str | os.PathLike[str], error: OSError | tf.errors.OpError
 ) -> errors.InputError:
-  """Returns the error for a path that cannot be written."""
+  """Returns the error for a path that cannot be written.
+
+  Args:
+    path: What was to be written.
+    error: Python's error, or TensorFlow's from its own file system.
+  """
+  number, reason = _number_and_reason(error)
   advice = (
     '; free some space and run the same command again'
-    if error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if number in (errno.ENOSPC, errno.EDQUOT)
     else ''
   )
-  return errors.InputError(
-    f'Cannot write {os.fspath(path)}: {error.strerror or error}{advice}.'
-  )
+  return errors.InputError(f'Cannot write {os.fspath(path)}: {reason}{advice}.')
+
+
+def _number_and_reason(
+  error: OSError | tf.errors.OpError,
+) -> tuple[int | None, str]:
+  if isinstance(error, OSError):
+    return error.errno, error.strerror or str(error)
+  # TensorFlow puts the system's words behind names of its own internals.
+  for number in _SYSTEM_ERRORS:
+    if os.strerror(number) in error.message:
+      return number, os.strerror(number)
+  return None, error.message.splitlines()[0] if error.message else repr(error)

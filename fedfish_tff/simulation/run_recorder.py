@@ -11,9 +11,11 @@ import threading
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.simulation import files
 from fedfish_tff.simulation import metrics_csv
 
 from absl import logging
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -83,11 +85,24 @@ class RunRecorder:
     return (structure, None) if state is None else (state, version)
 
   def release(self, round_number: int, row: Mapping[str, Any]) -> None:
-    """Gives a round's row to every metrics manager, one after the other."""
+    """Gives a round's row to every metrics manager, one after the other.
+
+    Args:
+      round_number: The round.
+      row: Its row.
+
+    Raises:
+      errors.InputError: If a manager cannot write.
+    """
 
     async def release() -> None:
       for manager in self._metrics_managers:
-        await manager.release(row, round_number)
+        try:
+          await manager.release(row, round_number)
+        except tf.errors.OpError as error:
+          # TFF's managers write through TensorFlow, which has its own errors.
+          what = f'what {type(manager).__name__} writes of round {round_number}'
+          raise files.unwritable_error(what, error) from error
 
     self._run(release())
 

@@ -12,6 +12,7 @@ from fedfish_tff.simulation import files
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import tensorflow as tf
 
 
 class WriteAtomicallyTest(parameterized.TestCase):
@@ -50,6 +51,26 @@ class WriteAtomicallyTest(parameterized.TestCase):
       files.write_atomically(self.path, b'new')
     self.assertTrue(files.is_temporary(seen[0]))
     self.assertFalse(files.is_temporary(self.path))
+
+
+class UnwritableErrorTest(absltest.TestCase):
+  def test_tensorflows_internals_are_left_out(self):
+    error = tf.errors.ResourceExhaustedError(
+      None,
+      None,
+      '{{function_node __wrapped__SaveV2_dtypes_23_device_/job:localhost}} '
+      '/disk/part; No space left on device [Op:SaveV2]',
+    )
+    self.assertEqual(
+      str(files.unwritable_error('/disk/part', error)),
+      'Cannot write /disk/part: No space left on device; free some space and '
+      'run the same command again.',
+    )
+
+  def test_other_errors_of_tensorflow_keep_their_first_line(self):
+    error = tf.errors.UnknownError(None, None, 'Strange.\nAnd more.')
+    self.assertIn('Strange', str(files.unwritable_error('/disk', error)))
+    self.assertNotIn('more', str(files.unwritable_error('/disk', error)))
 
 
 class MakeFolderTest(absltest.TestCase):

@@ -14,6 +14,7 @@ from fedfish_tff.simulation import run_recorder
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 _START = [np.float32(0.0)]
@@ -123,6 +124,20 @@ class RunRecorderTest(parameterized.TestCase):
 
     asyncio.run(cell())
     self.assertEqual(self._rounds_written(), [0])
+
+  def test_full_disk_seen_by_tensorflow_is_one_sentence(self):
+    class FullDiskManager(tff.program.ReleaseManager):
+      async def release(self, value, key):
+        raise tf.errors.ResourceExhaustedError(
+          None, None, 'events.v2; No space left on device [Op:Flush]'
+        )
+
+    with run_recorder.RunRecorder(None, [FullDiskManager()]) as recorder:
+      with self.assertRaisesRegex(
+        errors.InputError,
+        '^Cannot write what FullDiskManager writes of round 3: No space left',
+      ):
+        recorder.release(3, {'a': 1})
 
   def test_errors_of_managers_reach_the_caller(self):
     with self._recorder() as recorder:
