@@ -11,6 +11,7 @@ import textwrap
 import time
 
 from fedfish_tff.execution import worker_process
+from tests import processes
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -46,14 +47,15 @@ def _is_gone(process: psutil.Process) -> bool:
 @contextlib.contextmanager
 def _script(code: str):
   """Runs a script in a session of its own; yields it and its child."""
-  script = subprocess.Popen(
-    [sys.executable, '-c', _PREAMBLE + textwrap.dedent(code)],
-    stdin=subprocess.PIPE,
-    stdout=subprocess.PIPE,
-    stderr=subprocess.PIPE,
-    text=True,
-    start_new_session=True,
-  )
+  with processes.interruptible_children():
+    script = subprocess.Popen(
+      [sys.executable, '-c', _PREAMBLE + textwrap.dedent(code)],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      text=True,
+      start_new_session=True,
+    )
   child = None
   try:
     line = script.stdout.readline()

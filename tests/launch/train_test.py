@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+from tests import processes
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -364,25 +365,26 @@ class KillTest(absltest.TestCase):
   """Real processes: `python -m launch.train`, killed and resumed."""
 
   def _start(self, workdir, *arguments):
-    return subprocess.Popen(
-      [
-        sys.executable,
-        '-m',
-        'launch.train',
-        *_TOY,
-        '--config.rounds=30',
-        '--config.evaluate_every=4',
-        '--config.checkpoint_every=5',
-        f'--workdir={workdir}',
-        *arguments,
-      ],
-      stdout=subprocess.PIPE,
-      stderr=subprocess.PIPE,
-      env=binary_runner.environment(),
-      text=True,
-      # A process group of its own, to be interrupted as from a terminal.
-      start_new_session=True,
-    )
+    with processes.interruptible_children():
+      return subprocess.Popen(
+        [
+          sys.executable,
+          '-m',
+          'launch.train',
+          *_TOY,
+          '--config.rounds=30',
+          '--config.evaluate_every=4',
+          '--config.checkpoint_every=5',
+          f'--workdir={workdir}',
+          *arguments,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=binary_runner.environment(),
+        text=True,
+        # A process group of its own, to be interrupted as from a terminal.
+        start_new_session=True,
+      )
 
   def _stop_after(self, process, workdir, round_number, signal_number):
     """Sends the signal once the round's row is there; returns stderr."""
