@@ -11,7 +11,13 @@ from tasks import registry
 from absl.testing import absltest
 from absl.testing import parameterized
 
-_CONFIGS = ('arrays', 'digits', 'toy_regression')
+# Whole names, from which the BUILD file's deps are made.
+_MODULES = (
+  'launch.configs.arrays',
+  'launch.configs.digits',
+  'launch.configs.toy_regression',
+)
+_CONFIGS = tuple(module.rpartition('.')[2] for module in _MODULES)
 
 
 def _module(name):
