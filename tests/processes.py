@@ -1,10 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Starting processes that tests interrupt."""
+"""Starting processes that tests interrupt, and seeing them gone."""
 
 from collections.abc import Iterator
 import contextlib
 import signal
+
+import psutil
 
 
 @contextlib.contextmanager
@@ -19,3 +21,11 @@ def interruptible_children() -> Iterator[None]:
     yield
   finally:
     signal.signal(signal.SIGINT, previous)
+
+
+def is_gone(process: psutil.Process) -> bool:
+  """Whether a process has ended; reaping an orphan is up to init."""
+  try:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+  except psutil.NoSuchProcess:
+    return True

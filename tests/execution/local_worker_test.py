@@ -16,6 +16,7 @@ from unittest import mock
 
 from fedfish_tff.execution import local_worker
 from fedfish_tff.execution import local_worker_executors
+from tests import processes
 
 from absl.testing import absltest
 import grpc
@@ -85,14 +86,6 @@ def _abort_on_three(x):
       return tf.identity(x)
 
   return tf.cond(tf.equal(x, 3), abort, lambda: x)
-
-
-def _is_gone(process: psutil.Process) -> bool:
-  """Whether a process has ended; reaping an orphan is up to init."""
-  try:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-  except psutil.NoSuchProcess:
-    return True
 
 
 class _ContextTestCase(absltest.TestCase):
@@ -369,7 +362,7 @@ class ScriptTest(absltest.TestCase):
     # Returns once no process has the script's stdout or stderr open.
     output = script.communicate(timeout=_HANG_SECONDS)
     deadline = time.monotonic() + _HANG_SECONDS
-    while not _is_gone(worker):
+    while not processes.is_gone(worker):
       self.assertLess(time.monotonic(), deadline, f'{worker} did not end.')
       time.sleep(0.05)
     return output

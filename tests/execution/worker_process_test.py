@@ -36,14 +36,6 @@ def start():
 """
 
 
-def _is_gone(process: psutil.Process) -> bool:
-  """Whether a process has ended; reaping an orphan is up to init."""
-  try:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-  except psutil.NoSuchProcess:
-    return True
-
-
 @contextlib.contextmanager
 def _script(code: str):
   """Runs a script in a session of its own; yields it and its child."""
@@ -69,7 +61,7 @@ def _script(code: str):
     with contextlib.suppress(ProcessLookupError):
       os.killpg(script.pid, signal.SIGKILL)
     script.communicate()
-    if child is not None and not _is_gone(child):
+    if child is not None and not processes.is_gone(child):
       child.kill()
 
 
@@ -79,7 +71,7 @@ class ParentsEndTest(parameterized.TestCase):
     # Returns once no process has the script's stdout or stderr open.
     _, errors = script.communicate(timeout=_HANG_SECONDS)
     deadline = time.monotonic() + _HANG_SECONDS
-    while child is not None and not _is_gone(child):
+    while child is not None and not processes.is_gone(child):
       self.assertLess(time.monotonic(), deadline, f'{child} did not end.')
       time.sleep(0.02)
     return errors
@@ -114,7 +106,7 @@ class ParentsEndTest(parameterized.TestCase):
   @parameterized.parameters(signal.SIGTERM, signal.SIGKILL, signal.SIGHUP)
   def test_child_ends_with_parent_killed_from_outside(self, number):
     with _script('child = start(); sys.stdin.read()') as (script, child):
-      self.assertFalse(_is_gone(child))
+      self.assertFalse(processes.is_gone(child))
       script.send_signal(number)
       self._assert_ends(script, child)
       self.assertEqual(script.returncode, -number)
@@ -146,7 +138,7 @@ class ParentsEndTest(parameterized.TestCase):
       self.assertEqual(script.stdout.readline(), 'joined\n')
       # The kernel sends the death signal as the thread ends.
       time.sleep(0.2)
-      self.assertFalse(_is_gone(child))
+      self.assertFalse(processes.is_gone(child))
       script.kill()
       self._assert_ends(script, child)
 
@@ -161,7 +153,7 @@ class ParentsEndTest(parameterized.TestCase):
       for _ in range(2):
         os.killpg(script.pid, signal.SIGINT)
         self.assertEqual(script.stdout.readline(), 'caught\n')
-      self.assertFalse(_is_gone(child))
+      self.assertFalse(processes.is_gone(child))
       script.kill()
       self._assert_ends(script, child)
 
@@ -185,7 +177,7 @@ class ParentsEndTest(parameterized.TestCase):
     with _script(code) as (script, child):
       self.assertEqual(script.stdout.readline(), 'False\n')
       self.assertEqual(script.stdout.readline(), 'True\n')
-      self.assertFalse(_is_gone(child))
+      self.assertFalse(processes.is_gone(child))
       script.kill()
       self._assert_ends(script, child)
 
