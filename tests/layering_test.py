@@ -58,7 +58,7 @@ ALLOWED = {
     'fedfish_tff.evaluation',
     'fedfish_tff.algorithms.process',
   },
-  'fedfish_tff.execution': {'fedfish_tff.errors'},
+  'fedfish_tff.execution': {'fedfish_tff.errors', 'fedfish_tff.datasets'},
   'tasks': {'fedfish_tff.errors', 'fedfish_tff.datasets', 'fedfish_tff.models'},
   'launch': {'tasks', *_LIBRARY},
   'tests': {'launch', 'tasks', *_LIBRARY},

@@ -103,10 +103,8 @@ class ClientBatches:
     Returns:
       A `tf.data.Dataset` of nests of tensors [None, ...], in a fixed order.
     """
-    rows, plan = self.examples, self.indices
-    if self.num_examples < examples_lib.count_examples(self.examples):
-      used, plan = np.unique(self.indices, return_inverse=True)
-      rows = examples_lib.take_examples(self.examples, used)
+    rows, plan = self.used_rows()
+    starts, sizes = (bound[:, np.newaxis] for bound in self.bounds())
     rows = tf.nest.map_structure(tf.constant, rows)
     plan = tf.constant(plan, tf.int64)
 
@@ -118,11 +116,24 @@ class ClientBatches:
         lambda row: tf.gather(row, batch_indices), rows
       )
 
-    return tf.data.Dataset.from_tensor_slices(self._bounds()).map(gather)
+    return tf.data.Dataset.from_tensor_slices((starts, sizes)).map(gather)
 
-  def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
-    """Returns each batch's start in `indices` and size, both [batches, 1]."""
-    numbers = np.arange(self.num_batches)[:, np.newaxis]
+  def used_rows(self) -> tuple[Examples, np.ndarray]:
+    """Returns the rows in use, and the plan by their numbers.
+
+    Returns:
+      (rows, plan): a nest of arrays, copied only if a cap leaves some of the
+      client's examples out, and int64 [epochs * num_examples], such that the
+      examples of one epoch after the other are rows[plan].
+    """
+    if self.num_examples == examples_lib.count_examples(self.examples):
+      return self.examples, self.indices
+    used, plan = np.unique(self.indices, return_inverse=True)
+    return examples_lib.take_examples(self.examples, used), plan
+
+  def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+    """Returns each batch's start in the plan and its size, int64 [batches]."""
+    numbers = np.arange(self.num_batches)
     epoch, in_epoch = np.divmod(numbers, max(1, self.batches_per_epoch))
     offset = in_epoch * self.batch_size
     sizes = np.minimum(self.batch_size, self.num_examples - offset)
