@@ -1,0 +1,245 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow computations of TFF, called in this process.
+
+A computation is imported once, as functions of TensorFlow's eager runtime (see
+`graph_functions`), and called with tensors. Each call has its own variables and
+tables, so any number of threads may call one at a time.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Sequence
+import functools
+import hashlib
+import itertools
+import threading
+from typing import Any
+import weakref
+
+from fedfish_tff.execution import graph_functions
+from fedfish_tff.execution import sequence_values
+
+import tensorflow as tf
+from tensorflow.core.framework import node_def_pb2
+from tensorflow.python.eager import cancellation
+from tensorflow.python.eager import context as eager_context
+from tensorflow.python.eager import execute
+import tensorflow_federated as tff
+from tensorflow_federated.proto.v0 import computation_pb2 as pb
+
+# How many functions stay imported that no one else holds.
+_MAX_CACHED_FUNCTIONS = 512
+
+_SESSION_TOKEN = 'fedfish_session'
+
+_numbers = itertools.count()
+_lock = threading.Lock()
+_recent: collections.OrderedDict[bytes, 'TensorFlowFunction'] = (
+  collections.OrderedDict()
+)
+_alive: weakref.WeakValueDictionary[bytes, 'TensorFlowFunction'] = (
+  weakref.WeakValueDictionary()
+)
+
+
+class TensorFlowFunction:
+  """One TensorFlow computation, imported.
+
+  Attributes:
+    proto: The computation.
+    type_signature: Its type.
+  """
+
+  def __init__(self, proto: pb.Computation):
+    """Imports a computation.
+
+    Args:
+      proto: The computation; must not change afterwards.
+    """
+    self.proto = proto
+    self.type_signature = tff.types.deserialize_type(proto.type)
+    graph = proto.tensorflow
+    graph_def = tf.compat.v1.GraphDef()
+    graph.graph_def.Unpack(graph_def)
+    self._name = f'fedfish_{next(_numbers)}'
+    feeds = _tensor_names(graph.parameter)
+    fetches = _tensor_names(graph.result)
+    self._num_results = len(fetches)
+    self._unflatten = _unflattener(self.type_signature.result)
+    built = graph_functions.build_graph_functions(
+      graph_def,
+      name=self._name,
+      feeds=feeds,
+      fetches=fetches,
+      constants=_session_token(graph.session_token_tensor_name, feeds),
+      initialize_op=graph.initialize_op,
+    )
+    # Calls that share state take turns.
+    self._turn = threading.Lock() if built.is_shared else None
+    context = eager_context.context()
+    for function in built.functions:
+      context.add_function_def(function)
+    names = [function.signature.name for function in built.functions]
+    finalizer = weakref.finalize(self, _remove_functions, names)
+    finalizer.atexit = False  # TensorFlow may be gone by then.
+
+  def __call__(
+    self,
+    argument: Any = None,
+    *,
+    cancellation_manager: cancellation.CancellationManager | None = None,
+  ) -> Any:
+    """Runs the computation.
+
+    Args:
+      argument: A local value of the parameter's type (see `values`).
+      cancellation_manager: Whose cancellation ends the call early.
+
+    Returns:
+      A local value of the result's type.
+
+    Raises:
+      tf.errors.OpError: What the TensorFlow code raised.
+    """
+    tensors: list[tf.Tensor] = []
+    if argument is not None:
+      _flatten(argument, self.type_signature.parameter, tensors)
+    return self._unflatten(self.call_flat(tensors, cancellation_manager))
+
+  def call_flat(
+    self,
+    tensors: Sequence[tf.Tensor],
+    cancellation_manager: cancellation.CancellationManager | None = None,
+  ) -> Sequence[tf.Tensor]:
+    """Runs the computation on tensors, sequences being variants.
+
+    Args:
+      tensors: The argument's tensors in the order of its type.
+      cancellation_manager: Whose cancellation ends the call early.
+
+    Returns:
+      The result's tensors in the order of its type.
+    """
+    if not self._num_results:
+      return ()
+    if self._turn is None:
+      return self._execute(tensors, cancellation_manager)
+    with self._turn:
+      return self._execute(tensors, cancellation_manager)
+
+  def _execute(
+    self,
+    tensors: Sequence[tf.Tensor],
+    cancellation_manager: cancellation.CancellationManager | None,
+  ) -> Sequence[tf.Tensor]:
+    attributes = ('executor_type', '', 'config_proto', _call_options())
+    context = eager_context.context()
+    if cancellation_manager is None:
+      return execute.execute(
+        self._name, self._num_results, tensors, attributes, context
+      )
+    return execute.execute_with_cancellation(
+      self._name,
+      self._num_results,
+      tensors,
+      attributes,
+      context,
+      cancellation_manager,
+    )
+
+
+def get_function(proto: pb.Computation) -> TensorFlowFunction:
+  """Returns a computation's function, imported at the first call with it.
+
+  Args:
+    proto: A TensorFlow computation; must not change afterwards.
+
+  Returns:
+    The same function for computations of equal content, as long as it is in
+    use or among the last few hundred asked for.
+  """
+  key = hashlib.sha256(proto.SerializeToString(deterministic=True)).digest()
+  with _lock:
+    function = _alive.get(key)
+    if function is None:
+      function = TensorFlowFunction(proto)
+      _alive[key] = function
+    _recent[key] = function
+    _recent.move_to_end(key)
+    if len(_recent) > _MAX_CACHED_FUNCTIONS:
+      _recent.popitem(last=False)
+  return function
+
+
+@functools.cache
+def _call_options() -> bytes:
+  """Returns how functions run: as they are, which TFF's own runtime does too."""
+  config = tf.compat.v1.ConfigProto()
+  config.graph_options.rewrite_options.disable_meta_optimizer = True
+  return config.SerializeToString()
+
+
+def _remove_functions(names: Sequence[str]) -> None:
+  context = eager_context.context()
+  for name in names:
+    context.remove_function(name)
+
+
+def _session_token(
+  name: str, feeds: Sequence[str]
+) -> dict[str, node_def_pb2.NodeDef]:
+  """Returns a constant in place of the placeholder for the session's name."""
+  if not name or name in feeds:
+    return {}
+  node = node_def_pb2.NodeDef(name=name.partition(':')[0], op='Const')
+  node.attr['dtype'].type = tf.string.as_datatype_enum
+  node.attr['value'].tensor.CopyFrom(tf.make_tensor_proto(_SESSION_TOKEN))
+  return {node.name: node}
+
+
+def _tensor_names(binding: pb.TensorFlow.Binding) -> list[str]:
+  """Returns the names of a binding's tensors, in order."""
+  match binding.WhichOneof('binding'):
+    case 'tensor':
+      return [binding.tensor.tensor_name]
+    case 'sequence':
+      return [binding.sequence.variant_tensor_name]
+    case 'struct':
+      elements = [_tensor_names(element) for element in binding.struct.element]
+      return list(itertools.chain.from_iterable(elements))
+    case _:
+      return []
+
+
+def _flatten(value: Any, type_spec: tff.Type, tensors: list[tf.Tensor]) -> None:
+  """Appends the tensors of a local value."""
+  if isinstance(type_spec, tff.StructType):
+    for element, (_, element_type) in zip(
+      value, tff.structure.iter_elements(type_spec), strict=True
+    ):
+      _flatten(element, element_type, tensors)
+  elif isinstance(type_spec, tff.SequenceType):
+    tensors.append(sequence_values.to_variant(value, type_spec))
+  else:
+    tensors.append(value)
+
+
+def _unflattener(
+  type_spec: tff.Type,
+) -> Callable[[Sequence[tf.Tensor]], Any]:
+  """Returns what makes a local value of tensors."""
+  positions = itertools.count()
+
+  def build(type_spec: tff.Type) -> Callable[[Sequence[tf.Tensor]], Any]:
+    if isinstance(type_spec, tff.StructType):
+      elements = [build(t) for _, t in tff.structure.iter_elements(type_spec)]
+      return lambda tensors: tuple(element(tensors) for element in elements)
+    position = next(positions)
+    if isinstance(type_spec, tff.SequenceType):
+      return lambda tensors: sequence_values.from_variant(
+        tensors[position], type_spec
+      )
+    return lambda tensors: tensors[position]
+
+  return build(type_spec)
