@@ -99,9 +99,7 @@ class _Reader:
       at_clients = type_spec.placement is tff.CLIENTS
       if at_clients and not type_spec.all_equal:
         self._client_ids.add(value_id)
-      return operations.Placed(
-        type_spec.placement, expressions.Value(value_id), type_spec.all_equal
-      )
+      return operations.Placed(type_spec.placement, expressions.Value(value_id))
     if isinstance(type_spec, tff.StructType) and tff.types.contains(
       type_spec, lambda t: isinstance(t, tff.FederatedType)
     ):
@@ -265,32 +263,25 @@ class _Reader:
     result_type = block.type_signature.result
     match uri:
       case 'federated_map' | 'federated_map_all_equal' | 'federated_apply':
-        return self._map(arg[0], arg[1], result_type.all_equal)
+        return self._map(arg[0], arg[1])
       case 'federated_aggregate':
         return self._aggregate(arg, block.type_signature)
       case 'federated_broadcast':
-        return operations.Placed(tff.CLIENTS, arg.expression, all_equal=True)
+        return operations.Placed(tff.CLIENTS, arg.expression)
       case 'federated_value_at_clients':
-        return operations.Placed(
-          tff.CLIENTS, operations.to_expression(arg), all_equal=True
-        )
+        return operations.Placed(tff.CLIENTS, operations.to_expression(arg))
       case 'federated_value_at_server':
-        return operations.Placed(
-          tff.SERVER, operations.to_expression(arg), all_equal=True
-        )
+        return operations.Placed(tff.SERVER, operations.to_expression(arg))
       case 'federated_eval_at_clients':
         result = self._call(arg, None, self._call_at_clients)
         return operations.Placed(tff.CLIENTS, operations.to_expression(result))
       case 'federated_eval_at_server':
         result = self._call(arg, None, self._call_at_server)
-        return operations.Placed(
-          tff.SERVER, operations.to_expression(result), all_equal=True
-        )
+        return operations.Placed(tff.SERVER, operations.to_expression(result))
       case 'federated_zip_at_clients' | 'federated_zip_at_server':
         return operations.Placed(
           result_type.placement,
           operations.to_expression(arg, result_type.placement),
-          result_type.all_equal,
         )
       case 'federated_select' | 'federated_secure_select':
         return self._select_at_clients(arg, block.type_signature)
@@ -298,7 +289,7 @@ class _Reader:
         raise ValueError(f'Cannot run the intrinsic {uri}.')
 
   def _map(
-    self, function: _Symbol, value: operations.Placed, all_equal: bool
+    self, function: _Symbol, value: operations.Placed
   ) -> operations.Placed:
     result = self._call(
       function,
@@ -307,9 +298,7 @@ class _Reader:
       if value.placement is tff.CLIENTS
       else self._call_at_server,
     )
-    return operations.Placed(
-      value.placement, operations.to_expression(result), all_equal
-    )
+    return operations.Placed(value.placement, operations.to_expression(result))
 
   def _aggregate(
     self, arg: Sequence[_Symbol], type_signature: tff.FunctionType
@@ -340,7 +329,7 @@ class _Reader:
         report=report,
       )
     )
-    return operations.Placed(tff.SERVER, expressions.Value(out), all_equal=True)
+    return operations.Placed(tff.SERVER, expressions.Value(out))
 
   def _select_at_clients(
     self, arg: Sequence[_Symbol], type_signature: tff.FunctionType

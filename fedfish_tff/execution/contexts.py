@@ -13,12 +13,14 @@ import types
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import local_worker
 
 DEFAULT_CONTEXT_NAME = 'local_worker'
 
 _SETTERS: Mapping[str, Callable[..., None]] = types.MappingProxyType(
   {
+    'cohort': cohort_context.set_sync_cohort_execution_context,
     'local_worker': local_worker.set_sync_local_worker_execution_context,
   }
 )

@@ -76,12 +76,10 @@ class Placed:
   Attributes:
     placement: `tff.CLIENTS`, `tff.SERVER`, or `None` if it is not placed.
     expression: What it consists of; for clients, of one client.
-    all_equal: Whether all clients have the same.
   """
 
   placement: Any
   expression: expressions.Expression
-  all_equal: bool = False
 
 
 # Placed values, in nested tuples.

@@ -47,6 +47,8 @@ class ClientStage:
     steps: What each client calls, in order.
     aggregates: What is aggregated of the clients.
     outputs: The numbers of the clients' values to keep, one per client.
+    read_last: The numbers of the clients' values, among the inputs and the
+      outputs, that nothing reads after this stage.
     types: The type of each numbered value; of client values, of one client's.
   """
 
@@ -55,6 +57,7 @@ class ClientStage:
   steps: tuple[ClientStep, ...]
   aggregates: tuple[Aggregate, ...]
   outputs: tuple[ValueId, ...]
+  read_last: tuple[ValueId, ...]
   types: Mapping[ValueId, tff.Type] = dataclasses.field(repr=False)
 
 
@@ -216,14 +219,15 @@ def schedule(
           client_ids=client_ids,
         )
       )
+  result = _map_placed(
+    lambda p: dataclasses.replace(p, expression=replace(p.expression, None)),
+    operations.result,
+  )
   return Plan(
     parameter=operations.parameter,
     parameter_type=parameter_type,
-    actions=tuple(actions),
-    result=_map_placed(
-      lambda p: dataclasses.replace(p, expression=replace(p.expression, None)),
-      operations.result,
-    ),
+    actions=_note_last_reads(actions, result),
+    result=result,
     result_type=result_type,
     types=types,
     client_ids=frozenset(client_ids),
@@ -298,8 +302,31 @@ def _client_stage(
     steps=tuple(steps),
     aggregates=tuple(aggregates),
     outputs=tuple(outputs),
+    read_last=(),
     types=types,
   )
+
+
+def _note_last_reads(
+  actions: Sequence[ServerStep | ClientStage],
+  result: federated_operations.PlacedStruct,
+) -> tuple[ServerStep | ClientStage, ...]:
+  """Returns the actions with `read_last` filled in."""
+  read_later = {
+    value_id
+    for placed in _flatten(result)
+    for value_id in expressions.value_ids(placed.expression)
+  }
+  noted = []
+  for action in reversed(actions):
+    if isinstance(action, ClientStage):
+      at_hand = (*action.client_inputs, *action.outputs)
+      action = dataclasses.replace(
+        action, read_last=tuple(i for i in at_hand if i not in read_later)
+      )
+      read_later.update(action.client_inputs)
+    noted.append(action)
+  return tuple(reversed(noted))
 
 
 def _flatten(placed: federated_operations.PlacedStruct) -> list[Placed]:

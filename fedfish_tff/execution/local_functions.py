@@ -20,6 +20,8 @@ from typing import Any
 from typing import TypeAlias
 
 from fedfish_tff.execution import expressions
+from fedfish_tff.execution import interruption
+from fedfish_tff.execution import sequence_values
 from fedfish_tff.execution import tensorflow_functions
 from fedfish_tff.execution import values
 
@@ -44,7 +46,12 @@ def run_eagerly(proto: Any, type_signature: tff.FunctionType, arg: Any) -> Any:
     A local value.
   """
   del type_signature  # The proto holds it.
-  return tensorflow_functions.get_function(proto)(arg)
+  return _call(tensorflow_functions.get_function(proto), arg)
+
+
+def _call(function: tensorflow_functions.TensorFlowFunction, arg: Any) -> Any:
+  with interruption.cancellable() as manager:
+    return function(arg, cancellation_manager=manager)
 
 
 class LocalFunction(abc.ABC):
@@ -93,7 +100,7 @@ class TensorFlowLeaf(LocalFunction):
     return leaf_fn(self.proto, self.type_signature, arg)
 
   def __call__(self, arg: Any = None) -> Any:
-    return self._function(arg)
+    return _call(self._function, arg)
 
 
 class Literal(LocalFunction):
@@ -277,9 +284,7 @@ class Select(_SequenceFunction):
 
 def _elements(sequence: Any, type_spec: tff.SequenceType) -> Iterator[Any]:
   """Yields the elements of a sequence as local values."""
-  if not isinstance(sequence, tf.data.Dataset):
-    sequence = sequence.to_dataset(type_spec.element)
-  for element in sequence:
+  for element in sequence_values.to_result_sequence(sequence, type_spec):
     yield values.to_local_value(element, type_spec.element)
 
 

@@ -1,0 +1,181 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that can be stopped while TensorFlow computes.
+
+Python handles Ctrl-C between two of its own steps, so not before a TensorFlow
+call has returned. Therefore the work runs on a thread of its own, the caller
+waits for it, and when the wait is interrupted, the work is told to stop:
+TensorFlow calls made in a `cancellable` block end, and `check` raises between
+them.
+"""
+
+import asyncio
+from collections.abc import Callable
+from collections.abc import Iterator
+import concurrent.futures
+import contextlib
+import contextvars
+import threading
+from typing import TypeVar
+
+from tensorflow.python.eager import cancellation
+
+_T = TypeVar('_T')
+
+# How long an interrupted caller waits for the work to end. What has not ended
+# then is stuck outside of TensorFlow; its thread does not keep Python alive.
+_STOP_TIMEOUT_SECONDS = 1.5
+
+
+class StoppedError(RuntimeError):
+  """Raised inside of work that was told to stop."""
+
+
+class _Interruption:
+  """What can stop one piece of work."""
+
+  def __init__(self) -> None:
+    self.is_stopped = False
+    self._lock = threading.Lock()
+    self._managers: set[cancellation.CancellationManager] = set()
+
+  @contextlib.contextmanager
+  def cancellable(self) -> Iterator[cancellation.CancellationManager]:
+    """See the function of this name."""
+    manager = cancellation.CancellationManager()
+    with self._lock:
+      self.check()
+      self._managers.add(manager)
+    try:
+      yield manager
+    finally:
+      with self._lock:
+        self._managers.discard(manager)
+
+  def check(self) -> None:
+    """See the function of this name."""
+    if self.is_stopped:
+      raise StoppedError('The computation was interrupted.')
+
+  def stop(self) -> None:
+    """Tells the work to stop."""
+    with self._lock:
+      self.is_stopped = True
+      managers = list(self._managers)
+    for manager in managers:
+      manager.start_cancel()
+
+
+_current: contextvars.ContextVar[_Interruption | None] = contextvars.ContextVar(
+  'interruption', default=None
+)
+
+
+@contextlib.contextmanager
+def cancellable() -> Iterator[cancellation.CancellationManager | None]:
+  """Makes the manager by which one TensorFlow call is cancelled.
+
+  It is for one call only: TensorFlow cancels it too when the call fails.
+
+  Threads that the work starts are part of it if they run in a copy of its
+  context (`contextvars.copy_context`).
+
+  Yields:
+    The manager; `None` outside of work that can be stopped.
+
+  Raises:
+    StoppedError: If the running work was told to stop.
+  """
+  interruption = _current.get()
+  if interruption is None:
+    yield None
+  else:
+    with interruption.cancellable() as manager:
+      yield manager
+
+
+def check() -> None:
+  """Raises an error if the running work was told to stop.
+
+  Raises:
+    StoppedError: If so.
+  """
+  interruption = _current.get()
+  if interruption is not None:
+    interruption.check()
+
+
+class _Call:
+  """Work on a thread of its own."""
+
+  def __init__(self, work: Callable[[], _T]):
+    self._work = work
+    self._interruption = _Interruption()
+    self.future: concurrent.futures.Future[_T] = concurrent.futures.Future()
+    # It can be waited for, but not cancelled by others.
+    self.future.set_running_or_notify_cancel()
+    self._thread = threading.Thread(
+      target=contextvars.copy_context().run,
+      args=(self._run,),
+      name='cohort_execution_context',
+      daemon=True,
+    )
+    self._thread.start()
+
+  def _run(self) -> None:
+    _current.set(self._interruption)
+    try:
+      result = self._work()
+    except BaseException as error:
+      self.future.set_exception(error)
+    else:
+      self.future.set_result(result)
+
+  def join(self) -> None:
+    """Waits for the end of the thread of finished work."""
+    self._thread.join()
+
+  def stop(self) -> None:
+    """Tells the work to stop."""
+    self._interruption.stop()
+
+
+def run(work: Callable[[], _T]) -> _T:
+  """Does work that stops when the caller is interrupted, as by Ctrl-C.
+
+  Args:
+    work: What to do.
+
+  Returns:
+    Its result.
+  """
+  call = _Call(work)
+  try:
+    concurrent.futures.wait([call.future])
+  except BaseException:
+    call.stop()
+    concurrent.futures.wait([call.future], timeout=_STOP_TIMEOUT_SECONDS)
+    raise
+  call.join()
+  return call.future.result()
+
+
+async def run_async(work: Callable[[], _T]) -> _T:
+  """Does work that stops when the awaiting task is cancelled.
+
+  Args:
+    work: What to do.
+
+  Returns:
+    Its result.
+  """
+  call = _Call(work)
+  future = asyncio.wrap_future(call.future)
+  try:
+    return await asyncio.shield(future)
+  except asyncio.CancelledError:
+    call.stop()
+    await asyncio.wait([future], timeout=_STOP_TIMEOUT_SECONDS)
+    if future.done() and not future.cancelled():
+      future.exception()  # It is expected; asyncio would log it.
+    raise
