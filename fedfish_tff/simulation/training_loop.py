@@ -20,6 +20,8 @@ from typing import NamedTuple
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_data
+from fedfish_tff.simulation import client_inputs
+from fedfish_tff.simulation import cohort_prefetch
 from fedfish_tff.simulation import communication
 from fedfish_tff.simulation import metrics_flattening
 from fedfish_tff.simulation import participation as participation_lib
@@ -83,8 +85,9 @@ def run_training(
   Args:
     process: Any learning process. Those of this package also count clients
       with a non-finite update, which are then named in a warning.
-    train_data: The clients that may take part.
-    participation: The cohort of a round.
+    train_data: The clients that may take part. The next round's are read from
+      a thread of their own while a round computes.
+    participation: The cohort of a round; called from that thread.
     batch_spec: Batches of a client in a round.
     seed: With the round, decides each client's batches.
     rounds: The last round.
@@ -119,9 +122,14 @@ def run_training(
       raise errors.InputError(
         f'{name} is {value}; a positive integer was expected.'
       )
-  with run_recorder.RunRecorder(
-    program_state_manager, metrics_managers
-  ) as recorder:
+  with (
+    run_recorder.RunRecorder(
+      program_state_manager, metrics_managers
+    ) as recorder,
+    cohort_prefetch.CohortPrefetcher(
+      train_data, participation, batch_spec, seed=seed, last_round=rounds
+    ) as cohorts,
+  ):
     loop_state, round_number = recorder.resume(_initial_loop_state(process))
     # One assignment each, so that Ctrl-C cannot fall between state and round.
     done = (loop_state, round_number)
@@ -144,17 +152,10 @@ def run_training(
       for round_number in range(done[1] + 1, rounds + 1):
         state = loop_state['process']
         start = time.monotonic()
-        cohort = [
-          batches_lib.plan_batches(
-            train_data.load_client(client_id),
-            batch_spec,
-            client_id=client_id,
-            seed=seed,
-            round_number=round_number,
-          )
-          for client_id in participation(round_number)
-        ]
-        output = process.next(state, [client.to_dataset() for client in cohort])
+        cohort = cohorts.load(round_number)
+        output = process.next(
+          state, [client_inputs.to_client_input(client) for client in cohort]
+        )
         row = metrics_flattening.flatten_metrics(output.metrics)
         row.update(_costs(process, cohort, wire_bytes))
         row['time/round_seconds'] = time.monotonic() - start
@@ -309,7 +310,9 @@ def _name_excluded_clients(
     names = ', '.join(
       client.client_id
       for client in cohort
-      if not process.update_is_finite(weights, client.to_dataset())
+      if not process.update_is_finite(
+        weights, client_inputs.to_client_input(client)
+      )
     )
   logging.warning(
     'Round %d: the update of %d of %d clients was not finite and was left '

@@ -1,0 +1,104 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Loads the next round's cohort while a round computes."""
+
+from collections.abc import Sequence
+from concurrent import futures
+import threading
+import types
+
+from fedfish_tff.datasets import batches as batches_lib
+from fedfish_tff.datasets import client_data
+from fedfish_tff.simulation import participation as participation_lib
+
+Cohort = Sequence[batches_lib.ClientBatches]
+
+
+class CohortPrefetcher:
+  """Gives the cohorts of one round after the other, loaded ahead of time.
+
+  A cohort is the same whenever it is loaded, since participation and batches
+  are functions of the round. As a context manager it leaves no thread behind:
+  on exit, loading stops after the client that is being read.
+  """
+
+  def __init__(
+    self,
+    train_data: client_data.ClientData,
+    participation: participation_lib.Participation,
+    batch_spec: batches_lib.BatchSpec,
+    *,
+    seed: int,
+    last_round: int,
+  ) -> None:
+    """Loads nothing yet.
+
+    Args:
+      train_data: The clients that may take part; read from another thread.
+      participation: The cohort of a round; called from another thread.
+      batch_spec: Batches of a client in a round.
+      seed: With the round, decides each client's batches.
+      last_round: The round after which nothing is loaded.
+    """
+    self._train_data = train_data
+    self._participation = participation
+    self._batch_spec = batch_spec
+    self._seed = seed
+    self._last_round = last_round
+    self._stopped = threading.Event()
+    self._executor = futures.ThreadPoolExecutor(
+      max_workers=1, thread_name_prefix='cohort_prefetch'
+    )
+    self._next: tuple[int, futures.Future[Cohort]] | None = None
+
+  def __enter__(self) -> 'CohortPrefetcher':
+    return self
+
+  def __exit__(
+    self,
+    error_type: type[BaseException] | None,
+    error: BaseException | None,
+    traceback: types.TracebackType | None,
+  ) -> None:
+    self._stopped.set()
+    self._executor.shutdown(cancel_futures=True)
+
+  def load(self, round_number: int) -> Cohort:
+    """Returns a round's cohort, and starts to load the next round's.
+
+    Args:
+      round_number: The round.
+
+    Returns:
+      The clients' batches, in the order of the cohort.
+
+    Raises:
+      errors.InputError: If a client of this round cannot be used. That a client
+        of the next round cannot is said in the next round.
+    """
+    if self._next is not None and self._next[0] == round_number:
+      _, future = self._next
+    else:
+      future = self._executor.submit(self._load, round_number)
+    self._next = None
+    cohort = future.result()
+    if round_number < self._last_round:
+      following = round_number + 1
+      self._next = (following, self._executor.submit(self._load, following))
+    return cohort
+
+  def _load(self, round_number: int) -> Cohort:
+    cohort = []
+    for client_id in self._participation(round_number):
+      if self._stopped.is_set():
+        raise futures.CancelledError()
+      cohort.append(
+        batches_lib.plan_batches(
+          self._train_data.load_client(client_id),
+          self._batch_spec,
+          client_id=client_id,
+          seed=self._seed,
+          round_number=round_number,
+        )
+      )
+    return cohort
