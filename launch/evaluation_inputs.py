@@ -3,18 +3,19 @@
 """One client's input to the evaluations of fedfish_tff.evaluation."""
 
 import collections
+import dataclasses
 
 from fedfish_tff import datasets
+from fedfish_tff import simulation
 
 import numpy as np
-import tensorflow as tf
 
-Datasets = collections.OrderedDict[str, tf.data.Dataset]
+EvaluationInput = collections.OrderedDict[str, simulation.ClientInput]
 
 
 def build_barrier_input(
   client: datasets.ClientBatches, *, eval_batch_size: int
-) -> Datasets:
+) -> EvaluationInput:
   """Returns what `evaluation.build_client_server_barrier` takes of a client.
 
   Args:
@@ -26,13 +27,12 @@ def build_barrier_input(
     the |D_i| after the cap, on which the client's own model was trained.
   """
   used = np.sort(client.indices[: client.num_examples])
+  scored = dataclasses.replace(
+    client, indices=used, epochs=1, batch_size=eval_batch_size
+  )
   return collections.OrderedDict(
-    train=client.to_dataset(),
-    eval=datasets.sequential_batches(
-      datasets.take_examples(client.examples, used),
-      client_id=client.client_id,
-      batch_size=eval_batch_size,
-    ).to_dataset(),
+    train=simulation.to_client_input(client),
+    eval=simulation.to_client_input(scored),
   )
 
 
@@ -44,7 +44,7 @@ def build_personalization_input(
   batch_spec: datasets.BatchSpec,
   eval_batch_size: int,
   seed: int,
-) -> Datasets:
+) -> EvaluationInput:
   """Returns what `evaluation.build_personalization_evaluation` takes.
 
   Args:
@@ -58,11 +58,13 @@ def build_personalization_input(
   Returns:
     Batches to fine-tune on as `train`, and those to score as `test`.
   """
+  train = datasets.plan_batches(
+    fine_tune, batch_spec, client_id=client_id, seed=seed, round_number=0
+  )
+  test = datasets.sequential_batches(
+    unseen, client_id=client_id, batch_size=eval_batch_size
+  )
   return collections.OrderedDict(
-    train=datasets.plan_batches(
-      fine_tune, batch_spec, client_id=client_id, seed=seed, round_number=0
-    ).to_dataset(),
-    test=datasets.sequential_batches(
-      unseen, client_id=client_id, batch_size=eval_batch_size
-    ).to_dataset(),
+    train=simulation.to_client_input(train),
+    test=simulation.to_client_input(test),
   )

@@ -172,7 +172,7 @@ def _evaluate_barrier(
     for client_id in experiment.participation(round_number)
   ]
   output = process.next(
-    result.state, [client.to_dataset() for client in cohort]
+    result.state, [simulation.to_client_input(client) for client in cohort]
   )
   directions = _directions(experiment, ['loss', experiment.task.metric])
   rows = held_out_evaluation.evaluate_barrier(

@@ -15,6 +15,7 @@ from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
+from fedfish_tff import simulation
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.models import model_functions
 from launch import evaluation_inputs
@@ -28,6 +29,8 @@ Rows = dict[str, dict[str, float]]
 
 # Two parts of at least one example.
 _MIN_PERSONALIZATION_EXAMPLES = 2
+# Clients whose halves, copies of their examples, are in memory at once.
+_CLIENTS_AT_A_TIME = 64
 _SUMMARY_FIELDS = (
   'evaluation',
   'round',
@@ -69,7 +72,7 @@ def evaluate_global(
     )
     for client_id in data.client_ids
   ]
-  client_data = [client.to_dataset() for client in batches]
+  client_data = [simulation.to_client_input(client) for client in batches]
   per_client = evaluation.build_client_evaluation(model)(weights, client_data)
   pooled = evaluation.build_global_evaluation(model)(weights, client_data)
   rows = {
@@ -113,29 +116,27 @@ def evaluate_personalization(
   for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():
     if not fraction:
       continue  # Every other fraction measures it: the score before.
-    client_ids, client_data = [], []
-    for client_id in data.client_ids:
-      parts = _split(data.load_client(client_id), fraction, client_id, seed)
-      if parts is None:
+    for start in range(0, len(data.client_ids), _CLIENTS_AT_A_TIME):
+      inputs = {}
+      for client_id in data.client_ids[start : start + _CLIENTS_AT_A_TIME]:
+        parts = _split(data.load_client(client_id), fraction, client_id, seed)
+        if parts is not None:
+          inputs[client_id] = evaluation_inputs.build_personalization_input(
+            *parts,
+            client_id=client_id,
+            batch_spec=batch_spec,
+            eval_batch_size=eval_batch_size,
+            seed=seed,
+          )
+      if not inputs:
         continue
-      client_ids.append(client_id)
-      client_data.append(
-        evaluation_inputs.build_personalization_input(
-          *parts,
-          client_id=client_id,
-          batch_spec=batch_spec,
-          eval_batch_size=eval_batch_size,
-          seed=seed,
+      results = compute(weights, list(inputs.values()))
+      for client_id, result in zip(inputs, results, strict=True):
+        row = rows.setdefault(
+          client_id, {'num_unseen': int(result['num_examples'])}
         )
-      )
-    if not client_ids:
-      continue
-    for client_id, result in zip(client_ids, compute(weights, client_data)):
-      row = rows.setdefault(
-        client_id, {'num_unseen': int(result['num_examples'])}
-      )
-      row.update(_columns('before', result['before']))
-      row.update(_columns(column, result['after']))
+        row.update(_columns('before', result['before']))
+        row.update(_columns(column, result['after']))
   return rows
 
 

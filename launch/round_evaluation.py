@@ -9,6 +9,7 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import evaluation
+from fedfish_tff import simulation
 from launch import evaluation_inputs
 
 from absl import logging
@@ -56,9 +57,11 @@ class HeldOutEvaluation:
     examples = {c: clients.load_client(c) for c in clients.client_ids}
     self._global_evaluation = evaluation.build_global_evaluation(model)
     self._datasets = [
-      datasets.sequential_batches(
-        client_examples, client_id=client_id, batch_size=eval_batch_size
-      ).to_dataset()
+      simulation.to_client_input(
+        datasets.sequential_batches(
+          client_examples, client_id=client_id, batch_size=eval_batch_size
+        )
+      )
       for client_id, client_examples in examples.items()
     ]
     self._personalization = None

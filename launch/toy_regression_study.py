@@ -12,6 +12,7 @@ from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff import models
+from fedfish_tff import simulation
 from tasks import task as task_lib
 from tasks import toy_regression
 
@@ -124,15 +125,19 @@ class ToyStudy:
       epochs=self._local_epochs,
     )
     train = [
-      datasets.plan_batches(
-        e, spec, client_id=client_id, seed=seed, round_number=1
-      ).to_dataset()
+      simulation.to_client_input(
+        datasets.plan_batches(
+          e, spec, client_id=client_id, seed=seed, round_number=1
+        )
+      )
       for client_id, e in zip(task.train.client_ids, examples)
     ]
     scored = [
-      datasets.sequential_batches(
-        e, client_id=client_id, batch_size=task.eval_batch_size
-      ).to_dataset()
+      simulation.to_client_input(
+        datasets.sequential_batches(
+          e, client_id=client_id, batch_size=task.eval_batch_size
+        )
+      )
       for client_id, e in zip(task.train.client_ids, examples)
     ]
     start = tff.learning.models.ModelWeights(

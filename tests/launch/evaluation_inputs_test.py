@@ -7,6 +7,7 @@ from launch import evaluation_inputs
 
 from absl.testing import absltest
 import numpy as np
+import tensorflow_federated as tff
 
 
 def _examples(start, stop):
@@ -15,11 +16,35 @@ def _examples(start, stop):
   return x, 10 * x
 
 
-def _batches(dataset):
-  return [(x[:, 0].tolist(), y[:, 0].tolist()) for x, y in dataset]
+def _batches(client_input):
+  return [
+    (np.asarray(x)[:, 0].tolist(), np.asarray(y)[:, 0].tolist())
+    for x, y in client_input
+  ]
+
+
+class _TakingContext(tff.framework.SyncContext):
+  takes_client_batches = True
+
+  def invoke(self, comp, arg):
+    raise AssertionError('Nothing is computed here.')
 
 
 class EvaluationInputsTest(absltest.TestCase):
+  def test_arrays_are_not_copied_where_the_context_takes_them(self):
+    client = datasets.plan_batches(
+      _examples(0, 6),
+      datasets.BatchSpec(batch_size=2, max_examples=4),
+      client_id='c',
+      seed=1,
+      round_number=1,
+    )
+    with tff.framework.get_context_stack().install(_TakingContext()):
+      built = evaluation_inputs.build_barrier_input(client, eval_batch_size=3)
+    self.assertIs(built['train'], client)
+    self.assertIs(built['eval'].examples, client.examples)
+    self.assertEqual([len(x) for x, _ in built['eval']], [3, 1])
+
   def test_the_barrier_is_scored_on_what_the_round_trained_on(self):
     client = datasets.ClientBatches(
       client_id='c',
@@ -30,10 +55,10 @@ class EvaluationInputsTest(absltest.TestCase):
     )
     built = evaluation_inputs.build_barrier_input(client, eval_batch_size=2)
     self.assertEqual(list(built), ['train', 'eval'])
-    train = _batches(built['train'].as_numpy_iterator())
+    train = _batches(built['train'])
     self.assertEqual([x for x, _ in train], [[4, 0], [3], [3, 4], [0]])
     self.assertEqual(
-      _batches(built['eval'].as_numpy_iterator()),
+      _batches(built['eval']),
       [([0, 3], [0, 30]), ([4], [40])],
     )
 
@@ -47,12 +72,12 @@ class EvaluationInputsTest(absltest.TestCase):
       seed=1,
     )
     self.assertEqual(list(built), ['train', 'test'])
-    train = [x for x, _ in _batches(built['train'].as_numpy_iterator())]
+    train = [x for x, _ in _batches(built['train'])]
     self.assertEqual([len(x) for x in train], [2, 1, 2, 1])
     for epoch in (train[:2], train[2:]):
       self.assertCountEqual(sum(epoch, []), [0, 1, 2])
     self.assertEqual(
-      _batches(built['test'].as_numpy_iterator()),
+      _batches(built['test']),
       [([3, 4], [30, 40]), ([5], [50])],
     )
 

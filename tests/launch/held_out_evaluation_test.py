@@ -5,6 +5,7 @@
 import csv
 import functools
 import io
+from unittest import mock
 
 from fedfish_tff import datasets
 from fedfish_tff.client_work import local_training
@@ -108,6 +109,25 @@ class HeldOutEvaluationTest(absltest.TestCase):
           )
         self._assert_columns(rows[client_id], column, arrays, unseen)
         self.assertEqual(rows[client_id]['num_unseen'], len(unseen[0]))
+
+  def test_personalized_rows_do_not_depend_on_how_many_are_in_memory(self):
+    def evaluate(at_a_time):
+      with mock.patch.object(
+        held_out_evaluation, '_CLIENTS_AT_A_TIME', at_a_time
+      ):
+        return held_out_evaluation.evaluate_personalization(
+          self._model,
+          self._weights,
+          self._training,
+          _clients(),
+          batch_spec=_SPEC,
+          eval_batch_size=4,
+          seed=_SEED,
+        )
+
+    together = evaluate(64)
+    for at_a_time in (1, 3):
+      self.assertEqual(evaluate(at_a_time), together)
 
   def test_no_client_is_large_enough_to_personalize(self):
     rows = held_out_evaluation.evaluate_personalization(
