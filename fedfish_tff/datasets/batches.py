@@ -126,7 +126,7 @@ class ClientBatches:
       client's examples out, and int64 [epochs * num_examples], such that the
       examples of one epoch after the other are rows[plan].
     """
-    if self.num_examples == examples_lib.count_examples(self.examples):
+    if self.num_examples >= examples_lib.count_examples(self.examples):
       return self.examples, self.indices
     used, plan = np.unique(self.indices, return_inverse=True)
     return examples_lib.take_examples(self.examples, used), plan

@@ -20,6 +20,7 @@ import functools
 from typing import Any
 
 from fedfish_tff.datasets import batches as batches_lib
+from fedfish_tff.execution import interruption
 
 import numpy as np
 import tensorflow as tf
@@ -387,10 +388,7 @@ def _read(dataset: tf.data.Dataset) -> Iterable[Sequence[tf.Tensor]]:
   Args:
     dataset: A dataset that ends.
   """
-  options = tf.data.Options()
-  options.experimental_optimization.apply_default_optimizations = False
-  options.autotune.enabled = False
-  dataset = dataset.with_options(options)
+  dataset = dataset.with_options(_reading_options())
   specs = tf.nest.flatten(dataset.element_spec)
   outputs = dict(
     output_types=[spec.dtype for spec in specs],
@@ -402,11 +400,20 @@ def _read(dataset: tf.data.Dataset) -> Iterable[Sequence[tf.Tensor]]:
       dataset=tf.data.experimental.to_variant(dataset), iterator=iterator
     )
     while True:
+      interruption.check()
       try:
         components = tf.raw_ops.IteratorGetNext(iterator=iterator, **outputs)
       except tf.errors.OutOfRangeError:
         return
       yield components
+
+
+@functools.cache
+def _reading_options() -> tf.data.Options:
+  options = tf.data.Options()
+  options.experimental_optimization.apply_default_optimizations = False
+  options.autotune.enabled = False
+  return options
 
 
 # Lists of elements.

@@ -145,6 +145,44 @@ class PlanBatchesTest(parameterized.TestCase):
       batches.BatchSpec(**{'batch_size': 10, field: value})
 
 
+class RowsTest(absltest.TestCase):
+  @settings(max_examples=100, deadline=None)
+  @given(
+    n=st.integers(0, 20),
+    batch_size=st.integers(1, 8),
+    epochs=st.integers(1, 3),
+    cap=st.none() | st.integers(1, 25),
+  )
+  def test_rows_and_bounds_cut_out_the_batches(
+    self, n, batch_size, epochs, cap
+  ):
+    spec = batches.BatchSpec(
+      batch_size=batch_size, epochs=epochs, max_examples=cap
+    )
+    plan = batches.plan_batches(_examples(n), spec, **_KEYS)
+    (x, y), places = plan.used_rows()
+    self.assertLen(x, plan.num_examples)
+    if plan.num_examples == n:
+      self.assertIs(x, plan.examples[0])
+    starts, sizes = plan.bounds()
+    self.assertEqual(starts.dtype, np.int64)
+    self.assertEqual(sizes.dtype, np.int64)
+    rows = [places[start : start + size] for start, size in zip(starts, sizes)]
+    _assert_same_batches([(x[r], y[r]) for r in rows], _recompute(plan))
+
+  def test_examples_that_are_used_more_than_once(self):
+    repeated = batches.ClientBatches(
+      client_id='c',
+      examples=_examples(2),
+      indices=np.array([0, 1, 1, 1]),
+      epochs=1,
+      batch_size=3,
+    )
+    rows, places = repeated.used_rows()
+    self.assertIs(rows, repeated.examples)
+    self.assertIs(places, repeated.indices)
+
+
 class ToDatasetTest(parameterized.TestCase):
   @parameterized.parameters(
     dict(n=23, batch_size=5, epochs=3, cap=None),

@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packed sequences hold exactly the elements that tf.data would give."""
 
+import asyncio
 import collections
+import concurrent.futures
+import itertools
+import threading
 from typing import NamedTuple
 
 from fedfish_tff.datasets import batches as batches_lib
+from fedfish_tff.execution import interruption
 from fedfish_tff.execution import packed_sequences
 
 from absl.testing import absltest
@@ -282,6 +287,41 @@ class PackSequenceTest(parameterized.TestCase):
       packed_sequences.pack_sequence(
         tf.data.Dataset.range(3).repeat(), tff.TensorType(np.int64)
       )
+
+  def test_reading_without_end_can_be_stopped(self):
+    has_begun = threading.Event()
+
+    def count():
+      for number in itertools.count():
+        has_begun.set()
+        yield number
+
+    dataset = tf.data.Dataset.from_generator(
+      count, output_signature=tf.TensorSpec([], tf.int64)
+    ).batch(1)
+    packing = concurrent.futures.Future()
+    readers = []
+
+    def work():
+      readers.append(threading.current_thread())
+      try:
+        packed_sequences.pack_sequence(
+          dataset, tff.TensorType(np.int64, [None])
+        )
+      except interruption.StoppedError as error:
+        packing.set_exception(error)
+        raise
+
+    async def start_and_cancel():
+      task = asyncio.ensure_future(interruption.run_async(work))
+      await asyncio.to_thread(has_begun.wait, 30)
+      task.cancel()
+      with self.assertRaises(asyncio.CancelledError):
+        await task
+
+    asyncio.run(start_and_cancel())
+    self.assertIsInstance(packing.exception(30), interruption.StoppedError)
+    readers[0].join(30)
 
   def test_errors_of_a_pipeline_reach_the_caller(self):
     dataset = tf.data.Dataset.range(3).map(
