@@ -3,20 +3,21 @@
 """Turns a serialized TensorFlow graph into functions of TensorFlow's runtime.
 
 TFF runs a graph in a session: first the operation that initialises variables
-and tables, then what the results need. Here both become one function:
+and tables, then what the results need. Here these are two functions:
 
-*   Every operation that takes a variable or a table waits for all of them to be
-    initialised. The initialisation has nodes of its own, so that nothing is
-    read before.
-*   Variables and tables are anonymous: each call makes its own, and they end
-    with the call. So calls may run at the same time and never see each other's
-    state. What has no anonymous form keeps its name, made unique, and such
-    calls take turns (`GraphFunctions.is_shared`).
-*   The functions of the graph's library get names of their own, since those of
-    different graphs are often the same.
+*   The first makes the variables and tables, initialises them, and returns
+    them. They are anonymous: each call makes its own, and they end with the
+    call. So calls may run at the same time and never see each other's state.
+*   The second takes them with its arguments and returns the results.
+
+What has no anonymous form keeps its name, made unique. It lives as long as the
+functions do, which therefore are to be built anew for each call
+(`GraphFunctions.is_reusable`).
+
+The functions of the graph's library get names of their own, since those of
+different graphs are often the same.
 """
 
-import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -50,11 +51,10 @@ _ANONYMOUS_OPERATIONS: Mapping[str, str] = types.MappingProxyType(
 )
 # These hold state for one call only, whatever their names.
 _OF_ONE_CALL = ('Anonymous', 'Dummy', 'TensorArray', 'Stack')
-_INITIALIZATION = 'fedfish_initialization/'
 
 
 class GraphError(ValueError):
-  """A graph is not one that TFF would have made; the message says why."""
+  """A graph that cannot become functions; the message says why."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,12 +62,22 @@ class GraphFunctions:
   """A graph as functions.
 
   Attributes:
-    functions: All of them; the first takes the feeds and returns the fetches.
-    is_shared: Whether calls share some state, and so must take turns.
+    definitions: All functions, those they call included.
+    main: The name of the function that takes the feeds, then what `setup`
+      returns, and returns the fetches.
+    setup: The name of the function that makes and initialises what holds state;
+      empty if there is nothing to initialise.
+    setup_feeds: The numbers of the feeds that `setup` takes.
+    num_holders: How many things `setup` returns.
+    is_reusable: Whether calls of the functions share no state.
   """
 
-  functions: tuple[_FunctionDef, ...]
-  is_shared: bool
+  definitions: tuple[_FunctionDef, ...]
+  main: str
+  setup: str
+  setup_feeds: tuple[int, ...]
+  num_holders: int
+  is_reusable: bool
 
 
 def build_graph_functions(
@@ -76,7 +86,7 @@ def build_graph_functions(
   name: str,
   feeds: Sequence[str],
   fetches: Sequence[str],
-  constants: Mapping[str, tf.compat.v1.NodeDef] | None = None,
+  constants: Mapping[str, _NodeDef] | None = None,
   initialize_op: str = '',
 ) -> GraphFunctions:
   """Builds the functions of one graph.
@@ -94,37 +104,66 @@ def build_graph_functions(
     The functions, with what the fetches do not need left out.
 
   Raises:
-    GraphError: If the graph lacks a node or a function that it refers to.
+    GraphError: If the graph lacks a node or a function that it refers to, or
+      has variables of TensorFlow 1 (`use_resource=False`).
   """
-  nodes = {node.name: node for node in graph_def.node}
+  nodes = {node.name: _copy(node) for node in graph_def.node}
   nodes.update(constants or {})
+  _merge_holders(nodes)
   library = {f.signature.name: f for f in graph_def.library.function}
   fed = {_node_of(feed) for feed in feeds}
+  main = _select(nodes, map(_node_of, fetches), fed)
+  setup = _select(nodes, [initialize_op] if initialize_op else (), fed)
+  holders = [node for node in setup if _holds_state(nodes[node])]
+  handed = [holder for holder in holders if holder in set(main)]
+  if not handed:
+    setup, holders = [], []
+  others = [n for n in main if n not in handed and _holds_state(nodes[n])]
 
-  selected = _select(nodes, [_node_of(fetch) for fetch in fetches], fed)
-  main = {name: _copy(nodes[name]) for name in selected}
-  if initialize_op:
-    _put_first(main, nodes, fed, initialize_op)
-
-  called = _find_called(main.values(), library)
-  named = _names_in_use(library[f] for f in called)
-  is_shared = bool(named)
-  for node in main.values():
-    if _holds_state(node) and not _make_anonymous(node, named):
-      is_shared = True
-  names = {f: f'{name}_{i}' for i, f in enumerate(called)}
-  body = _build_function(name, main, feeds, fetches, nodes, library)
-  others = []
+  called = _find_called([nodes[n] for n in (*main, *setup)], library)
+  # A variable that is not initialised is empty if anonymous, and an error else.
+  named = {
+    _state_name(nodes[n]) for n in others if nodes[n].op == 'VarHandleOp'
+  }
   for function in called:
-    other = _FunctionDef()
-    other.CopyFrom(library[function])
-    other.signature.name = names[function]
-    others.append(other)
-  for function in (body, *others):
+    named |= _names_in_use(library[function])
+  anonymous = [_make_anonymous(nodes[n], named) for n in (*holders, *others)]
+
+  needed = {_node_of(i) for node in setup for i in nodes[node].input}
+  setup_feeds = [i for i, f in enumerate(feeds) if _node_of(f) in needed]
+  definitions = []
+  if setup:
+    _order_initialization(nodes, setup)
+    function = _build_function(
+      f'{name}_setup',
+      [nodes[node] for node in setup],
+      [nodes[_node_of(feeds[i])] for i in setup_feeds],
+      handed,
+      library,
+    )
+    function.control_ret['initialization'] = _node_of(initialize_op)
+    function.signature.control_output.append('initialization')
+    definitions.append(function)
+  body = [nodes[node] for node in main if node not in handed]
+  arguments = [nodes[_node_of(node)] for node in (*feeds, *handed)]
+  definitions.append(_build_function(name, body, arguments, fetches, library))
+  names = {f: f'{name}_{i}' for i, f in enumerate(called)}
+  for function in called:
+    definitions.append(_FunctionDef())
+    definitions[-1].CopyFrom(library[function])
+    definitions[-1].signature.name = names[function]
+  for function in definitions:
     for node in function.node_def:
       _rename_functions(node, names)
       _rename_state(node, name)
-  return GraphFunctions(functions=(body, *others), is_shared=is_shared)
+  return GraphFunctions(
+    definitions=tuple(definitions),
+    main=name,
+    setup=f'{name}_setup' if setup else '',
+    setup_feeds=tuple(setup_feeds),
+    num_holders=len(handed),
+    is_reusable=not named and all(anonymous),
+  )
 
 
 def _node_of(tensor: str) -> str:
@@ -174,77 +213,44 @@ def _is_holder(argument: op_def_pb2.OpDef.ArgDef) -> bool:
   return argument.is_ref or argument.type == tf.resource.as_datatype_enum
 
 
-def _put_first(
-  main: dict[str, _NodeDef],
-  nodes: Mapping[str, _NodeDef],
-  fed: Iterable[str],
-  initialize_op: str,
+def _merge_holders(nodes: dict[str, _NodeDef]) -> None:
+  """Lets nodes that find the same state by its name be one node."""
+  first: dict[tuple[str, bytes], str] = {}
+  merged = {}
+  for name, node in nodes.items():
+    if node.op in _ANONYMOUS_OPERATIONS and _state_name(node):
+      key = (node.op, _state_name(node))
+      if first.setdefault(key, name) != name:
+        merged[name] = first[key]
+  if merged:
+    for node in nodes.values():
+      node.input[:] = [
+        s if s[0] == '^' else merged.get(_node_of(s), s) for s in node.input
+      ]
+
+
+def _order_initialization(
+  nodes: Mapping[str, _NodeDef], setup: Iterable[str]
 ) -> None:
-  """Adds the initialisation, and makes those wait that take what it prepares.
+  """Lets initial values that are made of other variables wait for these.
+
+  TFF runs the initialisations in any order: there such a computation fails, or
+  not, by chance.
 
   Args:
-    main: The function's nodes, changed.
-    nodes: The graph's nodes.
-    fed: Names of the nodes that are arguments.
-    initialize_op: Name of the operation that depends on all initialisations.
-  """
-  selected = _select(nodes, [initialize_op], fed)
-  holders = {name for name in selected if _holds_state(nodes[name])}
-  if holders.isdisjoint(main):
-    return
-  own = set(selected).difference(holders)
-  for name, node in main.items():
-    if name not in holders and any(
-      source[0] != '^' and _node_of(source) in holders for source in node.input
-    ):
-      node.input.append(f'^{_INITIALIZATION}{initialize_op}')
-
-  def rename(source: str) -> str:
-    if _node_of(source) not in own:
-      return source
-    mark = '^' if source[0] == '^' else ''
-    return f'{mark}{_INITIALIZATION}{source.removeprefix("^")}'
-
-  for name in holders.difference(main):
-    main[name] = _copy(nodes[name])
-  waits = _find_waits(nodes, own)
-  for name in own:
-    node = _copy(nodes[name])
-    node.name = _INITIALIZATION + name
-    node.input[:] = [rename(source) for source in node.input]
-    node.input.extend(f'^{_INITIALIZATION}{other}' for other in waits[name])
-    if 'frame_name' in node.attr:
-      # Loops of one name would be one loop.
-      frame = node.attr['frame_name']
-      frame.s = _INITIALIZATION.encode() + frame.s
-    main[node.name] = node
-
-
-def _find_waits(
-  nodes: Mapping[str, _NodeDef], own: set[str]
-) -> Mapping[str, list[str]]:
-  """Finds initial values that are made of other variables.
-
-  Args:
-    nodes: The graph's nodes.
-    own: Names of those of the initialisation.
-
-  Returns:
-    For each node of the initialisation, the assignments it has to wait for.
-    (TFF runs them in any order, and sometimes such a computation fails.)
+    nodes: The graph's nodes, changed.
+    setup: Names of the nodes of the initialisation.
   """
   assignments = {
-    nodes[name].input[0]: name
-    for name in own
+    _node_of(nodes[name].input[0]): name
+    for name in setup
     if nodes[name].op == 'AssignVariableOp'
   }
-  waits = collections.defaultdict(list)
-  for name in own:
+  for name in setup:
     if nodes[name].op == 'ReadVariableOp':
-      assignment = assignments.get(nodes[name].input[0])
+      assignment = assignments.get(_node_of(nodes[name].input[0]))
       if assignment and name not in _select(nodes, [assignment], ()):
-        waits[name].append(assignment)
-  return waits
+        nodes[name].input.append(f'^{assignment}')
 
 
 def _find_called(
@@ -303,15 +309,14 @@ def _state_name(node: _NodeDef) -> bytes:
   return node.attr['shared_name'].s if 'shared_name' in node.attr else b''
 
 
-def _names_in_use(functions: Iterable[_FunctionDef]) -> set[bytes]:
-  """Returns the names by which functions find state."""
+def _names_in_use(function: _FunctionDef) -> set[bytes]:
+  """Returns the names by which a function of the library finds state."""
   return {
     _state_name(node)
-    for function in functions
     for node in function.node_def
-    if node.op in _ANONYMOUS_OPERATIONS
-    and _holds_state(node)
-    and _state_name(node) not in (b'', _ANONYMOUS_NAME)
+    if _holds_state(node)
+    and not node.op.startswith(_OF_ONE_CALL)
+    and _state_name(node) != _ANONYMOUS_NAME
   }
 
 
@@ -346,103 +351,84 @@ def _rename_state(node: _NodeDef, name: str) -> None:
 
 def _build_function(
   name: str,
-  main: Mapping[str, _NodeDef],
-  feeds: Sequence[str],
-  fetches: Sequence[str],
-  nodes: Mapping[str, _NodeDef],
+  nodes: Iterable[_NodeDef],
+  arguments: Sequence[_NodeDef],
+  results: Sequence[str],
   library: Mapping[str, _FunctionDef],
 ) -> _FunctionDef:
   """Builds the function that has nodes of a graph for its body.
 
   Args:
     name: The function's name.
-    main: The body's nodes, by name.
-    feeds: Names of the tensors that are the arguments.
-    fetches: Names of the tensors that are the results.
-    nodes: The graph's nodes, for the arguments' types.
+    nodes: The body's nodes.
+    arguments: The nodes that are the arguments, of one output each.
+    results: Names of the tensors that are the results.
     library: The functions that the body may call by operation.
   """
   function = _FunctionDef()
   function.signature.name = name
   function.signature.is_stateful = True
-  offsets: dict[str, list[str]] = {}
+  taken = {
+    node.name: f'fedfish_argument_{i}' for i, node in enumerate(arguments)
+  }
+  outputs: dict[str, list[tuple[str, int]]] = {}
+  for node in nodes:
+    outputs[node.name] = _outputs(node, library)
+    copy = function.node_def.add()
+    copy.CopyFrom(node)
 
   # Inside a function a value is named node:output:number, where the output is
   # one of the operation's; in a graph it is node:position.
   def rename(tensor: str) -> str:
     node, _, position = tensor.partition(':')
-    if node in arguments:
-      return arguments[node]
-    if node not in offsets:
-      offsets[node] = _output_names(main[node], library)
-    return f'{node}:{offsets[node][int(position or 0)]}'
+    if node in taken:
+      return taken[node]
+    return f'{node}:{outputs[node][int(position or 0)][0]}'
 
-  arguments = {}
-  for i, feed in enumerate(feeds):
-    arguments[_node_of(feed)] = f'fedfish_argument_{i}'
-    argument = function.signature.input_arg.add()
-    argument.name = f'fedfish_argument_{i}'
-    argument.type = nodes[_node_of(feed)].attr['dtype'].type
-  for node in main.values():
-    copy = function.node_def.add()
-    copy.CopyFrom(node)
-    copy.input[:] = [
+  for node in function.node_def:
+    node.input[:] = [
       source if source[0] == '^' else rename(source)
       for source in node.input
       # An argument is there from the start: no one waits for it.
-      if source[0] != '^' or _node_of(source) not in arguments
+      if source[0] != '^' or _node_of(source) not in taken
     ]
-  for i, fetch in enumerate(fetches):
+  for node in arguments:
+    argument = function.signature.input_arg.add()
+    argument.name = taken[node.name]
+    outputs[node.name] = _outputs(node, library)
+    argument.type = outputs[node.name][0][1]
+  for i, tensor in enumerate(results):
+    node, _, position = tensor.partition(':')
     result = function.signature.output_arg.add()
     result.name = f'fedfish_result_{i}'
-    node, _, position = fetch.partition(':')
-    if node in arguments:
-      result.type = nodes[node].attr['dtype'].type
-    else:
-      result.type = _output_types(main[node], library)[int(position or 0)]
-    function.ret[result.name] = rename(fetch)
+    result.type = outputs[node][int(position or 0)][1]
+    function.ret[result.name] = rename(tensor)
   return function
 
 
-def _signature(
+def _outputs(
   node: _NodeDef, library: Mapping[str, _FunctionDef]
-) -> op_def_pb2.OpDef:
+) -> list[tuple[str, int]]:
+  """Returns the name (output:number) and type of each of a node's outputs."""
   if node.op in library:
-    return library[node.op].signature
-  definition = op_def_registry.get(node.op)
-  if definition is None:
+    signature = library[node.op].signature
+  else:
+    signature = op_def_registry.get(node.op)
+  if signature is None:
     raise GraphError(
       f'The graph has an operation {node.op!r} that TensorFlow does not know.'
     )
-  return definition
-
-
-def _output_types(
-  node: _NodeDef, library: Mapping[str, _FunctionDef]
-) -> list[int]:
-  """Returns the type of each of a node's outputs."""
   outputs = []
-  for output in _signature(node, library).output_arg:
+  for output in signature.output_arg:
+    if output.is_ref:
+      raise GraphError(
+        f'The graph has a variable of TensorFlow 1, {node.name!r}; expected '
+        'variables made with use_resource=True.'
+      )
     if output.type_list_attr:
-      outputs.extend(node.attr[output.type_list_attr].list.type)
-      continue
-    kind = output.type or node.attr[output.type_attr].type
-    number = node.attr[output.number_attr].i if output.number_attr else 1
-    outputs.extend([kind] * number)
-  return outputs
-
-
-def _output_names(
-  node: _NodeDef, library: Mapping[str, _FunctionDef]
-) -> list[str]:
-  """Returns output:number for each of a node's outputs."""
-  names = []
-  for output in _signature(node, library).output_arg:
-    if output.type_list_attr:
-      number = len(node.attr[output.type_list_attr].list.type)
-    elif output.number_attr:
-      number = node.attr[output.number_attr].i
+      kinds = node.attr[output.type_list_attr].list.type
     else:
-      number = 1
-    names.extend(f'{output.name}:{i}' for i in range(number))
-  return names
+      number = node.attr[output.number_attr].i if output.number_attr else 1
+      kinds = [output.type or node.attr[output.type_attr].type] * number
+    outputs.extend((f'{output.name}:{i}', kind) for i, kind in enumerate(kinds))
+  return outputs

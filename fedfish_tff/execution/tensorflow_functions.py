@@ -59,30 +59,10 @@ class TensorFlowFunction:
     """
     self.proto = proto
     self.type_signature = tff.types.deserialize_type(proto.type)
-    graph = proto.tensorflow
-    graph_def = tf.compat.v1.GraphDef()
-    graph.graph_def.Unpack(graph_def)
-    self._name = f'fedfish_{next(_numbers)}'
-    feeds = _tensor_names(graph.parameter)
-    fetches = _tensor_names(graph.result)
-    self._num_results = len(fetches)
+    self._fetches = _tensor_names(proto.tensorflow.result)
     self._unflatten = _unflattener(self.type_signature.result)
-    built = graph_functions.build_graph_functions(
-      graph_def,
-      name=self._name,
-      feeds=feeds,
-      fetches=fetches,
-      constants=_session_token(graph.session_token_tensor_name, feeds),
-      initialize_op=graph.initialize_op,
-    )
-    # Calls that share state take turns.
-    self._turn = threading.Lock() if built.is_shared else None
-    context = eager_context.context()
-    for function in built.functions:
-      context.add_function_def(function)
-    names = [function.signature.name for function in built.functions]
-    finalizer = weakref.finalize(self, _remove_functions, names)
-    finalizer.atexit = False  # TensorFlow may be gone by then.
+    imported = _import(proto.tensorflow)
+    self._imported = imported if imported.functions.is_reusable else None
 
   def __call__(
     self,
@@ -121,31 +101,20 @@ class TensorFlowFunction:
     Returns:
       The result's tensors in the order of its type.
     """
-    if not self._num_results:
+    if not self._fetches:
       return ()
-    if self._turn is None:
-      return self._execute(tensors, cancellation_manager)
-    with self._turn:
-      return self._execute(tensors, cancellation_manager)
-
-  def _execute(
-    self,
-    tensors: Sequence[tf.Tensor],
-    cancellation_manager: cancellation.CancellationManager | None,
-  ) -> Sequence[tf.Tensor]:
-    attributes = ('executor_type', '', 'config_proto', _call_options())
-    context = eager_context.context()
-    if cancellation_manager is None:
-      return execute.execute(
-        self._name, self._num_results, tensors, attributes, context
+    imported = self._imported or _import(self.proto.tensorflow)
+    functions = imported.functions
+    if functions.setup:
+      holders = _execute(
+        functions.setup,
+        [tensors[i] for i in functions.setup_feeds],
+        functions.num_holders,
+        cancellation_manager,
       )
-    return execute.execute_with_cancellation(
-      self._name,
-      self._num_results,
-      tensors,
-      attributes,
-      context,
-      cancellation_manager,
+      tensors = [*tensors, *holders]
+    return _execute(
+      functions.main, tensors, len(self._fetches), cancellation_manager
     )
 
 
@@ -172,18 +141,67 @@ def get_function(proto: pb.Computation) -> TensorFlowFunction:
   return function
 
 
-@functools.cache
-def _call_options() -> bytes:
-  """Returns how functions run: as they are, which TFF's own runtime does too."""
-  config = tf.compat.v1.ConfigProto()
-  config.graph_options.rewrite_options.disable_meta_optimizer = True
-  return config.SerializeToString()
+class _Imported:
+  """The functions of a graph in TensorFlow's runtime; they go with this."""
+
+  def __init__(self, functions: graph_functions.GraphFunctions):
+    self.functions = functions
+    names = [function.signature.name for function in functions.definitions]
+    context = eager_context.context()
+    for definition in functions.definitions:
+      context.add_function_def(definition)
+    finalizer = weakref.finalize(self, _remove_functions, names)
+    finalizer.atexit = False  # TensorFlow may be gone by then.
+
+
+def _import(graph: pb.TensorFlow) -> _Imported:
+  graph_def = tf.compat.v1.GraphDef()
+  graph.graph_def.Unpack(graph_def)
+  feeds = _tensor_names(graph.parameter)
+  return _Imported(
+    graph_functions.build_graph_functions(
+      graph_def,
+      name=f'fedfish_{next(_numbers)}',
+      feeds=feeds,
+      fetches=_tensor_names(graph.result),
+      constants=_session_token(graph.session_token_tensor_name, feeds),
+      initialize_op=graph.initialize_op,
+    )
+  )
 
 
 def _remove_functions(names: Sequence[str]) -> None:
   context = eager_context.context()
   for name in names:
     context.remove_function(name)
+
+
+@functools.cache
+def _call_options() -> tuple[str, ...]:
+  """Returns how functions run: as they are, as in TFF's own runtime."""
+  config = tf.compat.v1.ConfigProto()
+  config.graph_options.rewrite_options.disable_meta_optimizer = True
+  return ('executor_type', '', 'config_proto', config.SerializeToString())
+
+
+def _execute(
+  name: str,
+  tensors: Sequence[tf.Tensor],
+  num_results: int,
+  cancellation_manager: cancellation.CancellationManager | None,
+) -> Sequence[tf.Tensor]:
+  """Calls a function of TensorFlow's runtime."""
+  context = eager_context.context()
+  if cancellation_manager is None:
+    return execute.execute(name, num_results, tensors, _call_options(), context)
+  return execute.execute_with_cancellation(
+    name,
+    num_results,
+    tensors,
+    _call_options(),
+    context,
+    cancellation_manager,
+  )
 
 
 def _session_token(
