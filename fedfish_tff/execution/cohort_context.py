@@ -16,7 +16,7 @@ import functools
 import os
 from typing import Any
 
-from fedfish_tff.execution import client_stages
+from fedfish_tff.execution import cohort_stages
 from fedfish_tff.execution import federated_interpreter
 from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import interruption
@@ -39,12 +39,16 @@ class _CohortRunner:
     self, default_num_clients: int, max_concurrent_computation_calls: int
   ):
     self._default_num_clients = default_num_clients
-    self._run_stage = functools.partial(
-      client_stages.run_stage_generally,
+    self._run_stage = cohort_stages.CohortStageRunner(
       parallelism=max_concurrent_computation_calls
       if max_concurrent_computation_calls > 0
       else _num_cores(),
     )
+
+  @property
+  def general_path_reasons(self) -> tuple[str, ...]:
+    """Why client work ran client by client instead of as a graph."""
+    return self._run_stage.general_path_reasons
 
   def prepare(self, comp: tff.Computation, arg: Any) -> Callable[[], Any]:
     """Returns the work of a call: a function that returns its result.
@@ -88,6 +92,11 @@ class SyncCohortExecutionContext(tff.framework.SyncContext):
       default_num_clients, max_concurrent_computation_calls
     )
 
+  @property
+  def general_path_reasons(self) -> tuple[str, ...]:
+    """Why client work ran client by client instead of as a graph, if it did."""
+    return self._runner.general_path_reasons
+
   def invoke(self, comp: tff.Computation, arg: Any) -> Any:
     """Runs a computation and returns its result."""
     return interruption.run(self._runner.prepare(comp, arg))
@@ -108,6 +117,11 @@ class AsyncCohortExecutionContext(tff.framework.AsyncContext):
     self._runner = _CohortRunner(
       default_num_clients, max_concurrent_computation_calls
     )
+
+  @property
+  def general_path_reasons(self) -> tuple[str, ...]:
+    """Why client work ran client by client instead of as a graph, if it did."""
+    return self._runner.general_path_reasons
 
   async def invoke(self, comp: tff.Computation, arg: Any) -> Any:
     """Runs a computation and returns its result."""

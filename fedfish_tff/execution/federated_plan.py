@@ -25,6 +25,7 @@ from fedfish_tff.execution import federated_operations
 from fedfish_tff.execution import local_functions
 
 import tensorflow_federated as tff
+from tensorflow_federated.python.core.impl.computation import computation_impl
 
 _NUM_PLANS_CACHED = 256
 
@@ -106,9 +107,19 @@ def compile_plan(comp: tff.Computation) -> Plan:
 
 @functools.lru_cache(maxsize=_NUM_PLANS_CACHED)
 def _compile(comp: tff.Computation) -> Plan:
-  compiled = tff.backends.native.desugar_and_transform_to_native(
-    # Simulations sum in the clear: TFF's test backend does so as well.
-    tff.backends.test.replace_secure_intrinsics_with_bodies(comp)
+  # Simulations sum in the clear: TFF's test backend does so as well.
+  block = tff.backends.test.replace_secure_intrinsics_with_bodies(
+    comp
+  ).to_building_block()
+  block, _ = tff.tensorflow.replace_intrinsics_with_bodies(block)
+  # What native contexts do, but without rewriting the TensorFlow graphs: that
+  # would turn branches and loops into cycles, and is done later with more in
+  # view.
+  compiled = tff.backends.native.transform_to_native_form(
+    computation_impl.ConcreteComputation(
+      computation_proto=block.proto,
+      context_stack=tff.framework.get_context_stack(),
+    )
   )
   return schedule(
     computation_reader.read_operations(compiled),

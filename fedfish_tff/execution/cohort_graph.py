@@ -1,0 +1,298 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A client stage of a plan as one TensorFlow graph.
+
+The graph takes the data of some clients at once and loops over them. In the
+loop's body a client's steps are replayed (see `graph_replay`), with loops over
+packed arrays where they reduce datasets, and its contributions are folded into
+the accumulators. A few iterations run at a time, but accumulators go from one
+to the next in cohort order: sums do not depend on timing or on the number of
+cores, and memory does not grow with the number of clients.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+from typing import TypeAlias
+
+from fedfish_tff.execution import expressions
+from fedfish_tff.execution import federated_plan
+from fedfish_tff.execution import graph_tracing
+from fedfish_tff.execution import packed_sequences
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_ValueId: TypeAlias = federated_plan.ValueId
+
+# What each accumulator holds, flat, in the order of the stage's aggregates.
+Accumulators: TypeAlias = list[list[tf.Tensor]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClientInputs:
+  """The client inputs of a stage for some clients.
+
+  Attributes:
+    num_clients: Their number.
+    tensors: For each tensor of the inputs an array [clients, ...].
+    sequences: For each sequence of the inputs the arrays of these clients.
+  """
+
+  num_clients: int
+  tensors: list[np.ndarray]
+  sequences: list[packed_sequences.CohortArrays]
+
+  def layout_key(self) -> Any:
+    """Returns what a graph depends on: how arrays are cut into elements."""
+    return tuple(
+      (s.leaf_layouts, tuple(layout.kind for layout in s.layouts))
+      for s in self.sequences
+    )
+
+
+class StageGraph:
+  """The graph of a client stage, traced when it first runs."""
+
+  def __init__(self, stage: federated_plan.ClientStage, *, parallelism: int):
+    """Checks that a stage can be a graph.
+
+    Args:
+      stage: The stage.
+      parallelism: How many clients compute at a time.
+
+    Raises:
+      NotReplayableError: If it cannot.
+    """
+    self._stage = stage
+    self._parallelism = parallelism
+    self._replayer = graph_tracing.Replayer()
+    self._traced: dict[Any, Callable[..., Any]] = {}
+    types = stage.types
+    for step in stage.steps:
+      _check_tensorflow_only(step.fn)
+    for aggregate in stage.aggregates:
+      _check_tensorflow_only(aggregate.accumulate)
+    self._server_specs = [
+      graph_tracing.tensor_specs(types[i]) for i in stage.server_inputs
+    ]
+    self.client_leaf_types = [
+      graph_tracing.leaf_types(types[i]) for i in stage.client_inputs
+    ]
+    self._accumulator_types = [
+      a.accumulate.type_signature.parameter[0] for a in stage.aggregates
+    ]
+    self._output_specs = [
+      graph_tracing.tensor_specs(types[i]) for i in stage.outputs
+    ]
+    for leaf in (leaf for leaves in self.client_leaf_types for leaf in leaves):
+      if isinstance(leaf, tff.TensorType) and not leaf.is_fully_defined():
+        raise graph_tracing.NotReplayableError(
+          f'a value at the clients of unknown shape, {leaf}'
+        )
+    for spec in tf.nest.flatten(self._output_specs):
+      if not spec.shape.is_fully_defined():
+        raise graph_tracing.NotReplayableError(
+          f'a result of the clients of unknown shape, {spec.shape}'
+        )
+
+  def run(
+    self,
+    accumulators: Accumulators,
+    server_values: Mapping[_ValueId, Any],
+    inputs: ClientInputs,
+  ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
+    """Lets some clients compute.
+
+    Args:
+      accumulators: What the clients before them left.
+      server_values: The server's values by number.
+      inputs: The data of these clients.
+
+    Returns:
+      The accumulators, and for each output of the stage its tensors, with an
+      axis for the clients in front.
+
+    Raises:
+      NotReplayableError: If the stage turns out not to be replayable.
+      tf.errors.OpError: What client work raised.
+    """
+    key = inputs.layout_key()
+    server = [
+      graph_tracing.flatten(server_values[i]) for i in self._stage.server_inputs
+    ]
+    sequences = [_sequence_arrays(s) for s in inputs.sequences]
+    if key not in self._traced:
+      self._traced[key] = self._trace(inputs)
+    return self._traced[key](
+      accumulators,
+      server,
+      np.int32(inputs.num_clients),
+      inputs.tensors,
+      sequences,
+    )
+
+  def _trace(self, inputs: ClientInputs) -> Callable[..., Any]:
+    def spec_of(array: np.ndarray) -> tf.TensorSpec:
+      dtype = tf.string if array.dtype == object else array.dtype
+      return tf.TensorSpec([None, *array.shape[1:]], dtype)
+
+    def any_length(nest: Any) -> Any:
+      return tf.nest.map_structure(spec_of, nest)
+
+    leaf_layouts = [s.leaf_layouts for s in inputs.sequences]
+
+    def run(accumulators, server, num_clients, tensors, sequences):
+      return self._build(
+        accumulators,
+        server,
+        num_clients,
+        tensors,
+        [
+          dict(arrays, leaf_layouts=numbers)
+          for arrays, numbers in zip(sequences, leaf_layouts, strict=True)
+        ],
+      )
+
+    return graph_tracing.trace(
+      run,
+      [
+        [graph_tracing.tensor_specs(t) for t in self._accumulator_types],
+        self._server_specs,
+        tf.TensorSpec([], tf.int32),
+        any_length(inputs.tensors),
+        any_length([_sequence_arrays(s) for s in inputs.sequences]),
+      ],
+    )
+
+  def _build(
+    self,
+    accumulators: Accumulators,
+    server: list[list[tf.Tensor]],
+    num_clients: tf.Tensor,
+    tensors: list[tf.Tensor],
+    sequences: list[dict[str, Any]],
+  ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
+    """Builds the loop over clients."""
+    types = self._stage.types
+    shared = {
+      i: graph_tracing.unflatten(iter(leaves), types[i])
+      for i, leaves in zip(self._stage.server_inputs, server, strict=True)
+    }
+    outputs = [
+      [
+        tf.TensorArray(spec.dtype, size=num_clients, element_shape=spec.shape)
+        for spec in specs
+      ]
+      for specs in self._output_specs
+    ]
+
+    def body(client, accumulators, outputs):
+      known = dict(shared)
+      known.update(self._client_values(client, tensors, sequences))
+      for step in self._stage.steps:
+        arg = (
+          None
+          if step.arg is None
+          else expressions.evaluate(step.arg, known.__getitem__)
+        )
+        known[step.out] = step.fn.call(arg, self._replayer)
+      accumulators = [
+        self._accumulate(i, leaves, known)
+        for i, leaves in enumerate(accumulators)
+      ]
+      outputs = [
+        [
+          array.write(client, leaf)
+          for array, leaf in zip(
+            arrays, graph_tracing.flatten(known[out]), strict=True
+          )
+        ]
+        for out, arrays in zip(self._stage.outputs, outputs, strict=True)
+      ]
+      return client + 1, accumulators, outputs
+
+    _, accumulators, outputs = tf.while_loop(
+      lambda client, *_: client < num_clients,
+      body,
+      (tf.constant(0), accumulators, outputs),
+      shape_invariants=(
+        tf.TensorShape([]),
+        tf.nest.map_structure(lambda t: t.shape, accumulators),
+        tf.nest.map_structure(lambda _: tf.TensorShape(None), outputs),
+      ),
+      parallel_iterations=self._parallelism,
+    )
+    return accumulators, tf.nest.map_structure(lambda a: a.stack(), outputs)
+
+  def _client_values(
+    self,
+    client: tf.Tensor,
+    tensors: list[tf.Tensor],
+    sequences: list[dict[str, Any]],
+  ) -> dict[_ValueId, Any]:
+    """Returns one client's part of the stage's client inputs."""
+    next_tensor, next_sequence = iter(tensors), iter(sequences)
+    values = {}
+    for i, leaf_types in zip(
+      self._stage.client_inputs, self.client_leaf_types, strict=True
+    ):
+      leaves = []
+      for leaf_type in leaf_types:
+        if isinstance(leaf_type, tff.SequenceType):
+          arrays = next(next_sequence)
+          leaves.append(
+            graph_tracing.dataset_sequence(
+              arrays['leaves'],
+              arrays['layouts'],
+              arrays['leaf_layouts'],
+              element_type=leaf_type.element,
+              first_element=tf.gather(arrays['first_element'], client),
+              num_elements=tf.gather(arrays['num_elements'], client),
+            )
+          )
+        else:
+          leaves.append(tf.gather(next(next_tensor), client))
+      values[i] = graph_tracing.unflatten(iter(leaves), self._stage.types[i])
+    return values
+
+  def _accumulate(
+    self, number: int, leaves: list[tf.Tensor], known: Mapping[_ValueId, Any]
+  ) -> list[tf.Tensor]:
+    aggregate = self._stage.aggregates[number]
+    accumulator = graph_tracing.unflatten(
+      iter(leaves), self._accumulator_types[number]
+    )
+    value = expressions.evaluate(aggregate.value, known.__getitem__)
+    return graph_tracing.flatten(
+      aggregate.accumulate.call((accumulator, value), self._replayer)
+    )
+
+
+def _check_tensorflow_only(fn: Any) -> None:
+  if not fn.is_tensorflow_only:
+    raise graph_tracing.NotReplayableError(
+      f'{type(fn).__name__}, an operation on the elements of a sequence'
+    )
+
+
+def _sequence_arrays(
+  arrays: packed_sequences.CohortArrays,
+) -> dict[str, Any]:
+  """Returns the arrays in the form that the graph takes."""
+  return dict(
+    leaves=list(arrays.leaves),
+    layouts=[
+      [layout.plan]
+      if layout.starts is None
+      else [
+        layout.plan,
+        np.stack([layout.starts, layout.sizes], axis=1)[:, :, np.newaxis],
+      ]
+      for layout in arrays.layouts
+    ],
+    first_element=arrays.first_element,
+    num_elements=arrays.num_elements,
+  )

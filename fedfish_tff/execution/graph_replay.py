@@ -1,0 +1,418 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Replays a serialized TensorFlow graph into the graph being built.
+
+Importing a `GraphDef` brings its datasets, its variables and its calls with it.
+A replay creates its operations one by one instead, and so can put something
+else in their place:
+
+*   A dataset becomes a sequence of packed arrays, and a reduction over it a
+    loop (`sequence_replay`).
+*   A variable becomes the tensor that it holds, handed on from one assignment
+    to the next, through loops and branches too. So many clients of a Keras
+    model can run in one graph, each with variables of its own.
+*   A call becomes the operations of its function, so that names of functions
+    cannot collide, and TensorFlow optimises all as one graph.
+
+What has no place in this scheme raises `NotReplayableError`.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+from typing import Any
+
+from fedfish_tff.execution import loop_steps
+from fedfish_tff.execution import replay_graph
+
+import tensorflow as tf
+
+NotReplayableError = replay_graph.NotReplayableError
+
+_NodeDef = tf.compat.v1.NodeDef
+
+
+# Of TensorFlow 1's loops and branches, which do not run one node after another.
+_CYCLES = frozenset(
+  f'{prefix}{name}'
+  for name in (
+    'Enter',
+    'Exit',
+    'LoopCond',
+    'Merge',
+    'NextIteration',
+    'Switch',
+  )
+  for prefix in ('', 'Ref')
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+  """A variable of the replayed graph.
+
+  Attributes:
+    name: Of its node.
+    dtype: Of its value.
+    shape: Of its value.
+  """
+
+  name: str
+  dtype: tf.DType
+  shape: tf.TensorShape
+
+
+# A tensor, a `Variable`, or a sequence (see `sequence_replay`).
+Value = Any
+Handler = Callable[['Replay', _NodeDef, list[Value]], list[Value]]
+
+
+class Replay:
+  """One replay of a graph, with its own variables."""
+
+  def __init__(
+    self,
+    graph: replay_graph.ReplayGraph,
+    handlers: Mapping[str, Handler] | None = None,
+  ):
+    """Makes a replay in which no node has run yet.
+
+    Args:
+      graph: The graph.
+      handlers: By operation, what stands in for operations that are not here.
+    """
+    self._graph = graph
+    self._handlers = {**_HANDLERS, **(handlers or {})}
+    self._main: dict[str, list[Value]] = {}
+    # The current value of each variable, or how to make it.
+    self._variables: dict[str, tf.Tensor | Callable[[], tf.Tensor]] = {}
+
+  def run(
+    self,
+    feeds: Mapping[str, Value],
+    fetches: Sequence[str],
+    *,
+    initialize_op: str = '',
+  ) -> list[Value]:
+    """Creates the operations that the fetches need; call inside a graph.
+
+    Args:
+      feeds: Values by the name of the tensor that they stand for.
+      fetches: Names of tensors.
+      initialize_op: Name of the operation that gives variables their values;
+        empty for none.
+
+    Returns:
+      The values of the fetches.
+
+    Raises:
+      NotReplayableError: If some operation cannot be replayed.
+    """
+    for name, value in feeds.items():
+      self._main[replay_graph.split_tensor_name(name)[0]] = [value]
+    if initialize_op:
+      self._initialize(initialize_op)
+    names = [replay_graph.split_tensor_name(name) for name in fetches]
+    self._run_nodes([node for node, _ in names])
+    return [self._main[node][index] for node, index in names]
+
+  def _initialize(self, name: str) -> None:
+    """Notes the variables' initial values, which are made where they are read.
+
+    Clients overwrite most of them first, and initial values can be costly.
+
+    Args:
+      name: Of the operation that depends on all initialisations.
+    """
+    node = self._graph.main.nodes[name]
+    if node.op == 'NoOp':
+      for source in node.input:
+        self._initialize(source.removeprefix('^'))
+    elif node.op == 'AssignVariableOp':
+      variable_node, _ = replay_graph.split_tensor_name(node.input[0])
+      value_node, index = replay_graph.split_tensor_name(node.input[1])
+
+      def initial_value() -> tf.Tensor:
+        self._run_nodes([value_node])
+        return self._main[value_node][index]
+
+      self._run_nodes([variable_node])
+      self._variables[self._main[variable_node][0].name] = initial_value
+    else:
+      raise NotReplayableError(f'initialisation by {node.op}')
+
+  def _run_nodes(self, targets: Sequence[str]) -> None:
+    for node in self._graph.main.order_for(targets, self._main):
+      self._run_node(node, self._main)
+
+  def call(self, name: str, arguments: Sequence[Value]) -> list[Value]:
+    """Creates the operations of a function.
+
+    Args:
+      name: Of the function.
+      arguments: Its arguments.
+
+    Returns:
+      Its results.
+    """
+    body = self._graph.function(name)
+    values = {a: [v] for a, v in zip(body.arguments, arguments, strict=True)}
+    for node in body.order:
+      if node.name not in values:
+        self._run_node(node, values)
+    names = [replay_graph.split_tensor_name(result) for result in body.results]
+    return [values[node][index] for node, index in names]
+
+  def _run_node(self, node: _NodeDef, values: dict[str, list[Value]]) -> None:
+    inputs = []
+    for name in node.input:
+      if name[0] != '^':
+        source, index = replay_graph.split_tensor_name(name)
+        inputs.append(values[source][index])
+    if node.op in self._handlers:
+      results = self._handlers[node.op](self, node, inputs)
+    elif self._graph.has_function(node.op):
+      results = self.call(node.op, inputs)
+    else:
+      results = _create_operation(node, inputs)
+    values[node.name] = results
+
+  def value_of(self, variable: Variable) -> tf.Tensor:
+    """Returns what a variable holds now."""
+    value = self._variables.get(variable.name)
+    if value is None:
+      raise NotReplayableError(
+        f'variable {variable.name} is read before it has a value'
+      )
+    if callable(value):
+      value = value()
+      self._variables[variable.name] = value
+    return value
+
+  def assign(self, variable: Variable, value: tf.Tensor) -> None:
+    """Makes a variable hold a value."""
+    self._variables[variable.name] = value
+
+  def assigned_variables(
+    self, node: _NodeDef, inputs: Sequence[Value]
+  ) -> list[Variable]:
+    """Returns the variables that the functions called by a node may write."""
+    assigned = {}
+    for name, arguments in self._graph.calls(node, inputs):
+      positions = self._graph.assigned_arguments(name)
+      for i, argument in enumerate(arguments):
+        if isinstance(argument, Variable):
+          # Made outside of the loop or branch, where all can read it.
+          self.value_of(argument)
+          if i in positions:
+            assigned[argument.name] = argument
+    return list(assigned.values())
+
+  @contextlib.contextmanager
+  def holding(
+    self, variables: Sequence[Variable], tensors: Sequence[tf.Tensor]
+  ) -> Iterator[None]:
+    """Lets variables hold values inside a loop's body or a branch."""
+    before = dict(self._variables)
+    for variable, tensor in zip(variables, tensors, strict=True):
+      self.assign(variable, tensor)
+    try:
+      yield
+    finally:
+      self._variables = before
+
+
+def _create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
+  """Creates the operation of a node."""
+  for value in inputs:
+    if not isinstance(value, tf.Tensor):
+      raise NotReplayableError(
+        f'{node.op} of a {"variable" if isinstance(value, Variable) else "dataset"}'
+      )
+  if node.op in _CYCLES:
+    raise NotReplayableError(f'{node.op}, a loop or branch of TensorFlow 1')
+  attributes = {}
+  for name, value in node.attr.items():
+    if value.HasField('func') or value.list.func:
+      raise NotReplayableError(f'{node.op}, which calls a function')
+    # Those with an underscore are notes of the graph it comes from.
+    if name[0] != '_':
+      attributes[name] = value
+  graph = tf.compat.v1.get_default_graph()
+  operation = graph._create_op_internal(  # pylint: disable=protected-access
+    node.op, list(inputs), attrs=attributes, name=node.name.rpartition('/')[2]
+  )
+  if any(output.dtype == tf.resource for output in operation.outputs):
+    raise NotReplayableError(f'{node.op}, which holds state')
+  return list(operation.outputs)
+
+
+def _placeholder(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del replay, inputs
+  raise NotReplayableError(f'placeholder {node.name}, which has no value')
+
+
+def _no_op(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del replay, node, inputs
+  return []
+
+
+def _pass_on(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del replay, node
+  return inputs
+
+
+def _variable(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del replay, inputs
+  return [
+    Variable(
+      node.name,
+      tf.as_dtype(node.attr['dtype'].type),
+      tf.TensorShape(node.attr['shape'].shape),
+    )
+  ]
+
+
+def _read(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del node
+  return [replay.value_of(inputs[0])]
+
+
+def _is_initialized(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del node
+  replay.value_of(inputs[0])
+  return [tf.constant(True)]
+
+
+def _assign(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  variable, value = inputs
+  if node.op == 'AssignAddVariableOp':
+    value = replay.value_of(variable) + value
+  elif node.op == 'AssignSubVariableOp':
+    value = replay.value_of(variable) - value
+  replay.assign(variable, value)
+  return []
+
+
+def _gather(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  variable, indices = inputs
+  return [
+    tf.gather(
+      replay.value_of(variable), indices, batch_dims=node.attr['batch_dims'].i
+    )
+  ]
+
+
+def _call(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  return replay.call(node.attr['f'].func.name, inputs)
+
+
+def _branch(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  """Replays If and Case."""
+  index, arguments = inputs[0], inputs[1:]
+  variables = replay.assigned_variables(node, inputs)
+  held = [replay.value_of(variable) for variable in variables]
+
+  def branch(name: str) -> Callable[[], list[tf.Tensor]]:
+    def run() -> list[tf.Tensor]:
+      with replay.holding(variables, held):
+        results = replay.call(name, arguments)
+        if not all(isinstance(result, tf.Tensor) for result in results):
+          raise NotReplayableError(f'{node.op} that returns a dataset')
+        return [
+          tf.identity(tensor)
+          for tensor in (*results, *map(replay.value_of, variables))
+        ]
+
+    return run
+
+  if node.op in ('If', 'StatelessIf'):
+    if index.dtype != tf.bool:
+      index = tf.cast(index, tf.bool)
+    results = tf.cond(
+      index,
+      branch(node.attr['then_branch'].func.name),
+      branch(node.attr['else_branch'].func.name),
+    )
+  else:
+    branches = node.attr['branches'].list.func
+    results = tf.switch_case(index, [branch(f.name) for f in branches])
+  results = list(results) if isinstance(results, (list, tuple)) else [results]
+  num_results = len(results) - len(variables)
+  for variable, value in zip(variables, results[num_results:]):
+    replay.assign(variable, value)
+  return results[:num_results]
+
+
+def _while(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  """Replays While."""
+  condition = node.attr['cond'].func.name
+  body = node.attr['body'].func.name
+  variables = replay.assigned_variables(node, inputs)
+  positions = [
+    i for i, value in enumerate(inputs) if isinstance(value, tf.Tensor)
+  ]
+  shapes = node.attr['output_shapes'].list.shape
+  invariants = [
+    tf.TensorShape(shapes[i]) if shapes else inputs[i].shape for i in positions
+  ]
+
+  def arguments(tensors: Sequence[tf.Tensor]) -> list[Value]:
+    values = list(inputs)
+    for i, tensor in zip(positions, tensors):
+      values[i] = tensor
+    return values
+
+  def run_condition(tensors, held):
+    with replay.holding(variables, held):
+      result = replay.call(condition, arguments(tensors))[0]
+      return result if result.dtype == tf.bool else tf.cast(result, tf.bool)
+
+  def step(tensors, held):
+    with replay.holding(variables, held):
+      results = replay.call(body, arguments(tensors))
+      return (
+        [results[i] for i in positions],
+        [replay.value_of(variable) for variable in variables],
+      )
+
+  tensors, held = tf.while_loop(
+    run_condition,
+    lambda tensors, held: loop_steps.call_step(step, tensors, held),
+    (
+      [inputs[i] for i in positions],
+      [replay.value_of(variable) for variable in variables],
+    ),
+    shape_invariants=(invariants, [variable.shape for variable in variables]),
+    parallel_iterations=max(1, node.attr['parallel_iterations'].i),
+  )
+  for variable, value in zip(variables, held):
+    replay.assign(variable, value)
+  return arguments(tensors)
+
+
+_HANDLERS: Mapping[str, Handler] = {
+  'AssignAddVariableOp': _assign,
+  'AssignSubVariableOp': _assign,
+  'AssignVariableOp': _assign,
+  'Case': _branch,
+  'Identity': _pass_on,
+  'IdentityN': _pass_on,
+  'If': _branch,
+  'NoOp': _no_op,
+  'PartitionedCall': _call,
+  'Placeholder': _placeholder,
+  'PlaceholderWithDefault': _pass_on,
+  'ReadVariableOp': _read,
+  'ResourceGather': _gather,
+  'StatefulPartitionedCall': _call,
+  'StatelessCase': _branch,
+  'StatelessIf': _branch,
+  'StatelessWhile': _while,
+  'VarHandleOp': _variable,
+  'VarIsInitializedOp': _is_initialized,
+  'While': _while,
+}
