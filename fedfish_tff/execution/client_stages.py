@@ -201,11 +201,11 @@ def client_error(
   where = f'Client {position + 1} of {num_clients}'
   if isinstance(error, tf.errors.OpError):
     message = f'{where}: {error.message}'
-    with contextlib.suppress(TypeError):
+    with contextlib.suppress(TypeError, ValueError):
       return type(error)(error.node_def, error.op, message)
   else:
     message = f'{where}: {error}'
-    with contextlib.suppress(TypeError):
+    with contextlib.suppress(TypeError, ValueError):
       new_error = type(error)(message)
       # Some errors make a message of their own of their arguments.
       if where in str(new_error):

@@ -1,0 +1,224 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for interruption."""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import contextvars
+import os
+import signal
+import threading
+
+from fedfish_tff.execution import interruption
+from fedfish_tff.execution import tensorflow_functions
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# Long enough for any machine, short enough to fail a test that hangs.
+_HANG_SECONDS = 120.0
+
+
+def _endless_function():
+  """Returns a TensorFlow computation that never ends by itself."""
+  comp = tff.tensorflow.computation(
+    lambda: tf.data.Dataset.range(7).repeat().reduce(np.int64(0), tf.maximum)
+  )
+  return tensorflow_functions.get_function(
+    tff.framework.serialize_computation(comp)
+  )
+
+
+class _EndlessWork:
+  """Work in TensorFlow; says when it has begun, and notes how it ends."""
+
+  def __init__(self):
+    self._function = _endless_function()
+    self.begun = threading.Event()
+    self.ended = threading.Event()
+    self.error = None
+
+  def __call__(self):
+    try:
+      with interruption.cancellable() as manager:
+        self.begun.set()
+        self._function(cancellation_manager=manager)
+    except BaseException as error:
+      self.error = error
+      raise
+    finally:
+      self.ended.set()
+
+
+def _threads():
+  return [t for t in threading.enumerate() if t.name.startswith('cohort')]
+
+
+class RunTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    # A shell may have the interrupt ignored for what runs in the background.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    self.addCleanup(signal.signal, signal.SIGINT, handler)
+
+  def tearDown(self):
+    super().tearDown()
+    self.assertEmpty(_threads())
+
+  def test_returns_the_result(self):
+    self.assertEqual(interruption.run(lambda: 3), 3)
+
+  def test_raises_what_the_work_raises(self):
+    error = KeyError('x')
+
+    def fail():
+      raise error
+
+    with self.assertRaises(KeyError) as raised:
+      interruption.run(fail)
+    self.assertIs(raised.exception, error)
+
+  def test_work_runs_eagerly_on_a_thread_of_its_own(self):
+    with tf.Graph().as_default():
+      eager, thread = interruption.run(
+        lambda: (tf.executing_eagerly(), threading.current_thread())
+      )
+    self.assertTrue(eager)
+    self.assertIsNot(thread, threading.current_thread())
+
+  def test_keeps_the_context_of_the_caller(self):
+    variable = contextvars.ContextVar('variable')
+    variable.set(5)
+    self.assertEqual(interruption.run(variable.get), 5)
+
+  def test_interrupt_stops_tensorflow(self):
+    work = _EndlessWork()
+
+    def interrupt():
+      work.begun.wait(_HANG_SECONDS)
+      os.kill(os.getpid(), signal.SIGINT)
+
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    with self.assertRaises(KeyboardInterrupt):
+      interruption.run(work)
+    interrupter.join()
+    self.assertTrue(work.ended.wait(_HANG_SECONDS))
+    self.assertIsInstance(work.error, tf.errors.CancelledError)
+
+  def test_interrupt_stops_the_work_of_pools(self):
+    endless = [_EndlessWork(), _EndlessWork()]
+
+    def work():
+      with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        futures = [
+          pool.submit(contextvars.copy_context().run, e) for e in endless
+        ]
+        for future in futures:
+          future.result()
+
+    def interrupt():
+      for e in endless:
+        e.begun.wait(_HANG_SECONDS)
+      os.kill(os.getpid(), signal.SIGINT)
+
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    with self.assertRaises(KeyboardInterrupt):
+      interruption.run(work)
+    interrupter.join()
+    for e in endless:
+      self.assertTrue(e.ended.wait(_HANG_SECONDS))
+
+  def test_no_call_begins_after_the_interrupt(self):
+    errors = []
+    begun = threading.Event()
+    ended = threading.Event()
+
+    def work():
+      begun.set()
+      try:
+        while True:
+          interruption.check()
+      except interruption.StoppedError as error:
+        errors.append(error)
+      try:
+        with interruption.cancellable():
+          self.fail('This cannot begin.')
+      except interruption.StoppedError as error:
+        errors.append(error)
+      ended.set()
+
+    def interrupt():
+      begun.wait(_HANG_SECONDS)
+      os.kill(os.getpid(), signal.SIGINT)
+
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    with self.assertRaises(KeyboardInterrupt):
+      interruption.run(work)
+    interrupter.join()
+    self.assertTrue(ended.wait(_HANG_SECONDS))
+    self.assertLen(errors, 2)
+
+  def test_a_failed_call_does_not_stop_the_others(self):
+    comp = tff.tensorflow.computation(
+      lambda: tf.debugging.check_numerics(tf.math.log(tf.constant(-1.0)), 'bad')
+    )
+    failing = tensorflow_functions.get_function(
+      tff.framework.serialize_computation(comp)
+    )
+
+    def work():
+      with contextlib.suppress(tf.errors.InvalidArgumentError):
+        with interruption.cancellable() as manager:
+          failing(cancellation_manager=manager)
+      interruption.check()
+      with interruption.cancellable() as manager:
+        return manager.is_cancelled
+
+    self.assertFalse(interruption.run(work))
+
+  def test_outside_of_work_nothing_stops(self):
+    interruption.check()
+    with interruption.cancellable() as manager:
+      self.assertIsNone(manager)
+
+
+class RunAsyncTest(absltest.TestCase):
+  def test_returns_the_result(self):
+    async def run_two():
+      return await asyncio.gather(
+        interruption.run_async(lambda: 3), interruption.run_async(lambda: 4)
+      )
+
+    self.assertEqual(asyncio.run(run_two()), [3, 4])
+
+  def test_raises_what_the_work_raises(self):
+    def fail():
+      raise KeyError('x')
+
+    with self.assertRaises(KeyError):
+      asyncio.run(interruption.run_async(fail))
+
+  def test_cancellation_stops_tensorflow(self):
+    work = _EndlessWork()
+
+    async def cancel():
+      task = asyncio.create_task(interruption.run_async(work))
+      while not work.begun.is_set():
+        await asyncio.sleep(0.01)
+      task.cancel()
+      with self.assertRaises(asyncio.CancelledError):
+        await task
+
+    asyncio.run(cancel())
+    self.assertTrue(work.ended.wait(_HANG_SECONDS))
+    self.assertIsInstance(work.error, tf.errors.CancelledError)
+
+
+if __name__ == '__main__':
+  absltest.main()
