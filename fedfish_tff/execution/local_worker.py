@@ -15,6 +15,7 @@ differences:
 *   Secure sums run too, as sums in the clear behind their clipping and
     quantisation, which is what a simulation can show of them; TFF's native
     context refuses them.
+*   Client data may be the package's own `ClientBatches`.
 *   A worker that dies is one clear error in the call that needed it, and the
     call after it starts a new worker; TFF would repeat the call for ever.
 
@@ -30,15 +31,23 @@ from collections.abc import Mapping
 from typing import Any
 from typing import Self
 
+from fedfish_tff.datasets import batches
 from fedfish_tff.execution import local_worker_executors
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
 class _LocalWorkerContext:
-  """What both kinds of context have beside TFF's: a worker, and its end."""
+  """What both kinds of context have beside TFF's: a worker, and its end.
+
+  Attributes:
+    executor_factory: Starts the worker and ends it.
+    takes_client_batches: Whether arguments may hold `ClientBatches`.
+  """
 
   executor_factory: local_worker_executors.LocalWorkerExecutorFactory
+  takes_client_batches = True
 
   @property
   def worker_pid(self) -> int | None:
@@ -81,6 +90,20 @@ def _compile(comp: tff.Computation) -> tff.Computation:
   )
 
 
+def _transform_arguments(arguments: Any) -> Any:
+  """Makes datasets of `ClientBatches`, and NumPy values of tensors, as TFF."""
+  return tff.tensorflow.transform_args(
+    tf.nest.map_structure(
+      lambda value: (
+        value.to_dataset()
+        if isinstance(value, batches.ClientBatches)
+        else value
+      ),
+      arguments,
+    )
+  )
+
+
 def _context_arguments(
   default_num_clients: int,
   max_concurrent_computation_calls: int,
@@ -93,7 +116,7 @@ def _context_arguments(
       stream_structs=stream_structs,
     ),
     compiler_fn=_compile,
-    transform_args=tff.tensorflow.transform_args,
+    transform_args=_transform_arguments,
     transform_result=tff.tensorflow.transform_result,
   )
 

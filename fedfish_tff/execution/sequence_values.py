@@ -75,11 +75,9 @@ def to_result_sequence(
     )
   if _same_containers(value.element_spec, _element_spec(element_type)):
     return value
-  return value.map(
-    lambda *elements: _regroup(
-      elements[0] if len(elements) == 1 else elements, element_type
-    )
-  )
+  if type(value.element_spec) is tuple:  # Then tf.data passes its parts.
+    return value.map(lambda *element: _regroup(element, element_type))
+  return value.map(lambda element: _regroup(element, element_type))
 
 
 def to_variant(value: LocalSequence, type_spec: tff.SequenceType) -> tf.Tensor:

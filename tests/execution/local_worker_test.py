@@ -3,6 +3,7 @@
 """Tests for local_worker."""
 
 import asyncio
+import collections
 import contextlib
 import gc
 import os
@@ -14,6 +15,7 @@ import threading
 import time
 from unittest import mock
 
+from fedfish_tff.datasets import batches
 from fedfish_tff.execution import local_worker
 from fedfish_tff.execution import local_worker_executors
 from tests import processes
@@ -201,6 +203,42 @@ class ComputationTest(_ContextTestCase):
     local_worker.set_async_local_worker_execution_context()
     self.addCleanup(stack.current.close)
     self.assertEqual(asyncio.run(_sum([1, 2])), 3)
+
+
+class ClientBatchesTest(_ContextTestCase):
+  def test_client_batches_are_taken_in_any_structure(self):
+    batch_type = tff.SequenceType(tff.TensorType(np.int64, [None]))
+    last_of_batch = tff.tensorflow.computation(
+      lambda s: s.reduce(np.int64(0), lambda total, x: total * 100 + x[-1]),
+      batch_type,
+    )
+
+    @tff.federated_computation(
+      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType([('train', batch_type)], tff.CLIENTS),
+    )
+    def compute(state, clients):
+      map_all = tff.tensorflow.computation(
+        lambda x: last_of_batch(x.train), [('train', batch_type)]
+      )
+      return state, tff.federated_map(map_all, clients)
+
+    clients = [
+      collections.OrderedDict(
+        train=batches.sequential_batches(
+          np.arange(n), client_id=str(n), batch_size=2
+        )
+      )
+      for n in (4, 5)
+    ]
+    create = local_worker.create_async_local_worker_execution_context
+    for context in (self._create(), self._create(create)):
+      self.assertTrue(context.takes_client_batches)
+      with tff.framework.get_context_stack().install(context):
+        result = compute(tf.constant(7), clients)
+        if asyncio.iscoroutine(result):
+          result = asyncio.run(result)
+      self.assertEqual(result, (7, [103, 10304]))
 
 
 class LifeCycleTest(_ContextTestCase):
