@@ -129,7 +129,7 @@ class StageGraph:
     return self._traced[key](
       accumulators,
       server,
-      np.int32(inputs.num_clients),
+      tf.constant(inputs.num_clients, tf.int32),
       inputs.tensors,
       sequences,
     )

@@ -15,6 +15,7 @@ from fedfish_tff.execution import expressions
 from fedfish_tff.execution import federated_operations
 from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import interruption
+from fedfish_tff.execution import server_graph
 
 import tensorflow_federated as tff
 
@@ -64,7 +65,7 @@ def run_plan(
         client_values[value_id] = value
       else:
         server_values[value_id] = value
-  for action in plan.actions:
+  for action in server_graph.with_segments(plan):
     interruption.check()
     if isinstance(action, federated_plan.ClientStage):
       aggregates, outputs = run_stage(
@@ -75,11 +76,7 @@ def run_plan(
       for value_id in action.read_last:
         del client_values[value_id]
     else:
-      server_values[action.out] = action.fn(
-        None
-        if action.arg is None
-        else expressions.evaluate(action.arg, server_values.__getitem__)
-      )
+      action.run(server_values)
   return _result(
     plan.result,
     plan.result_type,

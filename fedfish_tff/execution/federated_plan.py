@@ -18,6 +18,7 @@ import functools
 import threading
 from typing import Any
 from typing import TypeAlias
+import weakref
 
 from fedfish_tff.execution import computation_reader
 from fedfish_tff.execution import expressions
@@ -90,6 +91,9 @@ class Plan:
 # So that threads that start with one computation share its plan.
 _compile_lock = threading.Lock()
 
+# By identity, since a computation's own hash serializes it every time.
+_plans: dict[int, tuple[weakref.ref[tff.Computation], Plan]] = {}
+
 
 def compile_plan(comp: tff.Computation) -> Plan:
   """Returns the plan of a computation; equal computations share one.
@@ -101,8 +105,14 @@ def compile_plan(comp: tff.Computation) -> Plan:
     TypeError: If it takes or returns a function.
     ValueError: If it consists of something that no context runs.
   """
+  known = _plans.get(id(comp))
+  if known is not None and known[0]() is comp:
+    return known[1]
   with _compile_lock:
-    return _compile(comp)
+    plan = _compile(comp)
+    key = id(comp)
+    _plans[key] = (weakref.ref(comp, lambda _: _plans.pop(key, None)), plan)
+    return plan
 
 
 @functools.lru_cache(maxsize=_NUM_PLANS_CACHED)
@@ -338,6 +348,30 @@ def _note_last_reads(
       read_later.update(action.client_inputs)
     noted.append(action)
   return tuple(reversed(noted))
+
+
+def values_read(
+  actions: Sequence[ServerStep | ClientStage],
+  result: federated_operations.PlacedStruct,
+) -> set[ValueId]:
+  """Returns the numbers of the server's values that actions or a result read.
+
+  Args:
+    actions: Some of a plan's actions.
+    result: A plan's result.
+  """
+  read = {
+    value_id
+    for placed in _flatten(result)
+    for value_id in expressions.value_ids(placed.expression)
+  }
+  for action in actions:
+    if isinstance(action, ClientStage):
+      read.update(action.server_inputs)
+      read.update(aggregate.zero for aggregate in action.aggregates)
+    elif action.arg is not None:
+      read.update(expressions.value_ids(action.arg))
+  return read
 
 
 def _flatten(placed: federated_operations.PlacedStruct) -> list[Placed]:

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
+from fedfish_tff.execution import eager_tensors
 from fedfish_tff.execution import graph_replay
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import packed_sequences
 from fedfish_tff.execution import replay_graph
 from fedfish_tff.execution import sequence_replay
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import cancellation
 import tensorflow_federated as tff
@@ -177,7 +179,8 @@ def trace(
     **options: Of `tf.function`.
 
   Returns:
-    The function; it takes the same nests.
+    The function; it takes the same nests, of tensors and of arrays that do not
+    change meanwhile.
   """
   specs = list(specs)
   results = None
@@ -195,14 +198,21 @@ def trace(
   ).get_concrete_function()
   structure = tf.nest.map_structure(lambda _: 0, results)
 
+  captured = concrete.captured_inputs
+
   def call(*args: Any) -> Any:
-    tensors = tf.nest.flatten(list(args))
+    # The function's own way in binds names and checks structures, which takes
+    # longer than the round of a small model.
+    tensors = [
+      eager_tensors.share_memory(leaf) if isinstance(leaf, np.ndarray) else leaf
+      for leaf in tf.nest.flatten(list(args))
+    ]
     with interruption.cancellable() as manager:
       if manager is None:
-        flat = concrete(*tensors)
+        flat = concrete._call_flat(tensors, captured)  # pylint: disable=protected-access
       else:
         with cancellation.CancellationManagerContext(manager):
-          flat = concrete(*tensors)
-    return tf.nest.pack_sequence_as(structure, flat)
+          flat = concrete._call_flat(tensors, captured)  # pylint: disable=protected-access
+    return tf.nest.pack_sequence_as(structure, flat or [])
 
   return call

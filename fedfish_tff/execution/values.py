@@ -17,6 +17,7 @@ contexts do.
 from collections.abc import Sequence
 from typing import Any
 
+from fedfish_tff.execution import eager_tensors
 from fedfish_tff.execution import sequence_values
 
 import numpy as np
@@ -128,7 +129,7 @@ def _convert(value: Any, type_spec: tff.Type) -> Any:
   if isinstance(type_spec, tff.TensorType):
     return _convert_tensor(value, type_spec)
   if isinstance(type_spec, tff.StructType):
-    elements = tff.structure.from_container(value)
+    elements = _elements(value)
     if len(elements) != len(type_spec):
       raise TypeError(
         f'Cannot serialize a struct value of {len(elements)} elements to a '
@@ -150,6 +151,16 @@ def _convert(value: Any, type_spec: tff.Type) -> Any:
   )
 
 
+def _elements(value: Any) -> Sequence[Any]:
+  """Returns the elements of a container."""
+  # Most values are these, and TFF takes long to find out.
+  if isinstance(value, tff.structure.Struct) or type(value) in (list, tuple):
+    return value
+  if isinstance(value, dict):
+    return tuple(value.values())
+  return tff.structure.from_container(value)
+
+
 def _convert_tensor(value: Any, type_spec: tff.TensorType) -> tf.Tensor:
   if isinstance(value, tf.Variable):
     value = value.read_value()
@@ -165,6 +176,8 @@ def _convert_tensor(value: Any, type_spec: tff.TensorType) -> tf.Tensor:
     and value.dtype.kind not in 'OSU'
     and _is_shape(value.shape, type_spec)
   ):
+    if value.ndim and not value.flags.writeable:
+      return eager_tensors.share_memory(value)
     return tf.constant(value)
   # Everything else as TFF does it, whose rules are many.
   proto, _ = tff.framework.serialize_value(value, type_spec)
