@@ -176,13 +176,26 @@ def _convert_tensor(value: Any, type_spec: tff.TensorType) -> tf.Tensor:
     and value.dtype.kind not in 'OSU'
     and _is_shape(value.shape, type_spec)
   ):
-    if value.ndim and not value.flags.writeable:
+    if value.ndim and _is_immutable(value):
       return eager_tensors.share_memory(value)
     return tf.constant(value)
   # Everything else as TFF does it, whose rules are many.
   proto, _ = tff.framework.serialize_value(value, type_spec)
   array, _ = tff.framework.deserialize_value(proto, type_spec)
   return tf.constant(array, tf.as_dtype(type_spec.dtype.type))
+
+
+def _is_immutable(array: np.ndarray) -> bool:
+  """Whether no one can change an array: a result's memory is a tensor's."""
+  # A view that cannot be written says nothing about what it is a view of.
+  base = array
+  while isinstance(base, np.ndarray):
+    if base.flags.writeable:
+      return False
+    base = base.base
+  if isinstance(base, memoryview):
+    base = base.obj
+  return isinstance(base, (bytes, tf.Tensor))
 
 
 def _is_shape(shape: Sequence[int], type_spec: tff.TensorType) -> bool:

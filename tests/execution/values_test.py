@@ -119,6 +119,21 @@ class TensorArgumentTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, 'read-only'):
       result[0] = 2
 
+  def test_a_result_is_an_argument_without_a_copy(self):
+    result = values.from_local_value(tf.ones([3]), _VECTOR)
+    again = values.from_local_value(
+      values.to_local_value(result, _VECTOR), _VECTOR
+    )
+    self.assertTrue(np.shares_memory(result, again))
+
+  def test_a_view_of_an_array_that_changes_is_copied(self):
+    array = np.ones([3], np.float32)
+    view = array[:]
+    view.flags.writeable = False
+    value = values.to_local_value(view, _VECTOR)
+    array[:] = 5
+    np.testing.assert_array_equal(value, np.ones([3]))
+
   # The messages are TFF's.
   @parameterized.named_parameters(
     ('shape', np.ones([2, 2], np.float32), _VECTOR, r'shape \(2, 2\) to shape'),
