@@ -1,0 +1,548 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for cohort_context."""
+
+import asyncio
+import collections
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+from fedfish_tff.datasets import batches
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import local_worker
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as np_st
+import numpy as np
+import psutil
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_HANG_SECONDS = 300.0
+_CLIENT_FLOATS = tff.FederatedType(np.float32, tff.CLIENTS)
+_CLIENT_INTS = tff.FederatedType(np.int32, tff.CLIENTS)
+_SERVER_FLOAT = tff.FederatedType(np.float32, tff.SERVER)
+_VECTOR = tff.TensorType(np.float64, [3])
+
+
+@tff.federated_computation(
+  tff.FederatedType(_VECTOR, tff.CLIENTS),
+  tff.FederatedType(np.float64, tff.CLIENTS),
+)
+def _statistics(vectors, weights):
+  return collections.OrderedDict(
+    sum=tff.federated_sum(vectors),
+    mean=tff.federated_mean(vectors),
+    weighted_mean=tff.federated_mean(vectors, weights),
+    min=tff.federated_min(vectors),
+    max=tff.federated_max(vectors),
+  )
+
+
+@tff.federated_computation(_CLIENT_INTS)
+def _sum(values):
+  return tff.federated_sum(values)
+
+
+@tff.federated_computation(tff.FederatedType(np.str_, tff.CLIENTS))
+def _joined(words):
+  join = tff.tensorflow.computation(
+    lambda a, b: tf.strings.join([a, b]), (np.str_, np.str_)
+  )
+  bracket = tff.tensorflow.computation(
+    lambda a: tf.strings.join(['<', a, '>']), np.str_
+  )
+  zero = tff.tensorflow.computation(lambda: tf.constant('.'))
+  return tff.federated_aggregate(words, zero(), join, join, bracket)
+
+
+@tff.tensorflow.computation(np.int32)
+def _check_small(x):
+  check = tf.debugging.assert_less(x, 3, message='The client is too large')
+  with tf.control_dependencies([check]):
+    return tf.identity(x)
+
+
+class _CohortContextTestCase(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    default = tff.framework.get_context_stack().current
+    self.addCleanup(tff.framework.set_default_context, default)
+    cohort_context.set_sync_cohort_execution_context()
+
+
+class IntrinsicsTest(_CohortContextTestCase):
+  @hypothesis.given(
+    np_st.arrays(
+      np.float64,
+      st.tuples(st.integers(1, 6), st.just(3)),
+      elements=st.floats(-1e6, 1e6),
+    ),
+    st.data(),
+  )
+  @hypothesis.settings(max_examples=25, deadline=None)
+  def test_against_numpy(self, vectors, data):
+    weights = data.draw(
+      np_st.arrays(np.float64, len(vectors), elements=st.floats(0.5, 4.0))
+    )
+    result = _statistics(list(vectors), list(weights))
+    expected = dict(
+      sum=vectors.sum(axis=0),
+      mean=vectors.mean(axis=0),
+      weighted_mean=np.average(vectors, axis=0, weights=weights),
+      min=vectors.min(axis=0),
+      max=vectors.max(axis=0),
+    )
+    self.assertIs(type(result), collections.OrderedDict)
+    self.assertEqual(list(result), list(expected))
+    for name, value in expected.items():
+      np.testing.assert_allclose(
+        result[name], value, rtol=1e-12, atol=1e-9, err_msg=name
+      )
+
+  def test_aggregates_in_the_order_of_the_cohort(self):
+    self.assertEqual(_joined(list('abcdefghij')), b'<.abcdefghij>')
+    self.assertEqual(_joined([]), b'<.>')
+
+  def test_secure_sums(self):
+    @tff.federated_computation(_CLIENT_INTS)
+    def comp(values):
+      return (
+        tff.federated_secure_sum(values, 100),
+        tff.federated_secure_sum_bitwidth(values, 7),
+        tff.backends.mapreduce.federated_secure_modular_sum(values, 16),
+      )
+
+    self.assertEqual(comp([3, 20, 100]), (123, 123, 123 % 16))
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, '(?s)Client 2 of 2: .*larger than maximum'
+    ):
+      comp([3, 128])
+
+  def test_secure_sum_of_floats(self):
+    factory = tff.aggregators.SecureSumFactory(
+      upper_bound_threshold=1.0, lower_bound_threshold=-1.0
+    )
+    process = factory.create(tff.TensorType(np.float32, [2]))
+    rows = np.array([[0.5, -1.0], [0.25, 0.5], [-0.5, 0.5]], np.float32)
+    output = process.next(process.initialize(), list(rows))
+    np.testing.assert_allclose(output.result, rows.sum(axis=0), atol=1e-4)
+    self.assertEqual(output.measurements['secure_lower_clipped_count'], 0)
+
+  @parameterized.named_parameters(
+    ('plain', tff.federated_select), ('secure', tff.federated_secure_select)
+  )
+  def test_select(self, select):
+    @tff.federated_computation(
+      tff.FederatedType(tff.TensorType(np.int32, [2]), tff.CLIENTS),
+      tff.FederatedType(tff.TensorType(np.float32, [3]), tff.SERVER),
+    )
+    def comp(keys, table):
+      take = tff.tensorflow.computation(
+        lambda t, k: tf.gather(t, k),
+        (tff.TensorType(np.float32, [3]), np.int32),
+      )
+      total = tff.tensorflow.computation(
+        lambda slices: slices.reduce(0.0, lambda a, b: a + b),
+        tff.SequenceType(np.float32),
+      )
+      max_key = tff.federated_value(3, tff.SERVER)
+      slices = select(keys, max_key, table, take)
+      return slices, tff.federated_map(total, slices)
+
+    slices, totals = comp(
+      [np.array([0, 2], np.int32), np.array([1, 1], np.int32)],
+      np.array([1, 10, 100], np.float32),
+    )
+    self.assertEqual(
+      [list(s.as_numpy_iterator()) for s in slices],
+      [[1.0, 100.0], [10.0, 10.0]],
+    )
+    self.assertEqual(totals, [101.0, 20.0])
+
+  def test_values_and_evaluations(self):
+    @tff.federated_computation(_SERVER_FLOAT)
+    def comp(x):
+      two = tff.tensorflow.computation(lambda: 2.0)
+      return (
+        tff.federated_broadcast(x),
+        tff.federated_value(3.0, tff.CLIENTS),
+        tff.federated_value(4.0, tff.SERVER),
+        tff.federated_eval(two, tff.CLIENTS),
+        tff.federated_eval(two, tff.SERVER),
+        5,
+      )
+
+    cohort_context.set_sync_cohort_execution_context(default_num_clients=3)
+    self.assertEqual(comp(1.0), (1.0, 3.0, 4.0, [2.0, 2.0, 2.0], 2.0, 5))
+
+  def test_each_client_draws_its_own_random_value(self):
+    draw = tff.tensorflow.computation(lambda: tf.random.uniform([]))
+
+    @tff.federated_computation(_SERVER_FLOAT)
+    def comp(x):
+      mapped = tff.federated_map(
+        tff.tensorflow.computation(
+          lambda x: x + tf.random.uniform([]), np.float32
+        ),
+        tff.federated_broadcast(x),
+      )
+      return tff.federated_eval(draw, tff.CLIENTS), mapped
+
+    cohort_context.set_sync_cohort_execution_context(default_num_clients=5)
+    evaluated, mapped = comp(1.0)
+    self.assertLen({*evaluated, *mapped}, 10)
+
+  def test_results_in_their_containers(self):
+    point_type = collections.namedtuple('Point', 'x y')
+
+    @tff.federated_computation(_CLIENT_INTS, _SERVER_FLOAT)
+    def comp(values, x):
+      zipped = tff.federated_zip(collections.OrderedDict(b=values, a=values))
+      return point_type(x=[zipped, ()], y=x)
+
+    result = comp([1, 2], 0.5)
+    self.assertIsInstance(result, point_type)
+    self.assertEqual(result.y, 0.5)
+    self.assertIsInstance(result.x, list)
+    self.assertEqual(
+      result.x[0],
+      [collections.OrderedDict(b=i, a=i) for i in (1, 2)],
+    )
+    self.assertEqual(list(result.x[0][0]), ['b', 'a'])
+
+  def test_sequences(self):
+    sequence = tff.SequenceType(np.int32)
+
+    @tff.federated_computation(
+      sequence, tff.FederatedType(sequence, tff.CLIENTS)
+    )
+    def comp(unplaced, placed):
+      double = tff.tensorflow.computation(lambda x: 2 * x, np.int32)
+      add = tff.tensorflow.computation(lambda a, b: a + b, (np.int32, np.int32))
+      total = tff.federated_computation(
+        lambda s: tff.sequence_reduce(s, 0, add), sequence
+      )
+      return (
+        tff.sequence_map(double, unplaced),
+        tff.sequence_sum(unplaced),
+        tff.federated_map(total, placed),
+      )
+
+    doubled, total, totals = comp(
+      [1, 2, 3],
+      [
+        tf.data.Dataset.range(4).map(lambda x: tf.cast(x, tf.int32)),
+        [],
+        [10],
+      ],
+    )
+    self.assertEqual(list(doubled.as_numpy_iterator()), [2, 4, 6])
+    self.assertEqual(total, 6)
+    self.assertEqual(totals, [6, 0, 10])
+
+  def test_client_batches(self):
+    element = collections.OrderedDict(
+      x=tff.TensorType(np.float32, [None, 2]),
+      y=tff.TensorType(np.int32, [None]),
+    )
+
+    @tff.tensorflow.computation(tff.SequenceType(element))
+    def sizes(data):
+      return data.reduce(
+        tf.constant(''),
+        lambda text, b: tf.strings.join(
+          [text, tf.strings.as_string(tf.shape(b['x'])[0]), ' ']
+        ),
+      )
+
+    @tff.federated_computation(
+      tff.FederatedType(tff.SequenceType(element), tff.CLIENTS)
+    )
+    def comp(data):
+      return tff.federated_map(sizes, data)
+
+    examples = collections.OrderedDict(
+      x=np.ones([7, 2], np.float32), y=np.arange(7, dtype=np.int32)
+    )
+    spec = batches.BatchSpec(batch_size=3, epochs=2)
+    data = batches.plan_batches(
+      examples, spec, client_id='a', seed=1, round_number=1
+    )
+    self.assertTrue(
+      tff.framework.get_context_stack().current.takes_client_batches
+    )
+    self.assertEqual(comp([data, data]), [b'3 3 1 3 3 1 '] * 2)
+
+
+class InvokeTest(_CohortContextTestCase):
+  def test_number_of_clients(self):
+    @tff.federated_computation
+    def count():
+      return tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
+
+    self.assertEqual(count(), 0)
+    cohort_context.set_sync_cohort_execution_context(4)
+    self.assertEqual(count(), 4)
+    # The argument's number of clients goes before the default.
+    self.assertEqual(_sum([1, 2]), 3)
+    self.assertEqual(_sum([]), 0)
+
+  def test_wrong_arguments(self):
+    @tff.federated_computation(_CLIENT_INTS, _CLIENT_INTS)
+    def comp(x, y):
+      return tff.federated_sum(x), tff.federated_sum(y)
+
+    with self.assertRaisesRegex(
+      ValueError, 'Conflicting cardinalities for CLIENTS'
+    ):
+      comp([1, 2], [1])
+    with self.assertRaisesRegex(
+      TypeError, 'non-all-equal value .* to be a .list. or .tuple.'
+    ):
+      comp(1, [1])
+    with self.assertRaisesRegex(TypeError, 'float'):
+      comp([0.5], [1])
+    with self.assertRaises(TypeError):
+      comp([1])
+
+  def test_client_errors_name_the_client(self):
+    @tff.federated_computation(_CLIENT_INTS)
+    def comp(values):
+      return tff.federated_sum(tff.federated_map(_check_small, values))
+
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, '(?s)Client 4 of 5: .*client is too large'
+    ):
+      comp([0, 1, 2, 3, 4])
+    self.assertEqual(comp([0, 1, 2]), 3)
+
+  def test_tensorflow_computations(self):
+    @tff.tensorflow.computation(np.int32, np.int32)
+    def divide(a, b):
+      return collections.OrderedDict(quotient=a // b, remainder=a % b)
+
+    self.assertEqual(
+      divide(17, 5), collections.OrderedDict(quotient=3, remainder=2)
+    )
+    self.assertEqual(divide(b=5, a=tf.constant(17))['remainder'], 2)
+
+  def test_calls_from_several_threads(self):
+    results = {}
+
+    def call(i):
+      with tff.framework.get_context_stack().install(context):
+        results[i] = [_sum(list(range(i + j))) for j in range(5)]
+
+    context = cohort_context.create_sync_cohort_execution_context()
+    threads = [threading.Thread(target=call, args=(i,)) for i in range(6)]
+    for thread in threads:
+      thread.start()
+    for thread in threads:
+      thread.join()
+    self.assertEqual(
+      results,
+      {i: [sum(range(i + j)) for j in range(5)] for i in range(6)},
+    )
+
+  def test_calls_inside_of_an_event_loop(self):
+    async def call():
+      return _sum([1, 2])
+
+    self.assertEqual(asyncio.run(call()), 3)
+
+  def test_async(self):
+    context = cohort_context.create_async_cohort_execution_context(3)
+    increment = tff.tensorflow.computation(lambda x: x + 1, np.int32)
+
+    async def call():
+      first = _sum([1, 2])
+      self.assertTrue(asyncio.iscoroutine(first))
+      second, third = await asyncio.gather(_sum([3, 4]), _sum([5]))
+      return (
+        await first,
+        second,
+        third,
+        await context.invoke(increment, increment(6)),
+      )
+
+    with tff.framework.get_context_stack().install(context):
+      self.assertEqual(asyncio.run(call()), (3, 7, 5, 8))
+      with self.assertRaisesRegex(ValueError, 'Conflicting'):
+        asyncio.run(_statistics([np.zeros(3)], []))
+
+  def test_setters(self):
+    cohort_context.set_async_cohort_execution_context(2)
+    self.assertIsInstance(
+      tff.framework.get_context_stack().current, tff.framework.AsyncContext
+    )
+    cohort_context.set_sync_cohort_execution_context(2)
+    self.assertIsInstance(
+      tff.framework.get_context_stack().current, tff.framework.SyncContext
+    )
+
+  def test_starts_no_process_and_opens_no_port(self):
+    process = psutil.Process()
+    before = {c.pid for c in process.children(recursive=True)}
+    sockets = len(process.connections())
+    self.assertEqual(_sum([1, 2]), 3)
+    self.assertEqual({c.pid for c in process.children(recursive=True)}, before)
+    self.assertLen(process.connections(), sockets)
+    self.assertEmpty(
+      [t for t in threading.enumerate() if t.name.startswith('cohort')]
+    )
+
+  def test_interrupt_ends_a_program(self):
+    program = textwrap.dedent(
+      """
+      import os, signal, threading
+      signal.signal(signal.SIGINT, signal.default_int_handler)
+      from fedfish_tff.execution import cohort_context
+      import tensorflow as tf
+      import tensorflow_federated as tff
+
+      endless = tff.tensorflow.computation(
+        lambda: tf.data.Dataset.range(7).repeat().reduce(
+          tf.constant(0, tf.int64), lambda a, b: tf.maximum(a, b)
+        )
+      )
+
+      @tff.federated_computation
+      def comp():
+        return tff.federated_sum(tff.federated_eval(endless, tff.CLIENTS))
+
+      cohort_context.set_sync_cohort_execution_context(3)
+      threading.Timer(
+        2.0, lambda: os.kill(os.getpid(), signal.SIGINT)
+      ).start()
+      try:
+        comp()
+      except KeyboardInterrupt:
+        print('interrupted')
+        print([t.name for t in threading.enumerate() if 'cohort' in t.name])
+      """
+    )
+    result = subprocess.run(
+      [sys.executable, '-c', program],
+      env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+      stdout=subprocess.PIPE,
+      timeout=_HANG_SECONDS,
+      check=True,
+      text=True,
+    )
+    self.assertEqual(result.stdout.splitlines(), ['interrupted', '[]'])
+
+
+def _keras_model():
+  def dense(units, seed, **kwargs):
+    initializer = tf.keras.initializers.GlorotUniform(seed)
+    return tf.keras.layers.Dense(
+      units, kernel_initializer=initializer, **kwargs
+    )
+
+  return tff.learning.models.from_keras_model(
+    tf.keras.Sequential(
+      [
+        tf.keras.layers.InputLayer((5,)),
+        dense(8, 1, activation='relu'),
+        dense(3, 2),
+      ]
+    ),
+    loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    input_spec=(
+      tf.TensorSpec([None, 5], tf.float32),
+      tf.TensorSpec([None], tf.int32),
+    ),
+    metrics=[tf.keras.metrics.SparseCategoricalAccuracy()],
+  )
+
+
+def _datasets(*sizes):
+  rng = np.random.default_rng(7)
+  return [
+    tf.data.Dataset.from_tensor_slices(
+      (
+        rng.normal(size=(n, 5)).astype(np.float32),
+        rng.integers(0, 3, n).astype(np.int32),
+      )
+    ).batch(4)
+    for n in sizes
+  ]
+
+
+class AgainstLocalWorkerTest(_CohortContextTestCase):
+  """What TFF's own runtime computes."""
+
+  def test_federated_averaging(self):
+    process = tff.learning.algorithms.build_weighted_fed_avg(
+      _keras_model,
+      tff.learning.optimizers.build_sgdm(0.1, momentum=0.5),
+    )
+    data = _datasets(9, 4, 0, 17)
+
+    def run():
+      state = process.initialize()
+      output = process.next(state, data)
+      return tf.nest.map_structure(
+        np.asarray,
+        (
+          tf.nest.flatten(process.get_model_weights(output.state).trainable),
+          output.metrics['client_work'],
+        ),
+      )
+
+    here = run()
+    again = run()
+    tf.nest.map_structure(np.testing.assert_array_equal, here, again)
+    with local_worker.create_sync_local_worker_execution_context() as context:
+      with tff.framework.get_context_stack().install(context):
+        there = run()
+    tf.nest.map_structure(
+      lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7),
+      here,
+      there,
+    )
+
+  def test_errors_for_wrong_arguments(self):
+    """Messages are TFF's, word for word."""
+
+    @tff.federated_computation(_CLIENT_INTS, _SERVER_FLOAT)
+    def comp(x, y):
+      return tff.federated_sum(x), y
+
+    calls = (
+      ([1, 2.5], 0.5),
+      (3, 0.5),
+      ([1], 'text'),
+      ([1, [2, 3]], 0.5),
+      ([1, 2], [0.5]),
+      ([None], 0.5),
+    )
+
+    def messages():
+      for arguments in calls:
+        try:
+          comp(*arguments)
+        except (TypeError, ValueError, NotImplementedError) as error:
+          yield type(error).__name__, str(error)
+        else:
+          yield None
+
+    here = list(messages())
+    with local_worker.create_sync_local_worker_execution_context() as context:
+      with tff.framework.get_context_stack().install(context):
+        there = list(messages())
+    for arguments, ours, theirs in zip(calls, here, there, strict=True):
+      with self.subTest(str(arguments)):
+        self.assertIsNotNone(ours)
+        self.assertEqual(ours[1], theirs[1])
+
+
+if __name__ == '__main__':
+  absltest.main()
