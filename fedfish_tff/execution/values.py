@@ -186,16 +186,16 @@ def _convert_tensor(value: Any, type_spec: tff.TensorType) -> tf.Tensor:
 
 
 def _is_immutable(array: np.ndarray) -> bool:
-  """Whether no one can change an array: a result's memory is a tensor's."""
+  """Whether an array's memory is a tensor's, as that of results, or bytes."""
   # A view that cannot be written says nothing about what it is a view of.
   base = array
   while isinstance(base, np.ndarray):
     if base.flags.writeable:
       return False
     base = base.base
-  if isinstance(base, memoryview):
-    base = base.obj
-  return isinstance(base, (bytes, tf.Tensor))
+  if isinstance(base, memoryview) and base.readonly:
+    return isinstance(base.obj, (bytes, np.ndarray))
+  return isinstance(base, bytes)
 
 
 def _is_shape(shape: Sequence[int], type_spec: tff.TensorType) -> bool:
