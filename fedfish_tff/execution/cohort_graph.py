@@ -88,7 +88,9 @@ class StageGraph:
       graph_tracing.tensor_specs(types[i]) for i in stage.outputs
     ]
     for leaf in (leaf for leaves in self.client_leaf_types for leaf in leaves):
-      if isinstance(leaf, tff.TensorType) and not leaf.is_fully_defined():
+      if isinstance(leaf, tff.TensorType) and (
+        leaf.shape is None or None in leaf.shape
+      ):
         raise graph_tracing.NotReplayableError(
           f'a value at the clients of unknown shape, {leaf}'
         )

@@ -83,6 +83,13 @@ class CohortStageRunner:
         self._note_general_path(stage, str(error))
       except packed_sequences.PackingError as error:
         self._note_general_path(stage, str(error))
+      except tf.errors.OpError as error:
+        interruption.check()
+        # The graph does not tell which client failed; one by one, they do.
+        logging.info(
+          'Running the clients one by one to find the one that failed: %s',
+          type(error).__name__,
+        )
     return client_stages.run_stage_generally(
       stage,
       server_values,
@@ -143,8 +150,10 @@ class _GraphRun:
       for a in self._stage.aggregates
     ]
     outputs: dict[_ValueId, list[Any]] = {o: [] for o in self._stage.outputs}
-    for start, inputs in self._chunks():
-      accumulators, results = self._run_chunk(start, accumulators, inputs)
+    for inputs in self._chunks():
+      accumulators, results = self._graph.run(
+        accumulators, self._server_values, inputs
+      )
       for out, leaves in zip(self._stage.outputs, results, strict=True):
         outputs[out].extend(self._split(out, leaves, inputs.num_clients))
     aggregates = {}
@@ -166,25 +175,8 @@ class _GraphRun:
         iter([column[i] for column in columns]), self._stage.types[out]
       )
 
-  def _run_chunk(
-    self,
-    start: int,
-    accumulators: cohort_graph.Accumulators,
-    inputs: cohort_graph.ClientInputs,
-  ) -> tuple[cohort_graph.Accumulators, list[list[tf.Tensor]]]:
-    try:
-      return self._graph.run(accumulators, self._server_values, inputs)
-    except tf.errors.OpError as error:
-      interruption.check()
-      # The graph does not tell which client it was, so each is asked alone.
-      for position in range(start, start + inputs.num_clients):
-        alone = self._pack([position])
-        with client_stages.client_errors(position, self._num_clients):
-          self._graph.run(accumulators, self._server_values, alone)
-      raise error
-
-  def _chunks(self) -> Iterator[tuple[int, cohort_graph.ClientInputs]]:
-    """Yields (first client, inputs), packing one chunk ahead."""
+  def _chunks(self) -> Iterator[cohort_graph.ClientInputs]:
+    """Yields the inputs of the cohort, packing one chunk ahead."""
     with concurrent.futures.ThreadPoolExecutor(
       1, thread_name_prefix='cohort_packing'
     ) as pool:
@@ -196,7 +188,7 @@ class _GraphRun:
         future = None
         if following < self._num_clients:
           future = pool.submit(self._pack_from, following)
-        yield start, inputs
+        yield inputs
         start = following
         ahead = None if future is None else future.result()
 
