@@ -120,7 +120,6 @@ class _Call:
       name='cohort_execution_context',
       daemon=True,
     )
-    self._thread.start()
 
   def _run(self) -> None:
     _current.set(self._interruption)
@@ -130,6 +129,10 @@ class _Call:
       self.future.set_exception(error)
     else:
       self.future.set_result(result)
+
+  def start(self) -> None:
+    """Begins the work."""
+    self._thread.start()
 
   def join(self) -> None:
     """Waits for the end of the thread of finished work."""
@@ -151,6 +154,8 @@ def run(work: Callable[[], _T]) -> _T:
   """
   call = _Call(work)
   try:
+    # An interrupt may come as soon as the work runs.
+    call.start()
     concurrent.futures.wait([call.future])
   except BaseException:
     call.stop()
@@ -171,11 +176,12 @@ async def run_async(work: Callable[[], _T]) -> _T:
   """
   call = _Call(work)
   future = asyncio.wrap_future(call.future)
+  call.start()
   try:
     return await asyncio.shield(future)
   except asyncio.CancelledError:
+    # asyncio would log the error that the work ends with.
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
     call.stop()
     await asyncio.wait([future], timeout=_STOP_TIMEOUT_SECONDS)
-    if future.done() and not future.cancelled():
-      future.exception()  # It is expected; asyncio would log it.
     raise
