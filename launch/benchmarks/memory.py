@@ -1,0 +1,75 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Shows whether memory grows over thousands of rounds.
+
+  python -m launch.benchmarks.memory
+  python -m launch.benchmarks.memory --data=datasets --rounds=500 \
+    --plot=memory.png
+
+Trains softmax regression 784->62 by FedAvg in the cohort context, each round
+with another number of clients of other sizes, batches in another order, and
+prints this process's resident memory on the way. A few minutes; memory should
+be flat once every cohort size has been met.
+"""
+
+from collections.abc import Sequence
+import pathlib
+
+from launch import cli
+
+from absl import flags
+
+_ROUNDS = flags.DEFINE_integer('rounds', 2000, 'Rounds.', lower_bound=20)
+_CLIENTS = flags.DEFINE_integer(
+  'clients', 32, 'The largest cohort; others are smaller.', lower_bound=1
+)
+_MODEL = flags.DEFINE_enum(
+  'model', 'functional', ['functional', 'keras'], 'The kind of model.'
+)
+_DATA = flags.DEFINE_enum(
+  'data',
+  'client_batches',
+  ['client_batches', 'datasets'],
+  "What the clients' data are: the package's own, or tf.data.Dataset objects "
+  'that are made anew every round.',
+)
+_PLOT = flags.DEFINE_string(
+  'plot', None, 'A file for a plot, .png, .pdf or .svg; none by default.'
+)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Prints memory against rounds, and its growth."""
+  cli.check_no_arguments(argv)
+  # Imported late: TFF takes seconds, and all above answers at once.
+  from launch.benchmarks import memory_growth  # pylint: disable=g-import-not-at-top
+  from launch.benchmarks import memory_plot  # pylint: disable=g-import-not-at-top
+
+  path = None if _PLOT.value is None else pathlib.Path(_PLOT.value)
+  if path is not None:
+    memory_plot.check_path(path)
+  print(f'{"round":>8}{"resident MB":>14}')
+  samples = []
+  for sample in memory_growth.sample_memory(
+    rounds=_ROUNDS.value,
+    largest_cohort=_CLIENTS.value,
+    keras=_MODEL.value == 'keras',
+    datasets=_DATA.value == 'datasets',
+  ):
+    samples.append(sample)
+    if sample.round_number % max(1, _ROUNDS.value // 20) == 0:
+      print(
+        f'{sample.round_number:8}{sample.resident_bytes / 1e6:14.1f}',
+        flush=True,
+      )
+  growth = memory_growth.growth_bytes(samples)
+  print(
+    f'Growth from the second to the last tenth of the rounds: '
+    f'{growth / 1e6:+.1f} MB (medians).'
+  )
+  if path is not None:
+    memory_plot.draw(samples, path)
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,61 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmark measures: rows, workloads, and how often.
+
+Without TensorFlow, so that flags and tables need not wait for it.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import types
+
+# The first is the yardstick.
+ROWS: Mapping[str, str] = types.MappingProxyType(
+  {
+    'bare': 'bare tf.function loop',
+    'cohort': 'cohort context',
+    'cohort_keras': 'cohort context, Keras model',
+    'cohort_datasets': 'cohort context, new datasets',
+    'stock': "TFF's own runtime",
+  }
+)
+YARDSTICK = 'bare'
+# Whose first round is timed, in a new process.
+FIRST_ROUND_ROW = 'cohort'
+# The slowest; its figure needs no more than one process.
+MEASURED_ONCE_ROW = 'stock'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+  """How a workload is measured.
+
+  Attributes:
+    title: What the table calls it.
+    num_clients: Clients in the cohort.
+    repeats: Measured rounds of a row in a process.
+    processes: Processes for each number of cores.
+    memory_cohorts: Sizes of cohorts whose peak memory is measured.
+  """
+
+  title: str
+  num_clients: int = 16
+  repeats: int
+  processes: int = 3
+  memory_cohorts: tuple[int, ...] = ()
+
+
+PLANS: Mapping[str, Plan] = types.MappingProxyType(
+  {
+    'softmax': Plan(title='FedAvg, softmax regression 784->62', repeats=15),
+    'cnn': Plan(title='FedAvg, CNN with 1.7 M parameters', repeats=3),
+    'softmax_1000': Plan(
+      title='FedAvg, softmax regression 784->62',
+      num_clients=1000,
+      repeats=3,
+      processes=1,
+      memory_cohorts=(100, 1000),
+    ),
+    'cnn_fed_fish': Plan(title='FedFish, CNN with 1.7 M parameters', repeats=3),
+  }
+)
