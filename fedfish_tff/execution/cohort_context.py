@@ -12,37 +12,44 @@ Secure sums run in the clear, behind their clipping and quantisation.
 
 import asyncio
 from collections.abc import Callable
+from collections.abc import Sequence
 import functools
-import os
 from typing import Any
 
 from fedfish_tff.execution import cohort_stages
+from fedfish_tff.execution import devices as devices_lib
 from fedfish_tff.execution import federated_interpreter
 from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import interruption
+from fedfish_tff.execution import threads
 from fedfish_tff.execution import values
 
 import tensorflow_federated as tff
-
-
-def _num_cores() -> int:
-  """Returns how many cores this process may use."""
-  if hasattr(os, 'sched_getaffinity'):
-    return len(os.sched_getaffinity(0))
-  return os.cpu_count() or 1
 
 
 class _CohortRunner:
   """Runs computations."""
 
   def __init__(
-    self, default_num_clients: int, max_concurrent_computation_calls: int
+    self,
+    default_num_clients: int,
+    max_concurrent_computation_calls: int,
+    *,
+    devices: str | Sequence[str] | None,
+    use_xla: bool | None,
   ):
+    threads.use_one_intra_op_thread()
     self._default_num_clients = default_num_clients
+    self.devices = devices_lib.resolve_devices(devices)
+    are_accelerators = devices_lib.are_accelerators(self.devices)
+    if max_concurrent_computation_calls <= 0:
+      max_concurrent_computation_calls = (
+        len(self.devices) if are_accelerators else threads.num_cores()
+      )
     self._run_stage = cohort_stages.CohortStageRunner(
-      parallelism=max_concurrent_computation_calls
-      if max_concurrent_computation_calls > 0
-      else _num_cores(),
+      parallelism=max_concurrent_computation_calls,
+      devices=self.devices,
+      use_xla=are_accelerators if use_xla is None else use_xla,
     )
 
   @property
@@ -86,11 +93,22 @@ class SyncCohortExecutionContext(tff.framework.SyncContext):
     self,
     default_num_clients: int = 0,
     max_concurrent_computation_calls: int = -1,
+    *,
+    devices: str | Sequence[str] | None = None,
+    use_xla: bool | None = None,
   ):
     """See `create_sync_cohort_execution_context`."""
     self._runner = _CohortRunner(
-      default_num_clients, max_concurrent_computation_calls
+      default_num_clients,
+      max_concurrent_computation_calls,
+      devices=devices,
+      use_xla=use_xla,
     )
+
+  @property
+  def devices(self) -> tuple[str, ...]:
+    """The logical devices that share a cohort."""
+    return self._runner.devices
 
   @property
   def general_path_reasons(self) -> tuple[str, ...]:
@@ -112,11 +130,22 @@ class AsyncCohortExecutionContext(tff.framework.AsyncContext):
     self,
     default_num_clients: int = 0,
     max_concurrent_computation_calls: int = -1,
+    *,
+    devices: str | Sequence[str] | None = None,
+    use_xla: bool | None = None,
   ):
     """See `create_async_cohort_execution_context`."""
     self._runner = _CohortRunner(
-      default_num_clients, max_concurrent_computation_calls
+      default_num_clients,
+      max_concurrent_computation_calls,
+      devices=devices,
+      use_xla=use_xla,
     )
+
+  @property
+  def devices(self) -> tuple[str, ...]:
+    """The logical devices that share a cohort."""
+    return self._runner.devices
 
   @property
   def general_path_reasons(self) -> tuple[str, ...]:
@@ -133,36 +162,59 @@ class AsyncCohortExecutionContext(tff.framework.AsyncContext):
 def create_sync_cohort_execution_context(
   default_num_clients: int = 0,
   max_concurrent_computation_calls: int = -1,
+  *,
+  devices: str | Sequence[str] | None = None,
+  use_xla: bool | None = None,
 ) -> SyncCohortExecutionContext:
   """Creates a synchronous context that runs computations in this process.
 
   Args:
     default_num_clients: The number of clients where the arguments of a
       computation do not tell it.
-    max_concurrent_computation_calls: How many clients compute at a time; as
-      many as there are cores if not positive.
+    max_concurrent_computation_calls: How many clients compute at a time, over
+      all devices; if not positive, as many as there are cores, or one on each
+      accelerator.
+    devices: Names of logical devices ('CPU:0') or kinds ('GPU') that share the
+      cohort: client i goes to device i modulo their number, and the devices'
+      sums are merged in order, so results depend on how many there are. None
+      for all GPUs if TensorFlow sees any, else the CPU. 'TPU' initialises the
+      TPU cores of this machine.
+    use_xla: Whether XLA compiles client work, which must hold nothing that XLA
+      does not know, such as strings; it drops assertions. None for yes on
+      accelerators and no on CPUs, where XLA is slow at convolutions.
 
   Returns:
     A `tff.framework.SyncContext`, to be installed or made the default.
   """
   return SyncCohortExecutionContext(
-    default_num_clients, max_concurrent_computation_calls
+    default_num_clients,
+    max_concurrent_computation_calls,
+    devices=devices,
+    use_xla=use_xla,
   )
 
 
 def set_sync_cohort_execution_context(
   default_num_clients: int = 0,
   max_concurrent_computation_calls: int = -1,
+  *,
+  devices: str | Sequence[str] | None = None,
+  use_xla: bool | None = None,
 ) -> None:
   """Makes a new synchronous cohort context TFF's default.
 
   Args:
     default_num_clients: See `create_sync_cohort_execution_context`.
     max_concurrent_computation_calls: See the same.
+    devices: See the same.
+    use_xla: See the same.
   """
   tff.framework.set_default_context(
     create_sync_cohort_execution_context(
-      default_num_clients, max_concurrent_computation_calls
+      default_num_clients,
+      max_concurrent_computation_calls,
+      devices=devices,
+      use_xla=use_xla,
     )
   )
 
@@ -170,33 +222,49 @@ def set_sync_cohort_execution_context(
 def create_async_cohort_execution_context(
   default_num_clients: int = 0,
   max_concurrent_computation_calls: int = -1,
+  *,
+  devices: str | Sequence[str] | None = None,
+  use_xla: bool | None = None,
 ) -> AsyncCohortExecutionContext:
   """Creates a context whose computations are coroutines, in this process.
 
   Args:
     default_num_clients: See `create_sync_cohort_execution_context`.
     max_concurrent_computation_calls: See the same.
+    devices: See the same.
+    use_xla: See the same.
 
   Returns:
     A `tff.framework.AsyncContext`, to be installed or made the default.
   """
   return AsyncCohortExecutionContext(
-    default_num_clients, max_concurrent_computation_calls
+    default_num_clients,
+    max_concurrent_computation_calls,
+    devices=devices,
+    use_xla=use_xla,
   )
 
 
 def set_async_cohort_execution_context(
   default_num_clients: int = 0,
   max_concurrent_computation_calls: int = -1,
+  *,
+  devices: str | Sequence[str] | None = None,
+  use_xla: bool | None = None,
 ) -> None:
   """Makes a new asynchronous cohort context TFF's default.
 
   Args:
     default_num_clients: See `create_sync_cohort_execution_context`.
     max_concurrent_computation_calls: See the same.
+    devices: See the same.
+    use_xla: See the same.
   """
   tff.framework.set_default_context(
     create_async_cohort_execution_context(
-      default_num_clients, max_concurrent_computation_calls
+      default_num_clients,
+      max_concurrent_computation_calls,
+      devices=devices,
+      use_xla=use_xla,
     )
   )

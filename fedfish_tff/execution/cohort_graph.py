@@ -13,19 +13,23 @@ cores, and memory does not grow with the number of clients.
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
+import threading
 from typing import Any
 from typing import TypeAlias
 
 from fedfish_tff.execution import expressions
 from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import graph_tracing
-from fedfish_tff.execution import packed_sequences
+from fedfish_tff.execution import sequence_arrays
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
 _ValueId: TypeAlias = federated_plan.ValueId
+
+# How the arrays of a sequence are cut, and the arrays.
+_SequenceTensors: TypeAlias = tuple[sequence_arrays.Cut, dict[str, Any]]
 
 # What each accumulator holds, flat, in the order of the stage's aggregates.
 Accumulators: TypeAlias = list[list[tf.Tensor]]
@@ -38,38 +42,43 @@ class ClientInputs:
   Attributes:
     num_clients: Their number.
     tensors: For each tensor of the inputs an array [clients, ...].
-    sequences: For each sequence of the inputs the arrays of these clients.
+    cuts: For each sequence of the inputs, how its arrays are cut into elements.
+    sequences: For each sequence of the inputs, its arrays.
   """
 
   num_clients: int
   tensors: list[np.ndarray]
-  sequences: list[packed_sequences.CohortArrays]
-
-  def layout_key(self) -> Any:
-    """Returns what a graph depends on: how arrays are cut into elements."""
-    return tuple(
-      (s.leaf_layouts, tuple(layout.kind for layout in s.layouts))
-      for s in self.sequences
-    )
+  cuts: tuple[sequence_arrays.Cut, ...]
+  sequences: list[dict[str, Any]]
 
 
 class StageGraph:
   """The graph of a client stage, traced when it first runs."""
 
-  def __init__(self, stage: federated_plan.ClientStage, *, parallelism: int):
+  def __init__(
+    self,
+    stage: federated_plan.ClientStage,
+    *,
+    parallelism: int,
+    use_xla: bool = False,
+  ):
     """Checks that a stage can be a graph.
 
     Args:
       stage: The stage.
       parallelism: How many clients compute at a time.
+      use_xla: Whether XLA compiles the graph. It then takes one client at a
+        time, since XLA compiles for the sizes of a client's batches.
 
     Raises:
       NotReplayableError: If it cannot.
     """
     self._stage = stage
     self._parallelism = parallelism
-    self._replayer = graph_tracing.Replayer()
+    self.use_xla = use_xla
+    self._replayer = graph_tracing.Replayer(use_xla=use_xla)
     self._traced: dict[Any, Callable[..., Any]] = {}
+    self._lock = threading.Lock()
     types = stage.types
     for step in stage.steps:
       _check_tensorflow_only(step.fn)
@@ -121,19 +130,18 @@ class StageGraph:
       NotReplayableError: If the stage turns out not to be replayable.
       tf.errors.OpError: What client work raised.
     """
-    key = inputs.layout_key()
     server = [
       graph_tracing.flatten(server_values[i]) for i in self._stage.server_inputs
     ]
-    sequences = [_sequence_arrays(s) for s in inputs.sequences]
-    if key not in self._traced:
-      self._traced[key] = self._trace(inputs)
-    return self._traced[key](
+    with self._lock:
+      if inputs.cuts not in self._traced:
+        self._traced[inputs.cuts] = self._trace(inputs)
+    return self._traced[inputs.cuts](
       accumulators,
       server,
       tf.constant(inputs.num_clients, tf.int32),
       inputs.tensors,
-      sequences,
+      inputs.sequences,
     )
 
   def _trace(self, inputs: ClientInputs) -> Callable[..., Any]:
@@ -144,7 +152,7 @@ class StageGraph:
     def any_length(nest: Any) -> Any:
       return tf.nest.map_structure(spec_of, nest)
 
-    leaf_layouts = [s.leaf_layouts for s in inputs.sequences]
+    cuts = inputs.cuts
 
     def run(accumulators, server, num_clients, tensors, sequences):
       return self._build(
@@ -152,10 +160,7 @@ class StageGraph:
         server,
         num_clients,
         tensors,
-        [
-          dict(arrays, leaf_layouts=numbers)
-          for arrays, numbers in zip(sequences, leaf_layouts, strict=True)
-        ],
+        list(zip(cuts, sequences, strict=True)),
       )
 
     return graph_tracing.trace(
@@ -165,8 +170,9 @@ class StageGraph:
         self._server_specs,
         tf.TensorSpec([], tf.int32),
         any_length(inputs.tensors),
-        any_length([_sequence_arrays(s) for s in inputs.sequences]),
+        any_length(inputs.sequences),
       ],
+      jit_compile=True if self.use_xla else None,
     )
 
   def _build(
@@ -175,7 +181,7 @@ class StageGraph:
     server: list[list[tf.Tensor]],
     num_clients: tf.Tensor,
     tensors: list[tf.Tensor],
-    sequences: list[dict[str, Any]],
+    sequences: list[_SequenceTensors],
   ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
     """Builds the loop over clients."""
     types = self._stage.types
@@ -183,15 +189,8 @@ class StageGraph:
       i: graph_tracing.unflatten(iter(leaves), types[i])
       for i, leaves in zip(self._stage.server_inputs, server, strict=True)
     }
-    outputs = [
-      [
-        tf.TensorArray(spec.dtype, size=num_clients, element_shape=spec.shape)
-        for spec in specs
-      ]
-      for specs in self._output_specs
-    ]
 
-    def body(client, accumulators, outputs):
+    def run_client(client, accumulators):
       known = dict(shared)
       known.update(self._client_values(client, tensors, sequences))
       for step in self._stage.steps:
@@ -206,34 +205,47 @@ class StageGraph:
         for i, leaves in enumerate(accumulators)
       ]
       outputs = [
-        [
-          array.write(client, leaf)
-          for array, leaf in zip(
-            arrays, graph_tracing.flatten(known[out]), strict=True
-          )
-        ]
-        for out, arrays in zip(self._stage.outputs, outputs, strict=True)
+        graph_tracing.flatten(known[out]) for out in self._stage.outputs
       ]
-      return client + 1, accumulators, outputs
+      return accumulators, outputs
 
-    _, accumulators, outputs = tf.while_loop(
+    if self.use_xla:
+      accumulators, outputs = run_client(tf.constant(0), accumulators)
+      return accumulators, tf.nest.map_structure(
+        lambda t: t[tf.newaxis], outputs
+      )
+    arrays = tf.nest.map_structure(
+      lambda spec: tf.TensorArray(
+        spec.dtype, size=num_clients, element_shape=spec.shape
+      ),
+      self._output_specs,
+    )
+
+    def body(client, accumulators, arrays):
+      accumulators, outputs = run_client(client, accumulators)
+      arrays = tf.nest.map_structure(
+        lambda array, output: array.write(client, output), arrays, outputs
+      )
+      return client + 1, accumulators, arrays
+
+    _, accumulators, arrays = tf.while_loop(
       lambda client, *_: client < num_clients,
       body,
-      (tf.constant(0), accumulators, outputs),
+      (tf.constant(0), accumulators, arrays),
       shape_invariants=(
         tf.TensorShape([]),
         tf.nest.map_structure(lambda t: t.shape, accumulators),
-        tf.nest.map_structure(lambda _: tf.TensorShape(None), outputs),
+        tf.nest.map_structure(lambda _: tf.TensorShape(None), arrays),
       ),
       parallel_iterations=self._parallelism,
     )
-    return accumulators, tf.nest.map_structure(lambda a: a.stack(), outputs)
+    return accumulators, tf.nest.map_structure(lambda a: a.stack(), arrays)
 
   def _client_values(
     self,
     client: tf.Tensor,
     tensors: list[tf.Tensor],
-    sequences: list[dict[str, Any]],
+    sequences: list[_SequenceTensors],
   ) -> dict[_ValueId, Any]:
     """Returns one client's part of the stage's client inputs."""
     next_tensor, next_sequence = iter(tensors), iter(sequences)
@@ -244,15 +256,10 @@ class StageGraph:
       leaves = []
       for leaf_type in leaf_types:
         if isinstance(leaf_type, tff.SequenceType):
-          arrays = next(next_sequence)
+          cut, arrays = next(next_sequence)
           leaves.append(
-            graph_tracing.dataset_sequence(
-              arrays['leaves'],
-              arrays['layouts'],
-              arrays['leaf_layouts'],
-              element_type=leaf_type.element,
-              first_element=tf.gather(arrays['first_element'], client),
-              num_elements=tf.gather(arrays['num_elements'], client),
+            sequence_arrays.client_sequence(
+              cut, arrays, leaf_type.element, client
             )
           )
         else:
@@ -278,23 +285,3 @@ def _check_tensorflow_only(fn: Any) -> None:
     raise graph_tracing.NotReplayableError(
       f'{type(fn).__name__}, an operation on the elements of a sequence'
     )
-
-
-def _sequence_arrays(
-  arrays: packed_sequences.CohortArrays,
-) -> dict[str, Any]:
-  """Returns the arrays in the form that the graph takes."""
-  return dict(
-    leaves=list(arrays.leaves),
-    layouts=[
-      [layout.plan]
-      if layout.starts is None
-      else [
-        layout.plan,
-        np.stack([layout.starts, layout.sizes], axis=1)[:, :, np.newaxis],
-      ]
-      for layout in arrays.layouts
-    ],
-    first_element=arrays.first_element,
-    num_elements=arrays.num_elements,
-  )

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import concurrent.futures
+import contextvars
+import threading
 from typing import Any
 from typing import TypeAlias
 import weakref
@@ -23,6 +25,7 @@ from fedfish_tff.execution import graph_tracing
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import packed_cache
 from fedfish_tff.execution import packed_sequences
+from fedfish_tff.execution import sequence_arrays
 
 from absl import logging
 import numpy as np
@@ -44,19 +47,27 @@ class CohortStageRunner:
     self,
     *,
     parallelism: int,
+    devices: Sequence[str] = ('CPU:0',),
+    use_xla: bool = False,
     cache: packed_cache.PackedSequenceCache | None = None,
   ):
     """Makes a runner.
 
     Args:
-      parallelism: How many clients compute at a time.
+      parallelism: How many clients compute at a time, over all devices.
+      devices: The logical devices that share the cohort. Client i goes to
+        device i modulo their number; the devices' sums are merged in order.
+      use_xla: Whether XLA compiles client work.
       cache: Keeps packed datasets; a new one by default.
     """
     self._parallelism = parallelism
+    self._devices = tuple(devices)
+    self._use_xla = use_xla
     self._cache = cache or packed_cache.PackedSequenceCache()
     self._graphs: weakref.WeakKeyDictionary[
       federated_plan.ClientStage, cohort_graph.StageGraph | None
     ] = weakref.WeakKeyDictionary()
+    self._lock = threading.Lock()
     self._reasons: dict[str, None] = {}
 
   @property
@@ -72,12 +83,14 @@ class CohortStageRunner:
     num_clients: int,
   ) -> client_stages.StageResult:
     """Runs a stage; see `client_stages.run_stage_generally`."""
-    graph = self._graph(stage)
-    if graph is not None and num_clients:
+    graph = self._graph(stage) if num_clients else None
+    failure = None
+    if graph is not None:
+      run = _GraphRun(
+        stage, graph, self._cache, server_values, client_values, num_clients
+      )
       try:
-        return _GraphRun(
-          stage, graph, self._cache, server_values, client_values, num_clients
-        ).run()
+        return run.on_devices(self._devices)
       except graph_tracing.NotReplayableError as error:
         self._graphs[stage] = None
         self._note_general_path(stage, str(error))
@@ -85,30 +98,59 @@ class CohortStageRunner:
         self._note_general_path(stage, str(error))
       except tf.errors.OpError as error:
         interruption.check()
+        failure = error
         # The graph does not tell which client failed; one by one, they do.
         logging.info(
-          'Running the clients one by one to find the one that failed: %s',
+          'Client work failed (%s); running the clients one by one to find the '
+          'one that failed.',
           type(error).__name__,
         )
-    return client_stages.run_stage_generally(
+    result = client_stages.run_stage_generally(
       stage,
       server_values,
       client_values,
       num_clients,
       parallelism=self._parallelism,
     )
+    if failure is not None:
+      # It was the graph and not a client, as when XLA knows no kernel.
+      self._give_up_graph(stage, graph, failure)
+    return result
 
   def _graph(
     self, stage: federated_plan.ClientStage
   ) -> cohort_graph.StageGraph | None:
-    if stage not in self._graphs:
-      graph = None
-      try:
-        graph = cohort_graph.StageGraph(stage, parallelism=self._parallelism)
-      except graph_tracing.NotReplayableError as error:
-        self._note_general_path(stage, str(error))
-      self._graphs[stage] = graph
-    return self._graphs[stage]
+    with self._lock:
+      if stage not in self._graphs:
+        try:
+          self._graphs[stage] = self._create_graph(stage, self._use_xla)
+        except graph_tracing.NotReplayableError as error:
+          self._graphs[stage] = None
+          self._note_general_path(stage, str(error))
+      return self._graphs[stage]
+
+  def _create_graph(
+    self, stage: federated_plan.ClientStage, use_xla: bool
+  ) -> cohort_graph.StageGraph:
+    return cohort_graph.StageGraph(
+      stage,
+      parallelism=max(1, self._parallelism // len(self._devices)),
+      use_xla=use_xla,
+    )
+
+  def _give_up_graph(
+    self,
+    stage: federated_plan.ClientStage,
+    graph: cohort_graph.StageGraph,
+    error: tf.errors.OpError,
+  ) -> None:
+    reason = str(error.message).strip().split('\n', 1)[0]
+    if graph.use_xla:
+      logging.warning('XLA does not compile this client work: %s', reason)
+      self._graphs[stage] = self._create_graph(stage, use_xla=False)
+    else:
+      self._graphs[stage] = None
+      self._note_general_path(stage, reason)
 
   def _note_general_path(
     self, stage: federated_plan.ClientStage, reason: str
@@ -143,68 +185,126 @@ class _GraphRun:
     self._client_values = client_values
     self._num_clients = num_clients
 
-  def run(self) -> client_stages.StageResult:
-    """Runs the stage."""
+  def on_devices(self, devices: Sequence[str]) -> client_stages.StageResult:
+    """Runs the stage, each device with its share of the cohort."""
+    lanes = min(len(devices), self._num_clients)
+    shares = [range(lane, self._num_clients, lanes) for lane in range(lanes)]
+    if lanes == 1:
+      results = [self._on_device(devices[0], shares[0])]
+    else:
+      with concurrent.futures.ThreadPoolExecutor(
+        lanes, thread_name_prefix='cohort_device'
+      ) as pool:
+        futures = [
+          # So that each thread can be interrupted like this one.
+          pool.submit(
+            contextvars.copy_context().run, self._on_device, device, share
+          )
+          for device, share in zip(devices, shares)
+        ]
+        results = [future.result() for future in futures]
+    outputs: dict[_ValueId, list[Any]] = {
+      out: [None] * self._num_clients for out in self._stage.outputs
+    }
+    for share, (_, values) in zip(shares, results, strict=True):
+      for out, of_clients in values.items():
+        outputs[out][share.start :: lanes] = of_clients
+    return self._report([accumulators for accumulators, _ in results]), outputs
+
+  def _on_device(
+    self, device: str, share: range
+  ) -> tuple[cohort_graph.Accumulators, dict[_ValueId, list[Any]]]:
+    """Runs some clients on a device; returns their sums and their outputs."""
     accumulators = [
       graph_tracing.flatten(self._server_values[a.zero])
       for a in self._stage.aggregates
     ]
     outputs: dict[_ValueId, list[Any]] = {o: [] for o in self._stage.outputs}
-    for inputs in self._chunks():
-      accumulators, results = self._graph.run(
-        accumulators, self._server_values, inputs
+    with tf.device(device):
+      for inputs in self._chunks(share):
+        accumulators, results = self._graph.run(
+          accumulators, self._server_values, inputs
+        )
+        for out, leaves in zip(self._stage.outputs, results, strict=True):
+          outputs[out].extend(self._split(out, leaves, inputs.num_clients))
+    return accumulators, outputs
+
+  def _report(
+    self, of_devices: Sequence[cohort_graph.Accumulators]
+  ) -> dict[_ValueId, Any]:
+    """Merges the devices' accumulators, in order, and returns the results."""
+    results = {}
+    for number, aggregate in enumerate(self._stage.aggregates):
+      type_spec = aggregate.accumulate.type_signature.result
+      first, *others = (
+        graph_tracing.unflatten(iter(accumulators[number]), type_spec)
+        for accumulators in of_devices
       )
-      for out, leaves in zip(self._stage.outputs, results, strict=True):
-        outputs[out].extend(self._split(out, leaves, inputs.num_clients))
-    aggregates = {}
-    for aggregate, leaves in zip(
-      self._stage.aggregates, accumulators, strict=True
-    ):
-      accumulator = graph_tracing.unflatten(
-        iter(leaves), aggregate.accumulate.type_signature.result
-      )
-      aggregates[aggregate.out] = aggregate.report(accumulator)
-    return aggregates, outputs
+      for other in others:
+        first = aggregate.merge((first, other))
+      results[aggregate.out] = aggregate.report(first)
+    return results
 
   def _split(
     self, out: _ValueId, leaves: Sequence[tf.Tensor], num_clients: int
   ) -> Iterator[Any]:
+    """Yields each client's value of an output."""
     columns = [tf.unstack(leaf, num_clients) for leaf in leaves]
     for i in range(num_clients):
       yield graph_tracing.unflatten(
         iter([column[i] for column in columns]), self._stage.types[out]
       )
 
-  def _chunks(self) -> Iterator[cohort_graph.ClientInputs]:
-    """Yields the inputs of the cohort, packing one chunk ahead."""
+  def _chunks(self, share: range) -> Iterator[cohort_graph.ClientInputs]:
+    """Yields the inputs of some clients, packing one chunk ahead."""
     with concurrent.futures.ThreadPoolExecutor(
       1, thread_name_prefix='cohort_packing'
     ) as pool:
-      start = 0
-      ahead = self._pack_from(start)
-      while ahead is not None:
+      ahead = self._pack_chunk(share)
+      while share:
         inputs = ahead
-        following = start + inputs.num_clients
-        future = None
-        if following < self._num_clients:
-          future = pool.submit(self._pack_from, following)
+        share = share[inputs.num_clients :]
+        future = pool.submit(self._pack_chunk, share) if share else None
         yield inputs
-        start = following
-        ahead = None if future is None else future.result()
+        if future is not None:
+          ahead = future.result()
 
-  def _pack_from(self, start: int) -> cohort_graph.ClientInputs:
-    """Packs clients from one on, up to the size of a chunk."""
+  def _pack_chunk(self, share: range) -> cohort_graph.ClientInputs:
+    """Packs the first of some clients, up to the size of a chunk."""
+    most = 1 if self._graph.use_xla else _CHUNK_CLIENTS
     num_bytes = 0
-    positions = []
-    sequences = []
-    for position in range(start, self._num_clients):
-      packed = self._sequences_of(position)
-      positions.append(position)
+    tensors, sequences = [], []
+    for position in share[:most]:
+      leaves = list(self._leaves_of(position))
+      packed = [
+        self._cache.pack(leaf, leaf_type.element)
+        for leaf_type, leaf in leaves
+        if isinstance(leaf_type, tff.SequenceType)
+      ]
       sequences.append(packed)
+      tensors.append(
+        [
+          leaf.numpy()
+          for leaf_type, leaf in leaves
+          if isinstance(leaf_type, tff.TensorType)
+        ]
+      )
       num_bytes += sum(sequence.nbytes for sequence in packed)
-      if num_bytes >= _CHUNK_BYTES or len(positions) >= _CHUNK_CLIENTS:
+      if num_bytes >= _CHUNK_BYTES:
         break
-    return self._pack(positions, sequences)
+    in_graph = [
+      sequence_arrays.to_graph_arrays(
+        packed_sequences.concatenate_sequences(column),
+        static_shapes=self._graph.use_xla,
+      )
+      for column in zip(*sequences, strict=True)
+    ]
+    return cohort_graph.ClientInputs(
+      num_clients=len(sequences),
+      tensors=[np.stack(column) for column in zip(*tensors, strict=True)],
+      cuts=tuple(cut for cut, _ in in_graph),
+      sequences=[arrays for _, arrays in in_graph],
+    )
 
   def _leaves_of(self, position: int) -> Iterator[tuple[Any, Any]]:
     """Yields the types and the leaves of a client's inputs."""
@@ -213,37 +313,3 @@ class _GraphRun:
     ):
       value = self._client_values[value_id][position]
       yield from zip(types, graph_tracing.flatten(value), strict=True)
-
-  def _sequences_of(
-    self, position: int
-  ) -> list[packed_sequences.PackedSequence]:
-    return [
-      self._cache.pack(leaf, leaf_type.element)
-      for leaf_type, leaf in self._leaves_of(position)
-      if isinstance(leaf_type, tff.SequenceType)
-    ]
-
-  def _pack(
-    self,
-    positions: Sequence[int],
-    sequences: Sequence[Sequence[packed_sequences.PackedSequence]]
-    | None = None,
-  ) -> cohort_graph.ClientInputs:
-    if sequences is None:
-      sequences = [self._sequences_of(position) for position in positions]
-    tensors = [
-      [
-        leaf.numpy()
-        for leaf_type, leaf in self._leaves_of(position)
-        if isinstance(leaf_type, tff.TensorType)
-      ]
-      for position in positions
-    ]
-    return cohort_graph.ClientInputs(
-      num_clients=len(positions),
-      tensors=[np.stack(column) for column in zip(*tensors, strict=True)],
-      sequences=[
-        packed_sequences.concatenate_sequences(column)
-        for column in zip(*sequences, strict=True)
-      ],
-    )

@@ -77,15 +77,24 @@ class Replay:
     self,
     graph: replay_graph.ReplayGraph,
     handlers: Mapping[str, Handler] | None = None,
+    *,
+    use_xla: bool = False,
   ):
     """Makes a replay in which no node has run yet.
 
     Args:
       graph: The graph.
       handlers: By operation, what stands in for operations that are not here.
+      use_xla: Whether the graph being built is compiled by XLA.
     """
     self._graph = graph
     self._handlers = {**_HANDLERS, **(handlers or {})}
+    # XLA compiles a loop as a loop; nothing is lost that a step would save.
+    self.call_step = (
+      (lambda step, *arguments: step(*arguments))
+      if use_xla
+      else loop_steps.call_step
+    )
     self._main: dict[str, list[Value]] = {}
     # The current value of each variable, or how to make it.
     self._variables: dict[str, tf.Tensor | Callable[[], tf.Tensor]] = {}
@@ -381,7 +390,7 @@ def _while(replay: Replay, node: _NodeDef, inputs: list[Value]):
 
   tensors, held = tf.while_loop(
     run_condition,
-    lambda tensors, held: loop_steps.call_step(step, tensors, held),
+    lambda tensors, held: replay.call_step(step, tensors, held),
     (
       [inputs[i] for i in positions],
       [replay.value_of(variable) for variable in variables],

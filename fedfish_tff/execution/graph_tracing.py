@@ -10,21 +10,32 @@ replayed into the function being traced.
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import itertools
 from typing import Any
 
 from fedfish_tff.execution import eager_tensors
 from fedfish_tff.execution import graph_replay
 from fedfish_tff.execution import interruption
-from fedfish_tff.execution import packed_sequences
+from fedfish_tff.execution import iterator_replay
 from fedfish_tff.execution import replay_graph
+from fedfish_tff.execution import sequence_operations
 from fedfish_tff.execution import sequence_replay
+from fedfish_tff.execution import variable_updates
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.eager import cancellation
+from tensorflow.python.eager import context as eager_context
+from tensorflow.python.eager import execute
 import tensorflow_federated as tff
 
 NotReplayableError = replay_graph.NotReplayableError
+
+_HANDLERS = {
+  **sequence_replay.HANDLERS,
+  **sequence_operations.HANDLERS,
+  **iterator_replay.HANDLERS,
+  **variable_updates.HANDLERS,
+}
 
 
 def leaf_types(
@@ -79,7 +90,13 @@ def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
 class Replayer:
   """Replays TensorFlow computations into the function being traced."""
 
-  def __init__(self) -> None:
+  def __init__(self, *, use_xla: bool = False) -> None:
+    """Makes a replayer.
+
+    Args:
+      use_xla: Whether the function being traced is compiled by XLA.
+    """
+    self._use_xla = use_xla
     # By the identity of the proto, which the plan keeps alive.
     self._graphs: dict[int, tuple[Any, replay_graph.ReplayGraph]] = {}
 
@@ -109,7 +126,7 @@ class Replayer:
     feeds = {}
     if type_signature.parameter is not None:
       feeds = dict(zip(_names(serialized.parameter), flatten(arg), strict=True))
-    results = graph_replay.Replay(graph, sequence_replay.HANDLERS).run(
+    results = graph_replay.Replay(graph, _HANDLERS, use_xla=self._use_xla).run(
       feeds,
       _names(serialized.result),
       initialize_op=serialized.initialize_op,
@@ -131,41 +148,6 @@ def _names(binding: Any) -> list[str]:
       return [name for e in binding.struct.element for name in _names(e)]
     case _:
       return []
-
-
-def dataset_sequence(
-  leaves: Sequence[tf.Tensor],
-  layouts: Sequence[Sequence[tf.Tensor]],
-  leaf_layouts: Sequence[int],
-  *,
-  element_type: tff.Type,
-  first_element: tf.Tensor,
-  num_elements: tf.Tensor,
-) -> sequence_replay.Sequence:
-  """Returns one client's part of the arrays of a cohort as a sequence.
-
-  Args:
-    leaves: The rows of each leaf, in the order of the TFF type.
-    layouts: For each layout the tensors (plan,) of one row an element, or
-      (plan, bounds) of batches, with bounds [elements, 2, 1] as (start, size).
-    leaf_layouts: The number of each leaf's layout.
-    element_type: The elements' TFF type.
-    first_element: int64, number of the client's first element.
-    num_elements: int64, how many elements it has.
-  """
-  order = packed_sequences.dataset_order(element_type)
-
-  def rows_of(number: tf.Tensor, plan: tf.Tensor, *bounds: tf.Tensor):
-    if not bounds:
-      return tf.gather(plan, number)
-    start, size = tf.unstack(tf.gather(bounds[0], number))
-    return tf.slice(plan, start, size)
-
-  def element(i: tf.Tensor) -> list[tf.Tensor]:
-    rows = [rows_of(first_element + i, *layout) for layout in layouts]
-    return [tf.gather(leaves[j], rows[leaf_layouts[j]]) for j in order]
-
-  return sequence_replay.Sequence(num_elements, element)
 
 
 def trace(
@@ -198,21 +180,30 @@ def trace(
   ).get_concrete_function()
   structure = tf.nest.map_structure(lambda _: 0, results)
 
-  captured = concrete.captured_inputs
+  captured = list(concrete.captured_inputs)
+  name = concrete.name.decode()
+  num_results = len(concrete.outputs)
+  context = eager_context.context()
+  attributes = tuple(
+    itertools.chain(*context.function_call_options.as_attrs().items())
+  )
 
   def call(*args: Any) -> Any:
-    # The function's own way in binds names and checks structures, which takes
-    # longer than the round of a small model.
+    # TensorFlow's own way in binds names and checks structures, which takes
+    # longer than the round of a small model, and knows only one cancellation
+    # for all threads.
     tensors = [
       eager_tensors.share_memory(leaf) if isinstance(leaf, np.ndarray) else leaf
       for leaf in tf.nest.flatten(list(args))
     ]
+    arguments = (name, num_results, tensors + captured, attributes, context)
     with interruption.cancellable() as manager:
       if manager is None:
-        flat = concrete._call_flat(tensors, captured)  # pylint: disable=protected-access
+        flat = execute.execute(*arguments)
       else:
-        with cancellation.CancellationManagerContext(manager):
-          flat = concrete._call_flat(tensors, captured)  # pylint: disable=protected-access
-    return tf.nest.pack_sequence_as(structure, flat or [])
+        flat = execute.execute_with_cancellation(*arguments, manager)
+    return tf.nest.pack_sequence_as(structure, flat)
 
+  # What runs is known to TensorFlow by name as long as this lives.
+  call.function = concrete
   return call

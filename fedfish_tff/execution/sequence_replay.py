@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands in for datasets in a replayed graph: sequences of packed arrays.
 
-A sequence knows its length and how to cut out its element i, so that `take`,
+A sequence knows its length and how to cut out element i, so that `take`,
 `skip`, `repeat` and `map` are arithmetic on i, and `reduce` is a loop.
 """
 
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
+import functools
 
 from fedfish_tff.execution import graph_replay
-from fedfish_tff.execution import loop_steps
 
 import tensorflow as tf
 
@@ -24,11 +24,27 @@ class Sequence:
 
   Attributes:
     count: int64 scalar.
-    element: From an int64 scalar in [0, count) to the element's tensors.
+    elements: Functions from an int64 scalar in [0, count) to the tensors of
+      that element. Where shapes must be static there is one for each size of a
+      batch.
+    choose: From the same scalar to the int32 number of the function that fits;
+      None if there is one.
   """
 
   count: tf.Tensor
-  element: Callable[[tf.Tensor], list[tf.Tensor]]
+  elements: tuple[Callable[[tf.Tensor], list[tf.Tensor]], ...]
+  choose: Callable[[tf.Tensor], tf.Tensor] | None = None
+
+  def reindexed(
+    self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
+  ) -> 'Sequence':
+    """Returns the sequence whose element i is element index(i) of this one."""
+    choose = self.choose
+    return Sequence(
+      count,
+      tuple((lambda i, e=e: e(index(i))) for e in self.elements),
+      None if choose is None else (lambda i: choose(index(i))),
+    )
 
 
 def _check(node: _NodeDef, value: graph_replay.Value) -> Sequence:
@@ -48,7 +64,7 @@ def _take(replay, node, inputs):
   del replay
   sequence, limit = _check(node, inputs[0]), inputs[1]
   count = tf.where(limit < 0, sequence.count, tf.minimum(limit, sequence.count))
-  return [Sequence(count, sequence.element)]
+  return [sequence.reindexed(count, lambda i: i)]
 
 
 def _skip(replay, node, inputs):
@@ -58,9 +74,7 @@ def _skip(replay, node, inputs):
   skipped = tf.where(
     number < 0, sequence.count, tf.minimum(number, sequence.count)
   )
-  return [
-    Sequence(sequence.count - skipped, lambda i: sequence.element(i + skipped))
-  ]
+  return [sequence.reindexed(sequence.count - skipped, lambda i: i + skipped)]
 
 
 def _repeat(replay, node, inputs):
@@ -71,9 +85,7 @@ def _repeat(replay, node, inputs):
     times < 0, tf.int64.max // tf.maximum(sequence.count, 1), times
   )
   return [
-    Sequence(
-      sequence.count * times, lambda i: sequence.element(i % sequence.count)
-    )
+    sequence.reindexed(sequence.count * times, lambda i: i % sequence.count)
   ]
 
 
@@ -84,10 +96,13 @@ def _map(replay, node, inputs):
   name = node.attr['f'].func.name
   if any(isinstance(a, graph_replay.Variable) for a in arguments):
     raise graph_replay.NotReplayableError(f'{node.op} that reads a variable')
+
+  def mapped(element):
+    return lambda i: replay.call(name, [*element(i), *arguments])
+
   return [
-    Sequence(
-      sequence.count,
-      lambda i: replay.call(name, [*sequence.element(i), *arguments]),
+    dataclasses.replace(
+      sequence, elements=tuple(map(mapped, sequence.elements))
     )
   ]
 
@@ -108,7 +123,14 @@ def _reduce(replay, node, inputs):
     return state, held
 
   def body(i, state, held):
-    state, held = loop_steps.call_step(step, state, held, sequence.element(i))
+    steps = [
+      functools.partial(replay.call_step, step, state, held, element(i))
+      for element in sequence.elements
+    ]
+    if sequence.choose is None:
+      state, held = steps[0]()
+    else:
+      state, held = tf.switch_case(sequence.choose(i), steps)
     return i + 1, state, held
 
   _, state, held = tf.while_loop(
