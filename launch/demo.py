@@ -21,6 +21,7 @@ from collections.abc import Sequence
 import pathlib
 
 from launch import cli
+from launch import context_flag
 from launch.configs import base
 from launch.configs import digits
 
@@ -37,9 +38,7 @@ _ROUNDS = flags.DEFINE_integer('rounds', 20, 'Rounds a run.', lower_bound=1)
 _TOY_SEEDS = flags.DEFINE_integer(
   'toy_seeds', 8, 'Seeds of the toy figure; 0 to leave it out.', lower_bound=0
 )
-_CONTEXT = flags.DEFINE_string(
-  'context', 'local_worker', 'The execution context that runs TFF.'
-)
+_CONTEXT = context_flag.define()
 
 _VARIANTS = ('fed_avg_sgd', 'paper_literal')
 _METRIC = 'eval/global/accuracy'

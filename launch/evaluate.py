@@ -39,6 +39,7 @@ from collections.abc import Sequence
 
 from fedfish_tff import errors
 from launch import cli
+from launch import context_flag
 
 from absl import flags
 
@@ -51,9 +52,7 @@ _SPLIT = flags.DEFINE_enum(
 _EXPORT = flags.DEFINE_bool(
   'export', False, 'Write the model and its weights, too.'
 )
-_CONTEXT = flags.DEFINE_string(
-  'context', 'local_worker', 'The execution context that runs TFF.'
-)
+_CONTEXT = context_flag.define()
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data, for tasks that read files.'
 )

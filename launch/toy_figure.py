@@ -22,6 +22,7 @@ import pathlib
 
 from fedfish_tff import errors
 from launch import cli
+from launch import context_flag
 
 from absl import flags
 
@@ -46,9 +47,7 @@ _ESTIMATOR = flags.DEFINE_enum(
 _FORMAT = flags.DEFINE_enum(
   'format', 'png', ['png', 'pdf', 'svg'], 'The format of the figure.'
 )
-_CONTEXT = flags.DEFINE_string(
-  'context', 'local_worker', 'The execution context that runs TFF.'
-)
+_CONTEXT = context_flag.define()
 
 
 def main(argv: Sequence[str]) -> None:

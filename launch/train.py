@@ -35,6 +35,7 @@ from collections.abc import Sequence
 from fedfish_tff import errors
 from launch import cli
 from launch import config_checks
+from launch import context_flag
 
 from absl import flags
 from ml_collections import config_flags
@@ -49,9 +50,7 @@ _CONFIG = config_flags.DEFINE_config_file(
 _WORKDIR = flags.DEFINE_string(
   'workdir', None, 'The folder for all output; made if it does not exist.'
 )
-_CONTEXT = flags.DEFINE_string(
-  'context', 'local_worker', 'The execution context that runs TFF.'
-)
+_CONTEXT = context_flag.define()
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data, for tasks that read files.'
 )

@@ -13,12 +13,46 @@ from absl.testing import absltest
 
 update_build_files = repository.load_script('.ci/update_build_files.py')
 
+# What cohort_context is made of.
+_COHORT_CONTEXT_PARTS = (
+  'client_stages',
+  'cohort_graph',
+  'cohort_stages',
+  'computation_reader',
+  'devices',
+  'eager_tensors',
+  'expressions',
+  'federated_interpreter',
+  'federated_operations',
+  'federated_plan',
+  'graph_functions',
+  'graph_replay',
+  'graph_tracing',
+  'interruption',
+  'local_functions',
+  'loop_steps',
+  'packed_cache',
+  'packed_sequences',
+  'repeatable_datasets',
+  'replay_graph',
+  'sequence_arrays',
+  'sequence_replay',
+  'sequence_values',
+  'server_graph',
+  'tensorflow_functions',
+  'threads',
+  'values',
+)
+
 # Modules that are imported by their own names only, each with the reason.
 INTERNAL_MODULES = {
   'fedfish_tff.errors': 'stands beside the packages, not in one',
   'fedfish_tff.execution.local_worker_executors': 'a part of local_worker',
   'fedfish_tff.execution.worker_process': 'a part of local_worker',
   'fedfish_tff.simulation.files': 'safe writing for the modules beside it',
+} | {
+  f'fedfish_tff.execution.{name}': 'a part of cohort_context'
+  for name in _COHORT_CONTEXT_PARTS
 }
 
 

@@ -2,6 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where TFF computations run: execution contexts and their names."""
 
+from fedfish_tff.execution.client_stages import ClientError as ClientError
+from fedfish_tff.execution.cohort_context import (
+  AsyncCohortExecutionContext as AsyncCohortExecutionContext,
+)
+from fedfish_tff.execution.cohort_context import (
+  create_async_cohort_execution_context as create_async_cohort_execution_context,
+)
+from fedfish_tff.execution.cohort_context import (
+  create_sync_cohort_execution_context as create_sync_cohort_execution_context,
+)
+from fedfish_tff.execution.cohort_context import (
+  set_async_cohort_execution_context as set_async_cohort_execution_context,
+)
+from fedfish_tff.execution.cohort_context import (
+  set_sync_cohort_execution_context as set_sync_cohort_execution_context,
+)
+from fedfish_tff.execution.cohort_context import (
+  SyncCohortExecutionContext as SyncCohortExecutionContext,
+)
 from fedfish_tff.execution.contexts import context_names as context_names
 from fedfish_tff.execution.contexts import (
   DEFAULT_CONTEXT_NAME as DEFAULT_CONTEXT_NAME,

@@ -16,7 +16,7 @@ from fedfish_tff import errors
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import local_worker
 
-DEFAULT_CONTEXT_NAME = 'local_worker'
+DEFAULT_CONTEXT_NAME = 'cohort'
 
 _SETTERS: Mapping[str, Callable[..., None]] = types.MappingProxyType(
   {

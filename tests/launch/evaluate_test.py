@@ -72,7 +72,7 @@ class EvaluateTest(parameterized.TestCase):
           dict(
             split='validation',
             export=True,
-            context='local_worker',
+            context='cohort',
             data_dir=None,
           ),
         )

@@ -236,7 +236,7 @@ class TrainTest(parameterized.TestCase):
     ('--config.task.name=mnist', "no task 'mnist'"),
     ('--config.task.overlap=some', "no overlap 'some'"),
     ('--config.cohort_size=3', 'cohort_size is 3, but there are only 2'),
-    ('--context=cloud', "Unknown execution context 'cloud'"),
+    ('--context=cloud', 'context=cloud: value should be one of <cohort|local'),
     ('--data_dir=/tmp', 'reads no files'),
     ('--nothing', "Unknown command line flag 'nothing'"),
     ('argument', "Unexpected argument 'argument'"),
@@ -395,16 +395,13 @@ class KillTest(absltest.TestCase):
     ):
       self.assertIsNone(process.poll(), 'It ended too early.')
       time.sleep(0.02)
-    children = psutil.Process(process.pid).children(recursive=True)
-    self.assertNotEmpty(children)  # TFF's worker.
+    self.assertEmpty(psutil.Process(process.pid).children(recursive=True))
     if signal_number == signal.SIGINT:
       # Ctrl-C reaches every process of the group.
       os.killpg(process.pid, signal_number)
     else:
       process.send_signal(signal_number)
     _, stderr = process.communicate()
-    _, alive = psutil.wait_procs(children, timeout=30)
-    self.assertEmpty(alive)
     return stderr
 
   def test_a_killed_run_equals_one_never_stopped(self):

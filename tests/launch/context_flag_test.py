@@ -1,0 +1,62 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for context_flag."""
+
+import subprocess
+import sys
+
+from fedfish_tff.execution import contexts
+from launch import context_flag
+from tests.launch import binary_runner
+
+from absl import flags
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_PROGRAM = """
+import sys
+from launch import cli
+from launch import {binary}
+try:
+  cli.run({binary}.main)
+except SystemExit as error:
+  print(error.code, [name for name in sys.modules if 'tensorflow' in name])
+"""
+
+
+class ContextFlagTest(parameterized.TestCase):
+  def test_names_are_those_of_the_contexts(self):
+    self.assertEqual(context_flag.CONTEXT_NAMES, contexts.context_names())
+    self.assertEqual(
+      context_flag.DEFAULT_CONTEXT_NAME, contexts.DEFAULT_CONTEXT_NAME
+    )
+
+  def test_help_explains_every_context(self):
+    holder = context_flag.define()
+    self.addCleanup(delattr, flags.FLAGS, 'context')
+    flag = flags.FLAGS[holder.name]
+    self.assertEqual(flag.default, 'cohort')
+    for name in context_flag.CONTEXT_NAMES:
+      self.assertIn(f'{name}: ', flag.help)
+
+  @parameterized.parameters('train', 'evaluate', 'demo', 'toy_figure')
+  def test_unknown_name_is_answered_before_tensorflow_is_imported(self, binary):
+    outcome = subprocess.run(
+      [
+        sys.executable,
+        '-c',
+        _PROGRAM.format(binary=binary),
+        '--context=cloud',
+      ],
+      env=binary_runner.environment(),
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+    self.assertEqual(outcome.stdout, '2 []\n', outcome.stderr)
+    self.assertLen(outcome.stderr.splitlines(), 1)
+    self.assertRegex(outcome.stderr, 'context=cloud.*cohort.*local_worker')
+
+
+if __name__ == '__main__':
+  absltest.main()
