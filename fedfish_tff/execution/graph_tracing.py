@@ -20,7 +20,7 @@ from fedfish_tff.execution import iterator_replay
 from fedfish_tff.execution import replay_graph
 from fedfish_tff.execution import sequence_operations
 from fedfish_tff.execution import sequence_replay
-from fedfish_tff.execution import variable_updates
+from fedfish_tff.execution import variable_operations
 
 import numpy as np
 import tensorflow as tf
@@ -34,7 +34,7 @@ _HANDLERS = {
   **sequence_replay.HANDLERS,
   **sequence_operations.HANDLERS,
   **iterator_replay.HANDLERS,
-  **variable_updates.HANDLERS,
+  **variable_operations.HANDLERS,
 }
 
 
@@ -163,6 +163,9 @@ def trace(
   Returns:
     The function; it takes the same nests, of tensors and of arrays that do not
     change meanwhile.
+
+  Raises:
+    NotReplayableError: If TensorFlow cannot trace it.
   """
   specs = list(specs)
   results = None
@@ -172,12 +175,17 @@ def trace(
     results = function(*tf.nest.pack_sequence_as(specs, tensors))
     return tf.nest.flatten(results)
 
-  concrete = tf.function(
-    run,
-    input_signature=tf.nest.flatten(specs),
-    autograph=False,
-    **options,
-  ).get_concrete_function()
+  try:
+    concrete = tf.function(
+      run,
+      input_signature=tf.nest.flatten(specs),
+      autograph=False,
+      **options,
+    ).get_concrete_function()
+  except (LookupError, TypeError, ValueError, tf.errors.OpError) as error:
+    # A replay may know less of shapes than the graph did that it replays. What
+    # is wrong with the graph itself shows where it runs as it is.
+    raise NotReplayableError(f'an error in tracing it, {error}') from error
   structure = tf.nest.map_structure(lambda _: 0, results)
 
   captured = list(concrete.captured_inputs)

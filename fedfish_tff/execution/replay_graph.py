@@ -11,15 +11,27 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+import types
 from typing import TypeVar
 
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 from tensorflow.python.framework import op_def_registry
 
-# Operations that write the variable which is their first input.
-ASSIGNMENTS = frozenset(
-  ('AssignVariableOp', 'AssignAddVariableOp', 'AssignSubVariableOp')
+# Operations that write variables, or move an iterator, and how many of their
+# first inputs these are.
+ASSIGNMENTS: Mapping[str, int] = types.MappingProxyType(
+  {
+    'AssignAddVariableOp': 1,
+    'AssignSubVariableOp': 1,
+    'AssignVariableOp': 1,
+    'IteratorGetNextAsOptional': 1,
+    'ResourceApplyGradientDescent': 1,
+    'ResourceApplyKerasMomentum': 2,
+    'ResourceScatterAdd': 1,
+    'ResourceScatterSub': 1,
+    'ResourceScatterUpdate': 1,
+  }
 )
 
 _T = TypeVar('_T')
@@ -176,8 +188,9 @@ class ReplayGraph:
       inputs = [n.partition(':')[0] for n in node.input if n[0] != '^']
       if node.op == 'Identity' and inputs[0] in position:
         position[node.name] = position[inputs[0]]
-      elif node.op in ASSIGNMENTS and inputs[0] in position:
-        assigned.add(position[inputs[0]])
+      for name in inputs[: ASSIGNMENTS.get(node.op, 0)]:
+        if name in position:
+          assigned.add(position[name])
       for callee, its_inputs in self.calls(node, inputs):
         for i in self.assigned_arguments(callee):
           if its_inputs[i] in position:

@@ -1,0 +1,102 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Iterators over the sequences of a replayed graph.
+
+A loop `for batch in iter(dataset)` in a `tf.function` asks an iterator for an
+optional element until there is none. Here the iterator is a variable that
+holds the number of its next element, and so goes through loops and branches as
+other variables do.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import itertools
+
+from fedfish_tff.execution import graph_replay
+from fedfish_tff.execution import sequence_replay
+
+import tensorflow as tf
+
+_numbers = itertools.count()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Iterator(graph_replay.Variable):
+  """The number of the next element, and the sequence once it is known.
+
+  Attributes:
+    graph: In which the iterator is made.
+    sequences: The sequence, when it has one.
+  """
+
+  graph: tf.Graph
+  sequences: list[sequence_replay.Sequence]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Optional:
+  """Element `index` of a sequence, if there is one."""
+
+  sequence: sequence_replay.Sequence
+  index: tf.Tensor
+
+
+def _iterator(replay, node, inputs):
+  del replay, inputs
+  return [
+    _Iterator(
+      f'{node.name}:{next(_numbers)}',
+      tf.int64,
+      tf.TensorShape([]),
+      tf.compat.v1.get_default_graph(),
+      [],
+    )
+  ]
+
+
+def _make(replay, node, inputs):
+  sequence, iterator = inputs
+  if (
+    not isinstance(sequence, sequence_replay.Sequence)
+    or sequence.choose is not None
+  ):
+    raise graph_replay.NotReplayableError(
+      f'{node.op} of a dataset that the graph makes itself, or of batches of '
+      'several sizes, each compiled'
+    )
+  if (
+    not isinstance(iterator, _Iterator)
+    or iterator.sequences
+    or iterator.graph is not tf.compat.v1.get_default_graph()
+  ):
+    raise graph_replay.NotReplayableError(f'{node.op} for an older iterator')
+  iterator.sequences.append(sequence)
+  replay.assign(iterator, tf.constant(0, tf.int64))
+  return []
+
+
+def _next_as_optional(replay, node, inputs):
+  del node
+  (iterator,) = inputs
+  index = replay.value_of(iterator)
+  replay.assign(iterator, index + 1)
+  return [_Optional(iterator.sequences[0], index)]
+
+
+def _has_value(replay, node, inputs):
+  del replay, node
+  return [inputs[0].index < inputs[0].sequence.count]
+
+
+def _get_value(replay, node, inputs):
+  del replay, node
+  return inputs[0].sequence.elements[0](inputs[0].index)
+
+
+HANDLERS: Mapping[str, graph_replay.Handler] = {
+  'AnonymousIteratorV3': _iterator,
+  'IteratorGetNextAsOptional': _next_as_optional,
+  'MakeIterator': _make,
+  'OptionalGetValue': _get_value,
+  'OptionalHasValue': _has_value,
+}
