@@ -203,6 +203,7 @@ class Replay:
 
   def assign(self, variable: Variable, value: tf.Tensor) -> None:
     """Makes a variable hold a value."""
+    value.set_shape(variable.shape)
     self._variables[variable.name] = value
 
   def assigned_variables(
@@ -383,6 +384,9 @@ def _while(replay: Replay, node: _NodeDef, inputs: list[Value]):
   def step(tensors, held):
     with replay.holding(variables, held):
       results = replay.call(body, arguments(tensors))
+      for i, shape in zip(positions, invariants):
+        # A replay may know less than the loop did of its shapes.
+        results[i].set_shape(shape)
       return (
         [results[i] for i in positions],
         [replay.value_of(variable) for variable in variables],

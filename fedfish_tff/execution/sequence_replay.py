@@ -81,9 +81,8 @@ def _repeat(replay, node, inputs):
   del replay
   sequence, times = _check(node, inputs[0]), inputs[1]
   # Without end if negative; a sequence of none stays empty.
-  times = tf.where(
-    times < 0, tf.int64.max // tf.maximum(sequence.count, 1), times
-  )
+  most = tf.int64.max // tf.maximum(sequence.count, 1)
+  times = tf.where(times < 0, most, tf.minimum(times, most))
   return [
     sequence.reindexed(sequence.count * times, lambda i: i % sequence.count)
   ]
@@ -119,6 +118,8 @@ def _reduce(replay, node, inputs):
   def step(state, held, element):
     with replay.holding(variables, held):
       state = replay.call(name, [*state, *element, *others])
+      for tensor, shape in zip(state, shapes, strict=True):
+        tensor.set_shape(shape)
       held = [replay.value_of(variable) for variable in variables]
     return state, held
 
