@@ -53,6 +53,8 @@ _EXPORT = flags.DEFINE_bool(
   'export', False, 'Write the model and its weights, too.'
 )
 _CONTEXT = context_flag.define()
+_DEVICES = context_flag.define_devices()
+_XLA = context_flag.define_xla()
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data, for tasks that read files.'
 )
@@ -71,6 +73,7 @@ def main(argv: Sequence[str]) -> None:
     split=_SPLIT.value,
     export=_EXPORT.value,
     context=_CONTEXT.value,
+    context_options=context_flag.options(_DEVICES.value, _XLA.value),
     data_dir=_DATA_DIR.value,
   )
   for path in paths:

@@ -29,6 +29,7 @@ def evaluate(
   split: str = 'test',
   export: bool = False,
   context: str = contexts.DEFAULT_CONTEXT_NAME,
+  context_options: Mapping[str, Any] | None = None,
   data_dir: str | None = None,
 ) -> list[pathlib.Path]:
   """Evaluates a workdir's model on held-out clients, into its own folders.
@@ -40,6 +41,7 @@ def evaluate(
     split: `'test'` or `'validation'`.
     export: Whether to write the model and its weights, too.
     context: Name of the execution context.
+    context_options: Of the context, see `contexts.set_default_context`.
     data_dir: Where tasks that read files find them.
 
   Returns:
@@ -49,7 +51,7 @@ def evaluate(
     errors.InputError: If something cannot be used, read or written.
   """
   config = run_reader.read_config(workdir)
-  contexts.set_default_context(context)
+  contexts.set_default_context(context, **(context_options or {}))
   experiment = experiment_lib.build_experiment(config, data_dir=data_dir)
   fingerprint = experiment.fingerprint_data()
   with simulation.open_workdir(

@@ -26,6 +26,7 @@ def train(
   *,
   workdir: str | os.PathLike[str],
   context: str = contexts.DEFAULT_CONTEXT_NAME,
+  context_options: Mapping[str, Any] | None = None,
   data_dir: str | None = None,
   overwrite: bool = False,
   progress_bar: bool | None = None,
@@ -36,6 +37,7 @@ def train(
     config: Nested mappings, see `launch/configs`.
     workdir: The folder for all output.
     context: Name of the execution context.
+    context_options: Of the context, see `contexts.set_default_context`.
     data_dir: Where tasks that read files find them.
     overwrite: Whether to remove an earlier run in the workdir first.
     progress_bar: Whether to show a bar; None to do so on a terminal only.
@@ -47,7 +49,7 @@ def train(
     errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; its message says how to resume.
   """
-  contexts.set_default_context(context)
+  contexts.set_default_context(context, **(context_options or {}))
   experiment = experiment_lib.build_experiment(config, data_dir=data_dir)
   process = experiment.process
   held_out = experiment.build_held_out_evaluation(experiment.task.validation)
