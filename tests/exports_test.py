@@ -29,6 +29,7 @@ _COHORT_CONTEXT_PARTS = (
   'graph_replay',
   'graph_tracing',
   'interruption',
+  'iterator_replay',
   'local_functions',
   'loop_steps',
   'packed_cache',
@@ -36,12 +37,14 @@ _COHORT_CONTEXT_PARTS = (
   'repeatable_datasets',
   'replay_graph',
   'sequence_arrays',
+  'sequence_operations',
   'sequence_replay',
   'sequence_values',
   'server_graph',
   'tensorflow_functions',
   'threads',
   'values',
+  'variable_operations',
 )
 
 # Modules that are imported by their own names only, each with the reason.

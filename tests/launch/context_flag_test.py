@@ -57,6 +57,12 @@ class ContextFlagTest(parameterized.TestCase):
     self.assertLen(outcome.stderr.splitlines(), 1)
     self.assertRegex(outcome.stderr, 'context=cloud.*cohort.*local_worker')
 
+  def test_options_are_those_that_were_given(self):
+    self.assertEqual(context_flag.options(None, None), {})
+    self.assertEqual(
+      context_flag.options('CPU', False), {'devices': 'CPU', 'use_xla': False}
+    )
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -73,6 +73,7 @@ class EvaluateTest(parameterized.TestCase):
             split='validation',
             export=True,
             context='cohort',
+            context_options={},
             data_dir=None,
           ),
         )

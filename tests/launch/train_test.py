@@ -237,6 +237,7 @@ class TrainTest(parameterized.TestCase):
     ('--config.task.overlap=some', "no overlap 'some'"),
     ('--config.cohort_size=3', 'cohort_size is 3, but there are only 2'),
     ('--context=cloud', 'context=cloud: value should be one of <cohort|local'),
+    ('--devices=XPU', "There is no device 'XPU'; TensorFlow sees: CPU:0"),
     ('--data_dir=/tmp', 'reads no files'),
     ('--nothing', "Unknown command line flag 'nothing'"),
     ('argument', "Unexpected argument 'argument'"),
