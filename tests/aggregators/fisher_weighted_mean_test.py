@@ -26,7 +26,7 @@ _FISHERS = st.one_of(st.just(0.0), st.floats(2**-20, 2**10, width=32))
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 def _value(flat_delta, flat_fisher):

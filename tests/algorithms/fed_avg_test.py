@@ -18,7 +18,7 @@ _NUM_EXAMPLES = tff.learning.ClientWeighting.NUM_EXAMPLES
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 def _sgd(rate):

@@ -62,7 +62,7 @@ def _run(process, clients=None, *, rounds=1, start=None, epochs=_EPOCHS):
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 class NumpyRecomputationTest(parameterized.TestCase):

@@ -15,7 +15,7 @@ _CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7, 3))]
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 def _sgd(rate):

@@ -14,7 +14,7 @@ import tensorflow_federated as tff
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 class FederatedProcessTest(absltest.TestCase):
