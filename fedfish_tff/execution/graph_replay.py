@@ -98,6 +98,9 @@ class Replay:
     self._main: dict[str, list[Value]] = {}
     # The current value of each variable, or how to make it.
     self._variables: dict[str, tf.Tensor | Callable[[], tf.Tensor]] = {}
+    # The same in initialisation, which TensorFlow runs on its own before.
+    self._initial_main: dict[str, list[Value]] = {}
+    self._initial_variables = dict(self._variables)
 
   def run(
     self,
@@ -123,9 +126,11 @@ class Replay:
     for name, value in feeds.items():
       self._main[replay_graph.split_tensor_name(name)[0]] = [value]
     if initialize_op:
+      self._initial_main.update(self._main)
       self._initialize(initialize_op)
+      self._variables.update(self._initial_variables)
     names = [replay_graph.split_tensor_name(name) for name in fetches]
-    self._run_nodes([node for node, _ in names])
+    self._run_nodes([node for node, _ in names], self._main)
     return [self._main[node][index] for node, index in names]
 
   def _initialize(self, name: str) -> None:
@@ -145,17 +150,24 @@ class Replay:
       value_node, index = replay_graph.split_tensor_name(node.input[1])
 
       def initial_value() -> tf.Tensor:
-        self._run_nodes([value_node])
-        return self._main[value_node][index]
+        current, self._variables = self._variables, self._initial_variables
+        try:
+          self._run_nodes([value_node], self._initial_main)
+        finally:
+          self._variables = current
+        return self._initial_main[value_node][index]
 
-      self._run_nodes([variable_node])
-      self._variables[self._main[variable_node][0].name] = initial_value
+      self._run_nodes([variable_node], self._initial_main)
+      variable = self._initial_main[variable_node][0]
+      self._initial_variables[variable.name] = initial_value
     else:
       raise NotReplayableError(f'initialisation by {node.op}')
 
-  def _run_nodes(self, targets: Sequence[str]) -> None:
-    for node in self._graph.main.order_for(targets, self._main):
-      self._run_node(node, self._main)
+  def _run_nodes(
+    self, targets: Sequence[str], values: dict[str, list[Value]]
+  ) -> None:
+    for node in self._graph.main.order_for(targets, values):
+      self._run_node(node, values)
 
   def call(self, name: str, arguments: Sequence[Value]) -> list[Value]:
     """Creates the operations of a function.
