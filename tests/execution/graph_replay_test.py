@@ -1,0 +1,395 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for graph_replay: against TensorFlow's own run of the same graph."""
+
+from fedfish_tff.execution import graph_replay
+from tests.execution import graph_replays
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+_FLOAT = tf.TensorSpec([], tf.float32)
+_INT = tf.TensorSpec([], tf.int32)
+_ROWS = tf.TensorSpec([None, 3], tf.float32)
+_TEXTS = tf.TensorSpec([None], tf.string)
+
+
+class ReplayTest(parameterized.TestCase):
+  def test_operations_with_attributes_and_several_outputs(self):
+    def build(x):
+      values, indices = tf.math.top_k(x, 2, sorted=True)
+      first, second = tf.split(values, 2, axis=1)
+      return tf.transpose(x, [1, 0]), indices, second, first, x[1:, ::2]
+
+    rows = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)
+    graph_replays.ReplayedGraph(build, _ROWS).assert_same(rows)
+
+  def test_strings(self):
+    graph = graph_replays.ReplayedGraph(
+      lambda texts: (
+        tf.strings.reduce_join(texts, separator='-'),
+        tf.strings.length(texts),
+        tf.strings.split(texts).row_splits,
+      ),
+      _TEXTS,
+    )
+    joined, *_ = graph.assert_same(np.array([b'a b', b'', b'\xffc'], object))
+    self.assertEqual(joined, b'a b--\xffc')
+
+  def test_nested_calls(self):
+    @tf.function
+    def square(x):
+      return x * x, x + 1
+
+    @tf.function
+    def twice(x):
+      a, b = square(x)
+      c, d = square(b)
+      return d, a + c
+
+    graph_replays.ReplayedGraph(
+      lambda x: (twice(x), square(x)[1]), _FLOAT
+    ).assert_same(np.float32(3.5))
+
+  def test_functions_of_one_name_in_two_graphs(self):
+    """They are found in the graph that they come from."""
+
+    def make(factor):
+      def scale(x):
+        return factor * x
+
+      graph = graph_replays.ReplayedGraph(
+        lambda x: tf.function(scale)(x), _FLOAT
+      )
+      return graph.replay(np.float32(2))
+
+    self.assertEqual([make(3.0), make(5.0)], [[6.0], [10.0]])
+
+  @parameterized.parameters(-1.0, 1.0)
+  def test_branch(self, x):
+    def build(x):
+      y = tf.cond(x > 0, lambda: (x + 1, 'more'), lambda: (x * 2, 'less'))
+      return y, tf.cond(x > 5, lambda: x, lambda: -x)
+
+    graph_replays.ReplayedGraph(build, _FLOAT).assert_same(np.float32(x))
+
+  @parameterized.parameters(-1, 0, 1, 2, 7)
+  def test_case(self, index):
+    graph = graph_replays.ReplayedGraph(
+      lambda i, x: tf.switch_case(
+        i, [lambda: x, lambda: x + 10, lambda: 3 * x], default=lambda: -x
+      ),
+      _INT,
+      _FLOAT,
+    )
+    graph.assert_same(np.int32(index), np.float32(4))
+
+  @parameterized.parameters(0, 1, 5)
+  def test_loop(self, times):
+    def build(times, x):
+      return tf.while_loop(
+        lambda i, *_: i < times,
+        # The rows grow: a shape that the loop does not keep.
+        lambda i, a, b: (i + 1, b, tf.concat([a, b], axis=0)),
+        (0, x, x + 1),
+        shape_invariants=(
+          tf.TensorShape([]),
+          tf.TensorShape([None, 3]),
+          tf.TensorShape([None, 3]),
+        ),
+      )
+
+    graph_replays.ReplayedGraph(build, _INT, _ROWS).assert_same(
+      np.int32(times), np.ones([1, 3], np.float32)
+    )
+
+  def test_gradient_of_a_loop_over_lists(self):
+    """Loops then hold lists of tensors, and loops of loops their shapes."""
+
+    @tf.function
+    def run(x, w):
+      with tf.GradientTape() as tape:
+        tape.watch(w)
+
+        def step(h, row):
+          return tf.tanh(tf.reduce_sum(row * w) + h)
+
+        h = tf.scan(step, x, initializer=tf.constant(0.0))
+        loss = tf.reduce_sum(h * h)
+      return h, tape.gradient(loss, w)
+
+    rng = np.random.default_rng(2)
+    graph_replays.ReplayedGraph(
+      run, _ROWS, tf.TensorSpec([3], tf.float32)
+    ).assert_same(
+      rng.normal(size=(5, 3)).astype(np.float32),
+      rng.normal(size=3).astype(np.float32),
+    )
+
+  def test_autograph(self):
+    @tf.function
+    def collatz(n):
+      steps = 0
+      while n > 1:
+        if tf.equal(n % 2, 0):
+          n = n // 2
+        else:
+          n = 3 * n + 1
+        steps += 1
+        if steps > 50:
+          break
+      return steps
+
+    graph = graph_replays.ReplayedGraph(collatz, _INT)
+    self.assertEqual(graph.assert_same(np.int32(7)), [16])
+    self.assertEqual(graph.assert_same(np.int32(27)), [51])
+
+  def test_checks_in_the_graph(self):
+    @tf.function
+    def checked(x):
+      tf.debugging.assert_less(x, 3.0, message='too large')
+      if x < 0:
+        tf.debugging.Assert(False, ['negative', x])
+      return x + 1
+
+    graph = graph_replays.ReplayedGraph(checked, _FLOAT)
+    graph.assert_same(np.float32(2))
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'too large'):
+      graph.replay(np.float32(4))
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'negative'):
+      graph.replay(np.float32(-4))
+
+
+class VariablesTest(parameterized.TestCase):
+  def test_assignments_in_order(self):
+    def build(x):
+      a = tf.Variable([1.0, 2.0])
+      b = tf.Variable(a.initial_value * 3)
+
+      @tf.function
+      def run(x):
+        before = a.read_value()
+        a.assign_add([x, x])
+        b.assign_sub(a)
+        a.assign(a * b)
+        return before, a.read_value(), b.read_value()
+
+      return run(x)
+
+    graph_replays.ReplayedGraph(build, _FLOAT).assert_same(np.float32(4))
+
+  def test_each_replay_starts_afresh(self):
+    def build(x):
+      total = tf.Variable(0.0)
+      return tf.function(lambda x: total.assign_add(x))(x)
+
+    graph = graph_replays.ReplayedGraph(build, _FLOAT)
+    for _ in range(2):
+      self.assertEqual(graph.replay(np.float32(4)), [4.0])
+
+  def test_initial_values_of_other_variables(self):
+    def build(x):
+      a = tf.Variable(2.0)
+      b = tf.Variable(a + 1)
+      return tf.function(lambda x: (a.assign(x), b * x))(x)
+
+    graph = graph_replays.ReplayedGraph(build, _FLOAT)
+    self.assertEqual(graph.replay(np.float32(5)), [5.0, 15.0])
+
+  @parameterized.parameters(-1.0, 1.0)
+  def test_branches_hand_them_on(self, x):
+    def build(x):
+      a, b, c = (tf.Variable(v) for v in (1.0, 10.0, 100.0))
+
+      @tf.function
+      def run(x):
+        if x > 0:
+          a.assign(b + x)
+          y = a + 1
+        else:
+          b.assign_add(c)
+          y = x * c
+        return y, a.read_value(), b.read_value(), c.read_value()
+
+      return run(x)
+
+    graph_replays.ReplayedGraph(build, _FLOAT).assert_same(np.float32(x))
+
+  @parameterized.parameters(0, 2)
+  def test_cases_hand_them_on(self, index):
+    def build(i):
+      a, b = tf.Variable(1.0), tf.Variable(10.0)
+
+      def add():
+        a.assign_add(b)
+
+      def replace():
+        b.assign(a * 7)
+
+      @tf.function
+      def run(i):
+        tf.switch_case(i, [add, lambda: None, replace])
+        return a.read_value(), b.read_value()
+
+      return run(i)
+
+    graph_replays.ReplayedGraph(build, _INT).assert_same(np.int32(index))
+
+  @parameterized.parameters(0, 1, 4)
+  def test_loops_hand_them_on(self, times):
+    def build(times):
+      a, b, unused = (tf.Variable(v) for v in (1.0, 2.0, 3.0))
+
+      @tf.function
+      def add():
+        a.assign_add(b)
+
+      @tf.function
+      def run(times):
+        seen = 0.0
+        for i in tf.range(times):
+          if tf.equal(i % 2, 0):
+            add()
+          else:
+            b.assign(a * 2)
+          for _ in tf.range(2):
+            a.assign_sub(0.5)
+          seen += a * unused
+        return seen, a.read_value(), b.read_value()
+
+      return run(times)
+
+    graph_replays.ReplayedGraph(build, _INT).assert_same(np.int32(times))
+
+  def test_a_condition_that_reads_them(self):
+    def build(x):
+      a = tf.Variable(0.0)
+
+      @tf.function
+      def run(x):
+        while a < x:
+          a.assign(2 * a + 1)
+        return a.read_value()
+
+      return run(x)
+
+    graph = graph_replays.ReplayedGraph(build, _FLOAT)
+    self.assertEqual(graph.assert_same(np.float32(20)), [31.0])
+
+  def test_gradients_with_respect_to_them(self):
+    rng = np.random.default_rng(3)
+    initial = rng.normal(size=(4, 3)).astype(np.float32)
+
+    def build(x):
+      table = tf.Variable(initial)
+
+      @tf.function
+      def run(x):
+        with tf.GradientTape() as tape:
+          rows = tf.gather(table, [1, 1, 3])
+          loss = tf.reduce_sum(tf.square(rows * x))
+        gradient = tf.convert_to_tensor(tape.gradient(loss, table))
+        table.assign_sub(0.1 * gradient)
+        return loss, table.read_value()
+
+      return run(x)
+
+    graph_replays.ReplayedGraph(build, _FLOAT).assert_same(np.float32(0.5))
+
+  def test_those_of_unknown_shape(self):
+    def build(x):
+      a = tf.Variable(
+        tf.zeros([0, 3]), shape=tf.TensorShape([None, 3]), validate_shape=False
+      )
+
+      @tf.function
+      def run(x):
+        for _ in tf.range(3):
+          a.assign(tf.concat([a, x], axis=0))
+        return a.read_value()
+
+      return run(x)
+
+    graph_replays.ReplayedGraph(build, _ROWS).assert_same(
+      np.ones([2, 3], np.float32)
+    )
+
+
+class NotReplayableTest(parameterized.TestCase):
+  def _assert_not_replayable(self, reason, build, *specs_and_values):
+    graph = graph_replays.ReplayedGraph(
+      build, *(spec for spec, _ in specs_and_values)
+    )
+    with self.assertRaisesRegex(graph_replay.NotReplayableError, reason):
+      graph.replay(*(value for _, value in specs_and_values))
+
+  def test_variables_without_a_value(self):
+    def build():
+      handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], name='empty')
+      return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+
+    self._assert_not_replayable('empty is read before it has a value', build)
+
+  def test_placeholders_without_a_value(self):
+    self._assert_not_replayable(
+      'placeholder more, which has no value',
+      lambda x: x + tf.compat.v1.placeholder(tf.float32, [], name='more'),
+      (_FLOAT, np.float32(1)),
+    )
+
+  def test_other_state(self):
+    def build():
+      initializer = tf.lookup.KeyValueTensorInitializer(['a'], [1])
+      table = tf.lookup.StaticHashTable(initializer, 0)
+      return table.lookup(tf.constant('a'))
+
+    self._assert_not_replayable('HashTableV2, which holds state', build)
+
+  def test_datasets_without_handlers(self):
+    def build():
+      return tf.data.Dataset.range(3).reduce(
+        tf.constant(0, tf.int64), lambda a, b: a + b
+      )
+
+    self._assert_not_replayable('ReduceDataset', build)
+
+  def test_operations_that_call_functions(self):
+    def build(x):
+      dataset = tf.data.Dataset.range(3).map(lambda i: i + 1)
+      return tf.data.experimental.to_variant(dataset), x
+
+    self._assert_not_replayable(
+      'MapDataset, which calls a function', build, (_FLOAT, np.float32(1))
+    )
+
+  def test_loops_and_branches_of_tensorflow_1(self):
+    def build(x):
+      with tf.compat.v1.variable_scope('', use_resource=True):
+        tf.compat.v1.disable_control_flow_v2()
+        try:
+          return tf.compat.v1.cond(x > 0, lambda: x + 1, lambda: x - 1)
+        finally:
+          tf.compat.v1.enable_control_flow_v2()
+
+    self._assert_not_replayable(
+      'loop or branch of TensorFlow 1', build, (_FLOAT, np.float32(1))
+    )
+
+  def test_initialisation_by_other_operations(self):
+    graph = tf.Graph()
+    with graph.as_default():
+      x = tf.constant(1.0, name='x')
+      tf.raw_ops.Print(input=x, data=[x], name='init')
+    replay = graph_replay.Replay(
+      graph_replay.replay_graph.ReplayGraph(graph.as_graph_def())
+    )
+    with self.assertRaisesRegex(
+      graph_replay.NotReplayableError, 'initialisation by Print'
+    ):
+      replay.run({}, ['x:0'], initialize_op='init')
+
+
+if __name__ == '__main__':
+  absltest.main()

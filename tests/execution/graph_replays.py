@@ -1,0 +1,78 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a graph as TensorFlow does, and as a replay of it."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from fedfish_tff.execution import graph_replay
+from fedfish_tff.execution import replay_graph
+
+import numpy as np
+import tensorflow as tf
+
+
+class ReplayedGraph:
+  """A graph of TensorFlow 1's kind, as TFF serializes them."""
+
+  def __init__(self, build: Callable[..., Any], *specs: tf.TensorSpec):
+    """Builds the graph.
+
+    Args:
+      build: From the arguments to a nest of results; may make variables.
+      *specs: Of the arguments.
+    """
+    self._graph = tf.Graph()
+    with self._graph.as_default():
+      self._arguments = [
+        tf.compat.v1.placeholder(spec.dtype, spec.shape) for spec in specs
+      ]
+      self._results = tf.nest.flatten(build(*self._arguments))
+      self._initialize = tf.compat.v1.global_variables_initializer()
+
+  def run_in_session(self, *values: Any) -> list[np.ndarray]:
+    """Runs it as TensorFlow does."""
+    with tf.compat.v1.Session(graph=self._graph) as session:
+      session.run(self._initialize)
+      return session.run(
+        self._results, dict(zip(self._arguments, values, strict=True))
+      )
+
+  def replay(
+    self,
+    *values: Any,
+    handlers: Mapping[str, graph_replay.Handler] | None = None,
+    feeds: Callable[..., list[Any]] = lambda *tensors: list(tensors),
+  ) -> list[np.ndarray]:
+    """Replays it.
+
+    Args:
+      *values: The arguments, or what `feeds` makes them of.
+      handlers: Of operations beside those of `graph_replay`.
+      feeds: From tensors to the arguments, called where the replay is.
+    """
+    graph = replay_graph.ReplayGraph(self._graph.as_graph_def())
+
+    def run(*tensors: tf.Tensor) -> list[tf.Tensor]:
+      return graph_replay.Replay(graph, handlers).run(
+        {
+          placeholder.name: value
+          for placeholder, value in zip(
+            self._arguments, feeds(*tensors), strict=True
+          )
+        },
+        [result.name for result in self._results],
+        initialize_op=self._initialize.name,
+      )
+
+    results = tf.function(run, autograph=False)(*map(tf.constant, values))
+    return [result.numpy() for result in results]
+
+  def assert_same(self, *values: Any, **options: Any) -> list[np.ndarray]:
+    """Asserts that the replay computes what TensorFlow does, bit for bit."""
+    expected = self.run_in_session(*values)
+    found = self.replay(*values, **options)
+    for a, b in zip(found, expected, strict=True):
+      np.testing.assert_array_equal(a, b)
+    return found
