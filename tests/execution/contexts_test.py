@@ -17,8 +17,13 @@ class ContextsTest(absltest.TestCase):
     default = tff.framework.get_context_stack().current
     self.addCleanup(tff.framework.set_default_context, default)
 
-  def test_default_is_a_known_context(self):
-    self.assertIn(contexts.DEFAULT_CONTEXT_NAME, contexts.context_names())
+  def test_default_is_the_cohort_context(self):
+    self.assertEqual(contexts.DEFAULT_CONTEXT_NAME, 'cohort')
+    contexts.set_default_context()
+    self.assertIsInstance(
+      tff.framework.get_context_stack().current,
+      execution.SyncCohortExecutionContext,
+    )
 
   def test_computes_in_each_context(self):
     @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
@@ -35,7 +40,7 @@ class ContextsTest(absltest.TestCase):
     def count():
       return tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
 
-    contexts.set_default_context('local_worker', default_num_clients=4)
+    contexts.set_default_context('cohort', default_num_clients=4)
     self.assertEqual(count(), 4)
 
   def test_unknown_name(self):
