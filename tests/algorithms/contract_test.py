@@ -44,7 +44,7 @@ _CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((6, 9))]
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 def _next(process, state, clients):

@@ -20,7 +20,7 @@ _EMPTY = softmax_regression.draw_examples(0, 0)
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 class ClientEvaluationTest(parameterized.TestCase):

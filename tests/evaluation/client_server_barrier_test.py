@@ -47,7 +47,7 @@ def _client(own, merged, num_examples):
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 class BuildClientServerBarrierTest(parameterized.TestCase):

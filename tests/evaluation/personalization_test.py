@@ -44,7 +44,7 @@ def _client_data(train, test, epochs=1):
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 class PersonalizationTest(parameterized.TestCase):
