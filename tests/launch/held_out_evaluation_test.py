@@ -24,7 +24,7 @@ _SEED = 5
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 def _clients(names='abcd'):

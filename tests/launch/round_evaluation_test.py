@@ -18,7 +18,7 @@ _SIZES = {'a': 4, 'b': 7, 'single': 1}
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 def _clients(*names):

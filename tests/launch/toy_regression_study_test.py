@@ -16,7 +16,7 @@ _BATCH_GRADIENT = 'FedFish, batch gradient'
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 def _forward(weights, x):

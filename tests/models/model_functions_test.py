@@ -21,7 +21,7 @@ _KINDS = (
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 def _weights(model, start):

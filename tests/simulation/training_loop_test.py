@@ -30,7 +30,7 @@ _WIRE_BYTES = communication.WireBytes(download=100, upload=11)
 
 
 def setUpModule():
-  contexts.set_default_context('local_worker')
+  contexts.set_default_context()
 
 
 def _train_data(bad_client=None):
