@@ -257,17 +257,20 @@ class _GraphRun:
 
   def _chunks(self, share: range) -> Iterator[cohort_graph.ClientInputs]:
     """Yields the inputs of some clients, packing one chunk ahead."""
+    inputs = self._pack_chunk(share)
+    share = share[inputs.num_clients :]
+    if not share:
+      yield inputs
+      return
     with concurrent.futures.ThreadPoolExecutor(
       1, thread_name_prefix='cohort_packing'
     ) as pool:
-      ahead = self._pack_chunk(share)
       while share:
-        inputs = ahead
-        share = share[inputs.num_clients :]
-        future = pool.submit(self._pack_chunk, share) if share else None
+        ahead = pool.submit(self._pack_chunk, share)
         yield inputs
-        if future is not None:
-          ahead = future.result()
+        inputs = ahead.result()
+        share = share[inputs.num_clients :]
+      yield inputs
 
   def _pack_chunk(self, share: range) -> cohort_graph.ClientInputs:
     """Packs the first of some clients, up to the size of a chunk."""
