@@ -1,0 +1,293 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for cohort_stages."""
+
+import os
+import signal
+import threading
+from unittest import mock
+
+from fedfish_tff.execution import client_stages
+from fedfish_tff.execution import cohort_stages
+from fedfish_tff.execution import federated_plan
+from fedfish_tff.execution import interruption
+
+from absl import logging
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_HANG_SECONDS = 300.0
+_ELEMENT = tff.TensorType(np.float32, [None, 2])
+
+
+def _stage(comp):
+  """Returns the one client stage of a computation."""
+  (stage,) = [
+    action
+    for action in federated_plan.compile_plan(comp).actions
+    if isinstance(action, federated_plan.ClientStage)
+  ]
+  return stage
+
+
+def _comp_of(client_fn, element=_ELEMENT):
+  """Returns a computation with a sum and a value per client."""
+  sequence = tff.SequenceType(element)
+  work = tff.tensorflow.computation(client_fn, sequence)
+
+  @tff.federated_computation(tff.FederatedType(sequence, tff.CLIENTS))
+  def comp(data):
+    values = tff.federated_map(work, data)
+    return tff.federated_sum(values), values
+
+  return comp
+
+
+def _mean_of_roots(data):
+  """Rounds, so that the order of the sums shows in their last digits."""
+  return data.repeat(2).reduce(
+    tf.zeros([2]), lambda total, x: total + tf.reduce_sum(tf.sqrt(x), axis=0)
+  )
+
+
+def _check_first(data):
+  def add(total, x):
+    tf.debugging.assert_less(x[0, 0], 3.0, message='The first is too large')
+    return total + tf.reduce_sum(x)
+
+  return data.reduce(0.0, tf.function(add))
+
+
+def _run(runner, stage, clients):
+  """Runs a stage of `_comp_of`; returns the sum and the clients' values."""
+  (aggregate,) = stage.aggregates
+  (data,) = stage.client_inputs
+  (out,) = stage.outputs
+  zero = np.zeros(stage.types[aggregate.zero].shape, np.float32)
+  sums, outputs = runner(
+    stage, {aggregate.zero: tf.constant(zero)}, {data: clients}, len(clients)
+  )
+  return np.asarray(sums[aggregate.out]), [np.asarray(v) for v in outputs[out]]
+
+
+def _clients(*sizes, batch_size=3):
+  rng = np.random.default_rng(4)
+  return [
+    tf.data.Dataset.from_tensor_slices(
+      rng.uniform(size=(n, 2)).astype(np.float32)
+    ).batch(batch_size)
+    for n in sizes
+  ]
+
+
+class CohortStageRunnerTest(parameterized.TestCase):
+  def test_against_numpy(self):
+    stage = _stage(_comp_of(_mean_of_roots))
+    clients = _clients(7, 0, 3, 4)
+    runner = cohort_stages.CohortStageRunner(parallelism=2)
+    total, values = _run(runner, stage, clients)
+    expected = [
+      2 * sum(np.sqrt(np.float64(x)).sum(axis=0) for x in client)
+      if len(client)
+      else np.zeros(2)
+      for client in (list(c.as_numpy_iterator()) for c in clients)
+    ]
+    np.testing.assert_allclose(values, expected, rtol=1e-6)
+    np.testing.assert_allclose(total, np.sum(expected, axis=0), rtol=1e-6)
+    self.assertEmpty(runner.general_path_reasons)
+
+  def test_does_not_depend_on_the_chunks(self):
+    """Nor on the number of clients at a time, down to the last bit."""
+    stage = _stage(_comp_of(_mean_of_roots))
+    clients = _clients(5, 1, 0, 7, 3, 3, 0, 11, 2)
+    expected = _run(
+      cohort_stages.CohortStageRunner(parallelism=1), stage, clients
+    )
+    for parallelism in (1, 2, 4):
+      for limits in (
+        dict(_CHUNK_CLIENTS=1),
+        dict(_CHUNK_CLIENTS=2),
+        dict(_CHUNK_CLIENTS=4),
+        dict(_CHUNK_BYTES=1),
+        dict(_CHUNK_BYTES=200),
+      ):
+        runner = cohort_stages.CohortStageRunner(parallelism=parallelism)
+        with self.subTest(parallelism=parallelism, **limits):
+          with mock.patch.multiple(cohort_stages, **limits):
+            found = _run(runner, stage, clients)
+          np.testing.assert_array_equal(found[0], expected[0])
+          np.testing.assert_array_equal(found[1], expected[1])
+          self.assertEmpty(runner.general_path_reasons)
+
+  def test_chunks_of_few_clients(self):
+    stage = _stage(_comp_of(_mean_of_roots))
+    runner = cohort_stages.CohortStageRunner(parallelism=1)
+    graph = runner._graph(stage)
+    with (
+      mock.patch.object(cohort_stages, '_CHUNK_CLIENTS', 4),
+      mock.patch.object(graph, 'run', wraps=graph.run) as run,
+    ):
+      _run(runner, stage, _clients(*[2] * 10))
+    self.assertEqual(
+      [call.args[2].num_clients for call in run.call_args_list], [4, 4, 2]
+    )
+
+  def test_no_clients(self):
+    stage = _stage(_comp_of(_mean_of_roots))
+    runner = cohort_stages.CohortStageRunner(parallelism=2)
+    total, values = _run(runner, stage, [])
+    np.testing.assert_array_equal(total, [0.0, 0.0])
+    self.assertEqual(values, [])
+    self.assertEmpty(runner.general_path_reasons)
+
+  @parameterized.named_parameters(
+    (
+      'work',
+      lambda data: data.shuffle(8).reduce(0.0, lambda t, x: t + x[0, 0]),
+      _ELEMENT,
+      'ShuffleDataset.* of a dataset',
+    ),
+    (
+      'data',
+      lambda data: data.reduce(0.0, lambda t, x: t + tf.reduce_sum(x)),
+      tff.TensorType(np.float32, [None, None]),
+      r'leaf of type float32\[\?,\?\]',
+    ),
+  )
+  def test_what_is_no_graph_runs_client_by_client(
+    self, client_fn, element, reason
+  ):
+    stage = _stage(_comp_of(client_fn, element))
+    runner = cohort_stages.CohortStageRunner(parallelism=2)
+    clients = [
+      tf.data.Dataset.from_tensors(np.full([1, 2], x, np.float32)).map(
+        lambda x: tf.ensure_shape(x, element.shape)
+      )
+      for x in (1, 2)
+    ]
+    with self.assertLogs(logging.get_absl_logger(), 'INFO') as logs:
+      for _ in range(3):
+        total, values = _run(runner, stage, clients)
+    self.assertEqual(total, sum(values))
+    self.assertEqual(values[1], 2 * values[0])
+    self.assertLen(runner.general_path_reasons, 1)
+    self.assertRegex(runner.general_path_reasons[0], reason)
+    # Once, with what it is about.
+    messages = [m for m in logs.output if 'client by client' in m]
+    self.assertLen(messages, 1)
+    self.assertRegex(messages[0], reason)
+    self.assertIn(str(element), messages[0])
+
+  def test_errors_name_the_client(self):
+    stage = _stage(_comp_of(_check_first))
+    runner = cohort_stages.CohortStageRunner(parallelism=2)
+    clients = [
+      tf.data.Dataset.from_tensors(np.full([1, 2], x, np.float32))
+      for x in [1] * 16
+    ]
+    total, _ = _run(runner, stage, clients)
+    self.assertEqual(total, 32.0)
+    bad = tf.data.Dataset.from_tensors(np.full([1, 2], 5, np.float32))
+    broken = [*clients[:2], bad, *clients[:5], bad, *clients[:7]]
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError,
+      '(?s)Client 3 of 16: .*The first is too large',
+    ):
+      _run(runner, stage, broken)
+    # A client's mistake says nothing against the graph.
+    self.assertEqual(_run(runner, stage, clients)[0], 32.0)
+    self.assertEmpty(runner.general_path_reasons)
+
+  def test_a_graph_that_fails_alone(self):
+    """As where a compiler knows no kernel: the clients go one by one."""
+    stage = _stage(_comp_of(_mean_of_roots))
+    runner = cohort_stages.CohortStageRunner(parallelism=1)
+    clients = _clients(4, 2)
+    expected = _run(runner, stage, clients)
+    graph = runner._graph(stage)
+    error = tf.errors.UnimplementedError(None, None, 'no kernel\nmore')
+    with mock.patch.object(graph, 'run', side_effect=error):
+      total, values = _run(runner, stage, clients)
+    np.testing.assert_allclose(total, expected[0], rtol=1e-6)
+    np.testing.assert_allclose(values, expected[1], rtol=1e-6)
+    self.assertLen(runner.general_path_reasons, 1)
+    self.assertStartsWith(runner.general_path_reasons[0], 'no kernel (')
+
+  def test_devices_share_the_cohort(self):
+    stage = _stage(_comp_of(_mean_of_roots))
+    clients = _clients(4, 2, 0, 5, 3)
+    total, values = _run(
+      cohort_stages.CohortStageRunner(parallelism=1), stage, clients
+    )
+    runner = cohort_stages.CohortStageRunner(
+      parallelism=2, devices=('CPU:0', 'CPU:0')
+    )
+    shared_total, shared_values = _run(runner, stage, clients)
+    np.testing.assert_array_equal(shared_values, values)
+    np.testing.assert_allclose(shared_total, total, rtol=1e-6)
+
+  def test_an_endless_dataset_of_a_later_chunk_is_interrupted(self):
+    stage = _stage(_comp_of(_mean_of_roots))
+    runner = cohort_stages.CohortStageRunner(parallelism=1)
+    reading = threading.Event()
+
+    def generate():
+      while True:
+        reading.set()
+        yield np.ones([1, 2], np.float32)
+
+    endless = tf.data.Dataset.from_generator(
+      generate, output_signature=tf.TensorSpec([None, 2], tf.float32)
+    )
+    clients = [*_clients(2, 2), endless]
+    errors = []
+
+    def work():
+      try:
+        with mock.patch.object(cohort_stages, '_CHUNK_CLIENTS', 1):
+          _run(runner, stage, clients)
+      except interruption.StoppedError as error:
+        errors.append(error)
+
+    def interrupt():
+      reading.wait(_HANG_SECONDS)
+      os.kill(os.getpid(), signal.SIGINT)
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    self.addCleanup(signal.signal, signal.SIGINT, handler)
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    with self.assertRaises(KeyboardInterrupt):
+      interruption.run(work)
+    interrupter.join()
+    for thread in threading.enumerate():
+      if thread.name == 'cohort_execution_context':
+        thread.join(_HANG_SECONDS)
+    self.assertLen(errors, 1)
+    self.assertEmpty(
+      [t for t in threading.enumerate() if t.name.startswith('cohort_packing')]
+    )
+
+
+class FoldTest(absltest.TestCase):
+  def test_as_client_by_client(self):
+    """Bit for bit, for the same operations run in the same order."""
+    stage = _stage(_comp_of(_mean_of_roots))
+    clients = _clients(5, 1, 0, 7)
+    runner = cohort_stages.CohortStageRunner(parallelism=2)
+
+    def run_generally(*args):
+      return client_stages.run_stage_generally(*args, parallelism=2)
+
+    found, expected = (
+      _run(run, stage, clients) for run in (runner, run_generally)
+    )
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+if __name__ == '__main__':
+  absltest.main()
