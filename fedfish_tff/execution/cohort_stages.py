@@ -266,7 +266,12 @@ class _GraphRun:
       1, thread_name_prefix='cohort_packing'
     ) as pool:
       while share:
-        ahead = pool.submit(self._pack_chunk, share)
+        ahead = pool.submit(
+          # An endless dataset can then be interrupted here too.
+          contextvars.copy_context().run,
+          self._pack_chunk,
+          share,
+        )
         yield inputs
         inputs = ahead.result()
         share = share[inputs.num_clients :]

@@ -90,6 +90,8 @@ class Replay:
     self._graph = graph
     self._handlers = {**_HANDLERS, **(handlers or {})}
     # XLA compiles a loop as a loop; nothing is lost that a step would save.
+    # XLA would compile an unrolled loop for longer, to no gain.
+    self.unrolls = not use_xla
     self.call_step = (
       (lambda step, *arguments: step(*arguments))
       if use_xla
@@ -200,6 +202,10 @@ class Replay:
     else:
       results = _create_operation(node, inputs)
     values[node.name] = results
+
+  def operations(self, name: str) -> frozenset[str]:
+    """Returns the types of the operations in a function, calls included."""
+    return self._graph.operations(name)
 
   def value_of(self, variable: Variable) -> tf.Tensor:
     """Returns what a variable holds now."""

@@ -196,13 +196,14 @@ def trace(
     itertools.chain(*context.function_call_options.as_attrs().items())
   )
 
+  # tf.nest takes dictionaries apart in the order of their names, as here.
   def call(*args: Any) -> Any:
     # TensorFlow's own way in binds names and checks structures, which takes
     # longer than the round of a small model, and knows only one cancellation
     # for all threads.
     tensors = [
       eager_tensors.share_memory(leaf) if isinstance(leaf, np.ndarray) else leaf
-      for leaf in tf.nest.flatten(list(args))
+      for leaf in _flatten_nest(args)
     ]
     arguments = (name, num_results, tensors + captured, attributes, context)
     with interruption.cancellable() as manager:
@@ -210,8 +211,28 @@ def trace(
         flat = execute.execute(*arguments)
       else:
         flat = execute.execute_with_cancellation(*arguments, manager)
-    return tf.nest.pack_sequence_as(structure, flat)
+    return _pack_nest(structure, iter(flat))
 
   # What runs is known to TensorFlow by name as long as this lives.
   call.function = concrete
   return call
+
+
+def _flatten_nest(nest: Any) -> list[Any]:
+  """Returns the leaves of dictionaries, lists and tuples; faster than tf.nest.
+
+  Args:
+    nest: The nest.
+  """
+  if isinstance(nest, dict):
+    nest = [nest[name] for name in sorted(nest)]
+  if isinstance(nest, (list, tuple)):
+    return [leaf for element in nest for leaf in _flatten_nest(element)]
+  return [nest]
+
+
+def _pack_nest(structure: Any, leaves: Iterator[Any]) -> Any:
+  """Returns lists and tuples like `structure` of the leaves."""
+  if isinstance(structure, (list, tuple)):
+    return type(structure)(_pack_nest(e, leaves) for e in structure)
+  return next(leaves)

@@ -175,6 +175,15 @@ class ReplayGraph:
         position += 1
     return offsets
 
+  def operations(self, name: str) -> frozenset[str]:
+    """Returns the types of the operations in a function, calls included."""
+    body = self.function(name)
+    types = {node.op for node in body.order}
+    for node in body.order:
+      for callee, _ in self.calls(node, [None] * len(node.input)):
+        types |= self.operations(callee)
+    return frozenset(types)
+
   def assigned_arguments(self, name: str) -> frozenset[int]:
     """Returns which arguments of a function are variables that it may write."""
     if name not in self._assigned:

@@ -17,6 +17,21 @@ import tensorflow as tf
 
 _NodeDef = tf.compat.v1.NodeDef
 
+# Elements in one step of a loop: starting a step costs as much as some tens of
+# operations, which is a fifth of the time of a small model.
+_UNROLLED = 5
+
+# With these, a step takes so long that it matters nothing when it starts.
+_HEAVY = frozenset(
+  (
+    'Conv2D',
+    'Conv3D',
+    'DepthwiseConv2dNative',
+    'StatelessWhile',
+    'While',
+  )
+)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Sequence:
@@ -115,40 +130,59 @@ def _reduce(replay, node, inputs):
   variables = replay.assigned_variables(node, inputs)
   shapes = [tf.TensorShape(s) for s in node.attr['output_shapes'].list.shape]
 
-  def step(state, held, element):
+  def run_element(element, i, state, held):
     with replay.holding(variables, held):
-      state = replay.call(name, [*state, *element, *others])
+      state = replay.call(name, [*state, *element(i), *others])
       for tensor, shape in zip(state, shapes, strict=True):
         tensor.set_shape(shape)
-      held = [replay.value_of(variable) for variable in variables]
+      return state, [replay.value_of(variable) for variable in variables]
+
+  def run_elements(element, number, i, state, held):
+    for j in range(number):
+      state, held = run_element(element, i + j, state, held)
     return state, held
 
-  def body(i, state, held):
-    steps = [
-      functools.partial(replay.call_step, step, state, held, element(i))
-      for element in sequence.elements
-    ]
-    if sequence.choose is None:
-      state, held = steps[0]()
-    else:
-      state, held = tf.switch_case(sequence.choose(i), steps)
-    return i + 1, state, held
+  def loop(number, i, state, held):
+    """Runs steps of some elements each, as long as there are so many."""
 
-  _, state, held = tf.while_loop(
-    lambda i, *_: i < sequence.count,
-    body,
-    (
-      tf.constant(0, tf.int64),
-      state,
-      [replay.value_of(variable) for variable in variables],
-    ),
-    shape_invariants=(
-      tf.TensorShape([]),
-      shapes,
-      [variable.shape for variable in variables],
-    ),
-    parallel_iterations=1,
-  )
+    def body(i, state, held):
+      steps = [
+        functools.partial(
+          replay.call_step,
+          functools.partial(run_elements, element, number),
+          i,
+          state,
+          held,
+        )
+        for element in sequence.elements
+      ]
+      if sequence.choose is None:
+        state, held = steps[0]()
+      else:
+        state, held = tf.switch_case(sequence.choose(i), steps)
+      return i + number, state, held
+
+    return tf.while_loop(
+      lambda i, *_: i <= sequence.count - number,
+      body,
+      (i, state, held),
+      shape_invariants=(
+        tf.TensorShape([]),
+        shapes,
+        [variable.shape for variable in variables],
+      ),
+      parallel_iterations=1,
+    )
+
+  i = tf.constant(0, tf.int64)
+  held = [replay.value_of(variable) for variable in variables]
+  if (
+    sequence.choose is None
+    and replay.unrolls
+    and not replay.operations(name) & _HEAVY
+  ):
+    i, state, held = loop(_UNROLLED, i, state, held)
+  _, state, held = loop(1, i, state, held)
   for variable, value in zip(variables, held):
     replay.assign(variable, value)
   return state

@@ -14,6 +14,7 @@ Arguments are taken, results are given and mistakes are named as TFF's own
 contexts do.
 """
 
+import collections
 from collections.abc import Sequence
 from typing import Any
 
@@ -100,7 +101,7 @@ def from_local_value(value: Any, type_spec: tff.Type) -> Any:
     containers; lists for values of the clients, unless they are all equal.
     Arrays are read-only, as in TFF: they may share memory with tensors.
   """
-  return tff.types.type_to_py_container(_to_struct(value, type_spec), type_spec)
+  return _to_result(value, type_spec)
 
 
 def _check_names(value: tff.structure.Struct, type_spec: tff.Type) -> None:
@@ -208,24 +209,47 @@ def _is_shape(shape: Sequence[int], type_spec: tff.TensorType) -> bool:
   )
 
 
-def _to_struct(value: Any, type_spec: tff.Type) -> Any:
-  """Returns a local value as TFF's runtime gives it to its contexts."""
+def _to_result(value: Any, type_spec: tff.Type) -> Any:
+  """Does what `from_local_value` says."""
   if isinstance(type_spec, tff.TensorType):
     return _to_array(value)
   if isinstance(type_spec, tff.StructType):
-    return tff.structure.Struct(
-      (name, _to_struct(element, element_type))
-      for element, (name, element_type) in zip(
-        value, tff.structure.iter_elements(type_spec), strict=True
-      )
+    return _to_container(
+      [
+        (name, _to_result(element, element_type))
+        for element, (name, element_type) in zip(
+          value, tff.structure.iter_elements(type_spec), strict=True
+        )
+      ],
+      type_spec,
     )
   if isinstance(type_spec, tff.SequenceType):
     return sequence_values.to_result_sequence(value, type_spec)
   if isinstance(type_spec, tff.FederatedType):
     if type_spec.all_equal:
-      return _to_struct(value, type_spec.member)
-    return [_to_struct(member, type_spec.member) for member in value]
+      return _to_result(value, type_spec.member)
+    return [_to_result(member, type_spec.member) for member in value]
   raise ValueError(f'A computation cannot return a value of type {type_spec}.')
+
+
+def _to_container(
+  elements: list[tuple[str | None, Any]], type_spec: tff.StructType
+) -> Any:
+  """Returns elements in the Python container that their type asks for."""
+  container = type_spec.python_container
+  # Most are these; TFF, which knows them all, takes long to find out.
+  if all(name is None for name, _ in elements):
+    if container is None or container is tuple:
+      return tuple(element for _, element in elements)
+    if container is list:
+      return [element for _, element in elements]
+  elif container in (None, collections.OrderedDict) and all(
+    name is not None for name, _ in elements
+  ):
+    return collections.OrderedDict(elements)
+  return tff.types.type_to_py_container(
+    tff.structure.Struct(elements), type_spec
+  )
 
 
 def _to_array(value: tf.Tensor) -> Any:
