@@ -20,6 +20,7 @@ from fedfish_tff.execution import cohort_stages
 from fedfish_tff.execution import devices as devices_lib
 from fedfish_tff.execution import federated_interpreter
 from fedfish_tff.execution import federated_plan
+from fedfish_tff.execution import function_arguments
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import threads
 from fedfish_tff.execution import values
@@ -71,16 +72,22 @@ class _CohortRunner:
     return functools.partial(self._run, comp, arg)
 
   def _run(self, comp: tff.Computation, arg: Any) -> Any:
+    result_type = comp.type_signature.result
+    comp, arg = function_arguments.bind_functions(comp, arg)
     plan = federated_plan.compile_plan(comp)
     cardinalities = {tff.CLIENTS: self._default_num_clients}
-    if arg is not None:
+    if plan.parameter_type is not None:
+      if arg is None:
+        raise TypeError(
+          f'Expected an argument of type {plan.parameter_type}, found None.'
+        )
       cardinalities.update(values.infer_cardinalities(arg, plan.parameter_type))
       arg = values.to_local_value(arg, plan.parameter_type)
     result = federated_interpreter.run_plan(
       plan, arg, cardinalities, self._run_stage
     )
     # Compilation loses the containers.
-    return values.from_local_value(result, comp.type_signature.result)
+    return values.from_local_value(result, result_type)
 
 
 class SyncCohortExecutionContext(tff.framework.SyncContext):

@@ -297,7 +297,7 @@ def _zeros(type_spec: tff.Type) -> Any:
 def _to_dataset(elements: list[Any], type_spec: tff.Type) -> tf.data.Dataset:
   """Returns a dataset of local values of the given type."""
   # What the graph of a TFF computation expects of a dataset of this type.
-  signature = tff.types.type_to_tf_tensor_specs(type_spec)
+  signature = _with_names(_specs(type_spec), type_spec)
 
   def from_elements() -> Iterator[Any]:
     for element in elements:
@@ -314,6 +314,12 @@ def _to_dataset(elements: list[Any], type_spec: tff.Type) -> tf.data.Dataset:
   return tf.data.Dataset.from_generator(
     from_elements, output_signature=signature
   )
+
+
+def _specs(type_spec: tff.Type) -> Any:
+  if isinstance(type_spec, tff.StructType):
+    return tuple(_specs(type_spec[i]) for i in range(len(type_spec)))
+  return tf.TensorSpec(type_spec.shape, tf.as_dtype(type_spec.dtype.type))
 
 
 def _with_names(value: Any, type_spec: tff.Type) -> Any:

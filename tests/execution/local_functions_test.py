@@ -206,6 +206,31 @@ class SequencesTest(absltest.TestCase):
     self.assertEqual([b.numpy().tolist() for b in batches], [[2, 4], [6]])
     self.assertEqual(_values(double(_dataset([]).batch(2))), [])
 
+  def test_select_of_named_slices(self):
+    # A type as compilation leaves it: names, but no Python container.
+    element_type = tff.StructType([('id', np.int32), ('name', np.str_)])
+
+    class Slice(local_functions.LocalFunction):
+      is_tensorflow_only = True
+
+      def call(self, arg, leaf_fn):
+        del leaf_fn
+        return arg[1], tf.strings.as_string(arg[1])
+
+    select = local_functions.Select(
+      tff.FunctionType(
+        [tff.TensorType(np.int32, [2]), np.float32],
+        tff.SequenceType(element_type),
+      ),
+      Slice(tff.FunctionType([np.float32, np.int32], element_type)),
+    )
+    for keys in ([3, 1], []):
+      elements = list(select((tf.constant(keys, tf.int32), tf.constant(0.0))))
+      self.assertEqual(
+        [(int(e['id']), e['name'].numpy()) for e in elements],
+        [(key, str(key).encode()) for key in keys],
+      )
+
   def test_select(self):
     calls = []
 
