@@ -269,7 +269,9 @@ def _flatten_nest(nest: Any) -> list[Any]:
 
 
 def _pack_nest(structure: Any, leaves: Iterator[Any]) -> Any:
-  """Returns lists and tuples like `structure` of the leaves."""
+  """Returns a nest like `structure` of the leaves."""
+  if isinstance(structure, dict):
+    return {n: _pack_nest(structure[n], leaves) for n in sorted(structure)}
   if isinstance(structure, (list, tuple)):
     return type(structure)(_pack_nest(e, leaves) for e in structure)
   return next(leaves)
