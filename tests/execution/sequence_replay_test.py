@@ -56,7 +56,7 @@ class OperationsTest(parameterized.TestCase):
 
 
 class ReduceTest(parameterized.TestCase):
-  @parameterized.parameters(0, 1, 5)
+  @parameterized.parameters(0, 1, 5, 13)
   def test_in_order(self, size):
     def build(dataset):
       return dataset.reduce(

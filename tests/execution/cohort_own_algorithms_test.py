@@ -1,0 +1,33 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""This package's algorithms in the cohort context and in TFF's runtime.
+
+With some models; cohort_matrix_test has all of them.
+"""
+
+from tests.execution import learning_rounds
+from tests.execution import round_comparison
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+class OwnAlgorithmsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    *(
+      (name, 'mlp', learning_rounds.KINDS[i % 2])
+      for i, name in enumerate(learning_rounds.OWN_ROUNDS)
+    ),
+    ('own_fed_avg', 'cnn', 'variable'),
+    ('own_fed_sgd', 'rnn', 'variable'),
+  )
+  def test_round(self, name, model, kind):
+    round_comparison.check_round(name, model, kind)
+
+
+def tearDownModule():
+  round_comparison.stop_worker()
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,54 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Rounds of the cohort context give the same bits in every process."""
+
+import os
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+_HANG_SECONDS = 300.0
+
+# Runs in a process of its own: prints a digest of the results of two rounds.
+_PROGRAM = """
+import os, sys
+cores = int(sys.argv[1])
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+from fedfish_tff.execution import cohort_context
+cohort_context.set_sync_cohort_execution_context(
+  max_concurrent_computation_calls=cores
+)
+from tests.execution import learning_rounds
+for name, model, kind in (
+  ('weighted_fed_avg', 'cnn', 'variable'),
+  ('fed_fish_sampled_label', 'mlp', 'functional'),
+):
+  run = learning_rounds.ROUNDS[name](learning_rounds.MODELS[model], kind)
+  print(learning_rounds.digest(run()))
+"""
+
+
+class ProcessesTest(absltest.TestCase):
+  def test_one_core_and_two(self):
+    if not hasattr(os, 'sched_getaffinity'):
+      self.skipTest('The cores of a process cannot be chosen here.')
+    if len(os.sched_getaffinity(0)) < 2:
+      self.skipTest('There is one core only.')
+    outputs = [
+      subprocess.run(
+        [sys.executable, '-c', _PROGRAM, cores],
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        timeout=_HANG_SECONDS,
+        check=True,
+        text=True,
+      ).stdout.splitlines()
+      for cores in ('1', '2')
+    ]
+    self.assertLen(outputs[0], 2)
+    self.assertEqual(outputs[0], outputs[1])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,60 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Every algorithm of tff.learning in the cohort context and in TFF's runtime.
+
+All with a small model; cohort_matrix_test has the other models.
+"""
+
+from tests.execution import learning_rounds
+from tests.execution import round_comparison
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow_federated as tff
+
+
+class TffAlgorithmsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    *(
+      (name, learning_rounds.KINDS[i % 2])
+      for i, name in enumerate(learning_rounds.TFF_ROUNDS)
+    ),
+    *((name, 'variable') for name in learning_rounds.TFF_ROUNDS_OF_ONE_KIND),
+  )
+  def test_round(self, name, kind):
+    round_comparison.check_round(name, 'mlp', kind)
+
+  def test_every_algorithm_is_entered(self):
+    exported = {
+      name for name in dir(tff.learning.algorithms) if name.startswith('build_')
+    }
+    entered = {
+      f'build_{name}'.replace('with_schedule', 'with_optimizer_schedule')
+      for name in (
+        *learning_rounds.TFF_ROUNDS,
+        *learning_rounds.TFF_ROUNDS_OF_ONE_KIND,
+      )
+    }
+    self.assertCountEqual(
+      exported,
+      {
+        {
+          'build_fed_avg_with_optimizer_schedule': (
+            'build_weighted_fed_avg_with_optimizer_schedule'
+          ),
+          'build_kmeans': 'build_fed_kmeans',
+          'build_personalization_eval': (
+            'build_personalization_eval_computation'
+          ),
+        }.get(name, name)
+        for name in entered
+      },
+    )
+
+
+def tearDownModule():
+  round_comparison.stop_worker()
+
+
+if __name__ == '__main__':
+  absltest.main()
