@@ -25,6 +25,7 @@ _COHORT_CONTEXT_PARTS = (
   'federated_interpreter',
   'federated_operations',
   'federated_plan',
+  'function_arguments',
   'graph_functions',
   'graph_replay',
   'graph_tracing',
