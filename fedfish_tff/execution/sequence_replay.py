@@ -27,6 +27,7 @@ _HEAVY = frozenset(
     'Conv2D',
     'Conv3D',
     'DepthwiseConv2dNative',
+    'ReduceDataset',
     'StatelessWhile',
     'While',
   )
