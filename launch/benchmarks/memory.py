@@ -42,12 +42,15 @@ def main(argv: Sequence[str]) -> None:
   """Prints memory against rounds, and its growth."""
   cli.check_no_arguments(argv)
   # Imported late: TFF takes seconds, and all above answers at once.
+  from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
   from launch.benchmarks import memory_growth  # pylint: disable=g-import-not-at-top
   from launch.benchmarks import memory_plot  # pylint: disable=g-import-not-at-top
 
   path = None if _PLOT.value is None else pathlib.Path(_PLOT.value)
   if path is not None:
     memory_plot.check_path(path)
+  # Before TensorFlow's first operation, for its number of threads.
+  contexts.set_default_context()
   print(f'{"round":>8}{"resident MB":>14}')
   samples = []
   for sample in memory_growth.sample_memory(

@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import random_streams
-from fedfish_tff.execution import cohort_context
 from launch.benchmarks import process_memory
 from launch.benchmarks import workloads
 
 import numpy as np
-import tensorflow_federated as tff
 
 _LARGEST_CLIENT = 100
 
@@ -28,7 +26,7 @@ class Sample(NamedTuple):
 def sample_memory(
   *, rounds: int, largest_cohort: int, keras: bool, datasets: bool
 ) -> Iterator[Sample]:
-  """Trains, and yields a sample after every round.
+  """Trains in the default context, and yields a sample after every round.
 
   Args:
     rounds: How many.
@@ -44,15 +42,13 @@ def sample_memory(
     network.create_variable_model if keras else network.create_functional()
   )
   clients = workload.generate_clients(largest_cohort, _LARGEST_CLIENT)
-  context = cohort_context.create_sync_cohort_execution_context()
-  with tff.framework.get_context_stack().install(context):
-    state = process.initialize()
-    for round_number in range(1, rounds + 1):
-      cohort = _cohort(clients, round_number)
-      if datasets:
-        cohort = [client.to_dataset() for client in cohort]
-      state = process.next(state, cohort).state
-      yield Sample(round_number, process_memory.resident_bytes())
+  state = process.initialize()
+  for round_number in range(1, rounds + 1):
+    cohort = _cohort(clients, round_number)
+    if datasets:
+      cohort = [client.to_dataset() for client in cohort]
+    state = process.next(state, cohort).state
+    yield Sample(round_number, process_memory.resident_bytes())
 
 
 def _cohort(

@@ -2,10 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory is sampled over rounds, and its growth is told."""
 
+from fedfish_tff.execution import contexts
 from launch.benchmarks import memory_growth
 
 from absl.testing import absltest
 from absl.testing import parameterized
+
+
+def setUpModule():
+  contexts.set_default_context()
 
 
 class MemoryGrowthTest(parameterized.TestCase):
