@@ -159,7 +159,7 @@ class CohortStageRunner:
     reason = f'{reason} (client work on {types})'
     if reason not in self._reasons:
       self._reasons[reason] = None
-      logging.info(
+      logging.warning(
         'The cohort context runs a computation client by client, which is '
         'slower than as one graph, because of %s.',
         reason,
