@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every algorithm with every model: the cohort context and TFF's runtime."""
 
+from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution import round_comparison
 
@@ -18,9 +19,9 @@ class MatrixTest(parameterized.TestCase):
   @parameterized.parameters(
     (name, model, kind)
     for name in learning_rounds.ROUNDS
-    for model in learning_rounds.MODELS
+    for model in learning_models.MODELS
     for kind in (
-      ('variable',) if name in _OF_ONE_KIND else learning_rounds.KINDS
+      ('variable',) if name in _OF_ONE_KIND else learning_models.KINDS
     )
   )
   def test_round(self, name, model, kind):

@@ -5,6 +5,7 @@
 With some models; cohort_matrix_test has all of them.
 """
 
+from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution import round_comparison
 
@@ -15,7 +16,7 @@ from absl.testing import parameterized
 class OwnAlgorithmsTest(parameterized.TestCase):
   @parameterized.parameters(
     *(
-      (name, 'mlp', learning_rounds.KINDS[i % 2])
+      (name, 'mlp', learning_models.KINDS[i % 2])
       for i, name in enumerate(learning_rounds.OWN_ROUNDS)
     ),
     ('own_fed_avg', 'cnn', 'variable'),

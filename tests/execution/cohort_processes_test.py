@@ -19,12 +19,13 @@ from fedfish_tff.execution import cohort_context
 cohort_context.set_sync_cohort_execution_context(
   max_concurrent_computation_calls=cores
 )
-from tests.execution import learning_rounds
+from tests.execution import learning_models
+from tests.execution import learning_models, learning_rounds
 for name, model, kind in (
   ('weighted_fed_avg', 'cnn', 'variable'),
   ('fed_fish_sampled_label', 'mlp', 'functional'),
 ):
-  run = learning_rounds.ROUNDS[name](learning_rounds.MODELS[model], kind)
+  run = learning_rounds.ROUNDS[name](learning_models.MODELS[model], kind)
   print(learning_rounds.digest(run()))
 """
 

@@ -8,6 +8,7 @@ from fedfish_tff import algorithms
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import cohort_stages
+from tests.execution import learning_models
 from tests.execution import learning_rounds
 
 from absl.testing import absltest
@@ -28,7 +29,7 @@ class BitsTest(parameterized.TestCase):
     ('fed_recon', 'mlp', 'variable'),
   )
   def test_in_one_process(self, name, model, kind):
-    run = learning_rounds.ROUNDS[name](learning_rounds.MODELS[model], kind)
+    run = learning_rounds.ROUNDS[name](learning_models.MODELS[model], kind)
     digests = {}
     for parallelism in (1, 2):
       context, installed = _context(
@@ -50,7 +51,7 @@ class BitsTest(parameterized.TestCase):
 class InputsTest(absltest.TestCase):
   def test_forms_of_client_data(self):
     """Datasets, lists of batches and arrays: the same bits."""
-    case = learning_rounds.MODELS['mlp']
+    case = learning_models.MODELS['mlp']
     process = algorithms.build_fed_avg(
       case.variable, tff.learning.optimizers.build_adam(0.05)
     )
@@ -78,7 +79,7 @@ class InputsTest(absltest.TestCase):
 
   def test_cohorts_of_varying_size(self):
     """What a round gives does not depend on the rounds before it."""
-    case = learning_rounds.MODELS['mlp']
+    case = learning_models.MODELS['mlp']
     process = tff.learning.algorithms.build_weighted_fed_avg(
       case.model('functional'), tff.learning.optimizers.build_sgdm(0.1)
     )
@@ -110,7 +111,7 @@ class InputsTest(absltest.TestCase):
 
   def test_a_client_that_diverges(self):
     """TFF leaves it out; the others' result is as if it had no examples."""
-    case = learning_rounds.MODELS['cnn']
+    case = learning_models.MODELS['cnn']
     process = tff.learning.algorithms.build_weighted_fed_avg(
       case.variable, tff.learning.optimizers.build_sgdm(0.1)
     )
@@ -136,7 +137,7 @@ class InputsTest(absltest.TestCase):
 
 class ClientErrorsTest(absltest.TestCase):
   def test_name_the_client(self):
-    case = learning_rounds.MODELS['mlp']
+    case = learning_models.MODELS['mlp']
 
     def model():
       inputs = tf.keras.Input(case.shape)

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every algorithm of tff.learning in the cohort context and in TFF's runtime.
 
-All with a small model; cohort_matrix_test has the other models.
+With a small model; cohort_matrix_test has the other models, and the unweighted
+forms of algorithms whose weighted form is here.
 """
 
+from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution import round_comparison
 
@@ -13,11 +15,15 @@ from absl.testing import parameterized
 import tensorflow_federated as tff
 
 
+_IN_MATRIX_ONLY = ('unweighted_fed_prox', 'unweighted_mime_lite')
+
+
 class TffAlgorithmsTest(parameterized.TestCase):
   @parameterized.parameters(
     *(
-      (name, learning_rounds.KINDS[i % 2])
+      (name, learning_models.KINDS[i % 2])
       for i, name in enumerate(learning_rounds.TFF_ROUNDS)
+      if name not in _IN_MATRIX_ONLY
     ),
     *((name, 'variable') for name in learning_rounds.TFF_ROUNDS_OF_ONE_KIND),
   )

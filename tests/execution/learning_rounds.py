@@ -2,16 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds of learning that are run in two contexts and compared.
 
-Algorithms of `tff.learning` and of this package, models of three kinds, as
-functions of weights and with variables, and clients with ragged last batches,
-one of them without data.
+Algorithms of `tff.learning` and of this package, with clients that have ragged
+last batches, or no data at all.
 """
 
 import collections
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 import functools
 import hashlib
 from typing import Any
@@ -19,6 +17,7 @@ from typing import Any
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import models
+from tests.execution import learning_models
 
 import numpy as np
 import tensorflow as tf
@@ -27,187 +26,6 @@ import tensorflow_federated as tff
 # Momenta hold sums of squares of differences of weights: rounding that is small
 # beside weights is larger beside these.
 _STATE_FACTOR = 5
-# Numbers of examples of the clients; batches are of 4.
-SIZES = (9, 4, 0, 17)
-BATCH_SIZE = 4
-NUM_CLASSES = 3
-
-
-@dataclasses.dataclass(frozen=True)
-class ModelCase:
-  """A kind of model.
-
-  Attributes:
-    name: What it is called in the names of tests.
-    shape: Of an example.
-    layers: Makes the layers, with the same initial weights every time.
-    functional: Makes the model as functions of its weights; of the layers by
-      default.
-    tolerance: Relative, by which two runtimes may differ.
-  """
-
-  name: str
-  shape: tuple[int, ...]
-  layers: Callable[[], list[tf.keras.layers.Layer]]
-  functional: (
-    Callable[['ModelCase'], tff.learning.models.FunctionalModel] | None
-  ) = None
-  tolerance: float = 1e-6
-
-  def input_spec(self) -> tuple[tf.TensorSpec, tf.TensorSpec]:
-    """Specs of a batch (x, y)."""
-    return (
-      tf.TensorSpec([None, *self.shape], tf.float32),
-      tf.TensorSpec([None], tf.int32),
-    )
-
-  def keras_model(self) -> tf.keras.Model:
-    """Makes the network."""
-    return tf.keras.Sequential(
-      [tf.keras.layers.InputLayer(self.shape), *self.layers()]
-    )
-
-  def variable(self) -> tff.learning.models.VariableModel:
-    """Makes the model with variables."""
-    return tff.learning.models.from_keras_model(
-      self.keras_model(),
-      loss=_loss(),
-      input_spec=self.input_spec(),
-      metrics=_metrics(),
-    )
-
-  def model(self, kind: str) -> Any:
-    """Returns what builders of algorithms take: 'variable' or 'functional'."""
-    if kind == 'variable':
-      return self.variable
-    return (self.functional or _functional_of_layers)(self)
-
-  def client_data(
-    self, sizes: Sequence[int] = SIZES, *, seed: int = 7
-  ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Returns each client's examples (x, y)."""
-    rng = np.random.default_rng(seed)
-    return [
-      (
-        rng.normal(size=(n, *self.shape)).astype(np.float32),
-        rng.integers(0, NUM_CLASSES, n).astype(np.int32),
-      )
-      for n in sizes
-    ]
-
-
-def _loss() -> tf.keras.losses.Loss:
-  return tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-
-
-def _metrics() -> list[tf.keras.metrics.Metric]:
-  return [
-    tf.keras.metrics.SparseCategoricalAccuracy('accuracy'),
-    tff.learning.metrics.NumExamplesCounter('examples'),
-  ]
-
-
-def _functional_of_layers(
-  case: ModelCase,
-) -> tff.learning.models.FunctionalModel:
-  return tff.learning.models.functional_model_from_keras(
-    case.keras_model,
-    loss_fn=_loss(),
-    input_spec=case.input_spec(),
-    metrics_constructor=_functional_metrics,
-  )
-
-
-def _functional_metrics() -> collections.OrderedDict[str, Any]:
-  return collections.OrderedDict(
-    loss=tf.keras.metrics.SparseCategoricalCrossentropy(from_logits=True),
-    **{metric.name: metric for metric in _metrics()},
-  )
-
-
-def _glorot(seed: int) -> tf.keras.initializers.Initializer:
-  return tf.keras.initializers.GlorotUniform(seed)
-
-
-def _mlp() -> list[tf.keras.layers.Layer]:
-  return [
-    tf.keras.layers.Dense(8, 'relu', kernel_initializer=_glorot(1)),
-    tf.keras.layers.Dense(NUM_CLASSES, kernel_initializer=_glorot(2)),
-  ]
-
-
-def _cnn() -> list[tf.keras.layers.Layer]:
-  return [
-    tf.keras.layers.Conv2D(
-      4, 3, activation='relu', kernel_initializer=_glorot(1)
-    ),
-    tf.keras.layers.MaxPooling2D(),
-    tf.keras.layers.Conv2D(
-      6, 2, activation='relu', kernel_initializer=_glorot(2)
-    ),
-    tf.keras.layers.GlobalAveragePooling2D(),
-    tf.keras.layers.Dense(NUM_CLASSES, kernel_initializer=_glorot(3)),
-  ]
-
-
-def _rnn() -> list[tf.keras.layers.Layer]:
-  return [
-    tf.keras.layers.GRU(
-      5,
-      kernel_initializer=_glorot(1),
-      recurrent_initializer=_glorot(2),
-    ),
-    tf.keras.layers.Dense(NUM_CLASSES, kernel_initializer=_glorot(3)),
-  ]
-
-
-def _functional_rnn(case: ModelCase) -> tff.learning.models.FunctionalModel:
-  """A plain recurrent network: TFF makes no functions of Keras' ones."""
-  num_steps, num_features = case.shape
-  rng = np.random.default_rng(3)
-  shapes = ((num_features, 5), (5, 5), (5,), (5, NUM_CLASSES), (NUM_CLASSES,))
-  weights = tuple(
-    rng.normal(scale=0.4, size=shape).astype(np.float32) for shape in shapes
-  )
-
-  @tf.function
-  def predict(model_weights: Any, x: tf.Tensor, training: bool) -> tf.Tensor:
-    del training  # Both are the same.
-    (wx, wh, b, w, bias), _ = model_weights
-    _, h = tf.while_loop(
-      lambda i, _: i < num_steps,
-      lambda i, h: (i + 1, tf.tanh(x[:, i] @ wx + h @ wh + b)),
-      (tf.constant(0), tf.zeros([tf.shape(x)[0], 5])),
-      shape_invariants=(tf.TensorShape([]), tf.TensorShape([None, 5])),
-    )
-    return h @ w + bias
-
-  def loss(output: Any, label: Any, sample_weight: Any = None) -> tf.Tensor:
-    del sample_weight
-    return tf.reduce_mean(
-      tf.nn.sparse_softmax_cross_entropy_with_logits(label, output)
-    )
-
-  return tff.learning.models.FunctionalModel(
-    initial_weights=(weights, ()),
-    predict_on_batch_fn=predict,
-    loss_fn=loss,
-    metrics_fns=tff.learning.metrics.create_functional_metric_fns(
-      _functional_metrics
-    ),
-    input_spec=case.input_spec(),
-  )
-
-
-MODELS: Mapping[str, ModelCase] = {
-  case.name: case
-  for case in (
-    ModelCase('mlp', (5,), _mlp),
-    ModelCase('cnn', (8, 8, 2), _cnn, tolerance=1e-5),
-    ModelCase('rnn', (6, 3), _rnn, _functional_rnn),
-  )
-}
-KINDS = ('functional', 'variable')
 
 
 def to_datasets(
@@ -216,7 +34,7 @@ def to_datasets(
   """The clients' examples in batches."""
   return [
     tf.data.Dataset.from_tensor_slices(examples)
-    .batch(BATCH_SIZE)
+    .batch(learning_models.BATCH_SIZE)
     .repeat(epochs)
     for examples in client_data
   ]
@@ -254,7 +72,7 @@ def learning_process_round(
 def _of_process(
   build: Callable[[Any], Any], *, epochs: int = 1
 ) -> Callable[..., Round]:
-  def make(case: ModelCase, kind: str) -> Round:
+  def make(case: learning_models.ModelCase, kind: str) -> Round:
     return learning_process_round(
       build(case.model(kind)), to_datasets(case.client_data(), epochs=epochs)
     )
@@ -266,7 +84,9 @@ def _schedule(round_number: Any) -> Any:
   return 0.1 / (tf.cast(round_number, tf.float32) + 2.0)
 
 
-def _recon_model(case: ModelCase) -> tff.learning.models.ReconstructionModel:
+def _recon_model(
+  case: learning_models.ModelCase,
+) -> tff.learning.models.ReconstructionModel:
   model = case.keras_model()
   return tff.learning.models.ReconstructionModel.from_keras_model_and_layers(
     model,
@@ -276,24 +96,24 @@ def _recon_model(case: ModelCase) -> tff.learning.models.ReconstructionModel:
   )
 
 
-def _fed_recon(case: ModelCase, kind: str) -> Round:
+def _fed_recon(case: learning_models.ModelCase, kind: str) -> Round:
   del kind  # There are only those with variables.
   process = tff.learning.algorithms.build_fed_recon(
     functools.partial(_recon_model, case),
-    loss_fn=_loss,
-    metrics_fn=_metrics,
+    loss_fn=learning_models.create_loss,
+    metrics_fn=learning_models.create_metrics,
     client_optimizer_fn=_sgdm(),
     reconstruction_optimizer_fn=_sgdm(),
   )
   return learning_process_round(process, to_datasets(case.client_data()))
 
 
-def _fed_recon_eval(case: ModelCase, kind: str) -> Round:
+def _fed_recon_eval(case: learning_models.ModelCase, kind: str) -> Round:
   del kind
   process = tff.learning.algorithms.build_fed_recon_eval(
     functools.partial(_recon_model, case),
-    loss_fn=_loss,
-    metrics_fn=_metrics,
+    loss_fn=learning_models.create_loss,
+    metrics_fn=learning_models.create_metrics,
     reconstruction_optimizer_fn=_sgdm(),
     dataset_split_fn=(
       tff.learning.models.ReconstructionModel.build_dataset_split_fn(
@@ -304,7 +124,7 @@ def _fed_recon_eval(case: ModelCase, kind: str) -> Round:
   return learning_process_round(process, to_datasets(case.client_data()))
 
 
-def _kmeans(case: ModelCase, kind: str) -> Round:
+def _kmeans(case: learning_models.ModelCase, kind: str) -> Round:
   del kind  # There is no model.
   process = tff.learning.algorithms.build_fed_kmeans(
     3, case.shape, random_seed=(1, 2)
@@ -326,7 +146,7 @@ def _evaluate_unbatched(
       num_examples + output.num_examples,
     )
 
-  loss, num_examples = data.batch(BATCH_SIZE).reduce(
+  loss, num_examples = data.batch(learning_models.BATCH_SIZE).reduce(
     (tf.constant(0.0), tf.constant(0)), add_batch
   )
   return collections.OrderedDict(loss=loss, num_examples=num_examples)
@@ -348,7 +168,9 @@ def _fine_tune() -> Callable[..., Any]:
       optimizer.apply_gradients(zip(gradients, model.trainable_variables))
       return num_batches + 1
 
-    num_batches = train.batch(BATCH_SIZE).repeat(2).reduce(0, step)
+    num_batches = (
+      train.batch(learning_models.BATCH_SIZE).repeat(2).reduce(0, step)
+    )
     return collections.OrderedDict(
       num_batches=num_batches, test=_evaluate_unbatched(model, test)
     )
@@ -356,7 +178,7 @@ def _fine_tune() -> Callable[..., Any]:
   return run
 
 
-def _personalization_eval(case: ModelCase, kind: str) -> Round:
+def _personalization_eval(case: learning_models.ModelCase, kind: str) -> Round:
   del kind  # There are only those with variables.
   evaluate = tff.learning.algorithms.build_personalization_eval_computation(
     case.variable,
@@ -383,7 +205,7 @@ def _personalization_eval(case: ModelCase, kind: str) -> Round:
 
 
 _learning = tff.learning.algorithms
-TFF_ROUNDS: Mapping[str, Callable[[ModelCase, str], Round]] = {
+TFF_ROUNDS: Mapping[str, Callable[[learning_models.ModelCase, str], Round]] = {
   'weighted_fed_avg': _of_process(
     lambda model: _learning.build_weighted_fed_avg(model, _sgdm(), _adam())
   ),
@@ -416,7 +238,9 @@ TFF_ROUNDS: Mapping[str, Callable[[ModelCase, str], Round]] = {
   'fed_eval': _of_process(_learning.build_fed_eval),
 }
 # These have no functional form, or no model at all.
-TFF_ROUNDS_OF_ONE_KIND: Mapping[str, Callable[[ModelCase, str], Round]] = {
+TFF_ROUNDS_OF_ONE_KIND: Mapping[
+  str, Callable[[learning_models.ModelCase, str], Round]
+] = {
   'fed_recon': _fed_recon,
   'fed_recon_eval': _fed_recon_eval,
   'kmeans': _kmeans,
@@ -424,7 +248,9 @@ TFF_ROUNDS_OF_ONE_KIND: Mapping[str, Callable[[ModelCase, str], Round]] = {
 }
 
 
-def _fed_fish(estimator: str) -> Callable[[ModelCase, str], Round]:
+def _fed_fish(
+  estimator: str,
+) -> Callable[[learning_models.ModelCase, str], Round]:
   return _of_process(
     lambda model: algorithms.build_fed_fish(
       model,
@@ -440,7 +266,7 @@ def _fed_fish(estimator: str) -> Callable[[ModelCase, str], Round]:
   )
 
 
-OWN_ROUNDS: Mapping[str, Callable[[ModelCase, str], Round]] = {
+OWN_ROUNDS: Mapping[str, Callable[[learning_models.ModelCase, str], Round]] = {
   'own_fed_avg': _of_process(
     lambda model: algorithms.build_fed_avg(model, _sgdm(), _adam())
   ),

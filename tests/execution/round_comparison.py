@@ -6,6 +6,7 @@ import functools
 
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import local_worker
+from tests.execution import learning_models
 from tests.execution import learning_rounds
 
 import tensorflow_federated as tff
@@ -29,13 +30,13 @@ def check_round(name: str, model: str, kind: str) -> None:
 
   Args:
     name: Of `learning_rounds.ROUNDS`.
-    model: Of `learning_rounds.MODELS`.
-    kind: Of `learning_rounds.KINDS`.
+    model: Of `learning_models.MODELS`.
+    kind: Of `learning_models.KINDS`.
 
   Raises:
     AssertionError: If not.
   """
-  case = learning_rounds.MODELS[model]
+  case = learning_models.MODELS[model]
   run = learning_rounds.ROUNDS[name](case, kind)
   context = cohort_context.create_sync_cohort_execution_context()
   with tff.framework.get_context_stack().install(context):
