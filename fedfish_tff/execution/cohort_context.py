@@ -90,8 +90,8 @@ class _CohortRunner:
     return values.from_local_value(result, result_type)
 
 
-class SyncCohortExecutionContext(tff.framework.SyncContext):
-  """A synchronous context that runs a whole cohort in this process."""
+class _CohortContext:
+  """What both kinds of context have beside TFF's."""
 
   # `fedfish_tff.datasets.ClientBatches` may stand for clients' datasets.
   takes_client_batches = True
@@ -122,42 +122,17 @@ class SyncCohortExecutionContext(tff.framework.SyncContext):
     """Why client work ran client by client instead of as a graph, if it did."""
     return self._runner.general_path_reasons
 
+
+class SyncCohortExecutionContext(_CohortContext, tff.framework.SyncContext):
+  """A synchronous context that runs a whole cohort in this process."""
+
   def invoke(self, comp: tff.Computation, arg: Any) -> Any:
     """Runs a computation and returns its result."""
     return interruption.run(self._runner.prepare(comp, arg))
 
 
-class AsyncCohortExecutionContext(tff.framework.AsyncContext):
+class AsyncCohortExecutionContext(_CohortContext, tff.framework.AsyncContext):
   """An asynchronous context that runs a whole cohort in this process."""
-
-  # `fedfish_tff.datasets.ClientBatches` may stand for clients' datasets.
-  takes_client_batches = True
-
-  def __init__(
-    self,
-    default_num_clients: int = 0,
-    max_concurrent_computation_calls: int = -1,
-    *,
-    devices: str | Sequence[str] | None = None,
-    use_xla: bool | None = None,
-  ):
-    """See `create_async_cohort_execution_context`."""
-    self._runner = _CohortRunner(
-      default_num_clients,
-      max_concurrent_computation_calls,
-      devices=devices,
-      use_xla=use_xla,
-    )
-
-  @property
-  def devices(self) -> tuple[str, ...]:
-    """The logical devices that share a cohort."""
-    return self._runner.devices
-
-  @property
-  def general_path_reasons(self) -> tuple[str, ...]:
-    """Why client work ran client by client instead of as a graph, if it did."""
-    return self._runner.general_path_reasons
 
   async def invoke(self, comp: tff.Computation, arg: Any) -> Any:
     """Runs a computation and returns its result."""

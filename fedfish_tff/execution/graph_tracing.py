@@ -20,6 +20,7 @@ from fedfish_tff.execution import iterator_replay
 from fedfish_tff.execution import replay_graph
 from fedfish_tff.execution import sequence_operations
 from fedfish_tff.execution import sequence_replay
+from fedfish_tff.execution import tensorflow_functions
 from fedfish_tff.execution import variable_operations
 
 from absl import logging
@@ -145,29 +146,22 @@ class Replayer:
     _, graph = self._graphs[id(proto)]
     feeds = {}
     if type_signature.parameter is not None:
-      feeds = dict(zip(_names(serialized.parameter), flatten(arg), strict=True))
+      feeds = dict(
+        zip(
+          tensorflow_functions.tensor_names(serialized.parameter),
+          flatten(arg),
+          strict=True,
+        )
+      )
     results = graph_replay.Replay(graph, _HANDLERS, use_xla=self._use_xla).run(
       feeds,
-      _names(serialized.result),
+      tensorflow_functions.tensor_names(serialized.result),
       initialize_op=serialized.initialize_op,
     )
     for result in results:
       if not isinstance(result, tf.Tensor):
         raise NotReplayableError('a computation that returns a dataset')
     return unflatten(iter(results), type_signature.result)
-
-
-def _names(binding: Any) -> list[str]:
-  """Returns the names of the tensors of a `pb.TensorFlow.Binding`."""
-  match binding.WhichOneof('binding'):
-    case 'tensor':
-      return [binding.tensor.tensor_name]
-    case 'sequence':
-      return [binding.sequence.variant_tensor_name]
-    case 'struct':
-      return [name for e in binding.struct.element for name in _names(e)]
-    case _:
-      return []
 
 
 def trace(

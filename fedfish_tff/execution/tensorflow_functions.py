@@ -62,7 +62,7 @@ class TensorFlowFunction:
     """
     self.proto = proto
     self.type_signature = tff.types.deserialize_type(proto.type)
-    self._fetches = _tensor_names(proto.tensorflow.result)
+    self._fetches = tensor_names(proto.tensorflow.result)
     self._unflatten = _unflattener(self.type_signature.result)
     imported = _import(proto.tensorflow)
     self._imported = imported if imported.functions.is_reusable else None
@@ -164,13 +164,13 @@ class _Imported:
 def _import(graph: pb.TensorFlow) -> _Imported:
   graph_def = tf.compat.v1.GraphDef()
   graph.graph_def.Unpack(graph_def)
-  feeds = _tensor_names(graph.parameter)
+  feeds = tensor_names(graph.parameter)
   return _Imported(
     graph_functions.build_graph_functions(
       graph_def,
       name=f'fedfish_{next(_numbers)}',
       feeds=feeds,
-      fetches=_tensor_names(graph.result),
+      fetches=tensor_names(graph.result),
       constants=_session_token(graph.session_token_tensor_name, feeds),
       initialize_op=graph.initialize_op,
     )
@@ -223,7 +223,7 @@ def _session_token(
   return {node.name: node}
 
 
-def _tensor_names(binding: pb.TensorFlow.Binding) -> list[str]:
+def tensor_names(binding: pb.TensorFlow.Binding) -> list[str]:
   """Returns the names of a binding's tensors, in order."""
   match binding.WhichOneof('binding'):
     case 'tensor':
@@ -231,7 +231,7 @@ def _tensor_names(binding: pb.TensorFlow.Binding) -> list[str]:
     case 'sequence':
       return [binding.sequence.variant_tensor_name]
     case 'struct':
-      elements = [_tensor_names(element) for element in binding.struct.element]
+      elements = [tensor_names(element) for element in binding.struct.element]
       return list(itertools.chain.from_iterable(elements))
     case _:
       return []
