@@ -14,7 +14,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow_federated as tff
 
-
 _IN_MATRIX_ONLY = ('unweighted_fed_prox', 'unweighted_mime_lite')
 
 
