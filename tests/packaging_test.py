@@ -4,6 +4,7 @@
 
 # bazel: tags = ['manual']  # Builds a wheel of the tree; `make test` runs it.
 
+from collections.abc import Mapping
 import email
 from importlib import metadata
 import pathlib
@@ -27,12 +28,23 @@ def _canonical(name: str) -> str:
   return re.sub(r'[-_.]+', '-', name).lower()
 
 
+# The google package is shared by several distributions.
+_SHARED_PACKAGES = {'google.protobuf': 'protobuf'}
+
+
+def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
+  for package, name in _SHARED_PACKAGES.items():
+    if f'{module}.'.startswith(f'{package}.'):
+      return name
+  return known[module.split('.')[0]][0]
+
+
 def _imported_distributions(*trees: str) -> set[str]:
   """The distributions that the modules of these folders import."""
   distributions = metadata.packages_distributions()
   ours = {*sys.stdlib_module_names, *update_build_files.TREES}
   return {
-    _canonical(distributions[name.split('.')[0]][0])
+    _canonical(_distribution(name, distributions))
     for module in update_build_files.read_modules().values()
     if module.path.parts[0] in trees
     for name, _ in update_build_files.imported_names(module)

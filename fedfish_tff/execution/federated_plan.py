@@ -26,7 +26,6 @@ from fedfish_tff.execution import federated_operations
 from fedfish_tff.execution import local_functions
 
 import tensorflow_federated as tff
-from tensorflow_federated.python.core.impl.computation import computation_impl
 
 _NUM_PLANS_CACHED = 256
 
@@ -126,10 +125,7 @@ def _compile(comp: tff.Computation) -> Plan:
   # would turn branches and loops into cycles, and is done later with more in
   # view.
   compiled = tff.backends.native.transform_to_native_form(
-    computation_impl.ConcreteComputation(
-      computation_proto=block.proto,
-      context_stack=tff.framework.get_context_stack(),
-    )
+    tff.framework.ConcreteComputation.from_building_block(block)
   )
   return schedule(
     computation_reader.read_operations(compiled),

@@ -9,7 +9,6 @@ computation before that is compiled.
 from typing import Any
 
 import tensorflow_federated as tff
-from tensorflow_federated.python.core.impl.computation import computation_impl
 
 _ARGUMENT = 'fedfish_remaining_argument'
 
@@ -83,7 +82,4 @@ def _compile(parameter_type: tff.Type | None, result: Any) -> tff.Computation:
   block = tff.framework.Lambda(
     None if parameter_type is None else _ARGUMENT, parameter_type, result
   )
-  return computation_impl.ConcreteComputation(
-    computation_proto=block.proto,
-    context_stack=tff.framework.get_context_stack(),
-  )
+  return tff.framework.ConcreteComputation.from_building_block(block)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A federated process is a learning process that TFF's own tools take."""
 
+import asyncio
 import tempfile
 
 from fedfish_tff import algorithms
@@ -19,6 +20,10 @@ def setUpModule():
 
 class FederatedProcessTest(absltest.TestCase):
   def test_tffs_training_loop_takes_it(self):
+    # TFF's loop takes the thread's event loop, which asyncio.run leaves unset.
+    loop = asyncio.new_event_loop()
+    self.addCleanup(loop.close)
+    asyncio.set_event_loop(loop)
     process = algorithms.build_fed_fish(
       ref.create_functional_model(),
       tff.learning.optimizers.build_sgdm(0.3),

@@ -33,7 +33,8 @@ for program in sys.argv[1:]:
     os._exit(0)
   os.close(writer)
   with open(reader) as output:
-    print(output.read().replace(os.linesep, ' '))
+    # Nothing may wait in the buffer that the next fork inherits.
+    print(output.read().replace(os.linesep, ' '), flush=True)
 """
 
 _USE_FOUR_CORES = f"""
