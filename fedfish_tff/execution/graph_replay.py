@@ -203,6 +203,10 @@ class Replay:
       results = _create_operation(node, inputs)
     values[node.name] = results
 
+  def size(self, name: str) -> int:
+    """Returns the number of nodes in a function, calls not included."""
+    return len(self._graph.function(name).order)
+
   def operations(self, name: str) -> frozenset[str]:
     """Returns the types of the operations in a function, calls included."""
     return self._graph.operations(name)

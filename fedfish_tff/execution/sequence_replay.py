@@ -21,6 +21,9 @@ _NodeDef = tf.compat.v1.NodeDef
 # operations, which is a fifth of the time of a small model.
 _UNROLLED = 5
 
+# With fewer operations a step is not worth a function of its own.
+_TRIVIAL = 8
+
 # With these, a step takes so long that it matters nothing when it starts.
 _HEAVY = frozenset(
   (
@@ -122,6 +125,10 @@ def _map(replay, node, inputs):
   ]
 
 
+def _call(step, *arguments):
+  return step(*arguments)
+
+
 def _reduce(replay, node, inputs):
   """Replays ReduceDataset as a loop over the sequence's elements."""
   sequence = _check(node, inputs[0])
@@ -149,7 +156,7 @@ def _reduce(replay, node, inputs):
     def body(i, state, held):
       steps = [
         functools.partial(
-          replay.call_step,
+          call_step,
           functools.partial(run_elements, element, number),
           i,
           state,
@@ -175,11 +182,15 @@ def _reduce(replay, node, inputs):
       parallel_iterations=1,
     )
 
+  # A pass that only looks whether there is an element, say.
+  is_trivial = replay.size(name) < _TRIVIAL
+  call_step = _call if is_trivial else replay.call_step
   i = tf.constant(0, tf.int64)
   held = [replay.value_of(variable) for variable in variables]
   if (
     sequence.choose is None
     and replay.unrolls
+    and not is_trivial
     and not replay.operations(name) & _HEAVY
   ):
     i, state, held = loop(_UNROLLED, i, state, held)
