@@ -204,8 +204,8 @@ class Replay:
     values[node.name] = results
 
   def size(self, name: str) -> int:
-    """Returns the number of nodes in a function, calls not included."""
-    return len(self._graph.function(name).order)
+    """Returns the number of nodes in a function, those of its calls included."""
+    return self._graph.size(name)
 
   def operations(self, name: str) -> frozenset[str]:
     """Returns the types of the operations in a function, calls included."""

@@ -175,6 +175,15 @@ class ReplayGraph:
         position += 1
     return offsets
 
+  def size(self, name: str) -> int:
+    """Returns the number of nodes in a function, those of its calls included."""
+    body = self.function(name)
+    return len(body.order) + sum(
+      self.size(callee)
+      for node in body.order
+      for callee, _ in self.calls(node, [None] * len(node.input))
+    )
+
   def operations(self, name: str) -> frozenset[str]:
     """Returns the types of the operations in a function, calls included."""
     body = self.function(name)

@@ -17,9 +17,11 @@ import tensorflow as tf
 
 _NodeDef = tf.compat.v1.NodeDef
 
-# Elements in one step of a loop: starting a step costs as much as some tens of
-# operations, which is a fifth of the time of a small model.
-_UNROLLED = 5
+# Elements in one step of a loop, at most: starting a step costs as much as some
+# tens of operations, which is a fifth of the time of a small model. Large
+# bodies would take long to trace so many times, and gain nothing.
+_MOST_UNROLLED = 10
+_MOST_UNROLLED_NODES = 3000
 
 # With fewer operations a step is not worth a function of its own.
 _TRIVIAL = 8
@@ -193,7 +195,9 @@ def _reduce(replay, node, inputs):
     and not is_trivial
     and not replay.operations(name) & _HEAVY
   ):
-    i, state, held = loop(_UNROLLED, i, state, held)
+    number = min(_MOST_UNROLLED, _MOST_UNROLLED_NODES // replay.size(name))
+    if number > 1:
+      i, state, held = loop(number, i, state, held)
   _, state, held = loop(1, i, state, held)
   for variable, value in zip(variables, held):
     replay.assign(variable, value)
