@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C inside a round that runs as one long graph, in a real process."""
 
+# bazel: tags = ['manual']  # Its programs import what BUILD files do not see.
+
 import os
 import signal
 import subprocess
