@@ -11,16 +11,17 @@ import psutil
 
 @contextlib.contextmanager
 def interruptible_children() -> Iterator[None]:
-  """Children started inside notice Ctrl-C, whoever started the tests.
+  """Children started inside notice signals, whoever started the tests.
 
   A shell without job control starts what it puts into the background with
-  SIGINT ignored, which children inherit; a handler, unlike that, is not.
+  SIGINT ignored, nohup does so with SIGHUP, and children inherit that; a
+  handler, unlike that, is not inherited.
   """
-  previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-  try:
+  with contextlib.ExitStack() as stack:
+    for number in (signal.SIGINT, signal.SIGHUP):
+      previous = signal.signal(number, signal.default_int_handler)
+      stack.callback(signal.signal, number, previous)
     yield
-  finally:
-    signal.signal(signal.SIGINT, previous)
 
 
 def is_gone(process: psutil.Process) -> bool:
