@@ -114,11 +114,7 @@ def _client_computation(
       known[value_id] = client_values[value_id][position]
     for step in stage.steps:
       interruption.check()
-      arg = (
-        None
-        if step.arg is None
-        else expressions.evaluate(step.arg, known.__getitem__)
-      )
+      arg = expressions.evaluate(step.arg, known.__getitem__)
       if isinstance(step.fn, local_functions.Select):
         known[step.out] = step.fn.call(
           arg, local_functions.run_eagerly, slices[step.out]

@@ -194,11 +194,7 @@ class StageGraph:
       known = dict(shared)
       known.update(self._client_values(client, tensors, sequences))
       for step in self._stage.steps:
-        arg = (
-          None
-          if step.arg is None
-          else expressions.evaluate(step.arg, known.__getitem__)
-        )
+        arg = expressions.evaluate(step.arg, known.__getitem__)
         known[step.out] = step.fn.call(arg, self._replayer)
       accumulators = [
         self._accumulate(i, leaves, known)

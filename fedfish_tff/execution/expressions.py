@@ -51,14 +51,19 @@ def select(source: Expression, index: int) -> Expression:
   return Selection(source, index)
 
 
-def evaluate(expression: Expression, look_up: Callable[[ValueId], Any]) -> Any:
+def evaluate(
+  expression: Expression | None, look_up: Callable[[ValueId], Any]
+) -> Any:
   """Returns what an expression stands for.
 
   Args:
-    expression: The expression.
+    expression: The expression; None, as of a call without an argument, stands
+      for None.
     look_up: Returns a numbered value; structures are tuples.
   """
   match expression:
+    case None:
+      return None
     case Value(value_id):
       return look_up(value_id)
     case Selection(source, index):

@@ -170,10 +170,7 @@ class Program(LocalFunction):
     known = {self.parameter: arg}
     for step in self.steps:
       known[step.out] = call(
-        step.fn,
-        None
-        if step.arg is None
-        else expressions.evaluate(step.arg, known.__getitem__),
+        step.fn, expressions.evaluate(step.arg, known.__getitem__)
       )
     return expressions.evaluate(self.result, known.__getitem__)
 

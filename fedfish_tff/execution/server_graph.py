@@ -75,7 +75,8 @@ class ServerSegment:
           self._is_traceable = False
     if self._traced is None:
       for step in self._steps:
-        values[step.out] = step.fn(_argument(step, values))
+        arg = expressions.evaluate(step.arg, values.__getitem__)
+        values[step.out] = step.fn(arg)
       return
     results = self._traced(
       [graph_tracing.flatten(values[i]) for i in self._inputs]
@@ -97,17 +98,12 @@ class ServerSegment:
         for i, leaves in zip(self._inputs, inputs, strict=True)
       }
       for step in self._steps:
-        known[step.out] = step.fn.call(_argument(step, known), replayer)
+        arg = expressions.evaluate(step.arg, known.__getitem__)
+        known[step.out] = step.fn.call(arg, replayer)
       return [graph_tracing.flatten(known[i]) for i in self._outputs]
 
     specs = [graph_tracing.tensor_specs(self._types[i]) for i in self._inputs]
     return graph_tracing.trace(run, [specs])
-
-
-def _argument(step: _ServerStep, values: Mapping[_ValueId, Any]) -> Any:
-  if step.arg is None:
-    return None
-  return expressions.evaluate(step.arg, values.__getitem__)
 
 
 def _calls(steps: Sequence[_ServerStep]) -> int:

@@ -45,6 +45,9 @@ class ExpressionsTest(absltest.TestCase):
       expressions.evaluate(expression, _VALUES.__getitem__), expected
     )
 
+  def test_no_expression_stands_for_none(self):
+    self.assertIsNone(expressions.evaluate(None, _VALUES.__getitem__))
+
   @hypothesis.given(_EXPRESSIONS, st.data())
   def test_selects_elements(self, pair, data):
     expression, expected = pair
