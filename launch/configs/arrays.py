@@ -10,7 +10,13 @@ regression. The file's name is the client's id. Some clients are held out for
 validation and test. What to expect depends on the data.
 """
 
+from collections.abc import Sequence
+
 from launch.configs import base
+from launch.configs import sweeps
+
+# Labels can be sampled where y is integers only.
+_METHODS = ('fed_avg', 'fed_fish', 'per_example', 'damped')
 
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
@@ -33,4 +39,16 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     client_learning_rate=0.05,
     server_learning_rate=0.01,
     evaluate_every=10,
+  )
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
+  return sweeps.select(
+    name,
+    sweeps.ready_sweeps(
+      get_config,
+      methods=_METHODS,
+      variants=[name for name in base.VARIANTS if name != 'sampled_label'],
+    ),
   )

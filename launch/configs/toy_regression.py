@@ -15,7 +15,14 @@ Expect, with seed 0 and --config.task.overlap=partial, a barrier (csb/mse) of
 than methods here: launch.toy_figure measures many.
 """
 
+from collections.abc import Sequence
+
 from launch.configs import base
+from launch.configs import sweeps
+
+# All of them have plain server steps here: fed_avg is the same as fed_avg_sgd,
+# and fed_fish as paper_literal.
+_METHODS = ('fed_avg', 'fed_fish', 'per_example', 'damped')
 
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
@@ -43,3 +50,19 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     # Here it is the rate of a gradient, not of a mean of models.
     config.server_learning_rate = config.client_learning_rate
   return config
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`, or `overlaps`.
+
+  `overlaps` has every overlap of the two intervals. One round is too short for
+  the comparison by local epochs to be one of compute.
+  """
+  ready = sweeps.ready_sweeps(
+    get_config, methods=_METHODS, variants=_METHODS, local_epochs=(10, 50, 200)
+  )
+  del ready['fixed_compute']
+  overlaps = {'task.overlap': ('full', 'partial', 'none'), 'seed': sweeps.SEEDS}
+  return sweeps.select(
+    name, {**ready, 'overlaps': lambda: sweeps.grid(_METHODS, overlaps)}
+  )

@@ -1,0 +1,280 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Lists of runs for launch.sweep: grids, seeds, and sweeps of every task.
+
+A config file has sweeps where it defines `sweep(name) -> Sequence[Run]`:
+
+  def sweep(name: str) -> Sequence[sweeps.Run]:
+    return sweeps.select(name, sweeps.ready_sweeps(get_config))
+
+or, with one of its own beside the ready ones:
+
+    return sweeps.select(name, {
+      **sweeps.ready_sweeps(get_config),
+      'batches': lambda: sweeps.grid(['fed_avg'], {'batch_size': (5, 10, 20)}),
+    })
+
+Plain Python, without TensorFlow.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import itertools
+import math
+from typing import Any
+
+from launch.configs import base
+
+# The paper's grid, for both rates.
+LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1)
+# The paper's local epochs.
+LOCAL_EPOCHS = (1, 8, 16)
+SEEDS = (0, 1, 2)
+# FedAvg, and FedFish with each estimator; all with the same server optimizer.
+METHODS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label', 'damped')
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+  """One run of a sweep.
+
+  Attributes:
+    variant: The variant of the config, as it stands behind the colon of
+      `--config=<file>:<variant>`.
+    overrides: Values by the dotted name of the config's field, for example
+      `{'algorithm.damping': 0.1}`.
+  """
+
+  variant: str
+  overrides: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def grid(
+  variants: Sequence[str],
+  fields: Mapping[str, Sequence[Any]],
+  *,
+  fixed: Mapping[str, Any] | None = None,
+) -> tuple[Run, ...]:
+  """Returns a run for each variant and each combination of values.
+
+  Args:
+    variants: The variants.
+    fields: The values of each field, by its dotted name.
+    fixed: Values of fields that are the same in all runs.
+  """
+  return tuple(
+    Run(variant, {**(fixed or {}), **dict(zip(fields, values))})
+    for variant in variants
+    for values in itertools.product(*fields.values())
+  )
+
+
+def learning_rates(
+  variants: Sequence[str],
+  *,
+  client: Sequence[float] = LEARNING_RATES,
+  server: Sequence[float] = LEARNING_RATES,
+  local_epochs: Sequence[int] | None = None,
+  seeds: Sequence[int] = (0,),
+  fixed: Mapping[str, Any] | None = None,
+) -> tuple[Run, ...]:
+  """Returns a grid over both learning rates, the paper's by default.
+
+  Args:
+    variants: The variants.
+    client: Client learning rates.
+    server: Server learning rates.
+    local_epochs: Local epochs, each with the whole grid; None for the config's.
+    seeds: Seeds.
+    fixed: Values of fields that are the same in all runs.
+  """
+  fields = {'local_epochs': local_epochs} if local_epochs else {}
+  fields |= {
+    'client_learning_rate': client,
+    'server_learning_rate': server,
+    'seed': seeds,
+  }
+  return grid(variants, fields, fixed=fixed)
+
+
+def fixed_rounds(
+  variants: Sequence[str],
+  *,
+  rounds: int,
+  local_epochs: Sequence[int] = LOCAL_EPOCHS,
+  seeds: Sequence[int] = SEEDS,
+  fixed: Mapping[str, Any] | None = None,
+) -> tuple[Run, ...]:
+  """Returns runs of equally many rounds: more local epochs compute more.
+
+  Args:
+    variants: The variants.
+    rounds: Rounds of every run.
+    local_epochs: Local epochs.
+    seeds: Seeds.
+    fixed: Values of fields that are the same in all runs.
+  """
+  fields = {'local_epochs': local_epochs, 'seed': seeds}
+  return grid(variants, fields, fixed={**(fixed or {}), 'rounds': rounds})
+
+
+def fixed_compute(
+  variants: Sequence[str],
+  *,
+  total_local_epochs: int,
+  evaluations: int,
+  local_epochs: Sequence[int] = LOCAL_EPOCHS,
+  seeds: Sequence[int] = SEEDS,
+  fixed: Mapping[str, Any] | None = None,
+) -> tuple[Run, ...]:
+  """Returns runs of equally many local epochs: more a round, fewer rounds.
+
+  Args:
+    variants: The variants.
+    total_local_epochs: Local epochs of a client that takes part in all rounds;
+      a multiple of each of `local_epochs`.
+    evaluations: How often a run is evaluated, about; the same for all of them,
+      so that curves have as many points and evaluation does not take over
+      where rounds are many and short.
+    local_epochs: Local epochs.
+    seeds: Seeds.
+    fixed: Values of fields that are the same in all runs.
+
+  Raises:
+    ValueError: If `total_local_epochs` is no such multiple.
+  """
+  runs = []
+  for epochs in local_epochs:
+    rounds, rest = divmod(total_local_epochs, epochs)
+    if rest:
+      raise ValueError(
+        f'{total_local_epochs} local epochs in total are no whole number of '
+        f'rounds of {epochs}.'
+      )
+    values = {
+      'local_epochs': epochs,
+      'rounds': rounds,
+      'evaluate_every': max(1, round(rounds / evaluations)),
+    }
+    runs.append(
+      grid(variants, {'seed': seeds}, fixed={**(fixed or {}), **values})
+    )
+  # By variant first, as the other sweeps are.
+  return tuple(
+    run
+    for variant in variants
+    for some in runs
+    for run in some
+    if run.variant == variant
+  )
+
+
+def rates_around(rate: float, count: int = 3) -> tuple[float, ...]:
+  """Returns `count` neighbouring rates of the paper's series around one.
+
+  The series goes on beyond the paper's grid: ..., 0.05, 0.1, 0.5, 1, 5, ...
+
+  Args:
+    rate: The rate in the middle; the nearest of the series is taken.
+    count: How many, odd.
+  """
+  decade = math.floor(math.log10(rate))
+  series = [
+    # Written as text to have 0.05 and not 5 times 0.01.
+    float(f'{digit}e{exponent}')
+    for exponent in range(decade - count, decade + count + 1)
+    for digit in (1, 5)
+  ]
+  middle = min(series, key=lambda other: abs(math.log(other / rate)))
+  first = series.index(middle) - count // 2
+  return tuple(series[first : first + count])
+
+
+def ready_sweeps(
+  get_config: Callable[[str], base.ConfigDict],
+  *,
+  methods: Sequence[str] = METHODS,
+  variants: Sequence[str] | None = None,
+  local_epochs: Sequence[int] = LOCAL_EPOCHS,
+  seeds: Sequence[int] = SEEDS,
+) -> dict[str, Callable[[], tuple[Run, ...]]]:
+  """Returns the sweeps that every task has, by name.
+
+  `seeds`: the methods as the config has them, each with every seed.
+  `variants`: all variants, each with every seed.
+  `learning_rates`: the methods with the paper's grid of 7 x 7 rates.
+  `tuning`: the methods and local epochs with 3 x 3 rates around the config's,
+    one seed and a quarter of the rounds: for `--tuned_by` of those below.
+  `fixed_rounds`: the methods, local epochs and seeds; the config's rounds.
+  `fixed_compute`: the same, but the most local epochs have the config's rounds
+    and fewer have as many more rounds.
+
+  Args:
+    get_config: The config of a variant.
+    methods: Variants that are compared closely.
+    variants: Variants of `variants`; None for all.
+    local_epochs: Local epochs.
+    seeds: Seeds.
+  """
+
+  def tune() -> tuple[Run, ...]:
+    runs = []
+    for method in methods:
+      config = get_config(method)
+      runs += learning_rates(
+        [method],
+        client=rates_around(config.client_learning_rate),
+        server=rates_around(config.server_learning_rate),
+        local_epochs=local_epochs,
+        seeds=seeds[:1],
+        fixed={'rounds': max(1, config.rounds // 4)},
+      )
+    return tuple(runs)
+
+  def fix_rounds() -> tuple[Run, ...]:
+    return fixed_rounds(
+      methods,
+      rounds=get_config(methods[0]).rounds,
+      local_epochs=local_epochs,
+      seeds=seeds,
+    )
+
+  def fix_compute() -> tuple[Run, ...]:
+    config = get_config(methods[0])
+    return fixed_compute(
+      methods,
+      total_local_epochs=config.rounds * max(local_epochs),
+      evaluations=-(-config.rounds // config.evaluate_every),
+      local_epochs=local_epochs,
+      seeds=seeds,
+    )
+
+  return {
+    'seeds': lambda: grid(methods, {'seed': seeds}),
+    'variants': lambda: grid(variants or tuple(base.VARIANTS), {'seed': seeds}),
+    'learning_rates': lambda: learning_rates(methods, seeds=seeds[:1]),
+    'tuning': tune,
+    'fixed_rounds': fix_rounds,
+    'fixed_compute': fix_compute,
+  }
+
+
+def select(
+  name: str, sweeps: Mapping[str, Callable[[], Sequence[Run]]]
+) -> tuple[Run, ...]:
+  """Returns the runs of one of several sweeps.
+
+  Args:
+    name: The name asked for.
+    sweeps: What makes the runs, by name.
+
+  Raises:
+    ValueError: If there is no such sweep; the message names those that are.
+  """
+  if name not in sweeps:
+    raise ValueError(
+      f'there is no sweep {name!r}; expected one of {", ".join(sweeps)}'
+    )
+  return tuple(sweeps[name]())
