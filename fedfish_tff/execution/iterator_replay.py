@@ -55,15 +55,8 @@ def _iterator(replay, node, inputs):
 
 
 def _make(replay, node, inputs):
-  sequence, iterator = inputs
-  if (
-    not isinstance(sequence, sequence_replay.Sequence)
-    or sequence.choose is not None
-  ):
-    raise graph_replay.NotReplayableError(
-      f'{node.op} of a dataset that the graph makes itself, or of batches of '
-      'several sizes, each compiled'
-    )
+  sequence = sequence_replay.check_single_size(node, inputs[0])
+  iterator = inputs[1]
   if (
     not isinstance(iterator, _Iterator)
     or iterator.sequences

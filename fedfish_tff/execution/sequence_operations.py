@@ -23,15 +23,8 @@ def _check(
   node: _NodeDef, value: graph_replay.Value
 ) -> tuple[tf.Tensor, _Element]:
   """Returns the length of a sequence and how to cut out an element."""
-  if not isinstance(value, sequence_replay.Sequence):
-    raise graph_replay.NotReplayableError(
-      f'{node.op} of a dataset that the graph makes itself'
-    )
-  if value.choose is not None:
-    raise graph_replay.NotReplayableError(
-      f'{node.op} of batches of several sizes, each compiled'
-    )
-  return value.count, value.elements[0]
+  sequence = sequence_replay.check_single_size(node, value)
+  return sequence.count, sequence.elements[0]
 
 
 def _sequence(count: tf.Tensor, element: _Element) -> sequence_replay.Sequence:

@@ -68,7 +68,16 @@ class Sequence:
     )
 
 
-def _check(node: _NodeDef, value: graph_replay.Value) -> Sequence:
+def check_sequence(node: _NodeDef, value: graph_replay.Value) -> Sequence:
+  """Returns a node's input if it is a sequence.
+
+  Args:
+    node: The node.
+    value: The input.
+
+  Raises:
+    NotReplayableError: If it is none, but a dataset of the graph's own, say.
+  """
   if not isinstance(value, Sequence):
     raise graph_replay.NotReplayableError(
       f'{node.op} of a dataset that the graph makes itself'
@@ -76,21 +85,39 @@ def _check(node: _NodeDef, value: graph_replay.Value) -> Sequence:
   return value
 
 
+def check_single_size(node: _NodeDef, value: graph_replay.Value) -> Sequence:
+  """Returns a node's input if it is a sequence with one function for elements.
+
+  Args:
+    node: The node.
+    value: The input.
+
+  Raises:
+    NotReplayableError: If it is none, or has a function for each size of batch.
+  """
+  sequence = check_sequence(node, value)
+  if sequence.choose is not None:
+    raise graph_replay.NotReplayableError(
+      f'{node.op} of batches of several sizes, each compiled'
+    )
+  return sequence
+
+
 def _pass_on(replay, node, inputs):
   del replay
-  return [_check(node, inputs[0])]
+  return [check_sequence(node, inputs[0])]
 
 
 def _take(replay, node, inputs):
   del replay
-  sequence, limit = _check(node, inputs[0]), inputs[1]
+  sequence, limit = check_sequence(node, inputs[0]), inputs[1]
   count = tf.where(limit < 0, sequence.count, tf.minimum(limit, sequence.count))
   return [sequence.reindexed(count, lambda i: i)]
 
 
 def _skip(replay, node, inputs):
   del replay
-  sequence, number = _check(node, inputs[0]), inputs[1]
+  sequence, number = check_sequence(node, inputs[0]), inputs[1]
   # A negative number skips everything.
   skipped = tf.where(
     number < 0, sequence.count, tf.minimum(number, sequence.count)
@@ -100,7 +127,7 @@ def _skip(replay, node, inputs):
 
 def _repeat(replay, node, inputs):
   del replay
-  sequence, times = _check(node, inputs[0]), inputs[1]
+  sequence, times = check_sequence(node, inputs[0]), inputs[1]
   # Without end if negative; a sequence of none stays empty.
   most = tf.int64.max // tf.maximum(sequence.count, 1)
   times = tf.where(times < 0, most, tf.minimum(times, most))
@@ -110,7 +137,7 @@ def _repeat(replay, node, inputs):
 
 
 def _map(replay, node, inputs):
-  sequence, arguments = _check(node, inputs[0]), inputs[1:]
+  sequence, arguments = check_sequence(node, inputs[0]), inputs[1:]
   if node.op == 'ParallelMapDatasetV2' or node.op == 'ParallelMapDataset':
     arguments = arguments[:-1]
   name = node.attr['f'].func.name
@@ -133,7 +160,7 @@ def _call(step, *arguments):
 
 def _reduce(replay, node, inputs):
   """Replays ReduceDataset as a loop over the sequence's elements."""
-  sequence = _check(node, inputs[0])
+  sequence = check_sequence(node, inputs[0])
   num_state = len(node.attr['Tstate'].list.type)
   state, others = inputs[1 : 1 + num_state], inputs[1 + num_state :]
   name = node.attr['f'].func.name

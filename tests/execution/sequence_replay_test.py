@@ -181,6 +181,42 @@ class StaticShapesTest(absltest.TestCase):
     )
 
 
+class CheckTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.node = tf.compat.v1.NodeDef(op='SomeDataset')
+    count = tf.constant(2, tf.int64)
+    self.single = sequence_replay.Sequence(count, (lambda i: [i],))
+    self.several = sequence_replay.Sequence(
+      count, (lambda i: [i], lambda i: [-i]), lambda i: tf.cast(i, tf.int32)
+    )
+
+  def test_sequences(self):
+    for check, sequence in (
+      (sequence_replay.check_sequence, self.single),
+      (sequence_replay.check_sequence, self.several),
+      (sequence_replay.check_single_size, self.single),
+    ):
+      self.assertIs(check(self.node, sequence), sequence)
+
+  def test_several_sizes(self):
+    with self.assertRaisesRegex(
+      graph_replay.NotReplayableError, 'SomeDataset of batches of several sizes'
+    ):
+      sequence_replay.check_single_size(self.node, self.several)
+
+  def test_others(self):
+    for check in (
+      sequence_replay.check_sequence,
+      sequence_replay.check_single_size,
+    ):
+      with self.assertRaisesRegex(
+        graph_replay.NotReplayableError,
+        'SomeDataset of a dataset that the graph makes itself',
+      ):
+        check(self.node, tf.constant(1))
+
+
 class NotReplayableTest(absltest.TestCase):
   def test_datasets_of_the_graph(self):
     with self.assertRaisesRegex(
