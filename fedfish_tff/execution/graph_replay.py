@@ -17,6 +17,7 @@ else in their place:
 What has no place in this scheme raises `NotReplayableError`.
 """
 
+import collections
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -203,12 +204,15 @@ class Replay:
       results = _create_operation(node, inputs)
     values[node.name] = results
 
-  def size(self, name: str) -> int:
-    """Returns the number of nodes in a function, those of its calls included."""
-    return self._graph.size(name)
+  def operations(self, name: str) -> collections.Counter[str]:
+    """Returns how many nodes of each operation a function has, calls included.
 
-  def operations(self, name: str) -> frozenset[str]:
-    """Returns the types of the operations in a function, calls included."""
+    Args:
+      name: Of the function.
+
+    Returns:
+      Numbers of nodes by operation; must not be changed.
+    """
     return self._graph.operations(name)
 
   def value_of(self, variable: Variable) -> tf.Tensor:

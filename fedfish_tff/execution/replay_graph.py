@@ -6,6 +6,7 @@ What `graph_replay` needs of a `GraphDef` and of the functions in its library,
 in one form for both: nodes by name, in an order in which they can run.
 """
 
+import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -111,6 +112,7 @@ class ReplayGraph:
     self._functions = {f.signature.name: f for f in graph_def.library.function}
     self._bodies: dict[str, Body] = {}
     self._assigned: dict[str, frozenset[int]] = {}
+    self._operations: dict[str, collections.Counter[str]] = {}
 
   def has_function(self, name: str) -> bool:
     """Whether the library has a function of this name."""
@@ -175,23 +177,23 @@ class ReplayGraph:
         position += 1
     return offsets
 
-  def size(self, name: str) -> int:
-    """Returns the number of nodes in a function, those of its calls included."""
-    body = self.function(name)
-    return len(body.order) + sum(
-      self.size(callee)
-      for node in body.order
-      for callee, _ in self.calls(node, [None] * len(node.input))
-    )
+  def operations(self, name: str) -> collections.Counter[str]:
+    """Returns how many nodes of each operation a function has, calls included.
 
-  def operations(self, name: str) -> frozenset[str]:
-    """Returns the types of the operations in a function, calls included."""
-    body = self.function(name)
-    types = {node.op for node in body.order}
-    for node in body.order:
-      for callee, _ in self.calls(node, [None] * len(node.input)):
-        types |= self.operations(callee)
-    return frozenset(types)
+    Args:
+      name: Of the function.
+
+    Returns:
+      Numbers of nodes by operation; must not be changed.
+    """
+    if name not in self._operations:
+      order = self.function(name).order
+      operations = collections.Counter(node.op for node in order)
+      for node in order:
+        for callee, _ in self.calls(node, [None] * len(node.input)):
+          operations += self.operations(callee)
+      self._operations[name] = operations
+    return self._operations[name]
 
   def assigned_arguments(self, name: str) -> frozenset[int]:
     """Returns which arguments of a function are variables that it may write."""

@@ -211,8 +211,10 @@ def _reduce(replay, node, inputs):
       parallel_iterations=1,
     )
 
+  operations = replay.operations(name)
+  size = operations.total()
   # A pass that only looks whether there is an element, say.
-  is_trivial = replay.size(name) < _TRIVIAL
+  is_trivial = size < _TRIVIAL
   call_step = _call if is_trivial else replay.call_step
   i = tf.constant(0, tf.int64)
   held = [replay.value_of(variable) for variable in variables]
@@ -220,9 +222,9 @@ def _reduce(replay, node, inputs):
     sequence.choose is None
     and replay.unrolls
     and not is_trivial
-    and not replay.operations(name) & _HEAVY
+    and _HEAVY.isdisjoint(operations)
   ):
-    number = min(_MOST_UNROLLED, _MOST_UNROLLED_NODES // replay.size(name))
+    number = min(_MOST_UNROLLED, _MOST_UNROLLED_NODES // size)
     if number > 1:
       i, state, held = loop(number, i, state, held)
   _, state, held = loop(1, i, state, held)

@@ -210,6 +210,29 @@ class CallsTest(absltest.TestCase):
     (position,) = graph.assigned_arguments(name)
     self.assertIn(position, (2, 3))
 
+  def test_operations_are_counted_with_those_of_calls(self):
+    inner = tf.function(lambda x: tf.sin(x) * 2)
+    middle = tf.function(lambda x: inner(x) + inner(-x))
+
+    def loop(x):
+      return tf.while_loop(
+        lambda i, _: i < 3, lambda i, y: (i + 1, middle(y)), (0, x)
+      )
+
+    graph, graph_def = _graph_of(loop, _FLOAT)
+    name = _node_of(graph_def, 'StatelessWhile').attr['body'].func.name
+    operations = graph.operations(name)
+    self.assertContainsSubset(
+      # `middle` is called once and calls `inner` twice; it adds, and so do the
+      # loop and its counter.
+      {'PartitionedCall': 3, 'Sin': 2, 'Mul': 2, 'Neg': 1, 'AddV2': 3}.items(),
+      operations.items(),
+    )
+    self.assertNotIn('StatelessWhile', operations)
+    self.assertNotIn('Less', operations)
+    # Is not counted again.
+    self.assertIs(graph.operations(name), operations)
+
   def test_others_call_nothing(self):
     graph, graph_def = _graph_of(lambda x: x * 2, _FLOAT)
     self.assertEqual(
