@@ -24,17 +24,18 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import functools
 from typing import Any
 
 from fedfish_tff.execution import loop_steps
 from fedfish_tff.execution import replay_graph
 
+from absl import logging
 import tensorflow as tf
 
 NotReplayableError = replay_graph.NotReplayableError
 
 _NodeDef = tf.compat.v1.NodeDef
-
 
 # Of TensorFlow 1's loops and branches, which do not run one node after another.
 _CYCLES = frozenset(
@@ -48,6 +49,23 @@ _CYCLES = frozenset(
     'Switch',
   )
   for prefix in ('', 'Ref')
+)
+
+# Operations that draw from a generator of their own, which every client and
+# every call moves on.
+_RANDOM = frozenset(
+  (
+    'Multinomial',
+    'ParameterizedTruncatedNormal',
+    'RandomGamma',
+    'RandomPoisson',
+    'RandomPoissonV2',
+    'RandomShuffle',
+    'RandomStandardNormal',
+    'RandomUniform',
+    'RandomUniformInt',
+    'TruncatedNormal',
+  )
 )
 
 
@@ -270,6 +288,8 @@ def _create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
       )
   if node.op in _CYCLES:
     raise NotReplayableError(f'{node.op}, a loop or branch of TensorFlow 1')
+  if node.op in _RANDOM:
+    _warn_of_randomness(node.op)
   attributes = {}
   for name, value in node.attr.items():
     if value.HasField('func') or value.list.func:
@@ -284,6 +304,17 @@ def _create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
   if any(output.dtype == tf.resource for output in operation.outputs):
     raise NotReplayableError(f'{node.op}, which holds state')
   return list(operation.outputs)
+
+
+@functools.cache
+def _warn_of_randomness(operation: str) -> None:
+  """Logs, once for each operation, that results cannot be repeated."""
+  logging.warning(
+    'A computation draws random numbers by %s, whose state lives outside of '
+    'it: its results are not repeatable. Operations of tf.random that are '
+    'called stateless are.',
+    operation,
+  )
 
 
 def _placeholder(replay: Replay, node: _NodeDef, inputs: list[Value]):

@@ -23,7 +23,6 @@ from fedfish_tff.execution import sequence_replay
 from fedfish_tff.execution import tensorflow_functions
 from fedfish_tff.execution import variable_operations
 
-from absl import logging
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context as eager_context
@@ -38,25 +37,6 @@ _HANDLERS = {
   **iterator_replay.HANDLERS,
   **variable_operations.HANDLERS,
 }
-
-
-# Operations that draw from a generator of their own, which every client and
-# every call moves on.
-_RANDOM = frozenset(
-  (
-    'Multinomial',
-    'ParameterizedTruncatedNormal',
-    'RandomGamma',
-    'RandomPoisson',
-    'RandomPoissonV2',
-    'RandomShuffle',
-    'RandomStandardNormal',
-    'RandomUniform',
-    'RandomUniformInt',
-    'TruncatedNormal',
-  )
-)
-_warned_of: set[str] = set()
 
 
 def leaf_types(
@@ -201,7 +181,6 @@ def trace(
     # is wrong with the graph itself shows where it runs as it is.
     raise NotReplayableError(f'an error in tracing it, {error}') from error
   structure = tf.nest.map_structure(lambda _: 0, results)
-  _warn_of_randomness(concrete.graph.as_graph_def())
 
   captured = list(concrete.captured_inputs)
   name = concrete.name.decode()
@@ -231,22 +210,6 @@ def trace(
   # What runs is known to TensorFlow by name as long as this lives.
   call.function = concrete
   return call
-
-
-def _warn_of_randomness(graph_def: tf.compat.v1.GraphDef) -> None:
-  """Logs, once for each operation, that results cannot be repeated."""
-  nodes = itertools.chain(
-    graph_def.node, *(f.node_def for f in graph_def.library.function)
-  )
-  for name in sorted({node.op for node in nodes} & _RANDOM):
-    if name not in _warned_of:
-      _warned_of.add(name)
-      logging.warning(
-        'A computation draws random numbers by %s, whose state lives outside '
-        'of it: its results are not repeatable. Operations of tf.random that '
-        'are called stateless are.',
-        name,
-      )
 
 
 def _flatten_nest(nest: Any) -> list[Any]:

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for graph_replay: against TensorFlow's own run of the same graph."""
 
+from unittest import mock
+
 from fedfish_tff.execution import graph_replay
 from tests.execution import graph_replays
 
+from absl import logging
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -160,6 +163,23 @@ class ReplayTest(parameterized.TestCase):
       graph.replay(np.float32(4))
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'negative'):
       graph.replay(np.float32(-4))
+
+  def test_random_operations_with_state_are_warned_of_once(self):
+    def build(seed):
+      return (
+        tf.random.gamma([2], alpha=2.0),
+        tf.random.gamma([2], alpha=3.0),
+        tf.random.stateless_uniform([2], [1, seed]),
+      )
+
+    graph = graph_replays.ReplayedGraph(build, _INT)
+    with mock.patch.object(logging, 'warning') as warning:
+      graph.replay(np.int32(1))
+      graph.replay(np.int32(2))
+    warning.assert_called_once()
+    message, operation = warning.call_args.args
+    self.assertIn('results are not repeatable', message)
+    self.assertEqual(operation, 'RandomGamma')
 
 
 class VariablesTest(parameterized.TestCase):
