@@ -50,6 +50,8 @@ _COHORT_CONTEXT_PARTS = (
 
 # Modules that are imported by their own names only, each with the reason.
 INTERNAL_MODULES = {
+  'fedfish_tff.datasets.dirichlet_draws': 'a part of two partitions',
+  'fedfish_tff.datasets.partition_checks': 'a part of every partition',
   'fedfish_tff.errors': 'stands beside the packages, not in one',
   'fedfish_tff.execution.local_worker_executors': 'a part of local_worker',
   'fedfish_tff.execution.worker_process': 'a part of local_worker',

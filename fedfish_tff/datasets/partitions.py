@@ -1,8 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Divides one data set among clients."""
+"""Divides one data set among clients whose label proportions differ."""
 
-from fedfish_tff import errors
+from fedfish_tff.datasets import dirichlet_draws
+from fedfish_tff.datasets import partition_checks
 from fedfish_tff.datasets import random_streams
 
 import numpy as np
@@ -45,14 +46,21 @@ def partition_by_dirichlet(
     errors.InputError: If a number is not positive, `labels` is not a vector,
       or there are too few examples.
   """
-  labels = np.asarray(labels)
-  _check_arguments(labels, num_clients, alpha, min_examples)
+  labels = partition_checks.check_labels(labels)
+  partition_checks.check_positive_integer('num_clients', num_clients)
+  partition_checks.check_positive_integer('min_examples', min_examples)
+  partition_checks.check_concentration('alpha', alpha)
+  partition_checks.check_enough_examples(
+    len(labels), num_clients=num_clients, examples_per_client=min_examples
+  )
   stream = random_streams.random_generator('dirichlet partition', seed)
   _, label_numbers, counts = np.unique(
     labels, return_inverse=True, return_counts=True
   )
   concentration = alpha * len(counts) * counts / len(labels)
-  proportions = _draw_dirichlet(stream, concentration, num_clients)
+  proportions = dirichlet_draws.draw_dirichlet(
+    stream, concentration, num_clients
+  )
 
   parts: list[list[np.ndarray]] = [[] for _ in range(num_clients)]
   for label, demand in enumerate(proportions.T):
@@ -70,22 +78,6 @@ def partition_by_dirichlet(
   return [np.sort(indices) for indices in clients]
 
 
-def _draw_dirichlet(
-  stream: np.random.Generator, concentration: np.ndarray, size: int
-) -> np.ndarray:
-  """Draws from a Dirichlet distribution of any concentration, [size, K].
-
-  NumPy's own does not return for very small concentrations. Gamma(c) is
-  distributed as Gamma(c + 1) U^(1/c), whose logarithm stays in range.
-  """
-  concentration = np.maximum(concentration, 1e-100)
-  shape = (size, len(concentration))
-  log_gamma = np.log(stream.standard_gamma(concentration + 1, shape))
-  log_gamma -= stream.standard_exponential(shape) / concentration
-  weights = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))
-  return weights / weights.sum(axis=1, keepdims=True)
-
-
 def _fill_up(clients: list[np.ndarray], min_examples: int) -> None:
   """Moves examples from the largest clients to those below the minimum."""
   sizes = np.array([len(indices) for indices in clients])
@@ -99,31 +91,3 @@ def _fill_up(clients: list[np.ndarray], min_examples: int) -> None:
       clients[receiver] = np.concatenate([clients[receiver], given])
       sizes[donor] -= moved
       sizes[receiver] += moved
-
-
-def _check_arguments(
-  labels: np.ndarray, num_clients: int, alpha: float, min_examples: int
-) -> None:
-  """Raises an InputError for arguments that allow no partition."""
-  if labels.ndim != 1 or not labels.size:
-    raise errors.InputError(
-      f'The labels to partition by have the shape {list(labels.shape)}; one '
-      'label per example was expected.'
-    )
-  for name, value in (
-    ('num_clients', num_clients),
-    ('min_examples', min_examples),
-  ):
-    if not isinstance(value, (int, np.integer)) or value < 1:
-      raise errors.InputError(
-        f'{name} is {value!r}; a positive integer was expected.'
-      )
-  if not (alpha > 0 and np.isfinite(alpha)):
-    raise errors.InputError(
-      f'alpha is {alpha!r}; a positive number was expected.'
-    )
-  if num_clients * min_examples > len(labels):
-    raise errors.InputError(
-      f'{len(labels)} examples cannot give {num_clients} clients at least '
-      f'{min_examples} each; fewer clients were expected.'
-    )

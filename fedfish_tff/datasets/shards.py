@@ -1,0 +1,189 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Divides one data set among clients that know a few classes each."""
+
+import heapq
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import partition_checks
+from fedfish_tff.datasets import random_streams
+
+import numpy as np
+
+# Exchanges per shard, enough for the deal to forget how it began.
+_EXCHANGES_PER_SHARD = 10
+
+
+def partition_by_shards(
+  labels: np.ndarray,
+  *,
+  num_clients: int,
+  shards_per_client: int | None = None,
+  classes_per_client: int | None = None,
+  seed: int,
+) -> list[np.ndarray]:
+  """Divides examples, sorted by label, into shards and deals these out.
+
+  With `shards_per_client` as McMahan et al. 2017 (arXiv:1602.05629, section 3)
+  did: num_clients * shards_per_client shards of equal size (up to one), which
+  are dealt at random. A shard may reach from one label into the next, so a
+  client may have more labels than shards; it may also have fewer.
+
+  With `classes_per_client` each shard holds one label, and each client gets
+  shards of that many different labels, exactly. A label has shards in
+  proportion to its examples, as far as every label needs one shard at least
+  and one per client at most; so shards, and clients, differ in size where
+  labels do not divide evenly.
+
+  In both, every example is used once, examples of a label are in random order,
+  and all deals are about equally likely.
+
+  Args:
+    labels: [n], one label per example, any integers or strings.
+    num_clients: Number of clients.
+    shards_per_client: Shards of each client, 2 in the paper.
+    classes_per_client: Labels of each client; either this or the other one.
+    seed: The partition is a function of the seed and the labels.
+
+  Returns:
+    One array of sorted indices (int64) per client; together every index once.
+
+  Raises:
+    errors.InputError: If not exactly one of the two is given, a number is not
+      positive, `labels` is not a vector, or there are too few examples or
+      labels for the clients, or too many labels.
+  """
+  labels = partition_checks.check_labels(labels)
+  partition_checks.check_positive_integer('num_clients', num_clients)
+  if (shards_per_client is None) == (classes_per_client is None):
+    raise errors.InputError(
+      f'shards_per_client is {shards_per_client} and classes_per_client is '
+      f'{classes_per_client}; exactly one of them was expected.'
+    )
+  stream = random_streams.random_generator('shard partition', seed)
+  _, label_numbers = np.unique(labels, return_inverse=True)
+  shuffled = stream.permutation(len(labels))
+  by_label = shuffled[np.argsort(label_numbers[shuffled], kind='stable')]
+  if classes_per_client is None:
+    partition_checks.check_positive_integer(
+      'shards_per_client', shards_per_client
+    )
+    partition_checks.check_enough_examples(
+      len(labels),
+      num_clients=num_clients,
+      examples_per_client=shards_per_client,
+    )
+    shards = np.array_split(by_label, num_clients * shards_per_client)
+    owners = np.repeat(np.arange(num_clients), shards_per_client)
+    return _collect(shards, stream.permutation(owners), num_clients)
+
+  partition_checks.check_positive_integer(
+    'classes_per_client', classes_per_client
+  )
+  counts = np.bincount(label_numbers)
+  shards_per_label = _apportion(counts, num_clients, classes_per_client)
+  shards = [
+    shard
+    for examples, number in zip(
+      np.split(by_label, np.cumsum(counts)[:-1]), shards_per_label, strict=True
+    )
+    for shard in np.array_split(examples, number)
+  ]
+  owners = _deal(stream, shards_per_label, num_clients, classes_per_client)
+  return _collect(shards, owners, num_clients)
+
+
+def _collect(
+  shards: list[np.ndarray], owners: np.ndarray, num_clients: int
+) -> list[np.ndarray]:
+  """Returns each client's examples, given the owner of each shard."""
+  clients: list[list[np.ndarray]] = [[] for _ in range(num_clients)]
+  for shard, owner in zip(shards, owners, strict=True):
+    clients[owner].append(shard)
+  return [np.sort(np.concatenate(client)) for client in clients]
+
+
+def _apportion(
+  counts: np.ndarray, num_clients: int, classes_per_client: int
+) -> np.ndarray:
+  """Returns the number of shards of each label, [K].
+
+  Of all numbers between 1 and num_clients with the sum needed, these make the
+  largest shard as small as can be.
+  """
+  num_labels = len(counts)
+  num_shards = num_clients * classes_per_client
+  if classes_per_client > num_labels:
+    raise errors.InputError(
+      f'classes_per_client is {classes_per_client}, but the examples have '
+      f'{num_labels} classes; at most as many were expected.'
+    )
+  if num_shards < num_labels:
+    raise errors.InputError(
+      f'{num_clients} clients of {classes_per_client} classes cannot hold all '
+      f'{num_labels} classes; more clients, or more classes for each, were '
+      'expected.'
+    )
+  most = np.minimum(counts, num_clients)
+  if num_shards > most.sum():
+    raise errors.InputError(
+      f'{len(counts)} classes with {counts.min()} to {counts.max()} examples '
+      f'cannot give {num_clients} clients {classes_per_client} classes each; '
+      'fewer clients or classes were expected.'
+    )
+  shards_per_label = np.ones(num_labels, np.int64)
+  heap = [(-count, label) for label, count in enumerate(counts)]
+  heapq.heapify(heap)
+  for _ in range(num_shards - num_labels):
+    while shards_per_label[heap[0][1]] == most[heap[0][1]]:
+      heapq.heappop(heap)
+    label = heap[0][1]
+    shards_per_label[label] += 1
+    heapq.heapreplace(heap, (-counts[label] / shards_per_label[label], label))
+  return shards_per_label
+
+
+def _deal(
+  stream: np.random.Generator,
+  shards_per_label: np.ndarray,
+  num_clients: int,
+  classes_per_client: int,
+) -> np.ndarray:
+  """Returns an owner for each shard, so that nobody gets a label twice.
+
+  Args:
+    stream: The source of randomness.
+    shards_per_label: int [K], at most `num_clients` each.
+    num_clients: The number of clients.
+    classes_per_client: The number of shards for each of them.
+
+  Returns:
+    int [number of shards], in the order of the labels.
+  """
+  # A label to those with most room left: by Gale and Ryser this never ends
+  # with room for a second shard of one label only.
+  room = np.full(num_clients, classes_per_client)
+  by_label = [np.empty(0, np.int64)] * len(shards_per_label)
+  for label in stream.permutation(len(shards_per_label)):
+    order = np.lexsort((stream.random(num_clients), -room))
+    by_label[label] = stream.permutation(order[: shards_per_label[label]])
+    room[by_label[label]] -= 1
+  owners = np.concatenate(by_label)
+
+  # That spreads labels more evenly than chance would. Exchanging shards
+  # wherever it gives nobody a label twice leads to every deal that there is.
+  labels = np.repeat(np.arange(len(shards_per_label)), shards_per_label)
+  has_label = np.zeros((num_clients, len(shards_per_label)), bool)
+  has_label[owners, labels] = True
+  pairs = stream.integers(
+    len(owners), size=(_EXCHANGES_PER_SHARD * len(owners), 2)
+  )
+  for one, other in pairs:
+    a, b = owners[one], owners[other]
+    label_a, label_b = labels[one], labels[other]
+    # Also false for shards of one owner or one label.
+    if not has_label[a, label_b] and not has_label[b, label_a]:
+      has_label[a, [label_a, label_b]] = False, True
+      has_label[b, [label_b, label_a]] = False, True
+      owners[one], owners[other] = b, a
+  return owners

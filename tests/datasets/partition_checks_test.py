@@ -1,0 +1,52 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what every partition asks of its arguments."""
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import partition_checks
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+
+class PartitionChecksTest(parameterized.TestCase):
+  def test_labels_may_be_any_vector(self):
+    for labels in ([1, 2], ['a'], np.zeros(3)):
+      np.testing.assert_array_equal(
+        partition_checks.check_labels(labels), labels
+      )
+
+  @parameterized.parameters(([],), (5,), (np.zeros([2, 2]),))
+  def test_labels_that_are_no_vector(self, labels):
+    with self.assertRaisesRegex(errors.InputError, 'coarse labels to'):
+      partition_checks.check_labels(labels, 'coarse labels')
+
+  def test_numbers_in_range(self):
+    partition_checks.check_positive_integer('n', np.int64(1))
+    partition_checks.check_concentration('alpha', 1e-300)
+    partition_checks.check_enough_examples(
+      6, num_clients=2, examples_per_client=3
+    )
+
+  @parameterized.parameters(0, -1, 1.5, '3')
+  def test_not_a_positive_integer(self, value):
+    with self.assertRaisesRegex(errors.InputError, f'n is {value!r}'):
+      partition_checks.check_positive_integer('n', value)
+
+  @parameterized.parameters(0, -0.1, np.inf, np.nan)
+  def test_not_a_concentration(self, value):
+    with self.assertRaisesRegex(errors.InputError, f'beta is {value}'):
+      partition_checks.check_concentration('beta', value)
+
+  def test_too_few_examples(self):
+    with self.assertRaisesRegex(
+      errors.InputError, '5 examples cannot give 2 clients at least 3 each'
+    ):
+      partition_checks.check_enough_examples(
+        5, num_clients=2, examples_per_client=3
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()
