@@ -22,7 +22,12 @@ from fedfish_tff.datasets.examples import Examples
 from fedfish_tff.datasets.examples import spec_of_examples
 from fedfish_tff.datasets.examples import take_examples
 from fedfish_tff.datasets.examples import validate_examples
+from fedfish_tff.datasets.natural_key import partition_by_key
 from fedfish_tff.datasets.npz_folder import NpzFolderClientData
+from fedfish_tff.datasets.pachinko import partition_by_pachinko
+from fedfish_tff.datasets.partition_summary import count_labels
+from fedfish_tff.datasets.partition_summary import unassigned_examples
 from fedfish_tff.datasets.partitions import partition_by_dirichlet
 from fedfish_tff.datasets.preprocessed_client_data import PreprocessedClientData
 from fedfish_tff.datasets.random_streams import random_generator
+from fedfish_tff.datasets.shards import partition_by_shards
