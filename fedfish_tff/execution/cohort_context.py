@@ -28,37 +28,46 @@ from fedfish_tff.execution import values
 import tensorflow_federated as tff
 
 
-class _CohortRunner:
-  """Runs computations."""
+class _CohortContext:
+  """What both kinds of context have beside TFF's."""
+
+  # `fedfish_tff.datasets.ClientBatches` may stand for clients' datasets.
+  takes_client_batches = True
 
   def __init__(
     self,
-    default_num_clients: int,
-    max_concurrent_computation_calls: int,
+    default_num_clients: int = 0,
+    max_concurrent_computation_calls: int = -1,
     *,
-    devices: str | Sequence[str] | None,
-    use_xla: bool | None,
+    devices: str | Sequence[str] | None = None,
+    use_xla: bool | None = None,
   ):
+    """See `create_sync_cohort_execution_context`."""
     threads.use_one_intra_op_thread()
     self._default_num_clients = default_num_clients
-    self.devices = devices_lib.resolve_devices(devices)
-    are_accelerators = devices_lib.are_accelerators(self.devices)
+    self._devices = devices_lib.resolve_devices(devices)
+    are_accelerators = devices_lib.are_accelerators(self._devices)
     if max_concurrent_computation_calls <= 0:
       max_concurrent_computation_calls = (
-        len(self.devices) if are_accelerators else threads.num_cores()
+        len(self._devices) if are_accelerators else threads.num_cores()
       )
     self._run_stage = cohort_stages.CohortStageRunner(
       parallelism=max_concurrent_computation_calls,
-      devices=self.devices,
+      devices=self._devices,
       use_xla=are_accelerators if use_xla is None else use_xla,
     )
 
   @property
+  def devices(self) -> tuple[str, ...]:
+    """The logical devices that share a cohort."""
+    return self._devices
+
+  @property
   def general_path_reasons(self) -> tuple[str, ...]:
-    """Why client work ran client by client instead of as a graph."""
+    """Why client work ran client by client instead of as a graph, if it did."""
     return self._run_stage.general_path_reasons
 
-  def prepare(self, comp: tff.Computation, arg: Any) -> Callable[[], Any]:
+  def _prepare(self, comp: tff.Computation, arg: Any) -> Callable[[], Any]:
     """Returns the work of a call: a function that returns its result.
 
     Args:
@@ -90,45 +99,12 @@ class _CohortRunner:
     return values.from_local_value(result, result_type)
 
 
-class _CohortContext:
-  """What both kinds of context have beside TFF's."""
-
-  # `fedfish_tff.datasets.ClientBatches` may stand for clients' datasets.
-  takes_client_batches = True
-
-  def __init__(
-    self,
-    default_num_clients: int = 0,
-    max_concurrent_computation_calls: int = -1,
-    *,
-    devices: str | Sequence[str] | None = None,
-    use_xla: bool | None = None,
-  ):
-    """See `create_sync_cohort_execution_context`."""
-    self._runner = _CohortRunner(
-      default_num_clients,
-      max_concurrent_computation_calls,
-      devices=devices,
-      use_xla=use_xla,
-    )
-
-  @property
-  def devices(self) -> tuple[str, ...]:
-    """The logical devices that share a cohort."""
-    return self._runner.devices
-
-  @property
-  def general_path_reasons(self) -> tuple[str, ...]:
-    """Why client work ran client by client instead of as a graph, if it did."""
-    return self._runner.general_path_reasons
-
-
 class SyncCohortExecutionContext(_CohortContext, tff.framework.SyncContext):
   """A synchronous context that runs a whole cohort in this process."""
 
   def invoke(self, comp: tff.Computation, arg: Any) -> Any:
     """Runs a computation and returns its result."""
-    return interruption.run(self._runner.prepare(comp, arg))
+    return interruption.run(self._prepare(comp, arg))
 
 
 class AsyncCohortExecutionContext(_CohortContext, tff.framework.AsyncContext):
@@ -138,7 +114,7 @@ class AsyncCohortExecutionContext(_CohortContext, tff.framework.AsyncContext):
     """Runs a computation and returns its result."""
     if asyncio.iscoroutine(arg):
       arg = await arg  # The result of another call.
-    return await interruption.run_async(self._runner.prepare(comp, arg))
+    return await interruption.run_async(self._prepare(comp, arg))
 
 
 def create_sync_cohort_execution_context(
