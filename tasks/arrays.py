@@ -17,6 +17,7 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
+from tasks import checks
 from tasks.task import Task
 
 import numpy as np
@@ -78,10 +79,7 @@ def create_task(
     ('num_classes', num_classes, 0),
     ('cache_megabytes', cache_megabytes, 1),
   ):
-    if not isinstance(value, (int, np.integer)) or value < least:
-      raise errors.InputError(
-        f'{name} is {value!r}; an integer of at least {least} was expected.'
-      )
+    checks.check_integer(name, value, least)
   clients = datasets.NpzFolderClientData(
     data_dir, skip_empty_clients=skip_empty_clients
   )
@@ -180,12 +178,7 @@ def _flatten_classification(
 ) -> Callable[[datasets.Examples], datasets.Examples]:
   def flatten(examples: datasets.Examples) -> datasets.Examples:
     x, y = examples
-    outside = y[(y < 0) | (y >= num_classes)]
-    if outside.size:
-      raise errors.InputError(
-        f"array 'y' holds {outside.size} label(s) such as {outside[0]}; "
-        f'labels of 0 to {num_classes - 1} were expected.'
-      )
+    checks.check_labels('y', y, num_classes)
     return _flatten_features(x), y.astype(np.int32)
 
   return flatten

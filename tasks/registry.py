@@ -14,13 +14,17 @@ from typing import Any
 
 from fedfish_tff import errors
 from tasks import arrays
+from tasks import cifar100
 from tasks import digits
+from tasks import emnist
 from tasks import toy_regression
 from tasks.task import Task
 
 _TASKS: Mapping[str, types.ModuleType] = {
   'arrays': arrays,
+  'cifar100': cifar100,
   'digits': digits,
+  'emnist': emnist,
   'toy_regression': toy_regression,
 }
 _NOT_OPTIONS = ('seed', 'data_dir')

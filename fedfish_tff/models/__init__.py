@@ -4,6 +4,7 @@
 
 from fedfish_tff.models.dense import create_mlp_classifier
 from fedfish_tff.models.dense import create_mlp_regressor
+from fedfish_tff.models.image_models import create_compact_cnn
 from fedfish_tff.models.label_samplers import (
   categorical_label_sampler as categorical_label_sampler,
 )

@@ -3,12 +3,11 @@
 """Multilayer perceptrons as functional models, free of variables."""
 
 import collections
-from collections.abc import Callable
 from collections.abc import Sequence
-from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
+from fedfish_tff.models import supervised
 
 import numpy as np
 import tensorflow as tf
@@ -48,28 +47,11 @@ def create_mlp_classifier(
     errors.InputError: If a width is not a positive integer or the activation
       is unknown.
   """
-
-  def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(
-      labels=labels, logits=logits
-    )
-
-  return _create_mlp(
-    widths=_widths(num_features, hidden_units, num_classes, 'num_classes'),
-    initial_weights=_glorot_weights,
-    seed=seed,
-    activation=activation,
-    example_loss=cross_entropy,
-    label_spec=tf.TensorSpec([None], tf.int32),
-    metrics=collections.OrderedDict(
-      loss=lambda: tf.keras.metrics.SparseCategoricalCrossentropy(
-        name='loss', from_logits=True
-      ),
-      accuracy=lambda: tf.keras.metrics.SparseCategoricalAccuracy(
-        name='accuracy'
-      ),
-      num_examples=_ExampleCounter,
-    ),
+  widths = _widths(num_features, hidden_units, num_classes, 'num_classes')
+  return supervised.create_classifier(
+    _build_predict(activation),
+    _glorot_weights(widths, seed),
+    input_shape=[num_features],
   )
 
 
@@ -105,45 +87,24 @@ def create_mlp_regressor(
   def squared_error(outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     return tf.reduce_mean(tf.math.squared_difference(outputs, labels), axis=-1)
 
-  return _create_mlp(
-    widths=_widths(num_features, hidden_units, num_targets, 'num_targets'),
-    initial_weights=_spread_weights,
-    seed=seed,
-    activation=activation,
+  widths = _widths(num_features, hidden_units, num_targets, 'num_targets')
+  return supervised.create_supervised_model(
+    _build_predict(activation),
+    _spread_weights(widths, seed),
     example_loss=squared_error,
-    label_spec=tf.TensorSpec([None, num_targets], tf.float32),
     metrics=collections.OrderedDict(
       loss=lambda: tf.keras.metrics.MeanSquaredError(name='loss'),
       mse=lambda: tf.keras.metrics.MeanSquaredError(name='mse'),
-      num_examples=_ExampleCounter,
+    ),
+    input_spec=(
+      tf.TensorSpec([None, num_features], tf.float32),
+      tf.TensorSpec([None, num_targets], tf.float32),
     ),
   )
 
 
-class _ExampleCounter(tf.keras.metrics.Sum):
-  """Counts the examples of all batches."""
-
-  def __init__(self) -> None:
-    super().__init__(name='num_examples', dtype=tf.int64)
-
-  def update_state(
-    self, y_true: tf.Tensor, y_pred: tf.Tensor, sample_weight: Any = None
-  ) -> Any:
-    del y_true, sample_weight  # Every row counts once.
-    return super().update_state(tf.shape(y_pred, out_type=tf.int64)[0])
-
-
-def _create_mlp(
-  *,
-  widths: tuple[int, ...],
-  initial_weights: Callable[[tuple[int, ...], int], tuple[np.ndarray, ...]],
-  seed: int,
-  activation: str,
-  example_loss: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
-  label_spec: tf.TensorSpec,
-  metrics: collections.OrderedDict[str, Callable[[], tf.keras.metrics.Metric]],
-) -> tff.learning.models.FunctionalModel:
-  """Creates the model; `example_loss` gives the loss per example, [batch]."""
+def _build_predict(activation: str) -> supervised.Predict:
+  """Returns the forward pass of (kernel, bias, kernel, bias, ...)."""
   if activation not in _ACTIVATIONS:
     raise errors.InputError(
       f'There is no activation {activation!r}; expected one of '
@@ -151,34 +112,17 @@ def _create_mlp(
     )
   activate = _ACTIVATIONS[activation]
 
-  @tf.function
-  def predict_on_batch(
-    model_weights: Any, x: tf.Tensor, training: bool
+  def predict(
+    weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
   ) -> tf.Tensor:
     del training  # The same pass in training and evaluation.
-    trainable, _ = model_weights
-    layers = list(zip(trainable[::2], trainable[1::2], strict=True))
+    layers = list(zip(weights[::2], weights[1::2], strict=True))
     for kernel, bias in layers[:-1]:
       x = activate(tf.matmul(x, kernel) + bias)
     kernel, bias = layers[-1]
     return tf.matmul(x, kernel) + bias
 
-  def loss_fn(
-    output: tf.Tensor, label: tf.Tensor, sample_weight: Any = None
-  ) -> tf.Tensor:
-    losses = example_loss(output, label)
-    if sample_weight is not None:
-      # As Keras has it: weighted losses, divided by the number of examples.
-      losses *= tf.cast(sample_weight, losses.dtype)
-    return tf.reduce_mean(losses)
-
-  return tff.learning.models.FunctionalModel(
-    initial_weights=(initial_weights(widths, seed), ()),
-    predict_on_batch_fn=predict_on_batch,
-    loss_fn=loss_fn,
-    metrics_fns=tff.learning.metrics.create_functional_metric_fns(metrics),
-    input_spec=(tf.TensorSpec([None, widths[0]], tf.float32), label_spec),
-  )
+  return predict
 
 
 def _glorot_weights(

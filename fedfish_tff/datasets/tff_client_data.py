@@ -1,0 +1,126 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Clients of TFF's own data sets, read as flat arrays.
+
+`tff.simulation.datasets.<name>.load_data` gives clients as tf.data pipelines
+over an SQLite file; here such a client is read once, as a whole.
+"""
+
+from collections.abc import Collection
+import contextlib
+import os
+import pathlib
+import sqlite3
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import client_data
+from fedfish_tff.datasets import examples as examples_lib
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# More than any client has: all of its examples are one batch.
+_ALL_EXAMPLES = 2**31 - 1
+
+
+class TffClientData(client_data.ClientData):
+  """Clients of a `tff.simulation.datasets.ClientData`, as arrays."""
+
+  def __init__(
+    self, source: tff.simulation.datasets.ClientData, *, prefix: str = ''
+  ) -> None:
+    """Reads the ids; clients are read when they are loaded.
+
+    Args:
+      source: Where clients are read; one element is one example.
+      prefix: Goes before each of the source's client ids, to tell apart
+        clients of several sources with the same ids.
+
+    Raises:
+      errors.InputError: If there are no clients.
+    """
+    ids = {prefix + client_id: client_id for client_id in source.client_ids}
+    if not ids:
+      raise errors.InputError(
+        'The TFF client data has no clients; at least one was expected.'
+      )
+    self._source_ids = {client_id: ids[client_id] for client_id in sorted(ids)}
+    self._element_spec = source.element_type_structure
+    dataset_fn = source.serializable_dataset_fn
+
+    # Traced once for all clients; making their datasets one by one would take
+    # longer than reading them.
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
+    def read(client_id: tf.Tensor) -> Any:
+      return dataset_fn(client_id).batch(_ALL_EXAMPLES).get_single_element()
+
+    self._read = read
+
+  @property
+  def client_ids(self) -> tuple[str, ...]:
+    return tuple(self._source_ids)
+
+  @property
+  def element_spec(self) -> Any:
+    return self._element_spec
+
+  def load_client(self, client_id: str) -> examples_lib.Examples:
+    if client_id not in self._source_ids:
+      raise client_data.unknown_client_error(client_id, self.client_ids)
+    try:
+      tensors = self._read(self._source_ids[client_id])
+    except tf.errors.OpError as error:
+      reason = ' '.join(error.message.split())
+      raise errors.InputError(
+        f'The examples of client {client_id!r} cannot be read ({reason}); '
+        f'examples with {examples_lib.array_names(self._element_spec)} were '
+        'expected.'
+      ) from error
+    return examples_lib.validate_examples(
+      tf.nest.map_structure(lambda tensor: tensor.numpy(), tensors),
+      client_id=client_id,
+      element_spec=self._element_spec,
+    )
+
+
+def check_tff_database(
+  path: str | os.PathLike[str], splits: Collection[str]
+) -> None:
+  """Checks that a file is a data base as TFF's loaders read them.
+
+  Args:
+    path: The file.
+    splits: Names of splits that must have clients.
+
+  Raises:
+    errors.InputError: If the file is not there, is no SQLite file or a damaged
+      one, or has no clients in one of the splits.
+  """
+  if not os.path.isfile(path):
+    raise errors.InputError(
+      f'There is no file {path}; a TFF data base was expected.'
+    )
+  try:
+    # Read only: SQLite would otherwise make what is not there.
+    uri = f'{pathlib.Path(path).resolve().as_uri()}?mode=ro'
+    with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
+      connection.execute(
+        'SELECT split_name, client_id, serialized_example_proto '
+        'FROM examples LIMIT 1'
+      ).fetchall()
+      rows = connection.execute(
+        'SELECT DISTINCT split_name FROM client_metadata'
+      ).fetchall()
+  except sqlite3.Error as error:
+    raise errors.InputError(
+      f'The file {path} is not a TFF data base ({error}); an SQLite file with '
+      'the tables examples and client_metadata was expected.'
+    ) from error
+  found = {row[0] for row in rows}
+  for split in splits:
+    if split not in found:
+      raise errors.InputError(
+        f'The TFF data base {path} has no clients in split {split!r}; found '
+        f'{", ".join(sorted(map(str, found))) or "none"}.'
+      )

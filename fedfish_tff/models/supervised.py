@@ -1,0 +1,123 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the functional models of this package share: losses and metrics."""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# From (trainable weights, x, training) to the outputs of a batch.
+Predict = Callable[[tuple[tf.Tensor, ...], Any, bool], tf.Tensor]
+Metrics = collections.OrderedDict[str, Callable[[], tf.keras.metrics.Metric]]
+
+
+def create_supervised_model(
+  predict: Predict,
+  initial_weights: Sequence[np.ndarray],
+  *,
+  example_loss: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+  metrics: Metrics,
+  input_spec: tuple[tf.TensorSpec, tf.TensorSpec],
+) -> tff.learning.models.FunctionalModel:
+  """Creates a model whose weights are all trainable.
+
+  Args:
+    predict: A function of (weights, x, training) that returns the outputs
+      [batch, ...].
+    initial_weights: The weights to start from.
+    example_loss: A function of (outputs, labels) that returns the loss per
+      example, [batch].
+    metrics: What makes each metric, by its name.
+    input_spec: (x, y) of a batch.
+
+  Returns:
+    A model with the metrics given and num_examples.
+  """
+
+  @tf.function
+  def predict_on_batch(
+    model_weights: Any, x: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    trainable, _ = model_weights
+    return predict(tuple(trainable), x, training)
+
+  def loss_fn(
+    output: tf.Tensor, label: tf.Tensor, sample_weight: Any = None
+  ) -> tf.Tensor:
+    losses = example_loss(output, label)
+    if sample_weight is not None:
+      # As Keras has it: weighted losses, divided by the number of examples.
+      losses *= tf.cast(sample_weight, losses.dtype)
+    return tf.reduce_mean(losses)
+
+  return tff.learning.models.FunctionalModel(
+    initial_weights=(tuple(initial_weights), ()),
+    predict_on_batch_fn=predict_on_batch,
+    loss_fn=loss_fn,
+    metrics_fns=tff.learning.metrics.create_functional_metric_fns(
+      collections.OrderedDict(**metrics, num_examples=_ExampleCounter)
+    ),
+    input_spec=input_spec,
+  )
+
+
+def create_classifier(
+  predict: Predict,
+  initial_weights: Sequence[np.ndarray],
+  *,
+  input_shape: Sequence[int],
+) -> tff.learning.models.FunctionalModel:
+  """Creates a model that outputs logits, trained with cross-entropy.
+
+  Args:
+    predict: A function of (weights, x, training) that returns logits
+      [batch, classes].
+    initial_weights: The weights to start from, all trainable.
+    input_shape: Shape of one example's x, which is float32; labels y are
+      int32 [batch].
+
+  Returns:
+    A model with the metrics loss (mean cross-entropy), accuracy and
+    num_examples.
+  """
+
+  def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(
+      labels=labels, logits=logits
+    )
+
+  return create_supervised_model(
+    predict,
+    initial_weights,
+    example_loss=cross_entropy,
+    metrics=collections.OrderedDict(
+      loss=lambda: tf.keras.metrics.SparseCategoricalCrossentropy(
+        name='loss', from_logits=True
+      ),
+      accuracy=lambda: tf.keras.metrics.SparseCategoricalAccuracy(
+        name='accuracy'
+      ),
+    ),
+    input_spec=(
+      tf.TensorSpec([None, *input_shape], tf.float32),
+      tf.TensorSpec([None], tf.int32),
+    ),
+  )
+
+
+class _ExampleCounter(tf.keras.metrics.Sum):
+  """Counts the examples of all batches."""
+
+  def __init__(self) -> None:
+    super().__init__(name='num_examples', dtype=tf.int64)
+
+  def update_state(
+    self, y_true: tf.Tensor, y_pred: tf.Tensor, sample_weight: Any = None
+  ) -> Any:
+    del y_true, sample_weight  # Every row counts once.
+    return super().update_state(tf.shape(y_pred, out_type=tf.int64)[0])

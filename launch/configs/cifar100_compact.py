@@ -1,0 +1,34 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Federated CIFAR-100 of a size for a laptop: a compact CNN, small cohorts.
+
+python -m launch.train --config=launch/configs/cifar100_compact.py:fed_fish \
+    --workdir=runs/cifar100_compact_fed_fish --data_dir=path/to/tff_cache
+"""
+
+from launch.configs import base
+
+
+def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
+  """Returns the config of a variant of the algorithm."""
+  return base.create_config(
+    variant,
+    task={
+      'name': 'cifar100',
+      # 49,828 weights.
+      'model': 'compact_cnn',
+      'label': 'fine',
+      'validation_fraction': 0.5,
+      'download': False,
+    },
+    rounds=200,
+    cohort_size=10,
+    local_epochs=1,
+    batch_size=25,
+    max_examples_per_client=100,
+    client_learning_rate=0.05,
+    server_learning_rate=0.003,
+    evaluate_every=20,
+    checkpoint_every=50,
+    evaluation={'personalization_epochs': 4},
+  )

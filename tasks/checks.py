@@ -1,0 +1,42 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of options and labels that tasks share."""
+
+from collections.abc import Collection
+from typing import Any
+
+from fedfish_tff import errors
+
+import numpy as np
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
+  """Raises an InputError if the option `name` is not one of `choices`."""
+  if value not in choices:
+    raise errors.InputError(
+      f'{name} is {value!r}; one of {", ".join(choices)} was expected.'
+    )
+
+
+def check_integer(name: str, value: Any, least: int) -> None:
+  """Raises an InputError if the option is no integer of at least `least`."""
+  if not isinstance(value, (int, np.integer)) or value < least:
+    raise errors.InputError(
+      f'{name} is {value!r}; an integer of at least {least} was expected.'
+    )
+
+
+def check_labels(name: str, labels: np.ndarray, num_classes: int) -> None:
+  """Raises an InputError if labels are outside 0 to num_classes - 1.
+
+  Args:
+    name: Of the array, for the error message.
+    labels: int [n].
+    num_classes: Number of classes.
+  """
+  outside = labels[(labels < 0) | (labels >= num_classes)]
+  if outside.size:
+    raise errors.InputError(
+      f'array {name!r} holds {outside.size} label(s) such as {outside[0]}; '
+      f'labels of 0 to {num_classes - 1} were expected.'
+    )

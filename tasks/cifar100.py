@@ -1,0 +1,154 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Federated CIFAR-100: small photographs of 100 classes.
+
+Read through TFF's own loader (`tff.simulation.datasets.cifar100`), whose cache
+is data_dir: the file cifar100.sqlite there. Published are 500 training and 100
+test clients of 100 images each, which two-level latent Dirichlet allocation
+over the 20 coarse and 100 fine classes divided (Reddi et al. 2021,
+arXiv:2003.00295, appendix F). TFF's test clients, drawn from CIFAR-100's own
+test images, divide into validation and test clients.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import functools
+import math
+from typing import Any
+
+from fedfish_tff import datasets
+from fedfish_tff import models
+from tasks import checks
+from tasks import tff_files
+from tasks.task import Task
+
+import numpy as np
+import tensorflow_federated as tff
+
+NAME = 'cifar100'
+IMAGE_SHAPE = (24, 24, 3)
+_FILE_NAME = 'cifar100.sqlite'
+
+# Recommended values of config fields: table 2 of the FedFish paper.
+DEFAULTS: Mapping[str, Any] = {
+  'seed': 0,
+  'rounds': 1500,
+  'cohort_size': 64,
+  'local_epochs': 1,
+  'batch_size': 25,
+  'max_examples_per_client': 100,
+  'client_learning_rate': 1e-3,
+  'server_learning_rate': 1e-3,
+  'evaluate_every': 50,
+  'checkpoint_every': 50,
+}
+
+# The arrays of labels, and how many classes they tell apart.
+_LABELS = {'fine': ('label', 100), 'coarse': ('coarse_label', 20)}
+_MODELS: Mapping[str, Callable[..., tff.learning.models.FunctionalModel]] = {
+  'compact_cnn': functools.partial(
+    models.create_compact_cnn, input_shape=IMAGE_SHAPE, filters=(32, 32, 32)
+  ),
+}
+
+
+def create_task(
+  *,
+  seed: int,
+  data_dir: str | None = None,
+  model: str = 'compact_cnn',
+  label: str = 'fine',
+  validation_fraction: float = 0.5,
+  cache_megabytes: int = 1024,
+  download: bool = False,
+) -> Task:
+  """Creates the task.
+
+  Args:
+    seed: Decides which held-out clients are for validation, and initial
+      weights.
+    data_dir: Folder of cifar100.sqlite; None for TFF's cache, ~/.tff.
+    model: compact_cnn.
+    label: fine (100 classes) or coarse (20).
+    validation_fraction: Share of TFF's test clients that are for validation;
+      the others are for testing.
+    cache_megabytes: Budget for keeping clients in memory, in 2^20 bytes, for
+      each of training, validation and test clients; all take 400.
+    download: Whether to download a missing file.
+
+  Returns:
+    The task: x float32 [24, 24, 3], the middle of each image with mean 0 and
+    deviation 1, y int32; metric accuracy.
+
+  Raises:
+    errors.InputError: If an option is out of range or the data cannot be used.
+  """
+  checks.check_choice('model', model, _MODELS)
+  checks.check_choice('label', label, _LABELS)
+  checks.check_integer('cache_megabytes', cache_megabytes, 1)
+  train, held_out = tff_files.load_tff_data(
+    NAME,
+    tff.simulation.datasets.cifar100.load_data,
+    _FILE_NAME,
+    splits=('train', 'test'),
+    data_dir=data_dir,
+    download=download,
+  )
+  # Both number their clients from 0.
+  held_out = datasets.TffClientData(held_out, prefix='test_')
+  test, validation, _ = datasets.split_clients(
+    held_out,
+    validation_fraction=validation_fraction,
+    test_fraction=0,
+    seed=seed,
+  )
+  label_name, num_classes = _LABELS[label]
+  return Task(
+    name=NAME,
+    train=datasets.TffClientData(train, prefix='train_'),
+    validation=validation,
+    test=test,
+    create_model=functools.partial(
+      _MODELS[model], num_classes=num_classes, seed=seed
+    ),
+    metric='accuracy',
+    higher_is_better=True,
+    label_sampler=models.categorical_label_sampler(),
+    preprocess=functools.partial(
+      _preprocess, label_name=label_name, num_classes=num_classes
+    ),
+    cache_bytes=cache_megabytes * 2**20,
+  )
+
+
+def _preprocess(
+  examples: datasets.Examples, *, label_name: str, num_classes: int
+) -> datasets.Examples:
+  labels = examples[label_name]
+  checks.check_labels(label_name, labels, num_classes)
+  x = standardize(crop(examples['image'], IMAGE_SHAPE[:2]))
+  return x, labels.astype(np.int32)
+
+
+def crop(images: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+  """Returns the middle of each image, as `tf.image.resize_with_crop_or_pad`."""
+  top, left = ((images.shape[1 + i] - shape[i]) // 2 for i in range(2))
+  return images[:, top : top + shape[0], left : left + shape[1]]
+
+
+def standardize(images: np.ndarray) -> np.ndarray:
+  """Returns each image with mean 0 and deviation 1, float32.
+
+  As `tf.image.per_image_standardization`: a deviation below 1 / sqrt(n), n
+  being the number of values, counts as that, so that an image of one colour
+  becomes 0.
+
+  Args:
+    images: Numbers [n, height, width, channels].
+  """
+  images = images.astype(np.float32)
+  axes = (1, 2, 3)
+  mean = images.mean(axes, keepdims=True)
+  deviation = images.std(axes, keepdims=True)
+  least = 1 / math.sqrt(math.prod(images.shape[1:]))
+  return (images - mean) / np.maximum(deviation, np.float32(least))

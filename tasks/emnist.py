@@ -1,0 +1,135 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Federated EMNIST: handwritten characters, a client being a writer.
+
+Read through TFF's own loader (`tff.simulation.datasets.emnist`), whose cache is
+data_dir: the file emnist_all.sqlite there. Published are 3,400 writers of 62
+classes (digits, upper and lower case letters), or 3,383 of the digits alone.
+
+TFF divides each writer's examples into a training and a test part. Held-out
+writers are needed here, so writers are divided by `datasets.split_clients`: a
+training writer has the training part of its examples, a held-out writer all of
+its examples.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import functools
+from typing import Any
+
+from fedfish_tff import datasets
+from fedfish_tff import models
+from tasks import checks
+from tasks import tff_files
+from tasks.task import Task
+
+import numpy as np
+import tensorflow_federated as tff
+
+NAME = 'emnist'
+IMAGE_SHAPE = (28, 28, 1)
+_FILE_NAME = 'emnist_all.sqlite'
+
+# Recommended values of config fields: table 2 of the FedFish paper.
+DEFAULTS: Mapping[str, Any] = {
+  'seed': 0,
+  'rounds': 1500,
+  'cohort_size': 64,
+  'local_epochs': 1,
+  'batch_size': 10,
+  'max_examples_per_client': 100,
+  'client_learning_rate': 1e-3,
+  'server_learning_rate': 1e-3,
+  'evaluate_every': 50,
+  'checkpoint_every': 50,
+}
+
+_MODELS: Mapping[str, Callable[..., tff.learning.models.FunctionalModel]] = {
+  'compact_cnn': functools.partial(
+    models.create_compact_cnn, input_shape=IMAGE_SHAPE
+  ),
+}
+
+
+def create_task(
+  *,
+  seed: int,
+  data_dir: str | None = None,
+  model: str = 'compact_cnn',
+  only_digits: bool = False,
+  train_part: str = 'train',
+  validation_fraction: float = 0.1,
+  test_fraction: float = 0.2,
+  cache_megabytes: int = 4096,
+  download: bool = False,
+) -> Task:
+  """Creates the task.
+
+  Args:
+    seed: Decides the held-out writers and initial weights.
+    data_dir: Folder of emnist_all.sqlite; None for TFF's cache, ~/.tff.
+    model: compact_cnn.
+    only_digits: Whether to use the 10 digits only instead of 62 classes.
+    train_part: Examples of training writers: train (TFF's training part) or
+      all.
+    validation_fraction: Share of writers held out for validation.
+    test_fraction: Share of writers held out for testing.
+    cache_megabytes: Budget for keeping writers in memory, in 2^20 bytes, for
+      each of training, validation and test writers; all take 2,500.
+    download: Whether to download a missing file.
+
+  Returns:
+    The task: x float32 [28, 28, 1] in [0, 1], 1 being the background, y int32;
+    metric accuracy.
+
+  Raises:
+    errors.InputError: If an option is out of range or the data cannot be used.
+  """
+  checks.check_choice('model', model, _MODELS)
+  checks.check_choice('train_part', train_part, ('train', 'all'))
+  checks.check_integer('cache_megabytes', cache_megabytes, 1)
+  split = 'digits_only' if only_digits else 'all'
+  train_examples, test_examples = map(
+    datasets.TffClientData,
+    tff_files.load_tff_data(
+      NAME,
+      functools.partial(tff.simulation.datasets.emnist.load_data, only_digits),
+      _FILE_NAME,
+      splits=(f'{split}_train', f'{split}_test'),
+      data_dir=data_dir,
+      download=download,
+    ),
+  )
+  writers = datasets.ConcatenatedClientData([train_examples, test_examples])
+  train, validation, test = datasets.split_clients(
+    writers,
+    validation_fraction=validation_fraction,
+    test_fraction=test_fraction,
+    seed=seed,
+  )
+  if train_part == 'train':
+    known = set(train_examples.client_ids)
+    train = train_examples.select(c for c in train.client_ids if c in known)
+  num_classes = 10 if only_digits else 62
+  return Task(
+    name=NAME,
+    train=train,
+    validation=validation,
+    test=test,
+    create_model=functools.partial(
+      _MODELS[model], num_classes=num_classes, seed=seed
+    ),
+    metric='accuracy',
+    higher_is_better=True,
+    label_sampler=models.categorical_label_sampler(),
+    preprocess=functools.partial(_preprocess, num_classes=num_classes),
+    cache_bytes=cache_megabytes * 2**20,
+  )
+
+
+def _preprocess(
+  examples: datasets.Examples, *, num_classes: int
+) -> datasets.Examples:
+  label = examples['label']
+  checks.check_labels('label', label, num_classes)
+  return examples['pixels'].reshape(-1, *IMAGE_SHAPE), label.astype(np.int32)
