@@ -14,6 +14,7 @@ from fedfish_tff.datasets.client_data import ClientData
 from fedfish_tff.datasets.client_data import InMemoryClientData
 from fedfish_tff.datasets.client_data import split_clients
 from fedfish_tff.datasets.client_data import unknown_client_error
+from fedfish_tff.datasets.concatenated_client_data import ConcatenatedClientData
 from fedfish_tff.datasets.data_fingerprint import fingerprint
 from fedfish_tff.datasets.examples import array_names
 from fedfish_tff.datasets.examples import count_bytes
@@ -31,3 +32,5 @@ from fedfish_tff.datasets.partitions import partition_by_dirichlet
 from fedfish_tff.datasets.preprocessed_client_data import PreprocessedClientData
 from fedfish_tff.datasets.random_streams import random_generator
 from fedfish_tff.datasets.shards import partition_by_shards
+from fedfish_tff.datasets.tff_client_data import check_tff_database
+from fedfish_tff.datasets.tff_client_data import TffClientData
