@@ -112,7 +112,9 @@ ALGORITHMS: Mapping[str, Mapping[str, Check]] = {
     'minimum_denominator': _number(positive=False),
     'diagnostics': _boolean,
   },
+  'fed_prox': {**_OPTIMIZATION, 'proximal_strength': _number(positive=False)},
   'fed_sgd': _OPTIMIZATION,
+  'mime_lite': _OPTIMIZATION,
 }
 
 _PARTICIPATION: Mapping[str, Check] = {'name': _one_of(*PARTICIPATIONS)}
@@ -144,6 +146,12 @@ def check_config(config: Mapping[str, Any]) -> None:
     raise errors.InputError(
       f'local_epochs is {config["local_epochs"]}, but fed_sgd takes one '
       "gradient of one pass over a client's data; 1 was expected."
+    )
+  if algorithm['name'] == 'mime_lite' and config['evaluation']['barrier']:
+    raise errors.InputError(
+      "evaluation.barrier is True, but mime_lite's clients train with the "
+      "server's optimizer state, so that their own models cannot be trained "
+      'again outside of the round; False was expected.'
     )
 
 

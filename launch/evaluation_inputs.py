@@ -1,8 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One client's input to the evaluations of fedfish_tff.evaluation."""
+"""Clients' input to the evaluations of fedfish_tff.evaluation."""
 
 import collections
+from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 
 from fedfish_tff import datasets
@@ -11,6 +13,40 @@ from fedfish_tff import simulation
 import numpy as np
 
 EvaluationInput = collections.OrderedDict[str, simulation.ClientInput]
+
+# Clients whose examples, or copies of them, are in memory at once.
+_CLIENTS_AT_A_TIME = 64
+
+
+def chunk_clients(client_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+  """Yields the clients in groups that are to be in memory at once."""
+  for start in range(0, len(client_ids), _CLIENTS_AT_A_TIME):
+    yield client_ids[start : start + _CLIENTS_AT_A_TIME]
+
+
+def load_chunks(
+  clients: datasets.ClientData, *, eval_batch_size: int
+) -> Iterator[list[simulation.ClientInput]]:
+  """Yields what `evaluation.ChunkedEvaluation` takes, loading as it goes.
+
+  Args:
+    clients: The clients, in whose order they are yielded.
+    eval_batch_size: Examples a batch.
+
+  Yields:
+    All examples of each client of a group, in batches.
+  """
+  for chunk in chunk_clients(clients.client_ids):
+    yield [
+      simulation.to_client_input(
+        datasets.sequential_batches(
+          clients.load_client(client_id),
+          client_id=client_id,
+          batch_size=eval_batch_size,
+        )
+      )
+      for client_id in chunk
+    ]
 
 
 def build_barrier_input(

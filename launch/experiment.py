@@ -65,9 +65,21 @@ class Experiment:
     }
 
   def build_held_out_evaluation(
-    self, clients: datasets.ClientData
+    self, clients: datasets.ClientData, *, spread: bool = False
   ) -> round_evaluation.HeldOutEvaluation:
-    """Builds the evaluation on held-out clients that the config asks for."""
+    """Builds the evaluation on held-out clients that the config asks for.
+
+    Args:
+      clients: The held-out clients.
+      spread: Whether to also measure how the task's metric spreads over them.
+
+    Returns:
+      The evaluation.
+
+    Raises:
+      errors.InputError: If a client's data cannot be used, or none has the two
+        examples that personalisation needs.
+    """
     epochs = self.config['evaluation']['personalization_epochs']
     return round_evaluation.HeldOutEvaluation(
       self.model,
@@ -80,6 +92,9 @@ class Experiment:
         else None
       ),
       seed=self.config['seed'],
+      spread_of=(
+        {self.task.metric: self.task.higher_is_better} if spread else None
+      ),
     )
 
   def build_barrier(self) -> round_evaluation.CohortBarrier | None:
@@ -159,6 +174,22 @@ def _build_process(
   if algorithm['name'] == 'fed_avg':
     return algorithms.build_fed_avg(
       model, client_optimizer, server_optimizer, client_weighting=weighting
+    )
+  if algorithm['name'] == 'fed_prox':
+    return algorithms.build_fed_prox(
+      model,
+      client_optimizer,
+      server_optimizer,
+      proximal_strength=algorithm['proximal_strength'],
+      client_weighting=weighting,
+    )
+  if algorithm['name'] == 'mime_lite':
+    return algorithms.build_mime_lite(
+      model,
+      client_optimizer,
+      server_optimizer,
+      local_epochs=config['local_epochs'],
+      client_weighting=weighting,
     )
   if algorithm['name'] == 'fed_sgd':
     return algorithms.build_fed_sgd(

@@ -15,7 +15,6 @@ from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
-from fedfish_tff import simulation
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.models import model_functions
 from launch import evaluation_inputs
@@ -29,8 +28,6 @@ Rows = dict[str, dict[str, float]]
 
 # Two parts of at least one example.
 _MIN_PERSONALIZATION_EXAMPLES = 2
-# Clients whose halves, copies of their examples, are in memory at once.
-_CLIENTS_AT_A_TIME = 64
 _SUMMARY_FIELDS = (
   'evaluation',
   'round',
@@ -66,23 +63,20 @@ def evaluate_global(
     Rows with `num_examples` and `global/<metric>`, and the metrics over all
     examples by their names.
   """
-  batches = [
-    datasets.sequential_batches(
-      data.load_client(client_id), client_id=client_id, batch_size=batch_size
-    )
-    for client_id in data.client_ids
-  ]
-  client_data = [simulation.to_client_input(client) for client in batches]
-  per_client = evaluation.build_client_evaluation(model)(weights, client_data)
-  pooled = evaluation.build_global_evaluation(model)(weights, client_data)
+  result = evaluation.ChunkedEvaluation(model)(
+    weights,
+    evaluation_inputs.load_chunks(data, eval_batch_size=batch_size),
+  )
   rows = {
-    client.client_id: {
+    client_id: {
       'num_examples': int(metrics['num_examples']),
       **_columns('global', metrics),
     }
-    for client, metrics in zip(batches, per_client)
+    for client_id, metrics in zip(
+      data.client_ids, result.per_client, strict=True
+    )
   }
-  return rows, _numbers(pooled)
+  return rows, _numbers(result.total)
 
 
 def evaluate_personalization(
@@ -116,9 +110,9 @@ def evaluate_personalization(
   for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():
     if not fraction:
       continue  # Every other fraction measures it: the score before.
-    for start in range(0, len(data.client_ids), _CLIENTS_AT_A_TIME):
+    for chunk in evaluation_inputs.chunk_clients(data.client_ids):
       inputs = {}
-      for client_id in data.client_ids[start : start + _CLIENTS_AT_A_TIME]:
+      for client_id in chunk:
         parts = _split(data.load_client(client_id), fraction, client_id, seed)
         if parts is not None:
           inputs[client_id] = evaluation_inputs.build_personalization_input(

@@ -9,7 +9,6 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import evaluation
-from fedfish_tff import simulation
 from launch import evaluation_inputs
 
 from absl import logging
@@ -26,7 +25,8 @@ Columns = dict[str, float]
 class HeldOutEvaluation:
   """Evaluates weights on held-out clients, before and after personalisation.
 
-  The clients' batches are planned once.
+  Clients are loaded in groups each time, so that what is in memory does not
+  grow with their number, but for what the client data itself keeps.
   """
 
   def __init__(
@@ -38,8 +38,9 @@ class HeldOutEvaluation:
     eval_batch_size: int,
     fine_tune_spec: datasets.BatchSpec | None,
     seed: int,
+    spread_of: Mapping[str, bool] | None = None,
   ) -> None:
-    """Plans the evaluation.
+    """Prepares the evaluation.
 
     Args:
       model: The model.
@@ -49,83 +50,115 @@ class HeldOutEvaluation:
       fine_tune_spec: Batches of the half that is fine-tuned on; None to leave
         personalisation out. Clients of a single example are left out of it.
       seed: Decides the halves.
+      spread_of: Metrics whose spread over clients is wanted, too, and whether
+        more of them is better.
 
     Raises:
       errors.InputError: If a client's data cannot be used, or none has two
         examples.
     """
-    examples = {c: clients.load_client(c) for c in clients.client_ids}
-    self._global_evaluation = evaluation.build_global_evaluation(model)
-    self._datasets = [
-      simulation.to_client_input(
-        datasets.sequential_batches(
-          client_examples, client_id=client_id, batch_size=eval_batch_size
-        )
-      )
-      for client_id, client_examples in examples.items()
-    ]
-    self._personalization = None
+    self._clients = clients
+    self._eval_batch_size = eval_batch_size
+    self._spec = fine_tune_spec
+    self._seed = seed
+    self._spread_of = dict(spread_of or {})
+    self._global_evaluation = evaluation.ChunkedEvaluation(model)
     if fine_tune_spec is None:
       return
     self._personalization = evaluation.build_personalization_evaluation(
       model, local_training
     )
-    self._halves = [
-      evaluation_inputs.build_personalization_input(
-        *datasets.split_examples(
-          client_examples,
-          fraction=_FINE_TUNED_FRACTION,
-          client_id=client_id,
-          seed=seed,
-        ),
-        client_id=client_id,
-        batch_spec=fine_tune_spec,
-        eval_batch_size=eval_batch_size,
-        seed=seed,
-      )
-      for client_id, client_examples in examples.items()
-      if datasets.count_examples(client_examples) >= 2
+    self._personalized = [
+      client_id
+      for client_id in clients.client_ids
+      if datasets.count_examples(clients.load_client(client_id)) >= 2
     ]
-    if not self._halves:
+    if not self._personalized:
       raise errors.InputError(
         'No held-out client has the two examples that personalisation needs; '
         'set evaluation.personalization_epochs to 0.'
       )
-    if len(self._halves) < len(examples):
+    if len(self._personalized) < len(clients.client_ids):
       logging.warning(
         '%d of %d held-out clients have one example only and are left out of '
         'personalisation.',
-        len(examples) - len(self._halves),
-        len(examples),
+        len(clients.client_ids) - len(self._personalized),
+        len(clients.client_ids),
       )
 
   def __call__(self, weights: Any) -> Columns:
     """Returns `global/<metric>` and `personalized/<metric>`.
 
-    The latter are means over the clients' unseen halves, by their numbers of
-    examples; with the suffix `_before`, those before fine-tuning. Clients whose
-    model has diverged are left out and counted as
-    `personalized/diverged_clients`.
+    The former are over all examples. The latter are means over the clients'
+    unseen halves, by their numbers of examples; with the suffix `_before`,
+    those before fine-tuning. Clients whose model has diverged are left out and
+    counted as `personalized/diverged_clients`.
+
+    The spread over clients, where it was asked for, has the suffixes
+    `_client_mean` and `_client_std`, in which every client counts alike, and
+    `_worst_tenth`, the mean over the tenth of the clients with the worst
+    values.
     """
+    result = self._global_evaluation(
+      weights,
+      evaluation_inputs.load_chunks(
+        self._clients, eval_batch_size=self._eval_batch_size
+      ),
+    )
     columns = {
       f'global/{name}': float(value)
-      for name, value in self._global_evaluation(
-        weights, self._datasets
-      ).items()
+      for name, value in result.total.items()
       if name != _NOT_A_METRIC
     }
-    if self._personalization is None:
+    columns.update(self._spread('global', result.per_client))
+    if self._spec is None:
       return columns
-    per_client = self._personalization(weights, self._halves)
-    for part, suffix in (('after', ''), ('before', '_before')):
-      scores = [client[part] for client in per_client]
+    per_client = [
+      scores
+      for chunk in evaluation_inputs.chunk_clients(self._personalized)
+      for scores in self._personalization(
+        weights, [self._halve(client_id) for client_id in chunk]
+      )
+    ]
+    after = [client['after'] for client in per_client]
+    before = [client['before'] for client in per_client]
+    for scores, suffix in ((after, ''), (before, '_before')):
       for name in _metric_names(scores):
         columns[f'personalized/{name}{suffix}'] = evaluation.mean_over_clients(
           scores, name, weighting='examples'
         )
-    columns[f'personalized/{_DIVERGED_CLIENTS}'] = _count_diverged(
-      [client['after'] for client in per_client]
+    columns[f'personalized/{_DIVERGED_CLIENTS}'] = _count_diverged(after)
+    columns.update(self._spread('personalized', after))
+    return columns
+
+  def _halve(self, client_id: str) -> evaluation_inputs.EvaluationInput:
+    """Returns a client's half to fine-tune on and its unseen one."""
+    return evaluation_inputs.build_personalization_input(
+      *datasets.split_examples(
+        self._clients.load_client(client_id),
+        fraction=_FINE_TUNED_FRACTION,
+        client_id=client_id,
+        seed=self._seed,
+      ),
+      client_id=client_id,
+      batch_spec=self._spec,
+      eval_batch_size=self._eval_batch_size,
+      seed=self._seed,
     )
+
+  def _spread(
+    self, prefix: str, scores: Sequence[Mapping[str, Any]]
+  ) -> Columns:
+    """Returns the columns of the spread over clients."""
+    columns = {}
+    for name, higher_is_better in self._spread_of.items():
+      values, sizes = evaluation.metric_values(scores, name)
+      column = f'{prefix}/{name}'
+      columns[f'{column}_client_mean'] = evaluation.weighted_mean(values, sizes)
+      columns[f'{column}_client_std'] = evaluation.standard_deviation(values)
+      columns[f'{column}_worst_tenth'] = evaluation.worst_tenth(
+        values, higher_is_better=higher_is_better
+      )
     return columns
 
 

@@ -109,7 +109,7 @@ def _summarize(
 ) -> Mapping[str, Any]:
   """Returns the content of summary.json; test clients are used here only."""
   task = experiment.task
-  test = experiment.build_held_out_evaluation(task.test)(
+  test = experiment.build_held_out_evaluation(task.test, spread=True)(
     experiment.process.get_model_weights(result.state)
   )
   return {
@@ -149,7 +149,13 @@ def _find_best(
   if not values:
     return None
   value, negative_round = max(values)
-  return {'metric': column, 'value': sign * value, 'round': -negative_round}
+  return {
+    'metric': column,
+    'value': sign * value,
+    'round': -negative_round,
+    # For launch.sweep, which knows no tasks.
+    'higher_is_better': higher_is_better,
+  }
 
 
 def _to_json(value: int | float) -> int | float | None:

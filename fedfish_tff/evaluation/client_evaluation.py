@@ -102,19 +102,17 @@ def build_client_evaluation(model: model_functions.ModelFn) -> tff.Computation:
   return client_evaluation
 
 
-def build_global_evaluation(model: model_functions.ModelFn) -> tff.Computation:
-  """Builds the evaluation over all clients' examples together.
-
-  The metrics' states are summed over the clients and finalized at the server,
-  so every example counts alike, whoever holds it.
+def build_metric_totals(model: model_functions.ModelFn) -> tff.Computation:
+  """Builds the pass that gives each client's metrics and the sums over all.
 
   Args:
     model: A functional model, or a function that returns a variable model.
 
   Returns:
-    A computation `(<M@SERVER, {B*}@CLIENTS> ->
-    OrderedDict(num_examples=int64, <metric>...)@SERVER)`. Metrics of a float
-    type are NaN where a weight is not finite.
+    A computation `(<M@SERVER, {B*}@CLIENTS> -> <clients={OrderedDict(
+    num_examples=int64, <metric>...)}@CLIENTS, total=T@SERVER>)`. T holds the
+    sums over the clients of the metrics' states and of `num_examples`: adding
+    up those of several groups of clients gives that of all of them.
   """
 
   @tff.tensorflow.computation(
@@ -124,27 +122,75 @@ def build_global_evaluation(model: model_functions.ModelFn) -> tff.Computation:
     unfinalized, num_examples = model_functions.build_evaluation_pass(model)(
       weights, dataset
     )
-    return collections.OrderedDict(
-      unfinalized=unfinalized, num_examples=num_examples
-    )
-
-  @tff.tensorflow.computation(
-    model_functions.weights_type(model), evaluate.type_signature.result
-  )
-  def finalize(weights, total):
     finalizer = model_functions.build_metrics_finalizer(model)
-    return _finalize(
-      finalizer, total['unfinalized'], total['num_examples'], weights
+    return collections.OrderedDict(
+      client=_finalize(finalizer, unfinalized, num_examples, weights),
+      total=collections.OrderedDict(
+        unfinalized=unfinalized, num_examples=num_examples
+      ),
     )
 
   @tff.federated_computation(
     tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
     tff.FederatedType(model_functions.data_type(model), tff.CLIENTS),
   )
-  def global_evaluation(weights, client_data):
+  def metric_totals(weights, client_data):
     per_client = tff.federated_map(
       evaluate, (tff.federated_broadcast(weights), client_data)
     )
-    return tff.federated_map(finalize, (weights, tff.federated_sum(per_client)))
+    return collections.OrderedDict(
+      clients=per_client.client, total=tff.federated_sum(per_client.total)
+    )
+
+  return metric_totals
+
+
+def build_totals_finalizer(model: model_functions.ModelFn) -> tff.Computation:
+  """Builds what makes metrics of the totals of `build_metric_totals`.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+
+  Returns:
+    A computation `(<M, T> -> OrderedDict(num_examples=int64, <metric>...))`,
+    not placed. Metrics of a float type are NaN where a weight is not finite.
+  """
+  total_type = build_metric_totals(model).type_signature.result.total.member
+
+  @tff.tensorflow.computation(model_functions.weights_type(model), total_type)
+  def finalize(weights, total):
+    finalizer = model_functions.build_metrics_finalizer(model)
+    return _finalize(
+      finalizer, total['unfinalized'], total['num_examples'], weights
+    )
+
+  return finalize
+
+
+def build_global_evaluation(model: model_functions.ModelFn) -> tff.Computation:
+  """Builds the evaluation over all clients' examples together.
+
+  The metrics' states are summed over the clients and finalized at the server,
+  so every example counts alike, whoever holds it. `chunked_evaluation` does
+  the same for more clients than are to be in memory at once.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+
+  Returns:
+    A computation `(<M@SERVER, {B*}@CLIENTS> ->
+    OrderedDict(num_examples=int64, <metric>...)@SERVER)`. Metrics of a float
+    type are NaN where a weight is not finite.
+  """
+  totals = build_metric_totals(model)
+  finalize = build_totals_finalizer(model)
+
+  @tff.federated_computation(
+    tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
+    tff.FederatedType(model_functions.data_type(model), tff.CLIENTS),
+  )
+  def global_evaluation(weights, client_data):
+    total = totals(weights, client_data).total
+    return tff.federated_map(finalize, (weights, total))
 
   return global_evaluation

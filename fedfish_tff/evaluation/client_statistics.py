@@ -93,6 +93,21 @@ def mean_over_clients(
   return weighted_mean(values, sizes, weighting=weighting)
 
 
+def standard_deviation(values: Sequence[float] | np.ndarray) -> float:
+  """Returns the standard deviation over clients (divided by their number).
+
+  Args:
+    values: One value per scored client; those that are not finite are left
+      out.
+
+  Returns:
+    The deviation; NaN where no client has a finite value.
+  """
+  values = np.asarray(values, np.float64)
+  values = values[np.isfinite(values)]
+  return float(np.std(values)) if values.size else float('nan')
+
+
 def worst_tenth(
   values: Sequence[float] | np.ndarray, *, higher_is_better: bool = True
 ) -> float:

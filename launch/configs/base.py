@@ -10,16 +10,22 @@ import ml_collections
 
 ConfigDict = ml_collections.ConfigDict
 
+_Variant = Callable[[ConfigDict], None]
+
 # The rule of the paper, theta <- theta - eta_g * mean. Its published eta_g, 1e-3,
 # would leave the weights where they are; 1 takes the mean as it is.
 _PLAIN_SERVER_LEARNING_RATE = 1.0
 
 
-def create_config(variant: str, **fields: Any) -> ConfigDict:
+def create_config(
+  variant: str, *, server_optimizer: str = 'adam', **fields: Any
+) -> ConfigDict:
   """Returns a config with all fields.
 
   Args:
     variant: One of `VARIANTS`.
+    server_optimizer: The task's, for variants that do not name another. Adam
+      for all methods alike: see the docstring of `build_fed_fish`.
     **fields: The task's fields; what the variant asks for goes before them.
 
   Returns:
@@ -35,7 +41,7 @@ def create_config(variant: str, **fields: Any) -> ConfigDict:
   config = ConfigDict(
     {
       'seed': 0,
-      'algorithm': {},
+      'algorithm': {'server_optimizer': server_optimizer},
       # Rounds between two evaluations, and between two checkpoints.
       'evaluate_every': 5,
       'checkpoint_every': 10,
@@ -61,17 +67,10 @@ def _fed_avg(config: ConfigDict) -> None:
     {
       'name': 'fed_avg',
       'client_optimizer': 'sgd',
-      # Adam for all methods alike: see the docstring of build_fed_fish.
-      'server_optimizer': 'adam',
+      'server_optimizer': config.algorithm.server_optimizer,
       'client_weighting': 'num_examples',
     }
   )
-
-
-def _fed_avg_sgd(config: ConfigDict) -> None:
-  """FedAvg as McMahan et al. have it: the server takes the mean."""
-  _fed_avg(config)
-  _set_plain_server(config)
 
 
 def _fed_sgd(config: ConfigDict) -> None:
@@ -79,6 +78,26 @@ def _fed_sgd(config: ConfigDict) -> None:
   _fed_avg(config)
   config.algorithm.name = 'fed_sgd'
   config.local_epochs = 1
+
+
+def _fed_prox(config: ConfigDict) -> None:
+  """FedAvg whose clients are pulled back to where the round started."""
+  _fed_avg(config)
+  config.algorithm.update(
+    # Li et al. (2020) tune it over 0.001, 0.01, 0.1 and 1.
+    {'name': 'fed_prox', 'proximal_strength': 0.1}
+  )
+
+
+def _mime_lite(config: ConfigDict) -> None:
+  """Mime Lite: the momentum is the server's, and clients step with it."""
+  _fed_avg(config)
+  config.algorithm.update({'name': 'mime_lite', 'client_optimizer': 'sgdm'})
+  # As Karimireddy et al. (2021) have it: what adapts is the client's steps.
+  _set_plain_server(config)
+  # Its clients' own models depend on the server's momentum, which there is in
+  # rounds only, so that nothing else can train them again.
+  config.evaluation.barrier = False
 
 
 def _fed_fish(config: ConfigDict, **changes: Any) -> None:
@@ -99,12 +118,6 @@ def _fed_fish(config: ConfigDict, **changes: Any) -> None:
   )
 
 
-def _paper_literal(config: ConfigDict) -> None:
-  """FedFish as Algorithms 1 and 2 are written: plain steps at the server."""
-  _fed_fish(config)
-  _set_plain_server(config)
-
-
 def _per_example(config: ConfigDict) -> None:
   _fed_fish(config, fisher_estimator='per_example')
 
@@ -123,12 +136,41 @@ def _set_plain_server(config: ConfigDict) -> None:
   config.server_learning_rate = _PLAIN_SERVER_LEARNING_RATE
 
 
-VARIANTS: Mapping[str, Callable[[ConfigDict], None]] = {
+def _with_plain_server(variant: _Variant) -> _Variant:
+  """Returns a variant whose server takes the aggregate as it is."""
+
+  def change(config: ConfigDict) -> None:
+    variant(config)
+    _set_plain_server(config)
+
+  return change
+
+
+def _with_server(optimizer: str, variant: _Variant) -> _Variant:
+  """Returns a variant with a named server optimizer, at the task's rate."""
+
+  def change(config: ConfigDict) -> None:
+    variant(config)
+    config.algorithm.server_optimizer = optimizer
+
+  return change
+
+
+VARIANTS: Mapping[str, _Variant] = {
   'fed_fish': _fed_fish,
   'fed_avg': _fed_avg,
-  'fed_avg_sgd': _fed_avg_sgd,
   'fed_sgd': _fed_sgd,
-  'paper_literal': _paper_literal,
+  'fed_prox': _fed_prox,
+  'mime_lite': _mime_lite,
+  # FedAvg as McMahan et al. have it: the server takes the mean.
+  'fed_avg_sgd': _with_plain_server(_fed_avg),
+  'fed_avg_adam': _with_server('adam', _fed_avg),
+  'fed_avg_yogi': _with_server('yogi', _fed_avg),
+  # FedFish as Algorithms 1 and 2 are written: plain steps at the server.
+  'paper_literal': _with_plain_server(_fed_fish),
+  'fed_fish_sgd': _with_plain_server(_fed_fish),
+  'fed_fish_adam': _with_server('adam', _fed_fish),
+  'fed_fish_yogi': _with_server('yogi', _fed_fish),
   'per_example': _per_example,
   'sampled_label': _sampled_label,
   'damped': _damped,

@@ -8,7 +8,8 @@ r"""The paper's toy: two clients that know sin(3x) on different intervals.
 One round of many local epochs, after which the server takes the aggregate as
 it is (plain SGD with rate 1), from the same initial weights for all methods.
 Variants: see launch/configs/base.py; since the server's steps are plain here,
-fed_avg is fed_avg_sgd and fed_fish is paper_literal.
+fed_avg is fed_avg_sgd and fed_fish is paper_literal, and in a single round
+mime_lite is fed_avg.
 
 Expect, with seed 0 and --config.task.overlap=partial, a barrier (csb/mse) of
 0.30 for fed_avg, 0.37 for fed_fish and 0.35 for per_example. Seeds differ more
@@ -29,6 +30,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   config = base.create_config(
     variant,
+    server_optimizer='sgd',
     task={
       'name': 'toy_regression',
       # full, partial or none.
@@ -45,7 +47,9 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     evaluate_every=1,
     checkpoint_every=1,
   )
-  config.algorithm.server_optimizer = 'sgd'
+  if config.algorithm.server_optimizer != 'sgd':
+    # Of steps that have a size of their own, whatever the update's.
+    config.server_learning_rate = 0.01
   if config.algorithm.name == 'fed_sgd':
     # Here it is the rate of a gradient, not of a mean of models.
     config.server_learning_rate = config.client_learning_rate

@@ -39,8 +39,18 @@ class ClientStatisticsTest(parameterized.TestCase):
       0.5,
     )
 
+  def test_the_deviation_follows_numpy(self):
+    values = [0.2, 0.4, 0.9]
+    for extra in ([], [float('nan')], [float('inf')]):
+      self.assertAlmostEqual(
+        client_statistics.standard_deviation([*values, *extra]),
+        np.std(values),
+      )
+    self.assertEqual(client_statistics.standard_deviation([0.3]), 0)
+
   def test_no_scored_client_is_missing_not_zero(self):
     clients = _clients([0.0], [0])
+    self.assertTrue(np.isnan(client_statistics.standard_deviation([])))
     self.assertTrue(
       np.isnan(client_statistics.mean_over_clients(clients, 'accuracy'))
     )

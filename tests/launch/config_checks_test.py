@@ -78,7 +78,7 @@ class CheckConfigTest(parameterized.TestCase):
     self._assert_refused(name, value, 'a number that is 0 or more')
 
   @parameterized.parameters(
-    ('algorithm.name', 'fed_prox', 'one of fed_avg, fed_fish, fed_sgd'),
+    ('algorithm.name', 'fed_nova', 'one of fed_avg, fed_fish, fed_prox, fed_'),
     ('algorithm.client_optimizer', 'SGD', 'one of adagrad, adam, adamw'),
     ('algorithm.server_optimizer', 'lbfgs', 'one of adagrad, adam, adamw'),
     ('algorithm.client_weighting', 'size', 'one of num_examples, uniform'),
@@ -102,7 +102,7 @@ class CheckConfigTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, message):
       config_checks.check_config(_config(**{name: 1}))
 
-  @parameterized.parameters('fed_avg', 'fed_sgd')
+  @parameterized.parameters('fed_avg', 'fed_sgd', 'fed_prox', 'mime_lite')
   def test_fields_that_do_not_apply_to_the_algorithm(self, variant):
     with self.assertRaisesRegex(
       errors.InputError, f'algorithm.damping does not exist for {variant};'
@@ -125,6 +125,24 @@ class CheckConfigTest(parameterized.TestCase):
       errors.InputError, 'local_epochs is 2, but fed_sgd .*; 1 was expected'
     ):
       config_checks.check_config(_config('fed_sgd', local_epochs=2))
+
+  def test_the_strength_of_fed_prox(self):
+    config = _config('fed_prox', **{'algorithm.proximal_strength': 0})
+    config_checks.check_config(config)
+    with self.assertRaisesRegex(
+      errors.InputError, 'algorithm.proximal_strength is -1; a number that is 0'
+    ):
+      config['algorithm']['proximal_strength'] = -1
+      config_checks.check_config(config)
+
+  def test_mime_lite_has_no_barrier(self):
+    config_checks.check_config(_config('mime_lite'))
+    with self.assertRaisesRegex(
+      errors.InputError, 'evaluation.barrier is True, but mime_lite.*False was'
+    ):
+      config_checks.check_config(
+        _config('mime_lite', **{'evaluation.barrier': True})
+      )
 
 
 if __name__ == '__main__':

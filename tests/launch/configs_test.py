@@ -14,7 +14,9 @@ from absl.testing import parameterized
 # Whole names, from which the BUILD file's deps are made.
 _MODULES = (
   'launch.configs.arrays',
+  'launch.configs.cifar100_compact',
   'launch.configs.digits',
+  'launch.configs.emnist_compact',
   'launch.configs.toy_regression',
 )
 _CONFIGS = tuple(module.rpartition('.')[2] for module in _MODULES)
@@ -56,9 +58,9 @@ class ConfigsTest(parameterized.TestCase):
   @parameterized.parameters(*_CONFIGS)
   def test_unknown_variants_are_listed(self, name):
     with self.assertRaisesRegex(
-      ValueError, "no variant 'fed_prox'; expected one of fed_fish, fed_avg,"
+      ValueError, "no variant 'fed_nova'; expected one of fed_fish, fed_avg,"
     ):
-      _module(name).get_config('fed_prox')
+      _module(name).get_config('fed_nova')
 
   def test_variants_differ_in_the_algorithm_only(self):
     """Methods are compared on equal terms."""
@@ -70,8 +72,36 @@ class ConfigsTest(parameterized.TestCase):
         config, {k: v for k, v in fed_avg.items() if k != 'algorithm'}
       )
 
+  @parameterized.parameters(
+    ('fed_avg', 'adam', 0.03),
+    ('fed_avg_sgd', 'sgd', 1.0),
+    ('fed_avg_adam', 'adam', 0.03),
+    ('fed_avg_yogi', 'yogi', 0.03),
+    ('fed_prox', 'adam', 0.03),
+    ('mime_lite', 'sgd', 1.0),
+    ('fed_fish', 'adam', 0.03),
+    ('fed_fish_sgd', 'sgd', 1.0),
+    ('fed_fish_adam', 'adam', 0.03),
+    ('fed_fish_yogi', 'yogi', 0.03),
+  )
+  def test_server_optimizers(self, variant, optimizer, rate):
+    config = _module('digits').get_config(variant)
+    self.assertEqual(config.algorithm.server_optimizer, optimizer)
+    self.assertEqual(config.server_learning_rate, rate)
+    self.assertEqual(config.client_learning_rate, 0.05)
+
+  @parameterized.parameters('fed_fish', 'fed_prox', 'fed_avg_yogi')
+  def test_a_task_has_a_server_optimizer_of_its_own(self, variant):
+    config = _module('toy_regression').get_config(variant)
+    named = variant == 'fed_avg_yogi'
+    self.assertEqual(
+      config.algorithm.server_optimizer, 'yogi' if named else 'sgd'
+    )
+    self.assertEqual(config.server_learning_rate, 0.01 if named else 1.0)
+
   def test_paper_literal_takes_plain_steps(self):
     config = _module('digits').get_config('paper_literal')
+    self.assertEqual(config, _module('digits').get_config('fed_fish_sgd'))
     self.assertEqual(config.algorithm.server_optimizer, 'sgd')
     self.assertEqual(config.algorithm.fisher_estimator, 'batch_gradient')
     self.assertEqual(config.algorithm.fisher_normalization, 'sum')

@@ -10,6 +10,7 @@ from unittest import mock
 from fedfish_tff import datasets
 from fedfish_tff.client_work import local_training
 from fedfish_tff.execution import contexts
+from launch import evaluation_inputs
 from launch import held_out_evaluation
 from launch.plotting import run_reader
 from tests.evaluation import softmax_regression
@@ -113,7 +114,7 @@ class HeldOutEvaluationTest(absltest.TestCase):
   def test_personalized_rows_do_not_depend_on_how_many_are_in_memory(self):
     def evaluate(at_a_time):
       with mock.patch.object(
-        held_out_evaluation, '_CLIENTS_AT_A_TIME', at_a_time
+        evaluation_inputs, '_CLIENTS_AT_A_TIME', at_a_time
       ):
         return held_out_evaluation.evaluate_personalization(
           self._model,

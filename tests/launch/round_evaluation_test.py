@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluation columns, against NumPy."""
 
+from unittest import mock
+
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.client_work import local_training
 from fedfish_tff.execution import contexts
+from launch import evaluation_inputs
 from launch import round_evaluation
 
 from absl.testing import absltest
@@ -63,7 +66,7 @@ class RoundEvaluationTest(absltest.TestCase):
     )
     cls.model_weights = tff.learning.models.ModelWeights(cls.weights, ())
 
-  def _build(self, clients, epochs=2):
+  def _build(self, clients, epochs=2, spread_of=None):
     spec = datasets.BatchSpec(batch_size=2, epochs=epochs) if epochs else None
     return round_evaluation.HeldOutEvaluation(
       self.model,
@@ -72,6 +75,7 @@ class RoundEvaluationTest(absltest.TestCase):
       eval_batch_size=3,
       fine_tune_spec=spec,
       seed=5,
+      spread_of=spread_of,
     )
 
   def test_held_out_clients_before_and_after_personalization(self):
@@ -111,6 +115,48 @@ class RoundEvaluationTest(absltest.TestCase):
       )
     self.assertEqual(columns['personalized/diverged_clients'], 0)
     self.assertLen(columns, 7)
+
+  def test_the_spread_over_clients(self):
+    clients = _clients('a', 'b')
+    columns = self._build(clients, spread_of={'mse': False})(self.model_weights)
+    scores = [_mse(self.weights, *clients.load_client(c)) for c in 'ab']
+    for name, expected in {
+      'global/mse_client_mean': np.mean(scores),
+      'global/mse_client_std': np.std(scores),
+      'global/mse_worst_tenth': np.max(scores),
+    }.items():
+      self.assertAlmostEqual(columns[name], expected, places=5, msg=name)
+    plain = self._build(clients)(self.model_weights)
+    self.assertContainsSubset(plain, columns)
+    self.assertLen(columns, len(plain) + 6)
+    alone = [
+      self._build(_clients(c))(self.model_weights)['personalized/mse']
+      for c in 'ab'
+    ]
+    self.assertAlmostEqual(
+      columns['personalized/mse_worst_tenth'], max(alone), places=5
+    )
+
+  def test_does_not_depend_on_how_many_are_in_memory(self):
+    clients = datasets.InMemoryClientData(
+      {
+        f'{name}{i}': _clients(name).load_client(name)
+        for i, name in enumerate('abaab')
+      }
+    )
+    together = self._build(clients, spread_of={'mse': False})(
+      self.model_weights
+    )
+    for at_a_time in (1, 2, 5):
+      with mock.patch.object(
+        evaluation_inputs, '_CLIENTS_AT_A_TIME', at_a_time
+      ):
+        columns = self._build(clients, spread_of={'mse': False})(
+          self.model_weights
+        )
+      self.assertCountEqual(columns, together)
+      for name, value in together.items():
+        self.assertAlmostEqual(columns[name], value, places=5, msg=name)
 
   def test_without_personalization(self):
     columns = self._build(_clients('a'), epochs=0)(self.model_weights)
