@@ -39,6 +39,7 @@ _COHORT_CONTEXT_PARTS = (
   'replay_graph',
   'sequence_arrays',
   'sequence_operations',
+  'sequence_packing',
   'sequence_replay',
   'sequence_values',
   'server_graph',

@@ -15,6 +15,7 @@ import weakref
 from fedfish_tff import errors
 from fedfish_tff.execution import packed_sequences
 from fedfish_tff.execution import repeatable_datasets
+from fedfish_tff.execution import sequence_packing
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -72,7 +73,7 @@ class PackedSequenceCache:
   def pack(
     self, value: Any, element_type: tff.Type
   ) -> packed_sequences.PackedSequence:
-    """Returns `packed_sequences.pack_sequence`, from the cache if it can be.
+    """Returns `sequence_packing.pack_sequence`, from the cache if it can be.
 
     Args:
       value: A sequence of any kind.
@@ -86,7 +87,7 @@ class PackedSequenceCache:
       TypeError: If the value is no sequence of this type.
     """
     if not isinstance(value, tf.data.Dataset):
-      return packed_sequences.pack_sequence(value, element_type)
+      return sequence_packing.pack_sequence(value, element_type)
     key = (id(value), element_type)
     with self._lock:
       self._forget_gone()
@@ -94,7 +95,7 @@ class PackedSequenceCache:
       if entry is not None and entry.dataset() is value:
         self._entries.move_to_end(key)
         return entry.packed
-    packed = packed_sequences.pack_sequence(value, element_type)
+    packed = sequence_packing.pack_sequence(value, element_type)
     if packed.nbytes <= self._max_bytes and repeatable_datasets.is_repeatable(
       value
     ):

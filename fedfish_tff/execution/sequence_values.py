@@ -13,6 +13,7 @@ from typing import Any
 
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.execution import packed_sequences
+from fedfish_tff.execution import sequence_packing
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -43,7 +44,7 @@ def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
   if isinstance(value, (batches_lib.ClientBatches, list)):
     _check_order(type_spec)
     try:
-      return packed_sequences.pack_sequence(value, type_spec.element)
+      return sequence_packing.pack_sequence(value, type_spec.element)
     except packed_sequences.PackingError:
       if isinstance(value, batches_lib.ClientBatches):
         return to_local_sequence(value.to_dataset(), type_spec)

@@ -8,6 +8,7 @@ from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import graph_tracing
 from fedfish_tff.execution import packed_sequences
 from fedfish_tff.execution import sequence_arrays
+from fedfish_tff.execution import sequence_packing
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -38,7 +39,7 @@ def _inputs(lists, tensors=()):
   """Returns the inputs of clients with lists of numbers."""
   cut, arrays = sequence_arrays.to_graph_arrays(
     packed_sequences.concatenate_sequences(
-      [packed_sequences.pack_sequence(x, tff.to_type(np.int32)) for x in lists]
+      [sequence_packing.pack_sequence(x, tff.to_type(np.int32)) for x in lists]
     )
   )
   return cohort_graph.ClientInputs(

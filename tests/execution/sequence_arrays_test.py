@@ -4,6 +4,7 @@
 
 from fedfish_tff.execution import packed_sequences
 from fedfish_tff.execution import sequence_arrays
+from fedfish_tff.execution import sequence_packing
 
 from absl.testing import absltest
 import hypothesis
@@ -29,7 +30,7 @@ def _cohort(sizes_of_clients):
       elements.append((np.stack([y, -y], axis=1).astype(np.float32), y))
     clients.append(elements)
   packed = packed_sequences.concatenate_sequences(
-    [packed_sequences.pack_sequence(c, _ELEMENT_TYPE) for c in clients]
+    [sequence_packing.pack_sequence(c, _ELEMENT_TYPE) for c in clients]
   )
   return clients, packed
 
@@ -86,7 +87,7 @@ class ClientSequenceTest(absltest.TestCase):
     element_type = tff.TensorType(np.int64, [2])
     rows = [np.array([1, 2]), np.array([3, 4])]
     packed = packed_sequences.concatenate_sequences(
-      [packed_sequences.pack_sequence(rows, element_type)]
+      [sequence_packing.pack_sequence(rows, element_type)]
     )
     for static_shapes in (False, True):
       cut, arrays = sequence_arrays.to_graph_arrays(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import packed_sequences
+from fedfish_tff.execution import sequence_packing
 from fedfish_tff.execution import sequence_values
 
 from absl.testing import absltest
@@ -227,13 +228,13 @@ class ResultTest(absltest.TestCase):
     self.assertIs(type(elements[0]['x']), collections.OrderedDict)
 
   def test_a_packed_sequence(self):
-    packed = packed_sequences.pack_sequence([(1, 2)], _PAIRS.element)
+    packed = sequence_packing.pack_sequence([(1, 2)], _PAIRS.element)
     self._check(packed, _PAIRS, [collections.OrderedDict(b=1, a=2)])
 
 
 class VariantTest(absltest.TestCase):
   def test_there_and_back(self):
-    packed = packed_sequences.pack_sequence([(1, 2), (3, 4)], _PAIRS.element)
+    packed = sequence_packing.pack_sequence([(1, 2), (3, 4)], _PAIRS.element)
     for value in (packed, _pairs(collections.OrderedDict)):
       variant = sequence_values.to_variant(value, _PAIRS)
       self.assertEqual(variant.dtype, tf.variant)

@@ -10,7 +10,7 @@ import threading
 from unittest import mock
 import weakref
 
-from fedfish_tff.execution import packed_sequences
+from fedfish_tff.execution import sequence_packing
 from fedfish_tff.execution import tensorflow_functions
 
 from absl.testing import absltest
@@ -84,7 +84,7 @@ class SequencesTest(absltest.TestCase):
     )
     start = tf.constant(100, tf.int64)
     self.assertEqual(total((tf.data.Dataset.range(5), start)), 110)
-    packed = packed_sequences.pack_sequence([1, 2, 3], _INTS.element)
+    packed = sequence_packing.pack_sequence([1, 2, 3], _INTS.element)
     self.assertEqual(total((packed, start)), 106)
 
   def test_names_that_are_not_sorted(self):
@@ -99,7 +99,7 @@ class SequencesTest(absltest.TestCase):
         b=np.array([10, 20], np.int64), a=np.array([1, 2], np.int64)
       )
     )
-    packed = packed_sequences.pack_sequence(
+    packed = sequence_packing.pack_sequence(
       elements, tff.types.to_type(element_type)
     )
     self.assertEqual(difference(dataset), 27)
