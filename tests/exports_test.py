@@ -43,6 +43,7 @@ _COHORT_CONTEXT_PARTS = (
   'sequence_replay',
   'sequence_values',
   'server_graph',
+  'state_holders',
   'tensorflow_functions',
   'threads',
   'values',

@@ -23,34 +23,17 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import types
+
+from fedfish_tff.execution import state_holders
 
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.core.framework import function_pb2
 from tensorflow.core.framework import node_def_pb2
-from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.framework import op_def_registry
 
 _NodeDef = node_def_pb2.NodeDef
 _FunctionDef = function_pb2.FunctionDef
-
-# The name that makes a variable anonymous, from TensorFlow's sources
-# (`ResourceHandle::ANONYMOUS_NAME`).
-_ANONYMOUS_NAME = b'cd2c89b7-88b7-44c8-ad83-06c2a9158347'
-
-# What holds state, and the operation that makes the same without a name.
-_ANONYMOUS_OPERATIONS: Mapping[str, str] = types.MappingProxyType(
-  {
-    'VarHandleOp': 'VarHandleOp',
-    'HashTableV2': 'AnonymousHashTable',
-    'MutableHashTableV2': 'AnonymousMutableHashTable',
-    'MutableHashTableOfTensorsV2': 'AnonymousMutableHashTableOfTensors',
-    'MutableDenseHashTableV2': 'AnonymousMutableDenseHashTable',
-  }
-)
-# These hold state for one call only, whatever their names.
-_OF_ONE_CALL = ('Anonymous', 'Dummy', 'TensorArray', 'Stack')
 
 
 class GraphError(ValueError):
@@ -109,25 +92,31 @@ def build_graph_functions(
   """
   nodes = {node.name: _copy(node) for node in graph_def.node}
   nodes.update(constants or {})
-  _merge_holders(nodes)
+  state_holders.merge_holders(nodes)
   library = {f.signature.name: f for f in graph_def.library.function}
   fed = {_node_of(feed) for feed in feeds}
   main = _select(nodes, map(_node_of, fetches), fed)
   setup = _select(nodes, [initialize_op] if initialize_op else (), fed)
-  holders = [node for node in setup if _holds_state(nodes[node])]
+  holders = [node for node in setup if state_holders.holds_state(nodes[node])]
   handed = [holder for holder in holders if holder in set(main)]
   if not handed:
     setup, holders = [], []
-  others = [n for n in main if n not in handed and _holds_state(nodes[n])]
+  others = [
+    n for n in main if n not in handed and state_holders.holds_state(nodes[n])
+  ]
 
   called = _find_called([nodes[n] for n in (*main, *setup)], library)
   # A variable that is not initialised is empty if anonymous, and an error else.
   named = {
-    _state_name(nodes[n]) for n in others if nodes[n].op == 'VarHandleOp'
+    state_holders.state_name(nodes[n])
+    for n in others
+    if nodes[n].op == 'VarHandleOp'
   }
   for function in called:
-    named |= _names_in_use(library[function])
-  anonymous = [_make_anonymous(nodes[n], named) for n in (*holders, *others)]
+    named |= state_holders.names_in_use(library[function])
+  anonymous = [
+    state_holders.make_anonymous(nodes[n], named) for n in (*holders, *others)
+  ]
 
   needed = {_node_of(i) for node in setup for i in nodes[node].input}
   setup_feeds = [i for i, f in enumerate(feeds) if _node_of(f) in needed]
@@ -155,7 +144,7 @@ def build_graph_functions(
   for function in definitions:
     for node in function.node_def:
       _rename_functions(node, names)
-      _rename_state(node, name)
+      state_holders.rename_state(node, name)
   return GraphFunctions(
     definitions=tuple(definitions),
     main=name,
@@ -196,37 +185,6 @@ def _select(
     selected.append(name)
     stack.extend(_node_of(source) for source in nodes[name].input)
   return selected
-
-
-def _holds_state(node: _NodeDef) -> bool:
-  """Whether a node makes or finds a variable, a table or the like."""
-  definition = op_def_registry.get(node.op)
-  return (
-    definition is not None
-    and definition.is_stateful
-    and any(map(_is_holder, definition.output_arg))
-    and not any(map(_is_holder, definition.input_arg))
-  )
-
-
-def _is_holder(argument: op_def_pb2.OpDef.ArgDef) -> bool:
-  return argument.is_ref or argument.type == tf.resource.as_datatype_enum
-
-
-def _merge_holders(nodes: dict[str, _NodeDef]) -> None:
-  """Lets nodes that find the same state by its name be one node."""
-  first: dict[tuple[str, bytes], str] = {}
-  merged = {}
-  for name, node in nodes.items():
-    if node.op in _ANONYMOUS_OPERATIONS and _state_name(node):
-      key = (node.op, _state_name(node))
-      if first.setdefault(key, name) != name:
-        merged[name] = first[key]
-  if merged:
-    for node in nodes.values():
-      node.input[:] = [
-        s if s[0] == '^' else merged.get(_node_of(s), s) for s in node.input
-      ]
 
 
 def _order_initialization(
@@ -302,51 +260,6 @@ def _rename_functions(node: _NodeDef, names: Mapping[str, str]) -> None:
 
   node.op = names.get(node.op, node.op)
   _visit_functions(node, rename)
-
-
-def _state_name(node: _NodeDef) -> bytes:
-  """Returns the name under which a node's state is found; empty if its own."""
-  return node.attr['shared_name'].s if 'shared_name' in node.attr else b''
-
-
-def _names_in_use(function: _FunctionDef) -> set[bytes]:
-  """Returns the names by which a function of the library finds state."""
-  return {
-    _state_name(node)
-    for node in function.node_def
-    if _holds_state(node)
-    and not node.op.startswith(_OF_ONE_CALL)
-    and _state_name(node) != _ANONYMOUS_NAME
-  }
-
-
-def _make_anonymous(node: _NodeDef, named: Iterable[bytes]) -> bool:
-  """Makes a node's state its call's own; `False` if that is not possible.
-
-  Args:
-    node: The node that holds state, changed.
-    named: Names of state that functions look up.
-  """
-  if node.op.startswith(_OF_ONE_CALL):
-    return True
-  if node.op not in _ANONYMOUS_OPERATIONS or _state_name(node) in named:
-    return False
-  node.op = _ANONYMOUS_OPERATIONS[node.op]
-  if node.op == 'VarHandleOp':
-    node.attr['shared_name'].s = _ANONYMOUS_NAME
-    return True
-  known = {attr.name for attr in op_def_registry.get(node.op).attr}
-  for attr in list(node.attr):
-    if attr not in known and attr[0] != '_':
-      del node.attr[attr]
-  return True
-
-
-def _rename_state(node: _NodeDef, name: str) -> None:
-  """Makes the name of a node's state one that no other graph uses."""
-  if _state_name(node) not in (b'', _ANONYMOUS_NAME):
-    prefix = f'{name}/'.encode()
-    node.attr['shared_name'].s = prefix + node.attr['shared_name'].s
 
 
 def _build_function(
