@@ -19,6 +19,7 @@ _COHORT_CONTEXT_PARTS = (
   'cohort_graph',
   'cohort_stages',
   'computation_reader',
+  'control_flow_replay',
   'devices',
   'eager_tensors',
   'expressions',

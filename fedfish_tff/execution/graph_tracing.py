@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import itertools
 from typing import Any
 
+from fedfish_tff.execution import control_flow_replay
 from fedfish_tff.execution import eager_tensors
 from fedfish_tff.execution import graph_replay
 from fedfish_tff.execution import interruption
@@ -32,6 +33,7 @@ import tensorflow_federated as tff
 NotReplayableError = replay_graph.NotReplayableError
 
 _HANDLERS = {
+  **control_flow_replay.HANDLERS,
   **sequence_replay.HANDLERS,
   **sequence_operations.HANDLERS,
   **iterator_replay.HANDLERS,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
+from fedfish_tff.execution import control_flow_replay
 from fedfish_tff.execution import graph_replay
 from fedfish_tff.execution import replay_graph
 
@@ -49,13 +50,16 @@ class ReplayedGraph:
 
     Args:
       *values: The arguments, or what `feeds` makes them of.
-      handlers: Of operations beside those of `graph_replay`.
+      handlers: Of operations beside those of `graph_replay` and of
+        `control_flow_replay`.
       feeds: From tensors to the arguments, called where the replay is.
     """
     graph = replay_graph.ReplayGraph(self._graph.as_graph_def())
 
     def run(*tensors: tf.Tensor) -> list[tf.Tensor]:
-      return graph_replay.Replay(graph, handlers).run(
+      return graph_replay.Replay(
+        graph, {**control_flow_replay.HANDLERS, **(handlers or {})}
+      ).run(
         {
           placeholder.name: value
           for placeholder, value in zip(
