@@ -42,18 +42,22 @@ _UNUSABLE = frozenset(
 )
 
 Main = Callable[[Sequence[str]], None]
+FlagsParser = Callable[[Sequence[str]], list[str]]
 
 
-def run(main: Main) -> NoReturn:
+def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
   """Runs a binary whose module docstring is its help.
 
   Args:
     main: Takes the arguments that are no flags, the program's name first.
+    flags_parser: Takes all arguments and returns those; None for `parse_flags`.
   """
   if _HELP_ARGUMENTS & set(sys.argv[1:]):
     app.usage(shorthelp=True, writeto_stdout=True)
     sys.exit(0)
-  app.run(lambda argv: call(main, argv), flags_parser=parse_flags)
+  app.run(
+    lambda argv: call(main, argv), flags_parser=flags_parser or parse_flags
+  )
 
 
 def check_no_arguments(argv: Sequence[str]) -> None:
@@ -137,19 +141,38 @@ def _describe_unknown_field(error: Exception, argv: Sequence[str]) -> str:
   config = flags.FLAGS['config'].parser.parse(_config_path(argv))
   for argument in argv:
     flag, *path = argument.lstrip('-').partition('=')[0].split('.')
-    block = config
-    for depth, name in enumerate(path if flag == 'config' else ()):
-      known = sorted(block) if isinstance(block, ConfigDict) else []
-      if name in known:
-        block = block[name]
-        continue
-      close = difflib.get_close_matches(name, known, n=1)
-      return (
-        f'The config has no field {".".join(path[: depth + 1])}; expected '
-        + (f'one of {", ".join(known)}.' if known else 'no fields there.')
-        + (f' Did you mean {close[0]}?' if close else '')
-      )
+    missing = describe_missing_field(config, path) if flag == 'config' else None
+    if missing:
+      return f'The config has {missing}'
   return f'Unknown config field: {error}.'
+
+
+def describe_missing_field(
+  config: ConfigDict, path: Sequence[str]
+) -> str | None:
+  """Returns what to say of a field that a config lacks: 'no field ...'.
+
+  Args:
+    config: The config.
+    path: The names that lead to the field.
+
+  Returns:
+    The end of a sentence, which names the fields that exist there; None if the
+    field exists.
+  """
+  block = config
+  for depth, name in enumerate(path):
+    known = sorted(block) if isinstance(block, ConfigDict) else []
+    if name in known:
+      block = block[name]
+      continue
+    close = difflib.get_close_matches(name, known, n=1)
+    return (
+      f'no field {".".join(path[: depth + 1])}; expected '
+      + (f'one of {", ".join(known)}.' if known else 'no fields there.')
+      + (f' Did you mean {close[0]}?' if close else '')
+    )
+  return None
 
 
 def _config_path(argv: Sequence[str]) -> str:

@@ -192,6 +192,21 @@ def rates_around(rate: float, count: int = 3) -> tuple[float, ...]:
   return tuple(series[first : first + count])
 
 
+def distinct_variants(
+  get_config: Callable[[str], base.ConfigDict], variants: Sequence[str]
+) -> list[str]:
+  """Returns the variants without those whose config an earlier one has.
+
+  Args:
+    get_config: The config of a variant.
+    variants: The variants.
+  """
+  first = {}
+  for variant in variants:
+    first.setdefault(repr(get_config(variant).to_dict()), variant)
+  return list(first.values())
+
+
 def ready_sweeps(
   get_config: Callable[[str], base.ConfigDict],
   *,
@@ -214,7 +229,8 @@ def ready_sweeps(
   Args:
     get_config: The config of a variant.
     methods: Variants that are compared closely.
-    variants: Variants of `variants`; None for all.
+    variants: Variants of `variants`; None for all. Of those that are the same
+      in this task, such as fed_avg and fed_avg_adam, the first one runs.
     local_epochs: Local epochs.
     seeds: Seeds.
   """
@@ -253,7 +269,10 @@ def ready_sweeps(
 
   return {
     'seeds': lambda: grid(methods, {'seed': seeds}),
-    'variants': lambda: grid(variants or tuple(base.VARIANTS), {'seed': seeds}),
+    'variants': lambda: grid(
+      distinct_variants(get_config, variants or tuple(base.VARIANTS)),
+      {'seed': seeds},
+    ),
     'learning_rates': lambda: learning_rates(methods, seeds=seeds[:1]),
     'tuning': tune,
     'fixed_rounds': fix_rounds,

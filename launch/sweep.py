@@ -1,0 +1,172 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Runs many experiments at a time and sums them up in one table.
+
+The runs are listed by a config file: a grid of values, seeds, or both.
+
+  Five methods of the digits, three seeds each:
+
+    python -m launch.sweep --config=launch/configs/digits.py:seeds \
+      --sweep_dir=runs/digits_seeds
+
+  What would run, and with which configs, without running it:
+
+    python -m launch.sweep --config=launch/configs/digits.py:learning_rates \
+      --sweep_dir=runs/digits_rates --dry_run
+
+  Tune the learning rates for each method and number of local epochs, then
+  compare the methods with the rates that were best on validation clients:
+
+    python -m launch.sweep --config=launch/configs/digits.py:tuning \
+      --sweep_dir=runs/digits_tuning
+    python -m launch.sweep --config=launch/configs/digits.py:fixed_rounds \
+      --sweep_dir=runs/digits_rounds --tuned_by=runs/digits_tuning
+
+Sweeps of every task (its config file may leave some out and have more):
+
+  seeds           the methods as configured, three seeds each
+  variants        all variants of the config, three seeds each
+  learning_rates  the methods with the paper's 7 x 7 learning rates
+  tuning          the methods at 1, 8 and 16 local epochs with 3 x 3 rates
+                  around the config's, one seed, a quarter of the rounds
+  fixed_rounds    the methods at 1, 8 and 16 local epochs, three seeds
+  fixed_compute   the same with as many local epochs in total: fewer a round,
+                  more rounds
+
+--config.<field>=<value> sets a field of all runs, such as
+--config.task.num_clients=80. The sweep's folder then holds:
+
+  runs/       a workdir of launch.train for each run, as if it had run alone
+  logs/       what each run has printed
+  runs.csv    a row a run: its fields, how it ended, all its numbers
+  table.csv, table.md  mean and deviation over seeds; where learning rates
+              differ, the best by the metric on validation clients, never by
+              that on test clients
+  plots/      heat maps of learning rates; else launch.plot's curves
+
+Stop it whenever you like: the same command continues, with the same results.
+A run that fails is named, with its reason, and does not stop the others; the
+exit code is then 1. More runs may be added to a sweep (another seed); a folder
+that holds other runs is refused.
+
+Each of the processes has its share of the cores, and a new run waits until
+there is memory for it. On a GPU or TPU runs go one after another.
+"""
+
+from collections.abc import Sequence
+import contextlib
+import signal
+import sys
+
+from fedfish_tff import errors
+from launch import cli
+from launch import context_flag
+from launch import sweep_configs
+from launch import sweep_execution
+from launch import sweep_tuning
+
+from absl import flags
+
+_CONFIG = flags.DEFINE_string(
+  'config',
+  None,
+  'The sweep: a file of launch/configs, with :name at its end. '
+  '--config.<field>=<value> sets a field of all runs.',
+)
+_SWEEP_DIR = flags.DEFINE_string(
+  'sweep_dir', None, 'The folder for all output; made if it does not exist.'
+)
+_DATA_DIR = flags.DEFINE_string(
+  'data_dir', None, 'The folder of the data, for tasks that read files.'
+)
+_NUM_PROCESSES = flags.DEFINE_string(
+  'num_processes',
+  'auto',
+  'The most runs at a time: a number, or auto for one a core, as far as memory '
+  'allows.',
+)
+_TUNED_BY = flags.DEFINE_string(
+  'tuned_by',
+  None,
+  'The folder of a finished sweep over learning rates: each run takes those '
+  'that were best there for its variant and its other fields.',
+)
+_EVALUATE = flags.DEFINE_bool(
+  'evaluate', False, 'Whether to evaluate each run by launch.evaluate, too.'
+)
+_DRY_RUN = flags.DEFINE_bool(
+  'dry_run', False, 'Check and list the runs, and do nothing.'
+)
+_DEVICES = context_flag.define_devices()
+_XLA = context_flag.define_xla()
+
+
+def parse_flags(argv: Sequence[str]) -> list[str]:
+  """Parses flags; what sets fields of all runs is left for `main`."""
+  overrides, rest = sweep_configs.split_arguments(argv)
+  return [*cli.parse_flags(rest), *overrides]
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  overrides, rest = sweep_configs.split_arguments(argv)
+  cli.check_no_arguments(rest)
+  if not _CONFIG.value or not _SWEEP_DIR.value:
+    raise errors.InputError(
+      '--config and --sweep_dir are needed; --help shows examples.'
+    )
+  num_processes = _parse_num_processes(_NUM_PROCESSES.value)
+  get_config, runs = sweep_configs.load_runs(_CONFIG.value)
+  if _TUNED_BY.value:
+    runs = sweep_tuning.tune_runs(runs, _TUNED_BY.value)
+  planned = sweep_configs.plan_runs(_CONFIG.value, get_config, runs, overrides)
+  if _TUNED_BY.value:
+    for line in sweep_tuning.describe(planned, _TUNED_BY.value):
+      print(line)
+  sweep = sweep_execution.Sweep(
+    source=_CONFIG.value,
+    runs=planned,
+    path=_SWEEP_DIR.value,
+    data_dir=_DATA_DIR.value,
+    evaluated=_EVALUATE.value,
+    num_processes=num_processes,
+    context_options=context_flag.options(_DEVICES.value, _XLA.value),
+  )
+  if _DRY_RUN.value:
+    sweep.describe()
+    return
+  with _signals_as_interrupts():
+    failures = sweep.execute()
+  if failures:
+    sys.exit(1)
+
+
+def _parse_num_processes(text: str) -> int | None:
+  """Returns the number; None for auto."""
+  if text == 'auto':
+    return None
+  if not text.isdecimal() or not int(text):
+    raise errors.InputError(
+      f'--num_processes={text} is neither auto nor a positive number.'
+    )
+  return int(text)
+
+
+@contextlib.contextmanager
+def _signals_as_interrupts():
+  """Lets SIGTERM and SIGHUP end the sweep as Ctrl-C does."""
+
+  def interrupt(*unused) -> None:
+    raise KeyboardInterrupt
+
+  numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+  previous = [signal.signal(number, interrupt) for number in numbers]
+  try:
+    yield
+  finally:
+    for number, handler in zip(numbers, previous):
+      signal.signal(number, handler)
+
+
+if __name__ == '__main__':
+  cli.run(main, flags_parser=parse_flags)

@@ -1,0 +1,83 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What runs in the processes of a sweep.
+
+TensorFlow is imported when a function is called, or by the process from which
+the sweep forks the others, but not by the sweep itself.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import pathlib
+from typing import Any
+
+# What a run imports: loaded once, then shared by all processes.
+PRELOADED = (
+  'launch.training_run',
+  'launch.evaluation_run',
+  'launch.comparison',
+)
+
+
+def train(
+  *,
+  config: Mapping[str, Any],
+  workdir: pathlib.Path,
+  data_dir: str | None,
+  context_options: Mapping[str, Any],
+  is_trained: bool,
+  evaluated: bool,
+) -> None:
+  """Trains and maybe evaluates one run, or what is left of it.
+
+  Args:
+    config: Nested mappings.
+    workdir: The run's.
+    data_dir: Where tasks that read files find them.
+    context_options: Of the cohort context.
+    is_trained: Whether the run is trained to its end.
+    evaluated: Whether to evaluate it.
+  """
+  # pylint: disable=g-import-not-at-top
+  from launch import evaluation_run
+  from launch import training_run
+
+  # pylint: enable=g-import-not-at-top
+  options = dict(
+    workdir=workdir, data_dir=data_dir, context_options=context_options
+  )
+  if not is_trained:
+    training_run.train(config, progress_bar=False, **options)
+  if evaluated:
+    evaluation_run.evaluate(**options)
+
+
+def plot(
+  *,
+  comparisons: Mapping[pathlib.Path, Sequence[pathlib.Path]],
+  heat_maps: Sequence[Mapping[str, Any]],
+  folder: pathlib.Path,
+) -> None:
+  """Draws a sweep.
+
+  Args:
+    comparisons: Workdirs to compare, by the folder for tables and plots.
+    heat_maps: Keyword arguments of `sweep_heat_map.plot_heat_map`, each with
+      `name`, that of the file.
+    folder: Where the heat maps go.
+  """
+  # pylint: disable=g-import-not-at-top
+  from launch import comparison
+  from launch import sweep_heat_map
+  from launch.plotting import run_plots
+
+  # pylint: enable=g-import-not-at-top
+  figures = {}
+  for heat_map in heat_maps:
+    arguments = dict(heat_map)
+    name = arguments.pop('name')
+    figures[name] = sweep_heat_map.plot_heat_map(**arguments)
+  for path in run_plots.write_figures(figures, folder):
+    print(path)
+  for target, workdirs in comparisons.items():
+    comparison.compare_workdirs(workdirs, target)
