@@ -4,11 +4,11 @@
 
 from fedfish_tff.execution import client_stages
 from fedfish_tff.execution import cohort_graph
-from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import graph_tracing
 from fedfish_tff.execution import packed_sequences
 from fedfish_tff.execution import sequence_arrays
 from fedfish_tff.execution import sequence_packing
+from tests.execution import single_stages
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -23,16 +23,6 @@ _CLIENT_SEQUENCES = tff.FederatedType(_SEQUENCE, tff.CLIENTS)
 _CLIENT_INTS = tff.FederatedType(np.int32, tff.CLIENTS)
 _CLIENT_TEXTS = tff.FederatedType(np.str_, tff.CLIENTS)
 _SERVER_INT = tff.FederatedType(np.int32, tff.SERVER)
-
-
-def _stage(comp):
-  """Returns the one client stage of a computation."""
-  (stage,) = [
-    action
-    for action in federated_plan.compile_plan(comp).actions
-    if isinstance(action, federated_plan.ClientStage)
-  ]
-  return stage
 
 
 def _inputs(lists, tensors=()):
@@ -91,7 +81,7 @@ def _text_inputs(texts):
 class StageGraphTest(parameterized.TestCase):
   @parameterized.parameters(1, 3)
   def test_steps_sums_and_outputs(self, parallelism):
-    stage = _stage(_totals)
+    stage = single_stages.stage_of(_totals)
     graph = cohort_graph.StageGraph(stage, parallelism=parallelism)
     self.assertEqual(
       graph.client_leaf_types, [[_SEQUENCE], [tff.TensorType(np.int32)]]
@@ -127,7 +117,7 @@ class StageGraphTest(parameterized.TestCase):
   def _joining(self):
     if not hasattr(type(self), '_graph'):
       type(self)._graph = cohort_graph.StageGraph(
-        _stage(_joined), parallelism=4
+        single_stages.stage_of(_joined), parallelism=4
       )
     return self._graph
 
@@ -141,7 +131,7 @@ class StageGraphTest(parameterized.TestCase):
     def comp(x):
       return tff.federated_map(count, x)
 
-    graph = cohort_graph.StageGraph(_stage(comp), parallelism=2)
+    graph = cohort_graph.StageGraph(single_stages.stage_of(comp), parallelism=2)
     inputs = cohort_graph.ClientInputs(
       num_clients=3,
       tensors=[np.array([1, 2, 3], np.int32)],
@@ -170,7 +160,7 @@ class StageGraphTest(parameterized.TestCase):
       (returns, r'result of the clients of unknown shape, \(None,\)'),
     ):
       with self.assertRaisesRegex(graph_tracing.NotReplayableError, reason):
-        cohort_graph.StageGraph(_stage(comp), parallelism=1)
+        cohort_graph.StageGraph(single_stages.stage_of(comp), parallelism=1)
 
   def test_sequences_made_at_the_clients(self):
     @tff.tensorflow.computation(np.int32)
@@ -186,7 +176,7 @@ class StageGraphTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       graph_tracing.NotReplayableError, r'sequence of type int32\*'
     ):
-      cohort_graph.StageGraph(_stage(comp), parallelism=1)
+      cohort_graph.StageGraph(single_stages.stage_of(comp), parallelism=1)
 
   def test_what_cannot_be_replayed(self):
     @tff.tensorflow.computation(np.str_)
@@ -198,7 +188,7 @@ class StageGraphTest(parameterized.TestCase):
     def comp(words):
       return tff.federated_sum(tff.federated_map(look_up, words))
 
-    stage = _stage(comp)
+    stage = single_stages.stage_of(comp)
     graph = cohort_graph.StageGraph(stage, parallelism=1)
     with self.assertRaisesRegex(
       graph_tracing.NotReplayableError, 'initialisation by LookupTableImportV2'

@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for cohort_stages."""
 
-import os
-import signal
 import threading
 from unittest import mock
 
 from fedfish_tff.execution import client_stages
 from fedfish_tff.execution import cohort_stages
-from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import interruption
+from tests.execution import interrupts
+from tests.execution import single_stages
 
 from absl import logging
 from absl.testing import absltest
@@ -19,18 +18,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-_HANG_SECONDS = 300.0
 _ELEMENT = tff.TensorType(np.float32, [None, 2])
-
-
-def _stage(comp):
-  """Returns the one client stage of a computation."""
-  (stage,) = [
-    action
-    for action in federated_plan.compile_plan(comp).actions
-    if isinstance(action, federated_plan.ClientStage)
-  ]
-  return stage
 
 
 def _comp_of(client_fn, element=_ELEMENT):
@@ -85,7 +73,7 @@ def _clients(*sizes, batch_size=3):
 
 class CohortStageRunnerTest(parameterized.TestCase):
   def test_against_numpy(self):
-    stage = _stage(_comp_of(_mean_of_roots))
+    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
     clients = _clients(7, 0, 3, 4)
     runner = cohort_stages.CohortStageRunner(parallelism=2)
     total, values = _run(runner, stage, clients)
@@ -101,7 +89,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
 
   def test_does_not_depend_on_the_chunks(self):
     """Nor on the number of clients at a time, down to the last bit."""
-    stage = _stage(_comp_of(_mean_of_roots))
+    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
     clients = _clients(5, 1, 0, 7, 3, 3, 0, 11, 2)
     expected = _run(
       cohort_stages.CohortStageRunner(parallelism=1), stage, clients
@@ -123,7 +111,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
           self.assertEmpty(runner.general_path_reasons)
 
   def test_chunks_of_few_clients(self):
-    stage = _stage(_comp_of(_mean_of_roots))
+    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
     runner = cohort_stages.CohortStageRunner(parallelism=1)
     graph = runner._graph(stage)
     with (
@@ -136,7 +124,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
     )
 
   def test_no_clients(self):
-    stage = _stage(_comp_of(_mean_of_roots))
+    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
     runner = cohort_stages.CohortStageRunner(parallelism=2)
     total, values = _run(runner, stage, [])
     np.testing.assert_array_equal(total, [0.0, 0.0])
@@ -160,7 +148,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
   def test_what_is_no_graph_runs_client_by_client(
     self, client_fn, element, reason
   ):
-    stage = _stage(_comp_of(client_fn, element))
+    stage = single_stages.stage_of(_comp_of(client_fn, element))
     runner = cohort_stages.CohortStageRunner(parallelism=2)
     clients = [
       tf.data.Dataset.from_tensors(np.full([1, 2], x, np.float32)).map(
@@ -182,7 +170,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
     self.assertIn(str(element), messages[0])
 
   def test_errors_name_the_client(self):
-    stage = _stage(_comp_of(_check_first))
+    stage = single_stages.stage_of(_comp_of(_check_first))
     runner = cohort_stages.CohortStageRunner(parallelism=2)
     clients = [
       tf.data.Dataset.from_tensors(np.full([1, 2], x, np.float32))
@@ -203,7 +191,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
 
   def test_a_graph_that_fails_alone(self):
     """As where a compiler knows no kernel: the clients go one by one."""
-    stage = _stage(_comp_of(_mean_of_roots))
+    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
     runner = cohort_stages.CohortStageRunner(parallelism=1)
     clients = _clients(4, 2)
     expected = _run(runner, stage, clients)
@@ -217,7 +205,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
     self.assertStartsWith(runner.general_path_reasons[0], 'no kernel (')
 
   def test_devices_share_the_cohort(self):
-    stage = _stage(_comp_of(_mean_of_roots))
+    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
     clients = _clients(4, 2, 0, 5, 3)
     total, values = _run(
       cohort_stages.CohortStageRunner(parallelism=1), stage, clients
@@ -230,7 +218,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
     np.testing.assert_allclose(shared_total, total, rtol=1e-6)
 
   def test_an_endless_dataset_of_a_later_chunk_is_interrupted(self):
-    stage = _stage(_comp_of(_mean_of_roots))
+    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
     runner = cohort_stages.CohortStageRunner(parallelism=1)
     reading = threading.Event()
 
@@ -252,20 +240,14 @@ class CohortStageRunnerTest(parameterized.TestCase):
       except interruption.StoppedError as error:
         errors.append(error)
 
-    def interrupt():
-      reading.wait(_HANG_SECONDS)
-      os.kill(os.getpid(), signal.SIGINT)
-
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    self.addCleanup(signal.signal, signal.SIGINT, handler)
-    interrupter = threading.Thread(target=interrupt)
-    interrupter.start()
-    with self.assertRaises(KeyboardInterrupt):
+    with (
+      interrupts.interrupted_after(reading),
+      self.assertRaises(KeyboardInterrupt),
+    ):
       interruption.run(work)
-    interrupter.join()
     for thread in threading.enumerate():
       if thread.name == 'cohort_execution_context':
-        thread.join(_HANG_SECONDS)
+        thread.join(interrupts.HANG_SECONDS)
     self.assertLen(errors, 1)
     self.assertEmpty(
       [t for t in threading.enumerate() if t.name.startswith('cohort_packing')]
@@ -275,7 +257,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
 class FoldTest(absltest.TestCase):
   def test_as_client_by_client(self):
     """Bit for bit, for the same operations run in the same order."""
-    stage = _stage(_comp_of(_mean_of_roots))
+    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
     clients = _clients(5, 1, 0, 7)
     runner = cohort_stages.CohortStageRunner(parallelism=2)
 

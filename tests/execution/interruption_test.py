@@ -6,20 +6,16 @@ import asyncio
 import concurrent.futures
 import contextlib
 import contextvars
-import os
-import signal
 import threading
 
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import tensorflow_functions
+from tests.execution import interrupts
 
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-# Long enough for any machine, short enough to fail a test that hangs.
-_HANG_SECONDS = 120.0
 
 
 def _endless_function():
@@ -58,12 +54,6 @@ def _threads():
 
 
 class RunTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    # A shell may have the interrupt ignored for what runs in the background.
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    self.addCleanup(signal.signal, signal.SIGINT, handler)
-
   def tearDown(self):
     super().tearDown()
     self.assertEmpty(_threads())
@@ -97,16 +87,12 @@ class RunTest(absltest.TestCase):
   def test_interrupt_stops_tensorflow(self):
     work = _EndlessWork()
 
-    def interrupt():
-      work.begun.wait(_HANG_SECONDS)
-      os.kill(os.getpid(), signal.SIGINT)
-
-    interrupter = threading.Thread(target=interrupt)
-    interrupter.start()
-    with self.assertRaises(KeyboardInterrupt):
+    with (
+      interrupts.interrupted_after(work.begun),
+      self.assertRaises(KeyboardInterrupt),
+    ):
       interruption.run(work)
-    interrupter.join()
-    self.assertTrue(work.ended.wait(_HANG_SECONDS))
+    self.assertTrue(work.ended.wait(interrupts.HANG_SECONDS))
     self.assertIsInstance(work.error, tf.errors.CancelledError)
 
   def test_interrupt_stops_the_work_of_pools(self):
@@ -120,18 +106,13 @@ class RunTest(absltest.TestCase):
         for future in futures:
           future.result()
 
-    def interrupt():
-      for e in endless:
-        e.begun.wait(_HANG_SECONDS)
-      os.kill(os.getpid(), signal.SIGINT)
-
-    interrupter = threading.Thread(target=interrupt)
-    interrupter.start()
-    with self.assertRaises(KeyboardInterrupt):
+    with (
+      interrupts.interrupted_after(*(e.begun for e in endless)),
+      self.assertRaises(KeyboardInterrupt),
+    ):
       interruption.run(work)
-    interrupter.join()
     for e in endless:
-      self.assertTrue(e.ended.wait(_HANG_SECONDS))
+      self.assertTrue(e.ended.wait(interrupts.HANG_SECONDS))
 
   def test_no_call_begins_after_the_interrupt(self):
     errors = []
@@ -152,16 +133,12 @@ class RunTest(absltest.TestCase):
         errors.append(error)
       ended.set()
 
-    def interrupt():
-      begun.wait(_HANG_SECONDS)
-      os.kill(os.getpid(), signal.SIGINT)
-
-    interrupter = threading.Thread(target=interrupt)
-    interrupter.start()
-    with self.assertRaises(KeyboardInterrupt):
+    with (
+      interrupts.interrupted_after(begun),
+      self.assertRaises(KeyboardInterrupt),
+    ):
       interruption.run(work)
-    interrupter.join()
-    self.assertTrue(ended.wait(_HANG_SECONDS))
+    self.assertTrue(ended.wait(interrupts.HANG_SECONDS))
     self.assertLen(errors, 2)
 
   def test_a_failed_call_does_not_stop_the_others(self):
@@ -216,7 +193,7 @@ class RunAsyncTest(absltest.TestCase):
         await task
 
     asyncio.run(cancel())
-    self.assertTrue(work.ended.wait(_HANG_SECONDS))
+    self.assertTrue(work.ended.wait(interrupts.HANG_SECONDS))
     self.assertIsInstance(work.error, tf.errors.CancelledError)
 
 

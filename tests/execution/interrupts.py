@@ -1,0 +1,39 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C at a chosen moment, for tests of what it stops."""
+
+from collections.abc import Iterator
+import contextlib
+import os
+import signal
+import threading
+
+# Long enough for any machine, short enough to fail a test that hangs.
+HANG_SECONDS = 120.0
+
+
+@contextlib.contextmanager
+def interrupted_after(*events: threading.Event) -> Iterator[None]:
+  """Sends this process an interrupt once some events have happened.
+
+  Args:
+    *events: The events.
+
+  Yields:
+    Nothing; the block ends by the interrupt, which it is to catch.
+  """
+
+  def interrupt() -> None:
+    for event in events:
+      event.wait(HANG_SECONDS)
+    os.kill(os.getpid(), signal.SIGINT)
+
+  # A shell may have the interrupt ignored for what runs in the background.
+  handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+  try:
+    interrupter = threading.Thread(target=interrupt)
+    interrupter.start()
+    yield
+    interrupter.join()
+  finally:
+    signal.signal(signal.SIGINT, handler)
