@@ -10,11 +10,29 @@ from fedfish_tff import simulation
 from launch import method_comparison
 from launch import method_table
 from launch.plotting import curves
+from launch.plotting import run_layouts
 from launch.plotting import run_plots
 from launch.plotting import run_reader
 
 _METHODS_FILE = 'methods.csv'
 _COMPARISON_FILE = 'comparison.csv'
+_CAPTIONS_FILE = 'captions.txt'
+
+
+def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
+  """Returns a sweep's finished runs; prints the names of the others.
+
+  Args:
+    sweep_dir: The folder of launch.sweep.
+
+  Raises:
+    errors.InputError: If there is no such folder, or no run is finished.
+  """
+  finished, others = run_reader.find_workdirs(sweep_dir)
+  if others:
+    names = ', '.join(path.name for path in others)
+    print(f'Not finished, so not drawn: {names}.')
+  return finished
 
 
 def compare_workdirs(
@@ -25,6 +43,7 @@ def compare_workdirs(
   x_axes: Sequence[str] = tuple(curves.X_AXES),
   file_format: str = 'png',
   show_seeds: bool = False,
+  layout: str = 'default',
 ) -> None:
   """Writes two tables and the plots that apply; prints what it wrote.
 
@@ -37,6 +56,7 @@ def compare_workdirs(
     x_axes: What curves are drawn against, of `curves.X_AXES`.
     file_format: Of the plots, one of `style.FORMATS`.
     show_seeds: Whether to draw a line a seed in place of a band.
+    layout: `'default'`, one of `run_layouts.LAYOUTS`, or `'all'` of these.
 
   Raises:
     errors.InputError: If a workdir or the metric cannot be used.
@@ -45,6 +65,10 @@ def compare_workdirs(
   groups = run_reader.group_runs(runs)
   metric = run_plots.choose_metric(runs, metric)
   name = metric.rpartition('/')[2]
+  drawings = {}
+  if layout != 'default':
+    layouts = run_layouts.LAYOUTS if layout == 'all' else [layout]
+    drawings = run_layouts.draw_layouts(runs, layouts, metric, x_axes)
   folder = simulation.make_folder(folder)
   # The tables first: they are whole even if a plot cannot be drawn.
   rows = method_table.method_rows(groups, metric)
@@ -58,9 +82,18 @@ def compare_workdirs(
     simulation.write_atomically(path, method_comparison.to_csv(comparisons))
     print(path)
     print(method_comparison.format_table(comparisons))
-  figures = run_plots.draw_curves(groups, metric, x_axes, show_seeds=show_seeds)
-  figures.update(run_plots.draw_barriers(groups, name))
-  figures.update(run_plots.draw_clients(groups, name))
+  if layout == 'default':
+    figures = run_plots.draw_curves(
+      groups, metric, x_axes, show_seeds=show_seeds
+    )
+    figures.update(run_plots.draw_barriers(groups, name))
+    figures.update(run_plots.draw_clients(groups, name))
+  else:
+    figures = {title: drawing.figure for title, drawing in drawings.items()}
+    path = folder / _CAPTIONS_FILE
+    captions = run_layouts.format_captions(drawings)
+    simulation.write_atomically(path, captions.encode())
+    print(path)
   for path in run_plots.write_figures(figures, folder, file_format):
     print(path)
   without = [
@@ -69,7 +102,7 @@ def compare_workdirs(
   if without:
     print(f'Without {metric}, so not in its plots: {", ".join(without)}.')
   bare = [str(run.workdir) for run in runs if run.clients is None]
-  if bare:
+  if bare and layout == 'default':
     print(
       'Not evaluated by launch.evaluate, so not in the plots of clients: '
       f'{", ".join(bare)}.'

@@ -8,6 +8,7 @@ import csv
 import dataclasses
 import io
 import itertools
+from typing import Any
 
 from fedfish_tff.evaluation import paired_comparison
 from launch.plotting import run_reader
@@ -16,6 +17,14 @@ import numpy as np
 
 # The usual baselines: the other method of a pair is the one that is judged.
 _BASELINES = ('fed_sgd', 'fed_avg')
+# Fields that two runs of two algorithms may differ in and yet be comparable.
+_FREE_FIELDS = (
+  'algorithm',
+  'seed',
+  'checkpoint_every',
+  'client_learning_rate',
+  'server_learning_rate',
+)
 _LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
 
 SEEDS = 'seeds'
@@ -60,19 +69,43 @@ def higher_is_better(metric: str) -> bool:
 
 
 def method_pairs(groups: Groups) -> list[tuple[str, str]]:
-  """Returns pairs of labels on one task, each as (method, baseline)."""
+  """Returns pairs of labels on one task, each as (method, baseline).
+
+  Where some pairs differ by the algorithm only, or by all but the algorithm,
+  the others, of two differences at once, are left out. Learning rates may
+  differ in either case, since each method has them tuned.
+  """
 
   def rank(label: str) -> int:
     algorithm = groups[label][0].algorithm
     known = algorithm in _BASELINES
     return _BASELINES.index(algorithm) if known else len(_BASELINES)
 
-  return [
+  pairs = [
     (one, other) if rank(one) > rank(other) else (other, one)
     for one, other in itertools.combinations(groups, 2)
     # Clients and metrics of two tasks have nothing to do with each other.
     if groups[one][0].config['task'] == groups[other][0].config['task']
   ]
+  alike = [
+    pair
+    for pair in pairs
+    if _differ_in_one_thing(*(groups[label][0].config for label in pair))
+  ]
+  return alike or pairs
+
+
+def _differ_in_one_thing(
+  one: Mapping[str, Any], other: Mapping[str, Any]
+) -> bool:
+  """Whether two configs have one algorithm, or all other fields in common."""
+  if one['algorithm'] == other['algorithm']:
+    return True
+  return all(
+    one.get(name) == other.get(name)
+    for name in {*one, *other}
+    if name not in _FREE_FIELDS
+  )
 
 
 def compare_methods(groups: Groups, metric: str) -> list[MethodComparison]:

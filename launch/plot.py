@@ -14,6 +14,12 @@ Another metric (any column of metrics.csv), against bytes only, as vectors:
   python -m launch.plot --output_dir=plots --workdirs=runs/a,runs/b \
     --metric=eval/personalized/accuracy --x=bytes --format=pdf
 
+The figures of the FedFish paper, sized for a paper's column or page, from the
+finished runs of a sweep:
+
+  python -m launch.plot --output_dir=plots --sweep_dir=runs/sweep \
+    --layout=all --format=pdf
+
 What is written to --output_dir, as far as the workdirs hold it:
 
   <metric>_by_round, _by_local_steps (fixed compute), _by_bytes: curves
@@ -23,6 +29,16 @@ What is written to --output_dir, as far as the workdirs hold it:
     workdirs, which launch.evaluate writes
   methods.csv: what each method reached, mean and deviation over seeds
   comparison.csv: the paired differences that are printed too
+
+With --layout, in place of the figures above, and with captions.txt, which says
+what they show:
+
+  fixed_compute: the metric against rounds, local steps and bytes where rounds
+    times local epochs are equal; a panel a task
+  local_epochs: scores on test clients before and after personalisation by
+    local epochs, and their paired differences to FedAvg
+  barrier: the barriers of each method against FedAvg's, a marker for each
+    number of local epochs, shaded by round
 """
 
 from collections.abc import Sequence
@@ -33,11 +49,25 @@ from launch import cli
 
 from absl import flags
 
+_LAYOUTS = ('default', 'fixed_compute', 'local_epochs', 'barrier', 'all')
 _X_AXES = ('round', 'local_steps', 'bytes')
 _FORMATS = ('png', 'pdf', 'svg')
 
 _WORKDIRS = flags.DEFINE_list(
   'workdirs', None, 'Workdirs of launch.train, separated by commas.'
+)
+_SWEEP_DIR = flags.DEFINE_string(
+  'sweep_dir',
+  None,
+  'A folder of launch.sweep, whose finished runs are drawn, in place of '
+  '--workdirs or beside it.',
+)
+_LAYOUT = flags.DEFINE_enum(
+  'layout',
+  'default',
+  _LAYOUTS,
+  'Which figures: those for a look at the runs, or layouts for a paper; all '
+  'draws every layout that the runs make.',
 )
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', None, 'The folder for the plots; made if it does not exist.'
@@ -64,9 +94,11 @@ _SHOW_SEEDS = flags.DEFINE_bool(
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  if not _WORKDIRS.value or not _OUTPUT_DIR.value:
+  given = _WORKDIRS.value or _SWEEP_DIR.value
+  if not given or not _OUTPUT_DIR.value:
     raise errors.InputError(
-      '--workdirs and --output_dir are needed; --help shows an example.'
+      '--workdirs or --sweep_dir, and --output_dir are needed; --help shows an '
+      'example.'
     )
   unknown = [x for x in _X.value if x not in _X_AXES]
   if unknown or not _X.value:
@@ -77,13 +109,17 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and wrong flags are answered at once.
   from launch import comparison  # pylint: disable=g-import-not-at-top
 
+  workdirs = list(_WORKDIRS.value or ())
+  if _SWEEP_DIR.value:
+    workdirs += comparison.find_workdirs(_SWEEP_DIR.value)
   comparison.compare_workdirs(
-    _WORKDIRS.value,
+    workdirs,
     pathlib.Path(_OUTPUT_DIR.value),
     metric=_METRIC.value,
     x_axes=_X.value,
     file_format=_FORMAT.value,
     show_seeds=_SHOW_SEEDS.value,
+    layout=_LAYOUT.value,
   )
 
 

@@ -62,7 +62,7 @@ def plot_curves(
     series = [run.series(column, metric) for run in runs]
     series = [s for s in series if len(s[0])]
     if series:
-      lines[label] = _common_rounds(series)
+      lines[label] = pool_seeds(series)
   divisor = 1.0
   if x == 'bytes' and lines:
     largest = max(xs.max() for xs, _ in lines.values())
@@ -89,7 +89,7 @@ def plot_curves(
   return figure
 
 
-def _common_rounds(
+def pool_seeds(
   series: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns x, the mean over seeds, and y [seeds, rounds] at common rounds."""

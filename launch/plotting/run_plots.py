@@ -21,13 +21,6 @@ from launch.plotting import style
 from matplotlib import figure as mpl_figure
 import numpy as np
 
-_TITLES = {
-  'eval/global': 'global model on held-out clients',
-  'eval/personalized': 'held-out clients after personalisation',
-  'csb': 'clients against the server',
-  'train': 'training clients',
-}
-
 # File systems take 255 bytes, of which a temporary name adds some.
 _MAX_SLUG = 80
 
@@ -75,14 +68,13 @@ def draw_curves(
 ) -> Figures:
   """Draws the metric against each of `x_axes` that the runs have."""
   figures = {}
-  what = _TITLES.get(metric.rpartition('/')[0])
-  title = f'{style.metric_title(metric)}, {what}' if what else metric
+  title = style.describe_metric(metric)
   title = _with_task(title, groups)
   for x in x_axes:
     column = curves.X_AXES[x][0]
     runs = [run for group in groups.values() for run in group]
     if any(len(run.series(column, metric)[0]) for run in runs):
-      figures[_slug(f'{metric}_by_{x}')] = curves.plot_curves(
+      figures[slug(f'{metric}_by_{x}')] = curves.plot_curves(
         groups, metric, x=x, title=title, show_seeds=show_seeds
       )
   return figures
@@ -102,8 +94,8 @@ def draw_barriers(groups: method_comparison.Groups, name: str) -> Figures:
     # A round in which a method has diverged cannot be drawn.
     rounds, x, y = points[:, np.isfinite(points).all(axis=0)]
     if len(rounds):
-      slug = _slug(f'barrier_{name}_{method}_{baseline}')
-      figures[slug] = barrier.plot_barrier_scatter(
+      file_name = slug(f'barrier_{name}_{method}_{baseline}')
+      figures[file_name] = barrier.plot_barrier_scatter(
         x,
         y,
         rounds,
@@ -139,7 +131,7 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
   higher = method_comparison.higher_is_better(name)
   figures = {}
   if tables:
-    figures[_slug(f'personalization_{name}')] = (
+    figures[slug(f'personalization_{name}')] = (
       personalization.plot_before_after(
         {label: (table[0], table[-1]) for label, table in tables.items()},
         metric=name,
@@ -147,7 +139,7 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
         title=_with_task('Personalisation of held-out clients', groups),
       )
     )
-    figures[_slug(f'few_shot_{name}')] = personalization.plot_few_shot(
+    figures[slug(f'few_shot_{name}')] = personalization.plot_few_shot(
       {
         label: dict(zip(run_reader.FEW_SHOT_COLUMNS, table))
         for label, table in tables.items()
@@ -156,7 +148,7 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
       title=_with_task('Few-shot personalisation of held-out clients', groups),
     )
   if spread:
-    figures[_slug(f'client_spread_{name}')] = client_spread.plot_client_spread(
+    figures[slug(f'client_spread_{name}')] = client_spread.plot_client_spread(
       spread,
       metric=name,
       higher_is_better=higher,
@@ -229,10 +221,10 @@ def _with_task(title: str, groups: method_comparison.Groups) -> str:
   return f'{title} ({tasks.pop()})' if len(tasks) == 1 else title
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
   """Returns a file's name for a text, unique even where it is cut short."""
-  slug = re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_')
-  if len(slug) <= _MAX_SLUG:
-    return slug
+  name = re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_')
+  if len(name) <= _MAX_SLUG:
+    return name
   digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-  return f'{slug[:_MAX_SLUG]}_{digest}'
+  return f'{name[:_MAX_SLUG]}_{digest}'

@@ -15,19 +15,14 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_csv
-from launch.configs import base
+from launch.plotting import method_labels
 
 from absl import logging
 import numpy as np
 
-METHOD_NAMES = {'fed_avg': 'FedAvg', 'fed_fish': 'FedFish', 'fed_sgd': 'FedSGD'}
 # Fields that do not make a run another experiment.
 _POOLED_FIELDS = ('seed', 'checkpoint_every')
-# Fields that labels leave out where another field, the value, settles them.
-_FOLLOWERS = {
-  'server_learning_rate': 'algorithm.server_optimizer',
-  'algorithm.fisher_normalization': 'algorithm.damping',
-}
+SUMMARY_JSON = 'summary.json'
 CLIENTS_CSV = 'evaluation/clients.csv'
 _CLIENTS_HEAD = ['client_id', 'round', 'split']
 # Columns of clients.csv by the share of a client's examples fine-tuned on; all
@@ -48,6 +43,9 @@ class Run:
       cells; None where the run has not been evaluated after its last round.
     empty: The empty cells by column, bool `[num_rows]`; a column that is not
       in it has none.
+    test: What summary.json says of the test clients, such as
+      `global/accuracy`; NaN where the run has diverged, None where it is not
+      finished.
   """
 
   workdir: pathlib.Path
@@ -55,6 +53,7 @@ class Run:
   columns: Mapping[str, np.ndarray]
   clients: Mapping[str, Mapping[str, float]] | None
   empty: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+  test: Mapping[str, float] | None = None
 
   @property
   def seed(self) -> int:
@@ -138,7 +137,56 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     columns=columns,
     clients=_read_current_clients(workdir, rows[-1]['round']),
     empty={name: np.array([name not in row for row in rows]) for name in names},
+    test=_read_test(workdir),
   )
+
+
+def _read_test(workdir: pathlib.Path) -> dict[str, float] | None:
+  """Returns the test block of summary.json; None where there is none yet."""
+  path = workdir / SUMMARY_JSON
+  if not path.exists():
+    return None
+  try:
+    test = json.loads(path.read_text(encoding='utf-8'))['test']
+    # JSON knows no NaN.
+    return {
+      name: np.nan if value is None else float(value)
+      for name, value in test.items()
+      if value is None or isinstance(value, (int, float))
+    }
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  except (AttributeError, KeyError, TypeError, ValueError) as error:
+    raise errors.InputError(
+      f'{path} is damaged: a block test of numbers was expected; finish the run '
+      'anew with launch.train.'
+    ) from error
+
+
+def find_workdirs(
+  sweep_dir: str | os.PathLike[str],
+) -> tuple[list[pathlib.Path], list[pathlib.Path]]:
+  """Returns the workdirs of a sweep, by name: those finished, and the others.
+
+  Args:
+    sweep_dir: The folder that launch.sweep has written; a run of it is finished
+      where `runs/<name>` holds a summary.json.
+
+  Raises:
+    errors.InputError: If there is no such folder, or no run in it is finished.
+  """
+  folder = pathlib.Path(sweep_dir) / 'runs'
+  if not folder.is_dir():
+    raise errors.InputError(
+      f'There is no {folder}; a folder of launch.sweep was expected.'
+    )
+  workdirs = sorted(path for path in folder.iterdir() if path.is_dir())
+  finished = [w for w in workdirs if (w / SUMMARY_JSON).exists()]
+  if not finished:
+    raise errors.InputError(
+      f'No run in {folder} is finished ({len(workdirs)} begun).'
+    )
+  return finished, [w for w in workdirs if w not in finished]
 
 
 def _read_current_clients(
@@ -236,23 +284,23 @@ def group_runs(runs: Sequence[Run]) -> dict[str, list[Run]]:
     runs: The runs.
 
   Returns:
-    Runs by label, in the given order, seeds rising. The label is the method's
-    name; where several groups have one method, the task and the fields in
-    which they differ follow, without those that have the configs' usual value.
+    Runs by label, in the given order, seeds rising. The labels are those of
+    `method_labels.label_methods`.
 
   Raises:
     errors.InputError: If a group holds one seed twice.
   """
   groups = {}
   for run in runs:
-    fields = flatten_config(run.config)
+    fields = method_labels.flatten_config(run.config)
     key = tuple(
       (name, repr(value))
       for name, value in sorted(fields.items())
       if name not in _POOLED_FIELDS
     )
     groups.setdefault(key, []).append(run)
-  for group in groups.values():
+  members = list(groups.values())
+  for group in members:
     group.sort(key=lambda run: run.seed)
     for one, other in zip(group, group[1:]):
       if one.seed == other.seed:
@@ -260,68 +308,5 @@ def group_runs(runs: Sequence[Run]) -> dict[str, list[Run]]:
           f'{one.workdir} and {other.workdir} are runs of one config and one '
           f'seed ({one.seed}); give one of them.'
         )
-  return dict(zip(_labels(list(groups)), groups.values()))
-
-
-def _labels(keys: Sequence[tuple[tuple[str, str], ...]]) -> list[str]:
-  """Returns a label for each group, telling the groups apart."""
-  fields = [dict(key) for key in keys]
-  names = [_unquoted(f['algorithm.name']) for f in fields]
-  labels = [[METHOD_NAMES.get(name, name)] for name in names]
-  if len({f['task.name'] for f in fields}) > 1:
-    for label, f in zip(labels, fields):
-      label.append(_unquoted(f['task.name']))
-  for same in dict.fromkeys(tuple(label) for label in labels):
-    members = [i for i, label in enumerate(labels) if tuple(label) == same]
-    for i, parts in zip(members, _differences([fields[i] for i in members])):
-      labels[i].extend(parts)
-  return [', '.join(label) for label in labels]
-
-
-def _differences(fields: Sequence[Mapping[str, str]]) -> list[list[str]]:
-  """Returns what tells each config apart from the others and the defaults."""
-  usual = flatten_config(base.create_config('fed_fish').to_dict())
-  names = [
-    name
-    for name in dict.fromkeys(name for f in fields for name in f)
-    if len({f.get(name) for f in fields}) > 1
-  ]
-  for name, leader in _FOLLOWERS.items():
-    pairs = {(f.get(leader), f.get(name)) for f in fields}
-    if name in names and len(pairs) == len({lead for lead, _ in pairs}):
-      names.remove(name)
-  names.sort(key=lambda name: not name.startswith('algorithm.'))
-  told = [
-    [n for n in names if n not in usual or f.get(n) != repr(usual[n])]
-    for f in fields
-  ]
-  texts = [[_describe(n, f.get(n)) for n in t] for f, t in zip(fields, told)]
-  if len({tuple(text) for text in texts}) < len(texts):
-    # Two fields share their short name: only whole names tell them apart.
-    texts = [[f'{n} {f.get(n)}' for n in t] for f, t in zip(fields, told)]
-  return texts
-
-
-def _describe(name: str, value: str | None) -> str:
-  """Returns a field and its value as a label has them: 'server sgd'."""
-  value = 'unset' if value is None else _unquoted(value).replace('_', ' ')
-  short = name.rpartition('.')[2]
-  if short == 'fisher_estimator' and value != 'unset':
-    return value
-  short = short.removeprefix('fisher_').removesuffix('_optimizer')
-  return f'{short.replace("_", " ")} {value}'
-
-
-def _unquoted(text: str) -> str:
-  return text.strip("'")
-
-
-def flatten_config(config: Mapping[str, Any], prefix: str = '') -> dict:
-  """Returns the config's fields by dotted name."""
-  flat = {}
-  for name, value in config.items():
-    if isinstance(value, Mapping):
-      flat.update(flatten_config(value, f'{prefix}{name}.'))
-    else:
-      flat[prefix + name] = value
-  return flat
+  labels = method_labels.label_methods([group[0].config for group in members])
+  return dict(zip(labels, members))

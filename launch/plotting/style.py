@@ -96,6 +96,12 @@ _STYLES = (
   # Not of that palette, whose yellow cannot be seen on white.
   SeriesStyle('#7A1F5C', (0, (10, 2, 2, 2)), '*'),
 )
+_TITLES = {
+  'eval/global': 'global model on held-out clients',
+  'eval/personalized': 'held-out clients after personalisation',
+  'csb': 'clients against the server',
+  'train': 'training clients',
+}
 _ACRONYMS = ('auc', 'mae', 'mse', 'rmse')
 # The methods that most plots compare always look the same.
 _FIXED_STYLES = {'FedAvg': 0, 'FedFish': 1, 'FedSGD': 2}
@@ -171,6 +177,12 @@ def metric_title(metric: str) -> str:
   if prefix == 'csb':
     title = f'barrier in {title}'
   return title[0].upper() + title[1:]
+
+
+def describe_metric(metric: str) -> str:
+  """Returns 'Accuracy, global model on held-out clients', or the column."""
+  what = _TITLES.get(metric.rpartition('/')[0])
+  return f'{metric_title(metric)}, {what}' if what else metric
 
 
 def format_value(value: float) -> str:

@@ -44,6 +44,29 @@ class MethodComparisonTest(parameterized.TestCase):
       [('FedFish', 'FedAvg'), ('FedFish', 'FedSGD'), ('FedAvg', 'FedSGD')],
     )
 
+  def test_pairs_differ_in_one_thing(self):
+    runs = [
+      fake_runs.make_setting_run(algorithm, local_epochs=e)
+      for algorithm in ('fed_avg', 'fed_fish')
+      for e in (1, 8)
+    ]
+    for number, run in enumerate(runs):
+      run.config['client_learning_rate'] = 0.1 * number  # Tuned.
+    self.assertEqual(
+      method_comparison.method_pairs(run_reader.group_runs(runs)),
+      [
+        ('FedAvg, 8 local epochs', 'FedAvg, 1 local epoch'),
+        ('FedFish, 1 local epoch', 'FedAvg, 1 local epoch'),
+        ('FedFish, 8 local epochs', 'FedAvg, 8 local epochs'),
+        ('FedFish, 8 local epochs', 'FedFish, 1 local epoch'),
+      ],
+    )
+    # Two runs are there to be compared, whatever they are.
+    self.assertEqual(
+      method_comparison.method_pairs(run_reader.group_runs([runs[0], runs[3]])),
+      [('FedFish, 8 local epochs', 'FedAvg, 1 local epoch')],
+    )
+
   def test_methods_on_different_tasks_are_not_compared(self):
     groups = run_reader.group_runs(
       [

@@ -103,8 +103,9 @@ class PlotTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    (dict(workdirs=None), '--workdirs and --output_dir are needed'),
-    (dict(output_dir=None), '--workdirs and --output_dir are needed'),
+    (dict(workdirs=None), '--workdirs or --sweep_dir, and --output_dir are'),
+    (dict(output_dir=None), '--workdirs or --sweep_dir, and --output_dir are'),
+    (dict(sweep_dir='/no/such'), 'There is no /no/such/runs'),
     (dict(workdirs=['/no/such']), 'There is no workdir /no/such.'),
     (dict(metric='x/y'), '--metric=x/y is no column'),
     (dict(x=['time']), '--x=time is unknown; expected any of round'),
@@ -115,6 +116,44 @@ class PlotTest(parameterized.TestCase):
     self.assertEqual((code, out), (2, ''))
     self.assertIn(message, err)
     self.assertLen(err.splitlines(), 1)
+
+  def test_layouts_of_a_sweep(self):
+    for finished in (True, False):
+      for algorithm in ('fed_avg', 'fed_fish'):
+        for epochs in (1, 4):
+          run = fake_runs.make_setting_run(
+            algorithm, int(not finished), local_epochs=epochs, finished=finished
+          )
+          name = f'{algorithm}_{epochs}_{finished}'
+          fake_runs.write_run(run, self._folder / 'sweep/runs' / name)
+    code, out, _ = self._call(
+      workdirs=None,
+      sweep_dir=str(self._folder / 'sweep'),
+      layout='all',
+      format='pdf',
+    )
+    self.assertEqual(code, 0)
+    self.assertEqual(
+      self._written(),
+      [
+        'barrier_panels_accuracy_fixed_rounds.pdf',
+        'captions.txt',
+        'comparison.csv',
+        'local_epochs_accuracy_fixed_rounds.pdf',
+        'methods.csv',
+      ],
+    )
+    self.assertIn('Not finished, so not drawn: fed_avg_1_False', out)
+    # Letters of Type 3 fonts are drawings, which some publishers refuse.
+    content = (self._output / self._written()[0]).read_bytes()
+    self.assertIn(b'/CIDFontType2', content)
+    self.assertNotIn(b'/Type3', content)
+
+  def test_a_layout_that_the_runs_do_not_make(self):
+    code, out, err = self._call(layout='fixed_compute')
+    self.assertEqual((code, out), (2, ''))
+    self.assertIn('The layout fixed_compute needs runs', err)
+    self.assertFalse(self._output.exists())
 
   def test_one_workdir_given_twice(self):
     code, _, err = self._call(workdirs=self._workdirs[:1] * 2)

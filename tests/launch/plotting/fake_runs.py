@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workdirs and runs as launch.train and launch.evaluate leave them."""
 
+import dataclasses
 import json
 import pathlib
 
@@ -63,17 +64,60 @@ def make_run(algorithm='fed_avg', seed=0, *, evaluated=False, **fields):
   )
 
 
-def write_workdir(folder, algorithm='fed_avg', seed=0, *, evaluated=False):
-  """Writes config.json, metrics.csv and, if asked, evaluation/clients.csv."""
+def make_setting_run(
+  algorithm='fed_avg',
+  seed=0,
+  *,
+  local_epochs=1,
+  rounds=6,
+  task='digits',
+  finished=True,
+  **algorithm_fields,
+):
+  """Returns a run of so many rounds and local epochs, as far as layouts go."""
+  run = make_run(algorithm, seed, task=task, **algorithm_fields)
+  run.config.update(local_epochs=local_epochs, rounds=rounds)
+  numbers = np.arange(1, rounds + 1, dtype=np.float64)
+  gain = 0.1 if algorithm == 'fed_fish' else 0.0
+  score = 0.5 + gain - 0.01 * local_epochs + 0.02 * seed
+  columns = {
+    'round': numbers,
+    'eval/global/accuracy': score * numbers / rounds,
+    'eval/personalized/accuracy_before': score * numbers / rounds,
+    'eval/personalized/accuracy': (score + 0.2) * numbers / rounds,
+    'csb/accuracy': 0.3 - gain + 0.01 * numbers,
+    'compute/local_steps_total': numbers * local_epochs * 1000,
+    'communication/wire_bytes_total': numbers * 2e6,
+  }
+  test = {
+    'global/accuracy': score,
+    'personalized/accuracy_before': score + 0.01,
+    'personalized/accuracy': score + 0.3,
+  }
+  return dataclasses.replace(
+    run, columns=columns, test=test if finished else None
+  )
+
+
+def write_run(run, folder):
+  """Writes config.json, metrics.csv and, if finished, summary.json."""
   folder = pathlib.Path(folder)
   folder.mkdir(parents=True)
-  (folder / 'config.json').write_text(json.dumps(make_config(algorithm, seed)))
-  columns = make_columns(algorithm, seed)
-  columns['round'] = columns['round'].astype(int)
+  (folder / 'config.json').write_text(json.dumps(run.config))
+  columns = dict(run.columns, round=run.columns['round'].astype(int))
   lines = [','.join(columns)]
   for row in zip(*(column.tolist() for column in columns.values())):
     lines.append(','.join(map(repr, row)))
   (folder / 'metrics.csv').write_text('\n'.join(lines) + '\n')
+  if run.test is not None:
+    summary = json.dumps({'test': run.test})
+    (folder / run_reader.SUMMARY_JSON).write_text(summary)
+  return folder
+
+
+def write_workdir(folder, algorithm='fed_avg', seed=0, *, evaluated=False):
+  """Writes config.json, metrics.csv and, if asked, evaluation/clients.csv."""
+  folder = write_run(make_run(algorithm, seed), folder)
   if evaluated:
     (folder / 'evaluation').mkdir()
     clients = make_clients(algorithm, seed)

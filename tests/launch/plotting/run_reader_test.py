@@ -2,18 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading and grouping runs."""
 
-import dataclasses
 import pathlib
 
 from fedfish_tff import errors
-from launch.configs import base
 from launch.plotting import run_reader
 from tests.launch.plotting import fake_runs
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import hypothesis
-from hypothesis import strategies as st
 import numpy as np
 
 _HEAD = 'client_id,round,split'
@@ -112,6 +108,46 @@ class ReadRunTest(parameterized.TestCase):
       run_reader.read_run(self._folder / 'nowhere')
 
 
+class SummaryTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_the_test_clients_are_in_the_summary(self):
+    workdir = fake_runs.write_run(
+      fake_runs.make_setting_run(finished=False), self._folder / 'w'
+    )
+    self.assertIsNone(run_reader.read_run(workdir).test)
+    (workdir / 'summary.json').write_text(
+      '{"test": {"global/mse": 0.5, "personalized/mse": null, "other": {}}}'
+    )
+    np.testing.assert_equal(
+      run_reader.read_run(workdir).test,
+      {'global/mse': 0.5, 'personalized/mse': np.nan},
+    )
+
+  def test_a_damaged_summary_is_named(self):
+    workdir = fake_runs.write_run(
+      fake_runs.make_setting_run(), self._folder / 'w'
+    )
+    for content in ('{', '[]', '{}', '{"test": 1}'):
+      (workdir / 'summary.json').write_text(content)
+      with self.assertRaisesRegex(errors.InputError, 'summary.json is damaged'):
+        run_reader.read_run(workdir)
+
+  def test_finished_runs_of_a_sweep(self):
+    runs = self._folder / 'runs'
+    with self.assertRaisesRegex(errors.InputError, 'no .*runs; a folder of'):
+      run_reader.find_workdirs(self._folder)
+    begun = fake_runs.write_run(
+      fake_runs.make_setting_run(finished=False), runs / 'b'
+    )
+    with self.assertRaisesRegex(errors.InputError, r'finished \(1 begun\)'):
+      run_reader.find_workdirs(self._folder)
+    done = fake_runs.write_run(fake_runs.make_setting_run(), runs / 'a')
+    self.assertEqual(run_reader.find_workdirs(self._folder), ([done], [begun]))
+
+
 class GroupRunsTest(absltest.TestCase):
   def test_seeds_of_one_config_are_pooled_in_rising_order(self):
     groups = run_reader.group_runs(
@@ -123,88 +159,6 @@ class GroupRunsTest(absltest.TestCase):
     )
     self.assertEqual(list(groups), ['FedAvg', 'FedFish'])
     self.assertEqual([run.seed for run in groups['FedAvg']], [1, 2])
-
-  def test_labels_tell_configs_and_tasks_apart(self):
-    groups = run_reader.group_runs(
-      [
-        fake_runs.make_run('fed_avg'),
-        fake_runs.make_run('fed_fish', damping=0.0),
-        fake_runs.make_run('fed_fish', damping=0.1),
-      ]
-    )
-    self.assertEqual(
-      list(groups), ['FedAvg', 'FedFish', 'FedFish, damping 0.1']
-    )
-    groups = run_reader.group_runs(
-      [fake_runs.make_run(), fake_runs.make_run(task='toy_regression')]
-    )
-    self.assertEqual(list(groups), ['FedAvg, digits', 'FedAvg, toy_regression'])
-
-  def test_the_variants_of_the_configs_have_short_labels(self):
-    labels = {
-      'fed_fish': 'FedFish',
-      'fed_avg': 'FedAvg',
-      'fed_avg_sgd': 'FedAvg, server sgd',
-      'fed_sgd': 'FedSGD',
-      'paper_literal': 'FedFish, server sgd',
-      'per_example': 'FedFish, per example',
-      'sampled_label': 'FedFish, sampled label',
-      'damped': 'FedFish, damping 0.0001',
-    }
-    self.assertSameElements(labels, base.VARIANTS)
-    runs = []
-    for variant in labels:
-      config = base.create_config(
-        variant,
-        server_learning_rate=0.03,
-        local_epochs=1,
-        task={'name': 'digits'},
-      )
-      runs.append(
-        dataclasses.replace(fake_runs.make_run(), config=config.to_dict())
-      )
-    self.assertEqual(list(run_reader.group_runs(runs)), list(labels.values()))
-
-  def test_a_difference_that_no_other_field_settles_is_told(self):
-    runs = [
-      fake_runs.make_run(
-        'fed_fish', damping=damping, fisher_normalization=normalization
-      )
-      for damping, normalization in ((0.0, 'sum'), (0.1, 'sum'), (0.1, 'mean'))
-    ]
-    self.assertEqual(
-      list(run_reader.group_runs(runs)),
-      [
-        'FedFish',
-        'FedFish, damping 0.1',
-        'FedFish, damping 0.1, normalization mean',
-      ],
-    )
-
-  @hypothesis.settings(deadline=None, max_examples=50)
-  @hypothesis.given(
-    st.lists(
-      st.dictionaries(
-        st.sampled_from(
-          ['damping', 'fisher_estimator', 'server_optimizer', 'diagnostics']
-        ),
-        st.sampled_from([0.0, 0.1, 'sgd', 'adam', 'batch_gradient', True]),
-      ),
-      min_size=1,
-      max_size=6,
-      unique_by=repr,
-    )
-  )
-  def test_labels_are_unique(self, configs):
-    runs = [fake_runs.make_run('fed_fish', **fields) for fields in configs]
-    keys = {repr(sorted(fields.items())) for fields in configs}
-    hypothesis.assume(len(keys) == len(configs))
-    self.assertLen(run_reader.group_runs(runs), len(configs))
-
-  def test_an_unknown_method_keeps_its_name(self):
-    self.assertEqual(
-      list(run_reader.group_runs([fake_runs.make_run('fed_new')])), ['fed_new']
-    )
 
   def test_one_run_given_twice_is_refused(self):
     with self.assertRaisesRegex(errors.InputError, 'seed \\(4\\)'):

@@ -48,6 +48,16 @@ class SeriesStylesTest(absltest.TestCase):
     )
 
 
+class DescribeMetricTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('eval/global/mse', 'MSE, global model on held-out clients'),
+    ('csb/accuracy', 'Barrier in accuracy, clients against the server'),
+    ('other/column', 'other/column'),
+  )
+  def test_what_a_column_is_of(self, metric, expected):
+    self.assertEqual(style.describe_metric(metric), expected)
+
+
 class SaveFigureTest(parameterized.TestCase):
   @parameterized.parameters(
     ('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml')

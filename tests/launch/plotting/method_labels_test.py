@@ -1,0 +1,203 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the names of methods."""
+
+from launch.configs import base
+from launch.plotting import method_labels
+from tests.launch.plotting import fake_runs
+
+from absl.testing import absltest
+import hypothesis
+import hypothesis.strategies as st
+
+
+def _label(*configs, **kwargs):
+  return method_labels.label_methods(configs, **kwargs)
+
+
+def _variant(name, *, local_epochs=1, **fields):
+  config = base.create_config(
+    name,
+    server_learning_rate=0.03,
+    local_epochs=local_epochs,
+    task={'name': 'digits'},
+  )
+  config.update(fields)
+  return config.to_dict()
+
+
+class LabelMethodsTest(absltest.TestCase):
+  def test_the_usual_value_is_not_told(self):
+    self.assertEqual(
+      _label(
+        fake_runs.make_config('fed_avg'),
+        fake_runs.make_config('fed_fish', damping=0.0),
+        fake_runs.make_config('fed_fish', damping=0.1),
+      ),
+      ['FedAvg', 'FedFish', 'FedFish, damping 0.1'],
+    )
+
+  def test_tasks(self):
+    self.assertEqual(
+      _label(
+        fake_runs.make_config(), fake_runs.make_config(task='toy_regression')
+      ),
+      ['FedAvg, digits', 'FedAvg, toy_regression'],
+    )
+
+  def test_estimators_and_damping_are_told_even_if_they_do_not_differ(self):
+    self.assertEqual(
+      _label(_variant('fed_avg'), _variant('per_example')),
+      ['FedAvg', 'FedFish, per example'],
+    )
+    self.assertEqual(_label(_variant('damped')), ['FedFish, damping 0.0001'])
+
+  def test_estimators_have_short_labels(self):
+    variants = ('fed_fish', 'per_example', 'sampled_label', 'damped')
+    self.assertEqual(
+      _label(*map(_variant, variants)),
+      [
+        'FedFish',
+        'FedFish, per example',
+        'FedFish, sampled label',
+        'FedFish, damping 0.0001',
+      ],
+    )
+
+  def test_every_server_optimizer_is_told_where_they_differ(self):
+    # The plain server has another rate, which the optimizer settles.
+    self.assertEqual(
+      _label(_variant('fed_avg'), _variant('fed_avg_sgd')),
+      ['FedAvg, server Adam', 'FedAvg, server SGD'],
+    )
+    # Even where each method has one only: they would seem to be the same.
+    self.assertEqual(
+      _label(_variant('fed_avg'), _variant('paper_literal')),
+      ['FedAvg, server Adam', 'FedFish, server SGD'],
+    )
+    self.assertEqual(
+      _label(_variant('fed_avg_sgd'), _variant('paper_literal')),
+      ['FedAvg', 'FedFish'],
+    )
+
+  def test_local_epochs_settle_rounds_and_tuned_rates(self):
+    configs = [
+      _variant(
+        variant,
+        local_epochs=epochs,
+        rounds=32 // epochs,
+        client_learning_rate=r,
+      )
+      for variant, epochs, r in (
+        ('fed_avg', 1, 0.1),
+        ('fed_avg', 16, 0.01),
+        ('fed_fish', 16, 0.05),
+      )
+    ]
+    self.assertEqual(
+      _label(*configs),
+      [
+        'FedAvg, 1 local epoch',
+        'FedAvg, 16 local epochs',
+        'FedFish, 16 local epochs',
+      ],
+    )
+    self.assertEqual(
+      _label(*configs, besides=('local_epochs', 'rounds')),
+      ['FedAvg', 'FedAvg', 'FedFish'],
+    )
+
+  def test_local_epochs_that_differ_between_methods_are_told(self):
+    self.assertEqual(
+      _label(_variant('fed_avg'), _variant('fed_fish', local_epochs=8)),
+      ['FedAvg, 1 local epoch', 'FedFish, 8 local epochs'],
+    )
+
+  def test_rates_of_a_grid_are_told(self):
+    self.assertEqual(
+      _label(
+        _variant('fed_avg', client_learning_rate=0.1),
+        _variant('fed_avg', client_learning_rate=0.01),
+      ),
+      [
+        'FedAvg, client learning rate 0.1',
+        'FedAvg, client learning rate 0.01',
+      ],
+    )
+
+  def test_a_difference_that_no_other_field_settles_is_told(self):
+    self.assertEqual(
+      _label(
+        *(
+          fake_runs.make_config(
+            'fed_fish', damping=damping, fisher_normalization=normalization
+          )
+          for damping, normalization in (
+            (0.0, 'sum'),
+            (0.1, 'sum'),
+            (0.1, 'mean'),
+          )
+        )
+      ),
+      [
+        'FedFish',
+        'FedFish, damping 0.1',
+        'FedFish, damping 0.1, normalization mean',
+      ],
+    )
+
+  @hypothesis.settings(deadline=None, max_examples=50)
+  @hypothesis.given(
+    st.lists(
+      st.dictionaries(
+        st.sampled_from(
+          ['damping', 'fisher_estimator', 'server_optimizer', 'diagnostics']
+        ),
+        st.sampled_from([0.0, 0.1, 'sgd', 'adam', 'batch_gradient', True]),
+      ),
+      min_size=1,
+      max_size=6,
+      unique_by=repr,
+    )
+  )
+  def test_labels_are_unique(self, all_fields):
+    keys = {repr(sorted(fields.items())) for fields in all_fields}
+    hypothesis.assume(len(keys) == len(all_fields))
+    labels = _label(
+      *(fake_runs.make_config('fed_fish', **fields) for fields in all_fields)
+    )
+    self.assertLen(set(labels), len(all_fields))
+
+  def test_variants_with_several_epochs_and_rates_have_unique_labels(self):
+    configs = [
+      _variant(variant, local_epochs=epochs, client_learning_rate=rate)
+      for variant in base.VARIANTS
+      for epochs in (1, 8)
+      for rate in (0.1, 0.01)
+    ]
+    distinct = {repr(config) for config in configs}
+    self.assertLen(set(_label(*configs)), len(distinct))
+
+  def test_an_unknown_method_keeps_its_name(self):
+    self.assertEqual(_label(fake_runs.make_config('fed_new')), ['fed_new'])
+
+
+class LabelTasksTest(absltest.TestCase):
+  def test_options_are_told_where_a_task_has_several(self):
+    def config(name, **options):
+      return {'task': {'name': name, **options}}
+
+    self.assertEqual(
+      method_labels.label_tasks(
+        [
+          config('digits', alpha=0.1, num_clients=40),
+          config('digits', alpha=1.0, num_clients=20),
+          config('emnist', model='cnn'),
+        ]
+      ),
+      ['digits, alpha 0.1', 'digits, alpha 1.0', 'emnist'],
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
