@@ -26,6 +26,10 @@ _T = TypeVar('_T')
 # then is stuck outside of TensorFlow; its thread does not keep Python alive.
 _STOP_TIMEOUT_SECONDS = 1.5
 
+# How often a waiting caller looks for signals. Python sees a signal that comes
+# just before it begins to wait only when the wait has ended.
+_SIGNAL_SECONDS = 0.2
+
 
 class StoppedError(RuntimeError):
   """Raised inside of work that was told to stop."""
@@ -156,7 +160,8 @@ def run(work: Callable[[], _T]) -> _T:
   try:
     # An interrupt may come as soon as the work runs.
     call.start()
-    concurrent.futures.wait([call.future])
+    while not call.future.done():
+      concurrent.futures.wait([call.future], timeout=_SIGNAL_SECONDS)
   except BaseException:
     call.stop()
     concurrent.futures.wait([call.future], timeout=_STOP_TIMEOUT_SECONDS)

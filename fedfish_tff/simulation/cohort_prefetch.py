@@ -13,6 +13,10 @@ from fedfish_tff.simulation import participation as participation_lib
 
 Cohort = Sequence[batches_lib.ClientBatches]
 
+# How often a waiting caller looks for signals. Python sees a signal that comes
+# just before it begins to wait only when the wait has ended.
+_SIGNAL_SECONDS = 0.2
+
 
 class CohortPrefetcher:
   """Gives the cohorts of one round after the other, loaded ahead of time.
@@ -81,6 +85,8 @@ class CohortPrefetcher:
     else:
       future = self._executor.submit(self._load, round_number)
     self._next = None
+    while not future.done():
+      futures.wait([future], timeout=_SIGNAL_SECONDS)
     cohort = future.result()
     if round_number < self._last_round:
       following = round_number + 1
