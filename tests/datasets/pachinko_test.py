@@ -139,7 +139,7 @@ class PartitionByPachinkoTest(parameterized.TestCase):
     labels = np.repeat(np.arange(4), counts)
     rng = np.random.default_rng(0)
     outcomes = {}
-    for number in range(3000):
+    for number in range(2000):
       found = pachinko.partition_by_pachinko(
         labels,
         np.array(parents)[labels],

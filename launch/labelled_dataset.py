@@ -1,0 +1,324 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Reads labelled examples of TensorFlow Datasets into arrays."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import difflib
+import os
+from typing import Any
+
+from fedfish_tff import errors
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+import tensorflow_datasets as tfds
+from tensorflow_datasets.core import naming
+from tensorflow_datasets.core import read_only_builder
+import tqdm
+
+_BATCH_SIZE = 512
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelledDataset:
+  """A split of a data set, in the order of its files.
+
+  Attributes:
+    name: The data set with its config and version, such as 'mnist/3.0.1'.
+    feature: The name of the input feature.
+    label: The name of the label.
+    x: The input feature, [n, ...].
+    is_image: Whether x holds pixels of 0 to 255.
+    labels: The label of each example, int64 [n].
+    others: Further features asked for, by name, [n] each: int64 for classes,
+      objects for strings.
+    class_names: For features of named classes, their names.
+  """
+
+  name: str
+  feature: str
+  label: str
+  x: np.ndarray
+  is_image: bool
+  labels: np.ndarray
+  others: Mapping[str, np.ndarray]
+  class_names: Mapping[str, Sequence[str]]
+
+  def names_of(self, feature: str, values: np.ndarray) -> list[str]:
+    """Returns the names of a feature's values, which are classes or not."""
+    names = self.class_names.get(feature)
+    return [names[v] if names else str(v) for v in np.asarray(values).tolist()]
+
+
+def load_builder(
+  dataset: str, *, data_dir: str | None = None, download: bool = False
+) -> tfds.core.DatasetBuilder:
+  """Returns the builder of a prepared data set.
+
+  Args:
+    dataset: As `tfds.load` takes it: 'name', 'name/config', 'name:version'.
+      The builder's code is not needed where the data are prepared.
+    data_dir: The folder of prepared data sets; by default that of TFDS,
+      $TFDS_DATA_DIR or ~/tensorflow_datasets.
+    download: Whether to download and prepare what is not there. Without it the
+      network is not used.
+
+  Raises:
+    errors.InputError: If there is no such data set, or it is not prepared and
+      cannot or must not be downloaded.
+  """
+  try:
+    name, _ = naming.parse_builder_name_kwargs(dataset)
+  except ValueError:
+    raise errors.InputError(
+      f'{dataset!r} is no name of a data set; a name such as mnist, '
+      'emnist/byclass or mnist:3.0.1 was expected.'
+    ) from None
+  try:
+    return read_only_builder.builder_from_files(dataset, data_dir=data_dir)
+  except tfds.core.DatasetNotFoundError:
+    _check_is_known(str(name))
+  except ValueError as error:
+    raise _unusable_error(dataset, error) from error
+  if not download:
+    folder = data_dir or os.environ.get(
+      'TFDS_DATA_DIR', os.path.join('~', 'tensorflow_datasets')
+    )
+    raise errors.InputError(
+      f'Data set {dataset!r} is not prepared in {folder}; another --data_dir, '
+      'or --download with a network, was expected.'
+    )
+  try:
+    builder = tfds.builder(dataset, data_dir=data_dir)
+    builder.download_and_prepare()
+  # What the code of any data set, servers and parsers raise is anything.
+  except Exception as error:
+    raise _unusable_error(dataset, error) from error
+  return builder
+
+
+def read(
+  builder: tfds.core.DatasetBuilder,
+  *,
+  split: str,
+  feature: str | None = None,
+  label: str | None = None,
+  others: Sequence[str] = (),
+) -> LabelledDataset:
+  """Reads a split into memory.
+
+  Args:
+    builder: Of a prepared data set.
+    split: A split, or a part of it such as 'train[:10%]'.
+    feature: The input feature: numbers of one shape. By default the input of
+      the data set's supervised keys.
+    label: The feature with integer labels; by default that of the supervised
+      keys.
+    others: Further features to read, one integer or string an example.
+
+  Returns:
+    The examples.
+
+  Raises:
+    errors.InputError: If there is no such split or feature, a feature is not
+      of the kind expected, examples have no label, or files are damaged.
+  """
+  name = builder.info.full_name
+  keys = builder.info.supervised_keys or (None, None)
+  feature = _choose(builder, feature, keys[0], '--feature')
+  label = _choose(builder, label, keys[1], '--label')
+  _check_input(builder, feature)
+  _check_scalar(builder, label, allow_strings=False)
+  for other in others:
+    _check_scalar(builder, other, allow_strings=True)
+  num_examples = _count_examples(builder, split)
+  names = dict.fromkeys((feature, label, *others))
+  arrays = _read_arrays(builder, split, list(names), num_examples)
+  class_names = {
+    key: builder.info.features[key].names
+    for key in names
+    if isinstance(builder.info.features[key], tfds.features.ClassLabel)
+  }
+  for key in class_names:
+    missing = int(np.count_nonzero(arrays[key] < 0))
+    if missing:
+      raise errors.InputError(
+        f'{missing} of {num_examples} examples of {name}, split {split!r}, '
+        f'have no {key!r}; a class for each was expected.'
+      )
+  return LabelledDataset(
+    name=name,
+    feature=feature,
+    label=label,
+    x=arrays[feature],
+    is_image=isinstance(builder.info.features[feature], tfds.features.Image)
+    and arrays[feature].dtype == np.uint8,
+    labels=arrays[label].astype(np.int64),
+    others={other: arrays[other] for other in others},
+    class_names=class_names,
+  )
+
+
+def _check_is_known(name: str) -> None:
+  """Raises an InputError unless TFDS, or imported code, has such a builder."""
+  try:
+    tfds.builder_cls(name)
+  except tfds.core.DatasetNotFoundError:
+    known = tfds.list_builders(with_community_datasets=False)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f' Did you mean {close[0]}?' if close else ''
+    raise errors.InputError(
+      f'There is no data set {name!r}, neither prepared nor in TensorFlow '
+      f'Datasets.{hint}'
+    ) from None
+
+
+def _unusable_error(dataset: str, error: Exception) -> errors.InputError:
+  lines = str(error).strip().splitlines() or [type(error).__name__]
+  return errors.InputError(
+    f'Data set {dataset!r} cannot be prepared: {lines[0].rstrip(".")}.'
+  )
+
+
+def _choose(
+  builder: tfds.core.DatasetBuilder,
+  given: str | None,
+  usual: Any,
+  flag: str,
+) -> str:
+  """Returns the name of the feature to use for an input or a label."""
+  known = ', '.join(sorted(builder.info.features))
+  if given is None and not isinstance(usual, str):
+    raise errors.InputError(
+      f'Data set {builder.info.full_name} does not say which feature to use '
+      f'here; {flag} with one of {known} was expected.'
+    )
+  chosen = usual if given is None else given
+  if chosen not in builder.info.features:
+    raise errors.InputError(
+      f'Data set {builder.info.full_name} has no feature {chosen!r}; one of '
+      f'{known} was expected.'
+    )
+  return chosen
+
+
+def _check_input(builder: tfds.core.DatasetBuilder, feature: str) -> None:
+  connector = builder.info.features[feature]
+  spec = connector.get_tensor_spec()
+  if (
+    not isinstance(spec, tf.TensorSpec)
+    or not (
+      spec.dtype.is_floating or spec.dtype.is_integer or spec.dtype.is_bool
+    )
+    or not spec.shape.is_fully_defined()
+  ):
+    raise errors.InputError(
+      f'Feature {feature!r} of {builder.info.full_name} is {connector}; '
+      'numbers of one shape for all examples were expected.'
+    )
+
+
+def _check_scalar(
+  builder: tfds.core.DatasetBuilder, feature: str, *, allow_strings: bool
+) -> None:
+  _choose(builder, feature, None, '')
+  connector = builder.info.features[feature]
+  spec = connector.get_tensor_spec()
+  if (
+    not isinstance(spec, tf.TensorSpec)
+    or spec.shape.rank != 0
+    or not (
+      spec.dtype.is_integer
+      or spec.dtype.is_bool
+      or (allow_strings and spec.dtype == tf.string)
+    )
+  ):
+    kind = 'integer or string' if allow_strings else 'integer'
+    raise errors.InputError(
+      f'Feature {feature!r} of {builder.info.full_name} is {connector}; one '
+      f'{kind} an example was expected.'
+    )
+
+
+def _count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
+  try:
+    num_examples = builder.info.splits[split].num_examples
+  except (KeyError, ValueError, AssertionError):
+    known = ', '.join(sorted(builder.info.splits))
+    raise errors.InputError(
+      f'Data set {builder.info.full_name} has no split {split!r}; one of '
+      f'{known}, or a part such as train[:10%], was expected.'
+    ) from None
+  if not num_examples:
+    raise errors.InputError(
+      f'Split {split!r} of {builder.info.full_name} is empty; examples were '
+      'expected.'
+    )
+  return num_examples
+
+
+def _read_arrays(
+  builder: tfds.core.DatasetBuilder,
+  split: str,
+  names: Sequence[str],
+  num_examples: int,
+) -> dict[str, np.ndarray]:
+  """Returns the features [num_examples, ...] by name."""
+  specs = {
+    name: builder.info.features[name].get_tensor_spec() for name in names
+  }
+  arrays = {
+    name: np.empty(
+      (num_examples, *spec.shape),
+      object if spec.dtype == tf.string else spec.dtype.as_numpy_dtype,
+    )
+    for name, spec in specs.items()
+  }
+  done = 0
+  try:
+    with _silent_warnings():
+      dataset = builder.as_dataset(
+        split=split,
+        shuffle_files=False,
+        decoders=tfds.decode.PartialDecoding(dict.fromkeys(names, True)),
+        # One file after the other: the order is that of the files.
+        read_config=tfds.ReadConfig(
+          interleave_cycle_length=1, try_autocache=False
+        ),
+      )
+    with tqdm.tqdm(
+      total=num_examples, desc='read', unit=' examples', disable=None
+    ) as bar:
+      for batch in tfds.as_numpy(dataset.batch(_BATCH_SIZE)):
+        size = len(batch[names[0]])
+        for name, array in arrays.items():
+          array[done : done + size] = batch[name]
+        done += size
+        bar.update(size)
+  except tf.errors.OpError as error:
+    raise errors.InputError(
+      f'The files of {builder.info.full_name}, split {split!r}, cannot be read: '
+      f'{error.message.splitlines()[0]}.'
+    ) from error
+  if done != num_examples:
+    raise errors.InputError(
+      f'The files of {builder.info.full_name}, split {split!r}, hold {done} '
+      f'examples; {num_examples} were expected.'
+    )
+  return arrays
+
+
+@contextlib.contextmanager
+def _silent_warnings() -> Iterator[None]:
+  """Keeps TFDS from warning about fields of its own that it deprecated."""
+  verbosity = logging.get_verbosity()
+  logging.set_verbosity(min(verbosity, logging.ERROR))
+  try:
+    yield
+  finally:
+    logging.set_verbosity(verbosity)

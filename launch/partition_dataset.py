@@ -1,0 +1,209 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Divides a labelled data set of TensorFlow Datasets among clients.
+
+  python -m launch.partition_dataset --dataset=mnist --split=train \
+    --partition=dirichlet --num_clients=100 --alpha=0.1 --output_dir=clients
+
+  --partition=pachinko --coarse_label=coarse_label --num_clients=500 \
+    --examples_per_client=100   (as CIFAR-100 became federated; --alpha, --beta)
+  --partition=shards --num_clients=100 --shards_per_client=2   (FedAvg's paper)
+  --partition=shards --num_clients=100 --classes_per_client=2   (2 exactly)
+  --partition=key --key=author --min_examples=10   (a client a value)
+
+The data set is read from --data_dir, where TFDS prepared it; --download lets
+TFDS download and prepare it first. Written to --output_dir, a new folder:
+<client id>.npz with the arrays x and y for each client, clients.csv (examples
+and counts of each class), label_partition.png (clients x classes) and
+partition.json. Nothing else is there before all of it is. Train on it with
+
+  python -m launch.train --config=launch/configs/arrays.py \
+    --data_dir=clients --workdir=runs/clients
+
+The data set has to fit into memory. The same command writes the same files.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fedfish_tff import errors
+from launch import cli
+
+from absl import flags
+
+_DATASET = flags.DEFINE_string(
+  'dataset', None, 'The data set: name, name/config or name:version.'
+)
+_SPLIT = flags.DEFINE_string(
+  'split', 'train', 'The split, or a part of it such as train[:10%].'
+)
+_FEATURE = flags.DEFINE_string(
+  'feature',
+  None,
+  'The feature that becomes x; by default the input of the data set.',
+)
+_LABEL = flags.DEFINE_string(
+  'label',
+  None,
+  'The feature that becomes y, integers; by default the label of the data set.',
+)
+_PARTITION = flags.DEFINE_enum(
+  'partition',
+  'dirichlet',
+  ['dirichlet', 'pachinko', 'shards', 'key'],
+  'How examples are divided. dirichlet: clients draw label proportions. '
+  'pachinko: proportions of coarse labels and of labels under them. shards: a '
+  'few classes each. key: by the value of a feature.',
+)
+_COARSE_LABEL = flags.DEFINE_string(
+  'coarse_label', None, 'pachinko: the feature that groups the labels.'
+)
+_KEY = flags.DEFINE_string('key', None, 'key: the feature to divide by.')
+_NUM_CLIENTS = flags.DEFINE_integer(
+  'num_clients', None, 'dirichlet, pachinko, shards: the number of clients.'
+)
+_EXAMPLES_PER_CLIENT = flags.DEFINE_integer(
+  'examples_per_client',
+  None,
+  'pachinko: the size of each client; by default all examples are used.',
+)
+_ALPHA = flags.DEFINE_float(
+  'alpha',
+  None,
+  'dirichlet, pachinko: concentration of (coarse) labels; the smaller, the '
+  'more clients differ. Needed for dirichlet; 0.1 for pachinko.',
+)
+_BETA = flags.DEFINE_float(
+  'beta',
+  None,
+  'pachinko: concentration of the labels under a coarse one; by default 10.',
+)
+_SHARDS_PER_CLIENT = flags.DEFINE_integer(
+  'shards_per_client', None, 'shards: equal pieces of the sorted examples.'
+)
+_CLASSES_PER_CLIENT = flags.DEFINE_integer(
+  'classes_per_client', None, 'shards: exactly so many classes a client.'
+)
+_MIN_EXAMPLES = flags.DEFINE_integer(
+  'min_examples',
+  None,
+  'dirichlet: the fewest examples of a client, filled up from the largest. '
+  'key: values with fewer are left out. 1 by default.',
+)
+_SEED = flags.DEFINE_integer(
+  'seed', None, 'The partition is a function of it; 0 by default.'
+)
+_SCALE_IMAGES = flags.DEFINE_bool(
+  'scale_images',
+  True,
+  'Whether to write pixels of 0 to 255 as float32 from 0 to 1, as models '
+  'expect them, or as bytes.',
+)
+_DATA_DIR = flags.DEFINE_string(
+  'data_dir',
+  None,
+  'Where TFDS keeps prepared data sets; by default $TFDS_DATA_DIR or '
+  '~/tensorflow_datasets.',
+)
+_DOWNLOAD = flags.DEFINE_bool(
+  'download', False, 'Whether to download and prepare the data set if needed.'
+)
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', None, 'The folder to write; new or empty.'
+)
+_FORMAT = flags.DEFINE_enum(
+  'format', 'png', ['png', 'pdf', 'svg'], 'The format of the plot.'
+)
+
+# What each partition needs, and what else it takes.
+_NEEDED = {
+  'dirichlet': ('num_clients', 'alpha'),
+  'pachinko': ('num_clients', 'coarse_label'),
+  'shards': ('num_clients',),
+  'key': ('key',),
+}
+_OPTIONAL = {
+  'dirichlet': ('min_examples', 'seed'),
+  'pachinko': ('examples_per_client', 'alpha', 'beta', 'seed'),
+  'shards': ('shards_per_client', 'classes_per_client', 'seed'),
+  'key': ('min_examples',),
+}
+_FEATURES = ('coarse_label', 'key')
+_FLAGS = {
+  flag.name: flag
+  for flag in (
+    _NUM_CLIENTS,
+    _EXAMPLES_PER_CLIENT,
+    _ALPHA,
+    _BETA,
+    _SHARDS_PER_CLIENT,
+    _CLASSES_PER_CLIENT,
+    _MIN_EXAMPLES,
+    _SEED,
+    _COARSE_LABEL,
+    _KEY,
+  )
+}
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  for flag in (_DATASET, _OUTPUT_DIR):
+    if not flag.value:
+      raise errors.InputError(
+        f'--{flag.name} is needed; --help shows an example.'
+      )
+  arguments = _read_arguments(_PARTITION.value)
+  # Imported late: TFDS and TFF take seconds, and all above answers at once.
+  from launch import partition_run  # pylint: disable=g-import-not-at-top
+
+  partition_run.run(
+    partition_run.Request(
+      dataset=_DATASET.value,
+      split=_SPLIT.value,
+      feature=_FEATURE.value,
+      label=_LABEL.value,
+      partition=_PARTITION.value,
+      arguments=arguments,
+      coarse_label=_COARSE_LABEL.value,
+      key=_KEY.value,
+      data_dir=_DATA_DIR.value,
+      download=_DOWNLOAD.value,
+      scale_images=_SCALE_IMAGES.value,
+      file_format=_FORMAT.value,
+    ),
+    _OUTPUT_DIR.value,
+  )
+
+
+def _read_arguments(partition: str) -> dict[str, Any]:
+  """Returns the arguments of the partition's function that flags set.
+
+  Args:
+    partition: The value of --partition.
+
+  Raises:
+    errors.InputError: If a flag is missing or belongs to other partitions.
+  """
+  needed, optional = _NEEDED[partition], _OPTIONAL[partition]
+  given = {
+    n: flag.value for n, flag in _FLAGS.items() if flag.value is not None
+  }
+  for name in needed:
+    if name not in given:
+      raise errors.InputError(
+        f'--partition={partition} needs --{name}; --help shows an example.'
+      )
+  for name in given:
+    if name not in needed + optional:
+      own = ', '.join(f'--{n}' for n in needed + optional)
+      raise errors.InputError(
+        f'--{name} does not belong to --partition={partition}; {own} do.'
+      )
+  defaults = {'seed': 0} if 'seed' in optional else {}
+  return defaults | {n: v for n, v in given.items() if n not in _FEATURES}
+
+
+if __name__ == '__main__':
+  cli.run(main)
