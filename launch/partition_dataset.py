@@ -128,6 +128,13 @@ _OPTIONAL = {
   'shards': ('shards_per_client', 'classes_per_client', 'seed'),
   'key': ('min_examples',),
 }
+# Written out, so that partition.json says all.
+_DEFAULTS = {
+  'dirichlet': {'seed': 0},
+  'pachinko': {'alpha': 0.1, 'beta': 10.0, 'seed': 0},
+  'shards': {'seed': 0},
+  'key': {},
+}
 _FEATURES = ('coarse_label', 'key')
 _FLAGS = {
   flag.name: flag
@@ -201,8 +208,10 @@ def _read_arguments(partition: str) -> dict[str, Any]:
       raise errors.InputError(
         f'--{name} does not belong to --partition={partition}; {own} do.'
       )
-  defaults = {'seed': 0} if 'seed' in optional else {}
-  return defaults | {n: v for n, v in given.items() if n not in _FEATURES}
+  arguments = {n: v for n, v in given.items() if n not in _FEATURES}
+  return arguments | {
+    n: v for n, v in _DEFAULTS[partition].items() if n not in given
+  }
 
 
 if __name__ == '__main__':

@@ -149,7 +149,7 @@ class FlagsTest(parameterized.TestCase):
         dataset='mnist',
         split='train',
         partition='pachinko',
-        arguments=dict(num_clients=5, beta=2.0, seed=0),
+        arguments=dict(num_clients=5, beta=2.0, alpha=0.1, seed=0),
         coarse_label='coarse',
         scale_images=False,
         file_format='svg',
