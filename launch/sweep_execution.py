@@ -89,6 +89,7 @@ class Sweep:
           f'Interrupted: {done} of {len(self.runs)} runs are finished. The same '
           'command continues the sweep.'
         ) from error
+      failures |= self._find_other_data(folder)
       groups = self._write_tables(folder, failures)
       self._plot(folder, groups, failures)
       print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
@@ -179,6 +180,31 @@ class Sweep:
       )
       chosen = 1 if accelerated else len(sweep_resources.usable_cores())
     return max(1, min(chosen, num_runs))
+
+  def _find_other_data(
+    self, folder: sweep_folder.SweepFolder
+  ) -> dict[str, str]:
+    """Returns the runs that cannot be compared with another, and why.
+
+    Each workdir answers for its own data; here two of them are compared.
+
+    Args:
+      folder: Of the sweep.
+    """
+    first: dict[str, tuple[str, Any]] = {}
+    others = {}
+    for run in self.runs:
+      data = folder.read_data_fingerprint(run.name)
+      if data is None:
+        continue
+      key = repr((run.config['task'], run.config['seed']))
+      name, expected = first.setdefault(key, (run.name, data))
+      if data != expected:
+        others[run.name] = (
+          f'it has run on other data than {name}; another --data_dir? Remove '
+          f'one of the two from {folder.workdir(name).parent}'
+        )
+    return others
 
   def _write_tables(
     self, folder: sweep_folder.SweepFolder, failures: Mapping[str, str]

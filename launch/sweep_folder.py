@@ -84,6 +84,10 @@ class SweepFolder:
       return None
     return summary
 
+  def read_data_fingerprint(self, name: str) -> Mapping[str, str] | None:
+    """Returns what tells a run's data from others; None if it has not begun."""
+    return _read_json(self.workdir(name) / 'data_fingerprint.json')
+
   def is_evaluated(self, name: str, config: Mapping[str, Any]) -> bool:
     """Whether launch.evaluate has scored the run's last model."""
     path = self.workdir(name) / 'evaluation' / 'summary.csv'

@@ -222,11 +222,9 @@ class Runner:
   def _start(self, job: Job) -> None:
     taken = {process.slot for process in self._processes}
     slot = next(i for i in range(len(self._slots)) if i not in taken)
-    # With one process at a time, it may use what is there.
-    cores = self._slots[slot]
     receiver, sender = self._context.Pipe(duplex=False)
     process = self._context.Process(
-      target=_work, args=(job, cores, sender), name=job.name
+      target=_work, args=(job, self._slots[slot], sender), name=job.name
     )
     process.start()
     sender.close()
@@ -264,7 +262,7 @@ def _work(
   except errors.InputError as exception:
     error = ' '.join(str(exception).split())
   except KeyboardInterrupt as exception:
-    print(exception or 'Interrupted.', file=sys.stderr)
+    print(str(exception) or 'Interrupted.', file=sys.stderr)
     sys.exit(_INTERRUPTED)
   except Exception as exception:
     traceback.print_exc()

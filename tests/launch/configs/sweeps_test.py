@@ -1,0 +1,144 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the lists of runs for sweeps."""
+
+import importlib
+import itertools
+import math
+
+from launch import sweep_configs
+from launch.configs import base
+from launch.configs import sweeps
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+
+# Whole names, from which the BUILD file's deps are made.
+_MODULES = (
+  'launch.configs.arrays',
+  'launch.configs.digits',
+  'launch.configs.toy_regression',
+)
+_READY = (
+  'seeds',
+  'variants',
+  'learning_rates',
+  'tuning',
+  'fixed_rounds',
+  'fixed_compute',
+)
+
+
+def _digits(name):
+  return importlib.import_module('launch.configs.digits').sweep(name)
+
+
+class SweepsTest(parameterized.TestCase):
+  def test_a_grid_has_every_combination_once(self):
+    runs = sweeps.grid(
+      ['fed_avg', 'fed_fish'],
+      {'seed': (0, 1), 'batch_size': (5, 10, 20)},
+      fixed={'rounds': 7},
+    )
+    found = [
+      (r.variant, r.overrides['seed'], r.overrides['batch_size']) for r in runs
+    ]
+    expected = itertools.product(['fed_avg', 'fed_fish'], (0, 1), (5, 10, 20))
+    self.assertEqual(found, list(expected))
+    self.assertEqual({run.overrides['rounds'] for run in runs}, {7})
+
+  def test_the_papers_grid(self):
+    self.assertEqual(
+      sweeps.LEARNING_RATES, (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1)
+    )
+    runs = sweeps.learning_rates(['fed_avg'])
+    self.assertLen(runs, 49)
+    self.assertLen({repr(run.overrides) for run in runs}, 49)
+
+  def test_fixed_compute_has_equally_many_local_epochs(self):
+    runs = sweeps.fixed_compute(
+      ['fed_avg', 'fed_fish'], total_local_epochs=64, evaluations=4
+    )
+    self.assertLen(runs, 2 * 3 * 3)
+    for run in runs:
+      rounds, every = run.overrides['rounds'], run.overrides['evaluate_every']
+      self.assertEqual(rounds * run.overrides['local_epochs'], 64)
+      self.assertEqual(rounds // every, 4)
+    self.assertEqual([r.variant for r in runs[:9]], ['fed_avg'] * 9)
+    with self.assertRaisesRegex(ValueError, 'no whole number of rounds of 8'):
+      sweeps.fixed_compute(
+        ['fed_avg'], total_local_epochs=12, evaluations=4, local_epochs=(8,)
+      )
+
+  @parameterized.parameters(
+    (1e-3, (5e-4, 1e-3, 5e-3)),
+    (1e-2, (5e-3, 1e-2, 5e-2)),
+    (0.05, (0.01, 0.05, 0.1)),
+    # Beyond the paper's grid, for plain server steps.
+    (1.0, (0.5, 1.0, 5.0)),
+    # Not of the series: the nearest, by ratio.
+    (0.03, (0.01, 0.05, 0.1)),
+    (0.8, (0.5, 1.0, 5.0)),
+  )
+  def test_rates_around(self, rate, expected):
+    self.assertEqual(sweeps.rates_around(rate), expected)
+
+  @hypothesis.given(st.floats(1e-6, 1e3), st.sampled_from([1, 3, 5, 7]))
+  def test_rates_around_any(self, rate, count):
+    rates = sweeps.rates_around(rate, count)
+    self.assertLen(set(rates), count)
+    self.assertEqual(list(rates), sorted(rates))
+    middle = rates[count // 2]
+    # Half of the largest gap of the series, 5, and some rounding.
+    self.assertLess(abs(math.log(middle / rate)), math.log(5) / 2 + 1e-9)
+
+  @parameterized.product(module=_MODULES, name=_READY)
+  def test_ready_sweeps_can_be_planned(self, module, name):
+    source = f'{module}:{name}'
+    module = importlib.import_module(module)
+    try:
+      runs = module.sweep(name)
+    except ValueError as error:
+      self.assertIn('expected one of seeds, variants', str(error))
+      self.assertIn('toy_regression', source)
+      self.assertEqual(name, 'fixed_compute')
+      return
+    planned = sweep_configs.plan_runs(source, module.get_config, runs)
+    self.assertLen({run.name for run in planned}, len(runs))
+
+  def test_ready_sweeps_are_what_they_say(self):
+    methods, seeds, epochs = 5, 3, 3
+    self.assertLen(_digits('seeds'), methods * seeds)
+    self.assertLen(_digits('learning_rates'), methods * 49)
+    self.assertLen(_digits('fixed_rounds'), methods * epochs * seeds)
+    self.assertLen(_digits('fixed_compute'), methods * epochs * seeds)
+    tuning = _digits('tuning')
+    self.assertLen(tuning, methods * epochs * 9)
+    config = importlib.import_module('launch.configs.digits').get_config()
+    for run in tuning:
+      self.assertEqual(run.overrides['rounds'], config.rounds // 4)
+      self.assertEqual(run.overrides['seed'], 0)
+    for run in _digits('fixed_compute'):
+      self.assertEqual(
+        run.overrides['rounds'] * run.overrides['local_epochs'],
+        config.rounds * 16,
+      )
+
+  def test_variants_of_one_config_run_once(self):
+    variants = list(dict.fromkeys(run.variant for run in _digits('variants')))
+    self.assertContainsSubset(variants, base.VARIANTS)
+    self.assertIn('fed_avg', variants)
+    self.assertNotIn('fed_avg_adam', variants)
+    self.assertContainsSubset(sweeps.METHODS, variants)
+
+  def test_unknown_sweeps_are_listed(self):
+    with self.assertRaisesRegex(
+      ValueError, "no sweep 'sees'; expected one of seeds, variants, learning_r"
+    ):
+      _digits('sees')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,70 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Workdirs as finished runs of a sweep leave them."""
+
+import csv
+import json
+
+from launch import sweep_configs
+from launch import sweep_folder
+from launch.configs import digits
+from launch.configs import sweeps
+
+SOURCE = 'digits.py:test'
+
+
+def plan(runs, *arguments):
+  """Returns the planned runs of a sweep of the digits."""
+  return sweep_configs.plan_runs(SOURCE, digits.get_config, runs, arguments)
+
+
+def grid(variants, **fields):
+  """Returns the planned runs of a grid of the digits."""
+  return plan(sweeps.grid(variants, fields))
+
+
+def write_sweep(path, runs):
+  """Writes sweep.json and returns the folder."""
+  with sweep_folder.open_folder(path, SOURCE, runs) as folder:
+    return folder
+
+
+def write_result(
+  folder,
+  run,
+  validation,
+  *,
+  test=0.5,
+  metric='accuracy',
+  higher_is_better=True,
+  evaluated=False,
+):
+  """Writes what is in the workdir of a finished run; None has diverged."""
+  workdir = folder.workdir(run.name)
+  workdir.mkdir(parents=True, exist_ok=True)
+  (workdir / 'config.json').write_text(json.dumps(run.config))
+  best = {
+    'metric': f'eval/global/{metric}',
+    'value': validation,
+    'round': 1,
+    'higher_is_better': higher_is_better,
+  }
+  summary = {
+    'rounds': run.config['rounds'],
+    'final': {
+      f'eval/global/{metric}': validation,
+      'eval/global/loss': 1.0,
+      'eval/global/num_examples': 10,
+      f'csb/{metric}': 0.25,
+    },
+    'test': {f'global/{metric}': test, 'global/num_examples': 12},
+    'best_validation': best,
+    'totals': {'local_steps': 7},
+  }
+  (workdir / 'summary.json').write_text(json.dumps(summary))
+  if evaluated:
+    (workdir / 'evaluation').mkdir()
+    with open(workdir / 'evaluation' / 'summary.csv', 'w') as file:
+      csv.writer(file).writerows(
+        [['evaluation', 'round'], ['global', run.config['rounds']]]
+      )
