@@ -18,7 +18,7 @@ demo: install ## train FedAvg and FedFish on real data and draw the results
 	@$(RUN) -m launch.demo $(ARGS)
 
 test: install ## run the tests (ARGS='-m slow' for the slow ones)
-	@$(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 1 $(ARGS)
+	@$(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 0 $(ARGS)
 
 lint: install ## check style and format
 	@$(RUN) -m ruff check .
