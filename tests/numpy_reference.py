@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Plain NumPy versions of a small network and of FedAvg, FedSGD and FedFish.
+"""Plain NumPy versions of a small network and of federated algorithms.
 
 The references that the TensorFlow code is tested against: written from the
 papers' pseudo-code with hand-derived gradients, in float64, one example loop
@@ -102,14 +102,21 @@ def probabilities(weights: Weights, x: np.ndarray) -> np.ndarray:
 
 
 def train(
-  weights: Weights, batches: Sequence[Batch], *, rate: float, epochs: int
+  weights: Weights,
+  batches: Sequence[Batch],
+  *,
+  rate: float,
+  epochs: int,
+  proximal_strength: float = 0.0,
 ) -> Weights:
-  """Algorithm 2, lines 1 to 8, by SGD."""
+  """Algorithm 2, lines 1 to 8, by SGD; on FedProx's objective if asked."""
   weights = tuple(np.asarray(w, np.float64) for w in weights)
+  start = weights
   for _ in range(epochs):
     for x, y in batches:
       weights = tuple(
-        w - rate * g for w, g in zip(weights, gradients(weights, x, y))
+        w - rate * (g + proximal_strength * (w - s))
+        for w, g, s in zip(weights, gradients(weights, x, y), start)
       )
   return weights
 
@@ -172,19 +179,64 @@ def fed_avg_round(
   server_rate: float,
   epochs: int,
   uniform: bool = False,
+  proximal_strength: float = 0.0,
 ) -> Weights:
-  """FedAvg with SGD at clients and server."""
+  """FedAvg, or FedProx, with SGD at clients and server."""
   total = [np.zeros(np.shape(w)) for w in weights]
   total_weight = 0.0
   for batches in clients:
     num_examples = sum(len(y) for _, y in batches)
     weight = 1.0 if uniform else num_examples
-    trained = train(weights, batches, rate=rate, epochs=epochs)
+    trained = train(
+      weights,
+      batches,
+      rate=rate,
+      epochs=epochs,
+      proximal_strength=proximal_strength,
+    )
     for i in range(len(weights)):
       total[i] += weight * (np.float64(weights[i]) - trained[i])
     total_weight += weight
   return tuple(
     w - server_rate * t / total_weight for w, t in zip(weights, total)
+  )
+
+
+def mime_lite_round(
+  weights: Weights,
+  velocity: Weights,
+  clients: Sequence[Sequence[Batch]],
+  *,
+  rate: float,
+  momentum: float,
+  server_rate: float,
+  epochs: int,
+  uniform: bool = False,
+) -> tuple[Weights, Weights]:
+  """Mime Lite with SGD with momentum; returns weights and the new velocity."""
+  delta = [np.zeros(np.shape(w)) for w in weights]
+  gradient = [np.zeros(np.shape(w)) for w in weights]
+  total_weight = 0.0
+  for batches in clients:
+    x = np.concatenate([x for x, _ in batches])
+    y = np.concatenate([y for _, y in batches])
+    weight = 1.0 if uniform else len(y)
+    trained = tuple(np.asarray(w, np.float64) for w in weights)
+    for _ in range(epochs):
+      for batch in batches:
+        # The velocity of all steps is the server's.
+        trained = tuple(
+          w - rate * (momentum * v + g)
+          for w, v, g in zip(trained, velocity, gradients(trained, *batch))
+        )
+    full = gradients(weights, x, y)
+    for i in range(len(weights)):
+      delta[i] += weight * (np.float64(weights[i]) - trained[i])
+      gradient[i] += weight * full[i]
+    total_weight += weight
+  return (
+    tuple(w - server_rate * d / total_weight for w, d in zip(weights, delta)),
+    tuple(momentum * v + g / total_weight for v, g in zip(velocity, gradient)),
   )
 
 

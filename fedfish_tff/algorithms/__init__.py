@@ -11,5 +11,7 @@ from fedfish_tff.algorithms.composition import (
 from fedfish_tff.algorithms.composition import RejectFn as RejectFn
 from fedfish_tff.algorithms.fed_avg import build_fed_avg as build_fed_avg
 from fedfish_tff.algorithms.fed_fish import build_fed_fish as build_fed_fish
+from fedfish_tff.algorithms.fed_prox import build_fed_prox as build_fed_prox
 from fedfish_tff.algorithms.fed_sgd import build_fed_sgd as build_fed_sgd
+from fedfish_tff.algorithms.mime_lite import build_mime_lite as build_mime_lite
 from fedfish_tff.algorithms.process import FederatedProcess as FederatedProcess

@@ -17,6 +17,9 @@ from fedfish_tff.client_work.client_work_process import (
 from fedfish_tff.client_work.client_work_process import (
   ClientUpdateFn as ClientUpdateFn,
 )
+from fedfish_tff.client_work.client_work_process import (
+  leave_out_non_finite as leave_out_non_finite,
+)
 from fedfish_tff.client_work.excluded_clients import (
   count_excluded_clients as count_excluded_clients,
 )
@@ -43,4 +46,19 @@ from fedfish_tff.client_work.local_training import (
 )
 from fedfish_tff.client_work.local_training import (
   TrainingResult as TrainingResult,
+)
+from fedfish_tff.client_work.proximal import (
+  build_proximal_optimizer as build_proximal_optimizer,
+)
+from fedfish_tff.client_work.server_statistics import (
+  build_frozen_optimizer as build_frozen_optimizer,
+)
+from fedfish_tff.client_work.server_statistics import (
+  build_server_statistics_update as build_server_statistics_update,
+)
+from fedfish_tff.client_work.server_statistics import (
+  build_server_statistics_work as build_server_statistics_work,
+)
+from fedfish_tff.client_work.server_statistics import (
+  StatisticsUpdateFn as StatisticsUpdateFn,
 )

@@ -63,10 +63,18 @@ def _is_finite(result: ClientUpdate) -> tf.Tensor:
   return local_training.all_finite((result.update, result.also_finite))
 
 
-def _without_non_finite(
+def leave_out_non_finite(
   result: ClientUpdate,
 ) -> tuple[tff.learning.templates.ClientResult, Any, tf.Tensor]:
-  """Zeroes a non-finite update; returns (result, metrics, int32 excluded)."""
+  """Zeroes an update, its weight and metrics if it is not finite.
+
+  Args:
+    result: What a client computed.
+
+  Returns:
+    (result for the aggregator, unfinalized metrics, int32 1 if the client is
+    left out and 0 otherwise).
+  """
   finite = _is_finite(result)
   update = tf.nest.map_structure(
     lambda t: tf.where(finite, t, tf.zeros_like(t)), result.update
@@ -126,7 +134,7 @@ def build_client_work(
 
     @tf.function
     def run(flat, data, round_number):
-      return _without_non_finite(
+      return leave_out_non_finite(
         client_update_fn(bound, flat, data, round_number)
       )
 

@@ -34,7 +34,13 @@ _BUILDERS: Mapping[str, Callable[..., algorithms.FederatedProcess]] = {
   'build_fed_fish': lambda model: algorithms.build_fed_fish(
     model, _sgd(0.1), _adam()
   ),
+  'build_fed_prox': lambda model: algorithms.build_fed_prox(
+    model, _sgd(0.1), _adam(), proximal_strength=0.5
+  ),
   'build_fed_sgd': lambda model: algorithms.build_fed_sgd(model, _adam()),
+  'build_mime_lite': lambda model: algorithms.build_mime_lite(
+    model, tff.learning.optimizers.build_sgdm(0.1, momentum=0.9), _adam()
+  ),
 }
 _MODELS = {
   'functional': ref.create_functional_model(),
@@ -155,7 +161,12 @@ class ContractTest(parameterized.TestCase):
     for build, name in (
       (lambda: algorithms.build_fed_fish(model, keras), 'client_optimizer_fn'),
       (lambda: algorithms.build_fed_avg(model, keras), 'client_optimizer_fn'),
+      (
+        lambda: algorithms.build_fed_prox(model, keras, proximal_strength=0.1),
+        'client_optimizer_fn',
+      ),
       (lambda: algorithms.build_fed_sgd(model, keras), 'server_optimizer_fn'),
+      (lambda: algorithms.build_mime_lite(model, keras), 'client_optimizer_fn'),
     ):
       with self.assertRaisesRegex(TypeError, name):
         build()

@@ -21,6 +21,7 @@ class OwnAlgorithmsTest(parameterized.TestCase):
     ),
     ('own_fed_avg', 'cnn', 'variable'),
     ('own_fed_sgd', 'rnn', 'variable'),
+    ('own_mime_lite', 'cnn', 'functional'),
   )
   def test_round(self, name, model, kind):
     round_comparison.check_round(name, model, kind)

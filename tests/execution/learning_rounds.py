@@ -270,8 +270,18 @@ OWN_ROUNDS: Mapping[str, Callable[[learning_models.ModelCase, str], Round]] = {
   'own_fed_avg': _of_process(
     lambda model: algorithms.build_fed_avg(model, _sgdm(), _adam())
   ),
+  'own_fed_prox': _of_process(
+    lambda model: algorithms.build_fed_prox(
+      model, _sgdm(), proximal_strength=0.5
+    ),
+    epochs=2,
+  ),
   'own_fed_sgd': _of_process(
     lambda model: algorithms.build_fed_sgd(model, _adam())
+  ),
+  'own_mime_lite': _of_process(
+    lambda model: algorithms.build_mime_lite(model, _sgdm(), local_epochs=2),
+    epochs=2,
   ),
   **{
     f'fed_fish_{estimator.name.lower()}': _fed_fish(estimator.name)

@@ -1,0 +1,110 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Mime Lite: local steps with an optimizer state that is the server's.
+
+Karimireddy, Jaggi, Kale, Mohri, Reddi, Stich and Suresh, "Breaking the
+centralized barrier for cross-device federated learning", NeurIPS 2021
+(arXiv:2008.03606), Algorithm 1. It computes what
+`tff.learning.algorithms.build_weighted_mime_lite` does, but for clients that
+diverge and for the price of the gradient: see `client_work.server_statistics`.
+"""
+
+from fedfish_tff.algorithms import composition
+from fedfish_tff.algorithms import process
+from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import local_training
+from fedfish_tff.client_work import server_statistics
+from fedfish_tff.models import model_functions
+
+import tensorflow_federated as tff
+
+
+def build_mime_lite(
+  model_fn: model_functions.ModelFn,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
+  *,
+  local_epochs: int = 1,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.NUM_EXAMPLES
+  ),
+  model_distributor: tff.learning.templates.DistributionProcess | None = None,
+  model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
+  gradient_aggregator: (
+    tff.aggregators.WeightedAggregationFactory | None
+  ) = None,
+  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
+  excluded_sum_factory: (
+    tff.aggregators.UnweightedAggregationFactory | None
+  ) = None,
+) -> process.FederatedProcess:
+  """Builds Mime Lite (Karimireddy et al., 2021, Algorithm 1).
+
+  Args:
+    model_fn: A functional model, or a function that returns a variable model.
+    client_optimizer_fn: The paper's base optimizer: its state is the server's,
+      which updates it with the clients' mean gradient at the global weights;
+      clients take steps with it. Without a state, as plain SGD, this is
+      FedAvg.
+    server_optimizer_fn: Applied to the mean model delta; SGD with rate 1 by
+      default, which is the original Mime Lite.
+    local_epochs: How many epochs a client's sequence of batches holds, one
+      after another; the gradient takes one of them.
+    client_weighting: By |D_i|, or uniform.
+    model_distributor: A plain broadcast by default.
+    model_aggregator: `tff.aggregators.MeanFactory` by default.
+    gradient_aggregator: `tff.aggregators.MeanFactory` by default.
+    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
+    excluded_sum_factory: Sums the indicators of excluded clients;
+      `tff.aggregators.SumFactory` by default.
+
+  Returns:
+    A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
+    metrics=M@SERVER>), where B* are the batches of all local epochs. A client
+    whose delta or gradient is not finite is left out of the round and counted.
+    A round to which no client contributes keeps the weights and the states of
+    both optimizers.
+
+    What a client computes depends on the server's state, which there is in a
+    round only. `local_training` and `update_is_finite` are what a client does
+    in a first round: they take all steps with the state that the base
+    optimizer starts with. For SGD with momentum these are steps of plain SGD.
+    So they serve to personalise; the clients' own models of a later round, on
+    which the client-server barrier is measured, they do not give.
+
+  Raises:
+    InputError: If `local_epochs` is below 1.
+    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
+  """
+  local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
+  client_update_fn = server_statistics.build_server_statistics_update(
+    client_optimizer_fn,
+    local_epochs=local_epochs,
+    client_weighting=client_weighting,
+  )
+
+  def first_round_update(bound, weights, dataset, round_number):
+    del round_number  # Nothing here is drawn.
+    return client_update_fn(bound, weights, dataset, None)
+
+  return composition.compose_process(
+    model_fn,
+    server_statistics.build_server_statistics_work(
+      model_fn,
+      client_optimizer_fn,
+      client_update_fn,
+      gradient_aggregator=gradient_aggregator,
+      metrics_aggregator=metrics_aggregator,
+      excluded_sum_factory=excluded_sum_factory,
+    ),
+    model_aggregator or tff.aggregators.MeanFactory(),
+    server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
+    local_training=local_training.build_local_training(
+      model_fn, server_statistics.build_frozen_optimizer(client_optimizer_fn)
+    ),
+    update_is_finite=client_work_process.build_update_is_finite(
+      model_fn, first_round_update
+    ),
+    model_distributor=model_distributor,
+    extra_passes=1,
+  )

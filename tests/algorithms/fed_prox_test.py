@@ -1,0 +1,173 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedProx against NumPy and exact limits."""
+
+from fedfish_tff import algorithms
+from fedfish_tff import errors
+from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow_federated as tff
+
+_CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7, 3))]
+_MODELS = {
+  'functional': ref.create_functional_model(),
+  'variable': ref.create_variable_model,
+}
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _sgd(rate):
+  return tff.learning.optimizers.build_sgdm(rate)
+
+
+def _run(process, clients, *, epochs=2, rounds=2):
+  """Runs rounds from the same weights; returns the last ones and metrics."""
+  state = process.initialize()
+  weights = process.get_model_weights(state)
+  start = ref.initial_weights()
+  if isinstance(weights.trainable, list):
+    start = list(start)
+  state = process.set_model_weights(
+    state, tff.learning.models.ModelWeights(start, type(start)())
+  )
+  for _ in range(rounds):
+    state, metrics = process.next(
+      state, [ref.to_dataset(c, epochs=epochs) for c in clients]
+    )
+  return process.get_model_weights(state).trainable, metrics
+
+
+class FedProxTest(parameterized.TestCase):
+  def _assert_equal(self, actual, expected):
+    for a, e in zip(actual, expected, strict=True):
+      np.testing.assert_array_equal(a, e)
+
+  @parameterized.product(kind=list(_MODELS), strength=(0.3, 2.0))
+  def test_equals_numpy(self, kind, strength):
+    process = algorithms.build_fed_prox(
+      _MODELS[kind], _sgd(0.3), _sgd(0.7), proximal_strength=strength
+    )
+    actual, _ = _run(process, _CLIENTS)
+    expected = ref.initial_weights()
+    for _ in range(2):
+      expected = ref.fed_avg_round(
+        expected,
+        _CLIENTS,
+        rate=0.3,
+        server_rate=0.7,
+        epochs=2,
+        proximal_strength=strength,
+      )
+    for a, e in zip(actual, expected):
+      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)
+
+  @parameterized.product(kind=list(_MODELS), strength=(0, 0.0))
+  def test_without_strength_it_is_fed_avg_bit_for_bit(self, kind, strength):
+    weights, metrics = _run(
+      algorithms.build_fed_prox(
+        _MODELS[kind], _sgd(0.3), _sgd(0.7), proximal_strength=strength
+      ),
+      _CLIENTS,
+    )
+    expected, expected_metrics = _run(
+      algorithms.build_fed_avg(_MODELS[kind], _sgd(0.3), _sgd(0.7)), _CLIENTS
+    )
+    self._assert_equal(weights, expected)
+    self.assertEqual(metrics, expected_metrics)
+
+  def test_one_local_step_is_that_of_fed_avg(self):
+    clients = [c[:1] for c in _CLIENTS]
+    model = ref.create_functional_model()
+    weights, _ = _run(
+      algorithms.build_fed_prox(model, _sgd(0.3), proximal_strength=5.0),
+      clients,
+      epochs=1,
+    )
+    expected, _ = _run(
+      algorithms.build_fed_avg(model, _sgd(0.3)), clients, epochs=1
+    )
+    self._assert_equal(weights, expected)
+
+  def test_more_strength_keeps_clients_nearer(self):
+    model = ref.create_functional_model()
+    distances = []
+    for strength in (0.0, 0.1, 1.0, 5.0):
+      process = algorithms.build_fed_prox(
+        model, _sgd(0.1), proximal_strength=strength
+      )
+      weights, _ = _run(process, _CLIENTS, epochs=20, rounds=1)
+      distances.append(
+        np.sqrt(
+          sum(
+            np.sum((a - b) ** 2) for a, b in zip(weights, ref.initial_weights())
+          )
+        )
+      )
+    self.assertSequenceEqual(distances, sorted(distances, reverse=True))
+    self.assertLess(distances[-1], 0.2 * distances[0])
+
+  def test_tff_still_has_the_opposite_sign(self):
+    """Why TFF's own is not used; where this fails, it can be again."""
+    process = tff.learning.algorithms.build_weighted_fed_prox(
+      ref.create_functional_model(), 0.3, _sgd(0.3), _sgd(0.7)
+    )
+    actual, _ = _run(process, _CLIENTS, rounds=1)
+    opposite = ref.fed_avg_round(
+      ref.initial_weights(),
+      _CLIENTS,
+      rate=0.3,
+      server_rate=0.7,
+      epochs=2,
+      proximal_strength=-0.3,
+    )
+    for a, e in zip(actual, opposite):
+      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)
+
+  def test_local_training_is_that_of_a_round(self):
+    process = algorithms.build_fed_prox(
+      ref.create_functional_model(), _sgd(0.3), proximal_strength=0.5
+    )
+    weights = process.get_model_weights(process.initialize())
+    trained = process.local_training(
+      weights, ref.to_dataset(_CLIENTS[0], epochs=3)
+    )
+    alone, _ = _run(process, _CLIENTS[:1], epochs=3, rounds=1)
+    for a, e in zip(trained.trainable, alone):
+      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
+
+  def test_diverged_clients_are_left_out_and_counted(self):
+    x, y = _CLIENTS[1][0]
+    broken = [(np.full_like(x, np.nan), y)]
+    process = algorithms.build_fed_prox(
+      ref.create_functional_model(), _sgd(0.3), proximal_strength=0.5
+    )
+    weights, metrics = _run(process, [_CLIENTS[0], broken, []])
+    self.assertEqual(metrics['client_work']['excluded_clients'], 1)
+    expected, _ = _run(process, [_CLIENTS[0], []])
+    self._assert_equal(weights, expected)
+
+  def test_too_large_a_strength_diverges_and_is_counted(self):
+    process = algorithms.build_fed_prox(
+      ref.create_functional_model(), _sgd(1.0), proximal_strength=100.0
+    )
+    weights, metrics = _run(process, _CLIENTS, epochs=60, rounds=1)
+    self.assertEqual(metrics['client_work']['excluded_clients'], 3)
+    self._assert_equal(weights, ref.initial_weights())
+
+  @parameterized.parameters(-0.1, float('nan'), float('inf'))
+  def test_impossible_strengths(self, strength):
+    with self.assertRaisesRegex(errors.InputError, 'proximal strength must be'):
+      algorithms.build_fed_prox(
+        ref.create_functional_model(), _sgd(0.3), proximal_strength=strength
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,225 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Mime Lite against NumPy, TFF's own and exact limits."""
+
+from fedfish_tff import algorithms
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7, 3))]
+_MODELS = {
+  'functional': ref.create_functional_model(),
+  'variable': ref.create_variable_model,
+}
+_RATE, _MOMENTUM, _SERVER_RATE, _EPOCHS = 0.1, 0.9, 0.7, 2
+_UNIFORM = tff.learning.ClientWeighting.UNIFORM
+_NUM_EXAMPLES = tff.learning.ClientWeighting.NUM_EXAMPLES
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _sgd(rate):
+  return tff.learning.optimizers.build_sgdm(rate)
+
+
+def _momentum():
+  return tff.learning.optimizers.build_sgdm(_RATE, momentum=_MOMENTUM)
+
+
+def _start(process):
+  state = process.initialize()
+  start = ref.initial_weights()
+  if isinstance(process.get_model_weights(state).trainable, list):
+    start = list(start)
+  return process.set_model_weights(
+    state, tff.learning.models.ModelWeights(start, type(start)())
+  )
+
+
+def _next(process, state, clients, epochs=_EPOCHS):
+  return process.next(
+    state, [ref.to_dataset(c, epochs=epochs) for c in clients]
+  )
+
+
+def _run(process, clients, rounds=3):
+  state = _start(process)
+  for _ in range(rounds):
+    state, metrics = _next(process, state, clients)
+  return process.get_model_weights(state).trainable, metrics
+
+
+class MimeLiteTest(parameterized.TestCase):
+  def _assert_close(self, actual, expected, tolerance=1e-5):
+    for a, e in zip(actual, expected, strict=True):
+      np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance)
+
+  @parameterized.product(
+    kind=list(_MODELS), weighting=(_NUM_EXAMPLES, _UNIFORM)
+  )
+  def test_equals_numpy(self, kind, weighting):
+    process = algorithms.build_mime_lite(
+      _MODELS[kind],
+      _momentum(),
+      _sgd(_SERVER_RATE),
+      local_epochs=_EPOCHS,
+      client_weighting=weighting,
+    )
+    state = _start(process)
+    expected = ref.initial_weights()
+    velocity = tuple(np.zeros(np.shape(w)) for w in expected)
+    for _ in range(3):
+      state, metrics = _next(process, state, _CLIENTS)
+      expected, velocity = ref.mime_lite_round(
+        expected,
+        velocity,
+        _CLIENTS,
+        rate=_RATE,
+        momentum=_MOMENTUM,
+        server_rate=_SERVER_RATE,
+        epochs=_EPOCHS,
+        uniform=weighting == _UNIFORM,
+      )
+      self._assert_close(process.get_model_weights(state).trainable, expected)
+      self._assert_close(
+        state.client_work['optimizer']['accumulator'], velocity
+      )
+    self.assertEqual(metrics['client_work']['train']['num_examples'], 40)
+
+  @parameterized.product(kind=list(_MODELS), base=('sgdm', 'adam'))
+  def test_equals_tff(self, kind, base):
+    optimizer = (
+      _momentum()
+      if base == 'sgdm'
+      else tff.learning.optimizers.build_adam(0.01, epsilon=1e-2)
+    )
+    ours, metrics = _run(
+      algorithms.build_mime_lite(
+        _MODELS[kind], optimizer, _sgd(_SERVER_RATE), local_epochs=_EPOCHS
+      ),
+      _CLIENTS,
+    )
+    theirs, expected_metrics = _run(
+      tff.learning.algorithms.build_weighted_mime_lite(
+        _MODELS[kind], optimizer, _sgd(_SERVER_RATE)
+      ),
+      _CLIENTS,
+    )
+    self._assert_close(ours, theirs)
+    for name, value in expected_metrics['client_work']['train'].items():
+      np.testing.assert_allclose(
+        metrics['client_work']['train'][name], value, rtol=1e-5
+      )
+
+  def test_without_momentum_it_is_fed_avg(self):
+    model = ref.create_functional_model()
+    weights, _ = _run(
+      algorithms.build_mime_lite(model, _sgd(0.3), local_epochs=_EPOCHS),
+      _CLIENTS,
+    )
+    expected, _ = _run(algorithms.build_fed_avg(model, _sgd(0.3)), _CLIENTS)
+    self._assert_close(weights, expected, 1e-6)
+
+  @parameterized.parameters(*_MODELS)
+  def test_diverged_clients_are_left_out_and_counted(self, kind):
+    x, y = _CLIENTS[1][0]
+    broken = [(np.full_like(x, np.nan), y)]
+    process = algorithms.build_mime_lite(
+      _MODELS[kind], _momentum(), local_epochs=_EPOCHS
+    )
+    weights, metrics = _run(process, [_CLIENTS[0], broken, []])
+    self.assertEqual(metrics['client_work']['excluded_clients'], 1)
+    self.assertEqual(metrics['client_work']['train']['num_examples'], 20)
+    expected, _ = _run(process, [_CLIENTS[0], []])
+    for a, e in zip(weights, expected):
+      np.testing.assert_array_equal(a, e)
+
+  def test_tff_does_not_survive_a_diverged_client(self):
+    """Why TFF's own client work is not used; see server_statistics."""
+    x, y = _CLIENTS[1][0]
+    broken = [(np.full_like(x, np.nan), y)]
+    process = tff.learning.algorithms.build_weighted_mime_lite(
+      ref.create_functional_model(), _momentum()
+    )
+    state = _next(process, _start(process), [_CLIENTS[0], broken]).state
+    state = _next(process, state, [_CLIENTS[0]]).state
+    optimizer_state, _ = state.client_work
+    self.assertTrue(np.isnan(optimizer_state['accumulator'][0]).all())
+
+  def test_a_round_of_nobody_keeps_the_momentum(self):
+    x, y = _CLIENTS[1][0]
+    broken = [(np.full_like(x, np.nan), y)]
+    process = algorithms.build_mime_lite(
+      ref.create_functional_model(), _momentum(), local_epochs=_EPOCHS
+    )
+    before = _next(process, _start(process), _CLIENTS).state
+    for clients in ([broken, []], [[]]):
+      after = _next(process, before, clients).state
+      for a, e in zip(
+        tf.nest.flatten(after.client_work['optimizer']),
+        tf.nest.flatten(before.client_work['optimizer']),
+      ):
+        np.testing.assert_array_equal(a, e)
+      for a, e in zip(
+        process.get_model_weights(after).trainable,
+        process.get_model_weights(before).trainable,
+      ):
+        np.testing.assert_array_equal(a, e)
+
+  def test_local_training_is_that_of_a_first_round(self):
+    process = algorithms.build_mime_lite(
+      ref.create_functional_model(), _momentum(), local_epochs=_EPOCHS
+    )
+    state = _start(process)
+    trained = process.local_training(
+      process.get_model_weights(state),
+      ref.to_dataset(_CLIENTS[0], epochs=_EPOCHS),
+    )
+    alone = _next(process, state, _CLIENTS[:1]).state
+    self._assert_close(
+      trained.trainable, process.get_model_weights(alone).trainable, 1e-6
+    )
+    # Steps of plain SGD.
+    self._assert_close(
+      trained.trainable,
+      ref.train(ref.initial_weights(), _CLIENTS[0], rate=_RATE, epochs=_EPOCHS),
+    )
+
+  def test_costs(self):
+    process = algorithms.build_mime_lite(
+      ref.create_functional_model(), _momentum(), local_epochs=_EPOCHS
+    )
+    self.assertEqual(process.extra_passes, 1)
+    mime_lite = simulation.measure_wire_bytes(process)
+    fed_avg = simulation.measure_wire_bytes(
+      algorithms.build_fed_avg(ref.create_functional_model(), _sgd(0.1))
+    )
+    model = 4 * sum(w.size for w in ref.initial_weights())
+    # The momentum on the way down, the gradient on the way up, and scalars.
+    self.assertBetween(mime_lite.download - fed_avg.download, model, model + 64)
+    self.assertBetween(mime_lite.upload - fed_avg.upload, model, model + 64)
+
+  def test_what_is_no_whole_epochs_is_refused(self):
+    process = algorithms.build_mime_lite(
+      ref.create_functional_model(), _momentum(), local_epochs=2
+    )
+    with self.assertRaisesRegex(Exception, 'not that many whole epochs'):
+      _next(process, _start(process), [_CLIENTS[2]], epochs=1)
+    with self.assertRaisesRegex(errors.InputError, 'local_epochs must be 1'):
+      algorithms.build_mime_lite(
+        ref.create_functional_model(), _momentum(), local_epochs=0
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()
