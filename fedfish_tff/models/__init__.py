@@ -5,6 +5,8 @@
 from fedfish_tff.models.dense import create_mlp_classifier
 from fedfish_tff.models.dense import create_mlp_regressor
 from fedfish_tff.models.image_models import create_compact_cnn
+from fedfish_tff.models.image_models import create_dropout_cnn
+from fedfish_tff.models.image_models import create_fed_avg_cnn
 from fedfish_tff.models.label_samplers import (
   categorical_label_sampler as categorical_label_sampler,
 )
@@ -40,3 +42,4 @@ from fedfish_tff.models.model_functions import (
 )
 from fedfish_tff.models.model_functions import weights_like as weights_like
 from fedfish_tff.models.model_functions import weights_type as weights_type
+from fedfish_tff.models.resnet import create_resnet18

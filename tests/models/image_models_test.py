@@ -1,0 +1,202 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the convolutional networks, against TFF's and Keras's."""
+
+import functools
+import itertools
+
+from fedfish_tff import errors
+from fedfish_tff.models import image_models
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from scipy import stats
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_EMNIST = (28, 28, 1)
+_CIFAR100 = (24, 24, 3)
+_PUBLISHED = {
+  'cnn': image_models.create_fed_avg_cnn,
+  'cnn_dropout': image_models.create_dropout_cnn,
+}
+_ALL = (image_models.create_compact_cnn, *_PUBLISHED.values())
+
+
+def _tff_model(model_id, only_digits):
+  """Returns the Keras model of TFF's task on EMNIST."""
+  task = tff.simulation.baselines.emnist.create_character_recognition_task(
+    tff.simulation.baselines.ClientSpec(num_epochs=1, batch_size=2),
+    model_id=model_id,
+    only_digits=only_digits,
+    use_synthetic_data=True,
+  )
+  return task.model_fn()._keras_model
+
+
+def _compact_keras_model(input_shape, num_classes, filters):
+  layers = tf.keras.layers
+  return tf.keras.Sequential(
+    [layers.InputLayer(input_shape)]
+    + [
+      layers.Conv2D(count, size, 2, padding='same', activation='relu')
+      for count, size in zip(filters, itertools.chain([5], itertools.repeat(3)))
+    ]
+    + [layers.Flatten(), layers.Dense(num_classes)]
+  )
+
+
+def _random_weights(model, rng):
+  return [
+    (w + 0.1 * rng.standard_normal(w.shape) * (w.ndim == 1)).astype(np.float32)
+    for w in model.initial_weights[0]
+  ]
+
+
+def _count(model):
+  return sum(w.size for w in model.initial_weights[0])
+
+
+class ImageModelsTest(parameterized.TestCase):
+  @parameterized.product(
+    name=tuple(_PUBLISHED), only_digits=(True, False), training=(True, False)
+  )
+  def test_are_tffs_models_up_to_the_softmax(self, name, only_digits, training):
+    if name == 'cnn_dropout' and training:
+      self.skipTest('What is dropped differs.')
+    rng = np.random.default_rng(0)
+    model = _PUBLISHED[name](
+      input_shape=_EMNIST, num_classes=10 if only_digits else 62, seed=0
+    )
+    weights = _random_weights(model, rng)
+    keras_model = _tff_model(name, only_digits)
+    keras_model.set_weights(weights)
+    x = rng.random([3, *_EMNIST], np.float32)
+    logits = model.predict_on_batch((weights, ()), x, training=training)
+    np.testing.assert_allclose(
+      tf.nn.softmax(logits), keras_model(x, training=training), rtol=1e-4
+    )
+
+  @parameterized.parameters(
+    (image_models.create_fed_avg_cnn, 10, 1_663_370),
+    (image_models.create_fed_avg_cnn, 62, 1_690_046),
+    (image_models.create_dropout_cnn, 10, 1_199_882),
+    (image_models.create_dropout_cnn, 62, 1_206_590),
+    (image_models.create_compact_cnn, 62, 46_110),
+  )
+  def test_numbers_of_weights(self, create, num_classes, expected):
+    """As TFF, McMahan et al. and Reddi et al. publish them."""
+    model = create(input_shape=_EMNIST, num_classes=num_classes, seed=0)
+    self.assertEqual(_count(model), expected)
+
+  @parameterized.parameters(
+    (_EMNIST, 62, (16, 32, 32)),
+    (_CIFAR100, 100, (32, 32, 32)),
+    ((7, 10, 2), 3, (4,)),
+  )
+  def test_compact_cnn_is_the_same_in_keras(
+    self, input_shape, num_classes, filters
+  ):
+    rng = np.random.default_rng(0)
+    model = image_models.create_compact_cnn(
+      input_shape=input_shape,
+      num_classes=num_classes,
+      filters=filters,
+      seed=0,
+    )
+    weights = _random_weights(model, rng)
+    keras_model = _compact_keras_model(input_shape, num_classes, filters)
+    keras_model.set_weights(weights)
+    x = rng.standard_normal([3, *input_shape]).astype(np.float32)
+    np.testing.assert_allclose(
+      model.predict_on_batch((weights, ()), x, training=True),
+      keras_model(x),
+      rtol=1e-4,
+      atol=1e-4,
+    )
+
+  @parameterized.parameters(*_ALL)
+  def test_initial_weights(self, create):
+    create = functools.partial(create, input_shape=_EMNIST, num_classes=62)
+    weights = create(seed=1).initial_weights[0]
+    for kernel, bias in zip(weights[::2], weights[1::2], strict=True):
+      np.testing.assert_array_equal(bias, 0)
+      fan_in = np.prod(kernel.shape[:-1])
+      fan_out = np.prod(kernel.shape[:-2]) * kernel.shape[-1]
+      limit = np.sqrt(6 / (fan_in + fan_out))
+      test = stats.kstest(kernel.ravel()[:5000] / limit, 'uniform', (-1, 2))
+      self.assertGreater(test.pvalue, 1e-3)
+    again, other = (create(seed=s).initial_weights[0] for s in (1, 2))
+    for a, b, c in zip(weights[::2], again[::2], other[::2], strict=True):
+      np.testing.assert_array_equal(a, b)
+      self.assertFalse(np.array_equal(a, c))
+
+  @parameterized.parameters(*_ALL)
+  def test_bad_sizes(self, create):
+    for sizes in (
+      dict(input_shape=(28, 28, 0), num_classes=2),
+      dict(input_shape=_EMNIST, num_classes=0),
+    ):
+      with self.assertRaisesRegex(errors.InputError, 'holds 0; positive'):
+        create(**sizes, seed=0)
+
+  def test_bad_filters(self):
+    with self.assertRaisesRegex(errors.InputError, 'filters holds 1.5'):
+      image_models.create_compact_cnn(
+        input_shape=_EMNIST, num_classes=2, filters=(1.5,), seed=0
+      )
+
+
+class DropoutTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    rng = np.random.default_rng(0)
+    self._model = image_models.create_dropout_cnn(
+      input_shape=_EMNIST, num_classes=10, seed=0
+    )
+    self._weights = _random_weights(self._model, rng)
+    self._x = rng.random([2, *_EMNIST], np.float32)
+
+  def _predict(self, weights, x, training=True):
+    return self._model.predict_on_batch(
+      (weights, ()), x, training=training
+    ).numpy()
+
+  def test_is_a_function_of_batch_and_weights(self):
+    first = self._predict(self._weights, self._x)
+    np.testing.assert_array_equal(first, self._predict(self._weights, self._x))
+    # Steps that hardly change the function, but what is dropped.
+    moved = self._weights[:-1] + [self._weights[-1] + np.float32(1e-6)]
+    for other in (
+      self._predict(self._weights, self._x + np.float32(1e-6)),
+      self._predict(moved, self._x),
+    ):
+      self.assertGreater(np.abs(first - other).max(), 1e-2)
+
+  def test_keeps_the_mean_and_drops_half(self):
+    """Of hidden units, seen through a last layer that passes them on."""
+    *weights, _, _ = self._weights
+    model = image_models.create_dropout_cnn(
+      input_shape=_EMNIST, num_classes=128, seed=0
+    )
+    weights = [*weights, np.eye(128, dtype=np.float32)]
+    bias = np.zeros(128, np.float32)
+    # Without the first dropout: all features are offsets.
+    weights[4] = 0 * weights[4]
+    weights[5] = np.ones(128, np.float32)
+    outputs = np.stack(
+      [
+        model.predict_on_batch(
+          ([*weights, bias + np.float32(step)], ()), self._x, training=True
+        )
+        - step
+        for step in range(1, 65)
+      ]
+    )
+    np.testing.assert_allclose(np.unique(outputs.round(4)), [0, 2])
+    self.assertAlmostEqual(outputs.mean(), 1, delta=0.05)
+
+
+if __name__ == '__main__':
+  absltest.main()
