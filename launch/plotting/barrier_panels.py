@@ -12,12 +12,13 @@ from launch.plotting import paper_style
 from launch.plotting import settings as settings_lib
 from launch.plotting import style
 
+from matplotlib import axes as mpl_axes
 from matplotlib import colors as mpl_colors
 from matplotlib import lines as mpl_lines
 from matplotlib import ticker
 import numpy as np
 
-_PANEL_HEIGHTS = (2.6, 2.8, 2.2)  # By panels a row.
+_PANEL_HEIGHTS = {1: 2.6, 2: 2.8, 3: 2.2, 4: 2.0}  # By panels a row.
 # Pale yellow is all but white in print.
 _COLORS = mpl_colors.LinearSegmentedColormap.from_list(
   'rounds', ['#f2d96b', '#a59c74', '#5c6a72', '#27466f', '#00204d']
@@ -72,40 +73,70 @@ def plot_barrier_panels(
   # One shade means one thing in all panels.
   rounds = {s.rounds for points in panels.values() for s in points}
   norm = mpl_colors.Normalize(0, 1 if len(rounds) > 1 else max(rounds))
+  methods = settings_lib.unique(method for _, method, _ in panels)
+  if len(methods) > 1 and len(methods) in _PANEL_HEIGHTS:  # A row a task.
+    columns = len(methods)
+    cells = [
+      tasks.index(task) * columns + methods.index(method)
+      for task, method, _ in panels
+    ]
+  else:
+    columns = min(3, len(panels))
+    cells = range(len(panels))
   figure, places = paper_style.new_grid(
-    len(panels), _PANEL_HEIGHTS[min(3, len(panels)) - 1]
+    max(cells) + 1, _PANEL_HEIGHTS[columns], columns
   )
   axes = []
-  for place, ((task, method, baseline), points) in zip(places, panels.items()):
-    axis = figure.add_subplot(place)
+  for cell, ((task, method, baseline), points) in zip(cells, panels.items()):
+    axis = figure.add_subplot(places[cell])
     axes.append(axis)
     paper_style.set_up_axis(axis, task if len(tasks) > 1 else '')
-    every = [values for p in points.values() for values in (p.x, p.y)]
+    # Panels of one task are there to be compared.
+    every = [
+      values
+      for (other, _, _), of_task in panels.items()
+      if other == task
+      for p in of_task.values()
+      for values in (p.x, p.y)
+    ]
     style.draw_diagonal(axis, style.share_limits(axis, every, margin=0.08))
     for dimension in (axis.xaxis, axis.yaxis):
       dimension.set_major_locator(
         ticker.MaxNLocator(nbins=4, steps=[1, 2, 5, 10])
       )
     for s, p in points.items():
-      scattered = axis.scatter(
+      shades = axis.scatter(
         p.x,
         p.y,
         c=p.rounds / (s.rounds if len(rounds) > 1 else 1),
         cmap=_COLORS,
         norm=norm,
         marker=markers[s.local_epochs],
-        s=15,
+        s=15 if columns < 3 else 11,
         edgecolors=style.INK,
         linewidths=0.35,
         zorder=3,
       )
-    _label_halves(axis, method, baseline)
+    width = figure.get_figwidth() / columns - 0.3
     title = style.metric_title(f'csb/{name}')
     title = title[0].lower() + title[1:]
-    width = figure.get_figwidth() / min(3, len(panels)) - 0.4
-    axis.set_xlabel(style.wrap_text(f'{method}: {title}', width, 7))
-    axis.set_ylabel(style.wrap_text(f'{baseline}: {title}', 1.9, 7))
-  bar = figure.colorbar(scattered, ax=axes, aspect=30, pad=0.02, fraction=0.05)
+    if columns < 3:
+      halves = f'lower for {method}', f'lower for {baseline}'
+      axis.set_xlabel(style.wrap_text(f'{method}: {title}', width, 7))
+    else:  # Little room.
+      halves = f'{baseline} higher', f'{baseline} lower'
+      axis.set_xlabel(style.wrap_text(method, width, 7))
+    _label_halves(axis, *halves, width * 0.7)
+    if columns < 3 or cell % columns == 0:
+      axis.set_ylabel(f'{baseline}: {title}')
+  bar = figure.colorbar(
+    shades,
+    ax=axes,
+    aspect=30,
+    pad=0.02,
+    fraction=0.05,
+    shrink=1 if max(cells) < columns else 0.6,
+  )
   bar.outline.set_visible(False)
   bar.ax.tick_params(labelsize=7, length=2, width=0.6, pad=2)
   if len(rounds) > 1:
@@ -149,15 +180,17 @@ def _read_points(
   return found
 
 
-def _label_halves(axis, method: str, baseline: str) -> None:
-  """Says on which side of the line which method has the lower barrier."""
+def _label_halves(
+  axis: mpl_axes.Axes, above: str, below: str, width: float
+) -> None:
+  """Writes what it means to be on either side of the line x = y."""
   for position, text, ha, va in (
-    ((0.03, 0.98), method, 'left', 'top'),
-    ((0.98, 0.03), baseline, 'right', 'bottom'),
+    ((0.03, 0.98), above, 'left', 'top'),
+    ((0.98, 0.03), below, 'right', 'bottom'),
   ):
     axis.text(
       *position,
-      style.wrap_text(f'lower for {text}', 1.5, 7),
+      style.wrap_text(text, width, 6.5),
       transform=axis.transAxes,
       ha=ha,
       va=va,

@@ -9,7 +9,6 @@ with more of them a round make fewer rounds (arXiv 2311.10291, section 5).
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
 
 from launch.plotting import curves
 from launch.plotting import method_labels
@@ -65,13 +64,16 @@ def plot_fixed_compute(
   figure, places = paper_style.new_grid(len(panels), _PANEL_HEIGHT, columns)
   first_of_task = {}
   for i, ((task, number), place) in enumerate(zip(panels, places)):
-    axis = figure.add_subplot(place, sharey=first_of_task.get(task))
+    first = first_of_task.get(task)
+    # At equal compute the panels of a task end at equal steps.
+    axis = figure.add_subplot(
+      place, sharey=first, sharex=None if x == 'round' else first
+    )
     first_of_task.setdefault(task, axis)
     parts = [task] if len(tasks) > 1 else []
     if number is not None:
       parts.append(method_labels.count(number, 'local epoch'))
-    title = ', '.join(parts)
-    paper_style.set_up_axis(axis, title)
+    paper_style.set_up_axis(axis, ', '.join(parts))
     shown = {
       s: line
       for s, line in lines.items()
@@ -79,16 +81,20 @@ def plot_fixed_compute(
     }
     logarithmic = x == 'round' and _differ_much(shown.values())
     for s, line in shown.items():
-      linestyle = '-' if split else epoch_lines[s.local_epochs]
+      look = looks[s.method]
+      if not split:
+        look = look._replace(linestyle=epoch_lines[s.local_epochs])
       drawn = _without_zero(*line) if logarithmic else line
-      _draw_line(axis, *drawn, looks[s.method], linestyle)
+      # Lines that nearly meet have their markers beside each other.
+      shift = methods.index(s.method) / len(methods)
+      _draw_line(axis, *drawn, look, shift)
     _set_x_axis(axis, [xs for xs, _ in shown.values()], x, logarithmic)
     if not split or i % columns == 0:
       axis.set_ylabel(style.metric_title(metric))
   shows_epochs = not split and len(epochs) > 1
   paper_style.draw_legend(
     figure,
-    paper_style.method_handles(methods, looks),
+    paper_style.method_handles(methods, looks, lines=not shows_epochs),
     paper_style.epoch_handles(epoch_lines) if shows_epochs else [],
   )
   return paper_style.Drawing(figure, _caption(lines, metric, x))
@@ -108,7 +114,7 @@ def _draw_line(
   xs: np.ndarray,
   ys: np.ndarray,
   look: style.SeriesStyle,
-  linestyle: Any,
+  shift: float,
 ) -> None:
   if len(ys) > 1:
     axis.fill_between(
@@ -119,14 +125,15 @@ def _draw_line(
       alpha=0.12,
       linewidth=0,
     )
-  marks = np.unique(np.linspace(0, len(xs) - 1, _MARKERS).round().astype(int))
+  last = len(xs) - 1
+  marks = np.minimum((np.arange(_MARKERS) + shift) * last / _MARKERS, last)
   axis.plot(
     xs,
     ys.mean(axis=0),
     color=look.color,
-    linestyle=linestyle,
+    linestyle=look.linestyle,
     marker=look.marker,
-    markevery=list(marks),
+    markevery=np.unique(marks.round().astype(int)).tolist(),
     markeredgecolor='white',
     markeredgewidth=0.5,
   )

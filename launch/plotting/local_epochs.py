@@ -97,6 +97,7 @@ def plot_local_epochs(
       for s, of_states in found.items():
         _draw_differences(lowest, of_states, layout[s], looks[s.method])
       lowest.axhline(0, color=style.INK, linewidth=0.7, zorder=1)
+      lowest.margins(y=0.12)
       differences.update(found)
     _set_x_axis(lowest, list(of_task))
     axis.grid(False, axis='x')
@@ -110,7 +111,7 @@ def plot_local_epochs(
       figure.align_ylabels([axis, lowest])
   paper_style.draw_legend(
     figure,
-    paper_style.method_handles(methods, looks, linestyle='none'),
+    paper_style.method_handles(methods, looks, points=True),
     _state_handles(),
   )
   caption = _caption(scores, name, split)

@@ -23,6 +23,7 @@ from matplotlib import ticker
 COLUMN_WIDTH = 3.25
 PAGE_WIDTH = 6.75
 _MAX_COLUMNS = 3
+_PRINT_DPI = 300
 
 _LABEL_SIZE = 8
 _TICK_SIZE = 7
@@ -85,6 +86,7 @@ def new_grid(
   rows = -(-count // columns)
   width = COLUMN_WIDTH if columns == 1 else PAGE_WIDTH
   figure = style.new_figure(width, height * rows)
+  figure.set_dpi(_PRINT_DPI)
   figure.get_layout_engine().set(
     w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.04
   )
@@ -98,7 +100,7 @@ def set_up_axis(axis: mpl_axes.Axes, title: str = '') -> None:
   if title:
     width = axis.get_figure().get_figwidth()
     columns = axis.get_subplotspec().get_gridspec().ncols
-    axis.set_title(style.wrap_text(title, width / columns - 0.5, _LABEL_SIZE))
+    axis.set_title(style.wrap_text(title, width / columns - 0.1, _LABEL_SIZE))
 
 
 def set_x_ticks(axis: mpl_axes.Axes, largest: float) -> str:
@@ -136,19 +138,32 @@ def epoch_markers(epochs: Sequence[int]) -> dict[int, str]:
 
 
 def method_handles(
-  methods: Sequence[str], looks: Mapping[str, style.SeriesStyle], **line: Any
+  methods: Sequence[str],
+  looks: Mapping[str, style.SeriesStyle],
+  *,
+  points: bool = False,
+  lines: bool = True,
 ) -> list[mpl_lines.Line2D]:
-  """Returns a legend's entries for methods."""
+  """Returns a legend's entries for methods.
+
+  Args:
+    methods: The methods.
+    looks: Their styles.
+    points: Whether to show the markers alone.
+    lines: Whether the line styles are the methods' own, else solid.
+  """
   return [
     mpl_lines.Line2D(
       [],
       [],
       color=looks[method].color,
       marker=looks[method].marker,
+      linestyle=(
+        'none' if points else looks[method].linestyle if lines else '-'
+      ),
       markeredgewidth=0.5,
       markeredgecolor='white',
       label=method,
-      **line,
     )
     for method in methods
   ]

@@ -165,7 +165,11 @@ def save_figure(
   content = io.BytesIO()
   with matplotlib.rc_context(_RC):
     figure.savefig(
-      content, format=suffix, dpi=BITMAP_DPI, metadata=metadata[suffix]
+      content,
+      format=suffix,
+      # More where the figure asks for it, as for print.
+      dpi=max(BITMAP_DPI, figure.get_dpi()),
+      metadata=metadata[suffix],
     )
   files.write_atomically(path, content.getvalue())
 
@@ -279,7 +283,7 @@ def share_limits(
 
 def draw_diagonal(axis: mpl_axes.Axes, limits: tuple[float, float]) -> None:
   """Draws the line x = y."""
-  axis.plot(limits, limits, color=MUTED, linewidth=1, zorder=1)
+  axis.plot(limits, limits, color=MUTED, linewidth=0.9, zorder=1)
 
 
 def label_line_ends(
