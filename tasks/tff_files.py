@@ -58,13 +58,17 @@ def load_tff_data(
         '(unlzma), name the folder of such a file by --data_dir, or let it be '
         'downloaded by --config.task.download=True.'
       )
-    _download(name, load_data, path, url)
+    _download(name, load_data, path, url, splits)
   datasets.check_tff_database(path, splits)
   return load_data(cache_dir=str(folder))
 
 
 def _download(
-  name: str, load_data: Callable[..., Any], path: pathlib.Path, url: str
+  name: str,
+  load_data: Callable[..., Any],
+  path: pathlib.Path,
+  url: str,
+  splits: Collection[str],
 ) -> None:
   """Lets TFF fetch the file into a folder of its own, then moves it."""
   patience = socket.getdefaulttimeout()
@@ -75,9 +79,13 @@ def _download(
       prefix='.download-', dir=path.parent
     ) as folder:
       load_data(cache_dir=folder)
+      datasets.check_tff_database(os.path.join(folder, path.name), splits)
       os.replace(os.path.join(folder, path.name), path)
   except Exception as error:  # Of the network, the archive or the data base.
-    reason = ' '.join(str(error).split()) or type(error).__name__
+    if isinstance(error, errors.InputError):
+      reason = 'what came is not a whole TFF data base'
+    else:
+      reason = ' '.join(str(error).split()) or type(error).__name__
     raise errors.InputError(
       f'Task {name!r} could not download {url} to {path} ({reason}); fetch and '
       'unpack it there by other means.'

@@ -71,10 +71,10 @@ class TffClientData(client_data.ClientData):
     try:
       tensors = self._read(self._source_ids[client_id])
     except tf.errors.OpError as error:
-      reason = ' '.join(error.message.split())
       raise errors.InputError(
-        f'The examples of client {client_id!r} cannot be read ({reason}); '
-        f'examples with {examples_lib.array_names(self._element_spec)} were '
+        f'The examples of client {client_id!r} cannot be read '
+        f'({_reason(error)}); examples with '
+        f'{", ".join(examples_lib.array_names(self._element_spec))} were '
         'expected.'
       ) from error
     return examples_lib.validate_examples(
@@ -82,6 +82,14 @@ class TffClientData(client_data.ClientData):
       client_id=client_id,
       element_spec=self._element_spec,
     )
+
+
+def _reason(error: tf.errors.OpError) -> str:
+  """Returns what happened, without where in the graph it did."""
+  lines = [' '.join(line.split()) for line in error.message.splitlines()]
+  around = ('Graph execution error', 'Detected at', '<stack', '[[')
+  told = [line for line in lines if line and not line.startswith(around)]
+  return ' '.join(told) or type(error).__name__
 
 
 def check_tff_database(
@@ -112,6 +120,11 @@ def check_tff_database(
       rows = connection.execute(
         'SELECT DISTINCT split_name FROM client_metadata'
       ).fetchall()
+      # SQLite does not mind an end that is missing until it comes to it.
+      (num_pages,) = connection.execute('PRAGMA page_count').fetchone()
+      (page_bytes,) = connection.execute('PRAGMA page_size').fetchone()
+      if os.path.getsize(path) < num_pages * page_bytes:
+        raise sqlite3.DatabaseError('its end is missing')
   except sqlite3.Error as error:
     raise errors.InputError(
       f'The file {path} is not a TFF data base ({error}); an SQLite file with '

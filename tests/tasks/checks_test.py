@@ -1,0 +1,37 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the checks that tasks share."""
+
+from fedfish_tff import errors
+from tasks import checks
+
+from absl.testing import absltest
+import numpy as np
+
+
+class ChecksTest(absltest.TestCase):
+  def test_choice(self):
+    checks.check_choice('kind', 'b', {'a': 1, 'b': 2})
+    with self.assertRaisesRegex(
+      errors.InputError, "kind is 'c'; one of a, b was expected."
+    ):
+      checks.check_choice('kind', 'c', {'a': 1, 'b': 2})
+
+  def test_integer(self):
+    checks.check_integer('size', np.int64(3), 3)
+    for value in (2, 3.0, '3', None):
+      with self.assertRaisesRegex(
+        errors.InputError, f'size is {value!r}; an integer of at least 3'
+      ):
+        checks.check_integer('size', value, 3)
+
+  def test_labels(self):
+    checks.check_labels('y', np.array([0, 4]), 5)
+    with self.assertRaisesRegex(
+      errors.InputError, r"'y' holds 2 label\(s\) such as -1; .* of 0 to 4 were"
+    ):
+      checks.check_labels('y', np.array([0, -1, 5]), 5)
+
+
+if __name__ == '__main__':
+  absltest.main()
