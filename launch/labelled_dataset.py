@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 import difflib
+import logging as std_logging
 import os
 from typing import Any
 
@@ -19,9 +20,12 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core import naming
 from tensorflow_datasets.core import read_only_builder
+from tensorflow_datasets.core.download import downloader
 import tqdm
 
 _BATCH_SIZE = 512
+# The pauses before them double: 25 seconds in all.
+_MOST_RETRIES = 6
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -93,6 +97,9 @@ def load_builder(
       f'Data set {dataset!r} is not prepared in {folder}; another --data_dir, '
       'or --download with a network, was expected.'
     )
+  # TFDS goes on for minutes where there is no network, and logs each attempt.
+  downloader.MAX_RETRIES = _MOST_RETRIES
+  std_logging.getLogger('urllib3').setLevel(std_logging.ERROR)
   try:
     builder = tfds.builder(dataset, data_dir=data_dir)
     builder.download_and_prepare()
