@@ -150,7 +150,7 @@ class Sweep:
     workdir = folder.workdir(run.name)
     return sweep_runner.Job(
       name=run.name,
-      target='launch.sweep_worker:train',
+      target=sweep_worker.TRAIN,
       arguments={
         'config': run.config,
         'workdir': workdir,
@@ -234,7 +234,7 @@ class Sweep:
       return
     job = sweep_runner.Job(
       name='plots',
-      target='launch.sweep_worker:plot',
+      target=sweep_worker.PLOT,
       arguments={**arguments, 'folder': folder.plots_path},
       log_path=folder.log_path('plots'),
     )

@@ -118,15 +118,16 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
     'last round: mean ± sample standard deviation over seeds (number of seeds, '
     'where there are several).'
   )
+  if not shown:
+    lines += ['', 'No run has a result to show yet.']
+    return '\n'.join(lines) + '\n'
   if tuned:
     lines.append(
       'Of the learning rates, those that were best by '
       f'validation/global/{metric} are shown; test clients had no part in the '
       'choice. table.csv has all.'
     )
-  if not shown:
-    lines += ['', 'No run has a result yet.']
-    return '\n'.join(lines) + '\n'
+    lines += _tell_without_best(groups, shown)
   head = ['variant', *fields, *columns]
   rows = [
     [
@@ -144,6 +145,25 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
   lines.append('')
   lines += [_row(head), _row(['---'] * len(head)), *map(_row, rows)]
   return '\n'.join(lines) + '\n'
+
+
+def _tell_without_best(
+  groups: Sequence[sweep_results.Group], shown: Sequence[sweep_results.Group]
+) -> list[str]:
+  """Returns a line that names what has no row in a table of the best."""
+  told = [sweep_results.setting(group) for group in shown]
+  absent = []
+  for group in groups:
+    setting = sweep_results.setting(group)
+    if setting not in told:
+      told.append(setting)
+      absent.append(' '.join(map(_format, setting.values())))
+  if not absent:
+    return []
+  return [
+    f'Not shown, since all runs have diverged or are not finished: '
+    f'{", ".join(absent)}.'
+  ]
 
 
 def _best_row(groups: Sequence[sweep_results.Group]) -> int | None:

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 import pathlib
 from typing import Any
 
+# The functions below, as jobs name them.
+TRAIN = 'launch.sweep_worker:train'
+PLOT = 'launch.sweep_worker:plot'
 # What a run imports: loaded once, then shared by all processes.
 PRELOADED = (
   'launch.training_run',

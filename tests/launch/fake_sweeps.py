@@ -63,8 +63,14 @@ def write_result(
   }
   (workdir / 'summary.json').write_text(json.dumps(summary))
   if evaluated:
-    (workdir / 'evaluation').mkdir()
-    with open(workdir / 'evaluation' / 'summary.csv', 'w') as file:
-      csv.writer(file).writerows(
-        [['evaluation', 'round'], ['global', run.config['rounds']]]
-      )
+    write_evaluation(folder, run)
+
+
+def write_evaluation(folder, run):
+  """Writes what launch.evaluate leaves in a workdir."""
+  path = folder.workdir(run.name) / 'evaluation' / 'summary.csv'
+  path.parent.mkdir()
+  with open(path, 'w') as file:
+    csv.writer(file).writerows(
+      [['evaluation', 'round'], ['global', run.config['rounds']]]
+    )

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the processes of tests of the sweep's runner do."""
 
+import json
 import os
 import pathlib
 import signal
 import sys
 import time
+import types
 
 from fedfish_tff import errors
+from launch import sweep_folder
+from tests.launch import fake_sweeps
 
 _GIVE_UP_SECONDS = 60.0
 
@@ -67,7 +71,36 @@ def sleep_deaf(path):
   sleep(path)
 
 
+def train(*, config, workdir, is_trained, evaluated, data_dir, **unused):
+  """Leaves what a finished run leaves; fails where a file says so."""
+  if (pathlib.Path(data_dir) / f'fail_{workdir.name}').exists():
+    raise errors.InputError('The data are missing.')
+  run = types.SimpleNamespace(name=workdir.name, config=config)
+  folder = sweep_folder.SweepFolder(workdir.parents[1])
+  if not is_trained:
+    fake_sweeps.write_result(folder, run, config['seed'] / 10)
+    data = {'train': pathlib.Path(data_dir).name}
+    (workdir / 'data_fingerprint.json').write_text(json.dumps(data))
+  if evaluated:
+    fake_sweeps.write_evaluation(folder, run)
+
+
+def plot(*, comparisons, heat_maps, folder):
+  """Notes what would be drawn."""
+  folder.mkdir(exist_ok=True)
+  names = {
+    str(target): [workdir.name for workdir in workdirs]
+    for target, workdirs in comparisons.items()
+  }
+  (folder / 'names.json').write_text(json.dumps([names, heat_maps]))
+
+
 def _write_pid(path):
   temporary = pathlib.Path(f'{path}.partial')
   temporary.write_text(str(os.getpid()))
   temporary.rename(path)
+
+
+def wait(*, data_dir, **unused):
+  """Waits in place of training."""
+  sleep(pathlib.Path(data_dir) / 'begun')

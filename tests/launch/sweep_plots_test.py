@@ -1,0 +1,85 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of choosing the plots of a sweep."""
+
+import math
+import pathlib
+
+from launch import sweep_plots
+from launch import sweep_results
+from tests.launch import fake_sweeps
+
+from absl.testing import absltest
+
+
+class SweepPlotsTest(absltest.TestCase):
+  def _plan(self, runs, values):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    folder = fake_sweeps.write_sweep(path, runs)
+    for run, value in zip(runs, values):
+      fake_sweeps.write_result(folder, run, value)
+    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    return folder, sweep_plots.plan(folder, groups)
+
+  def test_a_grid_of_rates_has_heat_maps(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'],
+      local_epochs=(1, 8),
+      client_learning_rate=(0.1, 1.0),
+      server_learning_rate=(0.1, 1.0),
+    )
+    _, plots = self._plan(runs, [i / 16 for i in range(15)])
+    self.assertEmpty(plots['comparisons'])
+    first, second = plots['heat_maps']
+    self.assertEqual(first['name'], 'learning_rates_local_epochs_1')
+    self.assertEqual(first['metric'], 'accuracy')
+    self.assertEqual(
+      first['panels'],
+      {
+        'fed_avg': {
+          (0.1, 0.1): 0.0,
+          (0.1, 1.0): 1 / 16,
+          (1.0, 0.1): 2 / 16,
+          (1.0, 1.0): 3 / 16,
+        },
+        'fed_fish': {
+          (0.1, 0.1): 8 / 16,
+          (0.1, 1.0): 9 / 16,
+          (1.0, 0.1): 10 / 16,
+          (1.0, 1.0): 11 / 16,
+        },
+      },
+    )
+    # The run that is not finished is blank.
+    self.assertTrue(math.isnan(second['panels']['fed_fish'][1.0, 1.0]))
+
+  def test_other_sweeps_compare_methods_in_each_setting(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'], local_epochs=(1, 8), seed=(0, 1)
+    )
+    folder, plots = self._plan(runs, [0.5] * 7)
+    self.assertEmpty(plots['heat_maps'])
+    by_name = {
+      target.name: [workdir.name for workdir in workdirs]
+      for target, workdirs in plots['comparisons'].items()
+    }
+    self.assertEqual(list(by_name), ['local_epochs_1', 'local_epochs_8'])
+    self.assertEqual(
+      by_name['local_epochs_8'],
+      [
+        'fed_avg-local_epochs_8-seed_0',
+        'fed_avg-local_epochs_8-seed_1',
+        'fed_fish-local_epochs_8-seed_0',
+      ],
+    )
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
+    folder, plots = self._plan(runs, [0.5] * 4)
+    self.assertEqual(list(plots['comparisons']), [folder.plots_path])
+
+  def test_nothing_to_draw(self):
+    _, plots = self._plan(fake_sweeps.grid(['fed_avg'], seed=(0, 1)), [])
+    self.assertFalse(any(plots.values()))
+
+
+if __name__ == '__main__':
+  absltest.main()

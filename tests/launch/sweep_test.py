@@ -1,0 +1,221 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of launch.sweep through the binary."""
+
+# bazel: size = 'large'  # Trains in processes of their own.
+
+import csv
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from tests import processes
+from tests.launch import binary_runner
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import psutil
+
+_GIVE_UP_SECONDS = 300.0
+_DIGITS = (
+  pathlib.Path(__file__).resolve().parents[2] / 'launch/configs/digits.py'
+)
+_CONFIG = """
+from launch.configs import sweeps, toy_regression
+
+def get_config(variant):
+  config = toy_regression.get_config(variant)
+  config.rounds = 40
+  config.local_epochs = 2
+  config.task.num_examples = 30
+  config.evaluate_every = 20
+  config.checkpoint_every = 5
+  config.evaluation.personalization_epochs = 0
+  config.evaluation.barrier = False
+  return config
+
+def sweep(name):
+  return sweeps.select(name, {
+    'both': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1)}),
+    'unknown': lambda: sweeps.grid(['fed_fish'], {'algorithm.dampin': (1.0,)}),
+  })
+"""
+
+
+def _columns(workdir):
+  """metrics.csv as text, without the columns of time."""
+  with open(workdir / 'metrics.csv', newline='') as file:
+    rows = list(csv.DictReader(file))
+  return [
+    {k: v for k, v in row.items() if not k.startswith('time/')} for row in rows
+  ]
+
+
+class SweepTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.sweep_dir = self.folder / 'sweep'
+    self.config = self.folder / 'tiny.py'
+    self.config.write_text(_CONFIG)
+
+  def _start(self, *arguments, module='launch.sweep'):
+    with processes.interruptible_children():
+      return psutil.Popen(
+        [sys.executable, '-m', module, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=binary_runner.environment(),
+        text=True,
+        start_new_session=True,
+      )
+
+  def _start_sweep(self, *arguments):
+    return self._start(
+      f'--config={self.config}:both',
+      f'--sweep_dir={self.sweep_dir}',
+      '--num_processes=2',
+      *arguments,
+    )
+
+  def _wait_for_rounds(self, process, name, round_number):
+    path = self.sweep_dir / 'runs' / name / 'metrics.csv'
+    give_up = time.monotonic() + _GIVE_UP_SECONDS
+    while not path.exists() or not any(
+      line.startswith(f'{round_number},')
+      for line in path.read_text().splitlines()
+    ):
+      self.assertIsNone(process.poll(), 'It ended too early.')
+      self.assertLess(time.monotonic(), give_up)
+      time.sleep(0.01)
+
+  def _process_of(self, sweep, name):
+    """The process that holds the run's log."""
+    path = str(self.sweep_dir / 'logs' / f'{name}.log')
+    for process in sweep.children(recursive=True):
+      if path in [file.path for file in process.open_files()]:
+        return process
+    raise AssertionError(f'No process writes {path}.')
+
+  def test_a_killed_sweep_equals_single_runs(self):
+    sweep = self._start_sweep()
+    self._wait_for_rounds(sweep, 'fed_avg-seed_1', 8)
+    self._process_of(sweep, 'fed_avg-seed_1').kill()
+    family = sweep.children(recursive=True)
+    # Ctrl-C reaches every process of the group.
+    os.killpg(sweep.pid, signal.SIGINT)
+    _, stderr = sweep.communicate()
+    self.assertEqual(sweep.returncode, 130, stderr)
+    self.assertRegex(
+      stderr.splitlines()[-1],
+      'Interrupted: [01] of 2 runs are finished. The same command continues',
+    )
+    self.assertNotIn('Traceback', stderr)
+    give_up = time.monotonic() + _GIVE_UP_SECONDS
+    while not all(processes.is_gone(process) for process in family):
+      self.assertLess(time.monotonic(), give_up, family)
+      time.sleep(0.05)
+    self.assertFalse(
+      (self.sweep_dir / 'runs/fed_avg-seed_1/summary.json').exists()
+    )
+
+    sweep = self._start_sweep()
+    stdout, stderr = sweep.communicate()
+    self.assertEqual(sweep.returncode, 0, stderr)
+    self.assertIn('Done: 2 of 2 runs', stdout)
+    log = (self.sweep_dir / 'logs' / 'fed_avg-seed_1.log').read_text()
+    self.assertRegex(log, r'resumed after round \d+\n')
+    self.assertIn('Done: 40 rounds', log)
+    self.assertTrue((self.sweep_dir / 'plots' / 'methods.csv').exists())
+
+    alone = self.folder / 'alone'
+    train = self._start(
+      f'--config={self.config}:fed_avg',
+      '--config.seed=1',
+      f'--workdir={alone}',
+      module='launch.train',
+    )
+    _, stderr = train.communicate()
+    self.assertEqual(train.returncode, 0, stderr)
+    together = self.sweep_dir / 'runs' / 'fed_avg-seed_1'
+    self.assertEqual(_columns(together), _columns(alone))
+    for name in ('config.json', 'data_fingerprint.json'):
+      self.assertEqual(
+        (together / name).read_bytes(), (alone / name).read_bytes()
+      )
+    summaries = [
+      json.loads((path / 'summary.json').read_text())
+      for path in (together, alone)
+    ]
+    self.assertEqual(summaries[0]['test'], summaries[1]['test'])
+    with open(self.sweep_dir / 'runs.csv', newline='') as file:
+      rows = {row['run']: row for row in csv.DictReader(file)}
+    self.assertEqual(
+      float(rows['fed_avg-seed_1']['test/global/mse']),
+      summaries[1]['test']['global/mse'],
+    )
+
+  @parameterized.named_parameters(
+    ('nothing', [], 'config and --sweep_dir are needed'),
+    ('field_of_the_grid', ['{config}:unknown'], 'no field algorithm.dampin; '),
+    ('sweep', ['{config}:noth'], "no sweep 'noth'; expected one of both, unk"),
+    ('field', ['{config}:both', '--config.sed=1'], 'Did you mean seed'),
+    ('flag', ['{config}:both', '--sed=1'], 'flag .*sed'),
+    ('word', ['{config}:both', 'seed'], "Unexpected argument 'seed'"),
+    (
+      'processes',
+      ['{config}:both', '--num_processes=0'],
+      'num_processes=0 is neither auto nor a positive number',
+    ),
+    (
+      'tuning',
+      ['{config}:both', '--tuned_by=/nowhere'],
+      '/nowhere is not the folder of a sweep',
+    ),
+  )
+  def test_bad_input(self, arguments, message):
+    if arguments:
+      path, *rest = arguments
+      arguments = [f'--config={path.format(config=self.config)}', *rest]
+      arguments.append(f'--sweep_dir={self.sweep_dir}')
+    process = self._start(*arguments)
+    stdout, stderr = process.communicate()
+    self.assertEqual(process.returncode, 2, stderr)
+    self.assertEqual(stderr.count('\n'), 1, stderr)
+    self.assertRegex(stderr, message)
+    self.assertEmpty(stdout)
+    self.assertFalse(self.sweep_dir.exists())
+
+  def test_lists_the_runs(self):
+    process = self._start(
+      f'--config={_DIGITS}:learning_rates',
+      f'--sweep_dir={self.sweep_dir}',
+      '--config.rounds',
+      '3',
+      '--dry_run',
+    )
+    stdout, stderr = process.communicate()
+    self.assertEqual(process.returncode, 0, stderr)
+    lines = stdout.splitlines()
+    self.assertLen(lines, 5 * 49 + 1)
+    self.assertIn(f'--config={_DIGITS}:fed_avg', lines[0])
+    self.assertIn('--config.rounds=3', lines[0])
+    self.assertFalse(self.sweep_dir.exists())
+
+  def test_help_teaches(self):
+    process = self._start('--help')
+    stdout, stderr = process.communicate()
+    self.assertEqual(process.returncode, 0)
+    self.assertIn('--config=launch/configs/digits.py:seeds', stdout)
+    for name in ('learning_rates', 'fixed_rounds', 'fixed_compute', 'tuning'):
+      self.assertIn(name, stdout)
+    self.assertIn('--tuned_by', stdout)
+    self.assertEmpty(stderr)
+
+
+if __name__ == '__main__':
+  absltest.main()
