@@ -6,7 +6,10 @@ python -m launch.train --config=launch/configs/emnist_compact.py:fed_fish \
     --workdir=runs/emnist_compact_fed_fish --data_dir=path/to/tff_cache
 """
 
+from collections.abc import Sequence
+
 from launch.configs import base
+from launch.configs import sweeps
 
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
@@ -29,7 +32,12 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     batch_size=10,
     max_examples_per_client=100,
     client_learning_rate=0.05,
-    server_learning_rate=0.003,
+    server_learning_rate=0.01,
     evaluate_every=20,
     checkpoint_every=50,
   )
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
+  return sweeps.select(name, sweeps.ready_sweeps(get_config))

@@ -14,16 +14,26 @@ from absl.testing import parameterized
 # Whole names, from which the BUILD file's deps are made.
 _MODULES = (
   'launch.configs.arrays',
+  'launch.configs.cifar100',
   'launch.configs.cifar100_compact',
   'launch.configs.digits',
+  'launch.configs.emnist',
   'launch.configs.emnist_compact',
   'launch.configs.toy_regression',
 )
 _CONFIGS = tuple(module.rpartition('.')[2] for module in _MODULES)
 
 
+# Of a size of their own, and not what the task recommends.
+_SIZED = ('cifar100_compact', 'emnist_compact')
+
+
 def _module(name):
   return importlib.import_module(f'launch.configs.{name}')
+
+
+def _task_name(name):
+  return name.removesuffix('_compact')
 
 
 class ConfigsTest(parameterized.TestCase):
@@ -32,10 +42,10 @@ class ConfigsTest(parameterized.TestCase):
     config = _module(name).get_config(variant).to_dict()
     config_checks.check_config(config)
     options = dict(config['task'])
-    self.assertEqual(options.pop('name'), name)
-    self.assertContainsSubset(options, registry.task_options(name))
+    self.assertEqual(options.pop('name'), _task_name(name))
+    self.assertContainsSubset(options, registry.task_options(_task_name(name)))
 
-  @parameterized.parameters(*_CONFIGS)
+  @parameterized.parameters(*sorted(set(_CONFIGS) - set(_SIZED)))
   def test_holds_what_the_task_recommends(self, name):
     config = _module(name).get_config('fed_fish').to_dict()
     for field, value in registry.task_defaults(name).items():
@@ -61,6 +71,29 @@ class ConfigsTest(parameterized.TestCase):
       ValueError, "no variant 'fed_nova'; expected one of fed_fish, fed_avg,"
     ):
       _module(name).get_config('fed_nova')
+
+  @parameterized.parameters(
+    ('emnist', 10, 1, 'cnn'), ('cifar100', 25, 4, 'resnet18')
+  )
+  def test_image_tasks_are_table_2_of_the_paper(self, name, batch, epochs, net):
+    config = _module(name).get_config().to_dict()
+    for field, value in {
+      'cohort_size': 64,
+      'rounds': 1500,
+      'batch_size': batch,
+      'max_examples_per_client': 100,
+      'client_learning_rate': 1e-3,
+      'server_learning_rate': 1e-3,
+    }.items():
+      self.assertEqual(config[field], value, field)
+    self.assertEqual(config['evaluation']['personalization_epochs'], epochs)
+    self.assertEqual(config['algorithm']['server_optimizer'], 'adam')
+    self.assertEqual(config['task']['model'], net)
+    compact = _module(f'{name}_compact').get_config().to_dict()
+    self.assertEqual(compact['task'].pop('model'), 'compact_cnn')
+    for field in ('batch_size', 'max_examples_per_client', 'evaluation'):
+      self.assertEqual(compact[field], config[field], field)
+    self.assertLessEqual(compact['task'].items(), config['task'].items())
 
   def test_variants_differ_in_the_algorithm_only(self):
     """Methods are compared on equal terms."""
