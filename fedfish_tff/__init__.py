@@ -6,7 +6,9 @@ Importing this package before TensorFlow keeps TensorFlow's start-up messages
 off stderr; a level set in the environment wins.
 """
 
+import atexit
 import os
+import sys
 import warnings
 
 __version__ = '0.1.0'
@@ -17,3 +19,21 @@ os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 warnings.filterwarnings(
   'ignore', message='pkg_resources is deprecated', category=UserWarning
 )
+
+
+def _end_default_context() -> None:
+  """Ends the default context that TFF makes when it is imported.
+
+  Python would do so after it has taken TFF's modules apart: TFF's context then
+  prints an error, and leaves its server behind where it has started one.
+  """
+  stack = 'tensorflow_federated.python.core.impl.context_stack'
+  runtime_error_context = sys.modules.get(f'{stack}.runtime_error_context')
+  tff = sys.modules.get('tensorflow_federated')
+  if tff is not None and runtime_error_context is not None:
+    tff.framework.set_default_context(
+      runtime_error_context.create_runtime_error_context()
+    )
+
+
+atexit.register(_end_default_context)

@@ -7,12 +7,24 @@ import subprocess
 import sys
 
 from absl.testing import absltest
+import psutil
 
 _PROGRAM = """
 import fedfish_tff
 import tensorflow_federated as tff
 import tensorflow as tf
 tf.constant(1.0) + 1.0
+"""
+
+# In TFF's own default context, which starts a server.
+_DEFAULT_CONTEXT_PROGRAM = """
+import fedfish_tff
+import psutil
+import tensorflow_federated as tff
+one = tff.tensorflow.computation(lambda: 1)
+assert one() == 1
+for child in psutil.Process().children():
+  print(child.pid)
 """
 
 
@@ -38,6 +50,12 @@ class QuietImportTest(absltest.TestCase):
     )
     result = self._run(program, TF_CPP_MIN_LOG_LEVEL='1')
     self.assertEqual(result.stdout, '1\n')
+
+  def test_default_context_ends_with_the_process(self):
+    result = self._run(_DEFAULT_CONTEXT_PROGRAM)
+    self.assertNotIn('Exception ignored', result.stderr)
+    (server,) = map(int, result.stdout.split())
+    self.assertFalse(psutil.pid_exists(server))
 
 
 if __name__ == '__main__':
