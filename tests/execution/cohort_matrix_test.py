@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 _OF_ONE_KIND = learning_rounds.TFF_ROUNDS_OF_ONE_KIND
 
 
-class MatrixTest(parameterized.TestCase):
+class MatrixTest(round_comparison.RoundTestCase):
   @parameterized.parameters(
     (name, model, kind)
     for name in learning_rounds.ROUNDS
@@ -26,10 +26,6 @@ class MatrixTest(parameterized.TestCase):
   )
   def test_round(self, name, model, kind):
     round_comparison.check_round(name, model, kind)
-
-
-def tearDownModule():
-  round_comparison.stop_worker()
 
 
 if __name__ == '__main__':

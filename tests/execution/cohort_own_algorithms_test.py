@@ -13,7 +13,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 
-class OwnAlgorithmsTest(parameterized.TestCase):
+class OwnAlgorithmsTest(round_comparison.RoundTestCase):
   @parameterized.parameters(
     *(
       (name, 'mlp', learning_models.KINDS[i % 2])
@@ -25,10 +25,6 @@ class OwnAlgorithmsTest(parameterized.TestCase):
   )
   def test_round(self, name, model, kind):
     round_comparison.check_round(name, model, kind)
-
-
-def tearDownModule():
-  round_comparison.stop_worker()
 
 
 if __name__ == '__main__':

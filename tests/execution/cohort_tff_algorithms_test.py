@@ -17,7 +17,7 @@ import tensorflow_federated as tff
 _IN_MATRIX_ONLY = ('unweighted_fed_prox', 'unweighted_mime_lite')
 
 
-class TffAlgorithmsTest(parameterized.TestCase):
+class TffAlgorithmsTest(round_comparison.RoundTestCase):
   @parameterized.parameters(
     *(
       (name, learning_models.KINDS[i % 2])
@@ -55,10 +55,6 @@ class TffAlgorithmsTest(parameterized.TestCase):
         for name in entered
       },
     )
-
-
-def tearDownModule():
-  round_comparison.stop_worker()
 
 
 if __name__ == '__main__':

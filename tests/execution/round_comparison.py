@@ -9,6 +9,7 @@ from fedfish_tff.execution import local_worker
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 
+from absl.testing import parameterized
 import tensorflow_federated as tff
 
 
@@ -18,11 +19,15 @@ def _worker() -> local_worker.SyncLocalWorkerExecutionContext:
   return local_worker.create_sync_local_worker_execution_context()
 
 
-def stop_worker() -> None:
-  """Stops the worker."""
-  if _worker.cache_info().currsize:
-    _worker().close()
-    _worker.cache_clear()
+class RoundTestCase(parameterized.TestCase):
+  """Tests that compare rounds, and stop the worker in the end."""
+
+  @classmethod
+  def tearDownClass(cls):
+    super().tearDownClass()
+    if _worker.cache_info().currsize:
+      _worker().close()
+      _worker.cache_clear()
 
 
 def check_round(name: str, model: str, kind: str) -> None:
