@@ -65,12 +65,11 @@ def build_mime_lite(
     A round to which no client contributes keeps the weights and the states of
     both optimizers.
 
-    What a client computes depends on the server's state, which there is in a
-    round only. `local_training` and `update_is_finite` are what a client does
-    in a first round: they take all steps with the state that the base
-    optimizer starts with. For SGD with momentum these are steps of plain SGD.
-    So they serve to personalise; the clients' own models of a later round, on
-    which the client-server barrier is measured, they do not give.
+    What a client computes in a round depends on the server's state, and
+    outside of a round there is none. So `local_training` is that of the base
+    optimizer with a state of its own, as fine-tuning has it; it does not give
+    the clients' models of a round, on which the client-server barrier is
+    measured. `update_is_finite` takes the state of a first round.
 
   Raises:
     InputError: If `local_epochs` is below 1.
@@ -100,7 +99,7 @@ def build_mime_lite(
     model_aggregator or tff.aggregators.MeanFactory(),
     server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
     local_training=local_training.build_local_training(
-      model_fn, server_statistics.build_frozen_optimizer(client_optimizer_fn)
+      model_fn, client_optimizer_fn
     ),
     update_is_finite=client_work_process.build_update_is_finite(
       model_fn, first_round_update

@@ -51,9 +51,6 @@ from fedfish_tff.client_work.proximal import (
   build_proximal_optimizer as build_proximal_optimizer,
 )
 from fedfish_tff.client_work.server_statistics import (
-  build_frozen_optimizer as build_frozen_optimizer,
-)
-from fedfish_tff.client_work.server_statistics import (
   build_server_statistics_update as build_server_statistics_update,
 )
 from fedfish_tff.client_work.server_statistics import (

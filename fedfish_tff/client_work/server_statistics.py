@@ -40,11 +40,12 @@ StatisticsUpdateFn = Callable[
 
 
 class _FrozenOptimizer(tff.learning.optimizers.Optimizer):
-  """See `build_frozen_optimizer`."""
+  """Takes all steps of another optimizer with one state."""
 
   def __init__(
-    self, inner: tff.learning.optimizers.Optimizer, state: Any = None
+    self, inner: tff.learning.optimizers.Optimizer, state: Any
   ) -> None:
+    """Wraps `inner`; without a state, that of its `initialize` is taken."""
     self._inner = inner
     self._state = state
 
@@ -56,31 +57,6 @@ class _FrozenOptimizer(tff.learning.optimizers.Optimizer):
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
     _, weights = self._inner.next(state, weights, gradients)
     return state, weights
-
-  def get_hparams(self, state: Any) -> Any:
-    return self._inner.get_hparams(state)
-
-  def set_hparams(self, state: Any, hparams: Any) -> Any:
-    return self._inner.set_hparams(state, hparams)
-
-
-def build_frozen_optimizer(
-  optimizer: tff.learning.optimizers.Optimizer, state: Any = None
-) -> tff.learning.optimizers.Optimizer:
-  """Builds an optimizer that takes all steps with one state.
-
-  Args:
-    optimizer: Takes the steps.
-    state: A state of it; that of its `initialize` by default.
-
-  Returns:
-    The optimizer.
-
-  Raises:
-    TypeError: If `optimizer` is not one of TFF's.
-  """
-  local_training.check_optimizer(optimizer, 'optimizer')
-  return _FrozenOptimizer(optimizer, state)
 
 
 def _specs(weights: model_functions.FlatWeights) -> tuple[tf.TensorSpec, ...]:

@@ -93,6 +93,9 @@ def _mime_lite(config: ConfigDict) -> None:
   """Mime Lite: the momentum is the server's, and clients step with it."""
   _fed_avg(config)
   config.algorithm.update({'name': 'mime_lite', 'client_optimizer': 'sgdm'})
+  # All of a client's steps repeat the server's momentum, which adds up to ten
+  # gradients (1 / (1 - 0.9)).
+  config.client_learning_rate /= 10
   # As Karimireddy et al. (2021) have it: what adapts is the client's steps.
   _set_plain_server(config)
   # Its clients' own models depend on the server's momentum, which there is in

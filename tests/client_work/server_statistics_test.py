@@ -5,6 +5,7 @@
 from fedfish_tff import errors
 from fedfish_tff.client_work import server_statistics
 from fedfish_tff.execution import contexts
+from fedfish_tff.models import model_functions
 from tests import numpy_reference as ref
 
 from absl.testing import absltest
@@ -23,40 +24,55 @@ def _optimizer():
   return tff.learning.optimizers.build_sgdm(_RATE, momentum=_MOMENTUM)
 
 
-class FrozenOptimizerTest(absltest.TestCase):
-  def test_all_steps_take_the_initial_state(self):
-    optimizer = server_statistics.build_frozen_optimizer(_optimizer())
-    state = optimizer.initialize(tf.TensorSpec([2]))
-    weights = tf.zeros([2])
-    for step in (1, 2, 3):
-      state, weights = optimizer.next(state, weights, tf.ones([2]))
-      # Momentum would make steps longer and longer.
-      np.testing.assert_allclose(weights, -step * _RATE * np.ones(2), rtol=1e-6)
-    self.assertEqual(
-      optimizer.get_hparams(state), {'learning_rate': _RATE, 'momentum': 0.5}
+class ServerStatisticsUpdateTest(absltest.TestCase):
+  def _delta(self, velocity):
+    """Returns a client's delta where the server's velocity is constant."""
+    model, optimizer = ref.create_functional_model(), _optimizer()
+    update_fn = server_statistics.build_server_statistics_update(optimizer)
+    weights = tuple(map(tf.constant, ref.initial_weights()))
+    state = optimizer.initialize(
+      tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights)
     )
+    state['accumulator'] = tuple(velocity + a for a in state['accumulator'])
 
-  def test_all_steps_take_a_given_state(self):
-    inner = _optimizer()
-    state, _ = inner.next(
-      inner.initialize(tf.TensorSpec([2])), tf.zeros([2]), tf.ones([2])
-    )
-    optimizer = server_statistics.build_frozen_optimizer(inner, state)
-    weights = tf.zeros([2])
-    for step in (1, 2):
-      _, weights = optimizer.next(
-        optimizer.initialize(tf.TensorSpec([2])), weights, tf.ones([2])
-      )
-      np.testing.assert_allclose(
-        weights, -step * _RATE * 1.5 * np.ones(2), rtol=1e-6
+    @tf.function
+    def run(state):
+      return update_fn(
+        model_functions.bind_model(model),
+        model_functions.FlatWeights(weights, ()),
+        ref.to_dataset(ref.make_batches(8, 0)),
+        state,
       )
 
-  def test_what_is_no_optimizer_is_refused(self):
-    with self.assertRaisesRegex(TypeError, 'optimizer must be'):
-      server_statistics.build_frozen_optimizer(tf.keras.optimizers.SGD(0.1))
+    return run(state).update['delta'], run(None).update['delta']
+
+  def test_every_step_takes_the_state_of_the_server(self):
+    for velocity in (0.0, 0.2):
+      batches = ref.make_batches(8, 0)
+      expected, _ = ref.mime_lite_round(
+        ref.initial_weights(),
+        tuple(np.full(w.shape, velocity) for w in ref.initial_weights()),
+        [batches],
+        rate=_RATE,
+        momentum=_MOMENTUM,
+        server_rate=1.0,
+        epochs=1,
+      )
+      with_state, without = self._delta(velocity)
+      for delta, start, end in zip(with_state, ref.initial_weights(), expected):
+        np.testing.assert_allclose(delta, start - end, rtol=1e-4, atol=1e-6)
+      if not velocity:
+        for a, b in zip(with_state, without):
+          np.testing.assert_array_equal(a, b)
+
+  def test_bad_arguments(self):
     with self.assertRaisesRegex(TypeError, 'optimizer must be'):
       server_statistics.build_server_statistics_update(
         tf.keras.optimizers.SGD(0.1)
+      )
+    with self.assertRaisesRegex(errors.InputError, 'local_epochs must be 1'):
+      server_statistics.build_server_statistics_update(
+        _optimizer(), local_epochs=0
       )
 
 
@@ -105,12 +121,6 @@ class ServerStatisticsWorkTest(absltest.TestCase):
       ):
         np.testing.assert_allclose(delta, start - end, rtol=1e-4, atol=1e-6)
       self.assertEqual(result.update_weight, sum(len(y) for _, y in client))
-
-  def test_epochs_are_checked(self):
-    with self.assertRaisesRegex(errors.InputError, 'local_epochs must be 1'):
-      server_statistics.build_server_statistics_update(
-        _optimizer(), local_epochs=0
-      )
 
 
 if __name__ == '__main__':
