@@ -50,13 +50,14 @@ def plot_heat_map(
     columns * (_CELL_INCHES * len(server) + 0.9) + 1.0,
     rows * (_CELL_INCHES * 0.8 * len(client) + 0.9) + 0.5,
   )
-  axes = figure.subplots(
-    rows, columns, squeeze=False, sharex=True, sharey=True
-  ).flat
+  axes = list(
+    figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat
+  )
   # Losses far above the best would leave all others one colour.
   low, high = _limits(finite, higher_is_better)
   image = None
-  for axis, (name, values) in zip(axes, panels.items()):
+  for position, (name, values) in enumerate(panels.items()):
+    axis = axes[position]
     table = np.full((len(client), len(server)), np.nan)
     for (one, other), value in values.items():
       if math.isfinite(value):
@@ -75,14 +76,21 @@ def plot_heat_map(
     axis.set_xticks(range(len(server)), [f'{rate:g}' for rate in server])
     axis.set_yticks(range(len(client)), [f'{rate:g}' for rate in client])
     axis.tick_params(length=0)
-    axis.set_xlabel('Server learning rate')
-    axis.set_ylabel('Client learning rate')
-    axis.label_outer()
-  for axis in list(axes)[len(panels) :]:
+    # The last panel of a column need not be in the last row.
+    if position + columns >= len(panels):
+      axis.set_xlabel('Server learning rate')
+      axis.tick_params(labelbottom=True)
+    if position % columns == 0:
+      axis.set_ylabel('Client learning rate')
+  for axis in axes[len(panels) :]:
     axis.set_visible(False)
   if finite:
     figure.colorbar(
-      image, ax=list(figure.axes), label=style.metric_title(metric), shrink=0.8
+      image,
+      ax=axes,
+      label=style.metric_title(metric),
+      shrink=0.8,
+      extend='max' if high < max(finite) else 'neither',
     )
   style.set_figure_title(figure, title)
   return figure

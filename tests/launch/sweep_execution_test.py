@@ -95,6 +95,21 @@ class SweepExecutionTest(absltest.TestCase):
       names, {str(self.path / 'plots'): [run.name for run in self.runs]}
     )
 
+  def test_a_terminal_has_a_bar(self):
+    (self.data_dir / 'fail_fed_avg-seed_1').touch()
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    with (
+      contextlib.redirect_stdout(io.StringIO()),
+      contextlib.redirect_stderr(terminal),
+    ):
+      self._sweep().execute()
+    text = terminal.getvalue()
+    self.assertIn('FAILED fed_avg-seed_1: The data are missing.', text)
+    # All work is done at the end, also that which was in vain.
+    last = [part for part in text.split('\r') if 'sweep: ' in part][-1]
+    self.assertRegex(last, r'sweep: 100% .*3/4 runs, 1 failed \[\d\d:\d\d<')
+
   def test_many_failures_of_one_reason_are_told_once(self):
     for run in self.runs:
       (self.data_dir / f'fail_{run.name}').touch()
