@@ -227,7 +227,7 @@ def _apply_arguments(
       raise errors.InputError(
         f'{argument} cannot be set: the config of run {name} has {missing}'
       )
-  argv = ['launch.sweep', *arguments]
+  argv = [name, *arguments]  # The first is taken for the program.
   values = flags.FlagValues()
   try:
     holder = config_flags.DEFINE_config_dict(
