@@ -5,8 +5,9 @@ r"""Handwritten digits, non-IID clients, many local epochs; a minute or less.
   python -m launch.train --config=launch/configs/digits.py:fed_fish \
     --workdir=runs/digits_fed_fish
 
-and the same with :fed_avg to compare (launch.plot draws both). Other variants:
-fed_avg_sgd, fed_sgd, paper_literal, per_example, sampled_label, damped.
+and the same with :fed_avg to compare (launch.plot draws both). Other variants,
+such as fed_avg_sgd, fed_prox, mime_lite, paper_literal or per_example, are
+listed in launch/configs/base.py.
 
 Expect, with seed 0, an accuracy of 0.925 on the 8 test clients for fed_fish and
 of 0.958 for fed_avg. With Adam at the server and 50 rounds both have converged,

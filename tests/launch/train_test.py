@@ -227,7 +227,7 @@ class TrainTest(parameterized.TestCase):
     ('--config.client_learning_rate=0', 'client_learning_rate is 0.0'),
     ('--config.server_learning_rate=-1', 'server_learning_rate is -1.0'),
     ('--config.client_learning_rate=nan', 'client_learning_rate is nan'),
-    ('--config.algorithm.name=fed_prox', 'one of fed_avg, fed_fish, fed_sgd'),
+    ('--config.algorithm.name=fed_nova', 'one of fed_avg, fed_fish, fed_prox'),
     (
       '--config.algorithm.name=fed_avg',
       'algorithm.damping does not exist for fed_avg',
@@ -250,7 +250,7 @@ class TrainTest(parameterized.TestCase):
     self.assertFalse(self.workdir.exists())
 
   @parameterized.parameters(
-    (':fed_prox', "no variant 'fed_prox'; expected one of fed_fish, fed_avg"),
+    (':fed_nova', "no variant 'fed_nova'; expected one of fed_fish, fed_avg"),
     ('.missing', 'cannot be read: No such file'),
   )
   def test_bad_config_file(self, suffix, message):

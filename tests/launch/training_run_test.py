@@ -56,10 +56,12 @@ class TrainTest(absltest.TestCase):
     ]
     find = training_run._find_best
     self.assertEqual(
-      find(rows, 'm', True), {'metric': 'm', 'value': 3.0, 'round': 2}
+      find(rows, 'm', True),
+      {'metric': 'm', 'value': 3.0, 'round': 2, 'higher_is_better': True},
     )
     self.assertEqual(
-      find(rows, 'm', False), {'metric': 'm', 'value': 1.0, 'round': 0}
+      find(rows, 'm', False),
+      {'metric': 'm', 'value': 1.0, 'round': 0, 'higher_is_better': False},
     )
     self.assertIsNone(find(rows, 'other', True))
 
