@@ -17,6 +17,9 @@ from launch.plotting import run_reader
 _METHODS_FILE = 'methods.csv'
 _COMPARISON_FILE = 'comparison.csv'
 _CAPTIONS_FILE = 'captions.txt'
+# Larger tables are for their files; a terminal shows them broken.
+_MAX_PRINTED_METHODS = 6
+_MAX_PRINTED_COMPARISONS = 60
 
 
 def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
@@ -47,6 +50,7 @@ def compare_workdirs(
 ) -> None:
   """Writes two tables and the plots that apply; prints what it wrote.
 
+  Tables are printed, too, unless they are large.
   methods.csv has what each method reached, comparison.csv paired differences.
 
   Args:
@@ -75,13 +79,15 @@ def compare_workdirs(
   path = folder / _METHODS_FILE
   simulation.write_atomically(path, method_table.to_csv(rows))
   print(path)
-  print(method_table.format_table(rows))
+  if len(rows) <= _MAX_PRINTED_METHODS:
+    print(method_table.format_table(rows))
   comparisons = method_comparison.compare_methods(groups, metric)
   if comparisons:
     path = folder / _COMPARISON_FILE
     simulation.write_atomically(path, method_comparison.to_csv(comparisons))
     print(path)
-    print(method_comparison.format_table(comparisons))
+    if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
+      print(method_comparison.format_table(comparisons))
   if layout == 'default':
     figures = run_plots.draw_curves(
       groups, metric, x_axes, show_seeds=show_seeds

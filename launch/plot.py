@@ -28,7 +28,9 @@ What is written to --output_dir, as far as the workdirs hold it:
     before and after fine-tuning; they need evaluation/clients.csv in the
     workdirs, which launch.evaluate writes
   methods.csv: what each method reached, mean and deviation over seeds
-  comparison.csv: the paired differences that are printed too
+  comparison.csv: the paired differences
+
+These two are printed, too, unless they are large.
 
 With --layout, in place of the figures above, and with captions.txt, which says
 what they show:

@@ -85,6 +85,13 @@ def draw_barriers(groups: method_comparison.Groups, name: str) -> Figures:
   figures = {}
   column = f'csb/{name}'
   for method, baseline in method_comparison.method_pairs(groups):
+    # Rounds of other lengths have barriers of other heights.
+    epochs = {
+      groups[label][0].config.get('local_epochs')
+      for label in (method, baseline)
+    }
+    if len(epochs) > 1:
+      continue
     pairs = method_comparison.common_seeds(groups, method, baseline)
     points = [
       np.stack(method_comparison.common_rounds(one, other, column))

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import re
 from typing import Any
 from typing import NamedTuple
 
@@ -166,7 +167,7 @@ def _read_test(workdir: pathlib.Path) -> dict[str, float] | None:
 def find_workdirs(
   sweep_dir: str | os.PathLike[str],
 ) -> tuple[list[pathlib.Path], list[pathlib.Path]]:
-  """Returns the workdirs of a sweep, by name: those finished, and the others.
+  """Returns the workdirs of a sweep, those finished and the others.
 
   Args:
     sweep_dir: The folder that launch.sweep has written; a run of it is finished
@@ -180,13 +181,21 @@ def find_workdirs(
     raise errors.InputError(
       f'There is no {folder}; a folder of launch.sweep was expected.'
     )
-  workdirs = sorted(path for path in folder.iterdir() if path.is_dir())
+  workdirs = sorted(
+    (path for path in folder.iterdir() if path.is_dir()), key=_natural_order
+  )
   finished = [w for w in workdirs if (w / SUMMARY_JSON).exists()]
   if not finished:
     raise errors.InputError(
       f'No run in {folder} is finished ({len(workdirs)} begun).'
     )
   return finished, [w for w in workdirs if w not in finished]
+
+
+def _natural_order(path: pathlib.Path) -> list[tuple[int, str]]:
+  """Orders names by the numbers in them: run_8 goes before run_16."""
+  parts = re.findall(r'\d+|\D+', path.name)
+  return [(int(p), '') if p.isdigit() else (-1, p) for p in parts]
 
 
 def _read_current_clients(

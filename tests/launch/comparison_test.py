@@ -45,6 +45,13 @@ class CompareWorkdirsTest(absltest.TestCase):
       self.assertIn(str(path), out)
     self.assertNotIn('Not evaluated', out)
 
+  def test_large_tables_are_not_printed(self):
+    out = self._compare(('fed_avg', *'abcdefg'), x_axes=['round'])
+    self.assertIn(str(self._output / 'methods.csv'), out)
+    self.assertNotIn('mean of rounds', out)
+    with open(self._output / 'comparison.csv', encoding='utf-8') as file:
+      self.assertGreater(len(list(file)), 60)
+
   def test_one_method_has_nothing_to_be_compared_with(self):
     self._compare(('fed_avg',), x_axes=['round'], file_format='svg')
     names = [path.name for path in self._output.iterdir()]

@@ -106,6 +106,11 @@ class DrawTest(absltest.TestCase):
           self.assertGreaterEqual(box.x0, bounds.x0 - 1, text)
           self.assertLessEqual(box.x1, bounds.x1 + 1, text)
 
+  def test_barriers_of_other_local_epochs_are_not_compared(self):
+    runs = [fake_runs.make_setting_run(local_epochs=e) for e in (1, 8)]
+    groups = run_reader.group_runs(runs)
+    self.assertEmpty(run_plots.draw_barriers(groups, 'accuracy'))
+
   def test_one_method_has_no_barrier_plot(self):
     groups = run_reader.group_runs([fake_runs.make_run()])
     self.assertEmpty(run_plots.draw_barriers(groups, 'accuracy'))

@@ -144,8 +144,13 @@ class SummaryTest(absltest.TestCase):
     )
     with self.assertRaisesRegex(errors.InputError, r'finished \(1 begun\)'):
       run_reader.find_workdirs(self._folder)
-    done = fake_runs.write_run(fake_runs.make_setting_run(), runs / 'a')
-    self.assertEqual(run_reader.find_workdirs(self._folder), ([done], [begun]))
+    done = [
+      fake_runs.write_run(fake_runs.make_setting_run(), runs / name)
+      for name in ('a_16', 'a_8')
+    ]
+    self.assertEqual(
+      run_reader.find_workdirs(self._folder), (done[::-1], [begun])
+    )
 
 
 class GroupRunsTest(absltest.TestCase):

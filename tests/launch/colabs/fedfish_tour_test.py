@@ -1,0 +1,197 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the notebook: it runs from start to end, without a network."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import pathlib
+import platform
+import sys
+import tempfile
+from unittest import mock
+
+from launch import cli
+
+from absl.testing import absltest
+import nbclient
+import nbformat
+
+_ROOT = pathlib.Path(cli.__file__).resolve().parents[1]
+_NOTEBOOK = _ROOT / 'launch' / 'colabs' / 'fedfish_tour.ipynb'
+# For a cell; on two idle cores the slowest takes a quarter of a minute.
+_TIMEOUT_SECONDS = 300
+
+# Read by the kernel's Python as it starts: what is not a file's socket fails.
+_WITHOUT_NETWORK = """
+import socket
+
+def _refuse(method):
+  def checked(self, address, *rest):
+    if self.family != socket.AF_UNIX:
+      raise OSError(f'The test of the notebook has no network: {address}')
+    return method(self, address, *rest)
+  return checked
+
+for name in ('bind', 'connect', 'connect_ex', 'sendto'):
+  setattr(socket.socket, name, _refuse(getattr(socket.socket, name)))
+"""
+
+
+def _read() -> nbformat.NotebookNode:
+  return nbformat.read(_NOTEBOOK, as_version=4)
+
+
+def _code_cells() -> list[nbformat.NotebookNode]:
+  return [cell for cell in _read().cells if cell.cell_type == 'code']
+
+
+class FormatTest(absltest.TestCase):
+  def test_it_is_valid_and_holds_no_outputs(self):
+    notebook = _read()
+    nbformat.validate(notebook)
+    for cell in _code_cells():
+      self.assertEmpty(cell.outputs)
+      self.assertIsNone(cell.execution_count)
+
+  def test_lines_of_code_fit(self):
+    for cell in _code_cells():
+      for line in cell.source.splitlines():
+        self.assertLessEqual(len(line), 80, line)
+
+
+class InstallCellTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._source = _code_cells()[0].source
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+    self.enter_context(contextlib.chdir(self._folder))
+
+  def _run(self, *, found: bool, version: str = '3.11.9', path=(), **values):
+    """Runs the cell where TFF is found or not; returns what it prints."""
+    real = importlib.util.find_spec
+    spec = importlib.machinery.ModuleSpec('tensorflow_federated', None)
+
+    def find_spec(name, *args):
+      if name != 'tensorflow_federated':
+        return real(name, *args)
+      return spec if found else None
+
+    source = self._source
+    for name, value in values.items():
+      source = source.replace(f"{name} = ''", f'{name} = {value!r}')
+    out = io.StringIO()
+    with (
+      mock.patch.object(importlib.util, 'find_spec', find_spec),
+      mock.patch.object(platform, 'python_version', return_value=version),
+      mock.patch.object(
+        sys, 'version_info', tuple(map(int, version.split('.')))
+      ),
+      mock.patch.object(sys, 'path', list(path)),
+      mock.patch('subprocess.run') as self._commands,
+      contextlib.redirect_stdout(out),
+    ):
+      exec(compile(source, 'cell', 'exec'), {})  # pylint: disable=exec-used
+      self._path = list(sys.path)
+    return out.getvalue()
+
+  def test_where_all_is_there_it_runs_no_command(self):
+    out = self._run(found=True, path=[str(_ROOT)])
+    self.assertIn(f'FedFish-TFF in {_ROOT}, Python 3.11.9', out)
+    self._commands.assert_not_called()
+
+  def test_without_the_repository_it_says_what_to_set(self):
+    with self.assertRaisesRegex(RuntimeError, 'set REPOSITORY'):
+      self._run(found=True)
+
+  def test_it_clones_the_repository(self):
+    self._run(found=True, REPOSITORY='somewhere')
+    ((command,), _) = self._commands.call_args
+    self.assertEqual(command[:2], ['git', 'clone'])
+    self.assertEqual(
+      command[3:], ['somewhere', pathlib.Path.cwd() / 'fedfish-tff']
+    )
+    self.assertIn(str(pathlib.Path.cwd() / 'fedfish-tff'), self._path)
+
+  def test_another_python_is_told_what_to_do(self):
+    with self.assertRaisesRegex(RuntimeError, 'has Python 3.12.1.*3.11.*make'):
+      self._run(found=False, version='3.12.1', path=[str(_ROOT)])
+    self._commands.assert_not_called()
+
+  def test_it_installs_the_lock_beside_what_the_runtime_has(self):
+    with mock.patch.dict(sys.modules):
+      for name in ('numpy', 'tensorflow'):
+        sys.modules.pop(name, None)
+      self._run(found=False, path=[str(_ROOT)])
+    self._commands.assert_called_once_with(
+      ['make', 'install'], cwd=_ROOT, check=True
+    )
+    self.assertEqual(
+      self._path[0], str(_ROOT / '.venv/lib/python3.11/site-packages')
+    )
+
+  def test_what_was_imported_before_needs_a_restart(self):
+    with mock.patch.dict(sys.modules, {'numpy': mock.Mock()}):
+      with self.assertRaisesRegex(RuntimeError, 'its own numpy: restart'):
+        self._run(found=False, path=[str(_ROOT)])
+
+
+class ExecutionTest(absltest.TestCase):
+  def test_it_runs_from_start_to_end_without_a_network(self):
+    # Paths of sockets are short.
+    with tempfile.TemporaryDirectory(prefix='tour') as folder:
+      folder = pathlib.Path(folder)
+      (folder / 'guard').mkdir()
+      (folder / 'guard' / 'sitecustomize.py').write_text(_WITHOUT_NETWORK)
+      environment = {
+        'PYTHONPATH': os.pathsep.join(
+          [str(folder / 'guard'), str(_ROOT), *filter(None, sys.path)]
+        ),
+        'HOME': str(folder),
+        'IPYTHONDIR': str(folder / 'ipython'),
+        'JUPYTER_CONFIG_DIR': str(folder / 'config'),
+        'JUPYTER_DATA_DIR': str(folder / 'data'),
+        'JUPYTER_RUNTIME_DIR': str(folder),
+        'JUPYTER_PLATFORM_DIRS': '1',
+        'JUPYTER_PREFER_ENV_PATH': '1',
+      }
+      with mock.patch.dict(os.environ, environment):
+        notebook = self._execute(folder)
+    outputs = [
+      output
+      for cell in notebook.cells
+      if cell.cell_type == 'code'
+      for output in cell.outputs
+    ]
+    images = [
+      output for output in outputs if 'image/png' in output.get('data', {})
+    ]
+    self.assertLen(images, 5)  # The toy, the clients, and three of curves.
+    noise = [
+      output.text
+      for output in outputs
+      if output.output_type == 'stream' and output.name == 'stderr'
+    ]
+    # A progress bar draws itself there; nothing complains.
+    for text in noise:
+      for word in ('Error', 'ERROR', 'WARNING', 'Traceback'):
+        self.assertNotIn(word, text)
+
+  def _execute(self, folder: pathlib.Path) -> nbformat.NotebookNode:
+    client = nbclient.NotebookClient(
+      _read(),
+      kernel_name='python3',
+      timeout=_TIMEOUT_SECONDS,
+      resources={'metadata': {'path': str(folder)}},
+    )
+    kernel = client.create_kernel_manager()
+    # Sockets of the file system: no port is opened.
+    kernel.transport = 'ipc'
+    kernel.ip = str(folder / 'kernel')
+    return client.execute()
+
+
+if __name__ == '__main__':
+  absltest.main()
