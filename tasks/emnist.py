@@ -76,7 +76,7 @@ def create_task(
     validation_fraction: Share of writers held out for validation.
     test_fraction: Share of writers held out for testing.
     cache_megabytes: Budget for keeping writers in memory, in 2^20 bytes, for
-      each of training, validation and test writers; all take 2,500.
+      each of training, validation and test writers; all take 2,250.
     download: Whether to download a missing file.
 
   Returns:

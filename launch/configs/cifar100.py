@@ -9,11 +9,12 @@ The fields are those of table 2 of Dhawan et al. (2024, arXiv:2311.10291); the
 paper names 1, 8 and 16 local epochs (--config.local_epochs=16), and ResNet-18
 with group normalisation and Adam at the server are our choice where it names
 none. path/to/tff_cache holds cifar100.sqlite, as TFF unpacks it;
---config.task.download=True fetches it (150 MB) if it is not there.
+--config.task.download=True fetches it if it is not there.
 
 Variants: see launch/configs/base.py. A round takes 6,400 examples, of which a
-core makes some 20 a second, so that a run needs a GPU:
-launch/configs/cifar100_compact.py is the one for a laptop.
+core makes some 60 a second: 1,500 rounds of one local epoch would take one core
+two days, so that a run is for a GPU. For a laptop there is
+launch/configs/cifar100_compact.py.
 """
 
 from collections.abc import Sequence

@@ -8,12 +8,13 @@ r"""Federated EMNIST as in the FedFish paper: 62 classes, a client is a writer.
 The fields are those of table 2 of Dhawan et al. (2024, arXiv:2311.10291); the
 paper names 1, 8 and 16 local epochs (--config.local_epochs=16), and the CNN and
 Adam at the server are our choice where it names none. path/to/tff_cache holds
-emnist_all.sqlite, as TFF unpacks it; --config.task.download=True fetches it
-(170 MB) if it is not there.
+emnist_all.sqlite, as TFF unpacks it; --config.task.download=True fetches it if
+it is not there.
 
 Variants: see launch/configs/base.py. A round takes up to 6,400 examples, of
-which a core makes some 700 a second, so that a run is for a GPU or a night of
-many cores: launch/configs/emnist_compact.py is the one for a laptop.
+which a core makes some 1,500 a second: 1,500 rounds of one local epoch take one
+core two hours, of 16 local epochs more than a day. For a laptop there is
+launch/configs/emnist_compact.py.
 """
 
 from collections.abc import Sequence

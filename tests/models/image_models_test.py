@@ -5,7 +5,12 @@
 import functools
 import itertools
 
+from fedfish_tff import algorithms
+from fedfish_tff import client_work
+from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import models
+from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import image_models
 
 from absl.testing import absltest
@@ -146,6 +151,54 @@ class ImageModelsTest(parameterized.TestCase):
       image_models.create_compact_cnn(
         input_shape=_EMNIST, num_classes=2, filters=(1.5,), seed=0
       )
+
+
+class CohortContextTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (image_models.create_compact_cnn, (8, 8, 1)),
+    (image_models.create_fed_avg_cnn, (8, 8, 1)),
+    (image_models.create_dropout_cnn, (8, 8, 1)),
+  )
+  def test_rounds_run_as_graphs_and_repeat(self, create, input_shape):
+    model = create(input_shape=input_shape, num_classes=4, seed=0)
+    process = algorithms.build_fed_fish(
+      model,
+      tff.learning.optimizers.build_sgdm(0.1),
+      tff.learning.optimizers.build_sgdm(1.0),
+      local_epochs=2,
+      fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL,
+      label_sampler=models.categorical_label_sampler(),
+    )
+    rng = np.random.default_rng(0)
+    spec = datasets.BatchSpec(batch_size=2, epochs=2)
+    cohort = [
+      datasets.plan_batches(
+        (
+          rng.random([n, *input_shape], np.float32),
+          rng.integers(0, 4, n).astype(np.int32),
+        ),
+        spec,
+        client_id=str(n),
+        seed=0,
+        round_number=0,
+      )
+      for n in (3, 4)
+    ]
+    context = cohort_context.create_sync_cohort_execution_context()
+    with tff.framework.get_context_stack().install(context):
+      first, again = (
+        process.get_model_weights(
+          process.next(process.initialize(), cohort).state
+        )
+        for _ in range(2)
+      )
+    self.assertEmpty(context.general_path_reasons)
+    for before, a, b in zip(
+      model.initial_weights[0], first.trainable, again.trainable, strict=True
+    ):
+      np.testing.assert_array_equal(a, b)
+      self.assertTrue(np.isfinite(a).all())
+      self.assertFalse(np.array_equal(a, before))
 
 
 class DropoutTest(absltest.TestCase):

@@ -2,7 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the residual network, against the one of TFF's baselines."""
 
+from unittest import mock
+
+from fedfish_tff import algorithms
+from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import resnet
 
 from absl.testing import absltest
@@ -106,6 +111,31 @@ class ResnetTest(parameterized.TestCase):
 
     np.testing.assert_array_equal(first(3), self.model.initial_weights[0][0])
     self.assertFalse(np.array_equal(first(3), first(4)))
+
+  def test_rounds_run_as_graphs(self):
+    """Of a network with two blocks, since tracing all takes long."""
+    with mock.patch.multiple(
+      resnet, _BLOCKS=resnet._BLOCKS[:2], _STAGES=resnet._STAGES[:1]
+    ):
+      model = resnet.create_resnet18(
+        input_shape=(4, 4, 3), num_classes=2, seed=0
+      )
+      optimizer = tff.learning.optimizers.build_sgdm(0.1)
+      process = algorithms.build_fed_avg(model, optimizer, optimizer)
+      rng = np.random.default_rng(0)
+      client = datasets.sequential_batches(
+        (rng.random([3, 4, 4, 3], np.float32), np.array([0, 1, 0], np.int32)),
+        client_id='a',
+        batch_size=2,
+      )
+      context = cohort_context.create_sync_cohort_execution_context()
+      with tff.framework.get_context_stack().install(context):
+        state = process.next(process.initialize(), [client]).state
+        weights = process.get_model_weights(state).trainable
+    self.assertEmpty(context.general_path_reasons)
+    for before, after in zip(model.initial_weights[0], weights, strict=True):
+      self.assertTrue(np.isfinite(after).all())
+      self.assertFalse(np.array_equal(before, after))
 
   @parameterized.parameters(
     dict(input_shape=(24, 0, 3), num_classes=2),
