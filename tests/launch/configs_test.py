@@ -16,16 +16,23 @@ _MODULES = (
   'launch.configs.arrays',
   'launch.configs.cifar100',
   'launch.configs.cifar100_compact',
+  'launch.configs.cifar100_results',
   'launch.configs.digits',
   'launch.configs.emnist',
   'launch.configs.emnist_compact',
+  'launch.configs.emnist_results',
   'launch.configs.toy_regression',
 )
 _CONFIGS = tuple(module.rpartition('.')[2] for module in _MODULES)
 
 
 # Of a size of their own, and not what the task recommends.
-_SIZED = ('cifar100_compact', 'emnist_compact')
+_SIZED = (
+  'cifar100_compact',
+  'cifar100_results',
+  'emnist_compact',
+  'emnist_results',
+)
 
 
 def _module(name):
@@ -33,7 +40,7 @@ def _module(name):
 
 
 def _task_name(name):
-  return name.removesuffix('_compact')
+  return name.removesuffix('_compact').removesuffix('_results')
 
 
 class ConfigsTest(parameterized.TestCase):
@@ -57,9 +64,9 @@ class ConfigsTest(parameterized.TestCase):
 
   @parameterized.parameters(*_CONFIGS)
   def test_says_how_to_run_it(self, name):
-    self.assertIn(
-      f'python -m launch.train --config=launch/configs/{name}.py',
+    self.assertRegex(
       _module(name).__doc__,
+      f'python -m launch.(train|sweep) --config=launch/configs/{name}.py',
     )
     self.assertEqual(
       _module(name).get_config(), _module(name).get_config('fed_fish')
