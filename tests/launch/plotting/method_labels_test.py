@@ -18,6 +18,7 @@ def _label(*configs, **kwargs):
 def _variant(name, *, local_epochs=1, **fields):
   config = base.create_config(
     name,
+    client_learning_rate=0.05,
     server_learning_rate=0.03,
     local_epochs=local_epochs,
     task={'name': 'digits'},
