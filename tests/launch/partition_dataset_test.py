@@ -2,22 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.partition_dataset."""
 
+import json
 import os
 import pathlib
 import subprocess
 import sys
-from unittest import mock
 
-from fedfish_tff import errors
-from launch import partition_dataset
-from launch import partition_run
 from tests.launch import binary_runner
 from tests.launch import tiny_tfds
 
-from absl import flags
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
+
+
+def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
+  return subprocess.run(
+    [sys.executable, '-m', 'launch.partition_dataset', *arguments],
+    env=binary_runner.environment(),
+    capture_output=True,
+    text=True,
+    check=False,
+  )
 
 
 class PartitionDatasetTest(absltest.TestCase):
@@ -49,6 +54,8 @@ class PartitionDatasetTest(absltest.TestCase):
       '--coarse_label=kind',
       '--num_clients=6',
       '--examples_per_client=30',
+      '--beta=2',
+      '--noscale_images',
       '--format=pdf',
     )
     self.assertEqual((outcome.code, outcome.stderr), (0, ''))
@@ -66,15 +73,16 @@ class PartitionDatasetTest(absltest.TestCase):
         'partition.json',
       ],
     )
+    record = json.loads((self.folder / 'partition.json').read_text())
+    self.assertEqual(
+      record['arguments'],
+      dict(num_clients=6, examples_per_client=30, alpha=0.1, beta=2.0, seed=0),
+    )
+    self.assertEqual(record['coarse_label'], 'kind')
+    self.assertFalse(record['scale_images'])
 
   def test_help_teaches(self):
-    outcome = subprocess.run(
-      [sys.executable, '-m', 'launch.partition_dataset', '--help'],
-      env=binary_runner.environment(),
-      capture_output=True,
-      text=True,
-      check=False,
-    )
+    outcome = _run_binary('--help')
     self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
     self.assertIn(
       'python -m launch.partition_dataset --dataset', outcome.stdout
@@ -106,56 +114,28 @@ class PartitionDatasetTest(absltest.TestCase):
 class FlagsTest(parameterized.TestCase):
   """Flags are checked before TFDS and TFF are imported."""
 
-  def setUp(self):
-    super().setUp()
-    if not flags.FLAGS.is_parsed():
-      flags.FLAGS.mark_as_parsed()
-
   @parameterized.parameters(
-    (dict(dataset=None), '--dataset is needed'),
-    (dict(output_dir=None), '--output_dir is needed'),
-    (dict(alpha=1.0), '--partition=dirichlet needs --num_clients'),
-    (dict(num_clients=1), '--partition=dirichlet needs --alpha'),
-    (dict(partition='key'), '--partition=key needs --key'),
-    (dict(partition='pachinko', num_clients=1), 'needs --coarse_label'),
+    ('--output_dir=d', '--dataset is needed'),
+    ('--dataset=mnist', '--output_dir is needed'),
+    ('--alpha=1', '--partition=dirichlet needs --num_clients'),
+    ('--num_clients=1', '--partition=dirichlet needs --alpha'),
+    ('--partition=key', '--partition=key needs --key'),
+    ('--partition=pachinko --num_clients=1', 'needs --coarse_label'),
     (
-      dict(num_clients=1, alpha=1.0, beta=1.0),
+      '--num_clients=1 --alpha=1 --beta=1',
       '--beta does not belong to --partition=dirichlet; --num_clients, --alpha',
     ),
-    (dict(partition='key', key='a', seed=1), '--seed does not belong'),
-    (dict(partition='shards', num_clients=1, key='a'), '--key does not'),
+    ('--partition=key --key=a --seed=1', '--seed does not belong'),
+    ('--partition=shards --num_clients=1 --key=a', '--key does not'),
   )
-  def test_missing_and_foreign_flags(self, values, message):
-    values = dict(dataset='mnist', output_dir='clients') | values
-    with flagsaver.flagsaver(**values):
-      with self.assertRaisesRegex(errors.InputError, message):
-        partition_dataset.main(['partition_dataset'])
-
-  def test_flags_reach_the_partition(self):
-    with flagsaver.flagsaver(
-      dataset='mnist',
-      output_dir='clients',
-      partition='pachinko',
-      num_clients=5,
-      coarse_label='coarse',
-      beta=2.0,
-      scale_images=False,
-      format='svg',
-    ):
-      with mock.patch.object(partition_run, 'run') as run:
-        partition_dataset.main(['partition_dataset'])
-    run.assert_called_once_with(
-      partition_run.Request(
-        dataset='mnist',
-        split='train',
-        partition='pachinko',
-        arguments=dict(num_clients=5, beta=2.0, alpha=0.1, seed=0),
-        coarse_label='coarse',
-        scale_images=False,
-        file_format='svg',
-      ),
-      'clients',
-    )
+  def test_missing_and_foreign_flags(self, text, message):
+    arguments = text.split()
+    if 'is needed' not in message:
+      arguments += ['--dataset=mnist', '--output_dir=d']
+    outcome = _run_binary(*arguments)
+    self.assertEqual((outcome.returncode, outcome.stdout), (2, ''))
+    self.assertIn(message, outcome.stderr)
+    self.assertLen(outcome.stderr.splitlines(), 1)
 
 
 if __name__ == '__main__':
