@@ -71,10 +71,17 @@ def _plan_heat_maps(
 def _plan_comparisons(
   folder: sweep_folder.SweepFolder, groups: Sequence[sweep_results.Group]
 ) -> dict[pathlib.Path, list[pathlib.Path]]:
-  """Returns workdirs to compare by folder: those of one setting but variant."""
+  """Returns workdirs to compare by folder: those of one setting but variant.
+
+  Rates that each setting has one pair of are tuned, and no setting of their
+  own.
+  """
+  without = ('variant',)
+  if not sweep_results.varies_rates(groups):
+    without += sweep_results.RATES
   targets = {}
   for group in groups:
-    label = _describe(group, ('variant',))
+    label = _describe(group, without)
     target = folder.plots_path / _slug(label) if label else folder.plots_path
     targets.setdefault(target, []).extend(
       folder.workdir(run.name) for run in group.runs if run.is_finished

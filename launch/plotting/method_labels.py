@@ -176,13 +176,15 @@ def _settle(
   """Whether configs that agree in the settling fields agree in this one.
 
   What only some methods have, such as an estimator, settles nothing that
-  others have too.
+  others have too, but for what is each method's own: rates are tuned for each
+  estimator.
   """
   concerned = [v for v in values if name in v]
-  shared = [n for n in settling if all(n in v for v in concerned)]
+  if not name.startswith(_OF_THE_METHOD):
+    settling = [n for n in settling if all(n in v for v in concerned)]
   seen = {}
   return all(
-    seen.setdefault(tuple(v[n] for n in shared), v[name]) == v[name]
+    seen.setdefault(tuple(v.get(n) for n in settling), v[name]) == v[name]
     for v in concerned
   )
 

@@ -14,6 +14,13 @@ from launch.plotting import run_reader
 
 _BASELINES = ('fed_avg', 'fed_sgd')
 _NAME = 'algorithm.name'
+# What follows from the tuning and the local epochs makes no method another.
+_UNCOUNTED = (
+  'rounds',
+  'evaluate_every',
+  'client_learning_rate',
+  'server_learning_rate',
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -163,4 +170,8 @@ def find_baselines(settings: Sequence[Setting]) -> Mapping[str, str]:
 
 def _distance(one: Mapping, other: Mapping) -> int:
   """Returns in how many fields that both have two configs differ."""
-  return sum(one[name] != other[name] for name in one if name in other)
+  return sum(
+    one[name] != other[name]
+    for name in one
+    if name in other and name not in _UNCOUNTED
+  )

@@ -7,6 +7,7 @@ import pathlib
 
 from launch import sweep_plots
 from launch import sweep_results
+from launch.configs import sweeps
 from tests.launch import fake_sweeps
 
 from absl.testing import absltest
@@ -75,6 +76,48 @@ class SweepPlotsTest(absltest.TestCase):
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
     folder, plots = self._plan(runs, [0.5] * 4)
     self.assertEqual(list(plots['comparisons']), [folder.plots_path])
+
+  def test_tuned_rates_do_not_part_methods(self):
+    rates = {
+      ('fed_avg', 1): 0.1,
+      ('fed_avg', 8): 0.05,
+      ('fed_fish', 1): 0.5,
+      ('fed_fish', 8): 0.05,
+    }
+    runs = fake_sweeps.plan(
+      [
+        sweeps.Run(
+          variant,
+          {
+            'local_epochs': epochs,
+            'client_learning_rate': rate,
+            'server_learning_rate': 10 * rate,
+            'seed': seed,
+          },
+        )
+        for (variant, epochs), rate in rates.items()
+        for seed in (0, 1)
+      ]
+    )
+    _, plots = self._plan(runs, [0.5] * 8)
+    self.assertEmpty(plots['heat_maps'])
+    self.assertEqual(
+      [
+        (target.name, len(workdirs))
+        for target, workdirs in plots['comparisons'].items()
+      ],
+      [('local_epochs_1', 4), ('local_epochs_8', 4)],
+    )
+
+  def test_a_grid_of_one_rate_compares_methods_at_each(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'], client_learning_rate=(0.1, 1.0)
+    )
+    _, plots = self._plan(runs, [0.5] * 4)
+    self.assertEqual(
+      [target.name for target in plots['comparisons']],
+      ['client_learning_rate_0.1', 'client_learning_rate_1.0'],
+    )
 
   def test_nothing_to_draw(self):
     _, plots = self._plan(fake_sweeps.grid(['fed_avg'], seed=(0, 1)), [])

@@ -108,6 +108,32 @@ class LabelMethodsTest(absltest.TestCase):
       ['FedAvg', 'FedAvg', 'FedFish'],
     )
 
+  def test_tuned_rates_are_not_told_of_several_estimators(self):
+    # FedAvg has no estimator, and yet each method has its own rates.
+    configs = [
+      _variant(
+        variant,
+        local_epochs=epochs,
+        client_learning_rate=client,
+        server_learning_rate=server,
+      )
+      for variant, epochs, client, server in (
+        ('fed_avg', 1, 0.1, 0.03),
+        ('fed_avg', 16, 0.01, 0.01),
+        ('fed_fish', 1, 0.05, 0.03),
+        ('fed_fish', 16, 0.05, 0.1),
+        ('per_example', 1, 0.5, 0.01),
+        ('per_example', 16, 0.1, 0.3),
+      )
+    ]
+    methods = ['FedAvg', 'FedFish', 'FedFish, per example']
+    self.assertEqual(
+      _label(*configs, besides=('local_epochs', 'rounds')),
+      [method for method in methods for _ in range(2)],
+    )
+    self.assertLen(set(_label(*configs)), 6)
+    self.assertEqual(_label(*configs[::2]), methods)
+
   def test_local_epochs_that_differ_between_methods_are_told(self):
     self.assertEqual(
       _label(_variant('fed_avg'), _variant('fed_fish', local_epochs=8)),

@@ -91,6 +91,22 @@ class SettingsTest(absltest.TestCase):
       },
     )
 
+  def test_tuned_rates_do_not_choose_the_baseline(self):
+    runs = [
+      fake_runs.make_setting_run(algorithm, server_optimizer=optimizer)
+      for algorithm in ('fed_avg', 'fed_fish')
+      for optimizer in ('adam', 'sgd')
+    ]
+    for run, client, server in zip(
+      runs, (0.1, 0.2, 0.2, 0.1), (0.3, 0.4, 0.4, 0.3)
+    ):
+      run.config.update(
+        client_learning_rate=client, server_learning_rate=server
+      )
+    baselines = settings.find_baselines(settings.read_settings(runs))
+    self.assertEqual(baselines['FedFish, server Adam'], 'FedAvg, server Adam')
+    self.assertEqual(baselines['FedFish, server SGD'], 'FedAvg, server SGD')
+
   def test_without_fed_avg_the_baseline_is_fed_sgd_or_none(self):
     found = _read(('fed_sgd', 1, 6), ('fed_fish', 1, 6))
     self.assertEqual(settings.find_baselines(found), {'FedFish': 'FedSGD'})
