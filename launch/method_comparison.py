@@ -138,7 +138,8 @@ def compare_runs(
 
   Returns:
     Two comparisons for each metric and pair of methods with a seed and a round
-    in common. A seed in which a method has diverged is a missing pair, which
+    in common; one, of each run's own last round, where numbers of rounds
+    differ. A seed in which a method has diverged is a missing pair, which
     the note counts.
   """
   comparisons = []
@@ -147,11 +148,9 @@ def compare_runs(
   ):
     a, b = {}, {}
     for one, other in common_seeds(groups, method, baseline):
-      rounds, values, baseline_values = common_rounds(one, other, metric)
-      kept = select_rounds(rounds, which)
-      if kept.any():
-        a[one.seed] = mean_or_nan(values[kept])
-        b[one.seed] = mean_or_nan(baseline_values[kept])
+      pair = _pair_values(one, other, metric, which)
+      if pair:
+        a[one.seed], b[one.seed] = pair
     if a:
       result = paired_comparison.compare_paired(
         a, b, higher_is_better=higher_is_better(metric)
@@ -167,6 +166,39 @@ def compare_runs(
         )
       )
   return comparisons
+
+
+def _pair_values(
+  one: run_reader.Run, other: run_reader.Run, metric: str, which: str
+) -> tuple[float, float] | None:
+  """Returns what is left of a column of two runs; None without a pair.
+
+  Runs of different length, such as those of a fixed total of local epochs,
+  have only their ends in common: a round of one is not that of the other.
+
+  Args:
+    one: A run.
+    other: Another run.
+    metric: The column.
+    which: `LAST_ROUND` or `ALL_ROUNDS`.
+  """
+  if one.config['rounds'] == other.config['rounds']:
+    rounds, *values = common_rounds(one, other, metric)
+    kept = [select_rounds(rounds, which)] * 2
+  elif which == LAST_ROUND and _is_whole(one) and _is_whole(other):
+    recorded = [run.recorded(metric) for run in (one, other)]
+    kept = [select_rounds(rounds, which) for rounds, _ in recorded]
+    values = [values for _, values in recorded]
+  else:
+    return None
+  if not all(k.any() for k in kept):
+    return None
+  a, b = (mean_or_nan(v[k]) for v, k in zip(values, kept))
+  return a, b
+
+
+def _is_whole(run: run_reader.Run) -> bool:
+  return run.columns['round'].max(initial=0) >= run.config['rounds']
 
 
 def compare_clients(
@@ -223,9 +255,10 @@ def common_seeds(
 
 def select_rounds(rounds: np.ndarray, which: str) -> np.ndarray:
   """Returns which rounds count for `LAST_ROUND` or `ALL_ROUNDS`, as bools."""
+  trained = rounds > 0  # Round 0 is the initial model, the same for all.
   if which == ALL_ROUNDS:
-    return rounds > 0  # Round 0 is the initial model, the same for all.
-  return rounds == rounds.max(initial=0)
+    return trained
+  return trained & (rounds == rounds.max(initial=0))
 
 
 def mean_or_nan(values: np.ndarray) -> float:

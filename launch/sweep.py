@@ -154,12 +154,19 @@ def _parse_num_processes(text: str) -> int | None:
 
 @contextlib.contextmanager
 def _signals_as_interrupts():
-  """Lets SIGTERM and SIGHUP end the sweep as Ctrl-C does."""
+  """Lets SIGTERM and SIGHUP end the sweep as Ctrl-C does.
+
+  What is ignored stays so: nohup is there to outlive SIGHUP.
+  """
 
   def interrupt(*unused) -> None:
     raise KeyboardInterrupt
 
-  numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+  numbers = [
+    number
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    if signal.getsignal(number) != signal.SIG_IGN
+  ]
   previous = [signal.signal(number, interrupt) for number in numbers]
   try:
     yield

@@ -33,6 +33,9 @@ _POLL_SECONDS = 0.5
 # written whole or not at all.
 _STOP_SECONDS = 10.0
 _INTERRUPTED = 130
+# Of a reason, which the log has whole: a pipe takes no more than 64 KiB until
+# it is read, which is when the process has ended.
+_MAX_ERROR = 1000
 _SIGNALS = tuple(
   getattr(signal, name)
   for name in ('SIGINT', 'SIGHUP', 'SIGTERM')
@@ -270,6 +273,8 @@ def _work(
     error = f'{type(exception).__name__}: {text}'
   if error:
     print(f'FAILED: {error}', file=sys.stderr)
+    if len(error) > _MAX_ERROR:
+      error = f'{error[:_MAX_ERROR]}...'
   sender.send((error, _peak_bytes() - initial_bytes))
   sys.exit(1 if error else 0)
 

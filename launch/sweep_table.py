@@ -64,14 +64,19 @@ def groups_to_csv(groups: Sequence[sweep_results.Group]) -> str:
   """Returns a row a group: mean, deviation, seeds and diverged of its columns.
 
   The column `best` marks, of groups that differ by learning rates only, the
-  one that is best on validation clients.
+  one that is best on validation clients; where rates do not vary, the best of
+  all.
 
   Args:
     groups: The groups.
   """
   fields = _names(group.fields for group in groups)
   columns = _table_columns(groups)
-  best = sweep_results.best_groups(groups)
+  if sweep_results.varies_rates(groups):
+    best = sweep_results.best_groups(groups)
+  else:
+    row = _best_row(groups)
+    best = [] if row is None else [groups[row]]
   head = ['variant', *fields, 'best', 'runs', 'finished']
   for column in columns:
     head += [

@@ -151,6 +151,42 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertAlmostEqual(last.result.mean, 0.3)
     self.assertAlmostEqual(mean.result.mean, 0.6 - 0.3)
 
+  def test_runs_of_other_lengths_are_compared_at_their_own_ends(self):
+    def run(algorithm, epochs, rounds, values, done=None):
+      one = fake_runs.make_setting_run(
+        algorithm, local_epochs=epochs, rounds=rounds
+      )
+      numbers = np.linspace(0, done or rounds, len(values))
+      return dataclasses.replace(
+        one, columns={'round': numbers, _METRIC: np.array(values)}
+      )
+
+    groups = {
+      'short': [run('fed_fish', 16, 2, [0.1, 0.4, 0.6])],
+      'long': [run('fed_avg', 1, 32, [0.1, 0.3, 0.5])],
+    }
+    (last,) = method_comparison.compare_runs(groups, [_METRIC])
+    self.assertEqual(last.rounds, method_comparison.LAST_ROUND)
+    self.assertAlmostEqual(last.result.mean, 0.1)
+    # What is not finished is not at its end.
+    groups['long'] = [run('fed_avg', 1, 32, [0.1, 0.3, 0.5], done=16)]
+    self.assertEmpty(method_comparison.compare_runs(groups, [_METRIC]))
+
+  def test_the_initial_model_alone_is_not_compared(self):
+    groups = {
+      algorithm: [
+        dataclasses.replace(
+          fake_runs.make_run(algorithm),
+          columns={'round': np.array(rounds), _METRIC: np.array([0.1, 0.5])},
+        )
+      ]
+      for algorithm, rounds in (
+        ('fed_avg', [0.0, 2.0]),
+        ('fed_fish', [0.0, 3.0]),
+      )
+    }
+    self.assertEmpty(method_comparison.compare_runs(groups, [_METRIC]))
+
   def test_a_lower_barrier_wins(self):
     comparison, _ = method_comparison.compare_runs(_groups(), ['csb/accuracy'])
     self.assertAlmostEqual(comparison.result.mean, -0.1)

@@ -54,6 +54,15 @@ class RunnerTest(absltest.TestCase):
       self.assertLess(time.monotonic(), give_up, f'No {path}.')
       time.sleep(0.02)
 
+  def test_a_long_error_is_cut(self):
+    with self._runner(1) as runner:
+      runner.run([self._job('long', 'fail', kind='long')], self._on_end)
+    error = self.ended['long'].error
+    self.assertStartsWith(error, 'RuntimeError: xxx')
+    self.assertEndsWith(error, 'x...')
+    self.assertLess(len(error), 2000)
+    self.assertIn('the end', self._log('long'))
+
   def test_runs_and_fails_one_by_one(self):
     jobs = [
       self._job('good', 'touch', path=self.folder / 'good'),

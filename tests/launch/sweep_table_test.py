@@ -96,6 +96,10 @@ class SweepTableTest(absltest.TestCase):
     self.assertIn('| fed_fish | **0.6500 ± 0.0707 (2)** |', text)
     self.assertIn('| damped | diverged: 1, missing: 1 |', text)
     self.assertIn('The best of all on validation clients is bold.', text)
+    rows = _read(sweep_table.groups_to_csv(groups))
+    self.assertEqual([row['best'] for row in rows], ['', 'yes', ''])
+    (row,) = _read(sweep_table.groups_to_csv(groups[:1]))
+    self.assertEqual(row['best'], '')
 
   def test_markdown_of_nothing(self):
     path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'

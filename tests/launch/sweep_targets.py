@@ -28,6 +28,8 @@ def fail(kind):
   """Raises."""
   if kind == 'input':
     raise errors.InputError('The input is bad,\non two lines.')
+  if kind == 'long':
+    raise RuntimeError('x' * 200_000 + ' the end')
   raise RuntimeError('a defect')
 
 
