@@ -50,7 +50,8 @@ exit code is then 1. More runs may be added to a sweep (another seed); a folder
 that holds other runs is refused.
 
 Each of the processes has its share of the cores, and a new run waits until
-there is memory for it. On a GPU or TPU runs go one after another.
+there is memory for it. On a GPU runs go one after another; on a TPU, too, where
+--devices=TPU names it.
 """
 
 from collections.abc import Sequence
@@ -83,13 +84,14 @@ _NUM_PROCESSES = flags.DEFINE_string(
   'num_processes',
   'auto',
   'The most runs at a time: a number, or auto for one a core, as far as memory '
-  'allows.',
+  'allows, and one only on a GPU or with --devices=TPU.',
 )
 _TUNED_BY = flags.DEFINE_string(
   'tuned_by',
   None,
   'The folder of a finished sweep over learning rates: each run takes those '
-  'that were best there for its variant and its other fields.',
+  'that were best there for its variant and its other fields. Rates with which '
+  'a run has failed have no part.',
 )
 _EVALUATE = flags.DEFINE_bool(
   'evaluate', False, 'Whether to evaluate each run by launch.evaluate, too.'
@@ -118,7 +120,7 @@ def main(argv: Sequence[str]) -> None:
   num_processes = _parse_num_processes(_NUM_PROCESSES.value)
   get_config, runs = sweep_configs.load_runs(_CONFIG.value)
   if _TUNED_BY.value:
-    runs = sweep_tuning.tune_runs(runs, _TUNED_BY.value)
+    runs = sweep_tuning.tune_runs(runs, _TUNED_BY.value, overrides)
   planned = sweep_configs.plan_runs(_CONFIG.value, get_config, runs, overrides)
   if _TUNED_BY.value:
     for line in sweep_tuning.describe(planned, _TUNED_BY.value):

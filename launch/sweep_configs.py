@@ -6,6 +6,7 @@ Plain Python, without TensorFlow.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -80,6 +81,11 @@ def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
   return overrides, rest
 
 
+def overridden_field(argument: str) -> str:
+  """Returns the dotted field that `--config.<field>=<value>` sets."""
+  return argument.removeprefix(_PREFIX).partition('=')[0]
+
+
 def load_runs(
   source: str,
 ) -> tuple[Callable[[str], ConfigDict], tuple[sweeps.Run, ...]]:
@@ -101,12 +107,23 @@ def load_runs(
       f'The config file {path} has no sweeps: a function sweep(name) was '
       'expected; see launch/configs/sweeps.py.'
     )
+  if not callable(getattr(module, 'get_config', None)):
+    raise errors.InputError(
+      f'The config file {path} has sweeps, but no function '
+      'get_config(variant), which was expected.'
+    )
   try:
-    runs = tuple(module.sweep(name))
+    found = module.sweep(name)
+    runs = tuple(found) if isinstance(found, Iterable) else (None,)
   except ValueError as error:
     raise errors.InputError(
       f'--config={source}: {str(error).rstrip(".")}.'
     ) from error
+  if not all(isinstance(run, sweeps.Run) for run in runs):
+    raise errors.InputError(
+      f'--config={source}: sweep({name!r}) has returned {found!r:.100}; a '
+      'sequence of sweeps.Run was expected.'
+    )
   if not runs:
     raise errors.InputError(f'--config={source}: the sweep has no runs.')
   return module.get_config, runs
@@ -192,7 +209,7 @@ def _check_overrides(
 ) -> None:
   """Refuses to set for all runs what the sweep is there to vary."""
   for argument in arguments:
-    field = argument.removeprefix(_PREFIX).partition('=')[0]
+    field = overridden_field(argument)
     if len({repr(run.overrides.get(field)) for run in runs}) > 1:
       raise errors.InputError(
         f'{argument} cannot hold for all runs: {source} varies {field}.'
@@ -221,7 +238,7 @@ def _apply_arguments(
 ) -> ConfigDict:
   """Sets fields from text, which ml_collections reads as launch.train does."""
   for argument in arguments:
-    field = argument.removeprefix(_PREFIX).partition('=')[0]
+    field = overridden_field(argument)
     missing = cli.describe_missing_field(config, field.split('.'))
     if missing:
       raise errors.InputError(

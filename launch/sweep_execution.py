@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import os
+import shlex
 import sys
 from typing import Any
 
@@ -58,10 +59,7 @@ class Sweep:
     sweep_folder.check_folder(folder, self.runs)
     for run in self.runs:
       state = 'finished' if self._is_done(folder, run) else 'to do'
-      print(
-        f'{state}: python -m launch.train {run.command} '
-        f'--workdir={folder.workdir(run.name)}'
-      )
+      print(f'{state}: {self._command(folder, run)}')
     todo = sum(not self._is_done(folder, run) for run in self.runs)
     print(
       f'{len(self.runs)} runs, {todo} to do, up to '
@@ -160,8 +158,23 @@ class Sweep:
         'evaluated': self.evaluated,
       },
       log_path=folder.log_path(run.name),
-      heading=f'python -m launch.train {run.command} --workdir={workdir}',
+      heading=self._command(folder, run),
     )
+
+  def _command(
+    self, folder: sweep_folder.SweepFolder, run: sweep_configs.PlannedRun
+  ) -> str:
+    """Returns the command that does the same as a run of the sweep."""
+    arguments = [f'--workdir={folder.workdir(run.name)}']
+    if self.data_dir is not None:
+      arguments.append(f'--data_dir={self.data_dir}')
+    if 'devices' in self.context_options:
+      arguments.append(f'--devices={self.context_options["devices"]}')
+    if 'use_xla' in self.context_options:
+      arguments.append(
+        '--xla' if self.context_options['use_xla'] else '--noxla'
+      )
+    return f'python -m launch.train {run.command} {shlex.join(arguments)}'
 
   def _is_done(
     self, folder: sweep_folder.SweepFolder, run: sweep_configs.PlannedRun

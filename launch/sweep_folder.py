@@ -22,6 +22,7 @@ from launch import sweep_configs
 
 _LOCK_NAME = '.lock'
 _TEMPORARY_SUFFIX = '.partial'
+_RUN_FIELDS = ('variant', 'fields', 'config')
 _MAX_DIFFERENCES_SHOWN = 5
 
 
@@ -59,13 +60,29 @@ class SweepFolder:
     Raises:
       errors.InputError: If the folder is not that of a sweep.
     """
-    content = _read_json(self.sweep_path)
-    if content is None:
+    runs = (_read_json(self.sweep_path) or {}).get('runs')
+    if not isinstance(runs, dict) or not all(
+      isinstance(run, dict) and run.keys() >= set(_RUN_FIELDS)
+      for run in runs.values()
+    ):
       raise errors.InputError(
         f'{self.path} is not the folder of a sweep: it has no readable '
         f'{self.sweep_path.name}.'
       )
-    return content['runs']
+    return runs
+
+  def read_failed(self) -> list[str]:
+    """Returns the runs that runs.csv tells to have failed."""
+    try:
+      with open(self.path / 'runs.csv', encoding='utf-8', newline='') as file:
+        rows = list(csv.DictReader(file))
+    except FileNotFoundError:
+      return []
+    except OSError as error:
+      raise errors.InputError(
+        f'Cannot read {self.path / "runs.csv"}: {error.strerror}.'
+      ) from error
+    return [row['run'] for row in rows if row.get('status') == 'failed']
 
   def read_summary(
     self, name: str, config: Mapping[str, Any]
@@ -238,10 +255,11 @@ def _unwritable(path: pathlib.Path, error: OSError) -> errors.InputError:
   return errors.InputError(f'Cannot write {path}: {error.strerror}.')
 
 
-def _read_json(path: pathlib.Path) -> Any:
-  """Returns a file's content; None if it is missing or damaged."""
+def _read_json(path: pathlib.Path) -> dict[str, Any] | None:
+  """Returns the object in a file; None if it is missing or damaged."""
   try:
-    return json.loads(path.read_text(encoding='utf-8'))
+    content = json.loads(path.read_text(encoding='utf-8'))
+    return content if isinstance(content, dict) else None
   except (FileNotFoundError, NotADirectoryError, ValueError):
     return None
   except OSError as error:

@@ -21,10 +21,13 @@ _UNMATCHED = (
   'evaluate_every',
   'checkpoint_every',
 )
+_DIAGNOSTICS = 'algorithm.diagnostics'
 
 
 def tune_runs(
-  runs: Sequence[sweeps.Run], path: str | os.PathLike[str]
+  runs: Sequence[sweeps.Run],
+  path: str | os.PathLike[str],
+  arguments: Sequence[str] = (),
 ) -> tuple[sweeps.Run, ...]:
   """Gives runs the learning rates that were best in another sweep.
 
@@ -35,15 +38,23 @@ def tune_runs(
 
   Args:
     runs: The runs; none sets a learning rate.
-    path: The folder of the other sweep, all of whose runs are finished.
+    path: The folder of the other sweep, all of whose runs are finished or have
+      failed; rates with which one has failed are none of the best.
+    arguments: Fields of all runs, each as `--config.<field>=<value>`.
 
   Returns:
     The runs, with the rates.
 
   Raises:
     errors.InputError: If the other sweep is not finished, or has no rates for a
-      run, or the runs have their own.
+      run, or the runs or the arguments have their own.
   """
+  for argument in arguments:
+    if sweep_configs.overridden_field(argument) in sweep_results.RATES:
+      raise errors.InputError(
+        f'{argument} would replace what --tuned_by={path} is there to give; '
+        'leave out one of the two.'
+      )
   for run in runs:
     own = [field for field in sweep_results.RATES if field in run.overrides]
     if own:
@@ -51,8 +62,15 @@ def tune_runs(
         f'--tuned_by={path}: the sweep sets {own[0]} itself; one that leaves '
         'the learning rates open was expected.'
       )
-  results = sweep_results.read_results(sweep_folder.SweepFolder(path))
-  open_runs = [result.name for result in results if not result.is_finished]
+  folder = sweep_folder.SweepFolder(path)
+  results = sweep_results.read_results(folder)
+  # What has failed once may fail for ever, by too high a rate for example.
+  failed = folder.read_failed()
+  open_runs = [
+    result.name
+    for result in results
+    if not result.is_finished and result.name not in failed
+  ]
   if open_runs:
     raise errors.InputError(
       f'--tuned_by={path}: {len(open_runs)} of its {len(results)} runs are not '
@@ -93,7 +111,7 @@ def _tune(
   best = sweep_results.best_groups(candidates)
   if not best:
     raise errors.InputError(
-      f'--tuned_by={path}: all runs of {described} have diverged.'
+      f'--tuned_by={path}: all runs of {described} have diverged or failed.'
     )
   if len(best) > 1:
     varied = _differing_names([sweep_results.setting(group) for group in best])
@@ -117,14 +135,15 @@ def _differing_names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 def describe(
   planned: Sequence[sweep_configs.PlannedRun], path: str | os.PathLike[str]
 ) -> list[str]:
-  """Returns lines that say which rates runs got, and what else differs.
+  """Returns lines that say which rates runs got, and what is odd about them.
 
   Args:
     planned: The runs with the tuned rates.
     path: The folder of the sweep they are from.
 
   Raises:
-    errors.InputError: If that sweep was on another task.
+    errors.InputError: If that sweep was on another task, or of another
+      algorithm.
   """
   lines: dict[tuple[Any, ...], list[str]] = {}
   for run in planned:
@@ -135,6 +154,12 @@ def describe(
     f'{server:g} ({len(names)} runs, such as {names[0]})'
     for (variant, client, server), names in lines.items()
   ]
+  failed = sweep_folder.SweepFolder(path).read_failed()
+  if failed:
+    told.append(
+      f'Note: {len(failed)} runs of {path} have failed, and their rates were '
+      f'not chosen: {", ".join(failed)}.'
+    )
   differing = _untuned_differences(planned, path)
   if differing:
     told.append(f'Note: {path} was tuned with another {", ".join(differing)}.')
@@ -144,7 +169,10 @@ def describe(
 def _untuned_differences(
   planned: Sequence[sweep_configs.PlannedRun], path: str | os.PathLike[str]
 ) -> list[str]:
-  """Returns the fields that neither sweep sets and that yet differ."""
+  """Returns the fields that neither sweep sets and that yet differ.
+
+  Rates of another algorithm, such as another server optimizer, are of no use.
+  """
   tuned = sweep_folder.SweepFolder(path).read_runs().values()
   set_fields = {
     *_UNMATCHED,
@@ -165,4 +193,11 @@ def _untuned_differences(
     differing |= {
       f for f in new.keys() | old.keys() if old.get(f) != new.get(f)
     }
-  return sorted(differing - set_fields)
+  found = sorted(differing - set_fields)
+  other = [f for f in found if f.startswith('algorithm.') and f != _DIAGNOSTICS]
+  if other:
+    raise errors.InputError(
+      f'--tuned_by={path} was tuned with another {", ".join(other)}; the same '
+      'algorithms were expected.'
+    )
+  return found

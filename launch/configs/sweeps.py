@@ -18,6 +18,7 @@ Plain Python, without TensorFlow.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -63,12 +64,24 @@ def grid(
     variants: The variants.
     fields: The values of each field, by its dotted name.
     fixed: Values of fields that are the same in all runs.
+
+  Raises:
+    ValueError: If the variants or the values of a field are no sequence.
   """
+  _check_sequence('the variants', variants)
+  for name, values in fields.items():
+    _check_sequence(f'the values of {name}', values)
   return tuple(
     Run(variant, {**(fixed or {}), **dict(zip(fields, values))})
     for variant in variants
     for values in itertools.product(*fields.values())
   )
+
+
+def _check_sequence(what: str, values: Any) -> None:
+  # The letters of a text are hardly meant.
+  if isinstance(values, str) or not isinstance(values, Iterable):
+    raise ValueError(f'{what} are {values!r}; a sequence was expected')
 
 
 def learning_rates(

@@ -180,6 +180,21 @@ class LoadTest(parameterized.TestCase):
     ('x = 1', 'has no sweeps: a function sweep'),
     ('1 / 0', 'cannot be loaded: ZeroDivisionError'),
     ('x = ', 'cannot be loaded: SyntaxError'),
+    ('def sweep(name): return ()', 'but no function get_config.variant.'),
+    (
+      'get_config = sweep = lambda name: 5',
+      r"sweep.'seeds'. has returned 5; a sequence of sweeps.Run was",
+    ),
+    (
+      'get_config = sweep = lambda name: [{"seed": 0}]',
+      "has returned .{'seed': 0}.; a sequence",
+    ),
+    (
+      'from launch.configs import sweeps\n'
+      'get_config = lambda name: None\n'
+      'sweep = lambda name: sweeps.grid(["fed_avg"], {"rounds": 5})\n',
+      'the values of rounds are 5; a sequence was expected',
+    ),
   )
   def test_bad_file(self, content, message):
     path = self.folder / 'mine.py'

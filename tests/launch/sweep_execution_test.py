@@ -158,7 +158,18 @@ class SweepExecutionTest(absltest.TestCase):
     self.assertEqual(
       lines[0],
       'to do: python -m launch.train --config=digits.py:fed_avg '
-      f'--config.seed=0 --workdir={self.path}/runs/fed_avg-seed_0',
+      f'--config.seed=0 --workdir={self.path}/runs/fed_avg-seed_0 '
+      f'--data_dir={self.data_dir}',
+    )
+    stdout = io.StringIO()
+    with contextlib.redirect_stdout(stdout):
+      self._sweep(
+        data_dir='my data',
+        context_options={'devices': 'GPU:0,GPU:1', 'use_xla': False},
+      ).describe()
+    self.assertIn(
+      " '--data_dir=my data' --devices=GPU:0,GPU:1 --noxla\n",
+      stdout.getvalue(),
     )
     self.assertEqual(lines[-1], '4 runs, 4 to do, up to 3 at a time')
 

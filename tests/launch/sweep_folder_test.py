@@ -61,8 +61,13 @@ class SweepFolderTest(absltest.TestCase):
 
   def test_damaged(self):
     folder = self._open(self.runs)
-    folder.sweep_path.write_text('{')
-    self._refused(self.runs, 'it has no readable sweep.json')
+    for content in ('{', '[]', '{}', '{"runs": []}', '{"runs": {"a": {}}}'):
+      folder.sweep_path.write_text(content)
+      self._refused(self.runs, 'it has no readable sweep.json')
+    (folder.workdir('a')).mkdir()
+    (folder.workdir('a') / 'config.json').write_text('{}')
+    (folder.workdir('a') / 'summary.json').write_text('[]')
+    self.assertIsNone(folder.read_summary('a', {}))
 
   def test_a_sweep_that_died_at_once_is_begun_anew(self):
     self.path.mkdir()

@@ -5,6 +5,9 @@
 import pathlib
 
 from fedfish_tff import errors
+from launch import sweep_folder
+from launch import sweep_results
+from launch import sweep_table
 from launch import sweep_tuning
 from launch.configs import sweeps
 from tests.launch import fake_sweeps
@@ -91,6 +94,71 @@ class SweepTuningTest(absltest.TestCase):
       errors.InputError, "sweep of task 'digits'; 'ar"
     ):
       sweep_tuning.describe(planned, self.path)
+
+  def test_failed_runs_have_no_part(self):
+    def value_of(run):
+      return run.fields['client_learning_rate'] + run.fields['seed']
+
+    folder, runs = self._tuned(value_of, seed=(0, 1))
+    best = [
+      run
+      for run in runs
+      if run.variant == 'fed_avg' and run.fields['client_learning_rate'] == 0.05
+    ]
+    # One seed has failed at the best client rate with either server rate.
+    failed = best[:2]
+    for run in failed:
+      (folder.workdir(run.name) / 'summary.json').unlink()
+    self._refused([sweeps.Run('fed_avg')], '2 of its 16 runs are not finished')
+    self._write_failures(folder, failed)
+    tuned = sweep_tuning.tune_runs(
+      [sweeps.Run('fed_avg'), sweeps.Run('fed_fish')], self.path
+    )
+    self.assertEqual(
+      [run.overrides['client_learning_rate'] for run in tuned], [0.01, 0.05]
+    )
+    note = sweep_tuning.describe(fake_sweeps.plan(tuned), self.path)[-1]
+    self.assertIn('2 runs of', note)
+    self.assertIn(f'{failed[0].name}, {failed[1].name}.', note)
+    every = [run for run in runs if run.variant == 'fed_avg']
+    for run in every:
+      (folder.workdir(run.name) / 'summary.json').unlink(missing_ok=True)
+    self._write_failures(folder, every)
+    self._refused([sweeps.Run('fed_avg')], 'fed_avg have diverged or failed')
+
+  def _write_failures(self, folder, runs):
+    sweep_folder.write_text(
+      folder.path / 'runs.csv',
+      sweep_table.runs_to_csv(
+        sweep_results.read_results(folder),
+        failures={run.name: 'killed' for run in runs},
+        usage={},
+      ),
+    )
+
+  def test_another_algorithm_is_refused(self):
+    self._tuned(lambda run: 0.5)
+    runs = sweep_tuning.tune_runs([sweeps.Run('fed_avg')], self.path)
+    planned = fake_sweeps.plan(runs, '--config.algorithm.server_optimizer=sgd')
+    with self.assertRaisesRegex(
+      errors.InputError, 'tuned with another algorithm.server_optimizer; the'
+    ):
+      sweep_tuning.describe(planned, self.path)
+    runs = sweep_tuning.tune_runs([sweeps.Run('fed_fish')], self.path)
+    planned = fake_sweeps.plan(runs, '--config.algorithm.diagnostics=false')
+    self.assertIn(
+      'another algorithm.diagnostics.',
+      sweep_tuning.describe(planned, self.path)[-1],
+    )
+
+  def test_rates_for_all_runs_are_refused(self):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      '--config.client_learning_rate=1 would replace what --tuned_by=.*tuning',
+    ):
+      sweep_tuning.tune_runs(
+        [sweeps.Run('fed_avg')], self.path, ['--config.client_learning_rate=1']
+      )
 
   def _refused(self, runs, message):
     with self.assertRaisesRegex(errors.InputError, message):

@@ -18,7 +18,13 @@ from hypothesis import strategies as st
 # Whole names, from which the BUILD file's deps are made.
 _MODULES = (
   'launch.configs.arrays',
+  'launch.configs.cifar100',
+  'launch.configs.cifar100_compact',
+  'launch.configs.cifar100_results',
   'launch.configs.digits',
+  'launch.configs.emnist',
+  'launch.configs.emnist_compact',
+  'launch.configs.emnist_results',
   'launch.configs.toy_regression',
 )
 _READY = (
