@@ -44,7 +44,9 @@ def build_mime_lite(
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The paper's base optimizer: its state is the server's,
       which updates it with the clients' mean gradient at the global weights;
-      clients take steps with it. Without a state, as plain SGD, this is
+      clients take steps with it. Its state after a step must not depend on
+      where the step is taken from, as that of a proximal optimizer does.
+      Without a state, as plain SGD, and with the default aggregators this is
       FedAvg.
     server_optimizer_fn: Applied to the mean model delta; SGD with rate 1 by
       default, which is the original Mime Lite.
@@ -72,7 +74,8 @@ def build_mime_lite(
     measured. `update_is_finite` takes the state of a first round.
 
   Raises:
-    InputError: If `local_epochs` is below 1.
+    InputError: If `local_epochs` is below 1, or the client optimizer is
+      proximal.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')

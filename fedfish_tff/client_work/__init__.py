@@ -50,6 +50,7 @@ from fedfish_tff.client_work.local_training import (
 from fedfish_tff.client_work.proximal import (
   build_proximal_optimizer as build_proximal_optimizer,
 )
+from fedfish_tff.client_work.proximal import is_proximal as is_proximal
 from fedfish_tff.client_work.server_statistics import (
   build_server_statistics_update as build_server_statistics_update,
 )

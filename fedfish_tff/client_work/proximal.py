@@ -3,8 +3,9 @@
 """A client optimizer that is pulled back to where its training started.
 
 FedProx (Li et al., MLSys 2020, arXiv:1812.06127), equation 2: a client
-minimises F_i(w) + (mu / 2) |w - w_start|^2. As an optimizer it goes with any
-client work, so with FedFish's too.
+minimises F_i(w) + (mu / 2) |w - w_start|^2. As an optimizer it goes with client
+work that starts its state anew in every round, so with FedFish's too, but not
+with Mime Lite's, whose state is the server's.
 
 TFF 0.87 has FedProx, but its clients add mu (w_start - w) to their gradients,
 not mu (w - w_start): they are pushed away from the start.
@@ -99,7 +100,7 @@ def build_proximal_optimizer(
       added term alone makes steps diverge.
 
   Returns:
-    The optimizer. Its hyper-parameters are those of `optimizer`.
+    The optimizer, which `is_proximal`. Its hyper-parameters are those of `optimizer`.
 
   Raises:
     InputError: If `strength` is negative or not finite.
@@ -112,3 +113,8 @@ def build_proximal_optimizer(
       f'got {strength}.'
     )
   return _ProximalOptimizer(optimizer, strength) if strength else optimizer
+
+
+def is_proximal(optimizer: tff.learning.optimizers.Optimizer) -> bool:
+  """Returns whether an optimizer pulls back to where its steps started."""
+  return isinstance(optimizer, _ProximalOptimizer)

@@ -21,6 +21,7 @@ from fedfish_tff import errors
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
+from fedfish_tff.client_work import proximal
 from fedfish_tff.models import model_functions
 
 import numpy as np
@@ -74,7 +75,9 @@ def build_server_statistics_update(
   """Builds one client's <delta, gradient> update for Mime Lite.
 
   Args:
-    optimizer: The optimizer whose state is the server's.
+    optimizer: The optimizer whose state is the server's. Its state after a
+      step must not depend on where the step is taken from: it may know of
+      gradients, but not of weights.
     local_epochs: How many epochs the client's sequence of batches holds, one
       after another; batches must not straddle epochs. The gradient at the
       global weights is taken over the first of them.
@@ -85,10 +88,16 @@ def build_server_statistics_update(
     None as the state, that of the optimizer's `initialize`.
 
   Raises:
-    InputError: If `local_epochs` is below 1.
+    InputError: If `local_epochs` is below 1, or `optimizer` is proximal.
     TypeError: If `optimizer` is not one of TFF's.
   """
   local_training.check_optimizer(optimizer, 'optimizer')
+  if proximal.is_proximal(optimizer):
+    raise errors.InputError(
+      "Mime Lite's optimizer is proximal, but its state is the server's and "
+      'does not know where a client starts; an optimizer whose state holds no '
+      'weights was expected.'
+    )
   if local_epochs < 1:
     raise errors.InputError(
       f'local_epochs must be 1 or more, got {local_epochs}.'
@@ -213,7 +222,8 @@ def build_server_statistics_work(
   @tff.tensorflow.computation(state_type, client_type.gradient)
   @tf.function
   def update_optimizer(state, gradient):
-    # The state after a step does not depend on where the step is taken from.
+    # The state after a step does not depend on where the step is taken from:
+    # `build_server_statistics_update` asks for it.
     updated, _ = optimizer.next(
       state, tf.nest.map_structure(tf.zeros_like, gradient), gradient
     )

@@ -3,6 +3,7 @@
 """Mime Lite against NumPy, TFF's own and exact limits."""
 
 from fedfish_tff import algorithms
+from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
@@ -193,6 +194,16 @@ class MimeLiteTest(parameterized.TestCase):
       velocity = [_MOMENTUM * v + g for v, g in zip(velocity, gradients)]
       expected = [w - _RATE * v for w, v in zip(expected, velocity)]
     self._assert_close(trained.trainable, expected)
+
+  def test_a_proximal_optimizer_is_refused(self):
+    # What the server would step from is no client's start.
+    optimizer = client_work.build_proximal_optimizer(_momentum(), 0.1)
+    with self.assertRaisesRegex(errors.InputError, 'optimizer is proximal'):
+      algorithms.build_mime_lite(ref.create_functional_model(), optimizer)
+    algorithms.build_mime_lite(
+      ref.create_functional_model(),
+      client_work.build_proximal_optimizer(_momentum(), 0.0),
+    )
 
   def test_costs(self):
     process = algorithms.build_mime_lite(

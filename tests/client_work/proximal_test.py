@@ -95,6 +95,10 @@ class ProximalOptimizerTest(parameterized.TestCase):
   def test_without_strength_nothing_is_wrapped(self):
     inner = tff.learning.optimizers.build_sgdm(0.1)
     self.assertIs(proximal.build_proximal_optimizer(inner, 0.0), inner)
+    self.assertFalse(proximal.is_proximal(inner))
+    self.assertTrue(
+      proximal.is_proximal(proximal.build_proximal_optimizer(inner, 0.1))
+    )
 
   def test_hyper_parameters_are_the_inner_ones(self):
     inner = tff.learning.optimizers.build_sgdm(0.1, momentum=0.9)
