@@ -4,8 +4,8 @@
 
 A computation over all clients has all of their data in memory at once, as
 copies. Here only one group of clients is, and the metrics over all examples are
-still exact, whatever the metric is: what is added up over the groups are the
-metrics' states, not their values.
+still exact, for any metric whose states add up, as TFF asks: what is added up
+over the groups are the metrics' states, not their values.
 """
 
 import collections
@@ -76,6 +76,8 @@ class ChunkedEvaluation:
         if total is None
         else tf.nest.map_structure(np.add, total, result['total'])
       )
+      # Or it would be in memory while the next group is made.
+      del chunk
     if total is None:
       raise errors.InputError(
         'There is no client to evaluate on; at least one was expected.'

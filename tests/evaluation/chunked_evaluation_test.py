@@ -3,6 +3,8 @@
 """Evaluation in groups of clients: exact for any metric, one group at a time."""
 
 import collections
+import gc
+import weakref
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import chunked_evaluation
@@ -133,6 +135,27 @@ class ChunkedEvaluationTest(parameterized.TestCase):
     evaluate._totals = record
     evaluate(weights, chunks())
     self.assertEqual(log, ['load', 'evaluate'] * 3)
+
+  def test_one_group_is_in_memory_at_a_time(self):
+    model = softmax_regression.MODELS['functional']
+    weights = softmax_regression.start_weights(model)
+    groups = weakref.WeakSet()
+
+    class Group(list):
+      """A list that a weak reference can be held to."""
+
+      __hash__ = object.__hash__
+
+    def chunks():
+      for chunk in map(Group, _chunks(_CLIENTS, 2)):
+        gc.collect()
+        groups.add(chunk)
+        self.assertLen(groups, 1)
+        yield chunk
+        del chunk
+
+    chunked_evaluation.ChunkedEvaluation(model)(weights, chunks())
+    self.assertEmpty(groups)
 
   def test_no_client(self):
     model = softmax_regression.MODELS['functional']
