@@ -16,6 +16,7 @@ from launch.plotting import run_reader
 
 _METHODS_FILE = 'methods.csv'
 _COMPARISON_FILE = 'comparison.csv'
+_TEST_COMPARISON_FILE = 'test_comparison.csv'
 _CAPTIONS_FILE = 'captions.txt'
 # Larger tables are for their files; a terminal shows them broken.
 _MAX_PRINTED_METHODS = 6
@@ -48,10 +49,11 @@ def compare_workdirs(
   show_seeds: bool = False,
   layout: str = 'default',
 ) -> None:
-  """Writes two tables and the plots that apply; prints what it wrote.
+  """Writes tables and the plots that apply; prints what it wrote.
 
   Tables are printed, too, unless they are large.
-  methods.csv has what each method reached, comparison.csv paired differences.
+  methods.csv has what each method reached, comparison.csv paired differences,
+  test_comparison.csv those on test clients by seed, once runs are finished.
 
   Args:
     workdirs: Of launch.train; those that differ by their seed are pooled.
@@ -81,13 +83,16 @@ def compare_workdirs(
   print(path)
   if len(rows) <= _MAX_PRINTED_METHODS:
     print(method_table.format_table(rows))
-  comparisons = method_comparison.compare_methods(groups, metric)
-  if comparisons:
-    path = folder / _COMPARISON_FILE
-    simulation.write_atomically(path, method_comparison.to_csv(comparisons))
-    print(path)
-    if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
-      print(method_comparison.format_table(comparisons))
+  for file_name, comparisons in (
+    (_COMPARISON_FILE, method_comparison.compare_methods(groups, metric)),
+    (_TEST_COMPARISON_FILE, method_comparison.compare_test(groups, name)),
+  ):
+    if comparisons:
+      path = folder / file_name
+      simulation.write_atomically(path, method_comparison.to_csv(comparisons))
+      print(path)
+      if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
+        print(method_comparison.format_table(comparisons))
   if layout == 'default':
     figures = run_plots.draw_curves(
       groups, metric, x_axes, show_seeds=show_seeds

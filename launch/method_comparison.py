@@ -25,6 +25,8 @@ _FREE_FIELDS = (
   'client_learning_rate',
   'server_learning_rate',
 )
+# Of a metric before personalisation, and over the worst tenth of clients.
+_SUFFIXES = ('_before', '_worst_tenth')
 _LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
 
 SEEDS = 'seeds'
@@ -46,7 +48,8 @@ class MethodComparison:
   Attributes:
     method: The method that is judged.
     baseline: What it is compared with.
-    metric: The column of metrics.csv or of evaluation/clients.csv.
+    metric: The column of metrics.csv or of evaluation/clients.csv, or
+      `test/<name>` of summary.json.
     level: What is paired: `SEEDS` or `CLIENTS`.
     rounds: Which rounds: `LAST_ROUND`, or `ALL_ROUNDS` for the mean over those
       after the initial model that both methods were evaluated at.
@@ -65,7 +68,10 @@ def higher_is_better(metric: str) -> bool:
   """Whether a column is better when higher; barriers and losses are not."""
   if metric.startswith('csb/'):
     return False
-  return metric.rpartition('/')[2] not in _LOWER_IS_BETTER
+  name = metric.rpartition('/')[2]
+  for suffix in _SUFFIXES:
+    name = name.removesuffix(suffix)
+  return name not in _LOWER_IS_BETTER
 
 
 def method_pairs(groups: Groups) -> list[tuple[str, str]]:
@@ -162,6 +168,54 @@ def compare_runs(
           metric=metric,
           level=SEEDS,
           rounds=which,
+          result=result,
+        )
+      )
+  return comparisons
+
+
+def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
+  """Compares what summary.json says of the test clients, seed by seed.
+
+  Args:
+    groups: Runs by label, as `run_reader.group_runs` returns them.
+    name: A metric, for example `'accuracy'`: of the global model, before and
+      after personalisation, and over the tenth of clients with the worst.
+
+  Returns:
+    A comparison for each of these that two methods have in one seed at least;
+    runs that are not finished have none. Metrics are named as
+    `'test/global/accuracy'`.
+  """
+  columns = dict.fromkeys(
+    column
+    for runs in groups.values()
+    for run in runs
+    for column in run.test or {}
+    if column.rpartition('/')[2] in (name, *(name + s for s in _SUFFIXES))
+  )
+  comparisons = []
+  for column, (method, baseline) in itertools.product(
+    columns, method_pairs(groups)
+  ):
+    pairs = {
+      one.seed: (one.test[column], other.test[column])
+      for one, other in common_seeds(groups, method, baseline)
+      if all(column in (run.test or {}) for run in (one, other))
+    }
+    if pairs:
+      result = paired_comparison.compare_paired(
+        {seed: pair[0] for seed, pair in pairs.items()},
+        {seed: pair[1] for seed, pair in pairs.items()},
+        higher_is_better=higher_is_better(column),
+      )
+      comparisons.append(
+        MethodComparison(
+          method=method,
+          baseline=baseline,
+          metric=f'test/{column}',
+          level=SEEDS,
+          rounds=LAST_ROUND,
           result=result,
         )
       )

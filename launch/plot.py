@@ -29,8 +29,9 @@ What is written to --output_dir, as far as the workdirs hold it:
     workdirs, which launch.evaluate writes
   methods.csv: what each method reached, mean and deviation over seeds
   comparison.csv: the paired differences
+  test_comparison.csv: those on test clients by seed, of finished runs
 
-These two are printed, too, unless they are large.
+These are printed, too, unless they are large.
 
 With --layout, in place of the figures above, and with captions.txt, which says
 what they show:

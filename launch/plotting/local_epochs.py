@@ -57,12 +57,14 @@ def plot_local_epochs(
     name: The metric, for example `'accuracy'`.
 
   Returns:
-    The figure and its caption: of test clients if all runs are finished, else
-    of validation clients. None where no run has the metric.
+    The figure and its caption: of test clients and the settings all of whose
+    runs are finished; where none is, of validation clients at the last round
+    so far. None where no run has the metric.
   """
-  split = 'test'
-  if any(run.test is None for s in settings for run in s.runs):
-    split = 'validation'
+  finished = [s for s in settings if all(r.test is not None for r in s.runs)]
+  unfinished = [s for s in settings if s not in finished] if finished else []
+  split = 'test' if finished else 'validation'
+  settings = finished or settings
   scores = {
     s: {state: _read_scores(s.runs, name, state, split) for state in _STATES}
     for s in settings
@@ -115,6 +117,11 @@ def plot_local_epochs(
     _state_handles(),
   )
   caption = _caption(scores, name, split)
+  if unfinished:
+    names = '; '.join(
+      f'{s.method} at {_epochs(s)} ({s.task})' for s in unfinished
+    )
+    caption += f' Left out, not finished: {names}.'
   if compared:
     caption += _differences_caption(differences, baselines)
   return paper_style.Drawing(figure, caption)

@@ -31,6 +31,9 @@ class MethodComparisonTest(parameterized.TestCase):
     ('before/mse', False),
     ('csb/accuracy', False),
     ('eval/global/perplexity', False),
+    ('personalized/loss_before', False),
+    ('global/loss_worst_tenth', False),
+    ('global/accuracy_worst_tenth', True),
   )
   def test_direction_of_a_column(self, metric, expected):
     self.assertEqual(method_comparison.higher_is_better(metric), expected)
@@ -186,6 +189,48 @@ class MethodComparisonTest(parameterized.TestCase):
       )
     }
     self.assertEmpty(method_comparison.compare_runs(groups, [_METRIC]))
+
+  def test_test_clients_are_compared_by_seed(self):
+    nan = float('nan')
+    scores = {
+      'fed_avg': (0.5, 0.6, 0.7, 0.8),
+      'fed_fish': (0.7, 0.7, 0.9, nan),
+    }
+    groups = {}
+    for algorithm, values in scores.items():
+      groups[algorithm] = [
+        dataclasses.replace(
+          fake_runs.make_run(algorithm, seed),
+          test={
+            'global/accuracy': value,
+            'global/accuracy_worst_tenth': value / 2,
+            'personalized/accuracy_before': value,
+            'personalized/accuracy': 0.9,
+            'personalized/accuracy_client_std': 0.1,
+            'global/loss': 1 - value,
+          },
+        )
+        for seed, value in enumerate(values)
+      ] + [fake_runs.make_run(algorithm, len(values))]  # Not finished.
+    found = method_comparison.compare_test(groups, 'accuracy')
+    self.assertEqual(
+      [c.metric for c in found],
+      [
+        'test/global/accuracy',
+        'test/global/accuracy_worst_tenth',
+        'test/personalized/accuracy_before',
+        'test/personalized/accuracy',
+      ],
+    )
+    differences = np.array([0.2, 0.1, 0.2])
+    self.assertAlmostEqual(found[0].result.mean, differences.mean())
+    self.assertAlmostEqual(found[1].result.mean, differences.mean() / 2)
+    self.assertEqual((found[0].result.n, found[0].result.wins), (3, 3))
+    self.assertIn('finite value: 1', found[0].result.note)
+    self.assertEqual((found[3].result.n, found[3].result.ties), (4, 4))
+    (loss,) = method_comparison.compare_test(groups, 'loss')
+    self.assertEqual(loss.result.wins, 3)
+    self.assertEmpty(method_comparison.compare_test(_groups(), 'accuracy'))
 
   def test_a_lower_barrier_wins(self):
     comparison, _ = method_comparison.compare_runs(_groups(), ['csb/accuracy'])

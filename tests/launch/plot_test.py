@@ -141,6 +141,7 @@ class PlotTest(parameterized.TestCase):
         'comparison.csv',
         'local_epochs_accuracy_fixed_rounds.pdf',
         'methods.csv',
+        'test_comparison.csv',
       ],
     )
     self.assertIn('Not finished, so not drawn: fed_avg_1_False', out)

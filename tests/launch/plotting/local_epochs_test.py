@@ -72,10 +72,23 @@ class PlotLocalEpochsTest(absltest.TestCase):
     self.assertEqual(fills, 2 * ['white', fills[1]])
     self.assertNotEqual(fills[1], 'white')
 
-  def test_an_unfinished_run_makes_it_validation_clients(self):
+  def test_an_unfinished_setting_is_left_out_and_named(self):
     runs = _runs()
     runs[0] = dataclasses.replace(runs[0], test=None)
-    figure, _ = _draw(runs)
+    figure, caption = _draw(runs)
+    self.assertEqual(figure.axes[0].get_ylabel(), 'Accuracy, test clients')
+    np.testing.assert_allclose(
+      _means(figure.axes[0]), [0.44, 0.73, 0.61, 0.9, 0.54, 0.83]
+    )
+    np.testing.assert_allclose(_means(figure.axes[1]), 2 * [0.1])
+    self.assertIn(
+      'Left out, not finished: FedAvg at 1 local epoch (digits).', caption
+    )
+
+  def test_unfinished_runs_alone_show_validation_clients(self):
+    figure, caption = _draw(_runs(finished=False))
+    self.assertIn('on validation clients', caption)
+    self.assertNotIn('not finished', caption)
     self.assertEqual(
       figure.axes[0].get_ylabel(), 'Accuracy, validation clients'
     )
