@@ -47,7 +47,7 @@ class TffClientData(client_data.ClientData):
       )
     self._source_ids = {client_id: ids[client_id] for client_id in sorted(ids)}
     self._element_spec = source.element_type_structure
-    dataset_fn = source.serializable_dataset_fn
+    self._dataset_fn = dataset_fn = source.serializable_dataset_fn
 
     # Traced once for all clients; making their datasets one by one would take
     # longer than reading them.
@@ -71,6 +71,10 @@ class TffClientData(client_data.ClientData):
     try:
       tensors = self._read(self._source_ids[client_id])
     except tf.errors.OpError as error:
+      if self._is_empty(client_id):
+        raise errors.InputError(
+          f'Client {client_id!r} has no examples; at least one was expected.'
+        ) from error
       raise errors.InputError(
         f'The examples of client {client_id!r} cannot be read '
         f'({_reason(error)}); examples with '
@@ -83,11 +87,19 @@ class TffClientData(client_data.ClientData):
       element_spec=self._element_spec,
     )
 
+  def _is_empty(self, client_id: str) -> bool:
+    """Returns whether a client is listed, but has no examples."""
+    examples = iter(self._dataset_fn(self._source_ids[client_id]))
+    try:
+      return next(examples, None) is None
+    except tf.errors.OpError:
+      return False  # There is one, which cannot be read.
+
 
 def _reason(error: tf.errors.OpError) -> str:
   """Returns what happened, without where in the graph it did."""
   lines = [' '.join(line.split()) for line in error.message.splitlines()]
-  around = ('Graph execution error', 'Detected at', '<stack', '[[')
+  around = ('Graph execution error', 'Detected at', 'File "', '<stack', '[[')
   told = [line for line in lines if line and not line.startswith(around)]
   return ' '.join(told) or type(error).__name__
 

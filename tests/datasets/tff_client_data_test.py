@@ -96,6 +96,32 @@ class TffClientDataTest(parameterized.TestCase):
     self.assertIn("client 'w'", str(caught.exception))
     self.assertNotIn('\n', str(caught.exception))
 
+  def test_reason_is_told_without_where_it_happened(self):
+    error = tf.errors.InvalidArgumentError(
+      None,
+      None,
+      'Graph execution error:\n\nDetected at node Read defined at (most '
+      'recent call last):\n<stack traces unavailable>\n  File "/a b/c.py", '
+      'line 11, in load_client\n\nIt is  damaged.\n\t [[{{node Read}}]]',
+    )
+    self.assertEqual(tff_client_data._reason(error), 'It is damaged.')
+
+  def test_client_without_examples(self):
+    path = self._folder / 'emnist_all.sqlite'
+    tff_database.write_tff_database(
+      path,
+      {
+        'all_train': {'v': [{'pixels': np.zeros(784), 'label': [1]}], 'w': []},
+        'all_test': {'v': [{'pixels': np.zeros(784), 'label': [1]}]},
+      },
+    )
+    clients = tff_client_data.TffClientData(self._load()[0])
+    clients.load_client('v')
+    with self.assertRaisesRegex(
+      errors.InputError, "^Client 'w' has no examples; at least one was .*d.$"
+    ):
+      clients.load_client('w')
+
   def test_example_that_is_no_proto(self):
     tff_database.write_emnist(self._folder, num_writers=2)
     path = self._folder / 'emnist_all.sqlite'
