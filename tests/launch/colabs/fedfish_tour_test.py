@@ -26,6 +26,7 @@ _TIMEOUT_SECONDS = 300
 
 # Read by the kernel's Python as it starts: what is not a file's socket fails.
 _WITHOUT_NETWORK = """
+import pathlib
 import socket
 
 def _refuse(method):
@@ -37,6 +38,7 @@ def _refuse(method):
 
 for name in ('bind', 'connect', 'connect_ex', 'sendto'):
   setattr(socket.socket, name, _refuse(getattr(socket.socket, name)))
+pathlib.Path(__file__).with_name('loaded').touch()
 """
 
 
@@ -69,7 +71,15 @@ class InstallCellTest(absltest.TestCase):
     self._folder = pathlib.Path(self.create_tempdir().full_path)
     self.enter_context(contextlib.chdir(self._folder))
 
-  def _run(self, *, found: bool, version: str = '3.11.9', path=(), **values):
+  def _run(
+    self,
+    *,
+    found: bool,
+    installed: bool = False,
+    version: str = '3.11.9',
+    path=(),
+    **values,
+  ):
     """Runs the cell where TFF is found or not; returns what it prints."""
     real = importlib.util.find_spec
     spec = importlib.machinery.ModuleSpec('tensorflow_federated', None)
@@ -93,6 +103,7 @@ class InstallCellTest(absltest.TestCase):
       mock.patch('subprocess.run') as self._commands,
       contextlib.redirect_stdout(out),
     ):
+      self._commands.return_value.returncode = 0 if installed else 1
       exec(compile(source, 'cell', 'exec'), {})  # pylint: disable=exec-used
       self._path = list(sys.path)
     return out.getvalue()
@@ -125,9 +136,21 @@ class InstallCellTest(absltest.TestCase):
       for name in ('numpy', 'tensorflow'):
         sys.modules.pop(name, None)
       self._run(found=False, path=[str(_ROOT)])
-    self._commands.assert_called_once_with(
-      ['make', 'install'], cwd=_ROOT, check=True
+    check, install = self._commands.call_args_list
+    self.assertEqual(check.args[0][1:], ['.ci/set_up.py', '--check'])
+    self.assertEqual(
+      install, mock.call(['make', 'install'], cwd=_ROOT, check=True)
     )
+    self.assertEqual(
+      self._path[0], str(_ROOT / '.venv/lib/python3.11/site-packages')
+    )
+
+  def test_what_is_installed_is_not_installed_again(self):
+    with mock.patch.dict(sys.modules):
+      for name in ('numpy', 'tensorflow'):
+        sys.modules.pop(name, None)
+      self._run(found=False, installed=True, path=[str(_ROOT)])
+    self._commands.assert_called_once()
     self.assertEqual(
       self._path[0], str(_ROOT / '.venv/lib/python3.11/site-packages')
     )
@@ -136,6 +159,11 @@ class InstallCellTest(absltest.TestCase):
     with mock.patch.dict(sys.modules, {'numpy': mock.Mock()}):
       with self.assertRaisesRegex(RuntimeError, 'its own numpy: restart'):
         self._run(found=False, path=[str(_ROOT)])
+
+  def test_where_a_restart_has_not_helped_a_kernel_is_advised(self):
+    with mock.patch.dict(sys.modules, {'numpy': mock.Mock()}):
+      with self.assertRaisesRegex(RuntimeError, 'does not help: run .*ipyker'):
+        self._run(found=False, installed=True, path=[str(_ROOT)])
 
 
 class ExecutionTest(absltest.TestCase):
@@ -159,6 +187,7 @@ class ExecutionTest(absltest.TestCase):
       }
       with mock.patch.dict(os.environ, environment):
         notebook = self._execute(folder)
+      self.assertTrue((folder / 'guard' / 'loaded').exists())
     outputs = [
       output
       for cell in notebook.cells
