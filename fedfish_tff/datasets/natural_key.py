@@ -2,10 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Divides one data set by who made each example, or any other key."""
 
+import collections
+from collections.abc import Sequence
+from typing import Any
+
 from fedfish_tff import errors
 from fedfish_tff.datasets import partition_checks
 
 import numpy as np
+
+# In the order of their keys.
+_TYPES = ((bool, np.bool_), (int, np.integer), str, bytes)
 
 
 def partition_by_key(
@@ -19,48 +26,87 @@ def partition_by_key(
       `unassigned_examples`).
 
   Returns:
-    The clients' names, which are the keys as text, in the order of the keys;
-    and for each of them an array of sorted indices (int64). No index twice.
+    The clients' names, which are the keys as text, in the order of the keys
+    (of several types: booleans, integers, strings, bytes); and for each of
+    them an array of sorted indices (int64). No index twice.
 
   Raises:
-    errors.InputError: If `keys` is no vector of such values, `min_examples` is
-      not positive, or no key has as many examples.
+    errors.InputError: If `keys` is no vector of such values, two keys are the
+      same as text, `min_examples` is not positive, or no key has as many
+      examples.
   """
-  keys = partition_checks.check_labels(keys, 'keys')
+  if not isinstance(keys, np.ndarray):
+    # Of 1 and '1', NumPy would make the same key.
+    keys = np.array(keys, object)
+  keys = partition_checks.check_vector(keys, 'keys')
   partition_checks.check_positive_integer('min_examples', min_examples)
-  if keys.dtype.kind == 'O':
-    # Objects again: a fixed width for all would be that of the longest.
-    keys = np.array([_to_text(key) for key in keys], object)
   if keys.dtype.kind not in 'iubUSO':
     raise errors.InputError(
       f'The keys to partition by are of type {keys.dtype}; integers or strings '
       'were expected.'
     )
-  values, key_numbers, counts = np.unique(
-    keys, return_inverse=True, return_counts=True
-  )
+  if keys.dtype.kind == 'O':
+    names, key_numbers = _number_objects(keys)
+  else:
+    values, key_numbers = np.unique(keys, return_inverse=True)
+    names = [_to_text(value) for value in values.tolist()]
+  _check_names(names)
+  counts = np.bincount(key_numbers)
   if counts.max() < min_examples:
     raise errors.InputError(
-      f'The most frequent of {len(values)} keys has {counts.max()} examples; '
+      f'The most frequent of {len(names)} keys has {counts.max()} examples; '
       f'at least {min_examples} (min_examples) were expected.'
     )
   groups = np.split(
     np.argsort(key_numbers, kind='stable'), np.cumsum(counts)[:-1]
   )
   kept = [
-    (_to_text(value), group)
-    for value, group in zip(values.tolist(), groups, strict=True)
+    (name, group)
+    for name, group in zip(names, groups, strict=True)
     if len(group) >= min_examples
   ]
   return tuple(name for name, _ in kept), [indices for _, indices in kept]
 
 
-def _to_text(key: str | bytes | int) -> str:
-  """Returns a key as text; bytes that are no UTF-8 as escapes."""
-  if isinstance(key, bytes):
-    return key.decode('utf-8', errors='backslashreplace')
-  if isinstance(key, (str, int, np.integer)):
-    return str(key)
+def _number_objects(keys: np.ndarray) -> tuple[list[str], np.ndarray]:
+  """Returns each key once as text, in order, and each example's key's number.
+
+  Not by a type that takes all: one of strings is as wide as the longest.
+
+  Args:
+    keys: Objects [n].
+  """
+  typed = [(_type_rank(key), key) for key in keys.tolist()]
+  ordered = sorted(set(typed))
+  numbers = {key: number for number, key in enumerate(ordered)}
+  return (
+    [_to_text(key) for _, key in ordered],
+    np.array([numbers[key] for key in typed], np.int64),
+  )
+
+
+def _type_rank(key: Any) -> int:
+  """Returns the place of the key's type; True is not 1, as text is not bytes."""
+  for rank, types in enumerate(_TYPES):
+    if isinstance(key, types):
+      return rank
   raise errors.InputError(
     f'The keys to partition by hold {key!r}; integers or strings were expected.'
   )
+
+
+def _to_text(key: bool | int | str | bytes) -> str:
+  """Returns a key as text; bytes that are no UTF-8 as escapes."""
+  if isinstance(key, bytes):
+    return key.decode('utf-8', errors='backslashreplace')
+  return str(key)
+
+
+def _check_names(names: Sequence[str]) -> None:
+  """Raises an InputError if two keys have one name."""
+  name, count = collections.Counter(names).most_common(1)[0]
+  if count > 1:
+    raise errors.InputError(
+      f'{count} different keys to partition by are {name!r} as text; keys with '
+      'names of their own were expected.'
+    )

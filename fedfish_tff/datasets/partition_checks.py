@@ -6,9 +6,31 @@ from fedfish_tff import errors
 
 import numpy as np
 
+# Beyond it, sums of random numbers would leave the range of floats.
+_LARGEST_CONCENTRATION = 1e100
+
+
+def check_vector(values: np.ndarray, kind: str) -> np.ndarray:
+  """Returns what there is one of per example, as an array.
+
+  Args:
+    values: What should be a vector with at least one entry.
+    kind: What they are called in the message.
+
+  Raises:
+    errors.InputError: If they are not.
+  """
+  values = np.asarray(values)
+  if values.ndim != 1 or not values.size:
+    raise errors.InputError(
+      f'The {kind} to partition by have the shape {list(values.shape)}; a '
+      'vector with one entry per example was expected.'
+    )
+  return values
+
 
 def check_labels(labels: np.ndarray, kind: str = 'labels') -> np.ndarray:
-  """Returns one label per example, as an array.
+  """Returns one label per example, as an array of values with an order.
 
   Args:
     labels: What should be a vector with at least one entry.
@@ -17,12 +39,15 @@ def check_labels(labels: np.ndarray, kind: str = 'labels') -> np.ndarray:
   Raises:
     errors.InputError: If they are not.
   """
-  labels = np.asarray(labels)
-  if labels.ndim != 1 or not labels.size:
-    raise errors.InputError(
-      f'The {kind} to partition by have the shape {list(labels.shape)}; one '
-      'label per example was expected.'
-    )
+  labels = check_vector(labels, kind)
+  if labels.dtype.kind == 'O':
+    try:
+      np.sort(labels)
+    except TypeError as error:
+      raise errors.InputError(
+        f'The {kind} to partition by cannot be put in order ({error}); labels '
+        'of one type were expected.'
+      ) from error
   return labels
 
 
@@ -35,10 +60,11 @@ def check_positive_integer(name: str, value: int) -> None:
 
 
 def check_concentration(name: str, value: float) -> None:
-  """Raises an InputError unless the argument is positive and finite."""
-  if not (value > 0 and np.isfinite(value)):
+  """Raises an InputError unless the argument is positive and not too large."""
+  if not 0 < value <= _LARGEST_CONCENTRATION:
     raise errors.InputError(
-      f'{name} is {value!r}; a positive number was expected.'
+      f'{name} is {value!r}; a positive number of at most '
+      f'{_LARGEST_CONCENTRATION} was expected.'
     )
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import numpy as np
 
 _KEYS = st.one_of(
-  st.lists(st.integers(-3, 3), min_size=1, max_size=50),
+  st.lists(st.integers(-3, 12), min_size=1, max_size=50),
+  st.lists(st.booleans(), min_size=1, max_size=50),
   st.lists(st.sampled_from(['b', '', 'a/b', 'ä']), min_size=1, max_size=50),
 )
 
@@ -40,9 +41,7 @@ class PartitionByKeyTest(parameterized.TestCase):
     names, clients = natural_key.partition_by_key(
       array, min_examples=min_examples
     )
-    self.assertCountEqual(names, expected)
-    if not as_objects:
-      self.assertEqual(list(names), list(expected))
+    self.assertEqual(list(names), list(expected))
     for name, indices in zip(names, clients, strict=True):
       self.assertEqual(list(indices), expected[name])
       self.assertEqual(indices.dtype, np.int64)
@@ -55,10 +54,33 @@ class PartitionByKeyTest(parameterized.TestCase):
     self.assertCountEqual(names, ['ä', r'\xff', 'b'])
     self.assertEqual(list(clients[names.index('b')]), [2, 3])
 
+  def test_objects_of_several_types(self):
+    keys = [b'b', 10, 'a', np.int64(2), True, 10, np.bool_(False), 1, np.True_]
+    names, clients = natural_key.partition_by_key(np.array(keys, object))
+    self.assertEqual(names, ('False', 'True', '1', '2', '10', 'a', 'b'))
+    self.assertEqual(
+      [list(indices) for indices in clients],
+      [[6], [4, 8], [7], [3], [1, 5], [2], [0]],
+    )
+
   @parameterized.parameters(
-    ([], 'shape'),
+    ([1, '1', 2], '1'),
+    (np.array([1, '1'], object), '1'),
+    (np.array([True, 'True'], object), 'True'),
+    (np.array([b'a', 'a'], object), 'a'),
+    (np.array([b'\xff', rb'\xff']), r'\\\\xff'),
+  )
+  def test_keys_with_one_name(self, keys, name):
+    with self.assertRaisesRegex(
+      errors.InputError, f"2 different keys .* '{name}' as text; keys with"
+    ):
+      natural_key.partition_by_key(keys)
+
+  @parameterized.parameters(
+    ([], 'keys .* one entry per example'),
     ([[1]], 'shape'),
-    ([0.5, 1.0], 'float64'),
+    ([0.5, 1.0], 'hold 0.5'),
+    (np.array([0.5, 1.0]), 'float64'),
     (np.array([None, 'a'], object), 'hold None'),
   )
   def test_bad_keys(self, keys, regex):

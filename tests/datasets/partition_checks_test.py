@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what every partition asks of its arguments."""
 
+import re
+
 from fedfish_tff import errors
 from fedfish_tff.datasets import partition_checks
 
@@ -22,9 +24,23 @@ class PartitionChecksTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'coarse labels to'):
       partition_checks.check_labels(labels, 'coarse labels')
 
+  def test_vectors_are_not_called_labels(self):
+    with self.assertRaisesRegex(
+      errors.InputError, r'keys .* shape \[0\]; a vector with one entry per ex'
+    ):
+      partition_checks.check_vector([], 'keys')
+
+  @parameterized.parameters(([None, 'a'],), ([1, 'a'],), ([None, 1.5],))
+  def test_labels_without_an_order(self, labels):
+    with self.assertRaisesRegex(
+      errors.InputError, 'labels to partition by cannot be put in order .*one t'
+    ):
+      partition_checks.check_labels(np.array(labels, object))
+
   def test_numbers_in_range(self):
     partition_checks.check_positive_integer('n', np.int64(1))
     partition_checks.check_concentration('alpha', 1e-300)
+    partition_checks.check_concentration('alpha', 1e100)
     partition_checks.check_enough_examples(
       6, num_clients=2, examples_per_client=3
     )
@@ -34,9 +50,11 @@ class PartitionChecksTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, f'n is {value!r}'):
       partition_checks.check_positive_integer('n', value)
 
-  @parameterized.parameters(0, -0.1, np.inf, np.nan)
+  @parameterized.parameters(0, -0.1, 1e308, np.inf, np.nan)
   def test_not_a_concentration(self, value):
-    with self.assertRaisesRegex(errors.InputError, f'beta is {value}'):
+    with self.assertRaisesRegex(
+      errors.InputError, re.escape(f'beta is {value}')
+    ):
       partition_checks.check_concentration('beta', value)
 
   def test_too_few_examples(self):

@@ -85,10 +85,11 @@ class PartitionByDirichletTest(parameterized.TestCase):
 
   def test_limits_of_alpha(self):
     labels = np.arange(4000) % 10
-    alike = partitions.partition_by_dirichlet(
-      labels, num_clients=8, alpha=1e6, seed=0
-    )
-    self.assertLess(_top_shares(labels, alike, 10).max(), 0.11)
+    for alpha in (1e6, 1e100):
+      alike = partitions.partition_by_dirichlet(
+        labels, num_clients=8, alpha=alpha, seed=0
+      )
+      self.assertLess(_top_shares(labels, alike, 10).max(), 0.11)
     one_label = partitions.partition_by_dirichlet(
       labels, num_clients=200, alpha=1e-12, seed=0
     )
