@@ -83,17 +83,6 @@ def _axis_label(method: str, name: str) -> str:
 
 def label_halves(axis: mpl_axes.Axes, x_label: str, y_label: str) -> None:
   """Says on which side of the line x = y which method has the lower value."""
-  for position, text, ha, va in (
-    ((0.02, 0.98), f'lower for {x_label}', 'left', 'top'),
-    ((0.98, 0.02), f'lower for {y_label}', 'right', 'bottom'),
-  ):
-    axis.text(
-      *position,
-      style.wrap_text(text, _WIDTH, 9),
-      transform=axis.transAxes,
-      ha=ha,
-      va=va,
-      fontsize=9,
-      fontstyle='italic',
-      color=style.MUTED,
-    )
+  style.label_halves(
+    axis, f'lower for {x_label}', f'lower for {y_label}', width=_WIDTH, size=9
+  )

@@ -12,7 +12,6 @@ from launch.plotting import paper_style
 from launch.plotting import settings as settings_lib
 from launch.plotting import style
 
-from matplotlib import axes as mpl_axes
 from matplotlib import colors as mpl_colors
 from matplotlib import lines as mpl_lines
 from matplotlib import ticker
@@ -126,7 +125,7 @@ def plot_barrier_panels(
     else:  # Little room.
       halves = f'{baseline} higher', f'{baseline} lower'
       axis.set_xlabel(style.wrap_text(method, width, 7))
-    _label_halves(axis, *halves, width * 0.7)
+    style.label_halves(axis, *halves, width=width * 0.75, size=7)
     if columns < 3 or cell % columns == 0:
       axis.set_ylabel(f'{baseline}: {title}')
   bar = figure.colorbar(
@@ -178,27 +177,6 @@ def _read_points(
     if parts:
       found[s] = _Points(*np.concatenate(parts, axis=1), seeds=len(parts))
   return found
-
-
-def _label_halves(
-  axis: mpl_axes.Axes, above: str, below: str, width: float
-) -> None:
-  """Writes what it means to be on either side of the line x = y."""
-  for position, text, ha, va in (
-    ((0.03, 0.98), above, 'left', 'top'),
-    ((0.98, 0.03), below, 'right', 'bottom'),
-  ):
-    axis.text(
-      *position,
-      style.wrap_text(text, width, 6.5),
-      transform=axis.transAxes,
-      ha=ha,
-      va=va,
-      fontsize=7,
-      fontstyle='italic',
-      color=style.MUTED,
-      zorder=2,
-    )
 
 
 def _handles(markers: Mapping[int, str]) -> list[mpl_lines.Line2D]:

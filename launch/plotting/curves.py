@@ -113,15 +113,8 @@ def _draw_line(
   if show_seeds:
     for seed_values in ys:
       axis.plot(xs, seed_values, color=look.color, linewidth=0.7, alpha=0.5)
-  elif len(ys) > 1:
-    axis.fill_between(
-      xs,
-      ys.min(axis=0),
-      ys.max(axis=0),
-      color=look.color,
-      alpha=0.14,
-      linewidth=0,
-    )
+  else:
+    style.shade_range(axis, xs, ys, look.color, alpha=0.14)
   axis.plot(
     xs,
     ys.mean(axis=0),

@@ -116,15 +116,7 @@ def _draw_line(
   look: style.SeriesStyle,
   shift: float,
 ) -> None:
-  if len(ys) > 1:
-    axis.fill_between(
-      xs,
-      ys.min(axis=0),
-      ys.max(axis=0),
-      color=look.color,
-      alpha=0.12,
-      linewidth=0,
-    )
+  style.shade_range(axis, xs, ys, look.color, alpha=0.12)
   last = len(xs) - 1
   marks = np.minimum((np.arange(_MARKERS) + shift) * last / _MARKERS, last)
   axis.plot(

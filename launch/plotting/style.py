@@ -286,6 +286,63 @@ def draw_diagonal(axis: mpl_axes.Axes, limits: tuple[float, float]) -> None:
   axis.plot(limits, limits, color=MUTED, linewidth=0.9, zorder=1)
 
 
+def label_halves(
+  axis: mpl_axes.Axes, above: str, below: str, *, width: float, size: float
+) -> None:
+  """Writes what it means to be on either side of the line x = y.
+
+  Args:
+    axis: The axis, with shared limits.
+    above: What it means above the line.
+    below: What it means below.
+    width: The most that a line of text may be wide, in inches.
+    size: The size of the letters, in points.
+  """
+  for position, text, ha, va in (
+    ((0.02, 0.98), above, 'left', 'top'),
+    ((0.98, 0.02), below, 'right', 'bottom'),
+  ):
+    axis.text(
+      *position,
+      wrap_text(text, width, size),
+      transform=axis.transAxes,
+      ha=ha,
+      va=va,
+      fontsize=size,
+      fontstyle='italic',
+      color=MUTED,
+      zorder=2,
+    )
+
+
+def shade_range(
+  axis: mpl_axes.Axes,
+  xs: np.ndarray,
+  ys: np.ndarray,
+  color: str,
+  *,
+  alpha: float,
+) -> None:
+  """Shades from the lowest to the highest seed; nothing where there is one.
+
+  Args:
+    axis: The axis.
+    xs: `[num_points]`.
+    ys: `[num_seeds, num_points]`.
+    color: The colour.
+    alpha: How opaque, from 0 to 1.
+  """
+  if len(ys) > 1:
+    axis.fill_between(
+      xs,
+      ys.min(axis=0),
+      ys.max(axis=0),
+      color=color,
+      alpha=alpha,
+      linewidth=0,
+    )
+
+
 def label_line_ends(
   axis: mpl_axes.Axes, ends: Mapping[str, tuple[float, float, str]]
 ) -> None:

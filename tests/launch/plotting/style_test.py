@@ -130,6 +130,26 @@ class AxesTest(absltest.TestCase):
       low, high = style.share_limits(_figure().axes[0], [np.array(values)])
       self.assertLess(low, high)
 
+  def test_halves_are_labelled_in_opposite_corners(self):
+    axis = _figure().axes[0]
+    style.label_halves(axis, 'higher', 'lower', width=2, size=7)
+    above, below = axis.texts
+    self.assertEqual((above.get_text(), below.get_text()), ('higher', 'lower'))
+    self.assertLess(above.get_position()[0], below.get_position()[0])
+    self.assertGreater(above.get_position()[1], below.get_position()[1])
+
+  def test_the_range_of_seeds_is_shaded_and_that_of_one_is_not(self):
+    axis = _figure().axes[0]
+    xs, ys = np.array([0.0, 1.0]), np.array([[1.0, 5.0], [3.0, 4.0]])
+    style.shade_range(axis, xs, ys[:1], '#000000', alpha=0.1)
+    self.assertEmpty(axis.collections)
+    style.shade_range(axis, xs, ys, '#000000', alpha=0.1)
+    corners = axis.collections[0].get_paths()[0].vertices
+    self.assertEqual(
+      {tuple(corner) for corner in corners},
+      {(0.0, 1.0), (0.0, 3.0), (1.0, 4.0), (1.0, 5.0)},
+    )
+
 
 if __name__ == '__main__':
   absltest.main()
