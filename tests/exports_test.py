@@ -58,6 +58,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.errors': 'stands beside the packages, not in one',
   'fedfish_tff.execution.local_worker_executors': 'a part of local_worker',
   'fedfish_tff.execution.worker_process': 'a part of local_worker',
+  'fedfish_tff.models.layers': 'a part of the models',
   'fedfish_tff.models.supervised': 'a part of the models',
   'fedfish_tff.simulation.files': 'safe writing for the modules beside it',
 } | {

@@ -4,9 +4,11 @@
 
 import collections
 from collections.abc import Sequence
+import itertools
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
+from fedfish_tff.models import layers
 from fedfish_tff.models import supervised
 
 import numpy as np
@@ -50,7 +52,7 @@ def create_mlp_classifier(
   widths = _widths(num_features, hidden_units, num_classes, 'num_classes')
   return supervised.create_classifier(
     _build_predict(activation),
-    _glorot_weights(widths, seed),
+    layers.glorot_weights(list(itertools.pairwise(widths)), seed),
     input_shape=[num_features],
   )
 
@@ -116,26 +118,12 @@ def _build_predict(activation: str) -> supervised.Predict:
     weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
   ) -> tf.Tensor:
     del training  # The same pass in training and evaluation.
-    layers = list(zip(weights[::2], weights[1::2], strict=True))
-    for kernel, bias in layers[:-1]:
-      x = activate(tf.matmul(x, kernel) + bias)
-    kernel, bias = layers[-1]
+    *hidden, (kernel, bias) = layers.kernels_and_biases(weights)
+    for hidden_kernel, hidden_bias in hidden:
+      x = activate(tf.matmul(x, hidden_kernel) + hidden_bias)
     return tf.matmul(x, kernel) + bias
 
   return predict
-
-
-def _glorot_weights(
-  widths: tuple[int, ...], seed: int
-) -> tuple[np.ndarray, ...]:
-  """Returns (kernel, bias, kernel, bias, ...): Glorot uniform and zeros."""
-  weights = []
-  for layer, fan_in, fan_out in _layers(widths):
-    limit = np.sqrt(6 / (fan_in + fan_out))
-    stream = random_streams.random_generator('initial weights', seed, layer)
-    kernel = stream.uniform(-limit, limit, [fan_in, fan_out])
-    weights += [kernel.astype(np.float32), np.zeros([fan_out], np.float32)]
-  return tuple(weights)
 
 
 def _spread_weights(
@@ -147,7 +135,7 @@ def _spread_weights(
   first layer, which spreads the units over inputs of order one, and 0.1 after.
   """
   weights = []
-  for layer, fan_in, fan_out in _layers(widths):
+  for layer, (fan_in, fan_out) in enumerate(itertools.pairwise(widths)):
     stream = random_streams.random_generator('initial weights', seed, layer)
     kernel = stream.standard_normal([fan_in, fan_out]) / np.sqrt(fan_in)
     bias = stream.standard_normal([fan_out]) * (0.1 if layer else 1.0)
@@ -155,27 +143,12 @@ def _spread_weights(
   return tuple(weights)
 
 
-def _layers(widths: tuple[int, ...]) -> list[tuple[int, int, int]]:
-  """Returns (number, fan in, fan out) of each layer."""
-  return [
-    (layer, fan_in, fan_out)
-    for layer, (fan_in, fan_out) in enumerate(
-      zip(widths[:-1], widths[1:], strict=True)
-    )
-  ]
-
-
 def _widths(
   num_features: int, hidden_units: Sequence[int], num_outputs: int, name: str
 ) -> tuple[int, ...]:
-  named = [
-    ('num_features', num_features),
-    *(('hidden_units', units) for units in hidden_units),
-    (name, num_outputs),
-  ]
-  for field, width in named:
-    if not isinstance(width, (int, np.integer)) or width < 1:
-      raise errors.InputError(
-        f'{field} holds {width!r}; positive integers were expected.'
-      )
-  return tuple(int(width) for _, width in named)
+  layers.check_sizes(
+    num_features=[num_features],
+    hidden_units=hidden_units,
+    **{name: [num_outputs]},
+  )
+  return tuple(int(w) for w in (num_features, *hidden_units, num_outputs))

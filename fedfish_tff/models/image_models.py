@@ -10,10 +10,9 @@ import itertools
 import math
 
 from fedfish_tff import errors
-from fedfish_tff.datasets import random_streams
+from fedfish_tff.models import layers
 from fedfish_tff.models import supervised
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -43,11 +42,14 @@ def create_compact_cnn(
     28x28x1.
 
   Raises:
-    errors.InputError: If a size is not a positive integer.
+    errors.InputError: If a size is not a positive integer or missing.
   """
-  _check_sizes(
-    input_shape=input_shape, num_classes=[num_classes], filters=filters
-  )
+  layers.check_image_shape(input_shape)
+  layers.check_sizes(num_classes=[num_classes], filters=filters)
+  if not len(filters):
+    raise errors.InputError(
+      'filters is empty; at least one convolution was expected.'
+    )
   height, width, channels = input_shape
   shapes = []
   for size, (fan_in, fan_out) in zip(
@@ -62,13 +64,13 @@ def create_compact_cnn(
     weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
   ) -> tf.Tensor:
     del training  # The same pass in training and evaluation.
-    *convolutions, last = _layers(weights)
+    *convolutions, last = layers.kernels_and_biases(weights)
     for layer in convolutions:
       x = _convolve(x, *layer, strides=2, padding='SAME')
     return _dense(x, *last)
 
   return supervised.create_classifier(
-    predict, _glorot_weights(shapes, seed), input_shape=input_shape
+    predict, layers.glorot_weights(shapes, seed), input_shape=input_shape
   )
 
 
@@ -92,9 +94,10 @@ def create_fed_avg_cnn(
     num_examples: 1,663,370 weights for 10 classes of 28x28x1, 1,690,046 for 62.
 
   Raises:
-    errors.InputError: If a size is not a positive integer.
+    errors.InputError: If a size is not a positive integer or missing.
   """
-  _check_sizes(input_shape=input_shape, num_classes=[num_classes])
+  layers.check_image_shape(input_shape)
+  layers.check_sizes(num_classes=[num_classes])
   height, width, channels = input_shape
   flat = math.ceil(height / 4) * math.ceil(width / 4) * 64
   shapes = [(5, 5, channels, 32), (5, 5, 32, 64), (flat, 512)]
@@ -104,14 +107,14 @@ def create_fed_avg_cnn(
     weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
   ) -> tf.Tensor:
     del training  # The same pass in training and evaluation.
-    first, second, hidden, last = _layers(weights)
+    first, second, hidden, last = layers.kernels_and_biases(weights)
     for layer in (first, second):
       x = _convolve(x, *layer, strides=1, padding='SAME')
       x = tf.nn.max_pool2d(x, 2, 2, 'SAME')
     return _dense(tf.nn.relu(_dense(x, *hidden)), *last)
 
   return supervised.create_classifier(
-    predict, _glorot_weights(shapes, seed), input_shape=input_shape
+    predict, layers.glorot_weights(shapes, seed), input_shape=input_shape
   )
 
 
@@ -124,8 +127,9 @@ def create_dropout_cnn(
   dense layer of 128 and dropout of 1/2. It is the model 'cnn_dropout' of
   `tff.simulation.baselines.emnist` up to the softmax: this one gives logits.
 
-  What is dropped is a function of the batch and the weights, so that it differs
-  from step to step and a run can yet be repeated.
+  What is dropped is a function of the batch and the last layer's bias, which
+  every step moves, so that it differs from step to step and a run can yet be
+  repeated.
 
   Args:
     input_shape: (height, width, channels) of the images, float32, at least
@@ -138,9 +142,11 @@ def create_dropout_cnn(
     num_examples: 1,199,882 weights for 10 classes of 28x28x1, 1,206,590 for 62.
 
   Raises:
-    errors.InputError: If a size is not a positive integer.
+    errors.InputError: If a size is not a positive integer or missing, or images
+      are too small.
   """
-  _check_sizes(input_shape=input_shape, num_classes=[num_classes])
+  layers.check_image_shape(input_shape, least=6)
+  layers.check_sizes(num_classes=[num_classes])
   height, width, channels = input_shape
   flat = (height - 4) // 2 * ((width - 4) // 2) * 64
   shapes = [(3, 3, channels, 32), (3, 3, 32, 64), (flat, 128)]
@@ -149,7 +155,7 @@ def create_dropout_cnn(
   def predict(
     weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
   ) -> tf.Tensor:
-    first, second, hidden, last = _layers(weights)
+    first, second, hidden, last = layers.kernels_and_biases(weights)
     if training:
       stream = _fingerprint(x), _fingerprint(last[1])
     for layer in (first, second):
@@ -164,7 +170,7 @@ def create_dropout_cnn(
     return _dense(x, *last)
 
   return supervised.create_classifier(
-    predict, _glorot_weights(shapes, seed), input_shape=input_shape
+    predict, layers.glorot_weights(shapes, seed), input_shape=input_shape
   )
 
 
@@ -174,23 +180,6 @@ def _fingerprint(values: tf.Tensor) -> tf.Tensor:
   Integer sums wrap around and do not depend on the order of summation.
   """
   return tf.reduce_sum(tf.bitcast(values, tf.int32))
-
-
-def _check_sizes(**sizes: Sequence[int]) -> None:
-  """Raises an InputError for what is not a positive integer, by its name."""
-  for name, values in sizes.items():
-    for value in values:
-      if not isinstance(value, (int, np.integer)) or value < 1:
-        raise errors.InputError(
-          f'{name} holds {value!r}; positive integers were expected.'
-        )
-
-
-def _layers(
-  weights: tuple[tf.Tensor, ...],
-) -> list[tuple[tf.Tensor, tf.Tensor]]:
-  """Returns (kernel, bias) of each layer."""
-  return list(zip(weights[::2], weights[1::2], strict=True))
 
 
 def _convolve(
@@ -208,17 +197,3 @@ def _convolve(
 def _dense(x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
   x = tf.reshape(x, [-1, kernel.shape[0]])
   return tf.nn.bias_add(tf.matmul(x, kernel), bias)
-
-
-def _glorot_weights(
-  shapes: Sequence[tuple[int, ...]], seed: int
-) -> tuple[np.ndarray, ...]:
-  """Returns (kernel, bias, kernel, bias, ...): Glorot uniform and zeros."""
-  weights = []
-  for layer, shape in enumerate(shapes):
-    receptive_field = math.prod(shape[:-2])
-    limit = np.sqrt(6 / (receptive_field * (shape[-2] + shape[-1])))
-    stream = random_streams.random_generator('initial weights', seed, layer)
-    kernel = stream.uniform(-limit, limit, shape)
-    weights += [kernel.astype(np.float32), np.zeros(shape[-1], np.float32)]
-  return tuple(weights)

@@ -13,8 +13,8 @@ import itertools
 import math
 from typing import NamedTuple
 
-from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
+from fedfish_tff.models import layers
 from fedfish_tff.models import supervised
 
 import numpy as np
@@ -73,16 +73,10 @@ def create_resnet18(
     num_examples: 11,227,812 weights for 100 classes of three channels.
 
   Raises:
-    errors.InputError: If a size is not a positive integer.
+    errors.InputError: If a size is not a positive integer or missing.
   """
-  for name, value in (
-    *(('input_shape', size) for size in input_shape),
-    ('num_classes', num_classes),
-  ):
-    if not isinstance(value, (int, np.integer)) or value < 1:
-      raise errors.InputError(
-        f'{name} holds {value!r}; positive integers were expected.'
-      )
+  layers.check_image_shape(input_shape)
+  layers.check_sizes(num_classes=[num_classes])
   return supervised.create_classifier(
     _predict,
     _initial_weights(input_shape[-1], num_classes, seed),

@@ -145,11 +145,29 @@ class ImageModelsTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, 'holds 0; positive'):
         create(**sizes, seed=0)
+    with self.assertRaisesRegex(errors.InputError, r'has 2 size\(s\)'):
+      create(input_shape=(28, 28), num_classes=2, seed=0)
+
+  def test_smallest_images(self):
+    create = functools.partial(
+      image_models.create_dropout_cnn, num_classes=2, seed=0
+    )
+    model = create(input_shape=(6, 7, 1))
+    logits = model.predict_on_batch(
+      model.initial_weights, np.zeros([3, 6, 7, 1], np.float32)
+    )
+    self.assertEqual(logits.shape, (3, 2))
+    with self.assertRaisesRegex(errors.InputError, '5x6; at least 6x6 was'):
+      create(input_shape=(5, 6, 1))
 
   def test_bad_filters(self):
     with self.assertRaisesRegex(errors.InputError, 'filters holds 1.5'):
       image_models.create_compact_cnn(
         input_shape=_EMNIST, num_classes=2, filters=(1.5,), seed=0
+      )
+    with self.assertRaisesRegex(errors.InputError, 'filters is empty'):
+      image_models.create_compact_cnn(
+        input_shape=_EMNIST, num_classes=2, filters=(), seed=0
       )
 
 
@@ -216,7 +234,7 @@ class DropoutTest(absltest.TestCase):
       (weights, ()), x, training=training
     ).numpy()
 
-  def test_is_a_function_of_batch_and_weights(self):
+  def test_is_a_function_of_batch_and_last_bias(self):
     first = self._predict(self._weights, self._x)
     np.testing.assert_array_equal(first, self._predict(self._weights, self._x))
     # Steps that hardly change the function, but what is dropped.
@@ -226,6 +244,8 @@ class DropoutTest(absltest.TestCase):
       self._predict(moved, self._x),
     ):
       self.assertGreater(np.abs(first - other).max(), 1e-2)
+    moved = [self._weights[0] + np.float32(1e-6), *self._weights[1:]]
+    np.testing.assert_allclose(first, self._predict(moved, self._x), atol=1e-3)
 
   def test_keeps_the_mean_and_drops_half(self):
     """Of hidden units, seen through a last layer that passes them on."""

@@ -1,0 +1,76 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes and weights of layers, each of a kernel and a bias."""
+
+from collections.abc import Sequence
+import math
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import random_streams
+
+import numpy as np
+import tensorflow as tf
+
+
+def check_sizes(**sizes: Sequence[int]) -> None:
+  """Raises an InputError for what is not a positive integer, by its name."""
+  for name, values in sizes.items():
+    for value in values:
+      if not isinstance(value, (int, np.integer)) or value < 1:
+        raise errors.InputError(
+          f'{name} holds {value!r}; positive integers were expected.'
+        )
+
+
+def check_image_shape(input_shape: Sequence[int], *, least: int = 1) -> None:
+  """Checks the shape of images.
+
+  Args:
+    input_shape: What should be (height, width, channels).
+    least: The smallest height and width that will do.
+
+  Raises:
+    errors.InputError: If it is no such shape.
+  """
+  if len(input_shape) != 3:
+    raise errors.InputError(
+      f'input_shape has {len(input_shape)} size(s); height, width and channels '
+      'were expected.'
+    )
+  check_sizes(input_shape=input_shape)
+  height, width, _ = input_shape
+  if min(height, width) < least:
+    raise errors.InputError(
+      f'input_shape is of images of {height}x{width}; at least {least}x{least} '
+      'was expected.'
+    )
+
+
+def glorot_weights(
+  shapes: Sequence[tuple[int, ...]], seed: int
+) -> tuple[np.ndarray, ...]:
+  """Draws initial weights: kernels Glorot uniform, biases zero.
+
+  Args:
+    shapes: Of each layer's kernel: (fan in, fan out) or (height, width, input
+      channels, output channels).
+    seed: The weights are a function of it and the shapes.
+
+  Returns:
+    (kernel, bias, kernel, bias, ...), float32.
+  """
+  weights = []
+  for layer, shape in enumerate(shapes):
+    receptive_field = math.prod(shape[:-2])
+    limit = np.sqrt(6 / (receptive_field * (shape[-2] + shape[-1])))
+    stream = random_streams.random_generator('initial weights', seed, layer)
+    kernel = stream.uniform(-limit, limit, shape)
+    weights += [kernel.astype(np.float32), np.zeros(shape[-1], np.float32)]
+  return tuple(weights)
+
+
+def kernels_and_biases(
+  weights: tuple[tf.Tensor, ...],
+) -> list[tuple[tf.Tensor, tf.Tensor]]:
+  """Returns (kernel, bias) of each layer of (kernel, bias, kernel, ...)."""
+  return list(zip(weights[::2], weights[1::2], strict=True))
