@@ -12,7 +12,7 @@ import numpy as np
 
 def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
   """Raises an InputError if the option `name` is not one of `choices`."""
-  if value not in choices:
+  if not isinstance(value, str) or value not in choices:
     raise errors.InputError(
       f'{name} is {value!r}; one of {", ".join(choices)} was expected.'
     )
@@ -31,10 +31,11 @@ def check_labels(name: str, labels: np.ndarray, num_classes: int) -> None:
 
   Args:
     name: Of the array, for the error message.
-    labels: int [n].
+    labels: Numbers [n].
     num_classes: Number of classes.
   """
-  outside = labels[(labels < 0) | (labels >= num_classes)]
+  # Negated, because NaN is on neither side.
+  outside = labels[~((labels >= 0) & (labels < num_classes))]
   if outside.size:
     raise errors.InputError(
       f'array {name!r} holds {outside.size} label(s) such as {outside[0]}; '

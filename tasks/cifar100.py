@@ -17,6 +17,7 @@ import math
 from typing import Any
 
 from fedfish_tff import datasets
+from fedfish_tff import errors
 from fedfish_tff import models
 from tasks import checks
 from tasks import tff_files
@@ -98,12 +99,7 @@ def create_task(
   )
   # Both number their clients from 0.
   held_out = datasets.TffClientData(held_out, prefix='test_')
-  test, validation, _ = datasets.split_clients(
-    held_out,
-    validation_fraction=validation_fraction,
-    test_fraction=0,
-    seed=seed,
-  )
+  validation, test = _split_held_out(held_out, validation_fraction, seed)
   label_name, num_classes = _LABELS[label]
   return Task(
     name=NAME,
@@ -126,6 +122,32 @@ def create_task(
   )
 
 
+def _split_held_out(
+  clients: datasets.ClientData, validation_fraction: float, seed: int
+) -> tuple[datasets.ClientData, datasets.ClientData]:
+  """Returns (validation, test) clients."""
+  if not 0 <= validation_fraction < 1:
+    raise errors.InputError(
+      f"validation_fraction is {validation_fraction}; a share of TFF's test "
+      'clients in [0, 1) was expected.'
+    )
+  try:
+    # What is not for validation is the rest here: what others train on.
+    test, validation, _ = datasets.split_clients(
+      clients,
+      validation_fraction=validation_fraction,
+      test_fraction=0,
+      seed=seed,
+    )
+  except errors.InputError as error:
+    raise errors.InputError(
+      f"validation_fraction {validation_fraction} of TFF's "
+      f'{len(clients.client_ids)} test client(s) leaves none for testing; at '
+      'least one was expected.'
+    ) from error
+  return validation, test
+
+
 def _preprocess(
   examples: datasets.Examples, *, label_name: str, num_classes: int
 ) -> datasets.Examples:
@@ -136,7 +158,20 @@ def _preprocess(
 
 
 def crop(images: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-  """Returns the middle of each image, as `tf.image.resize_with_crop_or_pad`."""
+  """Returns the middle of each image, as `tf.image.resize_with_crop_or_pad`.
+
+  Args:
+    images: [n, height, width, channels].
+    shape: Height and width of the middle.
+
+  Raises:
+    errors.InputError: If images are smaller; they are not padded.
+  """
+  if images.shape[1] < shape[0] or images.shape[2] < shape[1]:
+    raise errors.InputError(
+      f'The images are of {images.shape[1]}x{images.shape[2]}; at least '
+      f'{shape[0]}x{shape[1]} was expected.'
+    )
   top, left = ((images.shape[1 + i] - shape[i]) // 2 for i in range(2))
   return images[:, top : top + shape[0], left : left + shape[1]]
 

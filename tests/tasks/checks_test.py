@@ -16,6 +16,9 @@ class ChecksTest(absltest.TestCase):
       errors.InputError, "kind is 'c'; one of a, b was expected."
     ):
       checks.check_choice('kind', 'c', {'a': 1, 'b': 2})
+    for value in (['a'], np.array(['a', 'b']), None):
+      with self.assertRaisesRegex(errors.InputError, 'one of a, b was expect'):
+        checks.check_choice('kind', value, {'a': 1, 'b': 2})
 
   def test_integer(self):
     checks.check_integer('size', np.int64(3), 3)
@@ -31,6 +34,10 @@ class ChecksTest(absltest.TestCase):
       errors.InputError, r"'y' holds 2 label\(s\) such as -1; .* of 0 to 4 were"
     ):
       checks.check_labels('y', np.array([0, -1, 5]), 5)
+    with self.assertRaisesRegex(
+      errors.InputError, r"'y' holds 1 label\(s\) such as nan"
+    ):
+      checks.check_labels('y', np.array([0, np.nan]), 5)
 
 
 if __name__ == '__main__':

@@ -82,6 +82,13 @@ class Cifar100Test(parameterized.TestCase):
       tf.image.resize_with_crop_or_pad(images, *cropped),
     )
 
+  @parameterized.parameters(((3, 9), '3x9'), ((9, 4), '9x4'))
+  def test_images_are_not_padded(self, shape, told):
+    with self.assertRaisesRegex(
+      errors.InputError, f'images are of {told}; at least 4x5 was expected'
+    ):
+      cifar100.crop(np.zeros([2, *shape, 3]), (4, 5))
+
   @parameterized.parameters(
     ({}, 11_227_812), (dict(model='compact_cnn'), 49_828)
   )
@@ -102,7 +109,11 @@ class Cifar100Test(parameterized.TestCase):
     (dict(model='cnn'), "model is 'cnn'; one of resnet18, compact_cnn was"),
     (dict(label='both'), "label is 'both'; one of fine, coarse was"),
     (dict(cache_megabytes=1.5), 'cache_megabytes is 1.5'),
-    (dict(validation_fraction=-1), 'validation_fraction is -1'),
+    (dict(validation_fraction=-1), "is -1; a share of TFF's test clients in"),
+    (
+      dict(validation_fraction=0.99),
+      r"0.99 of TFF's 4 test client\(s\) leaves none for testing; at least",
+    ),
   )
   def test_bad_options(self, options, regex):
     tff_database.write_cifar100(self._folder)
