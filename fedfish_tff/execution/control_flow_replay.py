@@ -19,7 +19,7 @@ _NodeDef = tf.compat.v1.NodeDef
 
 def _branch(
   replay: graph_replay.Replay, node: _NodeDef, inputs: list[graph_replay.Value]
-):
+) -> list[graph_replay.Value]:
   """Replays If and Case."""
   index, arguments = inputs[0], inputs[1:]
   variables = replay.assigned_variables(node, inputs)
@@ -60,7 +60,7 @@ def _branch(
 
 def _while(
   replay: graph_replay.Replay, node: _NodeDef, inputs: list[graph_replay.Value]
-):
+) -> list[graph_replay.Value]:
   """Replays While."""
   condition = node.attr['cond'].func.name
   body = node.attr['body'].func.name
@@ -79,12 +79,16 @@ def _while(
       values[i] = tensor
     return values
 
-  def run_condition(tensors, held):
+  def run_condition(
+    tensors: Sequence[tf.Tensor], held: Sequence[tf.Tensor]
+  ) -> tf.Tensor:
     with replay.holding(variables, held):
       result = replay.call(condition, arguments(tensors))[0]
       return result if result.dtype == tf.bool else tf.cast(result, tf.bool)
 
-  def step(tensors, held):
+  def step(
+    tensors: Sequence[tf.Tensor], held: Sequence[tf.Tensor]
+  ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
     with replay.holding(variables, held):
       results = replay.call(body, arguments(tensors))
       for i, shape in zip(positions, invariants):

@@ -24,16 +24,17 @@ def interrupted_after(*events: threading.Event) -> Iterator[None]:
   """
 
   def interrupt() -> None:
-    for event in events:
-      event.wait(HANG_SECONDS)
-    os.kill(os.getpid(), signal.SIGINT)
+    if all(event.wait(HANG_SECONDS) for event in events):
+      os.kill(os.getpid(), signal.SIGINT)
 
   # A shell may have the interrupt ignored for what runs in the background.
   handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+  interrupter = threading.Thread(target=interrupt)
   try:
-    interrupter = threading.Thread(target=interrupt)
     interrupter.start()
-    yield
-    interrupter.join()
+    try:
+      yield
+    finally:
+      interrupter.join()
   finally:
     signal.signal(signal.SIGINT, handler)
