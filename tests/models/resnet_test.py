@@ -145,6 +145,10 @@ class ResnetTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'holds (0|-1); positive'):
       resnet.create_resnet18(**sizes, seed=0)
 
+  def test_shape_without_channels(self):
+    with self.assertRaisesRegex(errors.InputError, r'has 2 size\(s\)'):
+      resnet.create_resnet18(input_shape=(24, 24), num_classes=2, seed=0)
+
 
 if __name__ == '__main__':
   absltest.main()
