@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the notebook: it runs from start to end, without a network."""
 
+# bazel: tags = ['manual']  # The notebook looks for the repository around it.
+
 import contextlib
 import importlib.machinery
 import importlib.util
