@@ -302,23 +302,31 @@ def _name_excluded_clients(
   row: Metrics,
   round_number: int,
 ) -> None:
-  """Logs which clients a round left out; sums hide it, so they are asked."""
+  """Logs which clients a round left out; sums hide it, so they are asked.
+
+  A client may be left out by what it knows in its round only, such as Mime
+  Lite's optimizer state; those that are not found are counted.
+  """
   if not hasattr(process, 'update_is_finite'):
     names = 'unknown to this process'
   else:
     weights = process.get_model_weights(state)
-    names = ', '.join(
+    found = [
       client.client_id
       for client in cohort
       if not process.update_is_finite(
         weights, client_inputs.to_client_input(client)
       )
-    )
+    ]
+    num_missing = row[_EXCLUDED_COLUMN] - len(found)
+    if num_missing > 0:
+      found.append(f'{num_missing} not identified')
+    names = ', '.join(found)
   logging.warning(
     'Round %d: the update of %d of %d clients was not finite and was left '
     'out: %s. A smaller client learning rate may help.',
     round_number,
     row[_EXCLUDED_COLUMN],
     len(cohort),
-    names or 'not identified',
+    names,
   )

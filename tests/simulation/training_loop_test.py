@@ -18,6 +18,7 @@ from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import training_loop
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -33,12 +34,12 @@ def setUpModule():
   contexts.set_default_context()
 
 
-def _train_data(bad_client=None):
+def _train_data(bad_clients=''):
   clients = {}
   for index, (client_id, size) in enumerate(_SIZES.items()):
     rng = np.random.default_rng(index)
     x = rng.normal(size=(size, 2)).astype(np.float32)
-    if client_id == bad_client:
+    if client_id in bad_clients:
       x *= 1e30  # Finite, but its gradients are not.
     clients[client_id] = (x, rng.integers(0, 2, size).astype(np.int32))
   return client_data.InMemoryClientData(clients)
@@ -67,7 +68,7 @@ class _Stop(Exception):
   """Stands for a kill: nothing of the loop runs after it."""
 
 
-class RunTrainingTest(absltest.TestCase):
+class RunTrainingTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -245,7 +246,7 @@ class RunTrainingTest(absltest.TestCase):
   def test_names_excluded_clients(self):
     with self.assertLogs(level='WARNING') as logs:
       result = self._run(
-        train_data=_train_data(bad_client='c'),
+        train_data=_train_data(bad_clients='c'),
         participation=lambda round_number: ('a', 'c', 'b'),
         rounds=1,
       )
@@ -260,7 +261,7 @@ class RunTrainingTest(absltest.TestCase):
   def test_a_round_of_excluded_clients_only_does_not_look_perfect(self):
     with self.assertLogs(level='WARNING') as logs:
       result = self._run(
-        train_data=_train_data(bad_client='c'),
+        train_data=_train_data(bad_clients='c'),
         participation=lambda round_number: ('ab', 'c', 'ac')[round_number - 1],
         rounds=3,
       )
@@ -276,28 +277,33 @@ class RunTrainingTest(absltest.TestCase):
     self.assertRegex(text, r'Round 2: the aggregated update was not finite; ')
     self.assertNotRegex(text, r'Round [13]: the aggregated')
 
-  def test_clients_that_cannot_be_identified(self):
+  @parameterized.parameters(
+    ([True, True, True], '2 not identified'),
+    ([True, True, False], 'd, 1 not identified'),
+  )
+  def test_clients_that_cannot_be_identified(self, answers, told):
     class Forgetful:
       """As where an update is finite when it is computed again."""
 
       def __init__(self, process):
         self._process = process
+        self._answers = iter(answers)
 
       def __getattr__(self, name):
         return getattr(self._process, name)
 
       def update_is_finite(self, weights, dataset):
         del weights, dataset
-        return True
+        return next(self._answers)
 
     with self.assertLogs(level='WARNING') as logs:
       self._run(
         process=Forgetful(self.process),
-        train_data=_train_data(bad_client='c'),
-        participation=lambda round_number: ('a', 'c'),
+        train_data=_train_data(bad_clients='cd'),
+        participation=lambda round_number: ('a', 'c', 'd'),
         rounds=1,
       )
-    self.assertIn('left out: not identified. A smaller', logs.output[0])
+    self.assertIn(f'left out: {told}. A smaller', logs.output[0])
 
   def test_a_lost_metrics_file_is_not_continued(self):
     self._run(rounds=2)
