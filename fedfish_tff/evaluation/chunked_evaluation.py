@@ -46,7 +46,9 @@ class ChunkedEvaluation:
       model: A functional model, or a function that returns a variable model.
     """
     self._totals = client_evaluation.build_metric_totals(model)
-    self._finalize = client_evaluation.build_totals_finalizer(model)
+    self._finalize = client_evaluation.build_totals_finalizer(
+      model, self._totals
+    )
 
   def __call__(
     self,

@@ -145,17 +145,20 @@ def build_metric_totals(model: model_functions.ModelFn) -> tff.Computation:
   return metric_totals
 
 
-def build_totals_finalizer(model: model_functions.ModelFn) -> tff.Computation:
+def build_totals_finalizer(
+  model: model_functions.ModelFn, metric_totals: tff.Computation
+) -> tff.Computation:
   """Builds what makes metrics of the totals of `build_metric_totals`.
 
   Args:
     model: A functional model, or a function that returns a variable model.
+    metric_totals: Of `build_metric_totals`, of the same model.
 
   Returns:
     A computation `(<M, T> -> OrderedDict(num_examples=int64, <metric>...))`,
     not placed. Metrics of a float type are NaN where a weight is not finite.
   """
-  total_type = build_metric_totals(model).type_signature.result.total.member
+  total_type = metric_totals.type_signature.result.total.member
 
   @tff.tensorflow.computation(model_functions.weights_type(model), total_type)
   def finalize(weights, total):
@@ -183,7 +186,7 @@ def build_global_evaluation(model: model_functions.ModelFn) -> tff.Computation:
     type are NaN where a weight is not finite.
   """
   totals = build_metric_totals(model)
-  finalize = build_totals_finalizer(model)
+  finalize = build_totals_finalizer(model, totals)
 
   @tff.federated_computation(
     tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
