@@ -42,6 +42,9 @@ from fedfish_tff.client_work.local_training import (
   check_optimizer as check_optimizer,
 )
 from fedfish_tff.client_work.local_training import (
+  count_batches_of_an_epoch as count_batches_of_an_epoch,
+)
+from fedfish_tff.client_work.local_training import (
   train_locally as train_locally,
 )
 from fedfish_tff.client_work.local_training import (

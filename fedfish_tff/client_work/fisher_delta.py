@@ -83,17 +83,9 @@ def build_fisher_delta_update(
     )
     # Read before the Fisher pass, which updates a variable model's metrics.
     metrics = bound.unfinalized_metrics(trained.metrics_state)
-    whole_epochs = tf.debugging.Assert(
-      tf.equal(trained.num_batches % local_epochs, 0),
-      [
-        f'FedFish was built with local_epochs={local_epochs}, but a '
-        "client's data is not that many whole epochs of batches (batch "
-        'first, then repeat). Number of batches:',
-        trained.num_batches,
-      ],
+    batches_per_epoch = local_training.count_batches_of_an_epoch(
+      trained.num_batches, local_epochs, method='FedFish'
     )
-    with tf.control_dependencies([whole_epochs]):
-      batches_per_epoch = trained.num_batches // local_epochs
     diagonal, num_examples = fisher.fisher_diagonal(
       bound,
       trained.weights,

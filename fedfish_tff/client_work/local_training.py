@@ -100,6 +100,32 @@ def train_locally(
   )
 
 
+def count_batches_of_an_epoch(
+  num_batches: tf.Tensor, local_epochs: int, *, method: str
+) -> tf.Tensor:
+  """Returns how many of a client's batches are one epoch.
+
+  Args:
+    num_batches: int64 scalar, over all epochs.
+    local_epochs: How many they should be, one after another.
+    method: What was built with `local_epochs`, for the error message.
+
+  Returns:
+    An int64 scalar, which fails to compute unless epochs are whole.
+  """
+  whole_epochs = tf.debugging.Assert(
+    tf.equal(num_batches % local_epochs, 0),
+    [
+      f"{method} was built with local_epochs={local_epochs}, but a client's "
+      'data is not that many whole epochs of batches (batch first, then '
+      'repeat). Number of batches:',
+      num_batches,
+    ],
+  )
+  with tf.control_dependencies([whole_epochs]):
+    return num_batches // local_epochs
+
+
 def all_finite(tensors: Any) -> tf.Tensor:
   """Returns a bool scalar: every element of every tensor is finite."""
   checks = [

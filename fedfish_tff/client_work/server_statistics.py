@@ -116,17 +116,9 @@ def build_server_statistics_update(
     )
     # Read before the next pass, which updates a variable model's metrics.
     metrics = bound.unfinalized_metrics(trained.metrics_state)
-    whole_epochs = tf.debugging.Assert(
-      tf.equal(trained.num_batches % local_epochs, 0),
-      [
-        f'Mime Lite was built with local_epochs={local_epochs}, but a '
-        "client's data is not that many whole epochs of batches (batch "
-        'first, then repeat). Number of batches:',
-        trained.num_batches,
-      ],
+    batches_per_epoch = local_training.count_batches_of_an_epoch(
+      trained.num_batches, local_epochs, method='Mime Lite'
     )
-    with tf.control_dependencies([whole_epochs]):
-      batches_per_epoch = trained.num_batches // local_epochs
     gradient = full_gradient(
       bound, weights, dataset.take(batches_per_epoch), tf.constant(0)
     )

@@ -84,6 +84,24 @@ class LocalTrainingTest(absltest.TestCase):
     )
 
 
+class CountBatchesOfAnEpochTest(absltest.TestCase):
+  def test_whole_epochs(self):
+    count = tf.function(client_work.count_batches_of_an_epoch)
+    for num_batches, local_epochs in ((6, 3), (6, 1), (0, 2)):
+      self.assertEqual(
+        count(tf.constant(num_batches, tf.int64), local_epochs, method='M'),
+        num_batches // local_epochs,
+      )
+
+  def test_what_is_no_whole_epochs(self):
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, 'M was built with local_epochs=4'
+    ):
+      client_work.count_batches_of_an_epoch(
+        tf.constant(6, tf.int64), 4, method='M'
+      )
+
+
 class AllFiniteTest(absltest.TestCase):
   def test_finds_a_single_bad_element(self):
     good = [tf.zeros([3]), (tf.ones([2, 2]), tf.constant(1))]
