@@ -12,9 +12,9 @@ r"""FedAvg and FedFish compared on CIFAR-100, of a size for a laptop.
     --sweep_dir=runs/cifar100_fixed_compute --tuned_by=runs/cifar100_tuning \
     --data_dir=path/to/tff_cache
 
-It is cifar100_compact.py with few rounds: 32, or 512 local epochs in total. Rates
-are tuned around those of cifar100_compact.py, not of table 2, which are for 1,500
-rounds. See cifar100.py for the size of the paper.
+It is cifar100_compact.py with few rounds: 32, or 512 local epochs in total.
+Rates are tuned around those of cifar100_compact.py, not of table 2, which are
+for 1,500 rounds. See cifar100.py for the size of the paper.
 """
 
 from collections.abc import Sequence

@@ -12,9 +12,9 @@ r"""FedAvg and FedFish compared on EMNIST, of a size for a laptop.
     --sweep_dir=runs/emnist_fixed_compute --tuned_by=runs/emnist_tuning \
     --data_dir=path/to/tff_cache
 
-It is emnist_compact.py with few rounds: 32, or 512 local epochs in total. Rates
-are tuned around those of emnist_compact.py, not of table 2, which are for 1,500
-rounds. See emnist.py for the size of the paper.
+It is emnist_compact.py with few rounds: 32, or 512 local epochs in total.
+Rates are tuned around those of emnist_compact.py, not of table 2, which are
+for 1,500 rounds. See emnist.py for the size of the paper.
 """
 
 from collections.abc import Sequence
