@@ -7,7 +7,10 @@ off stderr; a level set in the environment wins.
 """
 
 import atexit
+import contextlib
+import glob
 import os
+import signal
 import sys
 import warnings
 
@@ -30,10 +33,26 @@ def _end_default_context() -> None:
   stack = 'tensorflow_federated.python.core.impl.context_stack'
   runtime_error_context = sys.modules.get(f'{stack}.runtime_error_context')
   tff = sys.modules.get('tensorflow_federated')
-  if tff is not None and runtime_error_context is not None:
-    tff.framework.set_default_context(
-      runtime_error_context.create_runtime_error_context()
-    )
+  if tff is None or runtime_error_context is None:
+    return
+  _terminate_servers()
+  tff.framework.set_default_context(
+    runtime_error_context.create_runtime_error_context()
+  )
+
+
+def _terminate_servers() -> None:
+  """Ends the servers that TFF has started in this process.
+
+  TFF's context sends them SIGINT and waits, for ever where they ignore it, as
+  do all children of a shell's background job.
+  """
+  for path in glob.glob('/proc/self/task/*/children'):
+    with contextlib.suppress(OSError):  # What has ended meanwhile.
+      with open(path, encoding='ascii') as children:
+        for child in children.read().split():
+          if os.readlink(f'/proc/{child}/exe').endswith('/worker_binary'):
+            os.kill(int(child), signal.SIGTERM)
 
 
 atexit.register(_end_default_context)
