@@ -24,6 +24,9 @@ from absl.testing import absltest
 
 _GIVE_UP_SECONDS = 60.0
 
+# Alone, so that the BUILD file knows it.
+_TARGETS = 'tests.launch.sweep_targets'
+
 
 class SweepExecutionTest(absltest.TestCase):
   def setUp(self):
@@ -34,8 +37,8 @@ class SweepExecutionTest(absltest.TestCase):
     self.data_dir.mkdir()
     self.runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
     for name, value in (
-      ('TRAIN', 'tests.launch.sweep_targets:train'),
-      ('PLOT', 'tests.launch.sweep_targets:plot'),
+      ('TRAIN', f'{_TARGETS}:train'),
+      ('PLOT', f'{_TARGETS}:plot'),
       ('PRELOADED', ()),
     ):
       self.enter_context(mock.patch.object(sweep_worker, name, value))
@@ -193,9 +196,7 @@ class SweepExecutionTest(absltest.TestCase):
 
   def test_an_interrupt_says_how_to_go_on(self):
     self.enter_context(
-      mock.patch.object(
-        sweep_worker, 'TRAIN', 'tests.launch.sweep_targets:wait'
-      )
+      mock.patch.object(sweep_worker, 'TRAIN', f'{_TARGETS}:wait')
     )
     begun = self.data_dir / 'begun'
 
