@@ -62,6 +62,22 @@ def create_config(
   return config
 
 
+def shorten(config: ConfigDict) -> ConfigDict:
+  """Cuts a config down to the runs of the `_results` configs, in place.
+
+  Args:
+    config: With all fields.
+
+  Returns:
+    The same config.
+  """
+  config.update(rounds=32, evaluate_every=4, checkpoint_every=16)
+  if 'diagnostics' in config.algorithm:
+    # A sum of the model's size and a column that nothing there needs.
+    config.algorithm.diagnostics = False
+  return config
+
+
 def _fed_avg(config: ConfigDict) -> None:
   config.algorithm = ConfigDict(
     {

@@ -23,22 +23,14 @@ from launch.configs import base
 from launch.configs import cifar100_compact
 from launch.configs import sweeps
 
-# FedAvg, and FedFish with each Fisher estimator; the first is the paper's.
-_METHODS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
-
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  config = cifar100_compact.get_config(variant)
-  config.rounds = 32
-  config.evaluate_every = 4
-  config.checkpoint_every = 16
-  if 'diagnostics' in config.algorithm:
-    # A sum of the model's size and a column that nothing here needs.
-    config.algorithm.diagnostics = False
-  return config
+  return base.shorten(cifar100_compact.get_config(variant))
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
   """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
-  return sweeps.select(name, sweeps.ready_sweeps(get_config, methods=_METHODS))
+  return sweeps.select(
+    name, sweeps.ready_sweeps(get_config, methods=sweeps.ESTIMATORS)
+  )
