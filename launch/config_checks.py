@@ -169,3 +169,19 @@ def _check_fields(
         + f'; there are: {", ".join(sorted(checks))}.'
       )
     checks[name](prefix + name, value)
+
+
+def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
+  """Returns the value of every field by its dotted name.
+
+  Args:
+    config: Nested mappings; one without fields is a value.
+    prefix: Goes before the names.
+  """
+  flat = {}
+  for name, value in config.items():
+    if isinstance(value, Mapping) and value:
+      flat |= flatten(value, f'{prefix}{name}.')
+    else:
+      flat[prefix + name] = value
+  return flat

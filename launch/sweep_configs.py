@@ -7,7 +7,6 @@ Plain Python, without TensorFlow.
 
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -303,14 +302,3 @@ def _command(source: str, run: sweeps.Run, arguments: Sequence[str]) -> str:
 def to_json(value: Any) -> Any:
   """Returns a value as it comes back from a JSON file: tuples as lists."""
   return json.loads(json.dumps(value))
-
-
-def flatten(
-  config: Mapping[str, Any], prefix: str = ''
-) -> Iterator[tuple[str, Any]]:
-  """Yields the dotted name and the value of every field."""
-  for name, value in config.items():
-    if isinstance(value, Mapping) and value:
-      yield from flatten(value, f'{prefix}{name}.')
-    else:
-      yield f'{prefix}{name}', value

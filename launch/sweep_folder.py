@@ -18,6 +18,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from launch import config_checks
 from launch import sweep_configs
 
 _LOCK_NAME = '.lock'
@@ -212,8 +213,8 @@ def check_folder(
     if name not in asked:
       differences.append(f'run {name} is not among those asked for')
       continue
-    old = dict(sweep_configs.flatten(there['config']))
-    new = dict(sweep_configs.flatten(sweep_configs.to_json(asked[name].config)))
+    old = config_checks.flatten(there['config'])
+    new = config_checks.flatten(sweep_configs.to_json(asked[name].config))
     differences += [
       f'{field} of run {name} is {old.get(field, "absent")} there, '
       f'{new.get(field, "absent")} asked for'

@@ -12,7 +12,7 @@ import math
 import statistics
 from typing import Any
 
-from launch import sweep_configs
+from launch import config_checks
 from launch import sweep_folder
 
 RATES = ('client_learning_rate', 'server_learning_rate')
@@ -124,8 +124,7 @@ def read_results(folder: sweep_folder.SweepFolder) -> list[RunResult]:
   """
   runs = folder.read_runs()
   flat = {
-    name: dict(sweep_configs.flatten(run['config']))
-    for name, run in runs.items()
+    name: config_checks.flatten(run['config']) for name, run in runs.items()
   }
   varied = [
     field

@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from fedfish_tff import errors
+from launch import config_checks
 from launch import sweep_configs
 from launch import sweep_folder
 from launch import sweep_results
@@ -188,8 +189,8 @@ def _untuned_differences(
         f'--tuned_by={path} is a sweep of task {other!r}; {name!r} was '
         'expected.'
       )
-    old = dict(sweep_configs.flatten(there))
-    new = dict(sweep_configs.flatten(sweep_configs.to_json(run.config)))
+    old = config_checks.flatten(there)
+    new = config_checks.flatten(sweep_configs.to_json(run.config))
     differing |= {
       f for f in new.keys() | old.keys() if old.get(f) != new.get(f)
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from launch import config_checks
 from launch.configs import base
 
 METHOD_NAMES = {
@@ -51,17 +52,6 @@ _OPTIMIZER_NAMES = {
 _NOT_THERE = object()
 
 
-def flatten_config(config: Mapping[str, Any], prefix: str = '') -> dict:
-  """Returns the config's fields by dotted name."""
-  flat = {}
-  for name, value in config.items():
-    if isinstance(value, Mapping):
-      flat.update(flatten_config(value, f'{prefix}{name}.'))
-    else:
-      flat[prefix + name] = value
-  return flat
-
-
 def label_methods(
   configs: Sequence[Mapping[str, Any]], *, besides: Sequence[str] = ()
 ) -> list[str]:
@@ -78,7 +68,7 @@ def label_methods(
     have the configs' usual value and those that the other fields settle.
   """
   fields = [
-    {name: repr(value) for name, value in flatten_config(config).items()}
+    {name: repr(value) for name, value in config_checks.flatten(config).items()}
     for config in configs
   ]
   labels = [
@@ -101,7 +91,7 @@ def label_tasks(configs: Sequence[Mapping[str, Any]]) -> list[str]:
   fields = [
     {
       name: repr(value)
-      for name, value in flatten_config(config).items()
+      for name, value in config_checks.flatten(config).items()
       if name.startswith('task.')
     }
     for config in configs
@@ -125,7 +115,7 @@ def _tell_apart(
   """Returns what each config of one task is told by, beside its method."""
   usual = {
     name: repr(value)
-    for name, value in flatten_config(
+    for name, value in config_checks.flatten(
       base.create_config('fed_fish').to_dict()
     ).items()
   }

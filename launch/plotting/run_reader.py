@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_csv
+from launch import config_checks
 from launch.plotting import method_labels
 
 from absl import logging
@@ -301,7 +302,7 @@ def group_runs(runs: Sequence[Run]) -> dict[str, list[Run]]:
   """
   groups = {}
   for run in runs:
-    fields = method_labels.flatten_config(run.config)
+    fields = config_checks.flatten(run.config)
     key = tuple(
       (name, repr(value))
       for name, value in sorted(fields.items())

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
+from launch import config_checks
 from launch.plotting import method_labels
 from launch.plotting import run_reader
 
@@ -51,7 +52,7 @@ def read_settings(runs: Sequence[run_reader.Run]) -> list[Setting]:
   """Returns the runs' settings: by task and method as given, epochs rising."""
   groups = list(run_reader.group_runs(runs).values())
   configs = [group[0].config for group in groups]
-  fields = {name for c in configs for name in method_labels.flatten_config(c)}
+  fields = {name for c in configs for name in config_checks.flatten(c)}
   methods = method_labels.label_methods(
     configs,
     besides=[
@@ -154,7 +155,7 @@ def find_baselines(settings: Sequence[Setting]) -> Mapping[str, str]:
   for setting in settings:
     configs.setdefault(
       setting.method,
-      method_labels.flatten_config(setting.runs[0].config),
+      config_checks.flatten(setting.runs[0].config),
     )
   algorithms = {config[_NAME] for config in configs.values()}
   baseline = next((b for b in _BASELINES if b in algorithms), None)

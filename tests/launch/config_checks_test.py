@@ -144,6 +144,14 @@ class CheckConfigTest(parameterized.TestCase):
         _config('mime_lite', **{'evaluation.barrier': True})
       )
 
+  def test_flatten_names_fields_by_their_place(self):
+    self.assertEqual(
+      config_checks.flatten(
+        {'a': 1, 'b': {'c': (2,), 'd': {'e': None}, 'f': {}}}
+      ),
+      {'a': 1, 'b.c': (2,), 'b.d.e': None, 'b.f': {}},
+    )
+
 
 if __name__ == '__main__':
   absltest.main()
