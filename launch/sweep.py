@@ -31,7 +31,7 @@ Sweeps of every task (its config file may leave some out and have more):
                   around the config's, one seed, a quarter of the rounds
   fixed_rounds    the methods at 1, 8 and 16 local epochs, three seeds
   fixed_compute   the same with as many local epochs in total: fewer a round,
-                  more rounds
+                  more rounds; fixed_compute_tuning tunes for it
 
 --config.<field>=<value> sets a field of all runs, such as
 --config.task.num_clients=80. The sweep's folder then holds:

@@ -8,9 +8,13 @@ r"""FedAvg and FedFish compared on CIFAR-100, of a size for a laptop.
   python -m launch.sweep --config=launch/configs/cifar100_results.py:fixed_rounds \
     --sweep_dir=runs/cifar100_fixed_rounds --tuned_by=runs/cifar100_tuning \
     --data_dir=path/to/tff_cache
+  python -m launch.sweep \
+    --config=launch/configs/cifar100_results.py:fixed_compute_tuning \
+    --sweep_dir=runs/cifar100_fixed_compute_tuning --data_dir=path/to/tff_cache \
+    --config.evaluation.barrier=False --noevaluate
   python -m launch.sweep --config=launch/configs/cifar100_results.py:fixed_compute \
-    --sweep_dir=runs/cifar100_fixed_compute --tuned_by=runs/cifar100_tuning \
-    --data_dir=path/to/tff_cache
+    --sweep_dir=runs/cifar100_fixed_compute \
+    --tuned_by=runs/cifar100_fixed_compute_tuning --data_dir=path/to/tff_cache
 
 It is cifar100_compact.py with few rounds: 32, or 512 local epochs in total.
 Rates are tuned around those of cifar100_compact.py, not of table 2, which are

@@ -8,9 +8,13 @@ r"""FedAvg and FedFish compared on EMNIST, of a size for a laptop.
   python -m launch.sweep --config=launch/configs/emnist_results.py:fixed_rounds \
     --sweep_dir=runs/emnist_fixed_rounds --tuned_by=runs/emnist_tuning \
     --data_dir=path/to/tff_cache
+  python -m launch.sweep \
+    --config=launch/configs/emnist_results.py:fixed_compute_tuning \
+    --sweep_dir=runs/emnist_fixed_compute_tuning --data_dir=path/to/tff_cache \
+    --config.evaluation.barrier=False --noevaluate
   python -m launch.sweep --config=launch/configs/emnist_results.py:fixed_compute \
-    --sweep_dir=runs/emnist_fixed_compute --tuned_by=runs/emnist_tuning \
-    --data_dir=path/to/tff_cache
+    --sweep_dir=runs/emnist_fixed_compute \
+    --tuned_by=runs/emnist_fixed_compute_tuning --data_dir=path/to/tff_cache
 
 It is emnist_compact.py with few rounds: 32, or 512 local epochs in total.
 Rates are tuned around those of emnist_compact.py, not of table 2, which are

@@ -236,10 +236,11 @@ def ready_sweeps(
   `variants`: all variants, each with every seed.
   `learning_rates`: the methods with the paper's grid of 7 x 7 rates.
   `tuning`: the methods and local epochs with 3 x 3 rates around the config's,
-    one seed and a quarter of the rounds: for `--tuned_by` of those below.
+    one seed and a quarter of the rounds: for `--tuned_by` of fixed_rounds.
   `fixed_rounds`: the methods, local epochs and seeds; the config's rounds.
-  `fixed_compute`: the same, but the most local epochs have the config's rounds
-    and fewer have as many more rounds.
+  `fixed_compute_tuning`, `fixed_compute`: the same two, but the most local
+    epochs have the rounds of the two and fewer have as many more rounds, which
+    want other rates.
 
   Args:
     get_config: The config of a variant.
@@ -250,17 +251,32 @@ def ready_sweeps(
     seeds: Seeds.
   """
 
+  def rates(config: base.ConfigDict) -> dict[str, tuple[float, ...]]:
+    return {
+      'client': rates_around(config.client_learning_rate),
+      'server': rates_around(config.server_learning_rate),
+    }
+
+  def tuning_rounds(config: base.ConfigDict) -> int:
+    return max(1, config.rounds // 4)
+
+  def compute(config: base.ConfigDict, rounds: int) -> dict[str, Any]:
+    return {
+      'total_local_epochs': rounds * max(local_epochs),
+      'evaluations': -(-rounds // config.evaluate_every),
+      'local_epochs': local_epochs,
+    }
+
   def tune() -> tuple[Run, ...]:
     runs = []
     for method in methods:
       config = get_config(method)
       runs += learning_rates(
         [method],
-        client=rates_around(config.client_learning_rate),
-        server=rates_around(config.server_learning_rate),
+        **rates(config),
         local_epochs=local_epochs,
         seeds=seeds[:1],
-        fixed={'rounds': max(1, config.rounds // 4)},
+        fixed={'rounds': tuning_rounds(config)},
       )
     return tuple(runs)
 
@@ -272,15 +288,22 @@ def ready_sweeps(
       seeds=seeds,
     )
 
+  def tune_compute() -> tuple[Run, ...]:
+    runs = []
+    for method in methods:
+      config = get_config(method)
+      for pair in learning_rates([method], **rates(config), seeds=seeds[:1]):
+        runs += fixed_compute(
+          [method],
+          **compute(config, tuning_rounds(config)),
+          seeds=seeds[:1],
+          fixed=pair.overrides,
+        )
+    return tuple(runs)
+
   def fix_compute() -> tuple[Run, ...]:
     config = get_config(methods[0])
-    return fixed_compute(
-      methods,
-      total_local_epochs=config.rounds * max(local_epochs),
-      evaluations=-(-config.rounds // config.evaluate_every),
-      local_epochs=local_epochs,
-      seeds=seeds,
-    )
+    return fixed_compute(methods, **compute(config, config.rounds), seeds=seeds)
 
   return {
     'seeds': lambda: grid(methods, {'seed': seeds}),
@@ -291,6 +314,7 @@ def ready_sweeps(
     'learning_rates': lambda: learning_rates(methods, seeds=seeds[:1]),
     'tuning': tune,
     'fixed_rounds': fix_rounds,
+    'fixed_compute_tuning': tune_compute,
     'fixed_compute': fix_compute,
   }
 

@@ -65,7 +65,7 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
   ready = sweeps.ready_sweeps(
     get_config, methods=_METHODS, variants=_METHODS, local_epochs=(10, 50, 200)
   )
-  del ready['fixed_compute']
+  del ready['fixed_compute'], ready['fixed_compute_tuning']
   overlaps = {'task.overlap': ('full', 'partial', 'none'), 'seed': sweeps.SEEDS}
   return sweeps.select(
     name, {**ready, 'overlaps': lambda: sweeps.grid(_METHODS, overlaps)}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the lists of runs for sweeps."""
 
+import collections
 import importlib
 import itertools
 import math
@@ -33,6 +34,7 @@ _READY = (
   'learning_rates',
   'tuning',
   'fixed_rounds',
+  'fixed_compute_tuning',
   'fixed_compute',
 )
 
@@ -109,7 +111,7 @@ class SweepsTest(parameterized.TestCase):
     except ValueError as error:
       self.assertIn('expected one of seeds, variants', str(error))
       self.assertIn('toy_regression', source)
-      self.assertEqual(name, 'fixed_compute')
+      self.assertStartsWith(name, 'fixed_compute')
       return
     planned = sweep_configs.plan_runs(source, module.get_config, runs)
     self.assertLen({run.name for run in planned}, len(runs))
@@ -131,6 +133,24 @@ class SweepsTest(parameterized.TestCase):
         run.overrides['rounds'] * run.overrides['local_epochs'],
         config.rounds * 16,
       )
+
+  def test_fixed_compute_is_tuned_on_a_quarter_of_its_rounds(self):
+    tuning = _digits('fixed_compute_tuning')
+    rounds = (
+      importlib.import_module('launch.configs.digits').get_config().rounds
+    )
+    pairs = collections.Counter()
+    for run in tuning:
+      self.assertEqual(
+        run.overrides['rounds'] * run.overrides['local_epochs'],
+        rounds // 4 * 16,
+      )
+      self.assertEqual(run.overrides['seed'], 0)
+      pairs[run.variant, run.overrides['local_epochs']] += 1
+    self.assertEqual(
+      pairs, {(v, e): 9 for v in sweeps.METHODS for e in sweeps.LOCAL_EPOCHS}
+    )
+    self.assertLen({repr(run) for run in tuning}, len(tuning))
 
   def test_variants_of_one_config_run_once(self):
     variants = list(dict.fromkeys(run.variant for run in _digits('variants')))
