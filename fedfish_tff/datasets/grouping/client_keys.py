@@ -1,0 +1,110 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which client an example belongs to."""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from fedfish_tff.datasets.grouping import web_keys
+
+HOST = 'host'
+REGISTERED_DOMAIN = 'registered_domain'
+
+
+class BadRecordError(Exception):
+  """A record that cannot be used.
+
+  Attributes:
+    kind: Why, such as 'missing_url'.
+  """
+
+  def __init__(self, kind: str) -> None:
+    super().__init__(kind)
+    self.kind = kind
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientKey:
+  """What of a record is the id of its client.
+
+  Attributes:
+    name: 'host', the host of its 'url', or of its 'domain' where it has no
+      'url'; 'registered_domain', the domain of that host; or the name of a
+      field of the record, which is then used as it is.
+    keep_www: Whether a host keeps the 'www.' in front.
+  """
+
+  name: str
+  keep_www: bool = False
+
+  @property
+  def is_web(self) -> bool:
+    return self.name in (HOST, REGISTERED_DOMAIN)
+
+  @property
+  def fields(self) -> tuple[str, ...]:
+    """The fields of a record that it looks at."""
+    return ('url', 'domain') if self.is_web else (self.name,)
+
+  def client_id(self, record: Mapping[str, Any]) -> str:
+    """Returns the id of the client of a record.
+
+    Args:
+      record: Values by name; texts as str or UTF-8.
+
+    Raises:
+      BadRecordError: If it has none.
+    """
+    if self.is_web:
+      return self._web_client(record)
+    value = record.get(self.name)
+    if isinstance(value, int):  # Of True and False, their names.
+      return str(value)
+    text = to_text(value, invalid='invalid_key')
+    if not text:
+      raise BadRecordError('missing_key')
+    return text
+
+  def _web_client(self, record: Mapping[str, Any]) -> str:
+    keep_www = self.keep_www or self.name == REGISTERED_DOMAIN
+    url = to_text(record.get('url'), invalid='invalid_url').strip()
+    if url:
+      host = web_keys.host_of_url(url, keep_www=keep_www)
+    else:
+      domain = to_text(record.get('domain'), invalid='invalid_url').strip()
+      if not domain:
+        raise BadRecordError('missing_url')
+      host = web_keys.normalize_host(domain, keep_www=keep_www)
+    if host is None:
+      raise BadRecordError('invalid_url')
+    if self.name == REGISTERED_DOMAIN:
+      return web_keys.registered_domain(host)
+    return host
+
+
+def to_text(value: Any, *, invalid: str) -> str:
+  """Returns a text of a record, '' where there is none.
+
+  Args:
+    value: A text, UTF-8 or None.
+    invalid: The kind of error for a value of another type.
+
+  Raises:
+    BadRecordError: If it is of another type, or not UTF-8.
+  """
+  if value is None:
+    return ''
+  if isinstance(value, bytes):
+    try:
+      return value.decode()
+    except UnicodeDecodeError:
+      raise BadRecordError('invalid_utf8') from None
+  if not isinstance(value, str):
+    raise BadRecordError(invalid)
+  if not value.isascii():
+    try:
+      value.encode()
+    except UnicodeEncodeError:  # Half a pair of surrogates, which JSON allows.
+      raise BadRecordError('invalid_utf8') from None
+  return value

@@ -1,0 +1,167 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The place of each client in grouped files, by a stable hash of its id."""
+
+from collections.abc import Mapping
+import dataclasses
+import hashlib
+
+from fedfish_tff import errors
+
+TRAIN = 'train'
+VALIDATION = 'validation'
+HELD_OUT = 'held_out'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientSplits:
+  """Divides clients, whatever other clients there are.
+
+  The first 8 bytes of SHA-256 of '<seed>:<client id>', as an integer from its
+  highest byte on, by 2^64, are a number in [0, 1). The lowest are validation
+  clients, the next are held out, the others train.
+
+  Attributes:
+    validation_fraction: The share of clients for validation.
+    held_out_fraction: The share of clients for tests.
+    seed: Another seed divides clients in another way.
+  """
+
+  validation_fraction: float = 0.0
+  held_out_fraction: float = 0.0
+  seed: int = 0
+
+  def __post_init__(self) -> None:
+    for name in ('validation_fraction', 'held_out_fraction'):
+      value = getattr(self, name)
+      if not 0 <= value < 1:
+        raise errors.InputError(
+          f'{name} is {value}; a number from 0 to less than 1 was expected.'
+        )
+    if self.validation_fraction + self.held_out_fraction >= 1:
+      raise errors.InputError(
+        f'validation_fraction {self.validation_fraction} and held_out_fraction '
+        f'{self.held_out_fraction} leave no clients to train; a sum below 1 '
+        'was expected.'
+      )
+
+  @property
+  def fractions(self) -> dict[str, float]:
+    """The share of clients of each split that there is."""
+    fractions = {
+      VALIDATION: self.validation_fraction,
+      HELD_OUT: self.held_out_fraction,
+    }
+    fractions[TRAIN] = 1 - sum(fractions.values())
+    return {name: value for name, value in fractions.items() if value > 0}
+
+  def split_of(self, client_id: str) -> str:
+    """Returns 'train', 'validation' or 'held_out'."""
+    return self.split_of_digest(self.digest(client_id))
+
+  def digest(self, client_id: str) -> bytes:
+    """Returns the SHA-256 that places the client."""
+    return hashlib.sha256(f'{self.seed}:{client_id}'.encode()).digest()
+
+  def split_of_digest(self, digest: bytes) -> str:
+    """Returns the split of the client with this digest."""
+    fraction = int.from_bytes(digest[:8], 'big') / 2**64
+    if fraction < self.validation_fraction:
+      return VALIDATION
+    if fraction < self.validation_fraction + self.held_out_fraction:
+      return HELD_OUT
+    return TRAIN
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Shard:
+  """One file of clients.
+
+  Attributes:
+    split: Its split.
+    number: Its number among the shards of the split.
+    of: How many these are.
+    buckets: Its buckets, in the order in which its clients stand.
+  """
+
+  split: str
+  number: int
+  of: int
+  buckets: range
+
+  @property
+  def file_name(self) -> str:
+    return f'{self.split}-{self.number:05d}-of-{self.of:05d}.tfrecord'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Placement:
+  """Spreads the clients of splits over shards, and those over buckets.
+
+  A bucket is what is grouped at a time: all examples of some clients.
+
+  Attributes:
+    splits: The division of clients.
+    shards_of: The number of shards of each split.
+    buckets_per_shard: The number of buckets of each shard.
+  """
+
+  splits: ClientSplits
+  shards_of: Mapping[str, int]
+  buckets_per_shard: int
+
+  @property
+  def num_buckets(self) -> int:
+    return sum(self.shards_of.values()) * self.buckets_per_shard
+
+  def shards(self) -> list[Shard]:
+    """Returns all shards, in the order of their buckets."""
+    shards = []
+    for split, count in self.shards_of.items():
+      for number in range(count):
+        first = len(shards) * self.buckets_per_shard
+        buckets = range(first, first + self.buckets_per_shard)
+        shards.append(
+          Shard(split=split, number=number, of=count, buckets=buckets)
+        )
+    return shards
+
+  def bucket_of(self, client_id: str) -> int:
+    """Returns the bucket of a client."""
+    digest = self.splits.digest(client_id)
+    split = self.splits.split_of_digest(digest)
+    shard = int.from_bytes(digest[8:16], 'big') % self.shards_of[split]
+    for other, count in self.shards_of.items():
+      if other == split:
+        break
+      shard += count
+    bucket = int.from_bytes(digest[16:24], 'big') % self.buckets_per_shard
+    return shard * self.buckets_per_shard + bucket
+
+
+def plan_placement(
+  splits: ClientSplits,
+  *,
+  num_shards: int,
+  total_bytes: int,
+  bucket_bytes: int,
+) -> Placement:
+  """Returns a placement with buckets of about a size.
+
+  Args:
+    splits: The division of clients.
+    num_shards: How many shards the data would have in one split; each split
+      gets its share of them, and one at least.
+    total_bytes: About how much data there is.
+    bucket_bytes: How much a bucket may hold.
+  """
+  shards_of = {
+    split: max(1, round(fraction * num_shards))
+    for split, fraction in splits.fractions.items()
+  }
+  needed = -(-total_bytes // bucket_bytes)
+  return Placement(
+    splits=splits,
+    shards_of=shards_of,
+    buckets_per_shard=max(1, -(-needed // sum(shards_of.values()))),
+  )

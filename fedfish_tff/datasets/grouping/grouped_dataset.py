@@ -1,0 +1,254 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Groups a source by client into the files that Dataset Grouper reads."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.datasets.grouping import beam_stages
+from fedfish_tff.datasets.grouping import client_splits
+from fedfish_tff.datasets.grouping import client_table
+from fedfish_tff.datasets.grouping import flat_features
+from fedfish_tff.datasets.grouping import shard_writer
+from fedfish_tff.datasets.grouping import sources
+
+# How large a file is, about, and what a worker groups at a time.
+_SHARD_BYTES = 2**28
+_BUCKET_BYTES = 2**26
+_WORK_FOLDER = 'work'
+
+# Kinds of what is left out although nothing is wrong with it.
+_TOO_FEW = 'too_few_examples'
+_TOO_MANY = 'beyond_client_limit'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GroupingOptions:
+  """How to group.
+
+  Attributes:
+    splits: The division of clients.
+    min_examples: Clients with fewer examples are left out.
+    num_shards: How many files there are, if no split needs one more; None for
+      files of about 256 MiB.
+    max_bad_fraction: Grouping fails if a larger share of the records cannot be
+      used.
+    max_client_bytes: What exceeds it is left out of a client's record.
+  """
+
+  splits: client_splits.ClientSplits = client_splits.ClientSplits()
+  min_examples: int = 1
+  num_shards: int | None = None
+  max_bad_fraction: float = 0.01
+  max_client_bytes: int = shard_writer.ShardLimits().max_client_bytes
+
+  def __post_init__(self) -> None:
+    for name in ('min_examples', 'num_shards'):
+      value = getattr(self, name)
+      if value is not None and value < 1:
+        raise errors.InputError(
+          f'{name} is {value}; a positive integer was expected.'
+        )
+    if not 0 <= self.max_bad_fraction <= 1:
+      raise errors.InputError(
+        f'max_bad_fraction is {self.max_bad_fraction}; a number from 0 to 1 '
+        'was expected.'
+      )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GroupedDataset:
+  """What was written.
+
+  Attributes:
+    sizes: The sizes of the clients of each split.
+    skipped: How many records of each kind were left out.
+    named: Some of the records of each kind, or the clients that had them.
+    small_clients: How many clients had too few examples.
+  """
+
+  sizes: Mapping[str, client_table.ClientSizes]
+  skipped: Mapping[str, int]
+  named: Mapping[str, Sequence[str]]
+  small_clients: int
+
+  def statistics(self) -> dict[str, Any]:
+    """Returns all of it in numbers, as statistics.json has it."""
+    splits = {
+      split: client_table.summarize([sizes])
+      for split, sizes in self.sizes.items()
+    }
+    return {
+      'total': client_table.summarize(list(self.sizes.values())),
+      'splits': splits,
+      'skipped': dict(self.skipped),
+      'named': {kind: list(named) for kind, named in self.named.items()},
+      'clients_with_too_few_examples': self.small_clients,
+    }
+
+
+def group(
+  source: sources.Source,
+  folder: str | os.PathLike[str],
+  *,
+  options: GroupingOptions | None = None,
+  key: Mapping[str, Any] | None = None,
+  beam_flags: Sequence[str] = (),
+) -> GroupedDataset:
+  """Groups the examples of a source by client, on Apache Beam.
+
+  Written are `<split>-SSSSS-of-NNNNN.tfrecord`, uncompressed, one record a
+  client as Dataset Grouper (arXiv:2307.09619) has it; clients.parquet, where
+  each record is; and at last dataset.json: without it, the rest is not whole.
+  The same source gives the same files, whoever reads its parts.
+
+  Memory holds what is read of a part, 128 MiB of examples on their way, and
+  about 64 MiB of clients, or a single larger one, of each worker.
+
+  Args:
+    source: The examples.
+    folder: An empty folder, which the workers of Beam share with this process.
+    options: How to group.
+    key: What dataset.json says of the key of clients.
+    beam_flags: Flags of Beam, such as '--runner=...'; by default the work is
+      done in this process.
+
+  Returns:
+    What was written.
+
+  Raises:
+    errors.InputError: If the source cannot be read, has no examples to keep, or
+      too many records that cannot be used; or the folder cannot be written.
+    OSError: If the index cannot be written.
+  """
+  options = options or GroupingOptions()
+  folder = pathlib.Path(folder).resolve()
+  parts = source.parts()
+  total_bytes = source.estimated_bytes(parts)
+  work = beam_stages.Work(
+    source=source,
+    placement=client_splits.plan_placement(
+      options.splits,
+      num_shards=options.num_shards or max(1, -(-total_bytes // _SHARD_BYTES)),
+      total_bytes=total_bytes,
+      bucket_bytes=_BUCKET_BYTES,
+    ),
+    limits=shard_writer.ShardLimits(
+      min_examples=options.min_examples,
+      max_client_bytes=options.max_client_bytes,
+    ),
+    folder=str(folder),
+    work_folder=str(folder / _WORK_FOLDER),
+  )
+  pathlib.Path(work.work_folder).mkdir()
+  found = beam_stages.read(work, parts, beam_flags=beam_flags)
+  _check_quality(found, options.max_bad_fraction)
+  reports = beam_stages.write(work, found['runs'], beam_flags=beam_flags)
+  shards = work.placement.shards()
+  parts_of = {split: [] for split in work.placement.shards_of}
+  for shard in shards:
+    parts_of[shard.split].append(
+      work.path(beam_stages.INDEX, f'{shard.file_name}.parquet')
+    )
+  sizes = client_table.write_client_table(folder / 'clients.parquet', parts_of)
+  dataset = _describe(found, [reports[s.file_name] for s in shards], sizes)
+  _check_is_not_empty(dataset, options)
+  shutil.rmtree(work.work_folder)
+  _write_json(
+    folder / 'dataset.json',
+    {
+      'format_version': client_table.FORMAT_VERSION,
+      'features': flat_features.features_to_json(source.features),
+      'key': dict(key or {}),
+      'splits': {
+        split: {
+          'shards': work.placement.shards_of[split],
+          'clients': len(sizes[split].examples),
+          'examples': int(sizes[split].examples.sum()),
+          'words': int(sizes[split].words.sum()),
+        }
+        for split in work.placement.shards_of
+      },
+      'skipped': dict(dataset.skipped),
+      'source': source.description(parts),
+      'options': {
+        **dataclasses.asdict(options.splits),
+        'min_examples': options.min_examples,
+      },
+    },
+  )
+  return dataset
+
+
+def _describe(
+  found: beam_stages.Report,
+  reports: Sequence[shard_writer.ShardReport],
+  sizes: Mapping[str, client_table.ClientSizes],
+) -> GroupedDataset:
+  """Returns what was written, with all that was left out."""
+  skipped, named = dict(found['skipped']), dict(found['named'])
+  too_few = sum(report.small_client_examples for report in reports)
+  if too_few:
+    skipped[_TOO_FEW] = too_few
+  too_many = sum(report.excess_examples for report in reports)
+  if too_many:
+    skipped[_TOO_MANY] = too_many
+    large = sorted(name for report in reports for name in report.large_clients)
+    named[_TOO_MANY] = large[: beam_stages.MOST_NAMED]
+  return GroupedDataset(
+    sizes=sizes,
+    skipped=dict(sorted(skipped.items())),
+    named=dict(sorted(named.items())),
+    small_clients=sum(report.small_clients for report in reports),
+  )
+
+
+def _check_quality(found: beam_stages.Report, max_bad_fraction: float) -> None:
+  """Raises an InputError if too many records cannot be used."""
+  num_bad = sum(found['skipped'].values())
+  total = num_bad + found['examples']
+  if not total:
+    raise errors.InputError('The input has no record; examples were expected.')
+  if num_bad > max_bad_fraction * total:
+    kinds = ', '.join(
+      f'{count:,} {kind} (such as {found["named"][kind][0]})'
+      for kind, count in sorted(found['skipped'].items())
+    )
+    raise errors.InputError(
+      f'{num_bad:,} of {total:,} records cannot be used: {kinds}; at most '
+      f'{max_bad_fraction:.2%} (max_bad_fraction) were expected.'
+    )
+
+
+def _check_is_not_empty(
+  dataset: GroupedDataset, options: GroupingOptions
+) -> None:
+  if any(len(sizes.examples) for sizes in dataset.sizes.values()):
+    return
+  if dataset.small_clients:
+    raise errors.InputError(
+      f'None of {dataset.small_clients:,} clients has '
+      f'{options.min_examples:,} examples (min_examples); fewer were expected '
+      'of a client.'
+    )
+  raise errors.InputError(
+    'No record of the input can be used; examples were expected.'
+  )
+
+
+def _write_json(path: pathlib.Path, content: Mapping[str, Any]) -> None:
+  """Writes a file under a temporary name, then renames it."""
+  temporary = path.with_name(f'{path.name}.partial')
+  with open(temporary, 'w', encoding='utf-8') as file:
+    json.dump(content, file, indent=2, ensure_ascii=False)
+    file.write('\n')
+    file.flush()
+    os.fsync(file.fileno())
+  os.replace(temporary, path)

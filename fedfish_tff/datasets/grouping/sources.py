@@ -1,0 +1,102 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What can be grouped: records that workers read part by part."""
+
+import abc
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from fedfish_tff.datasets.grouping import flat_features
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Part:
+  """A part of a source, read by one worker from its start to its end.
+
+  Attributes:
+    number: Its place among all parts; examples keep the order of the source.
+    content: What the source reads for it.
+    size: How much work it is, for the bar of progress.
+  """
+
+  number: int
+  content: Any
+  size: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SourceExample:
+  """An example with the client that it belongs to.
+
+  Attributes:
+    position: A number that rises within the part.
+    client_id: The client.
+    serialized: The example's bytes.
+    words: Its number of words.
+  """
+
+  position: int
+  client_id: str
+  serialized: bytes
+  words: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Skipped:
+  """A record that cannot be used.
+
+  Attributes:
+    kind: Why, such as 'malformed_json'.
+    where: The record, or file, as a message names it.
+  """
+
+  kind: str
+  where: str
+
+
+class Source(abc.ABC):
+  """Examples to group. Pickled to workers: small, and without open files."""
+
+  @property
+  @abc.abstractmethod
+  def features(self) -> Mapping[str, flat_features.FlatFeature]:
+    """The features of an example by name."""
+
+  @property
+  @abc.abstractmethod
+  def size_unit(self) -> str:
+    """What the sizes of parts count: 'B' or ' examples'."""
+
+  @abc.abstractmethod
+  def parts(self) -> Sequence[Part]:
+    """Returns all there is, in order.
+
+    Raises:
+      errors.InputError: If it cannot be found.
+    """
+
+  @abc.abstractmethod
+  def estimated_bytes(self, parts: Sequence[Part]) -> int:
+    """Returns about how many bytes the examples of all parts have."""
+
+  @abc.abstractmethod
+  def read(
+    self, part: Part, progress: Callable[[int], None]
+  ) -> Iterator[SourceExample | Skipped]:
+    """Yields the examples of a part, and what cannot be used of it.
+
+    Args:
+      part: One of `parts`.
+      progress: Is told what has been read since, in the unit of sizes.
+
+    Raises:
+      errors.InputError: If it cannot be read at all.
+    """
+
+  @abc.abstractmethod
+  def description(self, parts: Sequence[Part]) -> dict[str, Any]:
+    """Returns what dataset.json says of the source, without paths."""
