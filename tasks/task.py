@@ -51,16 +51,20 @@ class Task:
   eval_batch_size: int = 128
 
   def __post_init__(self) -> None:
-    owner = {}
-    for split in ('train', 'validation', 'test'):
-      for client_id in getattr(self, split).client_ids:
-        if client_id in owner:
+    for one, other in (
+      ('train', 'validation'),
+      ('train', 'test'),
+      ('validation', 'test'),
+    ):
+      # Held-out clients are looked up among the others, which may be millions.
+      known = getattr(self, one).client_ids
+      for client_id in getattr(self, other).client_ids:
+        if datasets.contains_id(known, client_id):
           raise errors.InputError(
-            f'Client {client_id!r} of task {self.name!r} is in both '
-            f'{owner[client_id]} and {split}; held-out clients were expected '
-            'to be in one of them only.'
+            f'Client {client_id!r} of task {self.name!r} is in both {one} and '
+            f'{other}; held-out clients were expected to be in one of them '
+            'only.'
           )
-        owner[client_id] = split
     if self.preprocess is not None:
       for split in ('train', 'validation', 'test'):
         preprocessed = _Preprocessed.of(getattr(self, split), self)

@@ -14,6 +14,10 @@ from fedfish_tff.datasets.client_data import ClientData
 from fedfish_tff.datasets.client_data import InMemoryClientData
 from fedfish_tff.datasets.client_data import split_clients
 from fedfish_tff.datasets.client_data import unknown_client_error
+from fedfish_tff.datasets.client_index import ClientIndex
+from fedfish_tff.datasets.client_index import INDEX_SCHEMA
+from fedfish_tff.datasets.client_index import IndexRows
+from fedfish_tff.datasets.client_index import ROW_GROUP_CLIENTS
 from fedfish_tff.datasets.concatenated_client_data import ConcatenatedClientData
 from fedfish_tff.datasets.data_fingerprint import fingerprint
 from fedfish_tff.datasets.examples import array_names
@@ -23,6 +27,8 @@ from fedfish_tff.datasets.examples import Examples
 from fedfish_tff.datasets.examples import spec_of_examples
 from fedfish_tff.datasets.examples import take_examples
 from fedfish_tff.datasets.examples import validate_examples
+from fedfish_tff.datasets.grouped_client_data import GroupedClientData
+from fedfish_tff.datasets.grouped_writer import GroupedWriter
 from fedfish_tff.datasets.natural_key import partition_by_key
 from fedfish_tff.datasets.npz_folder import NpzFolderClientData
 from fedfish_tff.datasets.pachinko import partition_by_pachinko
@@ -32,5 +38,9 @@ from fedfish_tff.datasets.partitions import partition_by_dirichlet
 from fedfish_tff.datasets.preprocessed_client_data import PreprocessedClientData
 from fedfish_tff.datasets.random_streams import random_generator
 from fedfish_tff.datasets.shards import partition_by_shards
+from fedfish_tff.datasets.sorted_ids import contains_id
+from fedfish_tff.datasets.sorted_ids import SortedIds
+from fedfish_tff.datasets.streamed_clients import StreamedClient
+from fedfish_tff.datasets.streamed_clients import StreamedClients
 from fedfish_tff.datasets.tff_client_data import check_tff_database
 from fedfish_tff.datasets.tff_client_data import TffClientData

@@ -3,6 +3,7 @@
 """Keeps clients in memory after they are read, under a byte budget."""
 
 import collections
+from collections.abc import Sequence
 import threading
 from typing import Any
 
@@ -42,7 +43,7 @@ class CachedClientData(client_data.ClientData):
     self._lock = threading.Lock()
 
   @property
-  def client_ids(self) -> tuple[str, ...]:
+  def client_ids(self) -> Sequence[str]:
     return self._inner.client_ids
 
   @property

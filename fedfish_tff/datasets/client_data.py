@@ -12,11 +12,13 @@ import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.datasets import random_streams
+from fedfish_tff.datasets import sorted_ids
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -29,8 +31,11 @@ class ClientData(abc.ABC):
 
   @property
   @abc.abstractmethod
-  def client_ids(self) -> tuple[str, ...]:
-    """The ids of all clients, sorted and unique."""
+  def client_ids(self) -> Sequence[str]:
+    """The ids of all clients, sorted and unique.
+
+    A tuple, or `SortedIds` where there may be millions.
+    """
 
   @property
   @abc.abstractmethod
@@ -137,10 +142,10 @@ class _SelectedClientData(ClientData):
           f'Client {client_id!r} was selected {count} times; each client was '
           'expected once.'
         )
-    known = frozenset(inner.client_ids)
+    known = inner.client_ids
     for client_id in counts:
-      if client_id not in known:
-        raise unknown_client_error(client_id, inner.client_ids)
+      if not sorted_ids.contains_id(known, client_id):
+        raise unknown_client_error(client_id, known)
     self._inner = inner
     self._client_ids = tuple(sorted(counts))
     self._known = frozenset(counts)
@@ -203,7 +208,7 @@ class _TffClientData(tff.simulation.datasets.ClientData):
 
 
 def unknown_client_error(
-  client_id: Any, client_ids: tuple[str, ...]
+  client_id: Any, client_ids: Sequence[str]
 ) -> errors.InputError:
   """Returns the error for an id that is not one of `client_ids`."""
   shown = ', '.join(repr(known) for known in client_ids[:3])

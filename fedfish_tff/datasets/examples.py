@@ -3,6 +3,7 @@
 """One client's examples: a nest of arrays with the same leading dimension."""
 
 from collections.abc import Mapping
+import sys
 from typing import Any
 
 from fedfish_tff import errors
@@ -51,8 +52,12 @@ def count_examples(examples: Examples) -> int:
 
 
 def count_bytes(examples: Examples) -> int:
-  """Returns the bytes that the arrays of `examples` occupy."""
-  return sum(array.nbytes for array in tf.nest.flatten(examples))
+  """Returns the bytes that the arrays of `examples` occupy, with their texts."""
+  return sum(
+    array.nbytes
+    + (sum(map(sys.getsizeof, array.flat)) if array.dtype.hasobject else 0)
+    for array in tf.nest.flatten(examples)
+  )
 
 
 def take_examples(examples: Examples, indices: np.ndarray) -> Examples:
@@ -80,7 +85,8 @@ def validate_examples(
   """Checks one client's examples and returns them as read-only arrays.
 
   Args:
-    examples: A nest of arrays [n, ...].
+    examples: A nest of arrays [n, ...]; those of texts may hold `bytes`
+      objects, as TensorFlow's do.
     client_id: Whose examples they are, for the error message.
     element_spec: The nest of `tf.TensorSpec` of one example that the first
       client has, or None where this is the first client.
@@ -90,8 +96,8 @@ def validate_examples(
     The same nest of read-only views (no copies of NumPy arrays).
 
   Raises:
-    errors.InputError: If arrays differ in length, hold objects or values that
-      are not finite, if there are no examples, or if structure, shapes or
+    errors.InputError: If arrays differ in length, hold other objects or values
+      that are not finite, if there are no examples, or if structure, shapes or
       dtypes differ from `element_spec`.
   """
   names = array_names(examples)
@@ -100,10 +106,12 @@ def validate_examples(
   examples = tf.nest.map_structure(_read_only, examples)
   arrays = dict(zip(names, tf.nest.flatten(examples), strict=True))
   for name, array in arrays.items():
-    if array.dtype.hasobject:
+    if array.dtype.hasobject and not all(
+      isinstance(value, bytes) for value in array.flat
+    ):
       raise errors.InputError(
         f'Array {name!r} of client {client_id!r} holds Python objects; '
-        'numbers, booleans or strings of one shape were expected.'
+        'numbers, booleans or texts as bytes were expected.'
       )
     if not array.ndim:
       raise errors.InputError(

@@ -3,6 +3,7 @@
 """Applies a function to each client's arrays when they are read."""
 
 from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import errors
@@ -34,7 +35,7 @@ class PreprocessedClientData(client_data.ClientData):
     self._element_spec = None
 
   @property
-  def client_ids(self) -> tuple[str, ...]:
+  def client_ids(self) -> Sequence[str]:
     return self._inner.client_ids
 
   @property

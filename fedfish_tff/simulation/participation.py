@@ -7,6 +7,13 @@ from collections.abc import Iterable
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
+from fedfish_tff.datasets import sorted_ids
+
+import numpy as np
+
+# From here on a round is drawn in a time that only the cohort's size decides.
+# Fewer clients are permuted, as runs of earlier releases did.
+_MOST_PERMUTED = 10_000
 
 Participation = Callable[[int], tuple[str, ...]]
 
@@ -22,6 +29,7 @@ def uniform_participation(
 
   Args:
     client_ids: The ids of all training clients; their order does not matter.
+      `SortedIds` are used as they are, others are copied.
     cohort_size: Clients a round.
     seed: The run's seed.
 
@@ -32,7 +40,8 @@ def uniform_participation(
     errors.InputError: If `cohort_size` is not positive or larger than the
       number of clients.
   """
-  client_ids = tuple(sorted(set(client_ids)))
+  if not isinstance(client_ids, sorted_ids.SortedIds):
+    client_ids = tuple(sorted(set(client_ids)))
   if cohort_size < 1:
     raise errors.InputError(
       f'cohort_size is {cohort_size}; a positive integer was expected.'
@@ -47,7 +56,22 @@ def uniform_participation(
 
   def cohort(round_number: int) -> tuple[str, ...]:
     generator = random_streams.random_generator('cohort', seed, round_number)
-    chosen = generator.permutation(len(client_ids))[:cohort_size]
+    chosen = _draw(generator, len(client_ids), cohort_size)
     return tuple(client_ids[index] for index in chosen)
 
   return cohort
+
+
+def _draw(generator: np.random.Generator, total: int, size: int) -> list[int]:
+  """Returns `size` of the numbers below `total`, in a random order."""
+  if total <= _MOST_PERMUTED:
+    return generator.permutation(total)[:size].tolist()
+  # The first steps of Fisher and Yates' shuffle, with only the moved numbers in
+  # memory.
+  places = generator.integers(np.arange(size), total).tolist()
+  moved = {}
+  chosen = []
+  for step, place in enumerate(places):
+    chosen.append(moved.get(place, place))
+    moved[place] = moved.get(step, step)
+  return chosen

@@ -3,6 +3,7 @@
 """Tests of fingerprints: what changes them, what does not, what is read."""
 
 import hashlib
+import json
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import client_data
@@ -51,6 +52,27 @@ class FingerprintTest(parameterized.TestCase):
     x, y = clients['a']
     clients['a'] = (np.asfortranarray(x), np.repeat(y, 2)[::2])
     self.assertEqual(_fingerprint(clients), expected)
+
+  def test_is_the_checksum_of_these_bytes_for_many_ids(self):
+    ids = [f'{i:05}' for i in range(10_000)]
+    x = np.zeros(1)
+    self.assertEqual(
+      _fingerprint(dict.fromkeys(ids, x), max_clients=1),
+      hashlib.sha256(
+        json.dumps(ids).encode()
+        + b'["00000", "array", "<f8", [1]]'
+        + x.tobytes()
+      ).hexdigest(),
+    )
+
+  def test_texts(self):
+    def of(*texts):
+      # Made anew, to be elsewhere in memory.
+      array = np.array([bytes(bytearray(text)) for text in texts], object)
+      return _fingerprint({'a': array})
+
+    self.assertEqual(of(b'one', b'two'), of(b'one', b'two'))
+    self.assertLen({of(b'one', b'two'), of(b'on', b'etwo'), of(b'one')}, 3)
 
   def test_is_the_checksum_of_these_bytes(self):
     """Runs on the disk know their data by it: it must not change."""

@@ -79,6 +79,24 @@ class ValidateExamplesTest(parameterized.TestCase):
     self._assert_refused(
       (np.array([1, None], object), np.zeros(2)), "'x' .* Python objects"
     )
+    self._assert_refused(
+      (np.array([b'a', 'b'], object), np.zeros(2)), "'x' .* texts as bytes"
+    )
+
+  def test_texts(self):
+    texts = np.array([b'a', 'naïve'.encode()], object)
+    found = examples_lib.validate_examples({'text': texts}, client_id='c')
+    self.assertIs(found['text'][1], texts[1])
+    self.assertFalse(found['text'].flags.writeable)
+    self.assertEqual(
+      examples_lib.spec_of_examples(found),
+      {'text': tf.TensorSpec([], tf.string)},
+    )
+    for text, num_bytes in (('', 0), ('a' * 1000, 1000)):
+      array = np.array([text.encode()], object)
+      self.assertBetween(
+        examples_lib.count_bytes(array), num_bytes + 8, num_bytes + 60
+      )
 
   def test_scalars(self):
     self._assert_refused((np.ones([3, 2]), np.array(1)), "'y' .*single value")

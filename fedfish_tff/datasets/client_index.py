@@ -1,0 +1,313 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Where each client of a folder of grouped clients is: clients.parquet.
+
+The file has a row a client, sorted by split and id. It is read by columns and
+kept as arrays; of a split too large for that, any part of its rows can be read.
+"""
+
+import bisect
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import functools
+import itertools
+import json
+import os
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import examples as examples_lib
+from fedfish_tff.datasets import grouped_examples
+from fedfish_tff.datasets import grouped_folder
+from fedfish_tff.datasets import record_files
+from fedfish_tff.datasets import sorted_ids
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import tensorflow as tf
+
+INDEX_SCHEMA = pa.schema(
+  [
+    ('client_id', pa.string()),
+    ('split', pa.dictionary(pa.int32(), pa.string())),
+    ('shard', pa.int32()),
+    ('offset', pa.int64()),
+    ('record_bytes', pa.int64()),
+    ('examples', pa.int64()),
+    ('words', pa.int64()),
+  ],
+  metadata={
+    'fedfish_tff': json.dumps({'format_version': grouped_folder.FORMAT_VERSION})
+  },
+)
+ROW_GROUP_CLIENTS = 2**16
+
+# What is needed to read a client; the number of words is not.
+_NUMBERS = {
+  'shard': np.int32,
+  'offset': np.int64,
+  'record_bytes': np.int64,
+  'examples': np.int64,
+}
+_COLUMNS = ('client_id', 'split', *_NUMBERS)
+# Some four megabytes each.
+_ROW_GROUPS_KEPT = 8
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class IndexRows:
+  """Where some clients are, whose ids follow each other.
+
+  Attributes:
+    client_ids: The clients.
+    shard: Numbers of the files, int32 [n].
+    offset: Bytes from a file's start to the client's record, int64 [n].
+    record_bytes: The lengths of the records, int64 [n].
+    examples: The clients' numbers of examples, int64 [n].
+  """
+
+  client_ids: sorted_ids.SortedIds
+  shard: np.ndarray
+  offset: np.ndarray
+  record_bytes: np.ndarray
+  examples: np.ndarray
+
+  @property
+  def nbytes(self) -> int:
+    """The bytes that the rows occupy in memory."""
+    return self.client_ids.nbytes + sum(
+      getattr(self, name).nbytes for name in _NUMBERS
+    )
+
+
+class ClientIndex:
+  """The index of a folder of grouped clients.
+
+  Opening it reads dataset.json and the end of clients.parquet, which takes the
+  same time for any number of clients.
+  """
+
+  def __init__(self, folder: str | os.PathLike[str]) -> None:
+    """Opens the index.
+
+    Args:
+      folder: As `launch.group_dataset` or `GroupedWriter` wrote it.
+
+    Raises:
+      errors.InputError: If the folder is not whole, or its index is damaged or
+        does not fit its description.
+    """
+    self._folder = grouped_folder.open_folder(folder)
+    path = self._folder.index_path
+    try:
+      metadata = pq.read_metadata(path)
+    except (OSError, pa.ArrowException) as error:
+      raise _unreadable_error(path, error) from error
+    _check_schema(metadata.schema.to_arrow_schema(), path)
+    self._metadata = metadata
+    self._group_ends = list(
+      itertools.accumulate(
+        metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
+      )
+    )
+    # A split's rows follow those of the splits before it, by name.
+    self._first_row = {}
+    num_clients = 0
+    for split in sorted(self._folder.splits):
+      self._first_row[split] = num_clients
+      num_clients += self._folder.splits[split].clients
+    if num_clients != metadata.num_rows:
+      raise errors.InputError(
+        f'The index {path} has {metadata.num_rows} row(s); {num_clients} were '
+        f'expected, as {grouped_folder.DESCRIPTION_FILE} beside it says.'
+      )
+    self._kept_group = functools.lru_cache(_ROW_GROUPS_KEPT)(self._read_group)
+
+  @property
+  def folder(self) -> grouped_folder.GroupedFolder:
+    return self._folder
+
+  def read_split(self, split: str) -> IndexRows:
+    """Returns all rows of a split; time and memory grow with their number.
+
+    Args:
+      split: The split.
+
+    Raises:
+      errors.InputError: If there is no such split, it has no clients, files of
+        it are missing, or the index is damaged.
+    """
+    self._folder.check_split(split)
+    return self._read(
+      split, 0, self._folder.splits[split].clients, self._read_group
+    )
+
+  def read_rows(self, split: str, start: int, stop: int) -> IndexRows:
+    """Returns some rows of a split.
+
+    The parts of the file that were read last are kept for the next call, a
+    bounded amount.
+
+    Args:
+      split: A split with clients.
+      start: The number of the first row, from 0 on.
+      stop: The number after the last row, more than `start`.
+
+    Raises:
+      errors.InputError: If the index is damaged.
+    """
+    return self._read(split, start, stop, self._kept_group)
+
+  def load_client(
+    self,
+    split: str,
+    rows: IndexRows,
+    place: int,
+    *,
+    features: Mapping[str, tf.TensorSpec],
+  ) -> dict[str, np.ndarray]:
+    """Reads a client, and nothing else of its file.
+
+    Args:
+      split: The client's split.
+      rows: Rows of that split.
+      place: The client's place in `rows`.
+      features: The features to read.
+
+    Returns:
+      For each feature a read-only array [n, ...]; of text, `bytes` objects.
+
+    Raises:
+      errors.InputError: If the client's record is not there, damaged, or does
+        not hold what the folder says.
+    """
+    client_id = rows.client_ids[place]
+    try:
+      record = record_files.read_record(
+        self._folder.shard_path(split, int(rows.shard[place])),
+        int(rows.offset[place]),
+        payload_bytes=int(rows.record_bytes[place]),
+      )
+    except errors.InputError as error:
+      raise errors.InputError(f'Client {client_id!r}: {error}') from error
+    examples = grouped_examples.decode_examples(
+      record, features, client_id=client_id
+    )
+    num_examples = examples_lib.count_examples(examples)
+    if num_examples != rows.examples[place]:
+      raise errors.InputError(
+        f'The record of client {client_id!r} holds {num_examples} example(s); '
+        f'{rows.examples[place]} were expected, as the index says.'
+      )
+    return examples_lib.validate_examples(examples, client_id=client_id)
+
+  def _read(
+    self,
+    split: str,
+    start: int,
+    stop: int,
+    read_group: Callable[[int], pa.Table],
+  ) -> IndexRows:
+    first = self._first_row[split] + start
+    end = self._first_row[split] + stop
+    group = bisect.bisect_right(self._group_ends, first)
+    tables = []
+    while first < end:
+      group_start = self._group_ends[group - 1] if group else 0
+      group_stop = min(end, self._group_ends[group])
+      tables.append(
+        read_group(group).slice(first - group_start, group_stop - first)
+      )
+      first = group_stop
+      group += 1
+    return self._check(split, pa.concat_tables(tables))
+
+  def _read_group(self, group: int) -> pa.Table:
+    path = self._folder.index_path
+    try:
+      # Read rather than memory-mapped: a file cut short ends in an exception.
+      with pq.ParquetFile(path, metadata=self._metadata) as file:
+        table = file.read_row_group(group, columns=list(_COLUMNS))
+    except (OSError, pa.ArrowException) as error:
+      raise _unreadable_error(path, error) from error
+    # Ids of more than two gigabytes in all need offsets of eight bytes.
+    ids = table['client_id'].cast(pa.large_string())
+    return table.set_column(
+      table.schema.get_field_index('client_id'), 'client_id', ids
+    )
+
+  def _check(self, split: str, table: pa.Table) -> IndexRows:
+    """Returns rows that have been looked at."""
+    path = self._folder.index_path
+    for name in ('split', *_NUMBERS):
+      if table[name].null_count:
+        raise errors.InputError(
+          f'The column {name!r} of {path} lacks {table[name].null_count} '
+          'value(s); one was expected for each client.'
+        )
+    in_split = pc.equal(table['split'].cast(pa.string()), split)
+    if not pc.all(in_split).as_py():
+      place = pc.index(in_split, False).as_py()
+      raise errors.InputError(
+        f'The index {path} has client {table["client_id"][place].as_py()!r} '
+        f'of split {table["split"][place].as_py()!r} among those of '
+        f'{split!r}; rows sorted by split, as many as '
+        f'{grouped_folder.DESCRIPTION_FILE} says, were expected.'
+      )
+    try:
+      ids = sorted_ids.SortedIds(_combine(table['client_id']))
+    except errors.InputError as error:
+      raise errors.InputError(f'Index {path}, split {split}: {error}') from None
+    numbers = {}
+    for name, dtype in _NUMBERS.items():
+      numbers[name] = table[name].to_numpy().astype(dtype, copy=False)
+      if numbers[name].min() < 0:
+        place = int(numbers[name].argmin())
+        raise errors.InputError(
+          f'The {name} of client {ids[place]!r} in {path} is '
+          f'{numbers[name][place]}; a number from 0 on was expected.'
+        )
+    num_shards = self._folder.splits[split].shards
+    if numbers['shard'].max() >= num_shards:
+      place = int(numbers['shard'].argmax())
+      raise errors.InputError(
+        f'The shard of client {ids[place]!r} in {path} is '
+        f'{numbers["shard"][place]}; a number below {num_shards} was expected.'
+      )
+    return IndexRows(client_ids=ids, **numbers)
+
+
+def _check_schema(schema: pa.Schema, path: pathlib.Path) -> None:
+  for name in _COLUMNS:
+    expected = INDEX_SCHEMA.field(name).type
+    found = schema.field(name).type if name in schema.names else None
+    if found is not None and pa.types.is_dictionary(found):
+      found, expected = found.value_type, pa.string()
+    if found != expected and not (
+      pa.types.is_string(found or pa.null()) and name == 'split'
+    ):
+      raise errors.InputError(
+        f'The column {name!r} of {path} has the type {found}; {expected} was '
+        'expected.'
+      )
+
+
+def _combine(column: pa.ChunkedArray) -> pa.Array:
+  """Returns a column as one array."""
+  combined = column.combine_chunks()
+  if isinstance(combined, pa.ChunkedArray):  # As some releases return it.
+    combined = combined.chunk(0)
+  return combined
+
+
+def _unreadable_error(
+  path: pathlib.Path, error: Exception
+) -> errors.InputError:
+  reason = ' '.join(str(error).split()) or type(error).__name__
+  return errors.InputError(
+    f'The index of clients {path} cannot be read ({reason}); a complete '
+    'Parquet file was expected.'
+  )

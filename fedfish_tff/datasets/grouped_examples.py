@@ -1,0 +1,125 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A client's examples as one record, and back.
+
+The record is a `tf.train.SequenceExample`, as Dataset Grouper writes it, whose
+one feature list holds a serialized `tf.train.Example` for each example.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
+
+from fedfish_tff import errors
+
+from google.protobuf import message
+import numpy as np
+import tensorflow as tf
+
+# As in Dataset Grouper.
+_EXAMPLES = 'serialized_bytes'
+
+
+def encode_examples(examples: Iterable[Mapping[str, Any]]) -> bytes:
+  """Returns a client's record.
+
+  Args:
+    examples: The client's examples, mappings from a feature's name to text or
+      bytes, or to one or several integers or floats.
+  """
+  sequence = tf.train.SequenceExample()
+  records = sequence.feature_lists.feature_list[_EXAMPLES]
+  for example in examples:
+    proto = tf.train.Example()
+    for name, value in example.items():
+      _set_value(proto.features.feature[name], value)
+    records.feature.add().bytes_list.value.append(
+      proto.SerializeToString(deterministic=True)
+    )
+  return sequence.SerializeToString(deterministic=True)
+
+
+def decode_examples(
+  record: bytes, features: Mapping[str, tf.TensorSpec], *, client_id: str
+) -> dict[str, np.ndarray]:
+  """Returns a client's examples.
+
+  Args:
+    record: The client's record.
+    features: The features to read, all of fixed shapes.
+    client_id: Whose examples they are, for the error message.
+
+  Returns:
+    For each feature an array [n, ...]; of text, an array of `bytes` objects.
+
+  Raises:
+    errors.InputError: If the record is of another kind, or an example lacks a
+      feature or has it in another type or shape.
+  """
+  lists = _parse(tf.train.SequenceExample, record, client_id).feature_lists
+  if _EXAMPLES not in lists.feature_list:
+    raise errors.InputError(
+      f'The record of client {client_id!r} has no feature list {_EXAMPLES!r}; '
+      'examples as Dataset Grouper writes them were expected.'
+    )
+  values = {name: [] for name in features}
+  sizes = {name: spec.shape.num_elements() for name, spec in features.items()}
+  kinds = {name: _kind(spec.dtype) for name, spec in features.items()}
+  entries = lists.feature_list[_EXAMPLES].feature
+  for number, entry in enumerate(entries):
+    serialized = b''.join(entry.bytes_list.value)
+    found = _parse(tf.train.Example, serialized, client_id).features.feature
+    for name, into in values.items():
+      value = getattr(found[name], kinds[name]).value if name in found else ()
+      if len(value) != sizes[name]:
+        raise errors.InputError(
+          f'Example {number} of client {client_id!r} has {len(value)} value(s) '
+          f'of the feature {name!r} ({kinds[name]}); {sizes[name]} were '
+          'expected.'
+        )
+      into.extend(value)
+  return {
+    name: _to_array(values[name], spec, len(entries))
+    for name, spec in features.items()
+  }
+
+
+def _parse(proto_type: Any, content: bytes, client_id: str) -> Any:
+  try:
+    return proto_type.FromString(content)
+  except message.DecodeError as error:
+    raise errors.InputError(
+      f'The record of client {client_id!r} cannot be parsed ({error}); a '
+      f'{proto_type.DESCRIPTOR.full_name} was expected, as Dataset Grouper '
+      'writes them.'
+    ) from error
+
+
+def _kind(dtype: tf.DType) -> str:
+  """Returns the name of the list that holds such values."""
+  if dtype == tf.string:
+    return 'bytes_list'
+  return 'float_list' if dtype.is_floating else 'int64_list'
+
+
+def _set_value(feature: tf.train.Feature, value: Any) -> None:
+  if isinstance(value, (str, bytes)):
+    text = value.encode() if isinstance(value, str) else value
+    feature.bytes_list.value.append(text)
+    return
+  array = np.asarray(value)
+  if np.issubdtype(array.dtype, np.floating):
+    feature.float_list.value.extend(array.ravel().tolist())
+  else:
+    feature.int64_list.value.extend(array.ravel().tolist())
+
+
+def _to_array(
+  values: list[Any], spec: tf.TensorSpec, num_examples: int
+) -> np.ndarray:
+  if spec.dtype == tf.string:
+    array = np.empty(len(values), object)
+    array[:] = values
+  else:
+    array = np.array(values, spec.dtype.as_numpy_dtype)
+  return array.reshape([num_examples, *spec.shape.as_list()])

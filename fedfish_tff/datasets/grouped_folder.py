@@ -1,0 +1,190 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A folder of grouped clients: its files, and what dataset.json says of them.
+
+One client is one record of a shard, `<split>-SSSSS-of-NNNNN.tfrecord`;
+clients.parquet says which record is whose. dataset.json is written last, so a
+folder without it is not whole.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import json
+import os
+import pathlib
+from typing import Any
+
+from fedfish_tff import errors
+
+import tensorflow as tf
+
+DESCRIPTION_FILE = 'dataset.json'
+INDEX_FILE = 'clients.parquet'
+FORMAT_VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SplitSize:
+  """How large a split is.
+
+  Attributes:
+    shards: Its files.
+    clients: Its clients, each one record of a file.
+    examples: The examples of all its clients.
+    words: Their words.
+  """
+
+  shards: int
+  clients: int
+  examples: int
+  words: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GroupedFolder:
+  """A folder of grouped clients that is whole.
+
+  Attributes:
+    path: The folder.
+    features: The features of an example, each a scalar or of a fixed shape.
+    splits: The splits by name.
+  """
+
+  path: pathlib.Path
+  features: Mapping[str, tf.TensorSpec]
+  splits: Mapping[str, SplitSize]
+
+  @property
+  def index_path(self) -> pathlib.Path:
+    return self.path / INDEX_FILE
+
+  def shard_path(self, split: str, shard: int) -> pathlib.Path:
+    """Returns the file of a split's shard, a number from 0 on."""
+    return self.path / shard_name(split, shard, self.splits[split].shards)
+
+  def check_split(self, split: str) -> None:
+    """Checks that a split has clients, and all of its files are there.
+
+    Args:
+      split: Its name.
+
+    Raises:
+      errors.InputError: If not.
+    """
+    with_clients = sorted(s for s, size in self.splits.items() if size.clients)
+    if split not in with_clients:
+      raise errors.InputError(
+        f'The folder {self.path} has no clients in split {split!r}; found '
+        f'{", ".join(with_clients) or "none in any split"}.'
+      )
+    found = set(os.listdir(self.path))
+    for shard in range(self.splits[split].shards):
+      path = self.shard_path(split, shard)
+      if path.name not in found:
+        raise errors.InputError(
+          f'There is no file {path}; {self.splits[split].shards} shard(s) of '
+          f'split {split!r} were expected.'
+        )
+
+  def select_features(
+    self, names: tuple[str, ...]
+  ) -> Mapping[str, tf.TensorSpec]:
+    """Returns the specs of some features, sorted by name as nests are.
+
+    Args:
+      names: The features.
+
+    Raises:
+      errors.InputError: If none is named, or one that there is not.
+    """
+    if isinstance(names, str) or not names:
+      raise errors.InputError(
+        f'The features are {names!r}; a tuple of at least one name was '
+        'expected.'
+      )
+    for name in names:
+      if name not in self.features:
+        raise errors.InputError(
+          f'The examples of {self.path} have no feature {name!r}; found '
+          f'{", ".join(sorted(self.features))}.'
+        )
+    return {name: self.features[name] for name in sorted(set(names))}
+
+
+def shard_name(split: str, shard: int, num_shards: int) -> str:
+  """Returns the name of a split's file."""
+  return f'{split}-{shard:05}-of-{num_shards:05}.tfrecord'
+
+
+def open_folder(folder: str | os.PathLike[str]) -> GroupedFolder:
+  """Reads a folder's dataset.json.
+
+  Args:
+    folder: As `launch.group_dataset` or `GroupedWriter` wrote it.
+
+  Raises:
+    errors.InputError: If the folder is not whole or of another format.
+  """
+  folder = pathlib.Path(folder)
+  path = folder / DESCRIPTION_FILE
+  try:
+    content = json.loads(path.read_bytes())
+  except FileNotFoundError:
+    raise errors.InputError(
+      f'There is no file {path}; a folder of grouped clients was expected, in '
+      'which that file is written last.'
+    ) from None
+  except OSError as error:
+    raise errors.InputError(
+      f'The file {path} cannot be read ({error.strerror}); a folder of grouped '
+      'clients was expected.'
+    ) from error
+  except ValueError as error:
+    raise _content_error(path, str(error)) from error
+  version = content.get('format_version') if isinstance(content, dict) else None
+  if version != FORMAT_VERSION:
+    raise errors.InputError(
+      f'The file {path} has format_version {version!r}; {FORMAT_VERSION} was '
+      'expected.'
+    )
+  try:
+    return GroupedFolder(
+      path=folder,
+      features=features_from_json(content['features']),
+      splits={
+        name: SplitSize(
+          **{
+            field.name: int(size[field.name])
+            for field in dataclasses.fields(SplitSize)
+          }
+        )
+        for name, size in content['splits'].items()
+      },
+    )
+  except (KeyError, TypeError, ValueError, AttributeError) as error:
+    raise _content_error(path, repr(error)) from error
+
+
+def features_to_json(features: Mapping[str, tf.TensorSpec]) -> dict[str, Any]:
+  """Returns the entry `features` of dataset.json."""
+  return {
+    name: {'dtype': spec.dtype.name, 'shape': spec.shape.as_list()}
+    for name, spec in sorted(features.items())
+  }
+
+
+def features_from_json(
+  content: Mapping[str, Any],
+) -> dict[str, tf.TensorSpec]:
+  """Returns the features that the entry `features` of dataset.json holds."""
+  return {
+    name: tf.TensorSpec(entry['shape'], tf.as_dtype(entry['dtype']))
+    for name, entry in content.items()
+  }
+
+
+def _content_error(path: pathlib.Path, reason: str) -> errors.InputError:
+  return errors.InputError(
+    f'The file {path} cannot be used ({" ".join(reason.split())}); the '
+    'description of grouped clients was expected, as it was written.'
+  )

@@ -1,0 +1,164 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""TFRecord files, of which one record is read without those before it.
+
+A record is a header (the payload's length as uint64 and its checksum), the
+payload and the payload's checksum; checksums are masked CRC-32C. TensorFlow
+reads what is written here and the other way round, but cannot start at a byte
+of one's choice.
+"""
+
+import os
+import struct
+import types
+
+from fedfish_tff import errors
+
+import google_crc32c
+
+# Bytes of a record that are not its payload.
+RECORD_OVERHEAD = 16
+
+_HEADER = struct.Struct('<QI')
+_LENGTH = struct.Struct('<Q')
+_CHECKSUM = struct.Struct('<I')
+_MASK_DELTA = 0xA282EAD8
+
+
+class RecordWriter:
+  """Writes an uncompressed TFRecord file and says where each record begins.
+
+  A context manager; the file is safe on disk when it exits.
+  """
+
+  def __init__(self, path: str | os.PathLike[str]) -> None:
+    """Opens the file.
+
+    Args:
+      path: The file, which is overwritten.
+
+    Raises:
+      OSError: If it cannot be written.
+    """
+    self._file = open(path, 'wb')
+    self._offset = 0
+
+  def __enter__(self) -> 'RecordWriter':
+    return self
+
+  def __exit__(
+    self,
+    error_type: type[BaseException] | None,
+    error: BaseException | None,
+    traceback: types.TracebackType | None,
+  ) -> None:
+    self.close()
+
+  def write(self, payload: bytes) -> int:
+    """Appends a record.
+
+    Args:
+      payload: The record's content.
+
+    Returns:
+      The bytes from the file's start to the record's header.
+    """
+    offset = self._offset
+    length = _LENGTH.pack(len(payload))
+    self._file.write(length)
+    self._file.write(_CHECKSUM.pack(_masked_checksum(length)))
+    self._file.write(payload)
+    self._file.write(_CHECKSUM.pack(_masked_checksum(payload)))
+    self._offset = offset + len(payload) + RECORD_OVERHEAD
+    return offset
+
+  def close(self) -> None:
+    """Makes the file safe and closes it; again does nothing."""
+    if not self._file.closed:
+      try:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+      finally:
+        self._file.close()
+
+
+def read_record(
+  path: str | os.PathLike[str],
+  offset: int,
+  *,
+  payload_bytes: int | None = None,
+) -> bytes:
+  """Reads the record that begins at `offset`, and nothing else of the file.
+
+  Safe to call from several threads.
+
+  Args:
+    path: An uncompressed TFRecord file.
+    offset: The bytes from the file's start to the record's header.
+    payload_bytes: The length that the payload is known to have, if any.
+
+  Returns:
+    The payload.
+
+  Raises:
+    errors.InputError: If the file cannot be read, ends before the record does,
+      or the record's checksums or its length are not as expected.
+  """
+  if offset < 0:
+    raise errors.InputError(
+      f'The record at byte {offset} of {path} cannot be read; a byte from 0 '
+      'on was expected.'
+    )
+  try:
+    with open(path, 'rb', buffering=0) as file:
+      header = os.pread(file.fileno(), _HEADER.size, offset)
+      if len(header) < _HEADER.size:
+        raise _short_error(path, offset)
+      length, checksum = _HEADER.unpack(header)
+      # Before the length is believed: a wrong one could ask for any memory.
+      if checksum != _masked_checksum(header[: _LENGTH.size]):
+        raise _damage_error(path, offset, 'checksum of its length')
+      if payload_bytes not in (None, length):
+        raise errors.InputError(
+          f'The record at byte {offset} of {path} holds {length} bytes; '
+          f'{payload_bytes} were expected.'
+        )
+      rest_bytes = length + _CHECKSUM.size
+      rest = os.pread(file.fileno(), rest_bytes, offset + _HEADER.size)
+  except (OSError, OverflowError) as error:
+    reason = getattr(error, 'strerror', None) or str(error)
+    raise errors.InputError(
+      f'The record at byte {offset} of {path} cannot be read ({reason}); a '
+      'TFRecord file was expected.'
+    ) from error
+  if len(rest) < rest_bytes:
+    raise _short_error(path, offset)
+  payload = rest[:length]
+  (checksum,) = _CHECKSUM.unpack(rest[length:])
+  if checksum != _masked_checksum(payload):
+    raise _damage_error(path, offset, 'checksum of its content')
+  return payload
+
+
+def _masked_checksum(data: bytes) -> int:
+  """Returns the CRC-32C of `data`, rotated and shifted as TFRecords have it."""
+  checksum = google_crc32c.value(data)
+  return ((checksum >> 15 | checksum << 17) + _MASK_DELTA) & 0xFFFFFFFF
+
+
+def _short_error(
+  path: str | os.PathLike[str], offset: int
+) -> errors.InputError:
+  return errors.InputError(
+    f'The file {path} ends before the end of the record at byte {offset}; a '
+    'complete TFRecord file was expected.'
+  )
+
+
+def _damage_error(
+  path: str | os.PathLike[str], offset: int, what: str
+) -> errors.InputError:
+  return errors.InputError(
+    f'The record at byte {offset} of {path} is damaged: the {what} does not '
+    'match; an uncompressed TFRecord file was expected, as it was written.'
+  )

@@ -1,0 +1,97 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Millions of client ids as one array, in place of as many Python strings."""
+
+import bisect
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Any
+
+from fedfish_tff import errors
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_IDS_AT_A_TIME = 4096
+
+
+class SortedIds(Sequence[str]):
+  """Sorted, unique ids in an Arrow array; strings are made when asked for.
+
+  An id takes its bytes and eight more. Its place is found by bisection.
+  """
+
+  def __init__(self, ids: pa.Array) -> None:
+    """Checks the order.
+
+    Args:
+      ids: Strings in ascending order (of code points, as Python's) without
+        repetition, of the type `pa.large_string()`.
+
+    Raises:
+      errors.InputError: If an id is missing or out of order.
+    """
+    if ids.null_count:
+      raise errors.InputError(
+        f'{ids.null_count} of {len(ids)} client id(s) are missing; a string '
+        'was expected for each client.'
+      )
+    in_order = pc.less(ids[:-1], ids[1:])
+    if pc.all(in_order).as_py() is False:
+      place = pc.index(in_order, False).as_py()
+      raise errors.InputError(
+        f'Client id {ids[place + 1].as_py()!r} follows {ids[place].as_py()!r}; '
+        'sorted ids without repetition were expected.'
+      )
+    self._ids = ids
+
+  def __len__(self) -> int:
+    return len(self._ids)
+
+  def __getitem__(self, key: int | slice) -> Any:
+    if not isinstance(key, slice):
+      return self._ids[key].as_py()
+    start, stop, step = key.indices(len(self))
+    if step != 1:
+      return tuple(self[i] for i in range(start, stop, step))
+    part = SortedIds.__new__(SortedIds)  # Checked already.
+    part._ids = self._ids[start : max(start, stop)]
+    return part
+
+  def __iter__(self) -> Iterator[str]:
+    for start in range(0, len(self), _IDS_AT_A_TIME):
+      yield from self._ids[start : start + _IDS_AT_A_TIME].to_pylist()
+
+  def __contains__(self, value: Any) -> bool:
+    return isinstance(value, str) and contains_id(self, value)
+
+  def index(self, value: str, start: int = 0, stop: int | None = None) -> int:
+    """Returns the place of an id; raises ValueError if it is not there."""
+    start, stop, _ = slice(start, stop).indices(len(self))
+    place = bisect.bisect_left(self, value, start, max(start, stop))
+    if place >= stop or self[place] != value:
+      raise ValueError(f'{value!r} is not among the ids')
+    return place
+
+  def count(self, value: Any) -> int:
+    return int(value in self)
+
+  def __repr__(self) -> str:
+    shown = ', '.join(map(repr, self[:3]))
+    return f'SortedIds([{shown}{", ..." if len(self) > 3 else ""}])'
+
+  @property
+  def nbytes(self) -> int:
+    """The bytes that the ids occupy."""
+    return self._ids.nbytes
+
+
+def contains_id(sorted_ids: Sequence[str], client_id: str) -> bool:
+  """Whether an id is there, by bisection.
+
+  Args:
+    sorted_ids: A sorted sequence, such as the `client_ids` of client data.
+    client_id: The id.
+  """
+  place = bisect.bisect_left(sorted_ids, client_id)
+  return place < len(sorted_ids) and sorted_ids[place] == client_id

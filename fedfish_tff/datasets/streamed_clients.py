@@ -1,0 +1,179 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Clients one after the other, of data sets whose index is too large to hold.
+
+The order of an epoch is a function of seed and epoch. The rows of the index
+are cut into pieces, the pieces are put into a random order, and the rows of a
+few pieces at a time, the shuffle window, into another. So only the window's
+rows and one client's examples are in memory, and an epoch can be entered
+anywhere without what comes before. Clients are read by seek: shards should lie
+on a disk that does not mind.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import os
+from typing import NamedTuple
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import client_index
+from fedfish_tff.datasets import examples as examples_lib
+from fedfish_tff.datasets import random_streams
+
+import numpy as np
+import tensorflow as tf
+
+# From so many places does a window come.
+_PIECES_PER_WINDOW = 16
+
+
+class StreamedClient(NamedTuple):
+  """A client and its nest of arrays [n, ...]."""
+
+  client_id: str
+  examples: examples_lib.Examples
+
+
+class StreamedClients:
+  """One split of a folder of grouped clients, as a stream."""
+
+  def __init__(
+    self,
+    folder: str | os.PathLike[str],
+    split: str,
+    *,
+    window: int,
+    seed: int,
+    features: Sequence[str] = ('text',),
+  ) -> None:
+    """Reads the description of the folder, in a time that does not grow.
+
+    Args:
+      folder: As `launch.group_dataset` or `GroupedWriter` wrote it.
+      split: Its split.
+      window: How many clients are shuffled together; a larger one mixes better
+        and takes some hundred bytes a client.
+      seed: Decides the order, with the epoch.
+      features: The features of an example to read.
+
+    Raises:
+      errors.InputError: If the window is not positive, the folder is not whole,
+        or has no such split or feature.
+    """
+    if window < 1:
+      raise errors.InputError(
+        f'window is {window}; a positive number of clients was expected.'
+      )
+    self._index = client_index.ClientIndex(folder)
+    self._index.folder.check_split(split)
+    self._split = split
+    self._seed = seed
+    self._features = self._index.folder.select_features(features)
+    self._pieces_per_window = min(window, _PIECES_PER_WINDOW)
+    self._piece_rows = window // self._pieces_per_window
+
+  @property
+  def num_clients(self) -> int:
+    """The clients of the split: the length of an epoch."""
+    return self._index.folder.splits[self._split].clients
+
+  @property
+  def element_spec(self) -> dict[str, tf.TensorSpec]:
+    """The nest of `tf.TensorSpec` of one example, without batch dimension."""
+    return dict(self._features)
+
+  def clients(
+    self, *, epoch: int = 0, position: int = 0
+  ) -> Iterator[StreamedClient]:
+    """Yields each client of an epoch once, from a position on.
+
+    Args:
+      epoch: The epoch, from 0 on.
+      position: How many of the epoch's clients to leave out at its start.
+
+    Yields:
+      Clients with their examples.
+
+    Raises:
+      errors.InputError: If a client's record or the index is damaged.
+    """
+    for rows, places in self._windows(epoch, position):
+      for piece, place in places.tolist():
+        yield StreamedClient(
+          rows[piece].client_ids[place],
+          self._index.load_client(
+            self._split, rows[piece], place, features=self._features
+          ),
+        )
+
+  def cohorts(
+    self, cohort_size: int, *, first: int = 0
+  ) -> Iterator[list[StreamedClient]]:
+    """Yields cohorts without end, epoch after epoch.
+
+    No cohort has a client twice: what an epoch leaves when no more whole cohort
+    remains is left out of it, other clients in every epoch.
+
+    Args:
+      cohort_size: Clients a cohort.
+      first: The number of the cohort to begin with. A resumed run sees the
+        cohorts that it would have seen.
+
+    Yields:
+      `cohort_size` clients.
+
+    Raises:
+      errors.InputError: If `cohort_size` is not positive or larger than the
+        number of clients, or a client cannot be read.
+    """
+    if not 1 <= cohort_size <= self.num_clients:
+      raise errors.InputError(
+        f'cohort_size is {cohort_size}; a number from 1 to the '
+        f'{self.num_clients} client(s) of split {self._split!r} was expected.'
+      )
+    epoch, done = divmod(first, self.num_clients // cohort_size)
+    while True:
+      clients = self.clients(epoch=epoch, position=done * cohort_size)
+      for _ in range(self.num_clients // cohort_size - done):
+        yield [next(clients) for _ in range(cohort_size)]
+      epoch, done = epoch + 1, 0
+
+  def _windows(
+    self, epoch: int, position: int
+  ) -> Iterator[tuple[list[client_index.IndexRows], np.ndarray]]:
+    """Yields a window's rows, and the order of the clients among them.
+
+    Each place is a number of `rows` and a row's place in these.
+    """
+    num_pieces = -(-self.num_clients // self._piece_rows)
+    order = random_streams.random_generator(
+      'client stream', self._seed, epoch
+    ).permutation(num_pieces)
+    for start in range(0, num_pieces, self._pieces_per_window):
+      bounds = [
+        (
+          piece * self._piece_rows,
+          min((piece + 1) * self._piece_rows, self.num_clients),
+        )
+        for piece in order[start : start + self._pieces_per_window].tolist()
+      ]
+      sizes = [stop - first for first, stop in bounds]
+      if position >= sum(sizes):
+        position -= sum(sizes)
+        continue
+      places = np.stack(
+        [
+          np.repeat(np.arange(len(sizes)), sizes),
+          np.concatenate([np.arange(size) for size in sizes]),
+        ],
+        axis=1,
+      )
+      random_streams.random_generator(
+        'client stream', self._seed, epoch, start
+      ).shuffle(places)
+      rows = [
+        self._index.read_rows(self._split, first, stop)
+        for first, stop in bounds
+      ]
+      yield rows, places[position:]
+      position = 0

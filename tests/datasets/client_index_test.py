@@ -1,0 +1,161 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the index of clients."""
+
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import client_index
+from tests import grouped_clients
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_TEXTS = {
+  'train': grouped_clients.make_texts(23),
+  'validation': {'v.org': ['v'], 'w.org': ['w w']},
+  'held_out': grouped_clients.make_texts(4),
+}
+
+
+class ClientIndexTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = grouped_clients.write_folder(
+      pathlib.Path(self.create_tempdir().full_path) / 'd', _TEXTS, num_shards=3
+    )
+    self._path = self._folder / 'clients.parquet'
+
+  def _index(self):
+    return client_index.ClientIndex(self._folder)
+
+  def _assert_refused(self, regex):
+    with self.assertRaisesRegex(errors.InputError, regex) as caught:
+      self._index().read_split('train')
+    self.assertNotIn('\n', str(caught.exception))
+
+  @parameterized.parameters(1, 4, 23, 1000)
+  def test_rows_are_those_of_the_file(self, row_group_size):
+    grouped_clients.rewrite_index(self._folder, row_group_size=row_group_size)
+    table = {
+      name: np.array(column)
+      for name, column in pq.read_table(self._path).to_pydict().items()
+    }
+    index = self._index()
+    for split, clients in _TEXTS.items():
+      rows = index.read_split(split)
+      expected = {k: v[table['split'] == split] for k, v in table.items()}
+      self.assertSequenceEqual(rows.client_ids, sorted(clients))
+      self.assertSequenceEqual(rows.client_ids, list(expected['client_id']))
+      for name in ('shard', 'offset', 'record_bytes', 'examples'):
+        np.testing.assert_array_equal(getattr(rows, name), expected[name])
+      for start in range(len(clients)):
+        for stop in range(start + 1, len(clients) + 1, 3):
+          part = index.read_rows(split, start, stop)
+          self.assertSequenceEqual(part.client_ids, sorted(clients)[start:stop])
+          np.testing.assert_array_equal(part.offset, rows.offset[start:stop])
+
+  def test_clients_are_where_it_says(self):
+    index = self._index()
+    for split, clients in _TEXTS.items():
+      rows = index.read_split(split)
+      for place, client_id in enumerate(rows.client_ids):
+        found = index.load_client(
+          split, rows, place, features=index.folder.features
+        )
+        self.assertEqual(
+          [text.decode() for text in found['text']], clients[client_id]
+        )
+        self.assertFalse(found['text'].flags.writeable)
+
+  def test_takes_split_as_plain_text(self):
+    splits = pq.read_table(self._path)['split'].cast(pa.string())
+    grouped_clients.rewrite_index(self._folder, split=splits.combine_chunks())
+    self.assertLen(self._index().read_split('train').client_ids, 23)
+
+  def test_missing_and_damaged_file(self):
+    whole = self._path.read_bytes()
+    for size in (0, 3, len(whole) // 2, len(whole) - 1):
+      self._path.write_bytes(whole[:size])
+      self._assert_refused('index of clients .*clients.parquet cannot be read')
+    self._path.write_bytes(b'PAR1' + bytes(len(whole) - 8) + b'PAR1')
+    self._assert_refused('cannot be read')
+    self._path.unlink()
+    self._assert_refused('cannot be read')
+
+  @parameterized.parameters('client_id', 'split', 'shard', 'offset', 'examples')
+  def test_column_that_is_missing_or_of_another_type(self, name):
+    whole = self._path.read_bytes()
+    grouped_clients.rewrite_index(self._folder, **{name: None})
+    self._assert_refused(f"column '{name}' of .* has the type None; ")
+    self._path.write_bytes(whole)
+    grouped_clients.rewrite_index(
+      self._folder, **{name: pa.array(np.zeros(29))}
+    )
+    self._assert_refused(f"column '{name}' of .* has the type double; ")
+
+  def test_other_number_of_rows(self):
+    splits = {
+      name: {'shards': 3, 'clients': len(clients), 'examples': 1, 'words': 1}
+      for name, clients in _TEXTS.items()
+    }
+    del splits['validation']
+    grouped_clients.rewrite_description(self._folder, splits=splits)
+    self._assert_refused(r'has 29 row\(s\); 27 were .* dataset.json beside')
+    # The right sum, but other splits.
+    splits['a'] = {'shards': 3, 'clients': 2, 'examples': 1, 'words': 1}
+    grouped_clients.rewrite_description(self._folder, splits=splits)
+    self._assert_refused("'site-10.org' of split 'train'|of split 'validation'")
+
+  @parameterized.parameters(
+    ('client_id', 'site-1.org', "'site-1.org' follows 'site-1.org'"),
+    ('client_id', 'aaa', "train: Client id 'aaa' follows 'site-1.org'"),
+    ('client_id', None, '1 of 23 client id.* missing'),
+    ('split', 'held_out', "'site-10.org' of split 'held_out' among .*'train'"),
+    ('shard', 3, "shard of client 'site-10.org' .* is 3; a number below 3"),
+    ('shard', -1, "shard of client 'site-10.org' .* is -1; a number from 0"),
+    ('offset', -7, "offset of client 'site-10.org' .* is -7"),
+    ('examples', None, "'examples' of .* lacks 1 value"),
+  )
+  def test_bad_value(self, name, value, regex):
+    values = pq.read_table(self._path)[name].to_pylist()
+    # After the four clients held out: those of train, site-0, site-1, site-10.
+    values[4 + 2] = value
+    grouped_clients.rewrite_index(self._folder, **{name: values})
+    self._assert_refused(regex)
+
+  def test_record_of_another_client(self):
+    offsets = pq.read_table(self._path)['offset'].to_pylist()
+    train = slice(4, 27)
+    offsets[train] = [0] * 23
+    grouped_clients.rewrite_index(self._folder, offset=offsets)
+    index = self._index()
+    rows = index.read_split('train')
+    refused = 0
+    for place in range(23):
+      try:
+        index.load_client('train', rows, place, features=index.folder.features)
+      except errors.InputError as error:
+        refused += 1
+        self.assertRegex(str(error), "^Client 'site-.*org': .* expected")
+    self.assertGreater(refused, 10)
+
+  def test_number_of_examples(self):
+    grouped_clients.rewrite_index(self._folder, examples=[7] * 29)
+    index = self._index()
+    with self.assertRaisesRegex(
+      errors.InputError, r"'site-0.org' holds 1 example\(s\); 7 were"
+    ):
+      index.load_client(
+        'train',
+        index.read_split('train'),
+        0,
+        features=index.folder.features,
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,113 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of TFRecord files, against TensorFlow's own."""
+
+import pathlib
+import struct
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import record_files
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import tensorflow as tf
+
+_PAYLOADS = (b'first', b'', bytes(range(256)) * 5, b'last')
+
+
+class RecordFilesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._path = pathlib.Path(self.create_tempdir().full_path) / 'a.tfrecord'
+
+  def _write(self, payloads=_PAYLOADS):
+    with record_files.RecordWriter(self._path) as writer:
+      return [writer.write(payload) for payload in payloads]
+
+  @settings(max_examples=40, deadline=None)
+  @given(st.lists(st.binary(max_size=300), max_size=8))
+  def test_tensorflow_reads_what_is_written(self, payloads):
+    offsets = self._write(payloads)
+    found = list(tf.data.TFRecordDataset(str(self._path)).as_numpy_iterator())
+    self.assertEqual(found, payloads)
+    for offset, payload in reversed(list(zip(offsets, payloads))):
+      self.assertEqual(record_files.read_record(self._path, offset), payload)
+
+  def test_what_tensorflow_writes_is_read(self):
+    with tf.io.TFRecordWriter(str(self._path)) as writer:
+      for payload in _PAYLOADS:
+        writer.write(payload)
+    offset = 0
+    for payload in _PAYLOADS:
+      self.assertEqual(
+        record_files.read_record(
+          self._path, offset, payload_bytes=len(payload)
+        ),
+        payload,
+      )
+      offset += len(payload) + record_files.RECORD_OVERHEAD
+    self.assertEqual(offset, self._path.stat().st_size)
+
+  def test_every_changed_byte_is_noticed(self):
+    offset = self._write()[2]
+    whole = self._path.read_bytes()
+    for place in range(offset, offset + len(_PAYLOADS[2]) + 16, 7):
+      damaged = bytearray(whole)
+      damaged[place] ^= 1
+      self._path.write_bytes(damaged)
+      with self.assertRaisesRegex(
+        errors.InputError, rf'byte {offset} of .*a.tfrecord is damaged: the ch'
+      ):
+        record_files.read_record(self._path, offset)
+    # Its neighbours are none the worse for it.
+    for before_or_after in (0, 3):
+      record_files.read_record(self._path, self._write()[before_or_after])
+
+  def test_every_missing_byte_is_noticed(self):
+    offset = self._write()[3]
+    whole = self._path.read_bytes()
+    for size in range(offset, len(whole)):
+      self._path.write_bytes(whole[:size])
+      with self.assertRaisesRegex(
+        errors.InputError, f'a.tfrecord ends before .* at byte {offset};'
+      ):
+        record_files.read_record(self._path, offset)
+
+  def test_a_length_that_no_file_has(self):
+    """The checksum of the length fits: as if somebody meant it."""
+    length = struct.pack('<Q', 2**63)
+    checksum = record_files._masked_checksum(length)
+    self._path.write_bytes(length + struct.pack('<I', checksum) + b'abc')
+    with self.assertRaisesRegex(errors.InputError, 'byte 0 of .* cannot be re'):
+      record_files.read_record(self._path, 0)
+
+  @parameterized.parameters(1, 5, 24)
+  def test_between_records(self, offset):
+    self._write()
+    with self.assertRaisesRegex(errors.InputError, f'byte {offset} of .*dam'):
+      record_files.read_record(self._path, offset)
+
+  def test_outside_of_the_file(self):
+    self._write()
+    for offset, regex in ((10**15, 'ends before'), (-1, 'from 0 on')):
+      with self.assertRaisesRegex(errors.InputError, regex):
+        record_files.read_record(self._path, offset)
+
+  def test_another_length_than_expected(self):
+    self._write()
+    with self.assertRaisesRegex(
+      errors.InputError, 'byte 0 of .* holds 5 bytes; 6 were expected'
+    ):
+      record_files.read_record(self._path, 0, payload_bytes=6)
+
+  def test_no_file(self):
+    for path in (self._path, self._path.parent):
+      with self.assertRaisesRegex(errors.InputError, r'read \((No|Is a) '):
+        record_files.read_record(path, 0)
+
+
+if __name__ == '__main__':
+  absltest.main()
