@@ -25,6 +25,8 @@ from fedfish_tff.datasets.grouping.sources import Source
 from fedfish_tff.datasets.grouping.sources import SourceExample
 from fedfish_tff.datasets.grouping.text_source import TEXT_FORMATS
 from fedfish_tff.datasets.grouping.text_source import TextSource
+from fedfish_tff.datasets.grouping.tfds_source import create_tfds_source
+from fedfish_tff.datasets.grouping.tfds_source import TfdsSource
 from fedfish_tff.datasets.grouping.web_keys import host_of_url
 from fedfish_tff.datasets.grouping.web_keys import normalize_host
 from fedfish_tff.datasets.grouping.web_keys import registered_domain

@@ -35,7 +35,7 @@ import tensorflow as tf
 # What a worker holds of the examples that it has read.
 _RUN_BYTES = 2**27
 # Of each kind, how many skipped records are named.
-MOST_NAMED = 5
+MOST_NAMED = 20
 
 # The folder that workers share has these.
 RUNS = 'runs'
@@ -158,7 +158,7 @@ class _ReadParts(beam.DoFn):
 
   def process(self, part):
     if 'failure' in self._report:
-      return
+      return ()
     with _failures_reported(self._report):
       progress = work_progress.WorkProgress(
         self._work.path(PROGRESS, RUNS), str(part.number), total=self._total
@@ -168,6 +168,7 @@ class _ReadParts(beam.DoFn):
           self._skip(part, item)
         else:
           self._add(part, item)
+    return ()
 
   def finish_bundle(self):
     # Runs outlast parts, so that there are few; they are all written now.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups a source by client into the files that Dataset Grouper reads."""
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -101,6 +102,7 @@ def group(
   options: GroupingOptions | None = None,
   key: Mapping[str, Any] | None = None,
   beam_flags: Sequence[str] = (),
+  write_more: Callable[[GroupedDataset], None] | None = None,
 ) -> GroupedDataset:
   """Groups the examples of a source by client, on Apache Beam.
 
@@ -119,6 +121,8 @@ def group(
     key: What dataset.json says of the key of clients.
     beam_flags: Flags of Beam, such as '--runner=...'; by default the work is
       done in this process.
+    write_more: Is called before dataset.json is written, to write what else
+      belongs to the folder.
 
   Returns:
     What was written.
@@ -161,6 +165,8 @@ def group(
   dataset = _describe(found, [reports[s.file_name] for s in shards], sizes)
   _check_is_not_empty(dataset, options)
   shutil.rmtree(work.work_folder)
+  if write_more:
+    write_more(dataset)
   _write_json(
     folder / 'dataset.json',
     {

@@ -48,10 +48,8 @@ def normalize_host(host: str, *, keep_www: bool = False) -> str | None:
     The host, or None if there can be no such host.
   """
   host = host.strip().lower().removesuffix('.')
-  try:
-    return str(ipaddress.ip_address(host))
-  except ValueError:
-    pass
+  if address := _as_address(host):
+    return address
   if not host.isascii():
     try:
       host = host.encode('idna').decode('ascii').lower().removesuffix('.')
@@ -79,11 +77,19 @@ def registered_domain(host: str) -> str:
   Args:
     host: A host of `host_of_url` with `keep_www`.
   """
+  if _as_address(host):
+    return host
+  return _suffix_list().privatesuffix(host) or host
+
+
+def _as_address(host: str) -> str | None:
+  """Returns an IP address in its usual spelling, None if it is a name."""
+  if ':' not in host and not host[-1:].isdigit():
+    return None
   try:
-    ipaddress.ip_address(host)
+    return str(ipaddress.ip_address(host))
   except ValueError:
-    return _suffix_list().privatesuffix(host) or host
-  return host
+    return None
 
 
 @functools.cache

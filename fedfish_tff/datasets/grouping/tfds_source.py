@@ -1,0 +1,295 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Examples of a prepared data set of TensorFlow Datasets."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.datasets.grouping import client_keys
+from fedfish_tff.datasets.grouping import flat_features
+from fedfish_tff.datasets.grouping import sources
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_datasets as tfds
+
+_BATCH_SIZE = 256
+_PART_BYTES = 2**26
+# Where a data set does not say how large it is.
+_USUAL_EXAMPLE_BYTES = 2**12
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TfdsSource(sources.Source):
+  """A split of a data set, as `create_tfds_source` makes it.
+
+  Attributes:
+    name: The data set with its config and version.
+    folder: Where it was prepared.
+    split: The split.
+    key: The client of an example.
+    flat: The features of an example by name, '/' between nested names.
+    num_examples: The size of the split.
+    num_bytes: About how many bytes it has.
+  """
+
+  name: str
+  folder: str
+  split: str
+  key: client_keys.ClientKey
+  flat: Mapping[str, flat_features.FlatFeature]
+  num_examples: int
+  num_bytes: int
+
+  @property
+  def features(self) -> Mapping[str, flat_features.FlatFeature]:
+    return self.flat
+
+  @property
+  def size_unit(self) -> str:
+    return ' examples'
+
+  def parts(self) -> Sequence[sources.Part]:
+    count = min(self.num_examples, -(-self.num_bytes // _PART_BYTES))
+    borders = [self.num_examples * i // count for i in range(count + 1)]
+    return [
+      sources.Part(number=i, content=(i, count), size=borders[i + 1] - start)
+      for i, start in enumerate(borders[:-1])
+    ]
+
+  def estimated_bytes(self, parts: Sequence[sources.Part]) -> int:
+    return self.num_bytes
+
+  def read(
+    self, part: sources.Part, progress: Callable[[int], None]
+  ) -> Iterator[sources.SourceExample | sources.Skipped]:
+    builder = tfds.builder_from_directory(self.folder)
+    connectors = _flatten(builder.info.features)
+    names = {*self.flat, *(n for n in self.key.fields if n in connectors)}
+    number, count = part.content
+    position = 0
+    try:
+      dataset = builder.as_dataset(
+        split=tfds.even_splits(self.split, count, drop_remainder=False)[number],
+        shuffle_files=False,
+        decoders=tfds.decode.PartialDecoding(_nest(names)),
+        # One file after the other: the order is that of the files.
+        read_config=tfds.ReadConfig(
+          interleave_cycle_length=1, try_autocache=False
+        ),
+      )
+      for batch in tfds.as_numpy(dataset.batch(_BATCH_SIZE)):
+        columns = {name: _get(batch, name) for name in names}
+        size = len(next(iter(columns.values())))
+        for i in range(size):
+          position += 1
+          example = {name: column[i] for name, column in columns.items()}
+          try:
+            yield self._read_example(position, example, connectors)
+          except client_keys.BadRecordError as error:
+            where = f'{self.name} {self.split}, part {number + 1} of {count}'
+            yield sources.Skipped(
+              kind=error.kind, where=f'{where}, example {position:,}'
+            )
+        progress(size)
+    except tf.errors.OpError as error:
+      raise errors.InputError(
+        f'The files of {self.name}, split {self.split!r}, cannot be read: '
+        f'{error.message.splitlines()[0]}.'
+      ) from error
+
+  def description(self, parts: Sequence[sources.Part]) -> dict[str, Any]:
+    return {
+      'format': 'tfds',
+      'input': self.name,
+      'split': self.split,
+      'examples': self.num_examples,
+    }
+
+  def _read_example(
+    self,
+    position: int,
+    example: Mapping[str, Any],
+    connectors: Mapping[str, tfds.features.FeatureConnector],
+  ) -> sources.SourceExample:
+    text = self.flat.get('text')
+    if text is not None and text.dtype == 'string':
+      words = client_keys.to_text(example['text'], invalid='missing_text')
+      if not words.strip():
+        raise client_keys.BadRecordError('missing_text')
+    record = {
+      name: _to_key(example[name], connectors[name])
+      for name in self.key.fields
+      if name in example
+    }
+    return sources.SourceExample(
+      position=position,
+      client_id=self.key.client_id(record),
+      serialized=flat_features.serialize_example(example, self.flat),
+      words=flat_features.count_words(example, self.flat),
+    )
+
+
+def create_tfds_source(
+  builder: tfds.core.DatasetBuilder,
+  *,
+  split: str,
+  key: client_keys.ClientKey,
+  features: Sequence[str] | None = None,
+) -> TfdsSource:
+  """Returns a split of a data set as a source.
+
+  Integers and booleans are kept as int64, other numbers as float32. The client
+  of a class is its name.
+
+  Args:
+    builder: Of a prepared data set.
+    split: A split, or a part of it such as 'train[:10%]'.
+    key: The client of an example.
+    features: The features to keep, '/' between nested names; by default all.
+
+  Raises:
+    errors.InputError: If there is no such split or feature, a feature to keep
+      has no shape that all examples share, or the key is no text or integer.
+  """
+  name = builder.info.full_name
+  connectors = _flatten(builder.info.features)
+  chosen = list(connectors) if features is None else list(features)
+  flat = {}
+  for feature in chosen:
+    if feature not in connectors:
+      raise _unknown_feature_error(name, feature, connectors)
+    flat[feature] = _to_flat(connectors[feature])
+  unusable = [feature for feature in chosen if flat[feature] is None]
+  if unusable:
+    kept = ','.join(f for f in chosen if flat[f] is not None)
+    raise errors.InputError(
+      f'Feature {unusable[0]!r} of {name} is {connectors[unusable[0]]}; texts '
+      'and numbers of one shape for all examples can be kept, as with '
+      f'--features={kept}.'
+    )
+  if not flat:
+    raise errors.InputError(f'No feature of {name} is to be kept.')
+  _check_key(name, key, connectors)
+  try:
+    num_examples = builder.info.splits[split].num_examples
+  except (KeyError, ValueError, AssertionError):
+    known = ', '.join(sorted(builder.info.splits))
+    raise errors.InputError(
+      f'Data set {name} has no split {split!r}; one of {known}, or a part such '
+      'as train[:10%], was expected.'
+    ) from None
+  if not num_examples:
+    raise errors.InputError(
+      f'Split {split!r} of {name} is empty; examples were expected.'
+    )
+  total = sum(s.num_examples for s in builder.info.splits.values())
+  size = builder.info.dataset_size or total * _USUAL_EXAMPLE_BYTES
+  return TfdsSource(
+    name=name,
+    folder=str(builder.data_path),
+    split=split,
+    key=key,
+    flat=flat,
+    num_examples=num_examples,
+    num_bytes=max(1, int(size) * num_examples // total),
+  )
+
+
+def _check_key(
+  name: str,
+  key: client_keys.ClientKey,
+  connectors: Mapping[str, tfds.features.FeatureConnector],
+) -> None:
+  fields = [field for field in key.fields if field in connectors]
+  if not fields:
+    if key.is_web:
+      known = ', '.join(sorted(connectors))
+      raise errors.InputError(
+        f"Data set {name} has no feature 'url' or 'domain', which the key "
+        f'{key.name!r} needs; one of its features {known} can be the key.'
+      )
+    raise _unknown_feature_error(name, key.name, connectors)
+  for field in fields:
+    spec = _to_flat(connectors[field])
+    if spec is None or spec.shape or spec.dtype == 'float32':
+      raise errors.InputError(
+        f'Feature {field!r} of {name} is {connectors[field]}; one text or '
+        'integer an example was expected of a key.'
+      )
+
+
+def _unknown_feature_error(
+  name: str, feature: str, connectors: Mapping[str, Any]
+) -> errors.InputError:
+  known = ', '.join(sorted(connectors))
+  return errors.InputError(
+    f'Data set {name} has no feature {feature!r}; one of {known} was expected.'
+  )
+
+
+def _flatten(
+  features: tfds.features.FeaturesDict, prefix: str = ''
+) -> dict[str, tfds.features.FeatureConnector]:
+  """Returns features by name, '/' between nested ones."""
+  flat = {}
+  for name, connector in features.items():
+    if isinstance(connector, tfds.features.FeaturesDict):
+      flat |= _flatten(connector, f'{prefix}{name}/')
+    else:
+      flat[prefix + name] = connector
+  return flat
+
+
+def _nest(names: set[str]) -> dict[str, Any]:
+  """Returns the nest that says which features are to be decoded."""
+  nest = {}
+  for name in sorted(names):
+    *folders, last = name.split('/')
+    place = nest
+    for folder in folders:
+      place = place.setdefault(folder, {})
+    place[last] = True
+  return nest
+
+
+def _get(batch: Mapping[str, Any], name: str) -> np.ndarray:
+  for part in name.split('/'):
+    batch = batch[part]
+  return batch
+
+
+def _to_flat(
+  connector: tfds.features.FeatureConnector,
+) -> flat_features.FlatFeature | None:
+  """Returns how a feature is kept, None if it cannot be."""
+  spec = connector.get_tensor_spec()
+  if not isinstance(spec, tf.TensorSpec) or not spec.shape.is_fully_defined():
+    return None
+  shape = tuple(spec.shape.as_list())
+  if spec.dtype == tf.string:
+    return None if shape else flat_features.FlatFeature('string')
+  if spec.dtype.is_floating:
+    return flat_features.FlatFeature('float32', shape)
+  if spec.dtype == tf.uint64 or not (
+    spec.dtype.is_integer or spec.dtype.is_bool
+  ):
+    return None
+  return flat_features.FlatFeature('int64', shape)
+
+
+def _to_key(
+  value: Any, connector: tfds.features.FeatureConnector
+) -> str | bytes | int | bool | None:
+  """Returns the value of a key; the name of a class, None where it has none."""
+  if isinstance(value, bytes):
+    return value
+  value = value.item()
+  if isinstance(connector, tfds.features.ClassLabel) and connector.names:
+    return connector.int2str(value) if value >= 0 else None
+  return value

@@ -1,0 +1,183 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Groups web-scale text by client, with Dataset Grouper on Apache Beam.
+
+  python -m launch.group_dataset --format=c4 --input='c4/en/*.json.gz' \
+    --key=host --validation_fraction=0.05 --held_out_fraction=0.1 \
+    --output_dir=c4_by_host
+
+  --format=c4        lines of JSON with url, text, timestamp (*.json.gz, *.jsonl)
+  --format=cc_news   lines of JSON, or Parquet, with url or domain, title, text,
+                     date
+  --format=tfds      a data set of TensorFlow Datasets: --input=name, or
+                     huggingface:name; with --split, --data_dir, --download
+
+  --key=host                a client a host; without 'www.' unless --keep_www
+  --key=registered_domain   a client a domain by the public-suffix list
+  --key=FEATURE             a client a value of this feature
+
+--input is a path with * and ?, local or on a file system that Apache Beam
+knows. Lines that cannot be used are counted by kind; more than
+--max_bad_fraction of them are an error. Written to --output_dir, a new folder:
+
+  <split>-00000-of-00001.tfrecord   one record a client, which
+                                    dataset_grouper.PartitionedDataset reads
+  clients.parquet                   split, file, offset and size of each client
+  dataset.json                      features, counts, what was left out
+  statistics.json, statistics.png   quantiles and histogram of client sizes
+
+Clients divide into train, validation and held_out by a hash of their id, and
+nothing is there before all of it is. The same command writes the same files.
+
+Further flags go to Apache Beam. Without any, all work is done in this process,
+which opens no port. --direct_num_workers=4 --direct_running_mode=multi_processing
+starts 4 workers; --runner=FlinkRunner and others use a cluster, whose workers
+have to see --output_dir.
+"""
+
+from collections.abc import Sequence
+import re
+
+from fedfish_tff import errors
+from launch import cli
+
+from absl import flags
+
+_FORMAT = flags.DEFINE_enum(
+  'format', None, ['c4', 'cc_news', 'tfds'], 'What --input is.'
+)
+_INPUT = flags.DEFINE_string(
+  'input', None, 'The files, with * for many, or the name of a data set.'
+)
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', None, 'The folder to write; new or empty.'
+)
+_KEY = flags.DEFINE_string(
+  'key', 'host', 'host, registered_domain, or the name of a feature.'
+)
+_KEEP_WWW = flags.DEFINE_bool(
+  'keep_www',
+  False,
+  'host: whether www.example.org is another client than example.org.',
+)
+_MIN_EXAMPLES = flags.DEFINE_integer(
+  'min_examples', 1, 'Clients with fewer examples are left out.'
+)
+_VALIDATION_FRACTION = flags.DEFINE_float(
+  'validation_fraction', 0.0, 'The share of clients for validation.'
+)
+_HELD_OUT_FRACTION = flags.DEFINE_float(
+  'held_out_fraction', 0.0, 'The share of clients held out for tests.'
+)
+_SEED = flags.DEFINE_integer(
+  'seed', 0, 'The division of clients is a function of it and their ids.'
+)
+_NUM_SHARDS = flags.DEFINE_integer(
+  'num_shards',
+  None,
+  'How many files all splits have, one each at least; by default, files of '
+  'about 256 MiB.',
+)
+_MAX_BAD_FRACTION = flags.DEFINE_float(
+  'max_bad_fraction',
+  0.01,
+  'The share of lines, rows or examples that may be unusable.',
+)
+_SPLIT = flags.DEFINE_string(
+  'split',
+  None,
+  'tfds: the split, or a part of it such as train[:10%]; by default train.',
+)
+_FEATURES = flags.DEFINE_list(
+  'features', None, 'tfds: the features to keep; by default all.'
+)
+_DATA_DIR = flags.DEFINE_string(
+  'data_dir',
+  None,
+  'tfds: where TFDS keeps prepared data sets; by default $TFDS_DATA_DIR or '
+  '~/tensorflow_datasets.',
+)
+_DOWNLOAD = flags.DEFINE_bool(
+  'download',
+  None,
+  'tfds: whether to download and prepare the data set if needed; by default '
+  'not.',
+)
+_ONLY_TFDS = (_SPLIT, _FEATURES, _DATA_DIR, _DOWNLOAD)
+
+_IS_FLAG = re.compile(r'--?[A-Za-z]')
+
+
+def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+  """Returns the arguments of this binary and those of Beam.
+
+  Args:
+    argv: All arguments, the program's name first.
+  """
+  own, others = [], []
+  target = own
+  for argument in argv:
+    # What is no flag is the value of the one before.
+    if _IS_FLAG.match(argument):
+      name = argument.lstrip('-').partition('=')[0]
+      is_own = name in flags.FLAGS or name.removeprefix('no') in flags.FLAGS
+      target = own if is_own else others
+    target.append(argument)
+  return own, others
+
+
+def parse_flags(argv: Sequence[str]) -> list[str]:
+  """Parses flags; those of Beam are left for `main`."""
+  own, others = split_arguments(argv)
+  return [*cli.parse_flags(own), *others]
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  own, beam_flags = split_arguments(argv)
+  cli.check_no_arguments(own)
+  for flag in (_FORMAT, _INPUT, _OUTPUT_DIR):
+    if not flag.value:
+      raise errors.InputError(
+        f'--{flag.name} is needed; --help shows an example.'
+      )
+  if not _KEY.value:
+    raise errors.InputError('--key is empty; host or another was expected.')
+  if _FORMAT.value != 'tfds':
+    for flag in _ONLY_TFDS:
+      if flag.value is not None:
+        raise errors.InputError(
+          f'--{flag.name} does not belong to --format={_FORMAT.value}, but to '
+          '--format=tfds.'
+        )
+  if _KEEP_WWW.value and _KEY.value != 'host':
+    raise errors.InputError(
+      f'--keep_www does not belong to --key={_KEY.value}, but to --key=host.'
+    )
+  # Imported late: Beam and TFDS take seconds, and all above answers at once.
+  from launch import group_run  # pylint: disable=g-import-not-at-top
+
+  group_run.run(
+    group_run.Request(
+      format=_FORMAT.value,
+      input=_INPUT.value,
+      key=_KEY.value,
+      keep_www=_KEEP_WWW.value,
+      min_examples=_MIN_EXAMPLES.value,
+      validation_fraction=_VALIDATION_FRACTION.value,
+      held_out_fraction=_HELD_OUT_FRACTION.value,
+      seed=_SEED.value,
+      num_shards=_NUM_SHARDS.value,
+      max_bad_fraction=_MAX_BAD_FRACTION.value,
+      split=_SPLIT.value or 'train',
+      features=_FEATURES.value,
+      data_dir=_DATA_DIR.value,
+      download=bool(_DOWNLOAD.value),
+      beam_flags=beam_flags,
+    ),
+    _OUTPUT_DIR.value,
+  )
+
+
+if __name__ == '__main__':
+  cli.run(main, flags_parser=parse_flags)
