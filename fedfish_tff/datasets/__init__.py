@@ -44,3 +44,12 @@ from fedfish_tff.datasets.streamed_clients import StreamedClient
 from fedfish_tff.datasets.streamed_clients import StreamedClients
 from fedfish_tff.datasets.tff_client_data import check_tff_database
 from fedfish_tff.datasets.tff_client_data import TffClientData
+from fedfish_tff.datasets.token_chunks import build_chunk_fn
+from fedfish_tff.datasets.token_chunks import chunk_documents
+from fedfish_tff.datasets.vocabulary import DEFAULT_SPECIAL_TOKENS
+from fedfish_tff.datasets.vocabulary import load_vocabulary
+from fedfish_tff.datasets.vocabulary import SpecialTokens
+from fedfish_tff.datasets.vocabulary import to_unicode
+from fedfish_tff.datasets.vocabulary import train_vocabulary
+from fedfish_tff.datasets.vocabulary import Vocabulary
+from fedfish_tff.datasets.vocabulary import VocabularyKind
