@@ -192,8 +192,25 @@ def _offsets(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def join_rows(arrays: Sequence[np.ndarray]) -> np.ndarray:
-  """Returns the rows of some arrays behind one another; does not copy one."""
-  return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+  """Returns the rows of some arrays behind one another; does not copy one.
+
+  Args:
+    arrays: At least one.
+
+  Raises:
+    PackingError: If their rows differ in shape, as sentences of other lengths.
+  """
+  # Arrays without rows may not know the shape of these.
+  filled = [array for array in arrays if len(array)] or arrays[:1]
+  if len(filled) == 1:
+    return filled[0]
+  shapes = {array.shape[1:] for array in filled}
+  if len(shapes) > 1:
+    raise PackingError(
+      'batches hold examples of different shapes, '
+      f'{" and ".join(map(str, sorted(shapes)[:2]))}'
+    )
+  return np.concatenate(filled)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -207,8 +224,8 @@ def leaf_types(element_type: tff.Type) -> tuple[tff.TensorType, ...]:
     The tensor types, in the order of the TFF type.
 
   Raises:
-    PackingError: If there are none, or a leaf has another shape than
-      [None, ...] or a static one.
+    PackingError: If there are none, or a leaf is neither a batch, [None, ...],
+      nor of a static shape.
   """
   leaves = []
 
@@ -218,7 +235,7 @@ def leaf_types(element_type: tff.Type) -> tuple[tff.TensorType, ...]:
         visit(child)
     elif isinstance(part, tff.TensorType):
       shape = part.shape
-      if shape is None or None in shape[1:]:
+      if shape is None or (None in shape and shape[0] is not None):
         raise PackingError(f'elements have a leaf of type {part}')
       leaves.append(part)
     else:

@@ -45,8 +45,8 @@ def pack_sequence(
     The sequence.
 
   Raises:
-    PackingError: If elements have leaves of other shapes than [None, ...] or
-      static ones, or never end.
+    PackingError: If elements have leaves that are neither batches of examples
+      of one shape nor of a static shape, or never end.
     TypeError: If the value is no sequence of this type, as TFF says it.
   """
   if isinstance(value, packed_sequences.PackedSequence):
@@ -292,7 +292,7 @@ def _pack_columns(
     if not column:
       is_text = tensor_type.dtype.type is np.str_
       leaf = np.empty(
-        (0, *tensor_type.shape[is_batched:]),
+        (0, *(size or 0 for size in tensor_type.shape[is_batched:])),
         object if is_text else tensor_type.dtype,
       )
     elif is_batched or in_chunks:

@@ -131,6 +131,33 @@ class CohortStageRunnerTest(parameterized.TestCase):
     self.assertEqual(values, [])
     self.assertEmpty(runner.general_path_reasons)
 
+  @parameterized.parameters(([4, 4, 4], ''), ([4, 5, 4], 'different shapes'))
+  def test_rows_of_any_length(self, lengths, reason):
+    """One length in a cohort, and clients without rows, are a graph."""
+    element = tff.TensorType(np.float32, [None, None])
+
+    def total(data):
+      return data.reduce(0.0, lambda t, x: t + tf.reduce_sum(x))
+
+    stage = single_stages.stage_of(_comp_of(total, element))
+    runner = cohort_stages.CohortStageRunner(parallelism=2)
+    clients = [
+      tf.data.Dataset.from_tensor_slices(
+        np.full([3, length], client + 1, np.float32)
+      ).batch(2)
+      for client, length in enumerate(lengths)
+    ]
+    clients.insert(1, clients[0].take(0))
+    for chunk in (1, 4):
+      with mock.patch.object(cohort_stages, '_CHUNK_CLIENTS', chunk):
+        _, values = _run(runner, stage, clients)
+      expected = [3 * n * (i + 1) for i, n in enumerate(lengths)]
+      np.testing.assert_array_equal(values, np.insert(expected, 1, 0))
+    reasons = runner.general_path_reasons
+    self.assertLen(reasons, 1 if reason else 0)
+    if reason:
+      self.assertIn(reason, reasons[0])
+
   @parameterized.named_parameters(
     (
       'work',
@@ -141,8 +168,8 @@ class CohortStageRunnerTest(parameterized.TestCase):
     (
       'data',
       lambda data: data.reduce(0.0, lambda t, x: t + tf.reduce_sum(x)),
-      tff.TensorType(np.float32, [None, None]),
-      r'leaf of type float32\[\?,\?\]',
+      tff.TensorType(np.float32, [1, None]),
+      r'leaf of type float32\[1,\?\]',
     ),
   )
   def test_what_is_no_graph_runs_client_by_client(

@@ -198,7 +198,6 @@ class PackSequenceTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (tff.TensorType(np.float32, None),),
-    (tff.TensorType(np.float32, [None, None]),),
     (tff.TensorType(np.float32, [3, None]),),
     (tff.SequenceType(np.float32),),
     (tff.StructType([]),),
@@ -206,6 +205,22 @@ class PackSequenceTest(parameterized.TestCase):
   def test_other_leaves_cannot_be_packed(self, element_type):
     with self.assertRaises(packed_sequences.PackingError):
       sequence_packing.pack_sequence([], element_type)
+
+  def test_batches_of_rows_of_any_length(self):
+    element_type = tff.TensorType(np.int32, [None, None])
+    rows = np.arange(12, dtype=np.int32).reshape(3, 4)
+    batches = batches_lib.sequential_batches(rows, client_id='a', batch_size=2)
+    for value in (batches, batches.to_dataset(), [rows[:2], rows[2:]]):
+      packed = sequence_packing.pack_sequence(value, element_type)
+      np.testing.assert_array_equal(packed.leaves[0], rows)
+      np.testing.assert_array_equal(packed.layouts[0].sizes, [2, 1])
+      found = list(packed.to_dataset(element_type).as_numpy_iterator())
+      np.testing.assert_array_equal(found[0], rows[:2])
+      np.testing.assert_array_equal(found[1], rows[2:])
+    with self.assertRaisesRegex(
+      packed_sequences.PackingError, r'different shapes, \(3,\) and \(4,\)'
+    ):
+      sequence_packing.pack_sequence([rows, rows[:, :3]], element_type)
 
   def test_endless_datasets_cannot_be_packed(self):
     with self.assertRaisesRegex(packed_sequences.PackingError, 'no end'):
