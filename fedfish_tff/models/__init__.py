@@ -13,6 +13,10 @@ from fedfish_tff.models.label_samplers import (
 from fedfish_tff.models.label_samplers import (
   gaussian_label_sampler as gaussian_label_sampler,
 )
+from fedfish_tff.models.label_samplers import (
+  token_label_sampler as token_label_sampler,
+)
+from fedfish_tff.models.language_model import create_language_model
 from fedfish_tff.models.model_functions import batch_type as batch_type
 from fedfish_tff.models.model_functions import bind_model as bind_model
 from fedfish_tff.models.model_functions import BoundModel as BoundModel
@@ -42,4 +46,7 @@ from fedfish_tff.models.model_functions import (
 )
 from fedfish_tff.models.model_functions import weights_like as weights_like
 from fedfish_tff.models.model_functions import weights_type as weights_type
+from fedfish_tff.models.recurrent_language_model import create_stackoverflow_rnn
 from fedfish_tff.models.resnet import create_resnet18
+from fedfish_tff.models.transformer import create_transformer
+from fedfish_tff.models.transformer import TRANSFORMER_SIZES

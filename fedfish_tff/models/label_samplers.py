@@ -41,6 +41,35 @@ def categorical_label_sampler(
   return sample
 
 
+def token_label_sampler(*, padding: int = 0) -> model_functions.LabelSampler:
+  """Draws next tokens, for language models.
+
+  Padding among the labels stays where it is, and is not drawn: what it is drawn
+  for would count nowhere.
+
+  Args:
+    padding: The id of padding.
+
+  Returns:
+    A function of (logits float [batch, length, vocabulary], labels int [batch,
+    length], seed int32 [2]) that returns labels like the given ones.
+  """
+  draw = categorical_label_sampler()
+
+  def sample(predictions: Any, labels: Any, seed: tf.Tensor) -> Any:
+    never = tf.one_hot(
+      padding,
+      tf.shape(predictions)[-1],
+      on_value=predictions.dtype.min,
+      off_value=0.0,
+      dtype=predictions.dtype,
+    )
+    drawn = draw(predictions + never, labels, seed)
+    return tf.where(tf.equal(labels, padding), labels, drawn)
+
+  return sample
+
+
 def gaussian_label_sampler(
   *, stddev: float = 0.5**0.5
 ) -> model_functions.LabelSampler:

@@ -35,6 +35,25 @@ class LabelSamplersTest(parameterized.TestCase):
       self.assertEqual(drawn.shape, shape)
       self.assertEqual(drawn.dtype, dtype)
 
+  def test_tokens_without_padding(self):
+    p = np.float32([0.4, 0.1, 0.2, 0.3])
+    rows, length, padding = 50, 100, 2
+    labels = np.zeros([rows, length], np.int64)
+    labels[:, 90:] = padding
+    drawn = models.token_label_sampler(padding=padding)(
+      tf.constant(np.tile(np.log(p), (rows, length, 1))),
+      tf.constant(labels),
+      _SEED,
+    )
+    self.assertEqual(drawn.dtype, tf.int64)
+    np.testing.assert_array_equal(drawn[:, 90:], padding)
+    counts = np.bincount(drawn.numpy()[:, :90].ravel(), minlength=4)
+    self.assertEqual(counts[padding], 0)
+    p[padding] = 0
+    kept = np.delete(p / p.sum(), padding)
+    test = stats.chisquare(np.delete(counts, padding), kept * counts.sum())
+    self.assertGreater(test.pvalue, 1e-3)
+
   def test_gaussian_moments(self):
     predictions = tf.fill([5000, 1], 3.0)
     drawn = models.gaussian_label_sampler(stddev=0.5)(

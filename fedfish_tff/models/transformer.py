@@ -1,0 +1,242 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A causal transformer that predicts the next token, as a functional model.
+
+The decoder of Vaswani et al. (2017, arXiv:1706.03762) without a source, with
+normalisation before each part (as Radford et al. 2019, GPT-2) and one matrix
+for the tokens that go in and those that come out.
+
+Positions are sinusoids, not weights: clients whose texts are short would hardly
+ever train the later ones, and a model that was trained with one length takes
+any other.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import enum
+import math
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import random_streams
+from fedfish_tff.datasets import vocabulary as vocabulary_lib
+from fedfish_tff.models import language_model
+from fedfish_tff.models import layers
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# Arguments of `create_transformer` by name; 'tiny' is for tests and CPUs.
+TRANSFORMER_SIZES: Mapping[str, Mapping[str, int]] = {
+  'tiny': dict(num_layers=2, num_heads=4, hidden_size=64),
+  '6x384': dict(num_layers=6, num_heads=6, hidden_size=384),
+  '12x768': dict(num_layers=12, num_heads=12, hidden_size=768),
+}
+
+_EPSILON = 1e-5
+_FEED_FORWARD_FACTOR = 4
+_LONGEST_WAVE = 10_000.0
+_WEIGHTS_PER_LAYER = 12
+# Softmax makes exactly 0 of it, and it fits into every float type in use.
+_HIDDEN = -1e9
+_ACTIVATION_DTYPES = {'float32': tf.float32, 'bfloat16': tf.bfloat16}
+
+
+def create_transformer(
+  *,
+  vocabulary_size: int,
+  num_layers: int,
+  num_heads: int,
+  hidden_size: int,
+  seed: int,
+  activation_dtype: str = 'float32',
+  special_tokens: vocabulary_lib.SpecialTokens = (
+    vocabulary_lib.DEFAULT_SPECIAL_TOKENS
+  ),
+) -> tff.learning.models.FunctionalModel:
+  """Creates a causal transformer with a feed-forward width of 4 x hidden.
+
+  Args:
+    vocabulary_size: Number of token ids.
+    num_layers: Layers, each of attention and a feed-forward network (gelu).
+    num_heads: Attention heads of a layer.
+    hidden_size: Width of the layers, even and a multiple of `num_heads`;
+      `TRANSFORMER_SIZES` has sets of these three.
+    seed: The initial weights are a function of it alone.
+    activation_dtype: 'float32', or 'bfloat16' for matrix products and what is
+      kept between them at half the memory; weights, normalisation, softmax and
+      logits are float32 in any case.
+    special_tokens: The ids of padding, end and what is out of vocabulary.
+
+  Returns:
+    A model as of `language_model.create_language_model`, for sequences of any
+    length: 123,653,376 weights for 12x768 and GPT-2's 50,257 tokens (GPT-2's
+    own but for its positions).
+
+  Raises:
+    errors.InputError: If a size is not a positive integer, the sizes do not fit
+      or there is no such type of activations.
+  """
+  layers.check_sizes(
+    vocabulary_size=[vocabulary_size],
+    num_layers=[num_layers],
+    num_heads=[num_heads],
+    hidden_size=[hidden_size],
+  )
+  if hidden_size % num_heads or hidden_size % 2:
+    raise errors.InputError(
+      f'hidden_size is {hidden_size}; an even multiple of the {num_heads} '
+      'head(s) was expected.'
+    )
+  if activation_dtype not in _ACTIVATION_DTYPES:
+    raise errors.InputError(
+      f'There is no activation_dtype {activation_dtype!r}; expected one of '
+      f'{", ".join(_ACTIVATION_DTYPES)}.'
+    )
+  dtype = _ACTIVATION_DTYPES[activation_dtype]
+
+  def predict(
+    weights: tuple[tf.Tensor, ...], tokens: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    del training  # The same pass in training and evaluation.
+    embedding, *inner, last_scale, last_offset = weights
+    shape = tf.shape(tokens)
+    length = shape[1]
+    x = tf.gather(embedding, tokens) + _positions(length, hidden_size)
+    x = tf.cast(x, dtype)
+    x = tf.reshape(x, [-1, hidden_size])
+    past = tf.linalg.band_part(tf.ones([length, length]), -1, 0)
+    hidden_future = _HIDDEN * (1 - past)
+    for i in range(0, len(inner), _WEIGHTS_PER_LAYER):
+      attention = inner[i : i + _WEIGHTS_PER_LAYER // 2]
+      feed_forward = inner[i + _WEIGHTS_PER_LAYER // 2 : i + _WEIGHTS_PER_LAYER]
+      normal = _normalize(x, *attention[:2])
+      x += _attend(normal, attention[2:], shape, num_heads, hidden_future)
+      x += _feed_forward(_normalize(x, *feed_forward[:2]), feed_forward[2:])
+    x = tf.cast(_normalize(x, last_scale, last_offset), tf.float32)
+    logits = tf.matmul(x, embedding, transpose_b=True)
+    return tf.reshape(logits, [shape[0], length, vocabulary_size])
+
+  return language_model.create_language_model(
+    predict,
+    _initial_weights(vocabulary_size, num_layers, hidden_size, seed),
+    special_tokens=special_tokens,
+  )
+
+
+def _positions(length: tf.Tensor, hidden_size: int) -> tf.Tensor:
+  """Returns sinusoids, float32 [length, hidden_size]: all sines come first.
+
+  Their amplitude is the deviation that the embedding starts with.
+  """
+  half = hidden_size // 2
+  rates = _LONGEST_WAVE ** -(np.arange(half) / half)
+  angles = tf.cast(tf.range(length), tf.float32)[:, tf.newaxis] * tf.constant(
+    rates, tf.float32
+  )
+  waves = tf.concat([tf.sin(angles), tf.cos(angles)], axis=1)
+  return waves * hidden_size**-0.5
+
+
+def _normalize(x: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
+  """Normalises rows, in float32; returns the dtype of x."""
+  wide = tf.cast(x, tf.float32)
+  mean, variance = tf.nn.moments(wide, [-1], keepdims=True)
+  return tf.cast(
+    tf.nn.batch_normalization(wide, mean, variance, offset, scale, _EPSILON),
+    x.dtype,
+  )
+
+
+def _dense(x: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+  return tf.nn.bias_add(
+    tf.matmul(x, tf.cast(kernel, x.dtype)), tf.cast(bias, x.dtype)
+  )
+
+
+def _attend(
+  x: tf.Tensor,
+  weights: list[tf.Tensor],
+  shape: tf.Tensor,
+  num_heads: int,
+  hidden_future: tf.Tensor,
+) -> tf.Tensor:
+  """Returns each token's attention to those before it and itself.
+
+  Args:
+    x: [batch x length, hidden].
+    weights: Kernel and bias for queries, keys and values, and for the output.
+    shape: [batch, length].
+    num_heads: The number of heads.
+    hidden_future: float32 [length, length], added to the scores.
+  """
+  kernel, bias, last_kernel, last_bias = weights
+  size = x.shape[-1] // num_heads
+  inputs = tf.reshape(
+    _dense(x, kernel, bias), [shape[0], shape[1], 3, num_heads, size]
+  )
+  queries, keys, values = tf.unstack(tf.transpose(inputs, [2, 0, 3, 1, 4]))
+  scores = tf.matmul(queries * size**-0.5, keys, transpose_b=True)
+  shares = tf.nn.softmax(tf.cast(scores, tf.float32) + hidden_future)
+  mixed = tf.matmul(tf.cast(shares, x.dtype), values)
+  joined = tf.reshape(tf.transpose(mixed, [0, 2, 1, 3]), [-1, x.shape[-1]])
+  return _dense(joined, last_kernel, last_bias)
+
+
+def _feed_forward(x: tf.Tensor, weights: list[tf.Tensor]) -> tf.Tensor:
+  kernel, bias, last_kernel, last_bias = weights
+  return _dense(tf.nn.gelu(_dense(x, kernel, bias)), last_kernel, last_bias)
+
+
+class _Weight(enum.Enum):
+  """What a weight is, which decides how it starts."""
+
+  EMBEDDING = enum.auto()
+  SCALE = enum.auto()
+  OFFSET = enum.auto()
+  KERNEL = enum.auto()
+  # Of a part's output, which is added to what the layers before made.
+  RESIDUAL_KERNEL = enum.auto()
+
+
+def _shapes(
+  vocabulary_size: int, num_layers: int, hidden_size: int
+) -> Iterator[tuple[_Weight, tuple[int, ...]]]:
+  """Yields what each weight is, with its shape, in their order."""
+  inner = _FEED_FORWARD_FACTOR * hidden_size
+  yield _Weight.EMBEDDING, (vocabulary_size, hidden_size)
+  for _ in range(num_layers):
+    for width, height in ((3 * hidden_size, hidden_size), (inner, inner)):
+      yield _Weight.SCALE, (hidden_size,)
+      yield _Weight.OFFSET, (hidden_size,)
+      yield _Weight.KERNEL, (hidden_size, width)
+      yield _Weight.OFFSET, (width,)
+      yield _Weight.RESIDUAL_KERNEL, (height, hidden_size)
+      yield _Weight.OFFSET, (hidden_size,)
+  yield _Weight.SCALE, (hidden_size,)
+  yield _Weight.OFFSET, (hidden_size,)
+
+
+def _initial_weights(
+  vocabulary_size: int, num_layers: int, hidden_size: int, seed: int
+) -> list[np.ndarray]:
+  """Draws kernels of variance 1 / fan-in and an embedding of 1 / hidden.
+
+  Logits then have variance one. What 2 x layers parts add up is of order one
+  too, as in GPT-2, and not much less than the embedding: since the embedding is
+  tied, each token would otherwise foretell itself.
+  """
+  weights = []
+  for number, (kind, shape) in enumerate(
+    _shapes(vocabulary_size, num_layers, hidden_size)
+  ):
+    if kind in (_Weight.SCALE, _Weight.OFFSET):
+      weight = np.full(shape, kind is _Weight.SCALE)
+    else:
+      deviation = (hidden_size if number == 0 else shape[0]) ** -0.5
+      if kind is _Weight.RESIDUAL_KERNEL:
+        deviation /= math.sqrt(2 * num_layers)
+      stream = random_streams.random_generator('initial weights', seed, number)
+      weight = deviation * stream.standard_normal(shape, np.float32)
+    weights.append(weight.astype(np.float32))
+  return weights

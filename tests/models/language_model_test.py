@@ -1,0 +1,188 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the loss and the metrics per token, against NumPy."""
+
+import collections
+
+from fedfish_tff import evaluation
+from fedfish_tff.datasets import vocabulary
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.models import language_model
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_SPECIAL = vocabulary.SpecialTokens(pad=0, bos=5, eos=2, oov=4)
+_SIZE = 6
+_NAMES = [
+  'loss',
+  'accuracy',
+  'accuracy_without_oov_and_eos',
+  'perplexity',
+  'num_tokens',
+  'num_examples',
+]
+
+
+def _model():
+  """Returns a model of bigrams: a table of logits."""
+  table = np.random.default_rng(3).normal(size=[_SIZE, _SIZE])
+  return language_model.create_language_model(
+    lambda weights, x, training: tf.gather(weights[0], x),
+    [3 * table.astype(np.float32)],
+    special_tokens=_SPECIAL,
+  )
+
+
+def _batches(*, lengths=(4, 4), rows=(3, 2)):
+  rng = np.random.default_rng(1)
+  return [
+    (
+      rng.integers(0, _SIZE, [n, t]).astype(np.int32),
+      rng.integers(0, _SIZE, [n, t]).astype(np.int32),
+    )
+    for n, t in zip(rows, lengths)
+  ]
+
+
+def _expected(model, batches):
+  """Computes all metrics, a token at a time."""
+  table = model.initial_weights[0][0].astype(np.float64)
+  losses, hits, word_hits = [], [], []
+  for x, y in batches:
+    for token, label in zip(x.ravel(), y.ravel()):
+      if label == _SPECIAL.pad:
+        continue
+      logits = table[token]
+      losses.append(np.log(np.exp(logits).sum()) - logits[label])
+      hits.append(logits.argmax() == label)
+      if label not in (_SPECIAL.eos, _SPECIAL.oov):
+        word_hits.append(hits[-1])
+  return collections.OrderedDict(
+    loss=np.mean(losses),
+    accuracy=np.mean(hits),
+    accuracy_without_oov_and_eos=np.mean(word_hits),
+    perplexity=np.exp(np.mean(losses)),
+    num_tokens=len(losses),
+    num_examples=sum(len(x) for x, _ in batches),
+  )
+
+
+def _metrics(model, batches):
+  state = model.initialize_metrics_state()
+  for x, y in batches:
+    logits = model.predict_on_batch(model.initial_weights, x, training=False)
+    state = model.update_metrics_state(
+      state,
+      labels=y,
+      batch_output=tff.learning.models.BatchOutput(
+        loss=model.loss(logits, y), predictions=logits, num_examples=len(y)
+      ),
+    )
+  return {k: v.numpy() for k, v in model.finalize_metrics(state).items()}
+
+
+def _loss(model, x, y, sample_weight=None):
+  logits = model.predict_on_batch(model.initial_weights, x, training=True)
+  return model.loss(logits, y, sample_weight).numpy()
+
+
+class LanguageModelTest(parameterized.TestCase):
+  def test_metrics(self):
+    model = _model()
+    batches = _batches(lengths=(4, 7))
+    found = _metrics(model, batches)
+    self.assertEqual(list(found), _NAMES)
+    for name, value in _expected(model, batches).items():
+      np.testing.assert_allclose(found[name], value, rtol=1e-5, err_msg=name)
+    self.assertEqual(found['num_tokens'].dtype, np.int64)
+
+  def test_loss_is_the_mean_over_tokens(self):
+    model = _model()
+    (batch,) = _batches(rows=(5,), lengths=(6,))
+    self.assertAlmostEqual(
+      _loss(model, *batch), _expected(model, [batch])['loss'], places=5
+    )
+
+  def test_padding_changes_nothing(self):
+    model = _model()
+    ((x, y),) = _batches(rows=(3,), lengths=(4,))
+    padded = [np.pad(array, [(0, 2), (0, 3)]) for array in (x, y)]
+    # Whatever comes in.
+    padded[0][3:] = 4
+    self.assertAlmostEqual(_loss(model, x, y), _loss(model, *padded), places=6)
+    found, expected = (_metrics(model, [b]) for b in (padded, (x, y)))
+    self.assertEqual(found.pop('num_examples'), 5)
+    self.assertEqual(expected.pop('num_examples'), 3)
+    for name, value in expected.items():
+      self.assertAlmostEqual(found[name], value, places=5, msg=name)
+
+  def test_padding_alone_is_zero(self):
+    model = _model()
+    x, y = np.ones([2, 3], np.int32), np.zeros([2, 3], np.int32)
+    weights = [tf.constant(model.initial_weights[0][0])]
+    with tf.GradientTape() as tape:
+      tape.watch(weights)
+      loss = model.loss(model.predict_on_batch((weights, ()), x), y)
+    self.assertEqual(loss.numpy(), 0)
+    (gradient,) = tape.gradient(loss, weights)
+    np.testing.assert_array_equal(tf.convert_to_tensor(gradient), 0)
+    for batches, rows in (([(x, y)], 2), ([], 0)):
+      found = _metrics(model, batches)
+      self.assertEqual(found.pop('num_examples'), rows)
+      self.assertEqual(set(found.values()), {0})
+
+  def test_padded_rows_that_are_not_finite_count_nowhere(self):
+    model = _model()
+    logits = np.full([1, 2, _SIZE], np.nan, np.float32)
+    logits[:, 0] = np.arange(_SIZE)
+    y = np.array([[3, 0]], np.int32)
+    self.assertTrue(np.isfinite(model.loss(logits, y)))
+    self.assertTrue(np.isnan(model.loss(logits, y[:, ::-1])))
+
+  def test_sample_weights(self):
+    model = _model()
+    ((x, y),) = _batches(rows=(3,), lengths=(4,))
+    tokens = (y != 0).sum(axis=1)
+    each = [_loss(model, x[i : i + 1], y[i : i + 1]) for i in range(3)]
+    of_rows = np.array([0, 2, 1])
+    expected = np.sum(of_rows * each * tokens) / tokens.sum()
+    of_tokens = np.repeat(of_rows[:, np.newaxis], 4, axis=1)
+    for weights in (of_rows, of_tokens, of_tokens.astype(np.float32)):
+      self.assertAlmostEqual(_loss(model, x, y, weights), expected, places=5)
+
+  def test_metrics_over_clients_are_those_over_all_tokens(self):
+    model = _model()
+    clients = [[batch] for batch in _batches(lengths=(2, 9, 4), rows=(1, 5, 2))]
+    clients[1] += _batches(lengths=(9,), rows=(3,))
+    # A client with padding alone, and one without examples.
+    padding = np.zeros([2, 3], np.int32)
+    clients += [[(padding + 1, padding)], []]
+    signature = model.input_spec
+    cohort = [
+      tf.data.Dataset.from_generator(
+        lambda client=client: iter(client), output_signature=signature
+      )
+      for client in clients
+    ]
+    context = cohort_context.create_sync_cohort_execution_context()
+    weights = tff.learning.models.ModelWeights(model.initial_weights[0], ())
+    with tff.framework.get_context_stack().install(context):
+      total = evaluation.build_global_evaluation(model)(weights, cohort)
+      each = evaluation.build_client_evaluation(model)(weights, cohort)
+    everything = [batch for client in clients for batch in client]
+    for name, value in _expected(model, everything).items():
+      np.testing.assert_allclose(total[name], value, rtol=1e-5, err_msg=name)
+    self.assertEqual([c['num_examples'] for c in each], [1, 8, 2, 2, 0])
+    for client, batches in zip(each[:3], clients):
+      expected = _expected(model, batches)
+      self.assertAlmostEqual(client['loss'], expected['loss'], places=5)
+      self.assertEqual(client['num_tokens'], expected['num_tokens'])
+    self.assertEqual((each[3]['loss'], each[3]['perplexity']), (0, 0))
+
+
+if __name__ == '__main__':
+  absltest.main()

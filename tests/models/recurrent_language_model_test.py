@@ -1,0 +1,191 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the recurrent model, against the one of TFF's baselines."""
+
+from fedfish_tff import algorithms
+from fedfish_tff import client_work
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.models import recurrent_language_model
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from scipy import special
+from scipy import stats
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# 20 words, padding, oov, bos and eos.
+_SIZE = 24
+
+
+def _create(**kwargs):
+  return recurrent_language_model.create_stackoverflow_rnn(
+    **{
+      **dict(vocabulary_size=_SIZE, embedding_size=6, lstm_size=5, seed=0),
+      **kwargs,
+    }
+  )
+
+
+def _keras_model():
+  """Returns the Keras model of TFF's task on Stack Overflow."""
+  task = tff.simulation.baselines.stackoverflow.create_word_prediction_task(
+    tff.simulation.baselines.ClientSpec(num_epochs=1, batch_size=2),
+    vocab_size=_SIZE - 4,
+    use_synthetic_data=True,
+  )
+  return task.model_fn()._keras_model
+
+
+def _random_weights(model):
+  rng = np.random.default_rng(4)
+  return [
+    (w + 0.1 * rng.standard_normal(w.shape)).astype(np.float32)
+    for w in model.initial_weights[0]
+  ]
+
+
+def _tokens(rows, length, seed=0):
+  rng = np.random.default_rng(seed)
+  x = rng.integers(1, _SIZE, [rows, length + 1]).astype(np.int32)
+  return x[:, :-1], x[:, 1:]
+
+
+def _predict(model, weights, x):
+  return model.predict_on_batch((weights, ()), x, training=True).numpy()
+
+
+class RecurrentLanguageModelTest(parameterized.TestCase):
+  def test_is_tffs_model(self):
+    model = _create(embedding_size=96, lstm_size=670)
+    weights = _random_weights(model)
+    keras_model = _keras_model()
+    keras_model.set_weights(weights)
+    x, y = _tokens(3, 9)
+    x[1, 5:] = y[1, 5:] = 0
+    logits = _predict(model, weights, x)
+    expected = keras_model(x).numpy()
+    np.testing.assert_allclose(logits[y > 0], expected[y > 0], atol=1e-5)
+
+    tensors = list(map(tf.constant, weights))
+    with tf.GradientTape(persistent=True) as tape:
+      tape.watch(tensors)
+      loss = model.loss(model.predict_on_batch((tensors, ()), x), y)
+      losses = tf.keras.losses.sparse_categorical_crossentropy(
+        y, keras_model(x), from_logits=True
+      )
+      keras_loss = tf.reduce_mean(losses[y > 0])
+    self.assertAlmostEqual(loss.numpy(), keras_loss.numpy(), places=5)
+    for found, wanted in zip(
+      tape.gradient(loss, tensors),
+      tape.gradient(keras_loss, keras_model.trainable_weights),
+      strict=True,
+    ):
+      np.testing.assert_allclose(
+        tf.convert_to_tensor(found), tf.convert_to_tensor(wanted), atol=1e-6
+      )
+
+  def test_is_the_same_in_numpy(self):
+    model = _create()
+    weights = _random_weights(model)
+    x, _ = _tokens(2, 6)
+    embedding, kernel, recurrent, bias, k1, b1, k2, b2 = (
+      w.astype(np.float64) for w in weights
+    )
+    for tokens, logits in zip(x, _predict(model, weights, x)):
+      output = cell = np.zeros(5)
+      for token, row in zip(tokens, logits):
+        gates = embedding[token] @ kernel + output @ recurrent + bias
+        let_in, keep, new, let_out = np.split(gates, 4)
+        cell = special.expit(keep) * cell + special.expit(let_in) * np.tanh(new)
+        output = special.expit(let_out) * np.tanh(cell)
+        expected = (output @ k1 + b1) @ k2 + b2
+        np.testing.assert_allclose(row, expected, atol=1e-5)
+
+  def test_no_token_sees_the_future(self):
+    model = _create()
+    weights = _random_weights(model)
+    x, _ = _tokens(2, 7)
+    before = _predict(model, weights, x)
+    for place in range(1, 7):
+      changed = x.copy()
+      changed[:, place:] = x[:, place:] % (_SIZE - 1) + 1
+      after = _predict(model, weights, changed)
+      np.testing.assert_array_equal(after[:, :place], before[:, :place])
+      self.assertTrue(np.all(np.any(after != before, axis=2)[:, place:]))
+
+  def test_number_of_weights(self):
+    """As Reddi et al. publish it."""
+    model = recurrent_language_model.create_stackoverflow_rnn(
+      vocabulary_size=10_004, seed=0
+    )
+    count = sum(w.size for w in model.initial_weights[0])
+    self.assertEqual(count, 4_050_748)
+
+  def test_initial_weights(self):
+    model = _create(vocabulary_size=300, embedding_size=40, lstm_size=32)
+    weights = model.initial_weights[0]
+    self.assertEqual({w.dtype.name for w in weights}, {'float32'})
+    embedding, kernel, recurrent, bias, k1, b1, k2, b2 = weights
+    test = stats.kstest(embedding.ravel() / 0.05, 'uniform', (-1, 2))
+    self.assertGreater(test.pvalue, 1e-3)
+    for matrix in (kernel, k1, k2):
+      limit = np.sqrt(6 / sum(matrix.shape))
+      test = stats.kstest(matrix.ravel() / limit, 'uniform', (-1, 2))
+      self.assertGreater(test.pvalue, 1e-3)
+    np.testing.assert_allclose(recurrent @ recurrent.T, np.eye(32), atol=1e-6)
+    np.testing.assert_array_equal(bias, np.repeat([0, 1, 0, 0], 32))
+    self.assertFalse(np.any(b1) or np.any(b2))
+    first, again, other = (
+      _create(seed=s).initial_weights[0] for s in (0, 0, 1)
+    )
+    for a, b, c in zip(first, again, other, strict=True):
+      np.testing.assert_array_equal(a, b)
+      self.assertEqual(np.array_equal(a, c), a.ndim == 1)
+
+  def test_bad_sizes(self):
+    with self.assertRaisesRegex(errors.InputError, 'lstm_size holds 0'):
+      _create(lstm_size=0)
+
+
+class CohortContextTest(absltest.TestCase):
+  def test_rounds_run_as_graphs_and_repeat(self):
+    model = _create()
+    process = algorithms.build_fed_fish(
+      model,
+      tff.learning.optimizers.build_sgdm(0.5),
+      tff.learning.optimizers.build_sgdm(1.0),
+      local_epochs=2,
+      fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL,
+      label_sampler=models.token_label_sampler(),
+    )
+    spec = datasets.BatchSpec(batch_size=2, epochs=2)
+    cohort = [
+      datasets.plan_batches(
+        _tokens(n, 6, seed=n), spec, client_id=str(n), seed=0, round_number=0
+      )
+      for n in (3, 4)
+    ]
+    context = cohort_context.create_sync_cohort_execution_context()
+    with tff.framework.get_context_stack().install(context):
+      first, again = (
+        process.get_model_weights(
+          process.next(process.initialize(), cohort).state
+        )
+        for _ in range(2)
+      )
+    self.assertEmpty(context.general_path_reasons)
+    for before, a, b in zip(
+      model.initial_weights[0], first.trainable, again.trainable, strict=True
+    ):
+      np.testing.assert_array_equal(a, b)
+      self.assertTrue(np.isfinite(a).all())
+      self.assertFalse(np.array_equal(a, before))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,366 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the transformer, against NumPy in float64."""
+
+from fedfish_tff import algorithms
+from fedfish_tff import client_work
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import evaluation
+from fedfish_tff import models
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.models import transformer
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from scipy import special
+from scipy import stats
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_SIZE = 11
+
+
+def _create(**kwargs):
+  return transformer.create_transformer(
+    **{
+      **dict(
+        vocabulary_size=_SIZE, num_layers=2, num_heads=2, hidden_size=8, seed=0
+      ),
+      **kwargs,
+    }
+  )
+
+
+def _random_weights(model):
+  """Returns weights without the ones and zeros of the start, float64."""
+  rng = np.random.default_rng(5)
+  return [
+    w + 0.1 * rng.standard_normal(w.shape) for w in model.initial_weights[0]
+  ]
+
+
+def _tokens(rows, length, seed=0):
+  rng = np.random.default_rng(seed)
+  x = rng.integers(1, _SIZE, [rows, length + 1]).astype(np.int32)
+  return x[:, :-1], x[:, 1:]
+
+
+def _predict(model, weights, x):
+  weights = [np.asarray(w, np.float32) for w in weights]
+  return model.predict_on_batch((weights, ()), x, training=True).numpy()
+
+
+def _normal(row, scale, offset):
+  return (row - row.mean()) / np.sqrt(row.var() + 1e-5) * scale + offset
+
+
+def _reference(weights, num_heads, x):
+  """Computes the logits of one sequence, a token and a head at a time."""
+  weights = list(weights)
+  embedding = weights[0]
+  hidden = embedding.shape[1]
+  size = hidden // num_heads
+  states = []
+  for place, token in enumerate(x):
+    state = embedding[token].copy()
+    for i in range(hidden // 2):
+      angle = place / 10000 ** (2 * i / hidden)
+      state[i] += np.sin(angle) / np.sqrt(hidden)
+      state[hidden // 2 + i] += np.cos(angle) / np.sqrt(hidden)
+    states.append(state)
+  layers = weights[1:-2]
+  for start in range(0, len(layers), 12):
+    (
+      scale1,
+      offset1,
+      in_kernel,
+      in_bias,
+      out_kernel,
+      out_bias,
+      scale2,
+      offset2,
+      up,
+      up_bias,
+      down,
+      down_bias,
+    ) = layers[start : start + 12]
+    inputs = [_normal(s, scale1, offset1) @ in_kernel + in_bias for s in states]
+    attended = []
+    for place in range(len(x)):
+      heads = []
+      for head in range(num_heads):
+        columns = slice(head * size, (head + 1) * size)
+        query = inputs[place][:hidden][columns]
+        scores = [
+          query @ inputs[past][hidden : 2 * hidden][columns] / np.sqrt(size)
+          for past in range(place + 1)
+        ]
+        shares = special.softmax(scores)
+        heads.append(
+          sum(
+            shares[past] * inputs[past][2 * hidden :][columns]
+            for past in range(place + 1)
+          )
+        )
+      attended.append(np.concatenate(heads) @ out_kernel + out_bias)
+    states = [s + a for s, a in zip(states, attended)]
+    for place, state in enumerate(states):
+      z = _normal(state, scale2, offset2) @ up + up_bias
+      states[place] = state + z * stats.norm.cdf(z) @ down + down_bias
+  return np.stack([_normal(s, *weights[-2:]) @ embedding.T for s in states])
+
+
+def _reference_loss(weights, num_heads, x, y):
+  losses = []
+  for tokens, labels in zip(x, y):
+    log_shares = special.log_softmax(
+      _reference(weights, num_heads, tokens), axis=1
+    )
+    losses += [-log_shares[t, k] for t, k in enumerate(labels) if k]
+  return np.mean(losses)
+
+
+class TransformerTest(parameterized.TestCase):
+  @parameterized.parameters((1, 1, 4), (2, 2, 8), (3, 4, 24))
+  def test_is_the_same_in_numpy(self, num_layers, num_heads, hidden_size):
+    model = _create(
+      num_layers=num_layers, num_heads=num_heads, hidden_size=hidden_size
+    )
+    weights = _random_weights(model)
+    x, y = _tokens(3, 7)
+    y[1, 4:] = 0
+    logits = _predict(model, weights, x)
+    self.assertEqual(logits.dtype, np.float32)
+    for row, tokens in zip(logits, x):
+      expected = _reference(weights, num_heads, tokens)
+      np.testing.assert_allclose(row, expected, rtol=1e-4, atol=1e-4)
+    self.assertAlmostEqual(
+      model.loss(logits, y).numpy(),
+      _reference_loss(weights, num_heads, x, y),
+      places=5,
+    )
+
+  def test_gradient_is_that_of_the_reference(self):
+    model = _create()
+    weights = _random_weights(model)
+    x, y = _tokens(2, 5)
+    y[0, 3:] = 0
+    tensors = [tf.constant(w, tf.float32) for w in weights]
+    with tf.GradientTape() as tape:
+      tape.watch(tensors)
+      loss = model.loss(model.predict_on_batch((tensors, ()), x), y)
+    gradients = tape.gradient(loss, tensors)
+    rng = np.random.default_rng(2)
+    step = 1e-5
+    # Each weight by itself, in a direction of its own.
+    for i, gradient in enumerate(gradients):
+      direction = rng.standard_normal(weights[i].shape)
+      ends = []
+      for sign in (1, -1):
+        moved = list(weights)
+        moved[i] = weights[i] + sign * step * direction
+        ends.append(_reference_loss(moved, 2, x, y))
+      expected = (ends[0] - ends[1]) / (2 * step)
+      found = np.sum(tf.convert_to_tensor(gradient).numpy() * direction)
+      self.assertAlmostEqual(found, expected, delta=1e-4, msg=str(i))
+
+  @parameterized.parameters('float32', 'bfloat16')
+  def test_no_token_sees_the_future(self, dtype):
+    model = _create(activation_dtype=dtype)
+    weights = _random_weights(model)
+    x, _ = _tokens(2, 9)
+    before = _predict(model, weights, x)
+    for place in range(1, 9):
+      changed = x.copy()
+      changed[:, place:] = _tokens(2, 9, seed=place)[0][:, place:]
+      changed[:, place] = x[:, place] % (_SIZE - 1) + 1
+      after = _predict(model, weights, changed)
+      np.testing.assert_array_equal(after[:, :place], before[:, :place])
+      self.assertTrue(np.all(np.any(after != before, axis=2)[:, place]))
+      # Nor does it see how much of it there is.
+      shorter = _predict(model, weights, x[:, :place])
+      np.testing.assert_allclose(shorter, before[:, :place], atol=1e-5)
+
+  def test_later_tokens_see_the_past(self):
+    model = _create()
+    x, _ = _tokens(1, 6)
+    changed = x.copy()
+    changed[0, 0] = x[0, 0] % (_SIZE - 1) + 1
+    first, second = (
+      _predict(model, model.initial_weights[0], t) for t in (x, changed)
+    )
+    self.assertTrue(np.all(np.any(first != second, axis=2)))
+
+  def test_order_matters(self):
+    model = _create(num_layers=1)
+    weights = model.initial_weights[0]
+    logits = [
+      _predict(model, weights, np.array([row], np.int32))[0, -1]
+      for row in ([3, 4, 5], [4, 3, 5])
+    ]
+    self.assertGreater(np.abs(logits[0] - logits[1]).max(), 1e-3)
+
+  def test_bfloat16(self):
+    """Near float32, and not the same."""
+    weights = _random_weights(_create())
+    x, y = _tokens(4, 12)
+    losses, gradients = [], []
+    for dtype in ('float32', 'bfloat16'):
+      model = _create(activation_dtype=dtype)
+      tensors = [tf.constant(w, tf.float32) for w in weights]
+      with tf.GradientTape() as tape:
+        tape.watch(tensors)
+        logits = model.predict_on_batch((tensors, ()), x)
+        loss = model.loss(logits, y)
+      self.assertEqual(logits.dtype, tf.float32)
+      losses.append(loss.numpy())
+      gradients.append(
+        np.concatenate(
+          [
+            tf.convert_to_tensor(g).numpy().ravel()
+            for g in tape.gradient(loss, tensors)
+          ]
+        )
+      )
+    self.assertNotEqual(*losses)
+    self.assertAlmostEqual(*losses, delta=0.03)
+    self.assertGreater(np.corrcoef(gradients)[0, 1], 0.99)
+
+  def test_numbers_of_weights(self):
+    """GPT-2 has 124,439,808, of which 1024 x 768 are positions."""
+    shapes = transformer._shapes(50_257, 12, 768)
+    count = sum(np.prod(shape) for _, shape in shapes)
+    self.assertEqual(count, 124_439_808 - 1024 * 768)
+
+  def test_initial_weights(self):
+    sizes = dict(vocabulary_size=500, hidden_size=64, num_layers=8)
+    model = _create(**sizes, seed=1)
+    weights = model.initial_weights[0]
+    for i, (kind, shape) in enumerate(transformer._shapes(500, 8, 64)):
+      weight = weights[i]
+      self.assertEqual((weight.shape, weight.dtype), (shape, np.float32))
+      if weight.ndim == 1:
+        is_scale = kind is transformer._Weight.SCALE
+        np.testing.assert_array_equal(weight, float(is_scale))
+        continue
+      fan_in = shape[1] if i == 0 else shape[0]
+      factor = 4 if kind is transformer._Weight.RESIDUAL_KERNEL else 1
+      test = stats.kstest(
+        weight.ravel()[:4000] * np.sqrt(fan_in) * factor, 'norm'
+      )
+      self.assertGreater(test.pvalue, 1e-4, msg=str(i))
+    again, other = (_create(**sizes, seed=s).initial_weights[0] for s in (1, 2))
+    for a, b, c in zip(weights, again, other, strict=True):
+      np.testing.assert_array_equal(a, b)
+      self.assertEqual(np.array_equal(a, c), a.ndim == 1)
+    x = np.random.default_rng(0).integers(1, 500, [4, 33]).astype(np.int32)
+    loss = model.loss(_predict(model, weights, x[:, :-1]), x[:, 1:])
+    self.assertBetween(loss.numpy() - np.log(500), 0, 1)
+
+  @parameterized.parameters(*transformer.TRANSFORMER_SIZES)
+  def test_sizes(self, name):
+    sizes = transformer.TRANSFORMER_SIZES[name]
+    if name != 'tiny':
+      self.assertEqual(name, f'{sizes["num_layers"]}x{sizes["hidden_size"]}')
+    self.assertEqual(sizes['hidden_size'] % (2 * sizes['num_heads']), 0)
+    if name != '12x768':
+      _create(**sizes)
+
+  @parameterized.parameters(
+    (dict(num_layers=0), 'num_layers holds 0'),
+    (dict(hidden_size=9), 'hidden_size is 9; an even multiple of the 2 head'),
+    (dict(hidden_size=3, num_heads=1), 'hidden_size is 3; an even'),
+    (dict(activation_dtype='float16'), "no activation_dtype 'float16'.*bfloat"),
+  )
+  def test_bad_arguments(self, kwargs, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      _create(**kwargs)
+
+
+class CohortContextTest(absltest.TestCase):
+  def test_rounds_and_evaluation_run_as_graphs_and_repeat(self):
+    model = _create(vocabulary_size=20, num_layers=1)
+    process = algorithms.build_fed_fish(
+      model,
+      tff.learning.optimizers.build_sgdm(0.1),
+      tff.learning.optimizers.build_sgdm(1.0),
+      local_epochs=2,
+      fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL,
+      label_sampler=models.token_label_sampler(),
+    )
+    rng = np.random.default_rng(0)
+    documents = [
+      [rng.integers(4, 20, n) for n in sizes] for sizes in ([30, 9], [50], [3])
+    ]
+
+    def cohort(length, spec):
+      return [
+        datasets.plan_batches(
+          datasets.chunk_documents(client, sequence_length=length),
+          spec,
+          client_id=str(i),
+          seed=0,
+          round_number=0,
+        )
+        for i, client in enumerate(documents)
+      ]
+
+    training = cohort(16, datasets.BatchSpec(batch_size=2, epochs=2))
+    context = cohort_context.create_sync_cohort_execution_context()
+    with tff.framework.get_context_stack().install(context):
+      outputs = [process.next(process.initialize(), training) for _ in range(2)]
+      first, again = (process.get_model_weights(o.state) for o in outputs)
+      # Sequences of another length.
+      short = cohort(5, datasets.BatchSpec(batch_size=4, shuffle=False))
+      metrics = evaluation.build_global_evaluation(model)(first, short)
+    self.assertEmpty(context.general_path_reasons)
+    num_tokens = sum(len(d) + 1 for client in documents for d in client)
+    self.assertEqual(metrics['num_tokens'], num_tokens)
+    train = outputs[0].metrics['client_work']['train']
+    self.assertEqual(train['num_tokens'], 2 * num_tokens)
+    for before, a, b in zip(
+      model.initial_weights[0], first.trainable, again.trainable, strict=True
+    ):
+      np.testing.assert_array_equal(a, b)
+      self.assertTrue(np.isfinite(a).all())
+      self.assertFalse(np.array_equal(a, before))
+
+  def test_learns_to_look_back(self):
+    """Where two tokens take turns, the next is the last but one."""
+    rng = np.random.default_rng(0)
+    model = _create(vocabulary_size=20, hidden_size=32)
+    optimizer = tff.learning.optimizers.build_adam(1e-2)
+    weights = tuple(tf.constant(w) for w in model.initial_weights[0])
+    state = optimizer.initialize(
+      tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights)
+    )
+
+    def draw(rows):
+      pairs = rng.integers(4, 20, [rows, 2])
+      return np.tile(pairs, (1, 6)).astype(np.int32)
+
+    @tf.function
+    def step(weights, state, tokens):
+      with tf.GradientTape() as tape:
+        tape.watch(weights)
+        logits = model.predict_on_batch((weights, ()), tokens[:, :-1])
+        loss = model.loss(logits, tokens[:, 1:])
+      gradients = tape.gradient(loss, weights)
+      return optimizer.next(
+        state, weights, tuple(map(tf.convert_to_tensor, gradients))
+      )
+
+    for _ in range(250):
+      state, weights = step(weights, state, tf.constant(draw(32)))
+    tokens = draw(64)
+    logits = _predict(model, weights, tokens[:, :-1])
+    is_right = logits.argmax(axis=2) == tokens[:, 1:]
+    self.assertGreater(is_right[:, 1:].mean(), 0.9)
+    # What comes second cannot be known.
+    self.assertLess(is_right[:, 0].mean(), 0.3)
+
+
+if __name__ == '__main__':
+  absltest.main()
