@@ -64,6 +64,10 @@ def _draw(
       linewidth=1.4,
     )
   axis.set_ylim(bottom=0.5)
+  shown = pooled[pooled > 0]
+  if shown.size:
+    first = edges.searchsorted(shown.min()) - 1
+    axis.set_xlim(edges[first] / 1.3, edges[-1] * 1.3)
   axis.yaxis.set_major_formatter(ticker.StrMethodFormatter('{x:,.0f}'))
   axis.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:,.0f}'))
   for dimension in (axis.xaxis, axis.yaxis):

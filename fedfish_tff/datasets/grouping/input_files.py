@@ -154,7 +154,7 @@ def read_lines(
         length=file_range.stop - file_range.start + before,
       )
     for number, (_, line) in enumerate(lines, start=1):
-      if number == 1 and line is not None:
+      if number == 1 and line is not None and not file_range.start:
         line = line.removeprefix(b'\xef\xbb\xbf')
       if line is None or line.strip():
         yield number, line
@@ -171,7 +171,8 @@ def read_rows(
     progress: Is told how many bytes of the file have been read, about.
 
   Yields:
-    Values by name; texts as bytes, for it is not certain that they are UTF-8.
+    Values by name, of columns not asked for perhaps too; texts as bytes, for it
+    is not certain that they are UTF-8.
 
   Raises:
     DamagedFileError: If the file is damaged.
@@ -180,7 +181,9 @@ def read_rows(
   with _opened(file_range.path) as file:
     try:
       table = parquet.ParquetFile(file)
-      known = [c for c in table.schema_arrow.names if c in columns]
+      names = table.schema_arrow.names
+      # Of no column, Arrow would return no rows.
+      known = [name for name in names if name in columns] or names[:1]
       number = 0
       for batch in table.iter_batches(_BATCH_ROWS, columns=known):
         for row in _to_rows(batch):

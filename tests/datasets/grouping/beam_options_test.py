@@ -1,0 +1,39 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the flags of Beam."""
+
+from fedfish_tff import errors
+from fedfish_tff.datasets.grouping import beam_options
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+class BeamOptionsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    '',
+    '--runner=DirectRunner',
+    '--runner DirectRunner',
+    '--runner=direct --direct_num_workers=2',
+    '--direct_running_mode=multi_processing --streaming',
+    '--experiments=a --experiments=b --temp_location=gs://a/b',
+  )
+  def test_known_flags(self, text):
+    beam_options.check_beam_flags(text.split())
+
+  @parameterized.parameters(
+    ('--min_example=3', "has a flag '--min_example=3'"),
+    ('--direct_num_worker=2', "has a flag '--direct_num_worker=2'"),
+    ('--runner=DirectRunner stray', "has a flag 'stray'"),
+    ('--direct_num_workers=two', 'A flag of Beam is wrong'),
+    ('--direct_running_mode=remote', 'A flag of Beam is wrong'),
+    ('--runner=NoRunner', '--runner=NoRunner cannot be used'),
+    ('--runner=no.module.NoRunner', 'cannot be used'),
+  )
+  def test_wrong_flags(self, text, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      beam_options.check_beam_flags(text.split())
+
+
+if __name__ == '__main__':
+  absltest.main()

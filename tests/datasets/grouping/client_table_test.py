@@ -1,0 +1,122 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the index of all clients."""
+
+import json
+import pathlib
+
+from fedfish_tff.datasets.grouping import client_table
+from fedfish_tff.datasets.grouping import shard_writer
+
+from absl.testing import absltest
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+
+class ClientTableTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _part(self, split, shard, client_ids):
+    rows = [
+      {
+        'client_id': client_id,
+        'split': split,
+        'shard': shard,
+        'offset': 100 * i,
+        'record_bytes': 84,
+        'examples': len(client_id),
+        'words': 10 * len(client_id),
+      }
+      for i, client_id in enumerate(client_ids)
+    ]
+    path = self.folder / f'{split}-{shard}.parquet'
+    parquet.write_table(
+      pa.Table.from_pylist(rows, schema=shard_writer.INDEX_SCHEMA), path
+    )
+    return path
+
+  def test_one_sorted_table(self):
+    parts_of = {
+      'train': [
+        self._part('train', 0, ['b', 'é', 'a.org']),
+        self._part('train', 1, ['a', '\U0001f600', '\uffee']),
+      ],
+      'held_out': [self._part('held_out', 0, ['z'])],
+      'validation': [self._part('validation', 0, [])],
+    }
+    path = self.folder / 'clients.parquet'
+    sizes = client_table.write_client_table(path, parts_of)
+    table = parquet.read_table(path)
+    self.assertEqual(
+      table['client_id'].to_pylist(),
+      ['z', *sorted(['a', 'b', 'é', 'a.org', '\U0001f600', '\uffee'])],
+    )
+    self.assertEqual(table['split'].to_pylist(), ['held_out'] + ['train'] * 6)
+    self.assertEqual(table['shard'].to_pylist(), [0, 1, 0, 0, 0, 1, 1])
+    self.assertEqual(
+      table.schema.field('split').type, pa.dictionary(pa.int32(), pa.string())
+    )
+    self.assertEqual(table.schema.field('client_id').type, pa.string())
+    self.assertEqual(
+      json.loads(parquet.read_metadata(path).metadata[b'fedfish_tff']),
+      {'format_version': 1},
+    )
+    np.testing.assert_array_equal(sizes['train'].examples, [1, 5, 1, 1, 1, 1])
+    np.testing.assert_array_equal(sizes['train'].words[:2], [10, 50])
+    self.assertEmpty(sizes['validation'].examples)
+
+  def test_row_groups(self):
+    names = [f'{i:06d}' for i in range(70_000)]
+    path = self.folder / 'clients.parquet'
+    client_table.write_client_table(
+      path, {'train': [self._part('train', 0, names[::-1])]}
+    )
+    metadata = parquet.read_metadata(path)
+    self.assertEqual(metadata.num_row_groups, 2)
+    self.assertEqual(metadata.row_group(0).num_rows, 2**16)
+    self.assertEqual(parquet.read_table(path)['client_id'].to_pylist(), names)
+
+
+class SummaryTest(absltest.TestCase):
+  def test_counts_and_quantiles(self):
+    examples = np.arange(1, 101)
+    sizes = [
+      client_table.ClientSizes(examples=part, words=part * 3)
+      for part in (examples[60:], examples[:60])
+    ]
+    summary = client_table.summarize(sizes)
+    self.assertEqual(
+      (summary['clients'], summary['examples'], summary['words']),
+      (100, 5050, 15150),
+    )
+    self.assertEqual(
+      summary['examples_per_client'],
+      {
+        'mean': 50.5,
+        'min': 1,
+        'p10': 10,
+        'p25': 25,
+        'median': 50,
+        'p75': 75,
+        'p90': 90,
+        'p99': 99,
+        'max': 100,
+      },
+    )
+    self.assertEqual(summary['words_per_client']['median'], 150)
+    json.dumps(summary)
+
+  def test_no_clients(self):
+    none = np.zeros(0, np.int64)
+    summary = client_table.summarize(
+      [client_table.ClientSizes(examples=none, words=none)]
+    )
+    self.assertEqual(summary['clients'], 0)
+    self.assertEqual(summary['examples_per_client'], {})
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,206 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of reading lines and rows."""
+
+import gzip
+import pathlib
+from unittest import mock
+
+from fedfish_tff import errors
+from fedfish_tff.datasets.grouping import input_files
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import strategies as st
+import pyarrow as pa
+from pyarrow import parquet
+
+
+def _read(path):
+  """Returns all lines, and how the file was damaged."""
+  lines = []
+  try:
+    for item in input_files.find_ranges(str(path)):
+      for _, line in input_files.read_lines(item, lambda _: None):
+        lines.append(line)
+  except input_files.DamagedFileError as error:
+    return lines, error.kind
+  return lines, None
+
+
+class InputFilesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  @given(
+    st.lists(st.binary(max_size=6), max_size=12),
+    st.integers(1, 20),
+    st.integers(1, 9),
+    st.booleans(),
+  )
+  def test_ranges_have_each_line_once(self, pieces, step, chunk, is_ended):
+    content = b'\n'.join(pieces) + b'\n' * is_ended
+    path = self.folder / 'a.jsonl'
+    path.write_bytes(content)
+    (self.folder / 'a.json.gz').write_bytes(gzip.compress(content))
+    lines = content.removeprefix(b'\xef\xbb\xbf').split(b'\n')
+    expected = [line for line in lines if line.strip()]
+    with (
+      mock.patch.object(input_files, '_RANGE_BYTES', step),
+      mock.patch.object(input_files, '_CHUNK_BYTES', chunk),
+      mock.patch.object(input_files, '_MOST_UNZIPPED_BYTES', chunk),
+    ):
+      self.assertEqual(_read(path), (expected, None))
+      self.assertEqual(_read(self.folder / 'a.json.gz'), (expected, None))
+
+  def test_numbers_and_progress(self):
+    path = self.folder / 'a.json'
+    path.write_bytes(b'\xef\xbb\xbfone\r\n \n\nfour')
+    (item,) = input_files.find_ranges(str(path))
+    done = []
+    self.assertEqual(
+      list(input_files.read_lines(item, done.append)),
+      [(1, b'one\r'), (4, b'four')],
+    )
+    self.assertEqual(sum(done), path.stat().st_size)
+    self.assertEqual(item.name, str(path))
+
+  def test_files_are_sorted_and_of_known_kinds(self):
+    for name in ('b.json.gz', 'a.parquet', 'c.jsonl'):
+      (self.folder / name).write_bytes(b'1234')
+    found = input_files.find_ranges(f'{self.folder}/*')
+    self.assertEqual(
+      [pathlib.Path(item.path).name for item in found],
+      ['a.parquet', 'b.json.gz', 'c.jsonl'],
+    )
+    self.assertEqual({item.size for item in found}, {4})
+    self.assertEqual(input_files.estimate_text_bytes(found), 28)
+    (self.folder / 'd.txt').write_text('')
+    with self.assertRaisesRegex(errors.InputError, r'd\.txt ends in none of'):
+      input_files.find_ranges(f'{self.folder}/*')
+
+  @parameterized.parameters(
+    ('{}/none*.json', 'There is no file'),
+    ('{}/none.json', 'There is no file'),
+    ('gs://bucket/*.json', 'cannot be listed'),
+    ('s3://bucket/*.json', 'cannot be listed'),
+    ('http://host/a.json', 'cannot be listed'),
+  )
+  def test_no_files(self, pattern, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      input_files.find_ranges(pattern.format(self.folder))
+
+  @parameterized.parameters(0, 1, 15, 400, -1)
+  def test_lines_before_the_cut_count(self, cut):
+    lines = [b'%d of some lines' % (i**7) for i in range(400)]
+    whole = gzip.compress(b'\n'.join(lines) + b'\n')
+    path = self.folder / 'a.json.gz'
+    path.write_bytes(whole[:cut])
+    found, kind = _read(path)
+    self.assertEqual(kind, 'truncated_gzip')
+    self.assertEqual(found, lines[: len(found)])
+    if cut == 400:
+      # An independent reading of what is there.
+      with gzip.open(path) as file:
+        expected = b''
+        try:
+          while piece := file.read1():
+            expected += piece
+        except EOFError:
+          pass
+      self.assertLen(found, expected.count(b'\n'))
+      self.assertNotEmpty(found)
+    if cut == -1:
+      self.assertLen(found, 400)
+
+  def test_members_padding_and_garbage(self):
+    path = self.folder / 'a.json.gz'
+    members = gzip.compress(b'one\ntw') + b'\0\0' + gzip.compress(b'o\nthree')
+    path.write_bytes(members + b'\0')
+    self.assertEqual(_read(path), ([b'one', b'two', b'three'], None))
+    path.write_bytes(members + b'garbage')
+    self.assertEqual(_read(path), ([b'one', b'two'], 'damaged_gzip'))
+    path.write_bytes(b'{"not": "gzip"}')
+    self.assertEqual(_read(path), ([], 'damaged_gzip'))
+
+  def test_a_wrong_checksum_is_seen(self):
+    content = bytearray(gzip.compress(b'one\n'))
+    content[-6] ^= 1
+    (self.folder / 'a.json.gz').write_bytes(content)
+    self.assertEqual(_read(self.folder / 'a.json.gz')[1], 'damaged_gzip')
+
+  def test_lines_too_long(self):
+    path = self.folder / 'a.json'
+    path.write_bytes(b'short\nmuch too long\nshort\nagain too long')
+    with (
+      mock.patch.object(input_files, '_MOST_LINE_BYTES', 6),
+      mock.patch.object(input_files, '_CHUNK_BYTES', 4),
+    ):
+      self.assertEqual(_read(path)[0], [b'short', None, b'short', None])
+
+  def test_a_file_that_cannot_be_opened(self):
+    path = self.folder / 'a.json'
+    path.write_bytes(b'one')
+    (item,) = input_files.find_ranges(str(path))
+    path.unlink()
+    with self.assertRaisesRegex(errors.InputError, 'a.json cannot be read'):
+      list(input_files.read_lines(item, lambda _: None))
+
+
+class ParquetTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'a.parquet'
+
+  def _read(self, columns):
+    (item,) = input_files.find_ranges(str(self.path))
+    done = []
+    rows = list(input_files.read_rows(item, columns, done.append))
+    return rows, done
+
+  def test_rows(self):
+    # Arrow takes these bytes as a text, without a look at them.
+    bad = pa.array([b'\xff', b'a', None]).cast(pa.binary()).view(pa.string())
+    table = pa.table(
+      {
+        'text': bad,
+        'size': [1, 2, 3],
+        'url': pa.array(['a', None, 'Zoë'], pa.large_string()),
+      }
+    )
+    parquet.write_table(table, self.path)
+    rows, done = self._read(['url', 'text', 'title'])
+    self.assertEqual(
+      rows,
+      [
+        (1, {'text': b'\xff', 'url': b'a'}),
+        (2, {'text': b'a', 'url': None}),
+        (3, {'text': None, 'url': 'Zoë'.encode()}),
+      ],
+    )
+    self.assertEqual(done, [self.path.stat().st_size])
+
+  def test_no_rows_and_no_columns(self):
+    parquet.write_table(pa.table({'a': pa.array([], pa.int64())}), self.path)
+    self.assertEqual(self._read(['a']), ([], []))
+    parquet.write_table(pa.table({'a': [1, 2]}), self.path)
+    rows, _ = self._read(['b'])
+    self.assertEqual([number for number, _ in rows], [1, 2])
+
+  def test_damaged_files(self):
+    text = [f'{i**9} some text' for i in range(5000)]
+    parquet.write_table(pa.table({'a': text}), self.path)
+    whole = self.path.read_bytes()
+    zeros = bytearray(whole)
+    zeros[100:-2000] = bytes(len(zeros) - 2100)
+    for content in (b'', b'PAR1', whole[:-9], bytes(zeros)):
+      self.path.write_bytes(content)
+      with self.assertRaises(input_files.DamagedFileError) as caught:
+        self._read(['a'])
+      self.assertEqual(caught.exception.kind, 'damaged_parquet')
+
+
+if __name__ == '__main__':
+  absltest.main()
