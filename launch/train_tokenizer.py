@@ -1,0 +1,112 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Trains a vocabulary on the text of grouped clients, or of files.
+
+  python -m launch.train_tokenizer --input=c4_by_host --kind=bpe \
+    --vocabulary_size=32000
+
+  --input=FOLDER            that launch.group_dataset wrote: the clients of
+                            --split, train by default
+  --input='c4/*.json.gz'    lines of JSON (.json, .jsonl); or plain text (.txt),
+                            a text a line; both also as .gz
+
+  --kind=bpe          byte pairs, as GPT-2: every text can be written
+  --kind=word_piece   word pieces, as BERT
+  --kind=word         the most frequent words, as TFF's Stack Overflow
+
+Written to --output, by default vocabulary.json in the folder of clients, is the
+JSON of the `tokenizers` library; `fedfish_tff.datasets.load_vocabulary` and the
+tasks on text read it. Ids 0 to 3 are padding, beginning
+and end of a document, and what is out of vocabulary. The same texts give the
+same file, in whatever order they come. Held-out clients teach it nothing.
+"""
+
+from collections.abc import Sequence
+import os
+
+from fedfish_tff import errors
+from launch import cli
+
+from absl import flags
+
+_INPUT = flags.DEFINE_string(
+  'input', None, 'A folder of grouped clients, or files, with * for many.'
+)
+_OUTPUT = flags.DEFINE_string(
+  'output',
+  None,
+  'The file to write, a new one; by default vocabulary.json in the folder of '
+  'grouped clients.',
+)
+_SPLIT = flags.DEFINE_string(
+  'split', None, 'The split of a folder; by default train.'
+)
+_FEATURE = flags.DEFINE_string(
+  'feature', 'text', 'What holds the text, in a folder or lines of JSON.'
+)
+_KIND = flags.DEFINE_enum(
+  'kind', 'bpe', ['bpe', 'word_piece', 'word'], 'How text becomes tokens.'
+)
+_VOCABULARY_SIZE = flags.DEFINE_integer(
+  'vocabulary_size',
+  32_000,
+  'Token ids, special ones included; fewer if the texts do not hold as many.',
+)
+_LOWERCASE = flags.DEFINE_bool(
+  'lowercase', False, 'Whether all text is put into lower case.'
+)
+_MAX_TEXTS = flags.DEFINE_integer(
+  'max_texts',
+  None,
+  'How many texts to read at most: those of clients drawn at random from a '
+  'folder, or the first of the files. By default all.',
+)
+
+_DEFAULT_NAME = 'vocabulary.json'
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  if not _INPUT.value:
+    raise errors.InputError('--input is needed; --help shows an example.')
+  is_folder = os.path.isdir(_INPUT.value)
+  output = _OUTPUT.value
+  if not output:
+    if not is_folder:
+      raise errors.InputError(
+        '--output is needed where --input is no folder of grouped clients.'
+      )
+    output = os.path.join(_INPUT.value, _DEFAULT_NAME)
+  if _MAX_TEXTS.value is not None and _MAX_TEXTS.value < 1:
+    raise errors.InputError(
+      f'--max_texts is {_MAX_TEXTS.value}; a positive number was expected.'
+    )
+  if _SPLIT.value is not None and not is_folder:
+    raise errors.InputError(
+      f'--split belongs to a folder of grouped clients; {_INPUT.value} is none.'
+    )
+  if os.path.exists(output):
+    raise errors.InputError(
+      f'{output} is there already; a new file was expected, since '
+      'nothing is overwritten.'
+    )
+  # Imported late: TFF takes seconds, and all above answers at once.
+  from launch import train_tokenizer_run  # pylint: disable=g-import-not-at-top
+
+  train_tokenizer_run.run(
+    train_tokenizer_run.Request(
+      input=_INPUT.value,
+      split=_SPLIT.value or 'train',
+      feature=_FEATURE.value,
+      kind=_KIND.value,
+      vocabulary_size=_VOCABULARY_SIZE.value,
+      lowercase=_LOWERCASE.value,
+      max_texts=_MAX_TEXTS.value,
+    ),
+    output,
+  )
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,141 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of launch.train_tokenizer."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+from fedfish_tff import datasets
+from tests.launch import binary_runner
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow as tf
+
+
+def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
+  return subprocess.run(
+    [sys.executable, '-m', 'launch.train_tokenizer', *arguments],
+    env=binary_runner.environment(),
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+class TrainTokenizerTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.runner = binary_runner.BinaryRunner(
+      'launch.train_tokenizer', 'launch.train_tokenizer_run'
+    )
+    cls.addClassCleanup(cls.runner.close)
+
+  def setUp(self):
+    super().setUp()
+    self.parent = pathlib.Path(self.create_tempdir().full_path)
+    self.output = self.parent / 'new' / 'vocabulary.json'
+
+  def _run(self, *arguments):
+    return self.runner.run(f'--output={self.output}', *arguments)
+
+  def test_a_folder_of_clients(self):
+    folder = self.parent / 'clients'
+    features = dict(text=tf.TensorSpec([], tf.string))
+    with datasets.GroupedWriter(folder, features=features) as writer:
+      for name, split, texts in (
+        ('a', 'train', ['one two two', 'two three three three']),
+        ('b', 'train', ['three']),
+        ('c', 'held_out', ['secret secret secret']),
+      ):
+        writer.write(split, name, [dict(text=text) for text in texts])
+    outcome = self._run(
+      f'--input={folder}', '--kind=word', '--vocabulary_size=100'
+    )
+    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
+    self.assertIn(
+      '7 tokens (word) from 3 texts of 37 characters.', outcome.stdout
+    )
+    self.assertIn('4.62 characters, and 0.00% of the tokens', outcome.stdout)
+    self.assertEqual(outcome.stdout.splitlines()[-1], str(self.output))
+    found = datasets.load_vocabulary(self.output)
+    self.assertEqual(
+      found.encode('three two one secret').tolist(), [4, 5, 6, 3]
+    )
+    self.assertEqual(
+      [p.name for p in self.output.parent.iterdir()], ['vocabulary.json']
+    )
+
+    arguments = f'--input={folder}', '--kind=word', '--vocabulary_size=100'
+    self.assertEqual(self.runner.run(*arguments).code, 0)
+    self.assertEqual(
+      (folder / 'vocabulary.json').read_bytes(), self.output.read_bytes()
+    )
+    again = self.runner.run(*arguments)
+    self.assertEqual((again.code, again.stdout), (2, ''))
+    self.assertIn('is there already', again.stderr)
+
+  def test_files(self):
+    for i in range(3):
+      (self.parent / f'{i}.txt').write_text('ab ab\n\nab cd\n')
+    outcome = self._run(
+      f'--input={self.parent}/*.txt',
+      '--kind=bpe',
+      '--vocabulary_size=262',
+      '--max_texts=5',
+      '--lowercase',
+    )
+    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
+    self.assertIn('262 tokens (bpe) from 5 texts of 25', outcome.stdout)
+    normalizer = json.loads(self.output.read_text())['normalizer']
+    self.assertEqual(normalizer, {'type': 'Lowercase'})
+
+  def test_bad_input_is_one_line(self):
+    (self.parent / 'a.jsonl').write_text('{"text": "a"}\n{"tex": "b"}\n')
+    (self.parent / 'a.txt').write_text('a')
+    (self.parent / 'folder').mkdir()
+    for arguments, message in (
+      (['--input=nowhere/*.json'], 'no file or folder nowhere/*.json'),
+      ([f'--input={self.parent}/a.jsonl'], "line 2: 'text' was expected"),
+      ([f'--input={self.parent}/folder'], 'dataset.json'),
+      (
+        [f'--input={self.parent}/a.txt', '--vocabulary_size=9'],
+        'at least 260 tokens',
+      ),
+    ):
+      outcome = self._run(*arguments)
+      self.assertEqual(outcome.code, 2, outcome.stderr)
+      self.assertLen(outcome.stderr.splitlines(), 1, outcome.stderr)
+      self.assertIn(message, outcome.stderr)
+      self.assertFalse(self.output.parent.exists())
+
+
+class FlagsTest(parameterized.TestCase):
+  """Flags are checked before TFF is imported."""
+
+  def test_help_teaches(self):
+    outcome = _run_binary('--help')
+    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
+    self.assertIn('python -m launch.train_tokenizer --input', outcome.stdout)
+    self.assertIn('--vocabulary_size', outcome.stdout)
+
+  @parameterized.parameters(
+    ('--output=v', '--input is needed'),
+    ('--input=i', '--output is needed where --input is no folder'),
+    ('--input=i --output=v --max_texts=0', '--max_texts is 0'),
+    ('--input=i --output=v --split=train', '--split belongs to a folder'),
+    ('--input=i --output=/', '/ is there already'),
+    ('--input=i --output=v --kind=morse', 'word_piece'),
+  )
+  def test_missing_and_wrong_flags(self, text, message):
+    outcome = _run_binary(*text.split())
+    self.assertEqual((outcome.returncode, outcome.stdout), (2, ''))
+    self.assertIn(message, outcome.stderr)
+    self.assertLen(outcome.stderr.splitlines(), 1)
+
+
+if __name__ == '__main__':
+  absltest.main()
