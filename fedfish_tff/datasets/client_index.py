@@ -53,8 +53,6 @@ _NUMBERS = {
   'examples': np.int64,
 }
 _COLUMNS = ('client_id', 'split', *_NUMBERS)
-# Some four megabytes each.
-_ROW_GROUPS_KEPT = 8
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -124,7 +122,7 @@ class ClientIndex:
         f'The index {path} has {metadata.num_rows} row(s); {num_clients} were '
         f'expected, as {grouped_folder.DESCRIPTION_FILE} beside it says.'
       )
-    self._kept_group = functools.lru_cache(_ROW_GROUPS_KEPT)(self._read_group)
+    self._kept_group = functools.lru_cache(maxsize=1)(self._read_group)
 
   @property
   def folder(self) -> grouped_folder.GroupedFolder:
@@ -148,8 +146,8 @@ class ClientIndex:
   def read_rows(self, split: str, start: int, stop: int) -> IndexRows:
     """Returns some rows of a split.
 
-    The parts of the file that were read last are kept for the next call, a
-    bounded amount.
+    The part of the file that was read last is kept for the next call, some
+    five megabytes.
 
     Args:
       split: A split with clients.
@@ -218,9 +216,13 @@ class ClientIndex:
     while first < end:
       group_start = self._group_ends[group - 1] if group else 0
       group_stop = min(end, self._group_ends[group])
-      tables.append(
-        read_group(group).slice(first - group_start, group_stop - first)
-      )
+      table = read_group(group)
+      if group_stop - first < len(table):
+        # Copied: a slice would keep all of the group in memory.
+        table = table.take(
+          pa.array(range(first - group_start, group_stop - group_start))
+        )
+      tables.append(table)
       first = group_stop
       group += 1
     return self._check(split, pa.concat_tables(tables))

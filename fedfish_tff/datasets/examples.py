@@ -52,7 +52,7 @@ def count_examples(examples: Examples) -> int:
 
 
 def count_bytes(examples: Examples) -> int:
-  """Returns the bytes that the arrays of `examples` occupy, with their texts."""
+  """Returns the bytes that the arrays of `examples` and their texts occupy."""
   return sum(
     array.nbytes
     + (sum(map(sys.getsizeof, array.flat)) if array.dtype.hasobject else 0)

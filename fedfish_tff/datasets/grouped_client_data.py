@@ -64,9 +64,9 @@ class GroupedClientData(client_data.ClientData):
     return self._rows.nbytes
 
   def load_client(self, client_id: str) -> examples_lib.Examples:
-    ids = self._rows.client_ids
-    if client_id not in ids:
-      raise client_data.unknown_client_error(client_id, ids)
+    place = self.client_ids.find(client_id)
+    if place is None:
+      raise client_data.unknown_client_error(client_id, self.client_ids)
     return self._index.load_client(
-      self._split, self._rows, ids.index(client_id), features=self._features
+      self._split, self._rows, place, features=self._features
     )

@@ -155,7 +155,9 @@ class GroupedWriter:
     description = {
       'format_version': grouped_folder.FORMAT_VERSION,
       'features': grouped_folder.features_to_json(self._features),
+      'key': None,
       'splits': splits,
+      'skipped': {},
       'source': self._source,
     }
     path = self._folder / grouped_folder.DESCRIPTION_FILE

@@ -63,13 +63,20 @@ class SortedIds(Sequence[str]):
       yield from self._ids[start : start + _IDS_AT_A_TIME].to_pylist()
 
   def __contains__(self, value: Any) -> bool:
-    return isinstance(value, str) and contains_id(self, value)
+    return self.find(value) is not None
+
+  def find(self, value: Any) -> int | None:
+    """Returns the place of an id, or None if it is not there."""
+    if not isinstance(value, str):
+      return None
+    place = bisect.bisect_left(self, value)
+    return place if place < len(self) and self[place] == value else None
 
   def index(self, value: str, start: int = 0, stop: int | None = None) -> int:
     """Returns the place of an id; raises ValueError if it is not there."""
     start, stop, _ = slice(start, stop).indices(len(self))
-    place = bisect.bisect_left(self, value, start, max(start, stop))
-    if place >= stop or self[place] != value:
+    place = self.find(value)
+    if place is None or not start <= place < stop:
       raise ValueError(f'{value!r} is not among the ids')
     return place
 

@@ -37,6 +37,7 @@ class SortedIdsTest(parameterized.TestCase):
       self.assertEqual(
         sorted_ids.contains_id(expected, value), value in expected
       )
+      self.assertEqual(ids.find(value) is None, value not in expected)
       if value in expected:
         self.assertEqual(ids.index(value), expected.index(value))
     bound = st.none() | st.integers(-35, 35)

@@ -74,7 +74,7 @@ class StreamedClientsTest(parameterized.TestCase):
     self.assertEqual(self._ids(window=50, seed=2, epoch=1), orders[3])
     self.assertEqual(
       self._ids(window=3, seed=7)[:3],
-      ['site-73.org', 'site-83.org', 'site-19.org'],
+      ['site-83.org', 'site-19.org', 'site-73.org'],
     )
 
   def test_the_whole_split_as_window_is_a_fair_shuffle(self):
