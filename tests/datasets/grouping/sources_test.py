@@ -1,0 +1,106 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A source of one's own can be grouped."""
+
+import dataclasses
+import os
+import pathlib
+
+from fedfish_tff.datasets import grouping
+from fedfish_tff.datasets.grouping import sources
+
+from absl.testing import absltest
+import dataset_grouper
+import psutil
+from pyarrow import parquet
+
+
+@dataclasses.dataclass(frozen=True)
+class Squares(sources.Source):
+  """Numbers and their squares; the client is the last digit."""
+
+  count: int
+  process: int
+
+  @property
+  def features(self):
+    return {
+      'number': grouping.FlatFeature('int64'),
+      'square': grouping.FlatFeature('float32', (1,)),
+    }
+
+  @property
+  def size_unit(self):
+    return ' numbers'
+
+  def parts(self):
+    return [
+      sources.Part(number=i, content=range(i, self.count, 3), size=1)
+      for i in range(3)
+    ]
+
+  def estimated_bytes(self, parts):
+    return 10 * self.count
+
+  def read(self, part, progress):
+    # While Beam runs: in this process, which waits for no connection.
+    assert os.getpid() == self.process
+    listening = [
+      connection
+      for connection in psutil.Process().connections('inet')
+      if connection.status == psutil.CONN_LISTEN
+    ]
+    assert not listening, listening
+    assert not psutil.Process().children()
+    for i in part.content:
+      if i % 50 == 49:
+        yield sources.Skipped(kind='ugly', where=str(i))
+        continue
+      example = {'number': i, 'square': [i**2]}
+      yield sources.SourceExample(
+        position=i,
+        client_id=str(i % 10),
+        serialized=grouping.serialize_example(example, self.features),
+        words=grouping.count_words(example, self.features),
+      )
+    progress(1)
+
+  def description(self, parts):
+    return {'format': 'squares'}
+
+
+class SourcesTest(absltest.TestCase):
+  def test_a_source_of_ones_own(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    grouped = grouping.group(
+      Squares(100, os.getpid()),
+      folder,
+      options=grouping.GroupingOptions(max_bad_fraction=0.02),
+    )
+    self.assertEqual(grouped.skipped, {'ugly': 2})
+    # 99 is in the first part.
+    self.assertEqual(grouped.named, {'ugly': ['99', '49']})
+    features = grouping.features_from_json(
+      grouping.features_to_json(Squares(0, 0).features)
+    )
+    stock = dataset_grouper.PartitionedDataset(
+      f'{folder}/train-*.tfrecord', features
+    )
+    found = [
+      [(int(e['number']), float(e['square'][0])) for e in group]
+      for group in stock.build_group_stream(num_parallel_reads=1)
+    ]
+    rows = parquet.read_table(folder / 'clients.parquet').to_pylist()
+    self.assertEqual([row['client_id'] for row in rows], list('0123456789'))
+    # In the order of the source, whose first part has every third number.
+    numbers = [i for start in range(3) for i in range(start, 100, 3)]
+    expected = [
+      [(i, float(i**2)) for i in numbers if i % 10 == digit and i % 50 != 49]
+      for digit in range(10)
+    ]
+    self.assertCountEqual(found, expected)
+    self.assertEqual(sum(row['words'] for row in rows), 0)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,172 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of web pages and news in files."""
+
+import datetime
+import gzip
+import json
+import pathlib
+
+from fedfish_tff.datasets.grouping import client_keys
+from fedfish_tff.datasets.grouping import flat_features
+from fedfish_tff.datasets.grouping import sources
+from fedfish_tff.datasets.grouping import text_source
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import pyarrow as pa
+from pyarrow import parquet
+
+_PAGE = {'url': 'http://www.a.org/1', 'text': 'Zoë went. ', 'timestamp': 't'}
+
+
+class TextSourceTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _read(self, name, content, *, format_name='c4', key='host'):
+    """Returns (client id, words, example) and what was skipped."""
+    if content is not None:
+      (self.folder / name).write_bytes(content)
+    source = text_source.TextSource(
+      format=format_name,
+      pattern=str(self.folder / name),
+      key=client_keys.ClientKey(name=key),
+    )
+    features = flat_features.features_from_json(
+      flat_features.features_to_json(source.features)
+    )
+    examples, skipped = [], []
+    for part in source.parts():
+      for item in source.read(part, lambda _: None):
+        if isinstance(item, sources.Skipped):
+          skipped.append((item.kind, pathlib.Path(item.where).name))
+          continue
+        example = features.deserialize_example(item.serialized)
+        examples.append(
+          (
+            item.client_id,
+            item.words,
+            {k: v.numpy().decode() for k, v in example.items()},
+          )
+        )
+    return examples, skipped
+
+  def test_pages(self):
+    lines = [
+      json.dumps(_PAGE | {'other': 1}),
+      '{"url":"http://b.org","text":"x"}',
+    ]
+    examples, skipped = self._read(
+      'c4.json.gz', gzip.compress('\n'.join(lines).encode())
+    )
+    self.assertEqual(
+      examples,
+      [
+        ('a.org', 2, _PAGE),
+        ('b.org', 1, {'url': 'http://b.org', 'text': 'x', 'timestamp': ''}),
+      ],
+    )
+    self.assertEmpty(skipped)
+
+  @parameterized.parameters(
+    (b'{"url": "http://a.org", "text": "half', 'malformed_json'),
+    (b'no json', 'malformed_json'),
+    (b'["http://a.org", "x"]', 'malformed_json'),
+    (b'[' * 100_000, 'malformed_json'),
+    (b'{"url": "http://a.org", "text": "\xff"}', 'invalid_utf8'),
+    (b'{"url": "http://a.org", "text": "\\ud800"}', 'invalid_utf8'),
+    (
+      b'{"url": "http://a.org", "text": "x", "timestamp": "\\ud800"}',
+      'invalid_utf8',
+    ),
+    (b'{"url": "http://a.org"}', 'missing_text'),
+    (b'{"url": "http://a.org", "text": null}', 'missing_text'),
+    (b'{"url": "http://a.org", "text": " \\n"}', 'missing_text'),
+    (b'{"url": "http://a.org", "text": 5}', 'missing_text'),
+    (b'{"text": "x"}', 'missing_url'),
+    (b'{"text": "x", "url": ""}', 'missing_url'),
+    (b'{"text": "x", "url": null}', 'missing_url'),
+    (b'{"text": "x", "url": "a.org"}', 'invalid_url'),
+    (
+      b'{"text": "x", "url": "http://a.org", "timestamp": [1]}',
+      'invalid_timestamp',
+    ),
+  )
+  def test_bad_lines(self, line, kind):
+    good = json.dumps(_PAGE).encode()
+    examples, skipped = self._read('a.jsonl', b'\n'.join([good, line, good]))
+    self.assertLen(examples, 2)
+    self.assertEqual(skipped, [(kind, 'a.jsonl, line 2')])
+
+  def test_news(self):
+    news = {
+      'url': 'http://www.a.org/1',
+      'domain': 'a.org',
+      'title': 'A title',
+      'text': 'one two',
+      'date': '2017-01-01',
+    }
+    without_url = {'domain': 'www.B.org', 'text': 'x', 'date': 2017}
+    content = '\n'.join(map(json.dumps, [news, without_url])).encode()
+    examples, skipped = self._read('a.json', content, format_name='cc_news')
+    filled = dict(without_url, url='', title='', date='2017')
+    self.assertEqual(examples, [('a.org', 2, news), ('b.org', 1, filled)])
+    self.assertEmpty(skipped)
+
+  def test_news_in_parquet(self):
+    table = pa.table(
+      {
+        'text': ['x y', None, 'z'],
+        'domain': ['a.org', 'a.org', 'b.org'],
+        'date': [datetime.datetime(2017, 1, 2), None, None],
+        'author': ['Zoë', 'Zoë', None],
+      }
+    )
+    parquet.write_table(table, self.folder / 'a.parquet')
+    examples, skipped = self._read(
+      'a.parquet', None, format_name='cc_news', key='author'
+    )
+    ((client_id, words, example),) = examples
+    self.assertEqual((client_id, words), ('Zoë', 2))
+    self.assertEqual(example['date'], '2017-01-02 00:00:00')
+    self.assertEqual(example['domain'], 'a.org')
+    self.assertEqual(
+      skipped,
+      [
+        ('missing_text', 'a.parquet, row 2'),
+        ('missing_key', 'a.parquet, row 3'),
+      ],
+    )
+
+  def test_damaged_files_are_named(self):
+    line = json.dumps(_PAGE).encode() + b'\n'
+    content = gzip.compress(line * 3)
+    examples, skipped = self._read('a.json.gz', content[:-1])
+    self.assertLen(examples, 3)
+    self.assertEqual(
+      skipped, [('truncated_gzip', 'a.json.gz, read up to line 3')]
+    )
+    examples, skipped = self._read('b.parquet', content)
+    self.assertEmpty(examples)
+    self.assertEqual(
+      skipped, [('damaged_parquet', 'b.parquet, read up to line 0')]
+    )
+
+  def test_the_description_has_no_folder(self):
+    for name in ('a.json', 'b.json'):
+      (self.folder / name).write_bytes(b'12345')
+    source = text_source.TextSource(
+      format='c4',
+      pattern=f'{self.folder}/*.json',
+      key=client_keys.ClientKey(name='host'),
+    )
+    self.assertEqual(
+      source.description(source.parts()),
+      {'format': 'c4', 'input': '*.json', 'files': 2, 'bytes': 10},
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

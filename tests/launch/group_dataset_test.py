@@ -1,0 +1,158 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of launch.group_dataset."""
+
+import pathlib
+import signal
+import subprocess
+import sys
+
+from tests.datasets.grouping import web_pages
+from tests.launch import binary_runner
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import pytest
+
+# Kills the process when all but dataset.json is written.
+_KILLED = """
+import os, signal, sys
+from launch import cli, group_dataset, group_run
+def kill(*unused):
+  os.kill(os.getpid(), signal.SIGKILL)
+group_run._write_statistics = kill
+cli.run(group_dataset.main, flags_parser=group_dataset.parse_flags)
+"""
+
+
+def _run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+  return subprocess.run(
+    [sys.executable, *arguments],
+    env=binary_runner.environment(),
+    capture_output=True,
+    text=True,
+    check=False,
+  )
+
+
+def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
+  return _run_python('-m', 'launch.group_dataset', *arguments)
+
+
+class GroupDatasetTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.parent = pathlib.Path(self.create_tempdir().full_path)
+    self.pages = self.parent / 'pages'
+    self.pages.mkdir()
+    web_pages.write_files(self.pages)
+    self.flags = (
+      '--format=c4',
+      f'--input={self.pages}/*',
+      '--max_bad_fraction=0.1',
+    )
+
+  def _check(self, folder):
+    self.assertEqual(
+      web_pages.read_stock(folder),
+      web_pages.count_items(
+        web_pages.good_lines(400), ('url', 'text', 'timestamp')
+      ),
+    )
+
+  def test_groups_and_says_so(self):
+    folder = self.parent / 'grouped'
+    outcome = _run_binary(
+      *self.flags,
+      f'--output_dir={folder}',
+      '--runner=DirectRunner',
+      '--key=registered_domain',
+    )
+    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
+    self.assertIn('train ', outcome.stdout)
+    self.assertEndsWith(outcome.stdout, f'{folder}\n')
+    self._check(folder)
+
+  def test_a_killed_job_leaves_nothing_that_looks_whole(self):
+    folder = self.parent / 'grouped'
+    flags = (*self.flags, f'--output_dir={folder}')
+    outcome = _run_python('-c', _KILLED, *flags)
+    self.assertEqual(outcome.returncode, -signal.SIGKILL, outcome.stderr)
+    self.assertFalse(folder.exists())
+    (partial,) = self.parent.glob('grouped*')
+    self.assertTrue((partial / 'clients.parquet').exists())
+    self.assertFalse((partial / 'dataset.json').exists())
+    self.assertEqual(_run_binary(*flags).returncode, 0)
+    self._check(folder)
+    self.assertEqual(list(self.parent.glob('grouped*')), [folder])
+
+  @pytest.mark.slow
+  def test_worker_processes_write_the_same_files(self):
+    folders = []
+    for name, flags in (
+      ('one', ()),
+      (
+        'two',
+        ('--direct_num_workers=2', '--direct_running_mode=multi_processing'),
+      ),
+    ):
+      folders.append(self.parent / name)
+      outcome = _run_binary(
+        *self.flags, f'--output_dir={folders[-1]}', '--num_shards=4', *flags
+      )
+      self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
+    names = sorted(path.name for path in folders[0].iterdir())
+    self.assertEqual(sorted(p.name for p in folders[1].iterdir()), names)
+    for name in names:
+      one, two = ((folder / name).read_bytes() for folder in folders)
+      self.assertEqual(one, two, name)
+
+
+class FlagsTest(parameterized.TestCase):
+  """Flags of this binary are checked before Beam and TFDS are imported."""
+
+  def test_help_teaches(self):
+    outcome = _run_binary('--help')
+    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
+    self.assertIn('python -m launch.group_dataset --format', outcome.stdout)
+    for flag in ('--key', '--[no]keep_www', '--max_bad_fraction', '--runner'):
+      self.assertIn(flag, outcome.stdout)
+
+  @parameterized.parameters(
+    ('--input=a --output_dir=d', '--format is needed'),
+    ('--format=c4 --output_dir=d', '--input is needed'),
+    ('--format=c4 --input=a', '--output_dir is needed'),
+    ('--format=c5', 'c5'),
+    ('--format=c4 --input=a --output_dir=d --key=', '--key is empty'),
+    ('--min_examples=few', 'few'),
+    (
+      '--format=c4 --input=a --output_dir=d --split=train',
+      '--split does not belong to --format=c4',
+    ),
+    (
+      '--format=c4 --input=a --output_dir=d --nodownload',
+      '--download does not belong to --format=c4',
+    ),
+    (
+      '--format=c4 --input=a --output_dir=d --keep_www --key=domain',
+      '--keep_www does not belong to --key=domain',
+    ),
+    ('stray --format=c4', "Unexpected argument 'stray'"),
+    (
+      '--format c4 --input a --output_dir d --runner NoRunner',
+      '--runner=NoRunner cannot be used',
+    ),
+    (
+      '--format=c4 --input=a --output_dir=d --min_example=2',
+      "has a flag '--min_example=2'",
+    ),
+  )
+  def test_wrong_flags(self, text, message):
+    outcome = _run_binary(*text.split())
+    self.assertEqual((outcome.returncode, outcome.stdout), (2, ''))
+    self.assertIn(message, outcome.stderr)
+    self.assertLen(outcome.stderr.splitlines(), 1)
+
+
+if __name__ == '__main__':
+  absltest.main()
