@@ -30,9 +30,9 @@ Clients divide into train, validation and held_out by a hash of their id, and
 nothing is there before all of it is. The same command writes the same files.
 
 Further flags go to Apache Beam. Without any, all work is done in this process,
-which opens no port. --direct_num_workers=4 --direct_running_mode=multi_processing
-starts 4 workers; --runner=FlinkRunner and others use a cluster, whose workers
-have to see --output_dir.
+which opens no port. --direct_num_workers=4 starts 4 worker processes;
+--runner=FlinkRunner and others use a cluster, whose workers have to see
+--output_dir.
 """
 
 from collections.abc import Sequence
@@ -81,7 +81,8 @@ _NUM_SHARDS = flags.DEFINE_integer(
 _MAX_BAD_FRACTION = flags.DEFINE_float(
   'max_bad_fraction',
   0.01,
-  'The share of lines, rows or examples that may be unusable.',
+  'The share of lines, rows or examples that may be unusable; a damaged file '
+  'counts as one.',
 )
 _SPLIT = flags.DEFINE_string(
   'split',

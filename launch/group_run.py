@@ -78,7 +78,7 @@ def run(request: Request, output_dir: str) -> None:
     errors.InputError: If the input cannot be read or used, or the folder not be
       written.
   """
-  grouping.check_beam_flags(request.beam_flags)
+  beam_flags = grouping.complete_beam_flags(request.beam_flags)
   # What workers say on their start is not for the user.
   logging.getLogger('apache_beam').setLevel(logging.ERROR)
   options = grouping.GroupingOptions(
@@ -100,7 +100,7 @@ def run(request: Request, output_dir: str) -> None:
       folder,
       options=options,
       key=dataclasses.asdict(key),
-      beam_flags=request.beam_flags,
+      beam_flags=beam_flags,
       write_more=lambda dataset: _write_statistics(dataset, folder, request),
     )
   for line in _describe(grouped.statistics()):

@@ -91,10 +91,7 @@ class GroupDatasetTest(absltest.TestCase):
     folders = []
     for name, flags in (
       ('one', ()),
-      (
-        'two',
-        ('--direct_num_workers=2', '--direct_running_mode=multi_processing'),
-      ),
+      ('two', ('--direct_num_workers=2',)),
     ):
       folders.append(self.parent / name)
       outcome = _run_binary(

@@ -5,7 +5,7 @@
 Not imported by fedfish_tff.datasets: Beam and TFDS take seconds to import.
 """
 
-from fedfish_tff.datasets.grouping.beam_options import check_beam_flags
+from fedfish_tff.datasets.grouping.beam_options import complete_beam_flags
 from fedfish_tff.datasets.grouping.client_keys import BadRecordError
 from fedfish_tff.datasets.grouping.client_keys import ClientKey
 from fedfish_tff.datasets.grouping.client_splits import ClientSplits

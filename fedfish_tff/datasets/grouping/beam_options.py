@@ -4,6 +4,8 @@
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
+from typing import NoReturn
 
 from fedfish_tff import errors
 
@@ -17,19 +19,24 @@ class _Parser(argparse.ArgumentParser):
   def __init__(self) -> None:
     super().__init__(add_help=False, allow_abbrev=False)
 
-  def add_value_provider_argument(self, *args, **kwargs) -> None:
+  def add_value_provider_argument(self, *args: Any, **kwargs: Any) -> None:
     """What templates of Dataflow call arguments that come later."""
     self.add_argument(*args, **kwargs)
 
-  def error(self, message: str):
+  def error(self, message: str) -> NoReturn:
     raise errors.InputError(f'A flag of Beam is wrong: {message}.')
 
 
-def check_beam_flags(beam_flags: Sequence[str]) -> None:
-  """Raises an InputError unless Beam knows all flags, and the runner.
+def complete_beam_flags(beam_flags: Sequence[str]) -> list[str]:
+  """Returns the flags, with worker processes where workers are asked for.
+
+  Without a mode, Beam would do the work of all of them in this process.
 
   Args:
     beam_flags: Such as '--runner=DirectRunner'.
+
+  Raises:
+    errors.InputError: If Beam does not know a flag or the runner.
   """
   parser = _Parser()
   for options in pipeline_options.PipelineOptions.__subclasses__():
@@ -43,11 +50,16 @@ def check_beam_flags(beam_flags: Sequence[str]) -> None:
     )
   options = pipeline_options.PipelineOptions(list(beam_flags))
   name = options.view_as(pipeline_options.StandardOptions).runner
-  if not name:
-    return
   try:
-    beam_runner.create_runner(name)
+    if name:
+      beam_runner.create_runner(name)
   except (ImportError, ValueError, AttributeError) as error:
     raise errors.InputError(
       f'--runner={name} cannot be used: {str(error).rstrip(".")}.'
     ) from error
+  direct = options.view_as(pipeline_options.DirectOptions)
+  if direct.direct_num_workers == 1 or any(
+    flag.startswith('--direct_running_mode') for flag in beam_flags
+  ):
+    return list(beam_flags)
+  return [*beam_flags, '--direct_running_mode=multi_processing']

@@ -8,6 +8,7 @@ sorted by bucket, in a folder that all of them see, and group a bucket at a
 time. What passes through Beam are parts of the source, names of files, counts.
 """
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
@@ -148,7 +149,7 @@ class _ReadParts(beam.DoFn):
     self._work = work
     self._total = total
 
-  def start_bundle(self):
+  def start_bundle(self) -> None:
     self._runs = spilled_runs.RunWriter(
       self._work.path(RUNS),
       num_buckets=self._work.placement.num_buckets,
@@ -156,7 +157,7 @@ class _ReadParts(beam.DoFn):
     )
     self._report = {'examples': 0, 'skipped': {}, 'named': {}}
 
-  def process(self, part):
+  def process(self, part: sources.Part) -> Iterable[Report]:
     if 'failure' in self._report:
       return ()
     with _failures_reported(self._report):
@@ -170,7 +171,7 @@ class _ReadParts(beam.DoFn):
           self._add(part, item)
     return ()
 
-  def finish_bundle(self):
+  def finish_bundle(self) -> Iterator[windowed_value.WindowedValue]:
     # Runs outlast parts, so that there are few; they are all written now.
     with _failures_reported(self._report):
       self._runs.flush()
@@ -210,7 +211,7 @@ class _WriteShards(beam.DoFn):
     self._runs = runs
     self._num_shards = num_shards
 
-  def process(self, shard):
+  def process(self, shard: client_splits.Shard) -> Iterable[Report]:
     report = {'shard': shard.file_name}
     with _failures_reported(report):
       left_out = shard_writer.write_shard(
@@ -264,7 +265,10 @@ def _run(
     | 'Collect' >> beam.combiners.ToList()
     | 'Report' >> beam.Map(_write_reports, str(path))
   )
-  state = pipeline.run().wait_until_finish()
+  try:
+    state = pipeline.run().wait_until_finish()
+  except KeyboardInterrupt:
+    raise KeyboardInterrupt from None  # Without what Beam adds to it.
   if state != beam_runner.PipelineState.DONE:
     raise errors.InputError(
       f'The runner of Beam ended with state {state}; its log says why.'

@@ -49,10 +49,10 @@ class ClientSplits:
   def fractions(self) -> dict[str, float]:
     """The share of clients of each split that there is."""
     fractions = {
+      TRAIN: 1 - (self.validation_fraction + self.held_out_fraction),
       VALIDATION: self.validation_fraction,
       HELD_OUT: self.held_out_fraction,
     }
-    fractions[TRAIN] = 1 - sum(fractions.values())
     return {name: value for name, value in fractions.items() if value > 0}
 
   def split_of(self, client_id: str) -> str:

@@ -12,6 +12,7 @@ bucket, so that what belongs to a bucket stands together in each run:
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import errno
 import os
 import pathlib
 import struct
@@ -126,9 +127,10 @@ def read_bucket(
       start, stop = np.frombuffer(offsets, _OFFSET).tolist()
       file.seek(start)
       while start < stop:
-        part, position, words, id_bytes, num_bytes = _HEADER.unpack(
-          file.read(_HEADER.size)
-        )
+        header = file.read(_HEADER.size)
+        if len(header) < _HEADER.size:
+          raise OSError(errno.EIO, 'The file is not whole', os.fspath(path))
+        part, position, words, id_bytes, num_bytes = _HEADER.unpack(header)
         content = file.read(id_bytes + num_bytes)
         start += _HEADER.size + len(content)
         yield SpilledExample(

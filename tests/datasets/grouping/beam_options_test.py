@@ -14,12 +14,20 @@ class BeamOptionsTest(parameterized.TestCase):
     '',
     '--runner=DirectRunner',
     '--runner DirectRunner',
-    '--runner=direct --direct_num_workers=2',
+    '--runner=direct --direct_num_workers=1',
+    '--direct_num_workers=2 --direct_running_mode=multi_threading',
     '--direct_running_mode=multi_processing --streaming',
     '--experiments=a --experiments=b --temp_location=gs://a/b',
   )
   def test_known_flags(self, text):
-    beam_options.check_beam_flags(text.split())
+    flags = text.split()
+    self.assertEqual(beam_options.complete_beam_flags(flags), flags)
+
+  def test_workers_are_processes_unless_said_otherwise(self):
+    self.assertEqual(
+      beam_options.complete_beam_flags(['--direct_num_workers=2']),
+      ['--direct_num_workers=2', '--direct_running_mode=multi_processing'],
+    )
 
   @parameterized.parameters(
     ('--min_example=3', "has a flag '--min_example=3'"),
@@ -32,7 +40,7 @@ class BeamOptionsTest(parameterized.TestCase):
   )
   def test_wrong_flags(self, text, message):
     with self.assertRaisesRegex(errors.InputError, message):
-      beam_options.check_beam_flags(text.split())
+      beam_options.complete_beam_flags(text.split())
 
 
 if __name__ == '__main__':

@@ -3,6 +3,7 @@
 """Tests of the stages of grouping."""
 
 import pathlib
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import grouping
@@ -81,6 +82,14 @@ class BeamStagesTest(absltest.TestCase):
       errors.InputError, r'^Cannot read or write \S*none\.run: No such file'
     ):
       beam_stages.write(work, ['none.run'], beam_flags=())
+
+  def test_an_interruption_stays_one(self):
+    work = self._work('a')
+    with mock.patch.object(
+      grouping.TextSource, 'read', side_effect=KeyboardInterrupt
+    ):
+      with self.assertRaisesRegex(KeyboardInterrupt, '^$'):
+        beam_stages.read(work, work.source.parts(), beam_flags=())
 
   def test_the_first_bad_records_are_named_in_order(self):
     for path in self.pages.iterdir():

@@ -82,7 +82,7 @@ class PlacementTest(absltest.TestCase):
     self.assertEqual(
       [bucket for shard in shards for bucket in shard.buckets], list(range(40))
     )
-    self.assertEqual(shards[2].file_name, 'held_out-00000-of-00003.tfrecord')
+    self.assertEqual(shards[7].file_name, 'held_out-00000-of-00003.tfrecord')
     split_of = {b: s.split for s in shards for b in s.buckets}
     counts = collections.Counter()
     for i in range(4000):

@@ -4,7 +4,6 @@
 
 import collections
 import pathlib
-import struct
 import tempfile
 
 from fedfish_tff.datasets.grouping import spilled_runs
@@ -60,8 +59,8 @@ class SpilledRunsTest(absltest.TestCase):
     writer.flush()
     path = pathlib.Path(folder, writer.names[0])
     content = path.read_bytes()
-    path.write_bytes(content[60:])
-    with self.assertRaises((OSError, struct.error)):
+    path.write_bytes(content[:10] + content[-16:])
+    with self.assertRaisesRegex(OSError, 'not whole'):
       list(spilled_runs.read_bucket([path], 0, num_buckets=1))
 
 
