@@ -14,17 +14,23 @@ from typing import Any
 
 from fedfish_tff import errors
 from tasks import arrays
+from tasks import c4
+from tasks import cc_news
 from tasks import cifar100
 from tasks import digits
 from tasks import emnist
+from tasks import stackoverflow
 from tasks import toy_regression
 from tasks.task import Task
 
 _TASKS: Mapping[str, types.ModuleType] = {
   'arrays': arrays,
+  'c4': c4,
+  'cc_news': cc_news,
   'cifar100': cifar100,
   'digits': digits,
   'emnist': emnist,
+  'stackoverflow': stackoverflow,
   'toy_regression': toy_regression,
 }
 _NOT_OPTIONS = ('seed', 'data_dir')

@@ -23,7 +23,8 @@ def write_tff_database(path: str | os.PathLike[str], clients: Clients) -> None:
   Args:
     path: The file.
     clients: Maps a split's name to its clients, a client's id to its examples.
-      Floats become float features, integers int64 features.
+      Floats become float features, integers int64 features, bytes byte
+      features.
   """
   with contextlib.closing(sqlite3.connect(path)) as connection, connection:
     connection.execute(
@@ -139,6 +140,8 @@ def _serialize(example: Mapping[str, Any]) -> bytes:
     values = np.asarray(values)
     if np.issubdtype(values.dtype, np.floating):
       feature = tf.train.Feature(float_list=tf.train.FloatList(value=values))
+    elif values.dtype.kind == 'S':
+      feature = tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
     else:
       feature = tf.train.Feature(int64_list=tf.train.Int64List(value=values))
     features[name] = feature
