@@ -48,8 +48,9 @@ from fedfish_tff.datasets.token_chunks import build_chunk_fn
 from fedfish_tff.datasets.token_chunks import chunk_documents
 from fedfish_tff.datasets.vocabulary import DEFAULT_SPECIAL_TOKENS
 from fedfish_tff.datasets.vocabulary import load_vocabulary
+from fedfish_tff.datasets.vocabulary import SPECIAL_TOKEN_NAMES
 from fedfish_tff.datasets.vocabulary import SpecialTokens
 from fedfish_tff.datasets.vocabulary import to_unicode
-from fedfish_tff.datasets.vocabulary import train_vocabulary
 from fedfish_tff.datasets.vocabulary import Vocabulary
-from fedfish_tff.datasets.vocabulary import VocabularyKind
+from fedfish_tff.datasets.vocabulary_training import train_vocabulary
+from fedfish_tff.datasets.vocabulary_training import VocabularyKind

@@ -140,9 +140,9 @@ class ChunkFnTest(absltest.TestCase):
 
 
 def _words():
-  return vocabulary.train_vocabulary(
+  return datasets.train_vocabulary(
     ['red red red green green blue'],
-    kind=vocabulary.VocabularyKind.WORD,
+    kind=datasets.VocabularyKind.WORD,
     size=7,
   )
 
