@@ -203,7 +203,7 @@ def load_vocabulary(
   if data_dir is not None and not pathlib.Path(path).exists():
     raise errors.InputError(
       f'There is no vocabulary {os.fspath(path)}; make one by python -m '
-      f'launch.train_tokenizer --data_dir={data_dir}, or name one by '
+      f'launch.train_tokenizer --input={data_dir}, or name one by '
       '--config.task.vocabulary.'
     )
   return datasets.load_vocabulary(path)
