@@ -115,9 +115,9 @@ def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
   Args:
     argv: All arguments, the program's name first.
   """
-  own, others = [], []
+  own, others = list(argv[:1]), []
   target = own
-  for argument in argv:
+  for argument in argv[1:]:
     # What is no flag is the value of the one before.
     if _IS_FLAG.match(argument):
       name = argument.lstrip('-').partition('=')[0]

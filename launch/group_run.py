@@ -81,6 +81,10 @@ def run(request: Request, output_dir: str) -> None:
   beam_flags = grouping.complete_beam_flags(request.beam_flags)
   # What workers say on their start is not for the user.
   logging.getLogger('apache_beam').setLevel(logging.ERROR)
+  # It writes each error with a traceback, also Ctrl-C, and raises it then.
+  logging.getLogger('apache_beam.runners.worker.bundle_processor').setLevel(
+    logging.CRITICAL
+  )
   options = grouping.GroupingOptions(
     splits=grouping.ClientSplits(
       validation_fraction=request.validation_fraction,

@@ -267,8 +267,13 @@ def _run(
   )
   try:
     state = pipeline.run().wait_until_finish()
-  except KeyboardInterrupt:
-    raise KeyboardInterrupt from None  # Without what Beam adds to it.
+  # What a worker of this process is interrupted by, Beam makes an error of.
+  except (KeyboardInterrupt, RuntimeError) as error:
+    if isinstance(error, RuntimeError) and 'KeyboardInterrupt' not in str(
+      error
+    ):
+      raise
+    raise KeyboardInterrupt from None
   if state != beam_runner.PipelineState.DONE:
     raise errors.InputError(
       f'The runner of Beam ended with state {state}; its log says why.'

@@ -68,11 +68,8 @@ def read_stock(folder: pathlib.Path, pattern: str = '*') -> collections.Counter:
     f'{folder}/{pattern}.tfrecord',
     grouping.features_from_json(described['features']),
   )
-  return collections.Counter(
-    as_item(example)
-    for group in stock.build_group_stream()
-    for example in tfds.as_numpy(group)
-  )
+  examples = stock.build_group_stream().flat_map(lambda group: group)
+  return collections.Counter(map(as_item, tfds.as_numpy(examples)))
 
 
 def as_item(example: dict[str, bytes | str]) -> tuple[tuple[str, bytes], ...]:
