@@ -82,9 +82,7 @@ def run(request: Request, output_dir: str) -> None:
   # What workers say on their start is not for the user.
   logging.getLogger('apache_beam').setLevel(logging.ERROR)
   # It writes each error with a traceback, also Ctrl-C, and raises it then.
-  logging.getLogger('apache_beam.runners.worker.bundle_processor').setLevel(
-    logging.CRITICAL
-  )
+  logging.getLogger('apache_beam.runners.common').setLevel(logging.CRITICAL)
   options = grouping.GroupingOptions(
     splits=grouping.ClientSplits(
       validation_fraction=request.validation_fraction,
