@@ -37,6 +37,13 @@ SEEDS = (0, 1, 2)
 # same server optimizer.
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
+# The same with plain steps at the server, as Algorithm 2 is written.
+PLAIN_ESTIMATORS = (
+  'fed_avg_sgd',
+  'fed_fish_sgd',
+  'per_example_sgd',
+  'sampled_label_sgd',
+)
 
 
 @dataclasses.dataclass(frozen=True)
