@@ -17,6 +17,8 @@ r"""FedAvg and FedFish compared on CIFAR-100, of a size for a laptop.
   python -m launch.sweep --config=launch/configs/cifar100_results.py:fixed_compute \
     --sweep_dir=runs/cifar100_fixed_compute \
     --tuned_by=runs/cifar100_fixed_compute_tuning --data_dir=path/to/tff_cache
+  python -m launch.sweep --config=launch/configs/cifar100_results.py:settings \
+    --sweep_dir=runs/cifar100_settings --data_dir=path/to/tff_cache
 
 It is cifar100_compact.py with few rounds: 32, or 512 local epochs in total.
 The sweeps have plain steps at the server, as the paper's Algorithm 2: an
@@ -38,7 +40,18 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
+  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`, or `settings`.
+
+  `settings`: `sweeps.deciding_settings`, with the rates that tuning has chosen.
+  """
   return sweeps.select(
-    name, sweeps.ready_sweeps(get_config, methods=sweeps.PLAIN_ESTIMATORS)
+    name,
+    {
+      **sweeps.ready_sweeps(get_config, methods=sweeps.PLAIN_ESTIMATORS),
+      'settings': lambda: sweeps.deciding_settings(
+        client_learning_rate=0.1,
+        low_client_learning_rate=0.01,
+        adam_learning_rate=0.005,
+      ),
+    },
   )

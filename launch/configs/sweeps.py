@@ -193,6 +193,50 @@ def fixed_compute(
   )
 
 
+def deciding_settings(
+  *,
+  client_learning_rate: float,
+  low_client_learning_rate: float,
+  adam_learning_rate: float,
+  local_epochs: int = LOCAL_EPOCHS[-1],
+  seeds: Sequence[int] = SEEDS,
+) -> tuple[Run, ...]:
+  """Returns runs that change one setting of FedAvg and FedFish at a time.
+
+  From plain steps at the server and the client's usual rate: damping, a lower
+  rate of the clients, who then move apart less, and Adam at the server. All have
+  the config's rounds.
+
+  Args:
+    client_learning_rate: The clients' rate; what tuning has chosen, for example.
+    low_client_learning_rate: The lower one.
+    adam_learning_rate: The server's rate for Adam.
+    local_epochs: Local epochs of all runs.
+    seeds: Seeds.
+  """
+  plain = {'server_learning_rate': 1.0}
+  usual = {'client_learning_rate': client_learning_rate}
+  low = {'client_learning_rate': low_client_learning_rate}
+  adam = {'server_learning_rate': adam_learning_rate}
+  runs = (
+    Run('fed_avg_sgd', usual | plain),
+    Run('fed_fish_sgd', usual | plain),
+    Run('damped_sgd', usual | plain),
+    Run('fed_avg_sgd', low | plain),
+    Run('fed_fish_sgd', low | plain),
+    Run('fed_avg', usual | adam),
+    Run('fed_fish', usual | adam),
+  )
+  return tuple(
+    Run(
+      run.variant,
+      {**run.overrides, 'local_epochs': local_epochs, 'seed': seed},
+    )
+    for run in runs
+    for seed in seeds
+  )
+
+
 def rates_around(rate: float, count: int = 3) -> tuple[float, ...]:
   """Returns `count` neighbouring rates of the paper's series around one.
 
