@@ -38,18 +38,14 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`, or `settings`.
-
-  `settings`: `sweeps.deciding_settings`, with the rates that tuning has chosen.
-  """
+  """Returns the runs of a sweep: one of `sweeps.comparison_sweeps`."""
   return sweeps.select(
     name,
-    {
-      **sweeps.ready_sweeps(get_config, methods=sweeps.PLAIN_ESTIMATORS),
-      'settings': lambda: sweeps.deciding_settings(
-        client_learning_rate=0.1,
-        low_client_learning_rate=0.01,
-        adam_learning_rate=0.01,
-      ),
-    },
+    sweeps.comparison_sweeps(
+      get_config,
+      # What tuning has chosen at 16 local epochs.
+      client_learning_rate=0.1,
+      low_client_learning_rate=0.01,
+      adam_learning_rate=0.01,
+    ),
   )

@@ -370,6 +370,33 @@ def ready_sweeps(
   }
 
 
+def comparison_sweeps(
+  get_config: Callable[[str], base.ConfigDict],
+  *,
+  client_learning_rate: float,
+  low_client_learning_rate: float,
+  adam_learning_rate: float,
+) -> dict[str, Callable[[], tuple[Run, ...]]]:
+  """Returns the sweeps of a `_results` config, by name.
+
+  `ready_sweeps` of `PLAIN_ESTIMATORS`, and `settings`: `deciding_settings`.
+
+  Args:
+    get_config: The config of a variant.
+    client_learning_rate: As in `deciding_settings`, with those below.
+    low_client_learning_rate: The lower one.
+    adam_learning_rate: The server's rate for Adam.
+  """
+  return {
+    **ready_sweeps(get_config, methods=PLAIN_ESTIMATORS),
+    'settings': lambda: deciding_settings(
+      client_learning_rate=client_learning_rate,
+      low_client_learning_rate=low_client_learning_rate,
+      adam_learning_rate=adam_learning_rate,
+    ),
+  }
+
+
 def select(
   name: str, sweeps: Mapping[str, Callable[[], Sequence[Run]]]
 ) -> tuple[Run, ...]:
