@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 import itertools
 import math
 from typing import Any
@@ -198,42 +199,36 @@ def deciding_settings(
   client_learning_rate: float,
   low_client_learning_rate: float,
   adam_learning_rate: float,
-  local_epochs: int = LOCAL_EPOCHS[-1],
-  seeds: Sequence[int] = SEEDS,
 ) -> tuple[Run, ...]:
   """Returns runs that change one setting of FedAvg and FedFish at a time.
 
   From plain steps at the server and the client's usual rate: damping, a lower
   rate of the clients, who then move apart less, and Adam at the server. All have
-  the config's rounds.
+  the config's rounds, the most local epochs and every seed.
 
   Args:
     client_learning_rate: The clients' rate; what tuning has chosen, for example.
     low_client_learning_rate: The lower one.
     adam_learning_rate: The server's rate for Adam.
-    local_epochs: Local epochs of all runs.
-    seeds: Seeds.
   """
   plain = {'server_learning_rate': 1.0}
   usual = {'client_learning_rate': client_learning_rate}
   low = {'client_learning_rate': low_client_learning_rate}
   adam = {'server_learning_rate': adam_learning_rate}
-  runs = (
-    Run('fed_avg_sgd', usual | plain),
-    Run('fed_fish_sgd', usual | plain),
-    Run('damped_sgd', usual | plain),
-    Run('fed_avg_sgd', low | plain),
-    Run('fed_fish_sgd', low | plain),
-    Run('fed_avg', usual | adam),
-    Run('fed_fish', usual | adam),
+  epochs = {'local_epochs': LOCAL_EPOCHS[-1]}
+  settings = (
+    ('fed_avg_sgd', usual | plain),
+    ('fed_fish_sgd', usual | plain),
+    ('damped_sgd', usual | plain),
+    ('fed_avg_sgd', low | plain),
+    ('fed_fish_sgd', low | plain),
+    ('fed_avg', usual | adam),
+    ('fed_fish', usual | adam),
   )
   return tuple(
-    Run(
-      run.variant,
-      {**run.overrides, 'local_epochs': local_epochs, 'seed': seed},
-    )
-    for run in runs
-    for seed in seeds
+    run
+    for variant, rates in settings
+    for run in grid([variant], {'seed': SEEDS}, fixed=rates | epochs)
   )
 
 
@@ -371,29 +366,19 @@ def ready_sweeps(
 
 
 def comparison_sweeps(
-  get_config: Callable[[str], base.ConfigDict],
-  *,
-  client_learning_rate: float,
-  low_client_learning_rate: float,
-  adam_learning_rate: float,
+  get_config: Callable[[str], base.ConfigDict], **rates: float
 ) -> dict[str, Callable[[], tuple[Run, ...]]]:
   """Returns the sweeps of a `_results` config, by name.
 
-  `ready_sweeps` of `PLAIN_ESTIMATORS`, and `settings`: `deciding_settings`.
+  `ready_sweeps` of PLAIN_ESTIMATORS, and `settings`: `deciding_settings`.
 
   Args:
     get_config: The config of a variant.
-    client_learning_rate: As in `deciding_settings`, with those below.
-    low_client_learning_rate: The lower one.
-    adam_learning_rate: The server's rate for Adam.
+    **rates: Of `deciding_settings`.
   """
   return {
     **ready_sweeps(get_config, methods=PLAIN_ESTIMATORS),
-    'settings': lambda: deciding_settings(
-      client_learning_rate=client_learning_rate,
-      low_client_learning_rate=low_client_learning_rate,
-      adam_learning_rate=adam_learning_rate,
-    ),
+    'settings': functools.partial(deciding_settings, **rates),
   }
 
 
