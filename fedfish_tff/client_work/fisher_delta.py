@@ -65,6 +65,16 @@ def build_fisher_delta_update(
     raise errors.InputError(
       f'local_epochs must be 1 or more, got {local_epochs}.'
     )
+  for name, value, kind in (
+    ('fisher_estimator', fisher_estimator, fisher.FisherEstimator),
+    ('fisher_normalization', fisher_normalization, fisher.FisherNormalization),
+  ):
+    # Its value would be no member, and so be taken for another one.
+    if not isinstance(value, kind):
+      raise errors.InputError(
+        f'{name} is {value!r}; a member of client_work.{kind.__name__} was '
+        'expected.'
+      )
   if not damping >= 0:
     raise errors.InputError(f'damping must be 0 or positive, got {damping}.')
   if (

@@ -32,10 +32,14 @@ def categorical_label_sampler(
 
   def sample(predictions: Any, labels: Any, seed: tf.Tensor) -> Any:
     logits = predictions if from_logits else tf.math.log(predictions)
-    rows = tf.reshape(logits, [-1, tf.shape(logits)[-1]])
+    num_classes = tf.shape(logits)[-1]
+    rows = tf.reshape(logits, [-1, num_classes])
     drawn = tf.random.stateless_categorical(
       rows, num_samples=1, seed=seed, dtype=tf.int32
     )
+    # Of logits that are not finite comes num_classes, which the loss refuses; a
+    # diverged client is to be left out of the round and not to end it.
+    drawn = tf.minimum(drawn, num_classes - 1)
     return tf.cast(tf.reshape(drawn, tf.shape(labels)), labels.dtype)
 
   return sample

@@ -307,7 +307,11 @@ def _name_excluded_clients(
   A client may be left out by what it knows in its round only, such as Mime
   Lite's optimizer state; those that are not found are counted.
   """
-  if not hasattr(process, 'update_is_finite'):
+  if row[_EXCLUDED_COLUMN] == len(cohort):
+    # A run that has diverged leaves out everyone, round after round: asking
+    # all of them would take longer than the rounds do.
+    names = ', '.join(client.client_id for client in cohort)
+  elif not hasattr(process, 'update_is_finite'):
     names = 'unknown to this process'
   else:
     weights = process.get_model_weights(state)

@@ -191,6 +191,9 @@ VARIANTS: Mapping[str, _Variant] = {
   'fed_fish_adam': _with_server('adam', _fed_fish),
   'fed_fish_yogi': _with_server('yogi', _fed_fish),
   'per_example': _per_example,
+  'per_example_sgd': _with_plain_server(_per_example),
   'sampled_label': _sampled_label,
+  'sampled_label_sgd': _with_plain_server(_sampled_label),
   'damped': _damped,
+  'damped_sgd': _with_plain_server(_damped),
 }

@@ -14,10 +14,15 @@ of 0.958 for fed_avg. With Adam at the server and 50 rounds both have converged,
 and one seed on few clients does not tell them apart; `make demo` shows plain
 server steps and fewer rounds over three seeds, where they differ.
 
-Many runs, with a table over seeds: python -m launch.sweep --help.
+Many runs, with a table over seeds: python -m launch.sweep --help. What unlike
+clients change:
+
+  python -m launch.sweep --config=launch/configs/digits.py:heterogeneity \
+    --sweep_dir=runs/digits_heterogeneity
 """
 
 from collections.abc import Sequence
+import functools
 
 from launch.configs import base
 from launch.configs import sweeps
@@ -46,5 +51,18 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
-  return sweeps.select(name, sweeps.ready_sweeps(get_config))
+  """Returns the runs of a sweep: `sweeps.ready_sweeps`, or `heterogeneity`.
+
+  `heterogeneity`: plain steps at the server, clients of few digits to clients
+  that are all alike, in the 20 rounds of `make demo`.
+  """
+  heterogeneity = functools.partial(
+    sweeps.grid,
+    ('fed_avg_sgd', 'fed_fish_sgd', 'per_example_sgd'),
+    {'task.alpha': (0.1, 1.0, 100.0), 'seed': (0, 1, 2, 3, 4)},
+    fixed={'rounds': 20, 'evaluate_every': 2},
+  )
+  return sweeps.select(
+    name,
+    {**sweeps.ready_sweeps(get_config), 'heterogeneity': heterogeneity},
+  )

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 import itertools
 import math
 from typing import Any
@@ -37,6 +38,13 @@ SEEDS = (0, 1, 2)
 # same server optimizer.
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
+# The same with plain steps at the server, as Algorithm 2 is written.
+PLAIN_ESTIMATORS = (
+  'fed_avg_sgd',
+  'fed_fish_sgd',
+  'per_example_sgd',
+  'sampled_label_sgd',
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,6 +194,44 @@ def fixed_compute(
   )
 
 
+def deciding_settings(
+  *,
+  client_learning_rate: float,
+  low_client_learning_rate: float,
+  adam_learning_rate: float,
+) -> tuple[Run, ...]:
+  """Returns runs that change one setting of FedAvg and FedFish at a time.
+
+  From plain steps at the server and the client's usual rate: damping, a lower
+  rate of the clients, who then move apart less, and Adam at the server. All have
+  the config's rounds, the most local epochs and every seed.
+
+  Args:
+    client_learning_rate: The clients' rate; what tuning has chosen, for example.
+    low_client_learning_rate: The lower one.
+    adam_learning_rate: The server's rate for Adam.
+  """
+  plain = {'server_learning_rate': 1.0}
+  usual = {'client_learning_rate': client_learning_rate}
+  low = {'client_learning_rate': low_client_learning_rate}
+  adam = {'server_learning_rate': adam_learning_rate}
+  epochs = {'local_epochs': LOCAL_EPOCHS[-1]}
+  settings = (
+    ('fed_avg_sgd', usual | plain),
+    ('fed_fish_sgd', usual | plain),
+    ('damped_sgd', usual | plain),
+    ('fed_avg_sgd', low | plain),
+    ('fed_fish_sgd', low | plain),
+    ('fed_avg', usual | adam),
+    ('fed_fish', usual | adam),
+  )
+  return tuple(
+    run
+    for variant, rates in settings
+    for run in grid([variant], {'seed': SEEDS}, fixed=rates | epochs)
+  )
+
+
 def rates_around(rate: float, count: int = 3) -> tuple[float, ...]:
   """Returns `count` neighbouring rates of the paper's series around one.
 
@@ -316,6 +362,23 @@ def ready_sweeps(
     'fixed_rounds': fix_rounds,
     'fixed_compute_tuning': tune_compute,
     'fixed_compute': fix_compute,
+  }
+
+
+def comparison_sweeps(
+  get_config: Callable[[str], base.ConfigDict], **rates: float
+) -> dict[str, Callable[[], tuple[Run, ...]]]:
+  """Returns the sweeps of a `_results` config, by name.
+
+  `ready_sweeps` of PLAIN_ESTIMATORS, and `settings`: `deciding_settings`.
+
+  Args:
+    get_config: The config of a variant.
+    **rates: Of `deciding_settings`.
+  """
+  return {
+    **ready_sweeps(get_config, methods=PLAIN_ESTIMATORS),
+    'settings': functools.partial(deciding_settings, **rates),
   }
 
 

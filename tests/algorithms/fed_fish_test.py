@@ -267,6 +267,34 @@ class ExcludedClientsTest(parameterized.TestCase):
       _build(), [(np.full_like(x, value), y)] + _CLIENTS[1][1:]
     )
 
+  def test_diverged_classifier_that_samples_labels_is_left_out(self):
+    process = algorithms.build_fed_fish(
+      models.create_mlp_classifier(
+        num_features=2,
+        num_classes=3,
+        hidden_units=[4],
+        seed=0,
+        activation='tanh',
+      ),
+      _sgd(0.1),
+      _sgd(1.0),
+      fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL,
+      label_sampler=models.categorical_label_sampler(),
+    )
+    x, y = np.ones([4, 2], np.float32), np.array([0, 1, 2, 1], np.int32)
+    data = [
+      tf.data.Dataset.from_tensor_slices((part, y)).batch(4)
+      for part in (x, x * np.float32(np.nan))
+    ]
+    output = process.next(process.initialize(), data)
+    alone = process.next(process.initialize(), data[:1])
+    self.assertEqual(output.metrics['client_work']['excluded_clients'], 1)
+    for a, e in zip(
+      process.get_model_weights(output.state).trainable,
+      process.get_model_weights(alone.state).trainable,
+    ):
+      np.testing.assert_array_equal(a, e)
+
   def test_client_with_overflowing_fisher_is_left_out_and_counted(self):
     # Features of 1e20 saturate tanh, but keep enough of its slope at zero
     # weights for gradients whose squares overflow float32; deltas do not.
@@ -350,12 +378,16 @@ class InterfaceTest(parameterized.TestCase):
     dict(damping=-1.0),
     dict(damping=float('nan')),
     dict(minimum_denominator=-1e-9),
-    dict(fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL),
+    dict(fisher_estimator='per_example'),
+    dict(fisher_normalization='mean'),
   )
   def test_bad_arguments_are_named(self, **kwargs):
-    name = 'label_sampler' if 'fisher_estimator' in kwargs else list(kwargs)[0]
-    with self.assertRaisesRegex(errors.InputError, name):
+    with self.assertRaisesRegex(errors.InputError, list(kwargs)[0]):
       _build(**kwargs)
+
+  def test_sampled_labels_need_a_sampler(self):
+    with self.assertRaisesRegex(errors.InputError, 'label_sampler'):
+      _build(fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL)
 
   def test_sampled_labels_repeat_by_seed_and_change_by_round(self):
     def fisher_of_rounds(seed):

@@ -54,6 +54,16 @@ class LabelSamplersTest(parameterized.TestCase):
     test = stats.chisquare(np.delete(counts, padding), kept * counts.sum())
     self.assertGreater(test.pvalue, 1e-3)
 
+  @parameterized.parameters(np.nan, np.inf, -np.inf)
+  def test_diverged_predictions_give_labels_that_a_loss_takes(self, value):
+    drawn = models.categorical_label_sampler()(
+      tf.fill([20, 3], np.float32(value)), tf.zeros([20], tf.int32), _SEED
+    )
+    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+      labels=drawn, logits=tf.zeros([20, 3])
+    )
+    np.testing.assert_allclose(losses, np.log(3), rtol=1e-6)
+
   def test_gaussian_moments(self):
     predictions = tf.fill([5000, 1], 3.0)
     drawn = models.gaussian_label_sampler(stddev=0.5)(

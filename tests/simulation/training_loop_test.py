@@ -64,6 +64,21 @@ def _evaluate(state, round_number):
   )
 
 
+class _Answering:
+  """A process that is asked whose update is finite, and says what it is told."""
+
+  def __init__(self, process, answers):
+    self._process = process
+    self._answers = iter(answers)
+
+  def __getattr__(self, name):
+    return getattr(self._process, name)
+
+  def update_is_finite(self, weights, dataset):
+    del weights, dataset
+    return next(self._answers)
+
+
 class _Stop(Exception):
   """Stands for a kill: nothing of the loop runs after it."""
 
@@ -277,28 +292,26 @@ class RunTrainingTest(parameterized.TestCase):
     self.assertRegex(text, r'Round 2: the aggregated update was not finite; ')
     self.assertNotRegex(text, r'Round [13]: the aggregated')
 
+  def test_everyone_is_named_without_being_asked(self):
+    with self.assertLogs(level='WARNING') as logs:
+      self._run(
+        # It has no answer.
+        process=_Answering(self.process, []),
+        train_data=_train_data(bad_clients='cd'),
+        participation=lambda round_number: ('d', 'c'),
+        rounds=1,
+      )
+    self.assertRegex(logs.output[0], r'of 2 of 2 clients .* out: d, c\.')
+
   @parameterized.parameters(
     ([True, True, True], '2 not identified'),
     ([True, True, False], 'd, 1 not identified'),
   )
   def test_clients_that_cannot_be_identified(self, answers, told):
-    class Forgetful:
-      """As where an update is finite when it is computed again."""
-
-      def __init__(self, process):
-        self._process = process
-        self._answers = iter(answers)
-
-      def __getattr__(self, name):
-        return getattr(self._process, name)
-
-      def update_is_finite(self, weights, dataset):
-        del weights, dataset
-        return next(self._answers)
-
     with self.assertLogs(level='WARNING') as logs:
       self._run(
-        process=Forgetful(self.process),
+        # As where an update is finite when it is computed again.
+        process=_Answering(self.process, answers),
         train_data=_train_data(bad_clients='cd'),
         participation=lambda round_number: ('a', 'c', 'd'),
         rounds=1,

@@ -7,6 +7,7 @@ import importlib
 import itertools
 import math
 
+from launch import config_checks
 from launch import sweep_configs
 from launch.configs import base
 from launch.configs import sweeps
@@ -151,6 +152,37 @@ class SweepsTest(parameterized.TestCase):
       pairs, {(v, e): 9 for v in sweeps.METHODS for e in sweeps.LOCAL_EPOCHS}
     )
     self.assertLen({repr(run) for run in tuning}, len(tuning))
+
+  @parameterized.parameters('emnist_results', 'cifar100_results')
+  def test_deciding_settings_change_one_thing_at_a_time(self, name):
+    module = importlib.import_module(f'launch.configs.{name}')
+    source = f'launch.configs.{name}:settings'
+    planned = sweep_configs.plan_runs(
+      source, module.get_config, module.sweep('settings')
+    )
+    first = [run for run in planned if run.fields['seed'] == 0]
+    self.assertLen(planned, 3 * len(first))
+    configs = [config_checks.flatten(run.config) for run in first]
+
+    def differing(a, b):
+      return {f for f in a.keys() & b.keys() if a[f] != b[f]}
+
+    fed_avg, fed_fish, damped, *rest = configs
+    self.assertEqual(
+      differing(fed_fish, damped),
+      {'algorithm.damping', 'algorithm.fisher_normalization'},
+    )
+    server = {'algorithm.server_optimizer', 'server_learning_rate'}
+    for plain, pair in ((fed_avg, rest[0::2]), (fed_fish, rest[1::2])):
+      self.assertEqual(differing(plain, pair[0]), {'client_learning_rate'})
+      self.assertEqual(differing(plain, pair[1]), server)
+
+  def test_heterogeneity_varies_how_unlike_clients_are(self):
+    runs = _digits('heterogeneity')
+    self.assertLen(runs, 3 * 3 * 5)
+    self.assertEqual(
+      {run.overrides['task.alpha'] for run in runs}, {0.1, 1.0, 100.0}
+    )
 
   def test_variants_of_one_config_run_once(self):
     variants = list(dict.fromkeys(run.variant for run in _digits('variants')))
