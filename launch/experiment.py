@@ -57,6 +57,11 @@ class Experiment:
   participation: simulation.Participation
   batch_spec: datasets.BatchSpec
 
+  @property
+  def half_round(self) -> int:
+    """The round half-way, whose model is kept beside the last one's."""
+    return self.config['rounds'] // 2
+
   def fingerprint_data(self) -> dict[str, str]:
     """Returns the fingerprint of each split's clients, by the split's name."""
     return {

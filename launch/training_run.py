@@ -64,7 +64,10 @@ def train(
     data_fingerprint=experiment.fingerprint_data(),
     overwrite=overwrite,
   ) as folder:
-    checkpoints = simulation.CheckpointManager(folder.checkpoints_path)
+    # The model half-way is evaluated, too: launch.evaluate --at=half.
+    checkpoints = simulation.CheckpointManager(
+      folder.checkpoints_path, keep_versions=[experiment.half_round]
+    )
     checkpoints.remove_leftovers()
     progress = simulation.ProgressReporter(
       config['rounds'],
@@ -83,6 +86,7 @@ def train(
         evaluate_every=config['evaluate_every'],
         barrier_fn=experiment.build_barrier(),
         checkpoint_every=config['checkpoint_every'],
+        checkpoint_at=[experiment.half_round],
         program_state_manager=checkpoints,
         metrics_managers=[
           simulation.CsvMetricsManager(folder.metrics_path),

@@ -8,6 +8,7 @@ file is written last: without manifest a version is half-written, and one that
 does not match it, or cannot be read, is damaged and passed over.
 """
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import hashlib
 import itertools
@@ -42,7 +43,11 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
   """
 
   def __init__(
-    self, root_dir: str | os.PathLike[str], *, keep_total: int = 2
+    self,
+    root_dir: str | os.PathLike[str],
+    *,
+    keep_total: int = 2,
+    keep_versions: Collection[int] = (),
   ) -> None:
     """Creates the folder if need be; reads nothing.
 
@@ -50,6 +55,8 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       root_dir: The folder of the checkpoints.
       keep_total: How many of the newest checkpoints to keep. With two or more,
         one that is damaged does not cost the run.
+      keep_versions: Versions that are kept beside those, once they are saved;
+        each takes the disk space of a checkpoint.
 
     Raises:
       errors.InputError: If `keep_total` is not positive or the folder cannot be
@@ -61,6 +68,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       )
     self._root_dir = pathlib.Path(root_dir)
     self._keep_total = keep_total
+    self._keep_versions = frozenset(keep_versions)
     try:
       self._root_dir.mkdir(parents=True, exist_ok=True)
       # Old states are removed here, so that the manifest goes first.
@@ -142,7 +150,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     )
 
   async def save(self, program_state: Any, version: int) -> None:
-    """Saves a state and removes the oldest; first, leftovers of a crash.
+    """Saves a state and removes old ones; first, leftovers of a crash.
 
     Args:
       program_state: The state.
@@ -164,7 +172,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       await self._inner.save(leaves, version)
       self._write_manifest(version, [_describe(leaf) for leaf in leaves])
       for old in (await self.get_versions())[: -self._keep_total]:
-        if old != version:
+        if old != version and old not in self._keep_versions:
           self._remove(old)
     except (OSError, tf.errors.OpError) as error:
       self._try_to_remove_leftovers()

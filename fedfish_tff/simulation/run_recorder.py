@@ -84,6 +84,21 @@ class RunRecorder:
       manager.drop_rows_after(-1 if state is None else version)
     return (structure, None) if state is None else (state, version)
 
+  def load(self, structure: Any, round_number: int) -> Any | None:
+    """Returns the state after a round; None if it has no checkpoint.
+
+    Args:
+      structure: A state of the run's structure.
+      round_number: The round.
+
+    Raises:
+      errors.InputError: If the checkpoint is damaged.
+    """
+    try:
+      return self._run(self._state_manager.load(round_number, structure))
+    except tff.program.ProgramStateNotFoundError:
+      return None
+
   def release(self, round_number: int, row: Mapping[str, Any]) -> None:
     """Gives a round's row to every metrics manager, one after the other.
 

@@ -10,6 +10,7 @@ one that was never interrupted in all but the `time/` columns.
 
 import collections
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import math
@@ -68,6 +69,7 @@ def run_training(
   evaluate_every: int = 1,
   barrier_fn: BarrierFn | None = None,
   checkpoint_every: int = 1,
+  checkpoint_at: Collection[int] = (),
   program_state_manager: tff.program.ProgramStateManager | None = None,
   metrics_managers: Sequence[tff.program.ReleaseManager] = (),
   wire_bytes: communication.WireBytes | None = None,
@@ -98,6 +100,7 @@ def run_training(
       batches) to numbers by column name; called where `evaluation_fn` is, but
       not on the initial state.
     checkpoint_every: Rounds between two checkpoints; the last round has one.
+    checkpoint_at: Further rounds with a checkpoint.
     program_state_manager: Saves and loads the run; None to do neither.
     metrics_managers: Get each round's row. `metrics_csv.CsvMetricsManager`s
       are rewound to the checkpoint first.
@@ -185,7 +188,11 @@ def run_training(
           row['time/evaluation_seconds'] = time.monotonic() - start
         finish_round(round_number, loop_state, row)
         done = (loop_state, round_number)
-        if round_number % checkpoint_every == 0 or round_number == rounds:
+        if (
+          round_number % checkpoint_every == 0
+          or round_number in checkpoint_at
+          or round_number == rounds
+        ):
           recorder.save(loop_state, round_number)
     except KeyboardInterrupt:
       raise KeyboardInterrupt(recorder.stop(*done)) from None
@@ -195,23 +202,31 @@ def run_training(
 def load_result(
   process: tff.learning.templates.LearningProcess,
   program_state_manager: tff.program.ProgramStateManager,
+  *,
+  round_number: int | None = None,
 ) -> TrainingResult | None:
-  """Returns where a run stands by its last checkpoint; nothing is changed.
+  """Returns where a run stands, or stood; nothing is changed.
 
   Args:
     process: The process the run trains.
     program_state_manager: The run's.
+    round_number: The round; None for that of the last checkpoint that is not
+      damaged.
 
   Returns:
-    The state, round and totals; None if there is no checkpoint yet.
+    The state, round and totals; None if there is no such checkpoint.
 
   Raises:
-    errors.InputError: If all checkpoints are damaged or those of another
-      process.
+    errors.InputError: If the checkpoint is damaged or that of another process;
+      without `round_number`, if all are.
   """
   with run_recorder.RunRecorder(program_state_manager, ()) as recorder:
-    loop_state, round_number = recorder.resume(_initial_loop_state(process))
-  if round_number is None:
+    structure = _initial_loop_state(process)
+    if round_number is None:
+      loop_state, round_number = recorder.resume(structure)
+    else:
+      loop_state = recorder.load(structure, round_number)
+  if loop_state is None or round_number is None:
     return None
   return _to_result(loop_state, round_number)
 

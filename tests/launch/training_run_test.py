@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of a run as a function; tests/launch/train_test.py has the binary's."""
 
+import asyncio
 import json
 import pathlib
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
 from launch import training_run
 from launch.configs import toy_regression
 
@@ -38,6 +40,19 @@ class TrainTest(absltest.TestCase):
     self.assertEqual(
       other['totals']['local_steps'], 2 * one['totals']['local_steps']
     )
+
+  def test_the_checkpoint_half_way_is_kept(self):
+    config = toy_regression.get_config('fed_avg')
+    config.local_epochs = 1
+    config.rounds = 7
+    config.checkpoint_every = 2
+    config.evaluate_every = 7
+    config.evaluation.personalization_epochs = 0
+    training_run.train(
+      config.to_dict(), workdir=self.folder / 'w', progress_bar=False
+    )
+    manager = simulation.CheckpointManager(self.folder / 'w' / 'checkpoints')
+    self.assertEqual(asyncio.run(manager.get_versions()), [3, 6, 7])
 
   def test_nothing_is_written_if_the_experiment_cannot_be_built(self):
     config = toy_regression.get_config()

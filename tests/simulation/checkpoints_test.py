@@ -79,6 +79,18 @@ class CheckpointManagerTest(parameterized.TestCase):
     with self.assertRaises(tff.program.ProgramStateNotFoundError):
       asyncio.run(manager.load(2, _state(0)))
 
+  def test_keeps_named_versions_beside_the_newest(self):
+    manager = checkpoints.CheckpointManager(self.root, keep_versions=[2, 31, 9])
+    for version in (1, 2, 3, 30, 31, 32):
+      asyncio.run(manager.save(_state(version), version))
+    self.assertEqual(asyncio.run(manager.get_versions()), [2, 31, 32])
+    self.assertEqual(
+      _bits(asyncio.run(manager.load(2, _state(0)))), _bits(_state(2))
+    )
+    # Once nobody asks for it, it is as old as any.
+    self._save(33)
+    self.assertEqual(asyncio.run(manager.get_versions()), [32, 33])
+
   def test_nothing_saved(self):
     self.assertEqual(self._load_latest(), (None, 0))
     self.assertIsNone(

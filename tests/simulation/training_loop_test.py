@@ -167,6 +167,41 @@ class RunTrainingTest(parameterized.TestCase):
     loaded = training_loop.load_result(self.process, manager)
     self._assert_equal_runs(result, loaded, self.folder, self.folder)
 
+  def test_a_round_between_has_a_checkpoint_and_changes_nothing(self):
+    def run(folder, **kwargs):
+      return self._run(
+        folder,
+        checkpoint_at=[3],
+        program_state_manager=checkpoints.CheckpointManager(
+          folder / 'checkpoints', keep_total=1, keep_versions=[3]
+        ),
+        **kwargs,
+      )
+
+    whole = self._run(self.folder / 'whole')
+    until_3 = self._run(self.folder / 'until_3', rounds=3)
+    for killed_at in (None, 2, 3, 4):
+      folder = self.folder / f'killed{killed_at}'
+
+      def kill(round_number, _, killed_at=killed_at):
+        if round_number == killed_at:
+          raise _Stop()
+
+      if killed_at is not None:
+        with self.assertRaises(_Stop):
+          run(folder, on_round=kill)
+      self._assert_equal_runs(whole, run(folder), self.folder / 'whole', folder)
+      manager = checkpoints.CheckpointManager(folder / 'checkpoints')
+      loaded = training_loop.load_result(self.process, manager, round_number=3)
+      self.assertEqual(loaded.round_number, 3)
+      for a, b in zip(
+        tf.nest.flatten(until_3.state), tf.nest.flatten(loaded.state)
+      ):
+        self.assertEqual(np.asarray(a).tobytes(), np.asarray(b).tobytes())
+      self.assertIsNone(
+        training_loop.load_result(self.process, manager, round_number=2)
+      )
+
   def test_rows_hold_costs_and_evaluations(self):
     seen = []
     result = self._run(on_round=lambda r, _: seen.append(r))
