@@ -14,6 +14,10 @@ from absl.testing import parameterized
 # Whole names, from which the BUILD file's deps are made.
 _MODULES = (
   'launch.configs.arrays',
+  'launch.configs.c4',
+  'launch.configs.c4_results',
+  'launch.configs.cc_news',
+  'launch.configs.cc_news_results',
   'launch.configs.cifar100',
   'launch.configs.cifar100_compact',
   'launch.configs.cifar100_results',
@@ -21,6 +25,7 @@ _MODULES = (
   'launch.configs.emnist',
   'launch.configs.emnist_compact',
   'launch.configs.emnist_results',
+  'launch.configs.stackoverflow',
   'launch.configs.toy_regression',
 )
 _CONFIGS = tuple(module.rpartition('.')[2] for module in _MODULES)
@@ -28,6 +33,8 @@ _CONFIGS = tuple(module.rpartition('.')[2] for module in _MODULES)
 
 # Of a size of their own, and not what the task recommends.
 _SIZED = (
+  'c4_results',
+  'cc_news_results',
   'cifar100_compact',
   'cifar100_results',
   'emnist_compact',
@@ -101,6 +108,43 @@ class ConfigsTest(parameterized.TestCase):
     for field in ('batch_size', 'max_examples_per_client', 'evaluation'):
       self.assertEqual(compact[field], config[field], field)
     self.assertLessEqual(compact['task'].items(), config['task'].items())
+
+  @parameterized.parameters(
+    ('c4', 8, 10_000, 1024),
+    ('cc_news', 8, 10_000, 1024),
+    ('stackoverflow', 16, 1500, 128),
+  )
+  def test_text_tasks_are_table_2_of_the_paper(
+    self, name, cohort, rounds, length
+  ):
+    config = _module(name).get_config().to_dict()
+    for field, value in {
+      'cohort_size': cohort,
+      'rounds': rounds,
+      'batch_size': 4,
+      'max_examples_per_client': 16,
+      'client_learning_rate': 1e-3,
+      'server_learning_rate': 1e-2,
+    }.items():
+      self.assertEqual(config[field], value, field)
+    self.assertEqual(config['evaluation']['personalization_epochs'], 4)
+    self.assertEqual(config['task']['sequence_length'], length)
+    self.assertEqual(config['task']['eval_sequence_length'], 128)
+
+  @parameterized.product(
+    name=('c4', 'cc_news', 'stackoverflow'), variant=tuple(base.VARIANTS)
+  )
+  def test_tiny_variants_are_those_of_the_algorithm(self, name, variant):
+    get_config = _module(name).get_config
+    tiny, full = get_config(f'tiny_{variant}'), get_config(variant)
+    self.assertEqual(tiny.algorithm, full.algorithm)
+    self.assertEqual(tiny.task.size, 'tiny')
+    config_checks.check_config(tiny.to_dict())
+    self.assertEqual(get_config('tiny'), get_config('tiny_fed_fish'))
+    # Its clients step with what adds up to ten gradients.
+    self.assertEqual(
+      tiny.client_learning_rate, 0.005 if variant == 'mime_lite' else 0.05
+    )
 
   def test_variants_differ_in_the_algorithm_only(self):
     """Methods are compared on equal terms."""

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 # Whole names, from which the BUILD file's deps are made.
 _MODULES = (
   'launch.configs.arrays',
+  'launch.configs.c4',
+  'launch.configs.cc_news',
   'launch.configs.cifar100',
   'launch.configs.cifar100_compact',
   'launch.configs.cifar100_results',
@@ -27,6 +29,7 @@ _MODULES = (
   'launch.configs.emnist',
   'launch.configs.emnist_compact',
   'launch.configs.emnist_results',
+  'launch.configs.stackoverflow',
   'launch.configs.toy_regression',
 )
 _READY = (

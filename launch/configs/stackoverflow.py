@@ -1,0 +1,52 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Next words on Stack Overflow as in the FedFish paper: a client is an author.
+
+  python -m launch.train --config=launch/configs/stackoverflow.py:fed_fish \
+    --workdir=runs/stackoverflow_fed_fish --data_dir=path/to/tff_cache
+
+The fields are those of table 2 of Dhawan et al. (2024, arXiv:2311.10291); the
+paper names its model only by its kind, and here it is TFF's recurrent baseline
+for this data. path/to/tff_cache holds stackoverflow.sqlite, as TFF unpacks it
+(--config.task.download=True fetches it if it is not there).
+
+Variants: see launch/configs/base.py. Variants tiny and tiny_<variant> have a
+transformer of two layers, few rounds and a vocabulary of 2,000 words.
+"""
+
+from collections.abc import Sequence
+
+from launch.configs import base
+from launch.configs import language
+from launch.configs import sweeps
+
+
+def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
+  """Returns the config of a variant of the algorithm."""
+  return language.create_config(
+    variant,
+    task={
+      'name': 'stackoverflow',
+      # Or transformer.
+      'model': 'rnn',
+      # Of the transformer: 6x384, 12x768, tiny.
+      'size': '6x384',
+      'sequence_length': 128,
+      'eval_sequence_length': 128,
+      # The most frequent words of the first so many training clients.
+      'vocabulary_size': 10_004,
+      'vocabulary_clients': 1000,
+      'download': False,
+    },
+    rounds=1500,
+    cohort_size=16,
+    client_learning_rate=1e-3,
+    server_learning_rate=1e-2,
+    evaluate_every=50,
+    checkpoint_every=50,
+  )
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
+  return sweeps.select(name, sweeps.ready_sweeps(get_config))
