@@ -18,8 +18,11 @@ from fedfish_tff.simulation.metrics_csv import ROUND_COLUMN
 from fedfish_tff.simulation.metrics_csv import Row
 from fedfish_tff.simulation.metrics_flattening import flatten_metrics
 from fedfish_tff.simulation.metrics_flattening import to_number
+from fedfish_tff.simulation.participation import count_visiting_rounds
+from fedfish_tff.simulation.participation import first_visits
 from fedfish_tff.simulation.participation import Participation
 from fedfish_tff.simulation.participation import uniform_participation
+from fedfish_tff.simulation.participation import visit_once_participation
 from fedfish_tff.simulation.progress import ProgressReporter
 from fedfish_tff.simulation.run_recorder import RunRecorder
 from fedfish_tff.simulation.training_loop import BarrierFn

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+import threading
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
@@ -42,10 +43,7 @@ def uniform_participation(
   """
   if not isinstance(client_ids, sorted_ids.SortedIds):
     client_ids = tuple(sorted(set(client_ids)))
-  if cohort_size < 1:
-    raise errors.InputError(
-      f'cohort_size is {cohort_size}; a positive integer was expected.'
-    )
+  _check_positive(cohort_size)
   if cohort_size > len(client_ids):
     raise errors.InputError(
       f'cohort_size is {cohort_size}, but there are only {len(client_ids)} '
@@ -60,6 +58,98 @@ def uniform_participation(
     return tuple(client_ids[index] for index in chosen)
 
   return cohort
+
+
+def visit_once_participation(
+  client_ids: Iterable[str], *, cohort_size: int, seed: int
+) -> Participation:
+  """Returns cohorts that together hold every client once.
+
+  For methods of closed form, such as Fed3R, that need to see each client and
+  must count none twice. Rounds are numbered from 1. The clients stand in an
+  order that is a function of the seed, and each round takes the next ones; the
+  last may be fewer, and after that, from round
+  `count_visiting_rounds(...)` + 1 on, nobody comes.
+
+  Args:
+    client_ids: The ids of all training clients; their order does not matter.
+      `SortedIds` are used as they are, others are copied.
+    cohort_size: Clients a round; may be more than there are.
+    seed: The run's seed.
+
+  Returns:
+    A function from the round number to at most `cohort_size` client ids.
+
+  Raises:
+    errors.InputError: If `cohort_size` is not positive.
+  """
+  if not isinstance(client_ids, sorted_ids.SortedIds):
+    client_ids = tuple(sorted(set(client_ids)))
+  _check_positive(cohort_size)
+  generator = random_streams.random_generator('visits', seed)
+  order = generator.permutation(len(client_ids))
+
+  def cohort(round_number: int) -> tuple[str, ...]:
+    start = (_check_round(round_number) - 1) * cohort_size
+    return tuple(
+      client_ids[index] for index in order[start : start + cohort_size].tolist()
+    )
+
+  return cohort
+
+
+def count_visiting_rounds(num_clients: int, *, cohort_size: int) -> int:
+  """Returns after how many rounds `visit_once_participation` has seen all."""
+  _check_positive(cohort_size)
+  return -(-num_clients // cohort_size)
+
+
+def first_visits(participation: Participation) -> Participation:
+  """Returns the cohorts of a participation without whom came before.
+
+  For methods of closed form under any policy: a client counts once however
+  often it is sampled. Rounds are numbered from 1; a round may have nobody.
+
+  Args:
+    participation: A pure function of the round. It is asked for each round
+      once, in order, and the ids of those who came are kept.
+
+  Returns:
+    A function from the round number to those clients of its cohort that no
+    earlier round had; safe to use from several threads.
+  """
+  cohorts: list[tuple[str, ...]] = []
+  seen: set[str] = set()
+  lock = threading.Lock()
+
+  def cohort(round_number: int) -> tuple[str, ...]:
+    _check_round(round_number)
+    with lock:
+      while len(cohorts) < round_number:
+        # Each once, should a cohort itself have a client twice.
+        came = dict.fromkeys(participation(len(cohorts) + 1))
+        cohorts.append(tuple(c for c in came if c not in seen))
+        seen.update(cohorts[-1])
+      return cohorts[round_number - 1]
+
+  return cohort
+
+
+def _check_positive(cohort_size: int) -> None:
+  if cohort_size < 1:
+    raise errors.InputError(
+      f'cohort_size is {cohort_size}; a positive integer was expected.'
+    )
+
+
+def _check_round(round_number: int) -> int:
+  """Returns a round number that is 1 or more."""
+  if round_number < 1:
+    raise errors.InputError(
+      f'A cohort of round {round_number} was asked for; rounds from 1 on were '
+      'expected.'
+    )
+  return round_number
 
 
 def _draw(generator: np.random.Generator, total: int, size: int) -> list[int]:

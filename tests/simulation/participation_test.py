@@ -112,5 +112,93 @@ class UniformParticipationTest(absltest.TestCase):
       participation.uniform_participation(_IDS, cohort_size=0, seed=1)
 
 
+class VisitOnceParticipationTest(absltest.TestCase):
+  @given(
+    num_clients=st.integers(0, 12),
+    cohort_size=st.integers(1, 15),
+    seed=st.integers(0, 2**40),
+  )
+  def test_every_client_comes_once(self, num_clients, cohort_size, seed):
+    ids = [f'client {i}' for i in range(num_clients)]
+    visit = participation.visit_once_participation(
+      ids, cohort_size=cohort_size, seed=seed
+    )
+    rounds = participation.count_visiting_rounds(
+      num_clients, cohort_size=cohort_size
+    )
+    # Whatever the order in which it is asked.
+    cohorts = {r: visit(r) for r in reversed(range(1, rounds + 3))}
+    came = [c for r in range(1, rounds + 1) for c in cohorts[r]]
+    self.assertCountEqual(came, ids)
+    for r in range(1, rounds):
+      self.assertLen(cohorts[r], cohort_size)
+    if rounds:
+      self.assertNotEmpty(cohorts[rounds])
+    self.assertEmpty(cohorts[rounds + 1] + cohorts[rounds + 2])
+    again = participation.visit_once_participation(
+      reversed(ids), cohort_size=cohort_size, seed=seed
+    )
+    self.assertEqual(again(1), cohorts[1])
+
+  def test_is_the_same_in_every_process_and_release(self):
+    visit = participation.visit_once_participation(_IDS, cohort_size=3, seed=7)
+    order = random_streams.random_generator('visits', 7).permutation(10)
+    self.assertEqual(visit(2), tuple(_IDS[i] for i in order[3:6]))
+
+  def test_the_order_depends_on_the_seed(self):
+    orders = {
+      participation.visit_once_participation(_IDS, cohort_size=10, seed=s)(1)
+      for s in range(5)
+    }
+    self.assertLen(orders, 5)
+
+  def test_published_numbers_of_rounds(self):
+    for clients, rounds in ((1262, 127), (9275, 928)):
+      self.assertEqual(
+        participation.count_visiting_rounds(clients, cohort_size=10), rounds
+      )
+
+  def test_ids_are_not_copied(self):
+    ids = sorted_ids.SortedIds(pa.array(_IDS, pa.large_string()))
+    with mock.patch.object(sorted_ids.SortedIds, '__iter__') as iterate:
+      visit = participation.visit_once_participation(ids, cohort_size=3, seed=7)
+      self.assertLen(visit(1), 3)
+      iterate.assert_not_called()
+
+  def test_bad_input(self):
+    with self.assertRaisesRegex(errors.InputError, 'cohort_size is 0'):
+      participation.visit_once_participation(_IDS, cohort_size=0, seed=1)
+    visit = participation.visit_once_participation(_IDS, cohort_size=1, seed=1)
+    with self.assertRaisesRegex(errors.InputError, 'cohort of round 0'):
+      visit(0)
+
+
+class FirstVisitsTest(absltest.TestCase):
+  @given(
+    cohort_size=st.integers(1, 10),
+    seed=st.integers(0, 2**40),
+    order=st.permutations(range(1, 9)),
+  )
+  def test_leaves_out_who_came_before(self, cohort_size, seed, order):
+    sample = participation.uniform_participation(
+      _IDS, cohort_size=cohort_size, seed=seed
+    )
+    first = participation.first_visits(sample)
+    cohorts = {r: first(r) for r in order}
+    seen = set()
+    for r in range(1, 9):
+      expected = tuple(c for c in sample(r) if c not in seen)
+      self.assertEqual(cohorts[r], expected)
+      seen.update(expected)
+
+  def test_a_cohort_that_has_a_client_twice(self):
+    first = participation.first_visits(lambda _: ('a', 'b', 'a'))
+    self.assertEqual((first(1), first(2)), (('a', 'b'), ()))
+
+  def test_rounds_begin_at_one(self):
+    with self.assertRaisesRegex(errors.InputError, 'cohort of round 0'):
+      participation.first_visits(lambda _: ())(0)
+
+
 if __name__ == '__main__':
   absltest.main()
