@@ -4,6 +4,10 @@
 
 from fedfish_tff.models.dense import create_mlp_classifier
 from fedfish_tff.models.dense import create_mlp_regressor
+from fedfish_tff.models.feature_map import ApplyFn
+from fedfish_tff.models.feature_map import create_dense_features
+from fedfish_tff.models.feature_map import create_identity_features
+from fedfish_tff.models.feature_map import FeatureMap
 from fedfish_tff.models.image_models import create_compact_cnn
 from fedfish_tff.models.image_models import create_dropout_cnn
 from fedfish_tff.models.image_models import create_fed_avg_cnn
@@ -46,7 +50,20 @@ from fedfish_tff.models.model_functions import (
 )
 from fedfish_tff.models.model_functions import weights_like as weights_like
 from fedfish_tff.models.model_functions import weights_type as weights_type
+from fedfish_tff.models.model_partition import fine_tuned_tensors
+from fedfish_tff.models.model_partition import FineTuning
+from fedfish_tff.models.model_partition import partition_model
+from fedfish_tff.models.model_partition import PartitionedModel
+from fedfish_tff.models.random_features import create_random_features
+from fedfish_tff.models.random_features import median_bandwidth
 from fedfish_tff.models.recurrent_language_model import create_stackoverflow_rnn
 from fedfish_tff.models.resnet import create_resnet18
+from fedfish_tff.models.ridge_classifier import create_feature_classifier
+from fedfish_tff.models.ridge_classifier import NUM_CLASSIFIER_TENSORS
+from fedfish_tff.models.ridge_classifier import with_classifier
+from fedfish_tff.models.ridge_path import check_regularizations
+from fedfish_tff.models.ridge_path import solve_ridge_path
+from fedfish_tff.models.ridge_solution import RidgeBias
+from fedfish_tff.models.ridge_solution import solve_ridge
 from fedfish_tff.models.transformer import create_transformer
 from fedfish_tff.models.transformer import TRANSFORMER_SIZES

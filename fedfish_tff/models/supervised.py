@@ -71,6 +71,7 @@ def create_classifier(
   initial_weights: Sequence[np.ndarray],
   *,
   input_shape: Sequence[int],
+  input_dtype: tf.DType = tf.float32,
 ) -> tff.learning.models.FunctionalModel:
   """Creates a model that outputs logits, trained with cross-entropy.
 
@@ -78,8 +79,8 @@ def create_classifier(
     predict: A function of (weights, x, training) that returns logits
       [batch, classes].
     initial_weights: The weights to start from, all trainable.
-    input_shape: Shape of one example's x, which is float32; labels y are
-      int32 [batch].
+    input_shape: Shape of one example's x; labels y are int32 [batch].
+    input_dtype: Of x.
 
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
@@ -104,7 +105,7 @@ def create_classifier(
       ),
     ),
     input_spec=(
-      tf.TensorSpec([None, *input_shape], tf.float32),
+      tf.TensorSpec([None, *input_shape], input_dtype),
       tf.TensorSpec([None], tf.int32),
     ),
   )

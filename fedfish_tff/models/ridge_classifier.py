@@ -1,0 +1,93 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A linear classifier on a feature map, as one model.
+
+What closed-form methods solve for and fine-tuning goes on from: the feature
+map's weights, then the classifier's kernel and bias, are the trainable weights.
+"""
+
+import math
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.models import feature_map as feature_map_lib
+from fedfish_tff.models import layers
+from fedfish_tff.models import supervised
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# Kernel and bias come last among a feature classifier's weights.
+NUM_CLASSIFIER_TENSORS = 2
+
+
+def create_feature_classifier(
+  feature_map: feature_map_lib.FeatureMap,
+  *,
+  num_classes: int,
+  temperature: float = 1.0,
+) -> tff.learning.models.FunctionalModel:
+  """Creates the model (phi(x) W + bias) / T, trained with cross-entropy.
+
+  Args:
+    feature_map: phi. Its weights are the first of the model's.
+    num_classes: Width of the output; labels are int32 [batch].
+    temperature: T, by which logits are divided in training and evaluation: 0.1
+      in Fed3R's fine-tuning. It changes no prediction.
+
+  Returns:
+    A model with the metrics loss, accuracy and num_examples, whose trainable
+    weights are (*feature_map.initial_weights, kernel, bias); the classifier's
+    are zero at first. Models of one feature map and number of classes have
+    weights of one type, whatever their temperature.
+
+  Raises:
+    errors.InputError: If an argument is out of range.
+  """
+  layers.check_sizes(num_classes=[num_classes])
+  if not 0 < temperature < math.inf:
+    raise errors.InputError(
+      f'temperature is {temperature}; a positive number was expected.'
+    )
+
+  def predict(
+    weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    *map_weights, kernel, bias = weights
+    features = feature_map(map_weights, x, training)
+    return (tf.matmul(features, kernel) + bias) / temperature
+
+  return supervised.create_classifier(
+    predict,
+    (
+      *feature_map.initial_weights,
+      np.zeros([feature_map.num_features, num_classes], np.float32),
+      np.zeros([num_classes], np.float32),
+    ),
+    input_shape=feature_map.input_shape,
+    input_dtype=feature_map.input_dtype,
+  )
+
+
+def with_classifier(
+  feature_map: feature_map_lib.FeatureMap, kernel: Any, bias: Any
+) -> tff.learning.models.ModelWeights:
+  """Returns a feature classifier's weights: the map as it is, a classifier.
+
+  Args:
+    feature_map: phi, with its initial weights.
+    kernel: [num_features, num_classes], array or tensor.
+    bias: [num_classes].
+
+  Returns:
+    Weights of the model that `create_feature_classifier` makes.
+  """
+  return tff.learning.models.ModelWeights(
+    (
+      *(tf.convert_to_tensor(w) for w in feature_map.initial_weights),
+      tf.cast(kernel, tf.float32),
+      tf.cast(bias, tf.float32),
+    ),
+    (),
+  )

@@ -1,0 +1,144 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Partitioned models, trained by the package's processes."""
+
+from fedfish_tff import algorithms
+from fedfish_tff import errors
+from fedfish_tff import models
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_FEATURES = models.create_dense_features(num_inputs=4, hidden_units=[5], seed=0)
+_MODEL = models.create_feature_classifier(
+  _FEATURES, num_classes=3, temperature=0.1
+)
+_STRATEGIES = {
+  models.FineTuning.FT: (True, True, True, True),
+  models.FineTuning.FT_LP: (False, False, True, True),
+  models.FineTuning.FT_FEAT: (True, True, False, False),
+}
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _clients():
+  rng = np.random.default_rng(0)
+  return [
+    tf.data.Dataset.from_tensor_slices(
+      (
+        rng.normal(size=[number, 4]).astype(np.float32),
+        rng.integers(0, 3, number).astype(np.int32),
+      )
+    ).batch(4)
+    for number in (9, 6)
+  ]
+
+
+def _sgd():
+  return tff.learning.optimizers.build_sgdm(0.05)
+
+
+class FineTuningTest(parameterized.TestCase):
+  @parameterized.parameters(*_STRATEGIES)
+  def test_trains_from_fed3r_what_the_strategy_says(self, strategy):
+    fed3r = algorithms.build_fed3r(_FEATURES, num_classes=3)
+    state, _ = fed3r.next(fed3r.initialize(), _clients())
+    start = fed3r.get_model_weights(state)
+    trained = models.fine_tuned_tensors(_MODEL, strategy)
+    self.assertEqual(trained, _STRATEGIES[strategy])
+    partitioned = models.partition_model(_MODEL, trained, start=start)
+    for build in (algorithms.build_fed_avg, algorithms.build_fed_fish):
+      process = build(partitioned.model, _sgd(), _sgd())
+      state = process.initialize()
+      for a, e in zip(
+        partitioned.merge(process.get_model_weights(state)).trainable,
+        start.trainable,
+        strict=True,
+      ):
+        np.testing.assert_array_equal(a, e)
+      state, metrics = process.next(state, _clients())
+      self.assertTrue(np.isfinite(metrics['client_work']['train']['loss']))
+      merged = partitioned.merge(process.get_model_weights(state)).trainable
+      changed = tuple(
+        bool(np.any(a != b)) for a, b in zip(merged, start.trainable)
+      )
+      self.assertEqual(changed, trained)
+
+  def test_takes_the_step_of_the_whole_model(self):
+    """With everything trained, and of one tensor's part of it otherwise."""
+    whole = algorithms.build_fed_sgd(_MODEL, _sgd())
+    state, metrics = whole.next(whole.initialize(), _clients())
+    expected = whole.get_model_weights(state).trainable
+    for trained in ((True,) * 4, (False, False, True, True)):
+      partitioned = models.partition_model(_MODEL, trained)
+      process = algorithms.build_fed_sgd(partitioned.model, _sgd())
+      state, own_metrics = process.next(process.initialize(), _clients())
+      merged = partitioned.merge(process.get_model_weights(state)).trainable
+      for a, e, start, t in zip(
+        merged, expected, _MODEL.initial_weights[0], trained
+      ):
+        np.testing.assert_allclose(a, e if t else start, rtol=1e-6, atol=1e-7)
+      self.assertAlmostEqual(
+        own_metrics['client_work']['train']['loss'],
+        metrics['client_work']['train']['loss'],
+        places=5,
+      )
+
+  def test_only_what_is_trained_travels(self):
+    whole, probe = (
+      simulation.measure_wire_bytes(
+        algorithms.build_fed_avg(
+          models.partition_model(
+            _MODEL, models.fine_tuned_tensors(_MODEL, strategy)
+          ).model,
+          _sgd(),
+        )
+      )
+      for strategy in (models.FineTuning.FT, models.FineTuning.FT_LP)
+    )
+    num_frozen = 4 * 5 + 5
+    self.assertEqual(whole.download - probe.download, 4 * num_frozen)
+    self.assertEqual(whole.upload - probe.upload, 4 * num_frozen)
+
+  def test_ft_feat_needs_an_extractor_with_weights(self):
+    model = models.create_feature_classifier(
+      models.create_identity_features(4), num_classes=3
+    )
+    with self.assertRaisesRegex(errors.InputError, 'FT-FEAT .* no weights'):
+      models.fine_tuned_tensors(model, models.FineTuning.FT_FEAT)
+    self.assertEqual(
+      models.fine_tuned_tensors(model, models.FineTuning.FT_LP), (True, True)
+    )
+
+
+class PartitionModelTest(absltest.TestCase):
+  def test_split_and_merge(self):
+    partitioned = models.partition_model(_MODEL, (True, False, False, True))
+    weights = tff.learning.models.ModelWeights(
+      tuple(w + 1 for w in _MODEL.initial_weights[0]), ()
+    )
+    part = partitioned.split(weights)
+    self.assertLen(part.trainable, 2)
+    merged = partitioned.merge(part).trainable
+    for a, e, t in zip(merged, weights.trainable, partitioned.trained):
+      np.testing.assert_array_equal(a, e if t else e - 1)
+
+  def test_bad_arguments(self):
+    for trained in ((True,), (False,) * 4, (True,) * 5):
+      with self.assertRaisesRegex(errors.InputError, 'each of 4 tensors'):
+        models.partition_model(_MODEL, trained)
+    other = tff.learning.models.ModelWeights((np.zeros([2, 2]),) * 4, ())
+    with self.assertRaisesRegex(errors.InputError, 'to start from have'):
+      models.partition_model(_MODEL, (True,) * 4, start=other)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,117 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Random features against the kernel that they approximate."""
+
+from fedfish_tff import errors
+from fedfish_tff import models
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from scipy.spatial import distance
+from sklearn.metrics import pairwise
+import tensorflow as tf
+
+_X = np.random.default_rng(0).normal(size=[40, 6]).astype(np.float32)
+_BANDWIDTH = 2.0
+
+
+def _random_features(number, seed):
+  features = models.create_random_features(
+    models.create_identity_features(6),
+    num_random_features=number,
+    bandwidth=_BANDWIDTH,
+    seed=seed,
+  )
+  return features((), tf.constant(_X), training=False).numpy()
+
+
+class RandomFeaturesTest(parameterized.TestCase):
+  def test_kernel_error_falls_as_one_over_the_root_of_their_number(self):
+    exact = pairwise.rbf_kernel(_X, gamma=1 / (2 * _BANDWIDTH**2))
+    numbers = [50, 200, 800, 3200]
+    errors_ = []
+    for number in numbers:
+      squares = []
+      for seed in range(8):
+        z = _random_features(number, seed).astype(np.float64)
+        squares.append(np.mean((z @ z.T - exact) ** 2))
+      errors_.append(np.sqrt(np.mean(squares)))
+    slope, _ = np.polyfit(np.log(numbers), np.log(errors_), 1)
+    self.assertAlmostEqual(slope, -0.5, delta=0.1)
+    # The variance of sqrt(2) cos is below 1 (Rahimi and Recht, claim 1).
+    for number, error in zip(numbers, errors_):
+      self.assertLess(error, 1 / np.sqrt(number))
+
+  def test_is_unbiased(self):
+    exact = pairwise.rbf_kernel(_X, gamma=1 / (2 * _BANDWIDTH**2))
+    z = _random_features(50_000, 0)
+    np.testing.assert_allclose(z @ z.T, exact, atol=0.03)
+
+  def test_is_a_function_of_the_seed(self):
+    first, again, other = (_random_features(20, s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    self.assertGreater(np.abs(first - other).max(), 0.01)
+
+  def test_is_taken_of_the_map_s_features_and_keeps_its_weights(self):
+    dense = models.create_dense_features(num_inputs=6, hidden_units=[5], seed=0)
+    options = dict(num_random_features=9, bandwidth=1.0, seed=0)
+    random = models.create_random_features(dense, **options)
+    self.assertEqual(random.num_features, 9)
+    for a, e in zip(random.initial_weights, dense.initial_weights, strict=True):
+      np.testing.assert_array_equal(a, e)
+    hidden = dense(dense.initial_weights, tf.constant(_X), training=False)
+    np.testing.assert_allclose(
+      random(random.initial_weights, tf.constant(_X), training=False),
+      models.create_random_features(
+        models.create_identity_features(5), **options
+      )((), hidden, training=False),
+      rtol=1e-6,
+    )
+
+  @parameterized.parameters(0.0, -1.0, np.nan, np.inf)
+  def test_bad_bandwidth(self, bandwidth):
+    with self.assertRaisesRegex(errors.InputError, f'bandwidth is {bandwidth}'):
+      models.create_random_features(
+        models.create_identity_features(6),
+        num_random_features=3,
+        bandwidth=bandwidth,
+        seed=0,
+      )
+
+  def test_bad_number(self):
+    with self.assertRaisesRegex(errors.InputError, 'num_random_features'):
+      models.create_random_features(
+        models.create_identity_features(6),
+        num_random_features=0,
+        bandwidth=1.0,
+        seed=0,
+      )
+
+
+class MedianBandwidthTest(absltest.TestCase):
+  def test_equals_scipy(self):
+    self.assertAlmostEqual(
+      models.median_bandwidth(_X), np.median(distance.pdist(_X)), places=5
+    )
+
+  def test_of_many_a_thousand_are_drawn(self):
+    many = np.random.default_rng(1).normal(size=[1500, 6])
+    drawn = models.median_bandwidth(many, seed=3)
+    self.assertEqual(models.median_bandwidth(many, seed=3), drawn)
+    self.assertNotEqual(models.median_bandwidth(many, seed=4), drawn)
+    self.assertAlmostEqual(drawn, np.median(distance.pdist(many)), delta=0.1)
+
+  def test_bad_features(self):
+    for features, message in (
+      (_X[:1], r'shape \(1, 6\)'),
+      (_X[0], r'shape \(6,\)'),
+      (np.ones([5, 3]), 'is 0.0'),
+      (np.full([5, 3], np.nan), 'is nan'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        models.median_bandwidth(features)
+
+
+if __name__ == '__main__':
+  absltest.main()
