@@ -54,6 +54,9 @@ from fedfish_tff.client_work.proximal import (
   build_proximal_optimizer as build_proximal_optimizer,
 )
 from fedfish_tff.client_work.proximal import is_proximal as is_proximal
+from fedfish_tff.client_work.ridge_statistics import (
+  build_ridge_statistics as build_ridge_statistics,
+)
 from fedfish_tff.client_work.server_statistics import (
   build_server_statistics_update as build_server_statistics_update,
 )
@@ -62,4 +65,7 @@ from fedfish_tff.client_work.server_statistics import (
 )
 from fedfish_tff.client_work.server_statistics import (
   StatisticsUpdateFn as StatisticsUpdateFn,
+)
+from fedfish_tff.client_work.weight_decay import (
+  build_weight_decay_optimizer as build_weight_decay_optimizer,
 )

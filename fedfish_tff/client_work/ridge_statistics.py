@@ -1,0 +1,138 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The sums that closed-form classifiers are solved from, at one client.
+
+Fed3R (Fani et al., ICML 2024): A_k = sum phi phi^T and b_k = sum phi e_y^T over a
+client's examples, with phi of a frozen feature map and the constant 1 appended.
+One pass over the data; each batch is one matrix product.
+"""
+
+import collections
+
+from fedfish_tff import errors
+from fedfish_tff.client_work import local_training
+from fedfish_tff.models import feature_map as feature_map_lib
+from fedfish_tff.models import layers
+from fedfish_tff.models import model_functions
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def build_ridge_statistics(
+  feature_map: feature_map_lib.FeatureMap,
+  data_type: tff.types.SequenceType,
+  *,
+  num_classes: int,
+  with_gram: bool = True,
+  accumulator_dtype: tf.DType = tf.float32,
+  chunk_size: int = 1024,
+) -> tff.Computation:
+  """Builds one client's sums.
+
+  With p = num_features + 1, `gram` [p, p] is the sum of phi phi^T, and `moments`
+  [p, C] that of phi e_y^T; the last of the p is the constant 1, so that their last
+  rows are the sum of features, the number of examples and those of each class.
+
+  Args:
+    feature_map: phi, with its initial weights.
+    data_type: Of a client's batches (x, y).
+    num_classes: C; labels are from 0 to C - 1.
+    with_gram: Whether there is a `gram`; class means need none.
+    accumulator_dtype: tf.float32 or tf.float64, of products and sums.
+    chunk_size: Examples whose features are in memory at a time. Larger batches
+      are divided.
+
+  Returns:
+    A computation of type (B* -> <statistics=<gram=..., moments=...>,
+    excluded=int32>), unplaced. A client whose sums are not finite is left out:
+    its sums are zero, and `excluded` is 1. It fails to compute, saying so, where
+    a label is outside of the classes.
+
+  Raises:
+    errors.InputError: If an argument is out of range or of the wrong type.
+  """
+  layers.check_sizes(num_classes=[num_classes], chunk_size=[chunk_size])
+  if accumulator_dtype not in (tf.float32, tf.float64):
+    raise errors.InputError(
+      f'accumulator_dtype is {accumulator_dtype!r}; tf.float32 or tf.float64 '
+      'was expected.'
+    )
+  size = feature_map.num_features + 1
+
+  def add_chunk(sums, x, y):
+    features = tf.cast(
+      feature_map(feature_map.initial_weights, x, training=False),
+      accumulator_dtype,
+    )
+    ones = tf.ones_like(features[:, :1])
+    features = tf.concat([features, ones], axis=1)
+    labels = tf.one_hot(y, num_classes, dtype=accumulator_dtype)
+    added = collections.OrderedDict()
+    if with_gram:
+      added['gram'] = tf.matmul(features, features, transpose_a=True)
+    added['moments'] = tf.matmul(features, labels, transpose_a=True)
+    return tf.nest.map_structure(tf.add, sums, added)
+
+  def add_batch(sums, batch):
+    x, y = model_functions.split_batch(batch)
+    y = tf.reshape(y, [-1])
+    with tf.control_dependencies([_check_labels(y, num_classes)]):
+      num_examples = tf.size(y)
+    _, sums = tf.while_loop(
+      lambda start, _: start < num_examples,
+      lambda start, sums: (
+        start + chunk_size,
+        add_chunk(
+          sums, x[start : start + chunk_size], y[start : start + chunk_size]
+        ),
+      ),
+      (0, sums),
+    )
+    return sums
+
+  @tff.tensorflow.computation(data_type)
+  def ridge_statistics(dataset):
+    @tf.function
+    def run(data):
+      zeros = collections.OrderedDict()
+      if with_gram:
+        zeros['gram'] = tf.zeros([size, size], accumulator_dtype)
+      zeros['moments'] = tf.zeros([size, num_classes], accumulator_dtype)
+      sums = data.reduce(zeros, add_batch)
+      finite = _is_finite(sums)
+      return collections.OrderedDict(
+        statistics=tf.nest.map_structure(
+          lambda t: tf.where(finite, t, tf.zeros_like(t)), sums
+        ),
+        excluded=tf.cast(tf.logical_not(finite), tf.int32),
+      )
+
+    return run(dataset)
+
+  return ridge_statistics
+
+
+def _check_labels(y: tf.Tensor, num_classes: int) -> tf.Operation:
+  """Returns what fails where a label is outside of the classes."""
+  return tf.debugging.Assert(
+    tf.reduce_all((y >= 0) & (y < num_classes)),
+    [
+      f'A label is outside of the {num_classes} classes; labels from 0 to '
+      f'{num_classes - 1} were expected. Smallest and largest label of the '
+      'batch:',
+      tf.reduce_min(y),
+      tf.reduce_max(y),
+    ],
+  )
+
+
+def _is_finite(
+  sums: collections.OrderedDict[str, tf.Tensor],
+) -> tf.Tensor:
+  """Returns whether a client's sums are finite."""
+  checked = [sums['moments']]
+  if 'gram' in sums:
+    # No product of two features exceeds the larger one's square.
+    checked.append(tf.linalg.diag_part(sums['gram']))
+  return local_training.all_finite(checked)

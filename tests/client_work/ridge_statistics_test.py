@@ -1,0 +1,165 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The sums of one client against NumPy."""
+
+from fedfish_tff import client_work
+from fedfish_tff import errors
+from fedfish_tff import models
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_FEATURES, _CLASSES = 5, 3
+_DATA = tff.types.SequenceType(
+  tff.types.tensorflow_to_type(
+    (
+      tf.TensorSpec([None, _FEATURES], tf.float32),
+      tf.TensorSpec([None], tf.int32),
+    )
+  )
+)
+_IDENTITY = models.create_identity_features(_FEATURES)
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _examples(number, seed=0):
+  rng = np.random.default_rng(seed)
+  return (
+    rng.normal(size=[number, _FEATURES]).astype(np.float32),
+    rng.integers(0, _CLASSES, number).astype(np.int32),
+  )
+
+
+def _dataset(x, y, batch_size=4):
+  return tf.data.Dataset.from_tensor_slices((x, y)).batch(batch_size)
+
+
+def _expected(features, y):
+  phi = np.c_[np.asarray(features, np.float64), np.ones(len(y))]
+  return phi.T @ phi, phi.T @ np.eye(_CLASSES)[y]
+
+
+class RidgeStatisticsTest(parameterized.TestCase):
+  @parameterized.product(
+    dtype=[tf.float32, tf.float64], batch_size=[1, 4, 100], chunk_size=[3, 1024]
+  )
+  def test_equal_numpy(self, dtype, batch_size, chunk_size):
+    x, y = _examples(11)
+    result = client_work.build_ridge_statistics(
+      _IDENTITY,
+      _DATA,
+      num_classes=_CLASSES,
+      accumulator_dtype=dtype,
+      chunk_size=chunk_size,
+    )(_dataset(x, y, batch_size))
+    gram, moments = _expected(x, y)
+    tolerance = 1e-5 if dtype == tf.float32 else 1e-13
+    statistics = result['statistics']
+    self.assertEqual(statistics['gram'].dtype, dtype.as_numpy_dtype)
+    np.testing.assert_allclose(statistics['gram'], gram, atol=tolerance)
+    np.testing.assert_allclose(statistics['moments'], moments, atol=tolerance)
+    self.assertEqual(result['excluded'], 0)
+
+  def test_the_feature_map_is_applied(self):
+    features = models.create_dense_features(
+      num_inputs=_FEATURES, hidden_units=[6], seed=1
+    )
+    x, y = _examples(9)
+    kernel, bias = features.initial_weights
+    gram, moments = _expected(np.maximum(x @ kernel + bias, 0), y)
+    statistics = client_work.build_ridge_statistics(
+      features, _DATA, num_classes=_CLASSES
+    )(_dataset(x, y))['statistics']
+    np.testing.assert_allclose(statistics['gram'], gram, rtol=1e-5)
+    np.testing.assert_allclose(statistics['moments'], moments, atol=1e-5)
+
+  def test_without_gram(self):
+    x, y = _examples(9)
+    statistics = client_work.build_ridge_statistics(
+      _IDENTITY, _DATA, num_classes=_CLASSES, with_gram=False
+    )(_dataset(x, y))['statistics']
+    self.assertEqual(list(statistics), ['moments'])
+    np.testing.assert_allclose(
+      statistics['moments'], _expected(x, y)[1], atol=1e-5
+    )
+
+  def test_a_client_without_data_gives_zeros(self):
+    result = client_work.build_ridge_statistics(
+      _IDENTITY, _DATA, num_classes=_CLASSES
+    )(_dataset(*_examples(0)))
+    self.assertEqual(result['excluded'], 0)
+    for tensor in result['statistics'].values():
+      self.assertFalse(np.any(tensor))
+
+  @parameterized.parameters(np.nan, np.inf, 3e38)
+  def test_sums_that_are_not_finite_are_left_out(self, value):
+    x, y = _examples(9)
+    x[5, 2] = value
+    result = client_work.build_ridge_statistics(
+      _IDENTITY, _DATA, num_classes=_CLASSES
+    )(_dataset(x, y))
+    self.assertEqual(result['excluded'], 1)
+    for tensor in result['statistics'].values():
+      self.assertFalse(np.any(tensor))
+
+  @parameterized.parameters(-1, _CLASSES)
+  def test_labels_outside_of_the_classes_are_told(self, label):
+    x, y = _examples(9)
+    y[6] = label
+    computation = client_work.build_ridge_statistics(
+      _IDENTITY, _DATA, num_classes=_CLASSES
+    )
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, 'label is outside of the 3 classes'
+    ):
+      computation(_dataset(x, y))
+
+  def test_bad_arguments(self):
+    for arguments, message in (
+      (dict(num_classes=0), 'num_classes holds 0'),
+      (dict(num_classes=3, chunk_size=0), 'chunk_size holds 0'),
+      (dict(num_classes=3, accumulator_dtype=tf.float16), 'tf.float64 was'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        client_work.build_ridge_statistics(_IDENTITY, _DATA, **arguments)
+    narrow = models.FeatureMap(
+      input_shape=(_FEATURES,),
+      num_features=4,
+      initial_weights=(),
+      apply=lambda weights, x, training: x,
+    )
+    with self.assertRaisesRegex(
+      errors.InputError, r'\[batch, 4\] was expected'
+    ):
+      client_work.build_ridge_statistics(narrow, _DATA, num_classes=3)
+
+
+class CohortTest(absltest.TestCase):
+  def test_runs_as_a_graph_over_the_cohort(self):
+    context = cohort_context.create_sync_cohort_execution_context()
+    statistics = client_work.build_ridge_statistics(
+      _IDENTITY, _DATA, num_classes=_CLASSES
+    )
+
+    @tff.federated_computation(tff.FederatedType(_DATA, tff.CLIENTS))
+    def total(data):
+      return tff.federated_sum(tff.federated_map(statistics, data).statistics)
+
+    clients = [_examples(n, n) for n in (3, 8)]
+    with tff.framework.get_context_stack().install(context):
+      result = total([_dataset(*c) for c in clients])
+    gram, _ = _expected(*(np.concatenate(a) for a in zip(*clients)))
+    np.testing.assert_allclose(result['gram'], gram, atol=1e-5)
+    self.assertEmpty(context.general_path_reasons)
+
+
+if __name__ == '__main__':
+  absltest.main()
