@@ -53,6 +53,7 @@ _COHORT_CONTEXT_PARTS = (
 
 # Modules that are imported by their own names only, each with the reason.
 INTERNAL_MODULES = {
+  'fedfish_tff.algorithms.closed_form': 'a part of closed-form methods',
   'fedfish_tff.datasets.dirichlet_draws': 'a part of two partitions',
   'fedfish_tff.datasets.partition_checks': 'a part of every partition',
   'fedfish_tff.errors': 'stands beside the packages, not in one',

@@ -5,3 +5,6 @@
 from fedfish_tff.aggregators.fisher_weighted_mean import (
   FisherWeightedMeanFactory as FisherWeightedMeanFactory,
 )
+from fedfish_tff.aggregators.upper_triangle_sum import pack_upper_triangle
+from fedfish_tff.aggregators.upper_triangle_sum import unpack_upper_triangle
+from fedfish_tff.aggregators.upper_triangle_sum import UpperTriangleSumFactory

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What every algorithm must do: one test that runs all of them."""
+"""What every algorithm that trains a model must do: one test runs all of them."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ import functools
 from fedfish_tff import algorithms
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
+from tests.algorithms import closed_form_test
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -60,7 +61,7 @@ def _next(process, state, clients):
 class ContractTest(parameterized.TestCase):
   def test_every_algorithm_is_entered(self):
     exported = [n for n in dir(algorithms) if n.startswith('build_')]
-    self.assertCountEqual(_BUILDERS, exported)
+    self.assertCountEqual([*_BUILDERS, *closed_form_test.BUILDERS], exported)
 
   @parameterized.product(builder=list(_BUILDERS), kind=list(_MODELS))
   def test_contract(self, builder, kind):

@@ -1,0 +1,278 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that sum clients' statistics and solve for the classifier.
+
+The state holds the sums over all clients so far, whatever the rounds they came
+in, and the classifier is solved from them when it is asked for. Sums cannot tell
+clients apart: that each is counted once is up to who takes part, see
+`simulation.visit_once_participation`.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from fedfish_tff.algorithms import process as process_lib
+from fedfish_tff.models import feature_map as feature_map_lib
+from fedfish_tff.models import model_functions
+from fedfish_tff.models import ridge_classifier
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# From (sums, hyper-parameters) to the kernel and the bias.
+SolveFn = Callable[[Any, Any], tuple[tf.Tensor, tf.Tensor]]
+
+
+def build_closed_form_process(
+  feature_map: feature_map_lib.FeatureMap,
+  client_statistics: tff.Computation,
+  sum_factory: tff.aggregators.UnweightedAggregationFactory,
+  solve_fn: SolveFn,
+  *,
+  num_classes: int,
+  hparams: Mapping[str, float],
+  excluded_sum_factory: (
+    tff.aggregators.UnweightedAggregationFactory | None
+  ) = None,
+) -> process_lib.FederatedProcess:
+  """Builds the process.
+
+  Its model is `models.create_feature_classifier` of the feature map. Setting
+  weights sets the classifier and forgets all sums; the feature map is frozen, so
+  its weights must be those that it has. Nothing is sent to the clients.
+
+  Args:
+    feature_map: Of what the statistics are; its weights are constants.
+    client_statistics: Of `client_work.build_ridge_statistics`.
+    sum_factory: Sums the statistics.
+    solve_fn: A graph-time function from the sums over one example at least, and
+      the hyper-parameters, to the kernel and bias.
+    num_classes: Classes of the classifier.
+    hparams: The hyper-parameters that the solution depends on, and the sums do
+      not. They are in the state, for `get_hparams` and `set_hparams`.
+    excluded_sum_factory: Sums the int32 indicators of excluded clients;
+      `tff.aggregators.SumFactory` by default.
+
+  Returns:
+    A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
+    metrics=M@SERVER>). S has the elements statistics (the sums), classifier
+    (what there is before any sums), hparams, aggregator and excluded_sum. Its
+    local training gives the classifier of one client's own examples.
+  """
+  model = ridge_classifier.create_feature_classifier(
+    feature_map, num_classes=num_classes
+  )
+  weights_type = model_functions.weights_type(model)
+  data_type = client_statistics.type_signature.parameter
+  client_type = client_statistics.type_signature.result
+  statistics_type = client_type.statistics
+  sum_process = sum_factory.create(statistics_type)
+  excluded_sum = (excluded_sum_factory or tff.aggregators.SumFactory()).create(
+    tff.TensorType(np.int32)
+  )
+  hparams = collections.OrderedDict(
+    (name, float(value)) for name, value in hparams.items()
+  )
+
+  def solve(statistics, hparams, kernel, bias):
+    """Returns the solution, or the classifier given if nobody contributed."""
+
+    @tf.function
+    def run(statistics, hparams, kernel, bias):
+      return tf.cond(
+        tf.equal(_count(statistics), 0),
+        lambda: (kernel, bias),
+        lambda: tuple(
+          tf.cast(t, tf.float32) for t in solve_fn(statistics, hparams)
+        ),
+      )
+
+    return run(statistics, hparams, kernel, bias)
+
+  @tff.tensorflow.computation
+  def initial_state():
+    return collections.OrderedDict(
+      statistics=_zeros(statistics_type),
+      classifier=_classifier(model.initial_weights[0]),
+      hparams=collections.OrderedDict(
+        (name, tf.constant(value, tf.float64))
+        for name, value in hparams.items()
+      ),
+    )
+
+  @tff.tensorflow.computation(statistics_type, statistics_type)
+  def add(total, update):
+    return tf.nest.map_structure(tf.add, total, update)
+
+  @tff.tensorflow.computation(statistics_type, statistics_type)
+  def measure(update, total):
+    return collections.OrderedDict(
+      num_examples=tf.cast(_count(update), tf.int64),
+      total_examples=tf.cast(_count(total), tf.int64),
+      classes_seen=tf.math.count_nonzero(
+        total['moments'][-1] > 0, dtype=tf.int32
+      ),
+    )
+
+  @tff.federated_computation
+  def init_fn():
+    return _state(
+      tff.federated_eval(initial_state, tff.SERVER),
+      sum_process.initialize(),
+      excluded_sum.initialize(),
+    )
+
+  state_type = init_fn.type_signature.result.member
+
+  @tff.federated_computation(
+    init_fn.type_signature.result, tff.FederatedType(data_type, tff.CLIENTS)
+  )
+  def next_fn(state, client_data):
+    output = tff.federated_map(client_statistics, client_data)
+    sums = sum_process.next(state.aggregator, output.statistics)
+    excluded = excluded_sum.next(state.excluded_sum, output.excluded)
+    total = tff.federated_map(add, (state.statistics, sums.result))
+    measured = tff.federated_map(measure, (sums.result, total))
+    return tff.learning.templates.LearningProcessOutput(
+      tff.federated_zip(
+        collections.OrderedDict(
+          statistics=total,
+          classifier=state.classifier,
+          hparams=state.hparams,
+          aggregator=sums.state,
+          excluded_sum=excluded.state,
+        )
+      ),
+      tff.federated_zip(
+        collections.OrderedDict(
+          client_work=tff.federated_zip(
+            collections.OrderedDict(
+              train=tff.federated_zip(
+                collections.OrderedDict(num_examples=measured.num_examples)
+              ),
+              excluded_clients=excluded.result,
+            )
+          ),
+          aggregator=sums.measurements,
+          finalizer=tff.federated_zip(
+            collections.OrderedDict(
+              total_examples=measured.total_examples,
+              classes_seen=measured.classes_seen,
+            )
+          ),
+        )
+      ),
+    )
+
+  @tff.tensorflow.computation(state_type)
+  def get_model_weights(state):
+    classifier = state['classifier']
+    return ridge_classifier.with_classifier(
+      feature_map,
+      *solve(
+        state['statistics'],
+        state['hparams'],
+        classifier['kernel'],
+        classifier['bias'],
+      ),
+    )
+
+  @tff.tensorflow.computation(state_type, weights_type)
+  def set_model_weights(state, weights):
+    trainable = tf.nest.flatten(weights.trainable)
+    with tf.control_dependencies([_check_frozen(feature_map, trainable)]):
+      classifier = tf.nest.map_structure(tf.identity, _classifier(trainable))
+    return collections.OrderedDict(
+      state, statistics=_zeros(statistics_type), classifier=classifier
+    )
+
+  @tff.tensorflow.computation(weights_type, data_type)
+  def local_training(weights, dataset):
+    *_, kernel, bias = tf.nest.flatten(weights.trainable)
+    return ridge_classifier.with_classifier(
+      feature_map,
+      *solve(
+        client_statistics(dataset)['statistics'],
+        initial_state()['hparams'],
+        kernel,
+        bias,
+      ),
+    )
+
+  @tff.tensorflow.computation(weights_type, data_type)
+  def update_is_finite(weights, dataset):
+    del weights  # The statistics are of the frozen feature map.
+    return tf.equal(client_statistics(dataset)['excluded'], 0)
+
+  @tff.tensorflow.computation(state_type)
+  def get_hparams(state):
+    return state['hparams']
+
+  @tff.tensorflow.computation(state_type, get_hparams.type_signature.result)
+  def set_hparams(state, hparams):
+    return collections.OrderedDict(state, hparams=hparams)
+
+  return process_lib.FederatedProcess(
+    tff.learning.templates.LearningProcess(
+      init_fn,
+      next_fn,
+      get_model_weights,
+      set_model_weights,
+      get_hparams_fn=get_hparams,
+      set_hparams_fn=set_hparams,
+    ),
+    local_training=local_training,
+    update_is_finite=update_is_finite,
+  )
+
+
+def _state(initial, aggregator, excluded_sum):
+  return tff.federated_zip(
+    collections.OrderedDict(
+      statistics=initial.statistics,
+      classifier=initial.classifier,
+      hparams=initial.hparams,
+      aggregator=aggregator,
+      excluded_sum=excluded_sum,
+    )
+  )
+
+
+def _zeros(value_type: tff.Type) -> collections.OrderedDict[str, tf.Tensor]:
+  return collections.OrderedDict(
+    (name, tf.zeros(tensor_type.shape, tensor_type.dtype))
+    for name, tensor_type in tff.structure.iter_elements(value_type)
+  )
+
+
+def _classifier(trainable: Any) -> collections.OrderedDict[str, tf.Tensor]:
+  """Returns the last of the weights, by their names."""
+  *_, kernel, bias = trainable
+  return collections.OrderedDict(
+    kernel=tf.convert_to_tensor(kernel), bias=tf.convert_to_tensor(bias)
+  )
+
+
+def _count(statistics: Any) -> tf.Tensor:
+  """Returns the number of examples, as the sums have it."""
+  return tf.round(tf.reduce_sum(statistics['moments'][-1]))
+
+
+def _check_frozen(
+  feature_map: feature_map_lib.FeatureMap, trainable: list[tf.Tensor]
+) -> tf.Operation:
+  """Returns what fails unless the first weights are the feature map's."""
+  same = [
+    tf.reduce_all(tf.equal(expected, given))
+    for expected, given in zip(feature_map.initial_weights, trainable)
+  ]
+  return tf.debugging.Assert(
+    tf.reduce_all(tf.stack(same)) if same else tf.constant(True),
+    [
+      'The weights have another feature extractor than the process, whose own '
+      'is frozen; a process built with that one was expected.'
+    ],
+  )

@@ -1,0 +1,113 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Fed3R: a ridge classifier from one visit to each client.
+
+Fani, Camoriano, Caputo and Ciccone, "Accelerating Heterogeneous Federated
+Learning with Closed-form Classifiers", ICML 2024. Sums of statistics are the
+same however the examples are distributed, so the classifier is that of all the
+examples in one place, whatever the clients, their order and the rounds.
+
+With `feature_map`, see `models.FeatureMap`, and data `clients`, a list of
+`tf.data.Dataset` of (x, y) batches, each client once:
+
+```
+process = build_fed3r(feature_map, num_classes=10)
+state = process.initialize()
+state, metrics = process.next(state, clients)
+weights = process.get_model_weights(state)
+```
+
+are weights of `models.create_feature_classifier(feature_map, num_classes=10)`.
+Any process fine-tunes them (Fed3R+FT) as weights of that model with
+`temperature=0.1`, as published; `models.partition_model` says which tensors.
+"""
+
+from fedfish_tff.aggregators import upper_triangle_sum
+from fedfish_tff.algorithms import closed_form
+from fedfish_tff.algorithms import process
+from fedfish_tff.client_work import ridge_statistics
+from fedfish_tff.models import feature_map as feature_map_lib
+from fedfish_tff.models import model_functions
+from fedfish_tff.models import ridge_classifier
+from fedfish_tff.models import ridge_path
+from fedfish_tff.models import ridge_solution
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def build_fed3r(
+  feature_map: feature_map_lib.FeatureMap,
+  *,
+  num_classes: int,
+  regularization: float = 0.01,
+  bias: ridge_solution.RidgeBias = ridge_solution.RidgeBias.REGULARIZED,
+  normalize_classes: bool = True,
+  accumulator_dtype: tf.DType = tf.float32,
+  chunk_size: int = 1024,
+  sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
+  excluded_sum_factory: (
+    tff.aggregators.UnweightedAggregationFactory | None
+  ) = None,
+) -> process.FederatedProcess:
+  """Builds Fed3R (Fani et al., 2024).
+
+  Defaults are those of the official code.
+
+  Args:
+    feature_map: The feature extractor, which is frozen: its initial weights are
+      constants that clients know, and are not sent.
+    num_classes: C; labels are from 0 to C - 1.
+    regularization: lambda, the process' hyper-parameter: `set_hparams` changes
+      it without another visit to the clients, and `models.solve_ridge_path`
+      solves for many at once.
+    bias: A regularised constant feature, a centred fit, or none.
+    normalize_classes: Whether each class' weights are divided by their norm.
+    accumulator_dtype: tf.float32, or tf.float64, in which sums take twice the
+      bytes and the solution equals that of all the examples in one place to
+      the rounding of float32 weights.
+    chunk_size: Examples whose features are in memory at a time.
+    sum_factory: Sums <gram's upper triangle, moments> as one structure;
+      `tff.aggregators.SumFactory` by default. With one whose sums are not
+      exact (differential privacy) a larger lambda keeps A positive definite.
+    excluded_sum_factory: Sums the indicators of excluded clients;
+      `tff.aggregators.SumFactory` by default.
+
+  Returns:
+    A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
+    metrics=M@SERVER>), where B* are batches of one epoch: an example that comes
+    twice counts twice. A client whose statistics are not finite is left out and
+    counted. `get_model_weights` solves.
+
+  Raises:
+    errors.InputError: If an argument is out of range.
+  """
+  ridge_path.check_regularizations([regularization])
+
+  def solve(statistics, hparams):
+    return ridge_solution.solve_ridge(
+      statistics['gram'],
+      statistics['moments'],
+      hparams['regularization'],
+      bias=bias,
+      normalize_classes=normalize_classes,
+    )
+
+  model = ridge_classifier.create_feature_classifier(
+    feature_map, num_classes=num_classes
+  )
+  return closed_form.build_closed_form_process(
+    feature_map,
+    ridge_statistics.build_ridge_statistics(
+      feature_map,
+      model_functions.data_type(model),
+      num_classes=num_classes,
+      accumulator_dtype=accumulator_dtype,
+      chunk_size=chunk_size,
+    ),
+    upper_triangle_sum.UpperTriangleSumFactory(['gram'], sum_factory),
+    solve,
+    num_classes=num_classes,
+    hparams=dict(regularization=regularization),
+    excluded_sum_factory=excluded_sum_factory,
+  )

@@ -1,0 +1,78 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Fed3R-RF: Fed3R on random Fourier features of the extractor's features.
+
+Fani et al., ICML 2024: a kernel ridge classifier in closed form, of which the
+statistics are [D, D] and the seed is all that clients share.
+"""
+
+from fedfish_tff.algorithms import fed3r
+from fedfish_tff.algorithms import process
+from fedfish_tff.models import feature_map as feature_map_lib
+from fedfish_tff.models import random_features
+from fedfish_tff.models import ridge_solution
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def build_fed3r_rf(
+  feature_map: feature_map_lib.FeatureMap,
+  *,
+  num_classes: int,
+  num_random_features: int,
+  bandwidth: float,
+  seed: int,
+  regularization: float = 0.01,
+  bias: ridge_solution.RidgeBias = ridge_solution.RidgeBias.REGULARIZED,
+  normalize_classes: bool = True,
+  accumulator_dtype: tf.DType = tf.float32,
+  chunk_size: int = 1024,
+  sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
+  excluded_sum_factory: (
+    tff.aggregators.UnweightedAggregationFactory | None
+  ) = None,
+) -> process.FederatedProcess:
+  """Builds Fed3R-RF (Fani et al., 2024).
+
+  Its weights are of `models.create_feature_classifier` of
+  `models.create_random_features` with the same arguments.
+
+  Args:
+    feature_map: The feature extractor, frozen.
+    num_classes: C; labels are from 0 to C - 1.
+    num_random_features: D: 5,000 and 10,000 in the paper. A client and the
+      server need memory for a few matrices of [D, D].
+    bandwidth: sigma of the Gaussian kernel. The paper names none;
+      `models.median_bandwidth` of held-out features is a usual choice.
+    seed: Of the random features.
+    regularization: lambda.
+    bias: As in `build_fed3r`.
+    normalize_classes: As in `build_fed3r`.
+    accumulator_dtype: tf.float32 or tf.float64.
+    chunk_size: Examples whose random features are in memory at a time.
+    sum_factory: As in `build_fed3r`.
+    excluded_sum_factory: As in `build_fed3r`.
+
+  Returns:
+    A process as `build_fed3r` returns.
+
+  Raises:
+    errors.InputError: If an argument is out of range.
+  """
+  return fed3r.build_fed3r(
+    random_features.create_random_features(
+      feature_map,
+      num_random_features=num_random_features,
+      bandwidth=bandwidth,
+      seed=seed,
+    ),
+    num_classes=num_classes,
+    regularization=regularization,
+    bias=bias,
+    normalize_classes=normalize_classes,
+    accumulator_dtype=accumulator_dtype,
+    chunk_size=chunk_size,
+    sum_factory=sum_factory,
+    excluded_sum_factory=excluded_sum_factory,
+  )

@@ -1,0 +1,102 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedNCM: nearest class means, from one visit to each client.
+
+Legate, Bernier, Caccia, Oyallon and Belilovsky, "Guiding The Last Layer in
+Federated Learning with Pre-Trained Models", NeurIPS 2023. The cheap baseline of
+Fed3R: clients send sums of features by class and no products of features.
+"""
+
+import enum
+
+from fedfish_tff.algorithms import closed_form
+from fedfish_tff.algorithms import process
+from fedfish_tff.client_work import ridge_statistics
+from fedfish_tff.models import feature_map as feature_map_lib
+from fedfish_tff.models import model_functions
+from fedfish_tff.models import ridge_classifier
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# The bias of a class whose mean is not known: no distance is as large.
+_NEVER = -1e9
+
+
+class ClassDistance(enum.Enum):
+  """How near features are to a class' mean m.
+
+  Attributes:
+    COSINE: By the product with m / |m|, as published. A class without examples
+      has weights of zero.
+    EUCLIDEAN: By |phi - m|^2, as logits phi m - |m|^2 / 2. A class without
+      examples is never the nearest.
+  """
+
+  COSINE = 'cosine'
+  EUCLIDEAN = 'euclidean'
+
+
+def build_fed_ncm(
+  feature_map: feature_map_lib.FeatureMap,
+  *,
+  num_classes: int,
+  distance: ClassDistance = ClassDistance.COSINE,
+  accumulator_dtype: tf.DType = tf.float32,
+  chunk_size: int = 1024,
+  sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
+  excluded_sum_factory: (
+    tff.aggregators.UnweightedAggregationFactory | None
+  ) = None,
+) -> process.FederatedProcess:
+  """Builds FedNCM (Legate et al., 2023).
+
+  Args:
+    feature_map: The feature extractor, frozen.
+    num_classes: C; labels are from 0 to C - 1.
+    distance: See `ClassDistance`.
+    accumulator_dtype: tf.float32 or tf.float64.
+    chunk_size: Examples whose features are in memory at a time.
+    sum_factory: Sums the sums of features by class, with the examples of each
+      as one more feature; `tff.aggregators.SumFactory` by default.
+    excluded_sum_factory: Sums the indicators of excluded clients;
+      `tff.aggregators.SumFactory` by default.
+
+  Returns:
+    A process as `build_fed3r` returns, of the same model.
+
+  Raises:
+    errors.InputError: If an argument is out of range.
+  """
+
+  def solve(statistics, hparams):
+    del hparams  # There are none.
+    moments = tf.cast(statistics['moments'], tf.float64)
+    counts = moments[-1]
+    means = tf.math.divide_no_nan(moments[:-1], counts)
+    if distance is ClassDistance.COSINE:
+      norms = tf.norm(means, axis=0)
+      return tf.math.divide_no_nan(means, norms), tf.zeros_like(counts)
+    squares = tf.reduce_sum(tf.square(means), axis=0)
+    never = tf.constant(_NEVER, squares.dtype)
+    return means, tf.where(counts > 0, -squares / 2, never)
+
+  model = ridge_classifier.create_feature_classifier(
+    feature_map, num_classes=num_classes
+  )
+  return closed_form.build_closed_form_process(
+    feature_map,
+    ridge_statistics.build_ridge_statistics(
+      feature_map,
+      model_functions.data_type(model),
+      num_classes=num_classes,
+      with_gram=False,
+      accumulator_dtype=accumulator_dtype,
+      chunk_size=chunk_size,
+    ),
+    sum_factory or tff.aggregators.SumFactory(),
+    solve,
+    num_classes=num_classes,
+    hparams={},
+    excluded_sum_factory=excluded_sum_factory,
+  )

@@ -1,0 +1,133 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The packed triangle against NumPy, and the sums it goes through."""
+
+import collections
+
+from fedfish_tff import aggregators
+from fedfish_tff.execution import contexts
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_VALUE = tff.to_type(
+  collections.OrderedDict(
+    gram=tff.TensorType(np.float32, [3, 3]),
+    moments=tff.TensorType(np.float32, [3, 2]),
+  )
+)
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _symmetric(size, seed):
+  matrix = np.random.default_rng(seed).normal(size=[size, size])
+  return (matrix + matrix.T).astype(np.float32)
+
+
+def _value(seed):
+  return collections.OrderedDict(
+    gram=_symmetric(3, seed),
+    moments=np.random.default_rng(seed).normal(size=[3, 2]).astype(np.float32),
+  )
+
+
+class PackingTest(absltest.TestCase):
+  @hypothesis.settings(max_examples=30, deadline=None)
+  @hypothesis.given(
+    size=st.integers(1, 12), dtype=st.sampled_from([np.float32, np.float64])
+  )
+  def test_keeps_the_upper_triangle_and_nothing_else(self, size, dtype):
+    # Distinct numbers, so that each must be in its place.
+    matrix = np.arange(1, size * size + 1, dtype=dtype).reshape(size, size)
+    packed = aggregators.pack_upper_triangle(tf.constant(matrix)).numpy()
+    upper = matrix[np.triu_indices(size)]
+    self.assertCountEqual(packed.ravel(), upper)
+    expected = np.triu(matrix) + np.triu(matrix, 1).T
+    np.testing.assert_array_equal(
+      aggregators.unpack_upper_triangle(tf.constant(packed)), expected
+    )
+
+  def test_is_linear(self):
+    a, b = _symmetric(5, 0), _symmetric(5, 1)
+    packed = aggregators.pack_upper_triangle(
+      tf.constant(a)
+    ) + aggregators.pack_upper_triangle(tf.constant(b))
+    np.testing.assert_array_equal(
+      aggregators.unpack_upper_triangle(packed), a + b
+    )
+
+
+class UpperTriangleSumFactoryTest(parameterized.TestCase):
+  def _sum(self, inner, values):
+    process = aggregators.UpperTriangleSumFactory(['gram'], inner).create(
+      _VALUE
+    )
+    return process.next(process.initialize(), values)
+
+  def test_types(self):
+    process = aggregators.UpperTriangleSumFactory(['gram']).create(_VALUE)
+    self.assertIsInstance(process, tff.templates.AggregationProcess)
+    self.assertFalse(process.is_weighted)
+    result = process.next.type_signature.result.result
+    self.assertEqual(result.placement, tff.SERVER)
+    self.assertTrue(_VALUE.is_equivalent_to(result.member))
+
+  def test_equals_numpy(self):
+    values = [_value(seed) for seed in range(4)]
+    result = self._sum(None, values).result
+    for name in values[0]:
+      np.testing.assert_allclose(
+        result[name], sum(v[name] for v in values), rtol=1e-6, atol=1e-6
+      )
+
+  @parameterized.named_parameters(
+    ('secure', tff.aggregators.SecureSumFactory(100.0, -100.0), 1e-5),
+    (
+      'noiseless_privacy',
+      tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
+        noise_multiplier=0.0, clients_per_round=1.0, clip=1e3
+      ),
+      1e-5,
+    ),
+  )
+  def test_inner_factories_compose(self, inner, tolerance):
+    values = [_value(seed) for seed in range(3)]
+    result = self._sum(inner, values).result
+    for name in values[0]:
+      np.testing.assert_allclose(
+        result[name], sum(v[name] for v in values), atol=tolerance, rtol=1e-5
+      )
+
+  def test_privacy_s_noise_is_symmetric(self):
+    noisy = tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
+      noise_multiplier=1.0, clients_per_round=1.0, clip=1.0
+    )
+    gram = self._sum(noisy, [_value(0)]).result['gram']
+    np.testing.assert_array_equal(gram, np.transpose(gram))
+    self.assertGreater(np.abs(gram - _value(0)['gram']).max(), 1e-3)
+
+  @parameterized.named_parameters(
+    ('tensor', np.float32),
+    ('missing', collections.OrderedDict(moments=np.float32)),
+    (
+      'not_square',
+      collections.OrderedDict(gram=tff.TensorType(np.float32, [2, 3])),
+    ),
+  )
+  def test_other_values_are_refused(self, value_type):
+    with self.assertRaisesRegex(TypeError, 'square matrices called gram'):
+      aggregators.UpperTriangleSumFactory(['gram']).create(
+        tff.to_type(value_type)
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,113 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What every closed-form method must do: one test that runs all of them."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+
+from fedfish_tff import algorithms
+from fedfish_tff import models
+from fedfish_tff.execution import contexts
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_CLASSES = 3
+_FEATURE_MAP = models.create_dense_features(
+  num_inputs=4, hidden_units=[6], seed=0
+)
+
+# A new closed-form algorithm is entered here.
+BUILDERS: Mapping[str, Callable[[], algorithms.FederatedProcess]] = {
+  'build_fed3r': lambda: algorithms.build_fed3r(
+    _FEATURE_MAP, num_classes=_CLASSES
+  ),
+  'build_fed3r_rf': lambda: algorithms.build_fed3r_rf(
+    _FEATURE_MAP,
+    num_classes=_CLASSES,
+    num_random_features=8,
+    bandwidth=2.0,
+    seed=1,
+  ),
+  'build_fed_ncm': lambda: algorithms.build_fed_ncm(
+    _FEATURE_MAP, num_classes=_CLASSES
+  ),
+}
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _client(number, seed, value=None):
+  rng = np.random.default_rng(seed)
+  x = rng.normal(size=[number, 4]).astype(np.float32)
+  if value is not None:
+    x[-1, 0] = value
+  y = rng.integers(0, _CLASSES, number).astype(np.int32)
+  return tf.data.Dataset.from_tensor_slices((x, y)).batch(4)
+
+
+class ClosedFormTest(parameterized.TestCase):
+  def _assert_same(self, process, state, expected):
+    for a, e in zip(
+      process.get_model_weights(state).trainable,
+      process.get_model_weights(expected).trainable,
+      strict=True,
+    ):
+      np.testing.assert_array_equal(a, e)
+
+  @parameterized.parameters(*BUILDERS)
+  def test_contract(self, builder):
+    process = BUILDERS[builder]()
+    clients = [_client(9, 0), _client(6, 1)]
+    start = process.initialize()
+    state, metrics = process.next(start, clients)
+    with self.subTest('is a learning process with its local training'):
+      self.assertIsInstance(process, tff.learning.templates.LearningProcess)
+      data_type = process.next.type_signature.parameter[1]
+      self.assertEqual(
+        process.local_training.type_signature.parameter[1], data_type.member
+      )
+      self.assertTrue(
+        process.get_model_weights.type_signature.result.is_assignable_from(
+          process.local_training.type_signature.result
+        )
+      )
+    with self.subTest('before any data the classifier is zero'):
+      *extractor, kernel, bias = process.get_model_weights(start).trainable
+      self.assertFalse(np.any(kernel) or np.any(bias))
+      for a, e in zip(extractor, _FEATURE_MAP.initial_weights, strict=True):
+        np.testing.assert_array_equal(a, e)
+    with self.subTest('a round solves and reports'):
+      self.assertTrue(np.any(process.get_model_weights(state).trainable[-2]))
+      self.assertEqual(metrics['client_work']['train']['num_examples'], 15)
+      self.assertEqual(metrics['client_work']['excluded_clients'], 0)
+      self.assertEqual(metrics['finalizer']['total_examples'], 15)
+    with self.subTest('a round repeats bit for bit'):
+      self._assert_same(process, process.next(start, clients).state, state)
+    with self.subTest('clients of no use change nothing'):
+      broken = _client(5, 2, np.nan)
+      more, metrics = process.next(state, [broken, _client(0, 3)])
+      self.assertEqual(metrics['client_work']['excluded_clients'], 1)
+      self.assertEqual(metrics['client_work']['train']['num_examples'], 0)
+      self.assertEqual(metrics['finalizer']['total_examples'], 15)
+      self._assert_same(process, more, state)
+      weights = process.get_model_weights(state)
+      told = [
+        bool(process.update_is_finite(weights, c)) for c in (*clients, broken)
+      ]
+      self.assertEqual(told, [True, True, False])
+    with self.subTest('an empty cohort changes nothing'):
+      self._assert_same(process, process.next(state, []).state, state)
+    with self.subTest('weights that are set come back, and training starts'):
+      zero = process.set_model_weights(state, process.get_model_weights(start))
+      self._assert_same(process, zero, start)
+      self._assert_same(process, process.next(zero, clients).state, state)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,409 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Fed3R against scikit-learn on all the examples in one place."""
+
+import collections
+
+from fedfish_tff import algorithms
+from fedfish_tff import errors
+from fedfish_tff import evaluation
+from fedfish_tff import models
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+from tests import ridge_reference as ref
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+from sklearn import datasets as sklearn_datasets
+from sklearn import linear_model
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_FEATURES, _CLASSES = 5, 3
+_IDENTITY = models.create_identity_features(_FEATURES)
+_LAMBDA = 0.1
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _dataset(x, y, batch_size=8):
+  return tf.data.Dataset.from_tensor_slices(
+    (np.asarray(x, np.float32), np.asarray(y, np.int32))
+  ).batch(batch_size)
+
+
+def _examples(number=40, seed=0):
+  x, y = ref.examples(number, _FEATURES, _CLASSES, seed)
+  return x.astype(np.float32), y
+
+
+def _run(process, clients, participation, rounds):
+  """Runs rounds over {id: (x, y)}."""
+  state = process.initialize()
+  for round_number in range(1, rounds + 1):
+    cohort = participation(round_number)
+    state, metrics = process.next(
+      state, [_dataset(*clients[client_id]) for client_id in cohort]
+    )
+  return state, metrics
+
+
+def _solve(process, clients, cohort_size=3, seed=0):
+  """Returns the weights after one visit to each client."""
+  state, _ = _run(
+    process,
+    clients,
+    simulation.visit_once_participation(
+      clients, cohort_size=cohort_size, seed=seed
+    ),
+    simulation.count_visiting_rounds(len(clients), cohort_size=cohort_size),
+  )
+  return process.get_model_weights(state).trainable
+
+
+def _partition(x, y, num_clients, seed):
+  """Returns {id: (x, y)} of a random partition; some may be empty."""
+  owners = np.random.default_rng(seed).integers(0, num_clients, len(x))
+  return {
+    f'client {i}': (x[owners == i], y[owners == i]) for i in range(num_clients)
+  }
+
+
+def _assert_close(actual, expected):
+  scale = max(np.abs(e).max() for e in expected)
+  for a, e in zip(actual, expected, strict=True):
+    np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6 * scale)
+
+
+class ExactnessTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.processes = {
+      bias: algorithms.build_fed3r(
+        _IDENTITY,
+        num_classes=_CLASSES,
+        regularization=_LAMBDA,
+        bias=bias,
+        normalize_classes=False,
+        accumulator_dtype=tf.float64,
+      )
+      for bias in models.RidgeBias
+    }
+
+  @hypothesis.settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+  )
+  @hypothesis.given(
+    number=st.integers(2, 50),
+    num_clients=st.integers(1, 7),
+    cohort_size=st.integers(1, 7),
+    bias=st.sampled_from(list(models.RidgeBias)),
+    seed=st.integers(0, 2**30),
+  )
+  def test_equals_scikit_learn_however_examples_are_distributed(
+    self, number, num_clients, cohort_size, bias, seed
+  ):
+    x, y = _examples(number, seed)
+    actual = _solve(
+      self.processes[bias],
+      _partition(x, y, num_clients, seed),
+      cohort_size,
+      seed,
+    )
+    expected = ref.scikit_learn(
+      x.astype(np.float64), y, _CLASSES, _LAMBDA, bias
+    )
+    _assert_close(actual, expected)
+
+  @hypothesis.settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+  )
+  @hypothesis.given(
+    num_clients=st.integers(1, 5),
+    cohort_size=st.integers(1, 5),
+    rounds=st.integers(1, 8),
+    seed=st.integers(0, 2**30),
+  )
+  def test_a_client_counts_once_however_often_it_is_sampled(
+    self, num_clients, cohort_size, rounds, seed
+  ):
+    clients = _partition(*_examples(30, seed), num_clients, seed)
+    sample = simulation.uniform_participation(
+      clients, cohort_size=min(cohort_size, num_clients), seed=seed
+    )
+    bias = models.RidgeBias.REGULARIZED
+    state, _ = _run(
+      self.processes[bias], clients, simulation.first_visits(sample), rounds
+    )
+    came = sorted({c for r in range(1, rounds + 1) for c in sample(r)})
+    x, y = (np.concatenate(a) for a in zip(*(clients[c] for c in came)))
+    if not len(x):
+      expected = np.zeros([_FEATURES, _CLASSES]), np.zeros(_CLASSES)
+    else:
+      expected = ref.scikit_learn(
+        x.astype(np.float64), y, _CLASSES, _LAMBDA, bias
+      )
+    if np.abs(expected[0]).max():
+      _assert_close(
+        self.processes[bias].get_model_weights(state).trainable, expected
+      )
+
+  def test_seen_twice_it_would_count_twice(self):
+    process = self.processes[models.RidgeBias.REGULARIZED]
+    x, y = _examples()
+    state = process.initialize()
+    for _ in range(2):
+      state, metrics = process.next(state, [_dataset(x, y)])
+    self.assertEqual(metrics['finalizer']['total_examples'], 80)
+    _assert_close(
+      process.get_model_weights(state).trainable,
+      ref.scikit_learn(
+        np.concatenate([x, x]).astype(np.float64),
+        np.concatenate([y, y]),
+        _CLASSES,
+        _LAMBDA,
+        models.RidgeBias.REGULARIZED,
+      ),
+    )
+
+
+class RealDataTest(absltest.TestCase):
+  def test_digits_are_the_same_to_the_last_digit_for_every_partition(self):
+    x, y = sklearn_datasets.load_digits(return_X_y=True)
+    train, test = slice(0, 1200), slice(1200, None)
+    process = algorithms.build_fed3r(
+      models.create_identity_features(64),
+      num_classes=10,
+      regularization=1.0,
+      bias=models.RidgeBias.CENTERED,
+      normalize_classes=False,
+      accumulator_dtype=tf.float64,
+    )
+    order = np.argsort(y[train], kind='stable')
+    partitions = [
+      {'all': (x[train], y[train])},
+      _partition(x[train], y[train], 30, 0),
+      # Clients of one class each.
+      {
+        str(i): (x[train][part], y[train][part])
+        for i, part in enumerate(np.array_split(order, 10))
+      },
+    ]
+    solutions = [
+      _solve(process, clients, cohort_size, seed)
+      for clients, cohort_size, seed in zip(partitions, (1, 7, 10), (0, 1, 2))
+    ]
+    for solution in solutions[1:]:
+      for a, e in zip(solution, solutions[0], strict=True):
+        np.testing.assert_array_equal(a, e)
+    classifier = linear_model.RidgeClassifier(alpha=1.0).fit(x[train], y[train])
+    kernel, bias = solutions[0]
+    _assert_close(
+      (2 * kernel, 2 * bias - 1), (classifier.coef_.T, classifier.intercept_)
+    )
+    with self.subTest('and so is what evaluation says'):
+      model = models.create_feature_classifier(
+        models.create_identity_features(64), num_classes=10, temperature=0.1
+      )
+      accuracy = evaluation.build_global_evaluation(model)(
+        tff.learning.models.ModelWeights((kernel, bias), ()),
+        [_dataset(x[test], y[test], 100)],
+      )['accuracy']
+      self.assertAlmostEqual(
+        accuracy, classifier.score(x[test], y[test]), places=6
+      )
+
+  def test_float32_sums_are_close(self):
+    x, y = _examples(200)
+    process = algorithms.build_fed3r(
+      _IDENTITY, num_classes=_CLASSES, normalize_classes=False
+    )
+    actual = _solve(process, _partition(x, y, 9, 0))
+    expected = ref.scikit_learn(
+      x.astype(np.float64), y, _CLASSES, 0.01, models.RidgeBias.REGULARIZED
+    )
+    for a, e in zip(actual, expected):
+      np.testing.assert_allclose(a, e, rtol=1e-3, atol=1e-5)
+
+
+class ProcessTest(parameterized.TestCase):
+  def test_rounds_metrics_and_empty_cohorts(self):
+    process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
+    x, y = _examples(20)
+    y[:] = y % 2
+    state, metrics = process.next(
+      process.initialize(), [_dataset(x[:9], y[:9]), _dataset(x[:0], y[:0])]
+    )
+    self.assertEqual(metrics['client_work']['train']['num_examples'], 9)
+    self.assertEqual(metrics['client_work']['excluded_clients'], 0)
+    self.assertEqual(metrics['finalizer']['classes_seen'], 2)
+    weights = process.get_model_weights(state).trainable
+    state, metrics = process.next(state, [])
+    self.assertEqual(metrics['client_work']['train']['num_examples'], 0)
+    self.assertEqual(metrics['finalizer']['total_examples'], 9)
+    for a, e in zip(process.get_model_weights(state).trainable, weights):
+      np.testing.assert_array_equal(a, e)
+
+  def test_a_client_with_nan_is_left_out_and_counted(self):
+    process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
+    x, y = _examples(20)
+    broken = np.full_like(x, np.nan)
+    start = process.initialize()
+    expected, _ = process.next(start, [_dataset(x, y)])
+    state, metrics = process.next(start, [_dataset(broken, y), _dataset(x, y)])
+    self.assertEqual(metrics['client_work']['excluded_clients'], 1)
+    self.assertEqual(metrics['client_work']['train']['num_examples'], 20)
+    for a, e in zip(
+      process.get_model_weights(state).trainable,
+      process.get_model_weights(expected).trainable,
+    ):
+      np.testing.assert_array_equal(a, e)
+    weights = process.get_model_weights(state)
+    self.assertFalse(process.update_is_finite(weights, _dataset(broken, y)))
+    self.assertTrue(process.update_is_finite(weights, _dataset(x, y)))
+
+  def test_labels_outside_of_the_classes_are_told(self):
+    process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
+    x, y = _examples(20)
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, 'label is outside of the 3 classes'
+    ):
+      process.next(process.initialize(), [_dataset(x, y + 1)])
+
+  def test_a_singular_matrix_with_lambda_zero_is_told(self):
+    process = algorithms.build_fed3r(
+      _IDENTITY, num_classes=_CLASSES, regularization=0.0
+    )
+    state, _ = process.next(process.initialize(), [_dataset(*_examples(4))])
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, 'no ridge solution'
+    ):
+      process.get_model_weights(state)
+
+  def test_lambda_is_chosen_afterwards(self):
+    process = algorithms.build_fed3r(
+      _IDENTITY,
+      num_classes=_CLASSES,
+      normalize_classes=False,
+      accumulator_dtype=tf.float64,
+    )
+    x, y = _examples()
+    state, _ = process.next(process.initialize(), [_dataset(x, y)])
+    self.assertEqual(process.get_hparams(state)['regularization'], 0.01)
+    changed = process.set_hparams(
+      state, collections.OrderedDict(regularization=5.0)
+    )
+    expected = ref.scikit_learn(
+      x.astype(np.float64), y, _CLASSES, 5.0, models.RidgeBias.REGULARIZED
+    )
+    _assert_close(process.get_model_weights(changed).trainable, expected)
+    path = models.solve_ridge_path(_IDENTITY, state['statistics'], [1.0, 5.0])
+    _assert_close(path[5.0].trainable, expected)
+
+  def test_weights_can_be_set_and_sums_are_forgotten(self):
+    features = models.create_dense_features(
+      num_inputs=_FEATURES, hidden_units=[6], seed=1
+    )
+    process = algorithms.build_fed3r(features, num_classes=_CLASSES)
+    x, y = _examples()
+    once, _ = process.next(process.initialize(), [_dataset(x, y)])
+    weights = process.get_model_weights(once)
+    for a, e in zip(weights.trainable, features.initial_weights):
+      np.testing.assert_array_equal(a, e)
+    *extractor, kernel, bias = weights.trainable
+    given = tff.learning.models.ModelWeights(
+      (*extractor, kernel + 1, bias - 1), ()
+    )
+    state = process.set_model_weights(once, given)
+    for a, e in zip(
+      process.get_model_weights(state).trainable, given.trainable
+    ):
+      np.testing.assert_array_equal(a, e)
+    again, _ = process.next(state, [_dataset(x, y)])
+    for a, e in zip(
+      process.get_model_weights(again).trainable, weights.trainable
+    ):
+      np.testing.assert_array_equal(a, e)
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, 'another feature extractor'
+    ):
+      process.set_model_weights(
+        once,
+        tff.learning.models.ModelWeights(
+          (extractor[0] + 1, extractor[1], kernel, bias), ()
+        ),
+      )
+
+  def test_local_training_is_one_client_s_solution(self):
+    process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
+    x, y = _examples()
+    state, _ = process.next(process.initialize(), [_dataset(x[:20], y[:20])])
+    own = process.get_model_weights(state)
+    start = process.get_model_weights(process.initialize())
+    for data, expected in (
+      (_dataset(x[:20], y[:20]), own),
+      (_dataset(x[:0], y[:0]), start),
+      (_dataset(np.full_like(x, np.nan), y), start),
+    ):
+      trained = process.local_training(start, data)
+      for a, e in zip(trained.trainable, expected.trainable):
+        np.testing.assert_array_equal(a, e)
+
+  def test_only_the_upper_triangle_travels(self):
+    process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
+    bytes_ = simulation.measure_wire_bytes(process)
+    size = _FEATURES + 1
+    self.assertEqual(bytes_.download, 0)
+    # And an int32: whether the client was left out.
+    self.assertEqual(
+      bytes_.upload, 4 * (size * (size + 1) // 2 + size * _CLASSES) + 4
+    )
+
+  @parameterized.named_parameters(
+    ('secure', tff.aggregators.SecureSumFactory(1e4, -1e4)),
+    (
+      'noiseless_privacy',
+      tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
+        noise_multiplier=0.0, clients_per_round=1.0, clip=1e6
+      ),
+    ),
+  )
+  def test_inner_factories_compose(self, sum_factory):
+    x, y = _examples()
+    clients = _partition(x, y, 4, 0)
+    actual, expected = (
+      _solve(
+        algorithms.build_fed3r(
+          _IDENTITY,
+          num_classes=_CLASSES,
+          regularization=1.0,
+          sum_factory=factory,
+        ),
+        clients,
+      )
+      for factory in (sum_factory, None)
+    )
+    for a, e in zip(actual, expected):
+      np.testing.assert_allclose(a, e, rtol=1e-3, atol=1e-4)
+
+  def test_bad_arguments(self):
+    for arguments, message in (
+      (dict(num_classes=0), 'num_classes'),
+      (dict(num_classes=2, regularization=-1.0), 'lambda is -1.0'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        algorithms.build_fed3r(_IDENTITY, **arguments)
+
+
+if __name__ == '__main__':
+  absltest.main()

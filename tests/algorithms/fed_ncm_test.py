@@ -1,0 +1,89 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedNCM against scikit-learn's nearest centroids, and NumPy."""
+
+from fedfish_tff import algorithms
+from fedfish_tff import models
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+
+from absl.testing import absltest
+import numpy as np
+from sklearn import neighbors
+import tensorflow as tf
+
+_FEATURES, _CLASSES = 4, 3
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _examples(number, seed=0):
+  rng = np.random.default_rng(seed)
+  y = rng.integers(0, _CLASSES, number).astype(np.int32)
+  x = rng.normal(size=[number, _FEATURES]) + np.eye(_CLASSES, _FEATURES)[y]
+  return x.astype(np.float32), y
+
+
+def _weights(x, y, *, num_classes=_CLASSES, **options):
+  process = algorithms.build_fed_ncm(
+    models.create_identity_features(_FEATURES),
+    num_classes=num_classes,
+    **options,
+  )
+  clients = [
+    tf.data.Dataset.from_tensor_slices((x[i::4], y[i::4])).batch(5)
+    for i in range(4)
+  ]
+  state, _ = process.next(process.initialize(), clients)
+  return process.get_model_weights(state).trainable
+
+
+class FedNcmTest(absltest.TestCase):
+  def test_euclidean_predicts_as_nearest_centroids(self):
+    x, y = _examples(60)
+    test, _ = _examples(300, 1)
+    kernel, bias = _weights(x, y, distance=algorithms.ClassDistance.EUCLIDEAN)
+    centroids = neighbors.NearestCentroid().fit(x, y)
+    np.testing.assert_allclose(kernel, centroids.centroids_.T, rtol=1e-5)
+    np.testing.assert_array_equal(
+      np.argmax(test @ kernel + bias, axis=1), centroids.predict(test)
+    )
+
+  def test_cosine_has_means_of_norm_one(self):
+    x, y = _examples(60)
+    kernel, bias = _weights(x, y, accumulator_dtype=tf.float64)
+    for label in range(_CLASSES):
+      mean = x[y == label].astype(np.float64).mean(axis=0)
+      np.testing.assert_allclose(
+        kernel[:, label], mean / np.linalg.norm(mean), rtol=1e-6
+      )
+    np.testing.assert_array_equal(bias, np.zeros(_CLASSES))
+
+  def test_a_class_that_nobody_holds(self):
+    x, y = _examples(60)
+    kernel, bias = _weights(x, y, num_classes=_CLASSES + 1)
+    np.testing.assert_array_equal(kernel[:, -1], 0)
+    self.assertEqual(bias[-1], 0)
+    kernel, bias = _weights(
+      x,
+      y,
+      num_classes=_CLASSES + 1,
+      distance=algorithms.ClassDistance.EUCLIDEAN,
+    )
+    scores = 100 * _examples(300, 1)[0] @ kernel + bias
+    self.assertNotIn(_CLASSES, np.argmax(scores, axis=1))
+
+  def test_products_of_features_do_not_travel(self):
+    measured = simulation.measure_wire_bytes(
+      algorithms.build_fed_ncm(
+        models.create_identity_features(_FEATURES), num_classes=_CLASSES
+      )
+    )
+    self.assertEqual(measured.download, 0)
+    self.assertEqual(measured.upload, 4 * (_FEATURES + 1) * _CLASSES + 4)
+
+
+if __name__ == '__main__':
+  absltest.main()
