@@ -26,3 +26,5 @@ from fedfish_tff.evaluation.paired_comparison import PairedComparison
 from fedfish_tff.evaluation.personalization import (
   build_personalization_evaluation,
 )
+from fedfish_tff.evaluation.weight_selection import select_weights
+from fedfish_tff.evaluation.weight_selection import Selection

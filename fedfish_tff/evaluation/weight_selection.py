@@ -1,0 +1,75 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses among weights on held-out clients, such as those of many lambdas."""
+
+from collections.abc import Hashable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import math
+from typing import Any
+from typing import NamedTuple
+from typing import TypeVar
+
+from fedfish_tff import errors
+from fedfish_tff.evaluation import client_evaluation
+from fedfish_tff.models import model_functions
+
+_Key = TypeVar('_Key', bound=Hashable)
+
+
+class Selection(NamedTuple):
+  """What was chosen.
+
+  Attributes:
+    best: The key of the best weights; of equally good ones, the first.
+    values: The metric of all weights, by key.
+  """
+
+  best: Any
+  values: Mapping[Any, float]
+
+
+def select_weights(
+  model: model_functions.ModelFn,
+  candidates: Mapping[_Key, Any],
+  client_data: Sequence[Any],
+  *,
+  metric: str = 'accuracy',
+  higher_is_better: bool = True,
+) -> Selection:
+  """Evaluates weights on clients and chooses the best.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+    candidates: Weights of the model by what tells them apart, such as the
+      lambdas of `models.solve_ridge_path`.
+    client_data: Batches of each held-out client, as the context takes them.
+    metric: The metric, over all clients' examples together.
+    higher_is_better: Whether larger values of the metric are better.
+
+  Returns:
+    The best and the metric of all.
+
+  Raises:
+    errors.InputError: If there are no candidates, the model has no such metric,
+      or it is a number for none of them.
+  """
+  evaluate = client_evaluation.build_global_evaluation(model)
+  values = {}
+  for key, weights in candidates.items():
+    metrics = evaluate(weights, client_data)
+    if metric not in metrics:
+      raise errors.InputError(
+        f'The model has no metric {metric!r}; one of {", ".join(metrics)} was '
+        'expected.'
+      )
+    values[key] = float(metrics[metric])
+  usable = {k: v for k, v in values.items() if not math.isnan(v)}
+  if not usable:
+    raise errors.InputError(
+      f'The {metric} on held-out clients is a number for none of '
+      f'{len(values)} candidates; candidates with finite weights and clients '
+      'with examples were expected.'
+    )
+  choose = max if higher_is_better else min
+  return Selection(choose(usable, key=usable.__getitem__), values)
