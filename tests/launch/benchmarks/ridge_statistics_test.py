@@ -1,0 +1,48 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The binary that compares ridge statistics with a matrix product."""
+
+from tests.launch import binary_runner
+
+from absl.testing import absltest
+
+
+class RidgeStatisticsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._runner = binary_runner.BinaryRunner(
+      'launch.benchmarks.ridge_statistics',
+      'launch.benchmarks.round_time',
+      'fedfish_tff.execution.contexts',
+    )
+    self.addCleanup(self._runner.close)
+
+  def test_table(self):
+    outcome = self._runner.run(
+      '--features=8',
+      '--features=1200',
+      '--examples=50',
+      '--batch_size=16',
+      '--repeats=1',
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    header, *rows = outcome.stdout.splitlines()[:3]
+    self.assertEqual(header.split()[-1], 'ratio')
+    self.assertEqual([row.split()[0] for row in rows], ['8', '1,200'])
+    for row in rows:
+      self.assertRegex(row, r'( +\d+\.\d\d){3}$')
+    self.assertIn('--features=8 --features=1200', outcome.stdout)
+
+  def test_bad_input(self):
+    for arguments, message in (
+      (('--examples=0',), '--examples=0'),
+      (('--features=4', '--features=4'), 'different numbers were expected'),
+      (('more',), 'Unexpected argument'),
+    ):
+      outcome = self._runner.run(*arguments)
+      self.assertEqual(outcome.code, 2, outcome.stderr)
+      self.assertIn(message, outcome.stderr.splitlines()[-1])
+
+
+if __name__ == '__main__':
+  absltest.main()
