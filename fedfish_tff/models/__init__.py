@@ -4,6 +4,10 @@
 
 from fedfish_tff.models.dense import create_mlp_classifier
 from fedfish_tff.models.dense import create_mlp_regressor
+from fedfish_tff.models.feature_extractor import Apply
+from fedfish_tff.models.feature_extractor import FeatureExtractor
+from fedfish_tff.models.feature_extractor import resize_images
+from fedfish_tff.models.feature_extractor import with_unit_features
 from fedfish_tff.models.feature_map import ApplyFn
 from fedfish_tff.models.feature_map import create_dense_features
 from fedfish_tff.models.feature_map import create_identity_features
@@ -65,5 +69,7 @@ from fedfish_tff.models.ridge_path import check_regularizations
 from fedfish_tff.models.ridge_path import solve_ridge_path
 from fedfish_tff.models.ridge_solution import RidgeBias
 from fedfish_tff.models.ridge_solution import solve_ridge
+from fedfish_tff.models.squeezenet import create_squeezenet
+from fedfish_tff.models.squeezenet import load_squeezenet
 from fedfish_tff.models.transformer import create_transformer
 from fedfish_tff.models.transformer import TRANSFORMER_SIZES

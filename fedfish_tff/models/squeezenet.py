@@ -1,0 +1,178 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""SqueezeNet v1.1 as a feature extractor (Iandola et al. 2016).
+
+The network of arXiv:1602.07360 in its authors' later version, which takes 2.4
+times less computation: 722,496 weights up to the classifier.
+"""
+
+from collections.abc import Sequence
+import os
+
+from fedfish_tff import errors
+from fedfish_tff.models import feature_extractor
+from fedfish_tff.models import layers
+
+import h5py
+import numpy as np
+import tensorflow as tf
+
+_NUM_FEATURES = 512
+# After three poolings, nothing would be left of smaller images.
+_LEAST_SIZE = 31
+# The mean of ImageNet's images, blue, green and red: what the published
+# weights were trained with.
+_MEAN = (103.939, 116.779, 123.68)
+
+# The fire modules: filters of the squeezing convolution, and of either of the
+# two expanding ones.
+_FIRES = {
+  'fire2': (16, 64),
+  'fire3': (16, 64),
+  'fire4': (32, 128),
+  'fire5': (32, 128),
+  'fire6': (48, 192),
+  'fire7': (48, 192),
+  'fire8': (64, 256),
+  'fire9': (64, 256),
+}
+_POOLED_AFTER = ('conv1', 'fire3', 'fire5')
+
+
+def _kernel_shapes() -> dict[str, tuple[int, ...]]:
+  """Returns the shape of each convolution's kernel, in the order of use."""
+  shapes = {'conv1': (3, 3, 3, 64)}
+  channels = 64
+  for fire, (squeeze, expand) in _FIRES.items():
+    shapes[f'{fire}/squeeze1x1'] = (1, 1, channels, squeeze)
+    shapes[f'{fire}/expand1x1'] = (1, 1, squeeze, expand)
+    shapes[f'{fire}/expand3x3'] = (3, 3, squeeze, expand)
+    channels = 2 * expand
+  return shapes
+
+
+def load_squeezenet(
+  path: str | os.PathLike[str], *, image_size: int = 128
+) -> feature_extractor.FeatureExtractor:
+  """Loads SqueezeNet v1.1 from a Keras file of weights.
+
+  Args:
+    path: An .h5 file with a group per convolution (conv1, fire2/squeeze1x1,
+      fire2/expand1x1, ...), as published by
+      https://github.com/rcmalli/keras-squeezenet:
+      squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5.
+    image_size: Height and width that images are resized to, at least 31. The
+      network was trained with 227; below, it is faster.
+
+  Returns:
+    An extractor of 512 features, the means over the image of the last layer.
+    It takes RGB images of any size, [n, height, width, 3] with values of 0 to
+    255.
+
+  Raises:
+    errors.InputError: If the file cannot be read or lacks a weight, or the size
+      is too small.
+  """
+  weights = []
+  try:
+    with h5py.File(path, 'r') as file:
+      for layer, shape in _kernel_shapes().items():
+        found = _find_weights(file, layer)
+        for kind, expected in (('kernel', shape), ('bias', shape[-1:])):
+          weight = found.get(kind)
+          if weight is None or weight.shape != expected:
+            raise errors.InputError(
+              f'The file {os.fspath(path)} holds '
+              f'{"no" if weight is None else list(weight.shape)} {kind} of '
+              f'{layer}; {list(expected)} was expected, as SqueezeNet v1.1 has.'
+            )
+          weights.append(np.asarray(weight, np.float32))
+  except OSError as error:
+    raise errors.InputError(
+      f'The weights of SqueezeNet cannot be read from {os.fspath(path)} '
+      f'({" ".join(str(error).split())}); a complete .h5 file was expected.'
+    ) from error
+  return create_squeezenet(weights, image_size=image_size)
+
+
+def create_squeezenet(
+  weights: Sequence[np.ndarray], *, image_size: int = 128
+) -> feature_extractor.FeatureExtractor:
+  """Creates SqueezeNet v1.1 with given weights.
+
+  Args:
+    weights: A kernel and a bias for each convolution: conv1, then of fire2 to
+      fire9 squeeze1x1, expand1x1 and expand3x3.
+    image_size: As for `load_squeezenet`.
+
+  Returns:
+    As `load_squeezenet` does.
+
+  Raises:
+    errors.InputError: If a weight is missing or has another shape, or the size
+      is too small.
+  """
+  layers.check_image_shape([image_size, image_size, 3], least=_LEAST_SIZE)
+  found = [tuple(np.shape(weight)) for weight in weights]
+  expected = [
+    shape
+    for kernel in _kernel_shapes().values()
+    for shape in (kernel, kernel[-1:])
+  ]
+  if found != expected:
+    raise errors.InputError(
+      f'SqueezeNet was given {len(found)} weights of the shapes {found}; '
+      f'{expected} were expected.'
+    )
+
+  def apply(weights: Sequence[tf.Tensor], images: tf.Tensor) -> tf.Tensor:
+    x = feature_extractor.resize_images(images, image_size)
+    return _apply(weights, x[..., ::-1] - tf.constant(_MEAN))
+
+  return feature_extractor.FeatureExtractor(
+    name='squeezenet',
+    architecture=(
+      'SqueezeNet v1.1, means over the image; from RGB of 0 to 255, resized '
+      f'(bilinear) to {image_size}x{image_size}, BGR less {_MEAN}'
+    ),
+    input_spec=tf.TensorSpec([None, None, None, 3], tf.float32),
+    num_features=_NUM_FEATURES,
+    weights=tuple(np.asarray(weight, np.float32) for weight in weights),
+    apply=apply,
+  )
+
+
+def _apply(weights: Sequence[tf.Tensor], x: tf.Tensor) -> tf.Tensor:
+  """Returns the features of BGR images less the mean."""
+  convolutions = iter(layers.kernels_and_biases(tuple(weights)))
+
+  def convolve(x: tf.Tensor, strides: int, padding: str) -> tf.Tensor:
+    kernel, bias = next(convolutions)
+    x = tf.nn.conv2d(x, kernel, strides, padding)
+    return tf.nn.relu(tf.nn.bias_add(x, bias))
+
+  for layer in ('conv1', *_FIRES):
+    if layer == 'conv1':
+      x = convolve(x, 2, 'VALID')
+    else:
+      squeezed = convolve(x, 1, 'SAME')
+      narrow = convolve(squeezed, 1, 'SAME')
+      wide = convolve(squeezed, 1, 'SAME')
+      x = tf.concat([narrow, wide], axis=-1)
+    if layer in _POOLED_AFTER:
+      x = tf.nn.max_pool2d(x, 3, 2, 'VALID')
+  return tf.reduce_mean(x, axis=[1, 2])
+
+
+def _find_weights(file: h5py.File, layer: str) -> dict[str, h5py.Dataset]:
+  """Returns the weights in a layer's group by kind, which is in their names."""
+  found: dict[str, h5py.Dataset] = {}
+
+  def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
+    if isinstance(item, h5py.Dataset):
+      found[name.rpartition('/')[-1].partition(':')[0]] = item
+
+  group = file.get(layer)
+  if isinstance(group, h5py.Group):
+    group.visititems(visit)
+  return found

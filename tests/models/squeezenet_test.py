@@ -1,0 +1,150 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of SqueezeNet, against NumPy and figures of others."""
+
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff.models import squeezenet
+from tests import local_data
+from tests.models import convolutional_reference
+from tests.models import random_squeezenet
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+from scipy import ndimage
+from sklearn import linear_model
+
+
+class SqueezenetTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._path = pathlib.Path(self.create_tempdir().full_path) / 'weights.h5'
+
+  @parameterized.parameters(31, 32, 39)
+  def test_equals_numpy(self, size):
+    weights = random_squeezenet.draw_weights()
+    random_squeezenet.write_weights(self._path, weights)
+    extractor = squeezenet.load_squeezenet(self._path, image_size=size)
+    images = np.random.default_rng(1).integers(
+      0, 256, [3, size, size, 3], np.uint8
+    )
+    features = extractor.extract(images)
+    expected = convolutional_reference.squeezenet(
+      random_squeezenet.flatten(weights), images
+    )
+    self.assertEqual(features.shape, (3, 512))
+    self.assertGreater(np.ptp(expected, axis=0).mean(), 1)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(features, expected, rtol=0, atol=1e-5 * scale)
+
+  def test_resizes_bilinearly(self):
+    weights = random_squeezenet.flatten(random_squeezenet.draw_weights())
+    images = np.random.default_rng(1).integers(0, 256, [2, 8, 8, 3], np.uint8)
+    larger = ndimage.zoom(
+      images.astype(np.float64),
+      (1, 4, 4, 1),
+      order=1,
+      mode='nearest',
+      grid_mode=True,
+    )
+    features = squeezenet.create_squeezenet(weights, image_size=32).extract(
+      images
+    )
+    expected = convolutional_reference.squeezenet(weights, larger)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(features, expected, rtol=0, atol=1e-5 * scale)
+
+  def test_number_of_weights(self):
+    extractor = squeezenet.create_squeezenet(
+      random_squeezenet.flatten(random_squeezenet.draw_weights())
+    )
+    self.assertEqual(sum(w.size for w in extractor.weights), 722_496)
+
+  def test_fingerprint_tells_weights_and_sizes_apart(self):
+    def fingerprint(seed, **options):
+      weights = random_squeezenet.flatten(random_squeezenet.draw_weights(seed))
+      return squeezenet.create_squeezenet(weights, **options).fingerprint
+
+    self.assertEqual(fingerprint(0), fingerprint(0, image_size=128))
+    self.assertLen({fingerprint(0), fingerprint(1)}, 2)
+    self.assertNotEqual(fingerprint(0), fingerprint(0, image_size=64))
+
+  def test_missing_and_wrong_weights(self):
+    weights = random_squeezenet.draw_weights()
+    kernel, bias = weights.pop('fire9/expand3x3')
+    random_squeezenet.write_weights(self._path, weights)
+    with self.assertRaisesRegex(
+      errors.InputError, 'weights.h5 holds no kernel of fire9/expand3x3; .3, 3'
+    ):
+      squeezenet.load_squeezenet(self._path)
+    weights['fire9/expand3x3'] = kernel, bias[:-1]
+    random_squeezenet.write_weights(self._path, weights)
+    with self.assertRaisesRegex(
+      errors.InputError, r'holds \[255\] bias of fire9/expand3x3; \[256\] was'
+    ):
+      squeezenet.load_squeezenet(self._path)
+    with self.assertRaisesRegex(errors.InputError, 'was given 2 weights'):
+      squeezenet.create_squeezenet([kernel, bias])
+
+  def test_damaged_and_missing_file(self):
+    with self.assertRaisesRegex(errors.InputError, r'cannot be read .*No such'):
+      squeezenet.load_squeezenet(self._path)
+    random_squeezenet.write_weights(
+      self._path, random_squeezenet.draw_weights()
+    )
+    self._path.write_bytes(self._path.read_bytes()[:5000])
+    with self.assertRaisesRegex(errors.InputError, 'a complete .h5 file was'):
+      squeezenet.load_squeezenet(self._path)
+
+  def test_small_images(self):
+    with self.assertRaisesRegex(errors.InputError, '30x30; at least 31x31'):
+      squeezenet.create_squeezenet(
+        random_squeezenet.flatten(random_squeezenet.draw_weights()),
+        image_size=30,
+      )
+
+
+class PublishedWeightsTest(absltest.TestCase):
+  """Of the network trained on ImageNet, where it is at hand."""
+
+  def setUp(self):
+    super().setUp()
+    self._path = (
+      local_data.find_sample('squeezenet_v11') / random_squeezenet.FILE_NAME
+    )
+
+  def test_equals_numpy_on_a_crop_of_a_photograph(self):
+    archive = np.load(local_data.find_sample('cifar10') / 'cifar10_subset.npz')
+    images = archive['images'][:4]
+    extractor = squeezenet.load_squeezenet(self._path, image_size=32)
+    expected = convolutional_reference.squeezenet(extractor.weights, images)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(
+      extractor.extract(images), expected, rtol=0, atol=1e-5 * scale
+    )
+
+  @pytest.mark.slow
+  def test_linear_classifier_on_its_features(self):
+    """Ridge regression; whoever prepared the sample found 75.6 %."""
+    archive = np.load(local_data.find_sample('cifar10') / 'cifar10_subset.npz')
+    is_test = archive['is_test'].astype(bool)
+    splits = []
+    extractor = squeezenet.load_squeezenet(self._path)
+    for chosen, count in ((~is_test, 3000), (is_test, 1000)):
+      indices = np.flatnonzero(chosen)[:count]
+      features = extractor.extract(archive['images'][indices])
+      splits.append((features.astype(np.float64), archive['labels'][indices]))
+    (x, y), (test_x, test_y) = splits
+    mean, deviation = x.mean(axis=0), x.std(axis=0) + 1e-9
+    x, test_x = ((part - mean) / deviation for part in (x, test_x))
+    ridge = linear_model.Ridge(alpha=0.01 * len(x)).fit(x, np.eye(10)[y])
+    accuracy = np.mean(np.argmax(ridge.predict(test_x), axis=1) == test_y)
+    # Theirs are other images of the sample: two standard errors of 1,000.
+    self.assertBetween(accuracy, 0.756 - 0.027, 0.756 + 0.027)
+
+
+if __name__ == '__main__':
+  absltest.main()
