@@ -2,40 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every closed-form method must do: one test that runs all of them."""
 
-from collections.abc import Callable
-from collections.abc import Mapping
-
-from fedfish_tff import algorithms
-from fedfish_tff import models
 from fedfish_tff.execution import contexts
+from tests import closed_form_builders
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-_CLASSES = 3
-_FEATURE_MAP = models.create_dense_features(
-  num_inputs=4, hidden_units=[6], seed=0
-)
-
-# A new closed-form algorithm is entered here.
-BUILDERS: Mapping[str, Callable[[], algorithms.FederatedProcess]] = {
-  'build_fed3r': lambda: algorithms.build_fed3r(
-    _FEATURE_MAP, num_classes=_CLASSES
-  ),
-  'build_fed3r_rf': lambda: algorithms.build_fed3r_rf(
-    _FEATURE_MAP,
-    num_classes=_CLASSES,
-    num_random_features=8,
-    bandwidth=2.0,
-    seed=1,
-  ),
-  'build_fed_ncm': lambda: algorithms.build_fed_ncm(
-    _FEATURE_MAP, num_classes=_CLASSES
-  ),
-}
 
 
 def setUpModule():
@@ -47,7 +21,7 @@ def _client(number, seed, value=None):
   x = rng.normal(size=[number, 4]).astype(np.float32)
   if value is not None:
     x[-1, 0] = value
-  y = rng.integers(0, _CLASSES, number).astype(np.int32)
+  y = rng.integers(0, closed_form_builders.NUM_CLASSES, number).astype(np.int32)
   return tf.data.Dataset.from_tensor_slices((x, y)).batch(4)
 
 
@@ -60,9 +34,9 @@ class ClosedFormTest(parameterized.TestCase):
     ):
       np.testing.assert_array_equal(a, e)
 
-  @parameterized.parameters(*BUILDERS)
+  @parameterized.parameters(*closed_form_builders.BUILDERS)
   def test_contract(self, builder):
-    process = BUILDERS[builder]()
+    process = closed_form_builders.BUILDERS[builder]()
     clients = [_client(9, 0), _client(6, 1)]
     start = process.initialize()
     state, metrics = process.next(start, clients)
@@ -80,7 +54,9 @@ class ClosedFormTest(parameterized.TestCase):
     with self.subTest('before any data the classifier is zero'):
       *extractor, kernel, bias = process.get_model_weights(start).trainable
       self.assertFalse(np.any(kernel) or np.any(bias))
-      for a, e in zip(extractor, _FEATURE_MAP.initial_weights, strict=True):
+      for a, e in zip(
+        extractor, closed_form_builders.FEATURE_MAP.initial_weights, strict=True
+      ):
         np.testing.assert_array_equal(a, e)
     with self.subTest('a round solves and reports'):
       self.assertTrue(np.any(process.get_model_weights(state).trainable[-2]))

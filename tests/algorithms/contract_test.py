@@ -8,8 +8,8 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff.execution import contexts
+from tests import closed_form_builders
 from tests import numpy_reference as ref
-from tests.algorithms import closed_form_test
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -61,7 +61,9 @@ def _next(process, state, clients):
 class ContractTest(parameterized.TestCase):
   def test_every_algorithm_is_entered(self):
     exported = [n for n in dir(algorithms) if n.startswith('build_')]
-    self.assertCountEqual([*_BUILDERS, *closed_form_test.BUILDERS], exported)
+    self.assertCountEqual(
+      [*_BUILDERS, *closed_form_builders.BUILDERS], exported
+    )
 
   @parameterized.product(builder=list(_BUILDERS), kind=list(_MODELS))
   def test_contract(self, builder, kind):

@@ -71,8 +71,8 @@ class Fed3rRfTest(absltest.TestCase):
     exact = kernel_ridge.KernelRidge(
       alpha=1.0, kernel='rbf', gamma=1 / (2 * 1.5**2)
     ).fit(x, np.eye(2)[y])
-    np.testing.assert_allclose(logits, exact.predict(test), atol=0.1)
-    self.assertGreater(np.mean(np.argmax(logits, axis=1) == labels), 0.9)
+    np.testing.assert_allclose(logits, exact.predict(test), atol=0.15)
+    self.assertGreater(np.mean(np.argmax(logits, axis=1) == labels), 0.85)
 
   def test_nothing_of_the_random_matrix_travels(self):
     process = algorithms.build_fed3r_rf(_IDENTITY, num_classes=2, **_OPTIONS)
