@@ -18,6 +18,10 @@ from fedfish_tff.datasets.client_index import ClientIndex
 from fedfish_tff.datasets.client_index import INDEX_SCHEMA
 from fedfish_tff.datasets.client_index import IndexRows
 from fedfish_tff.datasets.client_index import ROW_GROUP_CLIENTS
+from fedfish_tff.datasets.client_sizes import ClientSizeLaw
+from fedfish_tff.datasets.client_sizes import fit_client_size_law
+from fedfish_tff.datasets.client_sizes import PUBLISHED_SPLITS
+from fedfish_tff.datasets.client_sizes import PublishedSplit
 from fedfish_tff.datasets.concatenated_client_data import ConcatenatedClientData
 from fedfish_tff.datasets.data_fingerprint import fingerprint
 from fedfish_tff.datasets.examples import array_names
@@ -27,6 +31,11 @@ from fedfish_tff.datasets.examples import Examples
 from fedfish_tff.datasets.examples import spec_of_examples
 from fedfish_tff.datasets.examples import take_examples
 from fedfish_tff.datasets.examples import validate_examples
+from fedfish_tff.datasets.feature_cache import Arrays
+from fedfish_tff.datasets.feature_cache import Extractor
+from fedfish_tff.datasets.feature_cache import FeatureCache
+from fedfish_tff.datasets.feature_cache import FeatureClientData
+from fedfish_tff.datasets.feature_cache import FileFeatureClientData
 from fedfish_tff.datasets.grouped_client_data import GroupedClientData
 from fedfish_tff.datasets.grouped_writer import GroupedWriter
 from fedfish_tff.datasets.natural_key import partition_by_key

@@ -1,0 +1,320 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Features of a frozen network, computed once and kept on disk.
+
+What is kept is found by its content: a checksum of the extractor and one of the
+data. So other data, or another extractor, never meet features that are not
+theirs, and the same images have the same features in every partition.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+import re
+from typing import Any
+from typing import Protocol
+import zipfile
+import zlib
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import client_data
+from fedfish_tff.datasets import examples as examples_lib
+
+from absl import logging
+import numpy as np
+
+Arrays = Mapping[str, np.ndarray]
+
+_PARTIAL_SUFFIX = '.partial'
+# The array beside the others that says whose features a file holds.
+_IDENTITY = 'identity'
+# What NumPy and zipfile raise on files that are damaged or no archives.
+_READ_ERRORS = (
+  EOFError,
+  ValueError,
+  KeyError,
+  RuntimeError,
+  NotImplementedError,
+  zipfile.BadZipFile,
+  zlib.error,
+)
+
+
+class Extractor(Protocol):
+  """What makes features, such as `models.FeatureExtractor`.
+
+  Attributes:
+    name: For people.
+    fingerprint: A checksum of all that features depend on beside the inputs.
+  """
+
+  name: str
+
+  @property
+  def fingerprint(self) -> str:
+    """See the class."""
+
+  def extract(self, inputs: np.ndarray) -> np.ndarray:
+    """Returns features [n, d] of inputs [n, ...]."""
+
+
+class FeatureCache:
+  """An extractor whose results are kept in a folder.
+
+  Files are written whole or not at all, and a damaged one is computed again.
+  Several processes may share the folder: what one computes, others wait for.
+  """
+
+  def __init__(
+    self, extractor: Extractor, folder: str | os.PathLike[str]
+  ) -> None:
+    """Makes the extractor's folder.
+
+    Args:
+      extractor: Computes what is not there.
+      folder: For any number of extractors; each has a folder in it.
+
+    Raises:
+      errors.InputError: If the folder cannot be made.
+    """
+    self.extractor = extractor
+    readable = re.sub(r'[^\w.-]', '_', extractor.name)
+    self._folder = (
+      pathlib.Path(folder).expanduser()
+      / f'{readable}-{extractor.fingerprint[:16]}'
+    )
+    with _telling(self._folder):
+      self._folder.mkdir(parents=True, exist_ok=True)
+
+  @property
+  def folder(self) -> pathlib.Path:
+    """Where this extractor's features are; to be deleted at any time."""
+    return self._folder
+
+  def extract(self, inputs: np.ndarray) -> np.ndarray:
+    """Returns `extractor.extract(inputs)`, computed or read.
+
+    Args:
+      inputs: [n, ...] numbers.
+
+    Returns:
+      Features [n, d].
+
+    Raises:
+      errors.InputError: If the extractor does not take the inputs, or the
+        folder cannot be used.
+    """
+    kept = self.load(
+      _checksum(inputs), lambda: {'x': self.extractor.extract(inputs)}
+    )
+    return kept['x']
+
+  def load(
+    self, content_key: str, compute: Callable[[], Arrays]
+  ) -> dict[str, np.ndarray]:
+    """Returns arrays that were kept under a key, or computes and keeps them.
+
+    Args:
+      content_key: Any text that changes with the data.
+      compute: Returns the arrays by name, of numbers; called where they are not
+        there.
+
+    Returns:
+      The arrays.
+
+    Raises:
+      errors.InputError: If the folder cannot be used.
+    """
+    identity = f'{self.extractor.fingerprint} {content_key}'
+    name = hashlib.sha256(identity.encode()).hexdigest()
+    path = self._folder / f'{name}.npz'
+    arrays, _ = _read(path, identity)
+    if arrays is not None:
+      return arrays
+    with self._lock():
+      # Another process may have been faster.
+      arrays, damage = _read(path, identity)
+      if arrays is None:
+        if damage:
+          logging.warning(
+            'The features in %s cannot be read (%s) and are computed again.',
+            path,
+            damage,
+          )
+        arrays = _compute_and_write(path, identity, compute)
+    return arrays
+
+  @contextlib.contextmanager
+  def _lock(self) -> Iterator[None]:
+    """Waits until no other process writes in the folder."""
+    with _telling(self._folder):
+      lock = os.open(self._folder, os.O_RDONLY)
+    try:
+      # The system frees the lock of a process that ends, however it ends.
+      with _telling(self._folder):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+      yield
+    finally:
+      os.close(lock)
+
+
+class FeatureClientData(client_data.ClientData):
+  """Clients with features in the place of their inputs x."""
+
+  def __init__(
+    self,
+    inner: client_data.ClientData,
+    extract: Callable[[np.ndarray], np.ndarray],
+  ) -> None:
+    """Wraps `inner`; no client is read yet.
+
+    Args:
+      inner: Clients with the arrays (x, y).
+      extract: From x [n, ...] to features [n, d]: `extract` of an extractor or
+        of a cache.
+    """
+    self._inner = inner
+    self._extract = extract
+    self._element_spec = None
+
+  @property
+  def client_ids(self) -> Sequence[str]:
+    return self._inner.client_ids
+
+  @property
+  def element_spec(self) -> Any:
+    if self._element_spec is None:
+      first = self._load(self.client_ids[0], element_spec=None)
+      self._element_spec = examples_lib.spec_of_examples(first)
+    return self._element_spec
+
+  def load_client(self, client_id: str) -> examples_lib.Examples:
+    return self._load(client_id, element_spec=self.element_spec)
+
+  def _load(self, client_id: str, element_spec: Any) -> examples_lib.Examples:
+    try:
+      examples = self._features(client_id)
+    except errors.InputError as error:
+      if repr(client_id) in str(error):
+        raise
+      raise errors.InputError(f'Client {client_id!r}: {error}') from error
+    return examples_lib.validate_examples(
+      examples, client_id=client_id, element_spec=element_spec
+    )
+
+  def _features(self, client_id: str) -> tuple[np.ndarray, np.ndarray]:
+    x, y = self._inner.load_client(client_id)
+    return self._extract(x), y
+
+
+class FileFeatureClientData(FeatureClientData):
+  """Features of clients whose files tell whether anything changed.
+
+  Where decoding a client's images takes long, a checksum of its file is enough
+  to find the features and labels that were kept: the client is not read.
+  """
+
+  def __init__(
+    self,
+    inner: client_data.ClientData,
+    cache: FeatureCache,
+    content_key: Callable[[str], str],
+  ) -> None:
+    """Wraps `inner`; no client is read yet.
+
+    Args:
+      inner: Clients with the arrays (x, y).
+      cache: Keeps features and labels.
+      content_key: From a client's id to a text that changes with what
+        `inner.load_client` returns, and with what it makes of the file.
+    """
+    super().__init__(inner, cache.extractor.extract)
+    self._cache = cache
+    self._content_key = content_key
+
+  def _features(self, client_id: str) -> tuple[np.ndarray, np.ndarray]:
+    def compute() -> Arrays:
+      x, y = super(FileFeatureClientData, self)._features(client_id)
+      return {'x': x, 'y': y}
+
+    kept = self._cache.load(self._content_key(client_id), compute)
+    return kept['x'], kept['y']
+
+
+def _checksum(array: np.ndarray) -> str:
+  array = np.ascontiguousarray(array)
+  header = json.dumps([array.dtype.str, array.shape])
+  digest = hashlib.sha256(header.encode())
+  digest.update(array.data)
+  return digest.hexdigest()
+
+
+def _read(
+  path: pathlib.Path, identity: str
+) -> tuple[dict[str, np.ndarray] | None, str]:
+  """Returns (arrays, '') of a sound file, or (None, what is wrong with it)."""
+  try:
+    # The archive has a checksum of each array, which reading checks.
+    with open(path, 'rb') as file, zipfile.ZipFile(file) as archive:
+      arrays = {
+        name.removesuffix('.npy'): _read_array(archive, name)
+        for name in archive.namelist()
+      }
+      if str(arrays.pop(_IDENTITY)) != identity:
+        return None, 'it holds those of something else'
+      return arrays, ''
+  except FileNotFoundError:
+    return None, ''
+  except OSError as error:
+    raise errors.InputError(
+      f'The features in {path} cannot be read ({error.strerror}).'
+    ) from error
+  except _READ_ERRORS as error:
+    return None, ' '.join(str(error).split()) or type(error).__name__
+
+
+def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+  with archive.open(name) as file:
+    array = np.lib.format.read_array(file, allow_pickle=False)
+    # To the end, where the checksum is compared.
+    if file.read(1):
+      raise ValueError(f'{name} goes on after its array')
+  return array
+
+
+def _compute_and_write(
+  path: pathlib.Path, identity: str, compute: Callable[[], Arrays]
+) -> dict[str, np.ndarray]:
+  """Returns what was computed once it is safe in a file."""
+  temporary = path.with_name(path.name + _PARTIAL_SUFFIX)
+  with _telling(path):
+    # Before computing, to find out soon if the folder is read-only.
+    temporary.touch()
+  try:
+    arrays = dict(compute())
+    with _telling(path):
+      with open(temporary, 'wb') as file:
+        np.savez(file, **{_IDENTITY: np.array(identity)}, **arrays)
+      os.replace(temporary, path)
+  finally:
+    temporary.unlink(missing_ok=True)
+  return arrays
+
+
+@contextlib.contextmanager
+def _telling(path: pathlib.Path) -> Iterator[None]:
+  """Makes one clear sentence of the system's error."""
+  try:
+    yield
+  except OSError as error:
+    raise errors.InputError(
+      f'Features cannot be kept in {path} ({error.strerror or error}); a '
+      'folder that can be written and locked was expected.'
+    ) from error

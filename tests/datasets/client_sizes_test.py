@@ -1,0 +1,152 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the law of client sizes."""
+
+import csv
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import client_sizes
+from tests import local_data
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+
+# The sums of real sizes, and the files that list them.
+_REAL = {
+  'inaturalist_users_120k': (120_293, 'inaturalist_user_120k'),
+  'inaturalist_geo_100': (118_648, 'inaturalist_geo_100'),
+  'inaturalist_geo_1k': (120_212, 'inaturalist_geo_1k'),
+  'inaturalist_geo_3k': (120_112, 'inaturalist_geo_3k'),
+  'landmarks_users_160k': (151_373, 'gldv2'),
+}
+
+
+def _law(**changes):
+  return client_sizes.ClientSizeLaw(
+    **{'exponent': 1.5, 'shift': 2.0, 'smallest': 3, 'largest': 60, **changes}
+  )
+
+
+class ClientSizesTest(parameterized.TestCase):
+  def test_probabilities(self):
+    sizes = np.arange(3, 61)
+    expected = (sizes + 2.0) ** -1.5
+    expected /= expected.sum()
+    np.testing.assert_allclose(_law().probabilities, expected)
+    self.assertAlmostEqual(_law().mean, expected @ sizes)
+    np.testing.assert_allclose(_law(exponent=0).probabilities, 1 / 58)
+
+  def test_draws_follow_the_law(self):
+    sizes = _law().draw(100_000, seed=0)
+    counts = np.bincount(sizes, minlength=61)[3:]
+    # One in each of 100,000 equal parts: a count is off by less than two.
+    np.testing.assert_array_less(
+      np.abs(counts - 100_000 * _law().probabilities), 2
+    )
+    # Not in the order of their sizes.
+    self.assertLess(abs(np.corrcoef(sizes, np.arange(100_000))[0, 1]), 0.02)
+
+  @given(
+    exponent=st.floats(-2, 5),
+    shift=st.floats(-0.99, 1000),
+    smallest=st.integers(1, 50),
+    width=st.integers(0, 500),
+    num_clients=st.integers(1, 200),
+  )
+  def test_draws_are_in_range(
+    self, exponent, shift, smallest, width, num_clients
+  ):
+    law = _law(
+      exponent=exponent,
+      shift=shift,
+      smallest=smallest,
+      largest=smallest + width,
+    )
+    self.assertAlmostEqual(law.probabilities.sum(), 1)
+    sizes = law.draw(num_clients, seed=1)
+    self.assertEqual((sizes.shape, sizes.dtype), ((num_clients,), np.int64))
+    self.assertBetween(sizes.min(), smallest, smallest + width)
+    self.assertBetween(sizes.max(), smallest, smallest + width)
+
+  def test_a_function_of_the_seed(self):
+    np.testing.assert_array_equal(
+      _law().draw(50, seed=3), _law().draw(50, seed=3)
+    )
+    self.assertFalse(
+      np.array_equal(_law().draw(50, seed=3), _law().draw(50, seed=4))
+    )
+
+  @parameterized.parameters((1.5, 2.0), (2.5, 40.0), (0.7, 0.0))
+  def test_fit_finds_the_law(self, exponent, shift):
+    law = _law(exponent=exponent, shift=shift, largest=2000)
+    fitted = client_sizes.fit_client_size_law(law.draw(50_000, seed=0))
+    self.assertEqual(fitted.smallest, 3)
+    difference = np.cumsum(fitted.probabilities)
+    difference -= np.cumsum(law.probabilities)[: len(difference)]
+    self.assertLess(np.abs(difference).max(), 0.002)
+    self.assertAlmostEqual(fitted.exponent, exponent, delta=0.05)
+
+  @parameterized.parameters(*_REAL)
+  def test_published_splits_are_of_the_real_size(self, name):
+    split = client_sizes.PUBLISHED_SPLITS[name]
+    sizes = split.size_law.draw(split.num_clients, seed=0)
+    self.assertLess(abs(sizes.sum() / _REAL[name][0] - 1), 0.06)
+
+  @parameterized.parameters(*_REAL)
+  def test_published_laws_are_those_of_real_sizes(self, name):
+    folder = local_data.find_sample('inat_landmarks_client_sizes')
+    with open(folder / f'{_REAL[name][1]}_original_client_sizes.csv') as file:
+      sizes = np.array(
+        [
+          int(row['num_images'])
+          for row in csv.DictReader(file)
+          if row['client'] != 'test'
+        ]
+      )
+    split = client_sizes.PUBLISHED_SPLITS[name]
+    self.assertLen(sizes, split.num_clients)
+    fitted = client_sizes.fit_client_size_law(sizes)
+    law = split.size_law
+    self.assertEqual(
+      (fitted.smallest, fitted.largest), (law.smallest, law.largest)
+    )
+    np.testing.assert_allclose(
+      [fitted.exponent, fitted.shift], [law.exponent, law.shift], rtol=1e-3
+    )
+    # Kolmogorov and Smirnov's distance to the real sizes.
+    counts = np.bincount(sizes, minlength=law.largest + 1)[law.smallest :]
+    real = np.cumsum(counts) / len(sizes)
+    distance = np.abs(np.cumsum(law.probabilities) - real).max()
+    self.assertLess(distance, 1.6 / np.sqrt(len(sizes)))
+
+  @parameterized.parameters(
+    (dict(smallest=0), 'smallest is 0; a positive integer'),
+    (dict(largest=2.5), 'largest is 2.5; a positive integer'),
+    (dict(largest=2), 'smallest size is 3 and the largest 2; a largest'),
+    (dict(shift=-3.0), 'shift is -3.0; more than -3 was expected'),
+    (dict(exponent=np.nan), 'exponent is nan and shift 2.0; finite'),
+  )
+  def test_bad_laws(self, changes, regex):
+    with self.assertRaisesRegex(errors.InputError, regex):
+      _law(**changes)
+
+  @parameterized.parameters(
+    ([1.5, 2.0], r'float64\[2\]; a vector of integers'),
+    ([[1, 2]], r'int64\[1, 2\]; a vector'),
+    ([0, 1, 2, 3], r'\[0, 1, 2\], ...; three or more different positive'),
+    ([4, 4, 5], r'\[4, 5\]; three or more'),
+  )
+  def test_bad_sizes(self, sizes, regex):
+    with self.assertRaisesRegex(errors.InputError, regex):
+      client_sizes.fit_client_size_law(sizes)
+
+  def test_bad_number_of_clients(self):
+    with self.assertRaisesRegex(errors.InputError, 'num_clients is 0'):
+      _law().draw(0, seed=0)
+
+
+if __name__ == '__main__':
+  absltest.main()

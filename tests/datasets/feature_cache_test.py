@@ -1,0 +1,294 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of features that are kept on disk."""
+
+import collections
+from concurrent import futures
+import pathlib
+import signal
+import subprocess
+import sys
+from unittest import mock
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import client_data
+from fedfish_tff.datasets import feature_cache
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import numpy as np
+
+
+class _Extractor:
+  """Features x W; counts the inputs it was given."""
+
+  def __init__(self, scale=1.0, name='tiny'):
+    self.name = name
+    self.fingerprint = f'{scale}'.ljust(64, '0')
+    self.scale = scale
+    self.num_inputs = 0
+
+  def extract(self, inputs):
+    self.num_inputs += len(inputs)
+    return self.scale * inputs.reshape(len(inputs), -1)[:, :3].astype('f4')
+
+
+def _images(seed=0, n=5):
+  return np.random.default_rng(seed).integers(0, 256, [n, 2, 2, 3], np.uint8)
+
+
+# Computes slowly what the test's own process computes at once.
+_WRITER = """
+import sys, time
+from tests.datasets import feature_cache_test as test
+from fedfish_tff.datasets import feature_cache
+import numpy as np
+original = np.savez
+def slow(file, **arrays):
+  {write}
+  print('started', flush=True)
+  time.sleep(60)
+np.savez = slow
+cache = feature_cache.FeatureCache(test._Extractor(), sys.argv[1])
+cache.extract(test._images())
+"""
+
+
+class FeatureCacheTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+    self._extractor = _Extractor()
+
+  def _create(self, extractor=None):
+    return feature_cache.FeatureCache(
+      extractor or self._extractor, self._folder
+    )
+
+  def _files(self):
+    return sorted(self._folder.rglob('*.npz'))
+
+  def test_computes_once(self):
+    expected = _Extractor().extract(_images())
+    for _ in range(3):
+      np.testing.assert_array_equal(self._create().extract(_images()), expected)
+    self.assertEqual(self._extractor.num_inputs, 5)
+    self.assertLen(self._files(), 1)
+
+  def test_other_data(self):
+    images = _images()
+    cache = self._create()
+    for other in (
+      images,
+      _images(1),
+      images[:4],
+      images.reshape(5, 4, 1, 3),
+      images.astype(np.int16),
+      images[:, ::-1],
+    ):
+      np.testing.assert_array_equal(
+        cache.extract(other), _Extractor().extract(other)
+      )
+    self.assertLen(self._files(), 6)
+    # The same content, laid out otherwise in memory.
+    cache.extract(np.asfortranarray(images))
+    self.assertLen(self._files(), 6)
+
+  def test_changed_extractor(self):
+    first = self._create().extract(_images())
+    second = self._create(_Extractor(2.0)).extract(_images())
+    np.testing.assert_array_equal(second, 2 * first)
+    folders = sorted(path.name for path in self._folder.iterdir())
+    self.assertLen(folders, 2)
+    self.assertStartsWith(folders[0], 'tiny-1.0')
+
+  def test_name_that_is_no_name_of_a_folder(self):
+    cache = self._create(_Extractor(name='../a b/c'))
+    cache.extract(_images())
+    self.assertEqual(cache.folder.parent, self._folder)
+
+  @settings(max_examples=60, deadline=None)
+  @given(data=st.data())
+  def test_damaged_files_are_computed_again(self, data):
+    expected = self._create().extract(_images())
+    (path,) = self._files()
+    content = bytearray(path.read_bytes())
+    if data.draw(st.booleans(), 'truncated'):
+      del content[data.draw(st.integers(0, len(content) - 1)) :]
+    else:
+      place = data.draw(st.integers(0, len(content) - 1))
+      content[place] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content)
+    # Whichever byte it is; not every one of an archive's headers matters.
+    np.testing.assert_array_equal(self._create().extract(_images()), expected)
+    path.unlink()
+
+  def test_damage_is_told(self):
+    self._create().extract(_images())
+    (path,) = self._files()
+    path.write_bytes(path.read_bytes()[:-30])
+    with self.assertLogs('absl', 'WARNING') as logs:
+      self._create().extract(_images())
+    self.assertLen(logs.output, 1)
+    self.assertRegex(
+      logs.output[0], rf'{path.name} cannot be read \(.*\) and are computed'
+    )
+    self.assertEqual(self._extractor.num_inputs, 10)
+    with self.assertNoLogs('absl', 'WARNING'):
+      self._create().extract(_images())
+
+  def test_file_of_other_data_under_this_name(self):
+    cache = self._create()
+    cache.extract(_images(1))
+    (other,) = self._files()
+    content = other.read_bytes()
+    expected = cache.extract(_images())
+    (path,) = set(self._files()) - {other}
+    path.write_bytes(content)
+    with self.assertLogs('absl', 'WARNING'):
+      np.testing.assert_array_equal(cache.extract(_images()), expected)
+
+  def test_pickles_are_not_loaded(self):
+    cache = self._create()
+    expected = cache.extract(_images())
+    (path,) = self._files()
+    np.savez(path, identity=np.array([{}], object), x=np.array([{}], object))
+    with self.assertLogs('absl', 'WARNING') as logs:
+      np.testing.assert_array_equal(cache.extract(_images()), expected)
+    self.assertIn('allow_pickle', logs.output[0])
+
+  @parameterized.parameters(
+    'file.write(b"PK")', 'original(file, **arrays); file.flush()'
+  )
+  def test_killed_while_writing(self, write):
+    process = subprocess.Popen(
+      [sys.executable, '-c', _WRITER.format(write=write), self._folder],
+      stdout=subprocess.PIPE,
+      text=True,
+    )
+    self.assertEqual(process.stdout.readline(), 'started\n')
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    self.assertEmpty(self._files())
+    self.assertNotEmpty(list(self._folder.rglob('*.partial')))
+    with self.assertNoLogs('absl', 'WARNING'):
+      features = self._create().extract(_images())
+    np.testing.assert_array_equal(features, _Extractor().extract(_images()))
+    self.assertLen(self._files(), 1)
+    self.assertEmpty(list(self._folder.rglob('*.partial')))
+
+  def test_several_at_a_time_compute_once(self):
+    # Each opens the folder for itself, as other processes do.
+    extractors = [_Extractor() for _ in range(8)]
+    with futures.ThreadPoolExecutor(8) as pool:
+      results = pool.map(
+        lambda extractor: self._create(extractor).extract(_images()), extractors
+      )
+      for features in results:
+        np.testing.assert_array_equal(features, _Extractor().extract(_images()))
+    self.assertEqual(sum(e.num_inputs for e in extractors), 5)
+
+  def test_failed_computation_leaves_nothing(self):
+    def fail():
+      raise OSError('no such image')
+
+    with self.assertRaisesRegex(OSError, 'no such image'):
+      self._create().load('key', fail)
+    self.assertEmpty([p for p in self._folder.rglob('*') if p.is_file()])
+
+  def test_full_disk(self):
+    with mock.patch.object(np, 'savez', side_effect=OSError(28, 'No space')):
+      with self.assertRaisesRegex(
+        errors.InputError, r'kept in .*npz \(No space\); a folder that can be'
+      ):
+        self._create().extract(_images())
+    self.assertEmpty([p for p in self._folder.rglob('*') if p.is_file()])
+
+  def test_folder_that_cannot_be_used(self):
+    (self._folder / 'file').write_text('')
+    with self.assertRaisesRegex(errors.InputError, 'Features cannot be kept'):
+      feature_cache.FeatureCache(self._extractor, self._folder / 'file')
+    cache = self._create()
+    cache.folder.rmdir()
+    with self.assertRaisesRegex(errors.InputError, r'\(No such file'):
+      cache.extract(_images())
+    self.assertEqual(self._extractor.num_inputs, 0)
+
+
+class FeatureClientDataTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = self.create_tempdir().full_path
+    self._extractor = _Extractor()
+    self._clients = {
+      name: (_images(seed, 2 + seed), np.arange(2 + seed, dtype=np.int32))
+      for seed, name in enumerate('abc')
+    }
+
+  def test_clients(self):
+    inner = client_data.InMemoryClientData(self._clients)
+    cache = feature_cache.FeatureCache(self._extractor, self._folder)
+    for extract in (self._extractor.extract, cache.extract, cache.extract):
+      data = feature_cache.FeatureClientData(inner, extract)
+      self.assertEqual(data.client_ids, ('a', 'b', 'c'))
+      self.assertEqual(data.element_spec[0].shape, [3])
+      for client_id in 'abc':
+        x, y = data.load_client(client_id)
+        images, labels = self._clients[client_id]
+        np.testing.assert_array_equal(x, _Extractor().extract(images))
+        np.testing.assert_array_equal(y, labels)
+    # All, and the first once more for its spec, but only once by the cache.
+    self.assertEqual(self._extractor.num_inputs, (2 + 9) + 9)
+
+  def test_errors_name_the_client(self):
+    def refuse(inputs):
+      raise errors.InputError('Not these.')
+
+    data = feature_cache.FeatureClientData(
+      client_data.InMemoryClientData(self._clients), refuse
+    )
+    with self.assertRaisesRegex(errors.InputError, "^Client 'a': Not these.$"):
+      data.load_client('b')
+    with self.assertRaisesRegex(errors.InputError, "^There is no client 'z'"):
+      feature_cache.FeatureClientData(
+        client_data.InMemoryClientData(self._clients), self._extractor.extract
+      ).load_client('z')
+
+  def test_files_that_did_not_change_are_not_read(self):
+    reads = collections.Counter()
+    clients = self._clients
+
+    class Inner(client_data.InMemoryClientData):
+      def load_client(self, client_id):
+        reads[client_id] += 1
+        return super().load_client(client_id)
+
+    keys = {'a': 'k', 'b': 'l', 'c': 'm'}
+
+    def create():
+      return feature_cache.FileFeatureClientData(
+        Inner(clients),
+        feature_cache.FeatureCache(self._extractor, self._folder),
+        keys.__getitem__,
+      )
+
+    first = [create().load_client(client_id) for client_id in 'abc']
+    self.assertEqual(reads, {'a': 1, 'b': 1, 'c': 1})
+    again = [create().load_client(client_id) for client_id in 'abc']
+    self.assertEqual(reads, {'a': 1, 'b': 1, 'c': 1})
+    for (x, y), (x_again, y_again) in zip(first, again, strict=True):
+      np.testing.assert_array_equal(x, x_again)
+      np.testing.assert_array_equal(y, y_again)
+      self.assertEqual(y_again.dtype, np.int32)
+    keys['b'] = 'n'
+    clients = {**clients, 'b': (_images(7), np.zeros(5, np.int32))}
+    x, y = create().load_client('b')
+    np.testing.assert_array_equal(x, _Extractor().extract(_images(7)))
+    self.assertLen(y, 5)
+
+
+if __name__ == '__main__':
+  absltest.main()
