@@ -46,6 +46,10 @@ from fedfish_tff.datasets.partition_summary import unassigned_examples
 from fedfish_tff.datasets.partitions import partition_by_dirichlet
 from fedfish_tff.datasets.preprocessed_client_data import PreprocessedClientData
 from fedfish_tff.datasets.random_streams import random_generator
+from fedfish_tff.datasets.record_files import read_record
+from fedfish_tff.datasets.record_files import record_offsets
+from fedfish_tff.datasets.record_files import RECORD_OVERHEAD
+from fedfish_tff.datasets.record_files import RecordWriter
 from fedfish_tff.datasets.shards import partition_by_shards
 from fedfish_tff.datasets.sorted_ids import contains_id
 from fedfish_tff.datasets.sorted_ids import SortedIds

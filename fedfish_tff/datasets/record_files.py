@@ -140,6 +140,43 @@ def read_record(
   return payload
 
 
+def record_offsets(path: str | os.PathLike[str]) -> list[int]:
+  """Returns where each record of a file begins, reading headers only.
+
+  Args:
+    path: An uncompressed TFRecord file.
+
+  Returns:
+    The bytes from the file's start to each record's header, in their order.
+
+  Raises:
+    errors.InputError: If the file cannot be read, is damaged or ends within a
+      record.
+  """
+  offsets = []
+  offset = 0
+  try:
+    with open(path, 'rb', buffering=0) as file:
+      num_bytes = os.fstat(file.fileno()).st_size
+      while offset < num_bytes:
+        header = os.pread(file.fileno(), _HEADER.size, offset)
+        if len(header) < _HEADER.size:
+          raise _short_error(path, offset)
+        length, checksum = _HEADER.unpack(header)
+        if checksum != _masked_checksum(header[: _LENGTH.size]):
+          raise _damage_error(path, offset, 'checksum of its length')
+        offsets.append(offset)
+        offset += length + RECORD_OVERHEAD
+  except OSError as error:
+    raise errors.InputError(
+      f'The file {path} cannot be read ({error.strerror}); a TFRecord file was '
+      'expected.'
+    ) from error
+  if offset > num_bytes:
+    raise _short_error(path, offsets[-1])
+  return offsets
+
+
 def _masked_checksum(data: bytes) -> int:
   """Returns the CRC-32C of `data`, rotated and shifted as TFRecords have it."""
   checksum = google_crc32c.value(data)

@@ -36,6 +36,29 @@ class RecordFilesTest(parameterized.TestCase):
     for offset, payload in reversed(list(zip(offsets, payloads))):
       self.assertEqual(record_files.read_record(self._path, offset), payload)
 
+  @settings(max_examples=40, deadline=None)
+  @given(st.lists(st.binary(max_size=300), max_size=8))
+  def test_offsets(self, payloads):
+    offsets = self._write(payloads)
+    self.assertEqual(record_files.record_offsets(self._path), offsets)
+
+  def test_offsets_of_damaged_files(self):
+    last = self._write()[-1]
+    whole = self._path.read_bytes()
+    for cut in (1, 10, 18):
+      self._path.write_bytes(whole[:-cut])
+      with self.assertRaisesRegex(
+        errors.InputError, f'ends before the end of the record at byte {last}'
+      ):
+        record_files.record_offsets(self._path)
+    self._path.write_bytes(b'x' + whole[1:])
+    with self.assertRaisesRegex(
+      errors.InputError, 'record at byte 0 .*damaged'
+    ):
+      record_files.record_offsets(self._path)
+    with self.assertRaisesRegex(errors.InputError, r'none cannot be read \(No'):
+      record_files.record_offsets('/none')
+
   def test_what_tensorflow_writes_is_read(self):
     with tf.io.TFRecordWriter(str(self._path)) as writer:
       for payload in _PAYLOADS:
