@@ -53,6 +53,7 @@ def build_ridge_statistics(
     errors.InputError: If an argument is out of range or of the wrong type.
   """
   layers.check_sizes(num_classes=[num_classes], chunk_size=[chunk_size])
+  feature_map.check()
   if accumulator_dtype not in (tf.float32, tf.float64):
     raise errors.InputError(
       f'accumulator_dtype is {accumulator_dtype!r}; tf.float32 or tf.float64 '

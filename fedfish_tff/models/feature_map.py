@@ -64,6 +64,19 @@ class FeatureMap:
       )
     return tf.ensure_shape(features, [None, self.num_features])
 
+  def check(self) -> None:
+    """Raises InputError if the map gives features of another width.
+
+    Calls tell as well, but inside of what TensorFlow compiles, where messages
+    grow long.
+    """
+    with tf.Graph().as_default():
+      self(
+        [tf.constant(weight) for weight in self.initial_weights],
+        tf.compat.v1.placeholder(self.input_dtype, [None, *self.input_shape]),
+        training=False,
+      )
+
 
 def create_identity_features(num_features: int) -> FeatureMap:
   """Creates the map of inputs that are features already.

@@ -43,9 +43,11 @@ def create_feature_classifier(
     weights of one type, whatever their temperature.
 
   Raises:
-    errors.InputError: If an argument is out of range.
+    errors.InputError: If an argument is out of range, or the map gives features
+      of another width than it says.
   """
   layers.check_sizes(num_classes=[num_classes])
+  feature_map.check()
   if not 0 < temperature < math.inf:
     raise errors.InputError(
       f'temperature is {temperature}; a positive number was expected.'

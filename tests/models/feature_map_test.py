@@ -51,6 +51,14 @@ class FeatureMapTest(absltest.TestCase):
       errors.InputError, r'\[batch, 5\] was expected'
     ):
       features((), tf.constant(_X), False)
+    with self.assertRaisesRegex(
+      errors.InputError, r'\[batch, 5\] was expected'
+    ):
+      features.check()
+    with self.assertRaisesRegex(
+      errors.InputError, r'\[batch, 5\] was expected'
+    ):
+      models.create_feature_classifier(features, num_classes=2)
 
   def test_bad_sizes(self):
     with self.assertRaisesRegex(errors.InputError, 'num_features holds 0'):
