@@ -13,6 +13,9 @@ from fedfish_tff.models.feature_map import ApplyFn
 from fedfish_tff.models.feature_map import create_dense_features
 from fedfish_tff.models.feature_map import create_identity_features
 from fedfish_tff.models.feature_map import FeatureMap
+from fedfish_tff.models.frozen_graph import freeze_keras_model
+from fedfish_tff.models.frozen_graph import load_extractor
+from fedfish_tff.models.frozen_graph import Preprocess
 from fedfish_tff.models.image_models import create_compact_cnn
 from fedfish_tff.models.image_models import create_dropout_cnn
 from fedfish_tff.models.image_models import create_fed_avg_cnn
@@ -26,6 +29,7 @@ from fedfish_tff.models.label_samplers import (
   token_label_sampler as token_label_sampler,
 )
 from fedfish_tff.models.language_model import create_language_model
+from fedfish_tff.models.mobilenet import load_mobilenet_v2
 from fedfish_tff.models.model_functions import batch_type as batch_type
 from fedfish_tff.models.model_functions import bind_model as bind_model
 from fedfish_tff.models.model_functions import BoundModel as BoundModel

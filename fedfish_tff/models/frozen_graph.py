@@ -1,0 +1,346 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Extractors from Keras models, SavedModels and files of either.
+
+A network is traced once, as it is in evaluation, into a graph without
+variables. Its trainable weights become inputs of that graph again, so that
+fine-tuning can change them; all else, such as the statistics of batch
+normalisation, stays a constant.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import hashlib
+import os
+import pathlib
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.models import feature_extractor
+
+import h5py
+import tensorflow as tf
+from tensorflow.python.framework import convert_to_constants
+
+Preprocess = Callable[[tf.Tensor], tf.Tensor]
+
+_KERAS_SUFFIXES = ('.h5', '.hdf5', '.keras')
+# Attributes of nodes that say where they came from, not what they compute.
+_IRRELEVANT_ATTRIBUTES = ('_output_shapes', '_class')
+
+
+def freeze_keras_model(
+  model: tf.keras.Model,
+  *,
+  layer: str | None = None,
+  preprocess: Preprocess | None = None,
+  input_spec: tf.TensorSpec | None = None,
+) -> feature_extractor.FeatureExtractor:
+  """Makes an extractor of a Keras model, which may change afterwards.
+
+  Args:
+    model: A built model with one input.
+    layer: Name of the layer whose output the features are; by default the
+      model's output. Of outputs [n, height, width, channels] the means over
+      the image are the features.
+    preprocess: Applied to inputs first, in the graph: for instance to scale and
+      resize images.
+    input_spec: Of a batch before `preprocess`, [None, ...]; by default that of
+      the model's input.
+
+  Returns:
+    An extractor. Layers compute what they do in evaluation.
+
+  Raises:
+    errors.InputError: If the model has no such layer, more than one input or
+      output, or outputs of another rank.
+  """
+  if len(model.inputs or ()) != 1:
+    raise errors.InputError(
+      f'Model {model.name!r} has {len(model.inputs or ())} inputs; a built '
+      'model with one was expected.'
+    )
+  if layer is not None:
+    names = [candidate.name for candidate in model.layers]
+    if layer not in names:
+      raise errors.InputError(
+        f'Model {model.name!r} has no layer {layer!r}; one of '
+        f'{", ".join(names)} was expected.'
+      )
+    model = tf.keras.Model(
+      model.inputs, model.get_layer(layer).output, name=model.name
+    )
+  if input_spec is None:
+    (source,) = model.inputs
+    input_spec = tf.TensorSpec([None, *source.shape[1:]], source.dtype)
+  return _freeze(
+    lambda inputs: model(inputs, training=False),
+    name=model.name,
+    preprocess=preprocess,
+    input_spec=input_spec,
+  )
+
+
+def load_extractor(
+  path: str | os.PathLike[str],
+  *,
+  layer: str | None = None,
+  preprocess: Preprocess | None = None,
+  input_spec: tf.TensorSpec | None = None,
+) -> feature_extractor.FeatureExtractor:
+  """Makes an extractor of a file.
+
+  Nothing but TensorFlow operations is run from the file: models with layers of
+  Python code (Lambda) are refused.
+
+  Args:
+    path: A Keras model (.h5, .hdf5 or .keras), or the folder of a SavedModel
+      whose signature serving_default has one input and one output.
+    layer: As for `freeze_keras_model`; a SavedModel has none.
+    preprocess: As for `freeze_keras_model`.
+    input_spec: As for `freeze_keras_model`.
+
+  Returns:
+    An extractor.
+
+  Raises:
+    errors.InputError: If there is no such model or it cannot be read or used.
+  """
+  path = pathlib.Path(path)
+  options = {'preprocess': preprocess, 'input_spec': input_spec}
+  if path.suffix.lower() in _KERAS_SUFFIXES:
+    return freeze_keras_model(_load_keras(path), layer=layer, **options)
+  if not (path / 'saved_model.pb').is_file():
+    raise errors.InputError(
+      f'There is no model {path}; the folder of a SavedModel or a file ending '
+      f'in {", ".join(_KERAS_SUFFIXES)} was expected.'
+    )
+  if layer is not None:
+    raise errors.InputError(
+      f'layer is {layer!r}, but {path} is a SavedModel, whose output is given; '
+      'none was expected.'
+    )
+  return _freeze_saved_model(path, **options)
+
+
+def _load_keras(path: pathlib.Path) -> tf.keras.Model:
+  """Loads a file, after looking for code in it."""
+  try:
+    if path.suffix.lower() != '.keras':  # Which Keras checks itself.
+      with h5py.File(path, 'r') as file:
+        config = file.attrs.get('model_config')
+      if config is None:
+        raise errors.InputError(
+          f'The file {path} holds weights without a model; one that '
+          'model.save wrote was expected (freeze_keras_model takes a model '
+          'that loaded weights).'
+        )
+      if isinstance(config, bytes):
+        config = config.decode()
+      if '"class_name": "Lambda"' in config:
+        raise errors.InputError(
+          f'The model in {path} has Lambda layers, whose Python code is not '
+          'run from files; a model without them was expected.'
+        )
+    return tf.keras.models.load_model(path, compile=False)
+  except errors.InputError:
+    raise
+  # Keras raises whatever the contents make its layers raise.
+  except Exception as error:
+    raise errors.InputError(
+      f'The model {path} cannot be read ({_first_line(error)}); a complete '
+      'Keras file was expected.'
+    ) from error
+
+
+def _freeze_saved_model(
+  path: pathlib.Path,
+  preprocess: Preprocess | None,
+  input_spec: tf.TensorSpec | None,
+) -> feature_extractor.FeatureExtractor:
+  try:
+    loaded = tf.saved_model.load(os.fspath(path))
+  # Of TensorFlow's many errors on damaged files.
+  except Exception as error:
+    raise errors.InputError(
+      f'The SavedModel {path} cannot be read ({_first_line(error)}).'
+    ) from error
+  signature = loaded.signatures.get('serving_default')
+  sizes = signature and (
+    len(signature.structured_input_signature[1]),
+    len(signature.structured_outputs),
+  )
+  if sizes != (1, 1):
+    found = (
+      'no' if not sizes else '{} input(s), {} output(s) and a'.format(*sizes)
+    )
+    raise errors.InputError(
+      f'The SavedModel {path} has {found} signature serving_default; one with '
+      'one input and one output was expected.'
+    )
+  ((key, spec),) = signature.structured_input_signature[1].items()
+
+  def call(inputs: tf.Tensor) -> tf.Tensor:
+    (output,) = signature(**{key: inputs}).values()
+    return output
+
+  return _freeze(
+    call,
+    name=path.name,
+    preprocess=preprocess,
+    input_spec=input_spec or tf.TensorSpec(spec.shape, spec.dtype),
+    # What the signature reads, which tf.function would not keep alive.
+    keep_alive=loaded,
+  )
+
+
+def _freeze(
+  call: Callable[[tf.Tensor], tf.Tensor],
+  *,
+  name: str,
+  preprocess: Preprocess | None,
+  input_spec: tf.TensorSpec,
+  keep_alive: Any = None,
+) -> feature_extractor.FeatureExtractor:
+  """Makes an extractor of a function that reads variables."""
+
+  @tf.function(input_signature=[input_spec])
+  def compute(inputs: tf.Tensor) -> list[tf.Tensor]:
+    outputs = call(preprocess(inputs) if preprocess else inputs)
+    return [_pool(output) for output in tf.nest.flatten(outputs)]
+
+  function = compute.get_concrete_function()
+  ranks = [output.shape.rank for output in function.outputs]
+  if ranks != [2]:
+    raise errors.InputError(
+      f'Model {name!r} has outputs of rank {", ".join(map(str, ranks))}; one '
+      'output of [n, features] or [n, height, width, features] was expected.'
+    )
+  num_features = function.outputs[0].shape[-1]
+  if num_features is None:
+    raise errors.InputError(
+      f'Model {name!r} does not say how many features it has; a last dimension '
+      'of a fixed size was expected.'
+    )
+  # In the graph, variables have the names of the placeholders that hold them,
+  # which come in the order of use; `variables` has no order.
+  variables = {
+    id(variable.handle): variable for variable in function.graph.variables
+  }
+  trainable = {
+    placeholder.op.name: variables[id(handle)].numpy()
+    for handle, placeholder in function.graph.captures
+    if id(handle) in variables
+    and variables[id(handle)].trainable
+    and variables[id(handle)].dtype == tf.float32
+  }
+  frozen = convert_to_constants.convert_variables_to_constants_v2(function)
+  del keep_alive
+  graph_def = frozen.graph.as_graph_def()
+  (inputs,) = (tensor.name for tensor in frozen.inputs)
+  (outputs,) = (tensor.name for tensor in frozen.outputs)
+  present = {node.name for node in graph_def.node}
+  # Not those whose values the features do not depend on.
+  weights = {key: trainable[key] for key in trainable if key in present}
+
+  @tf.function
+  def apply(weights_now: Any, x: tf.Tensor) -> tf.Tensor:
+    replaced = dict(zip(weights, weights_now, strict=True))
+    replaced[inputs] = x
+    (features,) = tf.graph_util.import_graph_def(
+      graph_def, input_map=replaced, return_elements=[outputs], name=''
+    )
+    return tf.ensure_shape(features, [None, num_features])
+
+  return feature_extractor.FeatureExtractor(
+    name=name,
+    architecture=_describe(graph_def, outputs, list(weights)),
+    input_spec=input_spec,
+    num_features=num_features,
+    weights=tuple(weights.values()),
+    apply=lambda weights_now, x: apply(tuple(weights_now), x),
+  )
+
+
+def _pool(output: tf.Tensor) -> tf.Tensor:
+  """Returns means over the image where there is one, as float32."""
+  if output.shape.rank == 4:
+    output = tf.reduce_mean(output, axis=[1, 2])
+  return tf.cast(output, tf.float32)
+
+
+def _describe(
+  graph_def: tf.compat.v1.GraphDef, output: str, weights: list[str]
+) -> str:
+  """Returns a checksum of what a graph computes, whatever its names.
+
+  Keras numbers layers by what the process made before.
+  """
+  nodes = {node.name: node for node in graph_def.node}
+  numbers: dict[str, int] = {}
+  digest = hashlib.sha256()
+
+  def read(tensor: str) -> tuple[str, str]:
+    node, _, port = tensor.lstrip('^').partition(':')
+    return node, ('^' if tensor[0] == '^' else '') + (port or '0')
+
+  for name in _in_order(nodes, read(output)[0], lambda text: read(text)[0]):
+    node = nodes[name]
+    numbers[name] = len(numbers)
+    parts: list[Any] = [node.op]
+    for source in node.input:
+      source_name, port = read(source)
+      parts.append((numbers[source_name], port))
+    if name in weights:
+      parts.append(('weight', weights.index(name)))
+    else:
+      for key in sorted(node.attr):
+        if key not in _IRRELEVANT_ATTRIBUTES:
+          value = node.attr[key].SerializeToString(deterministic=True)
+          parts.append((key, value))
+    digest.update(repr(parts).encode())
+  # Loops and branches; their names make another checksum at worst.
+  for function in _called(graph_def, [nodes[name] for name in numbers]):
+    digest.update(function.SerializeToString(deterministic=True))
+  return f'graph {digest.hexdigest()}'
+
+
+def _called(graph_def: tf.compat.v1.GraphDef, nodes: list[Any]) -> list[Any]:
+  """Returns the functions that nodes call, and those that these call."""
+  library = {
+    function.signature.name: function for function in graph_def.library.function
+  }
+  found: dict[str, Any] = {}
+  waiting = list(nodes)
+  while waiting:
+    for value in waiting.pop().attr.values():
+      for name in (value.func.name, *(f.name for f in value.list.func)):
+        if name in library and name not in found:
+          found[name] = library[name]
+          waiting.extend(library[name].node_def)
+  return list(found.values())
+
+
+def _in_order(
+  nodes: dict[str, Any], last: str, read: Callable[[str], str]
+) -> Iterator[str]:
+  """Yields the nodes that `last` depends on, each after its inputs."""
+  done: set[str] = set()
+  stack = [last]
+  while stack:
+    name = stack[-1]
+    waiting = [
+      read(source) for source in nodes[name].input if read(source) not in done
+    ]
+    if waiting:
+      stack.append(waiting[0])
+      continue
+    stack.pop()
+    if name not in done:
+      done.add(name)
+      yield name
+
+
+def _first_line(error: Exception) -> str:
+  lines = str(error).strip().splitlines() or [type(error).__name__]
+  return lines[0].rstrip('.')

@@ -1,0 +1,82 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""MobileNetV2 as a feature extractor (Sandler et al. 2018, arXiv:1801.04381)."""
+
+import os
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff.models import feature_extractor
+from fedfish_tff.models import frozen_graph
+from fedfish_tff.models import layers
+
+import tensorflow as tf
+
+_URL = (
+  'https://storage.googleapis.com/tensorflow/keras-applications/mobilenet_v2/'
+)
+# Five convolutions halve the image.
+_LEAST_SIZE = 32
+
+
+def load_mobilenet_v2(
+  path: str | os.PathLike[str] | None = None,
+  *,
+  image_size: int = 224,
+  width: float = 1.0,
+) -> feature_extractor.FeatureExtractor:
+  """Loads the MobileNetV2 of `keras.applications`, without its classifier.
+
+  Nothing is downloaded. Normalisation is by batch, with the statistics in the
+  file; Fed3R's authors have a network with group normalisation instead, which
+  `load_extractor` takes where its file is at hand.
+
+  Args:
+    path: An .h5 file of its weights without top; None for the one that Keras
+      keeps in ~/.keras/models once it has downloaded it.
+    image_size: Height and width that images are resized to, at least 32.
+    width: Multiplies the number of filters: the file's alpha.
+
+  Returns:
+    An extractor of 1,280 features (with a width of at most 1). It takes RGB
+    images of any size, [n, height, width, 3] with values of 0 to 255.
+
+  Raises:
+    errors.InputError: If the file is not there or holds other weights, or the
+      size is too small.
+  """
+  layers.check_image_shape([image_size, image_size, 3], least=_LEAST_SIZE)
+  if path is None:
+    # Weights do not depend on the size; Keras names files by the nearest.
+    name = f'mobilenet_v2_weights_tf_dim_ordering_tf_kernels_{width}_224_no_top'
+    path = pathlib.Path('~/.keras/models').expanduser() / f'{name}.h5'
+    url = f' (published as {_URL}{name}.h5)'
+  else:
+    url = ''
+  if not os.path.isfile(path):
+    raise errors.InputError(
+      f'There is no file {os.fspath(path)}; the weights of MobileNetV2 without '
+      f'top were expected there{url}.'
+    )
+  try:
+    network = tf.keras.applications.MobileNetV2(
+      input_shape=(image_size, image_size, 3),
+      alpha=width,
+      include_top=False,
+      weights=os.fspath(path),
+    )
+  except (OSError, ValueError) as error:
+    raise errors.InputError(
+      f'The weights of MobileNetV2 of width {width} cannot be read from '
+      f'{os.fspath(path)} ({" ".join(str(error).split())}).'
+    ) from error
+
+  def preprocess(images: tf.Tensor) -> tf.Tensor:
+    # Of -1 to 1, as `keras.applications.mobilenet_v2.preprocess_input`.
+    return feature_extractor.resize_images(images, image_size) / 127.5 - 1
+
+  return frozen_graph.freeze_keras_model(
+    network,
+    preprocess=preprocess,
+    input_spec=tf.TensorSpec([None, None, None, 3], tf.float32),
+  )

@@ -1,0 +1,261 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of extractors made of Keras models and files."""
+
+import pathlib
+import subprocess
+import sys
+
+from fedfish_tff import errors
+from fedfish_tff.models import frozen_graph
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import h5py
+import numpy as np
+import tensorflow as tf
+
+
+def _create_model(name='small'):
+  """A network with everything that differs in training, seeded weights."""
+  model = tf.keras.Sequential(
+    [
+      tf.keras.layers.Conv2D(6, 3, activation='relu', input_shape=(8, 8, 3)),
+      tf.keras.layers.BatchNormalization(),
+      tf.keras.layers.Dropout(0.5),
+      tf.keras.layers.GlobalAveragePooling2D(name=f'{name}_pool'),
+      tf.keras.layers.Dense(4, activation='tanh'),
+    ],
+    name=name,
+  )
+  rng = np.random.default_rng(0)
+  model.set_weights(
+    [
+      # Variances are vectors, which are positive then.
+      (
+        rng.uniform(0.1, 1, w.shape)
+        if w.ndim == 1
+        else 0.3 * rng.standard_normal(w.shape)
+      ).astype(np.float32)
+      for w in model.get_weights()
+    ]
+  )
+  return model
+
+
+def _images(n=5):
+  return np.random.default_rng(1).random([n, 8, 8, 3], np.float32)
+
+
+class FrozenGraphTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_equals_the_model_in_evaluation(self):
+    model = _create_model()
+    expected = model(_images(), training=False).numpy()
+    extractor = frozen_graph.freeze_keras_model(model)
+    model.set_weights([0 * weight for weight in model.get_weights()])
+    np.testing.assert_allclose(
+      extractor.extract(_images()), expected, rtol=1e-5, atol=1e-6
+    )
+    self.assertEqual((extractor.name, extractor.num_features), ('small', 4))
+
+  def test_weights_are_what_training_may_change(self):
+    model = _create_model()
+    extractor = frozen_graph.freeze_keras_model(model)
+    expected = [variable.numpy() for variable in model.trainable_variables]
+    self.assertLen(extractor.weights, 6)
+    for weight, variable in zip(extractor.weights, expected, strict=True):
+      np.testing.assert_array_equal(weight, variable)
+
+  def test_gradients(self):
+    model = _create_model()
+    extractor = frozen_graph.freeze_keras_model(model)
+
+    @tf.function
+    def gradients(weights):
+      with tf.GradientTape() as tape:
+        tape.watch(weights)
+        loss = tf.reduce_sum(extractor.apply(weights, _images()) ** 2)
+      return tape.gradient(loss, weights)
+
+    with tf.GradientTape() as tape:
+      loss = tf.reduce_sum(model(_images(), training=False) ** 2)
+    expected = tape.gradient(loss, model.trainable_variables)
+    weights = [tf.constant(weight) for weight in extractor.weights]
+    for found, wanted in zip(gradients(weights), expected, strict=True):
+      np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+  def test_layer_and_preprocessing(self):
+    model = _create_model()
+    extractor = frozen_graph.freeze_keras_model(
+      model,
+      layer='small_pool',
+      preprocess=lambda x: tf.cast(x, tf.float32) / 255,
+      input_spec=tf.TensorSpec([None, 8, 8, 3], tf.uint8),
+    )
+    images = (255 * _images()).astype(np.uint8)
+    inner = tf.keras.Model(model.inputs, model.get_layer('small_pool').output)
+    np.testing.assert_allclose(
+      extractor.extract(images), inner(images / np.float32(255)), rtol=1e-5
+    )
+    # The dense layer's weights are of no use to these features.
+    self.assertLen(extractor.weights, 4)
+
+  def test_outputs_over_the_image_are_averaged(self):
+    model = _create_model()
+    maps = tf.keras.Model(model.inputs, model.layers[1].output)
+    np.testing.assert_allclose(
+      frozen_graph.freeze_keras_model(maps).extract(_images()),
+      frozen_graph.freeze_keras_model(model, layer='small_pool').extract(
+        _images()
+      ),
+      rtol=1e-5,
+    )
+
+  def test_fingerprint_does_not_depend_on_names_or_history(self):
+    fingerprint = frozen_graph.freeze_keras_model(_create_model()).fingerprint
+    again = frozen_graph.freeze_keras_model(_create_model('other'))
+    self.assertEqual(fingerprint, again.fingerprint)
+    code = (
+      'from fedfish_tff.models import frozen_graph\n'
+      'from tests.models import frozen_graph_test\n'
+      'model = frozen_graph_test._create_model()\n'
+      'print(frozen_graph.freeze_keras_model(model).fingerprint)'
+    )
+    other_process = subprocess.run(
+      [sys.executable, '-c', code], capture_output=True, text=True, check=True
+    )
+    self.assertEqual(other_process.stdout.strip(), fingerprint)
+
+  def test_fingerprint_tells_networks_apart(self):
+    model = _create_model()
+    fingerprints = {
+      frozen_graph.freeze_keras_model(model, **options).fingerprint
+      for options in (
+        {},
+        {'layer': 'small_pool'},
+        {'preprocess': lambda x: x / 2},
+        {'preprocess': lambda x: x / 3},
+      )
+    }
+    statistics = model.layers[1].moving_mean
+    statistics.assign(2 * statistics)
+    fingerprints.add(frozen_graph.freeze_keras_model(model).fingerprint)
+    self.assertLen(fingerprints, 5)
+
+  @parameterized.parameters('model.h5', 'model.keras', 'saved_model')
+  def test_files(self, name):
+    model = _create_model()
+    path = self._folder / name
+    model.save(path)
+    extractor = frozen_graph.load_extractor(path)
+    np.testing.assert_allclose(
+      extractor.extract(_images()),
+      model(_images(), training=False),
+      rtol=1e-5,
+      atol=1e-6,
+    )
+    self.assertLen(extractor.weights, 6)
+    self.assertEqual(
+      extractor.fingerprint, frozen_graph.load_extractor(path).fingerprint
+    )
+    if name == 'saved_model':
+      with self.assertRaisesRegex(errors.InputError, 'is a SavedModel, whose'):
+        frozen_graph.load_extractor(path, layer='small_pool')
+    else:
+      pooled = frozen_graph.load_extractor(path, layer='small_pool')
+      self.assertEqual(pooled.num_features, 6)
+
+  def test_saved_model_of_a_module(self):
+    module = tf.Module()
+    module.kernel = tf.Variable(tf.ones([8, 8, 3, 2]))
+    module.call = tf.function(
+      lambda x: tf.nn.conv2d(x, module.kernel, 1, 'VALID')
+    )
+    path = str(self._folder / 'module')
+    tf.saved_model.save(
+      module,
+      path,
+      module.call.get_concrete_function(
+        tf.TensorSpec([None, 8, 8, 3], tf.float32)
+      ),
+    )
+    extractor = frozen_graph.load_extractor(path)
+    np.testing.assert_allclose(
+      extractor.extract(_images()),
+      np.repeat(_images().sum(axis=(1, 2, 3))[:, np.newaxis], 2, axis=1),
+      rtol=1e-5,
+    )
+    self.assertLen(extractor.weights, 1)
+
+  @parameterized.parameters('model.h5', 'model.keras')
+  def test_python_code_in_files_is_not_run(self, name):
+    model = tf.keras.Sequential(
+      [tf.keras.layers.Lambda(lambda x: 2 * x, input_shape=(3,))]
+    )
+    model.save(self._folder / name)
+    with self.assertRaisesRegex(errors.InputError, '[Ll]ambda'):
+      frozen_graph.load_extractor(self._folder / name)
+
+  def test_files_that_cannot_be_used(self):
+    model = _create_model()
+    weights_only = self._folder / 'weights.h5'
+    model.save_weights(weights_only)
+    for name in ('model.h5', 'model.keras'):
+      model.save(self._folder / name)
+      damaged = self._folder / f'damaged_{name}'
+      content = (self._folder / name).read_bytes()
+      damaged.write_bytes(content[: len(content) // 2])
+      with self.assertRaisesRegex(
+        errors.InputError, f'damaged_{name} cannot be read .*a complete Keras'
+      ):
+        frozen_graph.load_extractor(damaged)
+    with h5py.File(weights_only) as file:
+      self.assertNotIn('model_config', file.attrs)
+    with self.assertRaisesRegex(errors.InputError, 'weights without a model'):
+      frozen_graph.load_extractor(weights_only)
+    with self.assertRaisesRegex(
+      errors.InputError, 'no model .*/none; the fold'
+    ):
+      frozen_graph.load_extractor(self._folder / 'none')
+    folder = self._folder / 'bad'
+    folder.mkdir()
+    (folder / 'saved_model.pb').write_bytes(b'\xff')
+    with self.assertRaisesRegex(errors.InputError, 'bad cannot be read'):
+      frozen_graph.load_extractor(folder)
+    tf.saved_model.save(tf.Module(), str(self._folder / 'empty'))
+    with self.assertRaisesRegex(
+      errors.InputError, 'empty has no signature serving_default'
+    ):
+      frozen_graph.load_extractor(self._folder / 'empty')
+
+  def test_models_that_cannot_be_used(self):
+    with self.assertRaisesRegex(
+      errors.InputError, "'small' has no layer 'top'; one of conv2d.*"
+    ):
+      frozen_graph.freeze_keras_model(_create_model(), layer='top')
+    inputs = [tf.keras.Input([2]), tf.keras.Input([2])]
+    with self.assertRaisesRegex(errors.InputError, 'has 2 inputs'):
+      frozen_graph.freeze_keras_model(
+        tf.keras.Model(inputs, inputs[0] + inputs[1])
+      )
+    with self.assertRaisesRegex(errors.InputError, 'has 0 inputs'):
+      frozen_graph.freeze_keras_model(
+        tf.keras.Sequential([tf.keras.layers.Dense(2)])
+      )
+    with self.assertRaisesRegex(errors.InputError, 'outputs of rank 3'):
+      frozen_graph.freeze_keras_model(
+        tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3, 4))])
+      )
+    source = tf.keras.Input([2])
+    with self.assertRaisesRegex(errors.InputError, 'outputs of rank 2, 2; one'):
+      frozen_graph.freeze_keras_model(
+        tf.keras.Model(source, [source, 2 * source])
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()
