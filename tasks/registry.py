@@ -16,9 +16,14 @@ from fedfish_tff import errors
 from tasks import arrays
 from tasks import c4
 from tasks import cc_news
+from tasks import cifar10_features
 from tasks import cifar100
+from tasks import cifar100_features
 from tasks import digits
 from tasks import emnist
+from tasks import generated_features
+from tasks import inaturalist
+from tasks import landmarks
 from tasks import stackoverflow
 from tasks import toy_regression
 from tasks.task import Task
@@ -28,8 +33,13 @@ _TASKS: Mapping[str, types.ModuleType] = {
   'c4': c4,
   'cc_news': cc_news,
   'cifar100': cifar100,
+  'cifar100_features': cifar100_features,
+  'cifar10_features': cifar10_features,
   'digits': digits,
   'emnist': emnist,
+  'generated_features': generated_features,
+  'inaturalist': inaturalist,
+  'landmarks': landmarks,
   'stackoverflow': stackoverflow,
   'toy_regression': toy_regression,
 }

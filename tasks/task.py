@@ -28,6 +28,8 @@ class Task:
       task's seed.
     metric: Name of the model's metric to compare methods by.
     higher_is_better: Whether more of `metric` is better.
+    feature_map: What methods with a closed form take features by; the model is
+      then a linear classifier on it. None for models that have no such part.
     label_sampler: Draws labels from the model's predictive distribution, for
       the sampled-label Fisher; None where the model does not define one.
     preprocess: Applied to a client's arrays once, when it is read; None for
@@ -45,6 +47,7 @@ class Task:
   create_model: Callable[[], tff.learning.models.FunctionalModel]
   metric: str
   higher_is_better: bool
+  feature_map: models.FeatureMap | None = None
   label_sampler: models.LabelSampler | None = None
   preprocess: Callable[[datasets.Examples], datasets.Examples] | None = None
   cache_bytes: int = 2**30

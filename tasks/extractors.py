@@ -1,0 +1,107 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The pretrained networks that tasks on photographs can be asked for."""
+
+from collections.abc import Callable
+import os
+import pathlib
+
+from fedfish_tff import datasets
+from fedfish_tff import models
+from tasks import checks
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+
+# Where features are kept unless a task is told otherwise.
+FEATURE_DIR = '~/.cache/fedfish_tff/features'
+EXTRACTORS = ('squeezenet', 'mobilenet_v2', 'file')
+_SQUEEZENET_FILE = 'squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5'
+# Images of a data set whose features are kept in one file: a run that is
+# interrupted loses no more than these.
+_IMAGES_PER_FILE = 1000
+
+
+def create_extractor(
+  extractor: str,
+  *,
+  weights: str | None,
+  image_size: int,
+  data_dir: str | None,
+) -> models.FeatureExtractor:
+  """Creates the extractor that a task's options name.
+
+  Args:
+    extractor: squeezenet, mobilenet_v2, or file for any model of RGB images
+      with values of 0 to 255 (`models.load_extractor`).
+    weights: Path of its file, below `data_dir` unless it is absolute; None for
+      SqueezeNet's published file in `data_dir`, and for MobileNetV2 in Keras'
+      own folder.
+    image_size: Height and width that images are resized to.
+    data_dir: The folder of the task's files.
+
+  Returns:
+    An extractor of RGB images [n, height, width, 3].
+
+  Raises:
+    errors.InputError: If an option is out of range, or the file is not there or
+      cannot be used.
+  """
+  checks.check_choice('extractor', extractor, EXTRACTORS)
+  checks.check_integer('image_size', image_size, 1)
+  path = None if weights is None else find_file(weights, data_dir)
+  if extractor == 'mobilenet_v2':
+    return models.load_mobilenet_v2(path, image_size=image_size)
+  if extractor == 'squeezenet':
+    path = path or find_file(_SQUEEZENET_FILE, data_dir)
+    return models.load_squeezenet(path, image_size=image_size)
+  checks.check_choice('weights', weights, [weights or 'the path of a model'])
+  return models.load_extractor(
+    path,
+    preprocess=lambda images: models.resize_images(images, image_size),
+    input_spec=tf.TensorSpec([None, None, None, 3], tf.float32),
+  )
+
+
+def find_file(path: str, data_dir: str | None) -> pathlib.Path:
+  """Returns a path below the folder of the task's files, or an absolute one."""
+  return pathlib.Path(data_dir or os.curdir).expanduser() / path
+
+
+def extract_in_parts(
+  extract: Callable[[np.ndarray], np.ndarray], images: np.ndarray
+) -> np.ndarray:
+  """Returns the features of a whole data set, a part after the other.
+
+  Before it is divided among clients: so every division has the same features.
+
+  Args:
+    extract: `extract` of an extractor or a cache.
+    images: [n, height, width, 3].
+
+  Returns:
+    Features [n, d].
+  """
+  parts = []
+  for start in range(0, len(images), _IMAGES_PER_FILE):
+    logging.log_every_n_seconds(
+      logging.INFO, 'Features of image %d of %d.', 10, start, len(images)
+    )
+    parts.append(extract(images[start : start + _IMAGES_PER_FILE]))
+  return np.concatenate(parts)
+
+
+def kept_extract(
+  extractor: models.FeatureExtractor, feature_dir: str | None
+) -> Callable[[np.ndarray], np.ndarray]:
+  """Returns the extractor's `extract`, with a cache if there is a folder."""
+  if feature_dir is None:
+    return extractor.extract
+  return datasets.FeatureCache(extractor, feature_dir).extract
+
+
+def to_unit_length(features: np.ndarray) -> np.ndarray:
+  """Returns each row of features [n, d] divided by its length; 0 stays."""
+  lengths = np.linalg.norm(features, axis=1, keepdims=True)
+  return features / np.maximum(lengths, np.float32(1e-12))
