@@ -149,6 +149,11 @@ def create_language_task(
   """
   checks.check_choice('model', model, MODELS)
   checks.check_choice('size', size, tuple(models.TRANSFORMER_SIZES))
+  if model != 'transformer' and activation_dtype != 'float32':
+    raise errors.InputError(
+      f'activation_dtype is {activation_dtype!r} with model {model}; float32 was '
+      'expected of all models but the transformer.'
+    )
   checks.check_integer('cache_megabytes', cache_megabytes, 1)
   checks.check_integer('sequence_length', sequence_length, 1)
   checks.check_integer('eval_sequence_length', eval_sequence_length, 1)

@@ -110,6 +110,7 @@ class GroupedFolderTest(parameterized.TestCase):
     dict(model='gru'),
     dict(size='7x7'),
     dict(activation_dtype='float8'),
+    dict(activation_dtype='bfloat16', model='rnn'),
     dict(sequence_length=0),
     dict(eval_sequence_length='long'),
     dict(cache_megabytes=0),
