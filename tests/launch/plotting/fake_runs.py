@@ -116,7 +116,7 @@ def make_transfer_scores(run, targets=('c4', 'cc_news')):
       num_diverged=0,
       mean=(score := gain + 0.01 * run.seed + 0.1 * number / rounds)
       + 0.002 * percent,
-      low=score - 0.01,
+      low=score + 0.002 * percent - 0.01,
       high=score + 0.002 * percent + 0.01,
       all_tokens=score + 0.5,
     )
