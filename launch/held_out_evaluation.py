@@ -18,7 +18,7 @@ from fedfish_tff import evaluation
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.models import model_functions
 from launch import evaluation_inputs
-from launch import method_comparison
+from launch import metric_names
 from launch.plotting import run_reader
 
 import numpy as np
@@ -356,7 +356,7 @@ def metric_directions(
   return {
     metric: primary_is_better_higher
     if metric == primary
-    else method_comparison.higher_is_better(metric)
+    else metric_names.higher_is_better(metric)
     for metric in metrics
   }
 

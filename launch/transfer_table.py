@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fedfish_tff.evaluation import paired_comparison
 from launch import held_out_evaluation
-from launch import method_comparison
+from launch import metric_names
 from launch.plotting import settings as settings_lib
 from launch.plotting import transfer
 from launch.plotting import transfer_reader
@@ -149,7 +149,7 @@ def _compare(
   result = paired_comparison.compare_paired(
     {seed: scores[setting][seed] for seed in common},
     {seed: others[0][seed] for seed in common},
-    higher_is_better=method_comparison.higher_is_better(row.metric),
+    higher_is_better=metric_names.higher_is_better(row.metric),
   )
   return row._replace(
     baseline=name,
