@@ -22,7 +22,6 @@ from launch.configs import cc_news
 from launch.configs import language
 from launch.configs import sweeps
 
-
 # (clients', server's) by local epochs; FedAvg and FedFish had the same.
 _C4_RATES = {1: (0.1, 0.005), 16: (0.01, 0.01)}
 
