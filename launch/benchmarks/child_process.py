@@ -14,7 +14,8 @@ import subprocess
 import sys
 from typing import Any
 
-_SECONDS_BETWEEN_CALLS = 0.05
+# Looking at processes takes time, too.
+_SECONDS_BETWEEN_CALLS = 0.2
 
 
 def ask(
