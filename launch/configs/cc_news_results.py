@@ -3,7 +3,7 @@
 r"""FedAvg and FedFish compared on news articles, of a size for a laptop.
 
   python -m launch.group_dataset --format=cc_news --input='news/*.jsonl.gz' \
-    --key=host --validation_fraction=0.03 --held_out_fraction=0.25 \
+    --key=host --validation_fraction=0.03 --held_out_fraction=0.04 \
     --output_dir=runs/news
   python -m launch.train_tokenizer --input=runs/news --vocabulary_size=2048
   python -m launch.sweep --config=launch/configs/cc_news_results.py:fixed_compute \
