@@ -22,6 +22,8 @@ The runs are listed by a config file: a grid of values, seeds, or both.
     python -m launch.sweep --config=launch/configs/digits.py:fixed_rounds \
       --sweep_dir=runs/digits_rounds --tuned_by=runs/digits_tuning
 
+  (--tuned_metric=loss has another metric of theirs decide)
+
 Sweeps of every task (its config file may leave some out and have more):
 
   seeds           the methods as configured, three seeds each
