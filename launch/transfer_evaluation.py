@@ -267,7 +267,10 @@ def clients_to_csv(
 
 
 def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
-  """Returns rows of `summarize` as lines of text, shares side by side."""
+  """Returns rows of `summarize` as lines of text, shares side by side.
+
+  Counts, such as of tokens, are no scores and are left to the files.
+  """
   percents = sorted({score.percent for score in scores})
   lines = [
     ('target', 'round', 'metric', 'clients', *(f'{p} %' for p in percents))
@@ -277,6 +280,8 @@ def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
     key = (score.target, score.round, score.metric)
     by_line.setdefault(key, {})[score.percent] = score
   for (target, round_number, metric), cells in by_line.items():
+    if metric.startswith('num_'):
+      continue
     one = next(iter(cells.values()))
     lines.append(
       (

@@ -283,7 +283,9 @@ class TablesTest(absltest.TestCase):
     )
 
   def test_text(self):
-    head, line = transfer_evaluation.format_scores(self._found).splitlines()
+    # A count is no score.
+    found = [*self._found, self._found[0]._replace(metric='num_tokens')]
+    head, line = transfer_evaluation.format_scores(found).splitlines()
     self.assertEqual(
       head.split(),
       ['target', 'round', 'metric', 'clients', '0', '%', '25', '%', '50', '%'],
