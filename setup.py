@@ -31,13 +31,26 @@ setuptools.setup(
   # longer published: install requirements/requirements.lock first.
   install_requires=[
     'absl-py>=1.0',
+    'google-crc32c>=1.5',
     'grpcio>=1.62',
     'numpy>=1.25,<2',
+    'protobuf>=3.20.3,<5',
+    'pyarrow>=10',
     'scipy>=1.9.3',
     'tensorflow>=2.14,<2.15',
     'tensorflow-federated==0.87.0',
+    'tokenizers>=0.20',
     'tqdm>=4.60',
   ],
+  extras_require={
+    # What fedfish_tff.datasets.grouping imports besides.
+    'grouping': [
+      'apache-beam>=2.60,<2.65',
+      'dataset-grouper==0.3.0',
+      'publicsuffixlist>=0.10',
+      'tensorflow-datasets>=4.9.4,<4.9.8',
+    ],
+  },
   classifiers=[
     'Intended Audience :: Science/Research',
     'License :: OSI Approved :: Apache Software License',

@@ -9,18 +9,22 @@ import pathlib
 from fedfish_tff import simulation
 from launch import method_comparison
 from launch import method_table
+from launch import transfer_table
 from launch.plotting import curves
 from launch.plotting import run_layouts
 from launch.plotting import run_plots
 from launch.plotting import run_reader
+from launch.plotting import settings as settings_lib
 
 _METHODS_FILE = 'methods.csv'
 _COMPARISON_FILE = 'comparison.csv'
 _TEST_COMPARISON_FILE = 'test_comparison.csv'
 _CAPTIONS_FILE = 'captions.txt'
+_TRANSFER_FILE = 'transfer_table.csv'
 # Larger tables are for their files; a terminal shows them broken.
 _MAX_PRINTED_METHODS = 6
 _MAX_PRINTED_COMPARISONS = 60
+_MAX_PRINTED_TRANSFERS = 150
 
 
 def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
@@ -53,7 +57,8 @@ def compare_workdirs(
 
   Tables are printed, too, unless they are large.
   methods.csv has what each method reached, comparison.csv paired differences,
-  test_comparison.csv those on test clients by seed, once runs are finished.
+  test_comparison.csv those on test clients by seed, once runs are finished;
+  with the layout of transfer, transfer_table.csv its scores.
 
   Args:
     workdirs: Of launch.train; those that differ by their seed are pooled.
@@ -93,6 +98,8 @@ def compare_workdirs(
       print(path)
       if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
         print(method_comparison.format_table(comparisons))
+  if layout in ('transfer', 'all'):
+    _write_transfer_table(runs, folder, name)
   if layout == 'default':
     figures = run_plots.draw_curves(
       groups, metric, x_axes, show_seeds=show_seeds
@@ -118,3 +125,18 @@ def compare_workdirs(
       'Not evaluated by launch.evaluate, so not in the plots of clients: '
       f'{", ".join(bare)}.'
     )
+
+
+def _write_transfer_table(
+  runs: Sequence[run_reader.Run], folder: pathlib.Path, name: str
+) -> None:
+  """Writes and prints what runs score on other tasks, if any has been scored."""
+  rows = transfer_table.transfer_rows(settings_lib.read_settings(runs))
+  if not rows:
+    return
+  path = folder / _TRANSFER_FILE
+  simulation.write_atomically(path, transfer_table.to_csv(rows))
+  print(path)
+  shown = [row for row in rows if row.metric == name]
+  if shown and len(shown) <= _MAX_PRINTED_TRANSFERS:
+    print(transfer_table.format_table(shown))

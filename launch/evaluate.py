@@ -26,6 +26,30 @@ their tables are evaluation/validation_clients.csv and so on:
 
   python -m launch.evaluate --workdir=runs/digits_fed_fish --split=validation
 
+A language model is also scored on clients of other tasks, by NAME=FOLDER, whose
+texts become tokens by the vocabulary of the model:
+
+  python -m launch.evaluate --workdir=runs/c4 --data_dir=grouped/c4 \
+    --targets=c4,cc_news=grouped/news,stackoverflow=tff_cache
+
+FOLDER is what that task takes as --data_dir; NAME alone is the workdir's own
+task. The models of the round half-way and of the last checkpoint (--at) are
+fine-tuned on 0, 25 and 50 % of each held-out client, with the epochs
+(evaluation.personalization_epochs), batches and client learning rate of the
+config, and always scored on the same unseen half. Clients of fewer than 4
+examples, which are chunks of task.eval_sequence_length tokens, are left out of
+all of that. The workdir then holds:
+
+  evaluation/transfer.csv: a row a target, round, share of the data (percent)
+    and metric: how many clients were scored, were too small or diverged; the
+    mean over clients with its 95 % bootstrap interval, and the value over all
+    tokens together
+  evaluation/transfer_clients.csv: a row a client, round and share
+  plots/transfer_<metric>.png: scores by share, a panel a target
+
+launch.plot --layout=transfer compares several such workdirs. Without data, a
+workdir trained on made-up pages has --targets=c4,cc_news, made-up, too.
+
 To use the model elsewhere, write export/saved_model, which TensorFlow loads
 without this package, and export/weights.npz:
 
@@ -35,11 +59,15 @@ without this package, and export/weights.npz:
   outputs = model.signatures['serving_default'](x=batch)['output']
 """
 
+from collections.abc import Mapping
 from collections.abc import Sequence
+import pathlib
+from typing import Any
 
 from fedfish_tff import errors
 from launch import cli
 from launch import context_flag
+from launch import transfer_targets
 
 from absl import flags
 
@@ -51,6 +79,25 @@ _SPLIT = flags.DEFINE_enum(
 )
 _EXPORT = flags.DEFINE_bool(
   'export', False, 'Write the model and its weights, too.'
+)
+_TARGETS = flags.DEFINE_list(
+  'targets',
+  None,
+  'Score on held-out clients of these tasks in place of all else: NAME=FOLDER, '
+  "or NAME for the workdir's own; separated by commas.",
+)
+_AT = flags.DEFINE_list(
+  'at',
+  None,
+  'With --targets: which models, half, last, or half,last, which is the '
+  'default. launch.train keeps the checkpoint half-way.',
+)
+_MAX_CLIENTS = flags.DEFINE_integer(
+  'max_clients',
+  None,
+  'With --targets: score at most so many clients of each target, drawn at '
+  'random; by default all.',
+  lower_bound=1,
 )
 _CONTEXT = context_flag.define()
 _DEVICES = context_flag.define_devices()
@@ -65,19 +112,42 @@ def main(argv: Sequence[str]) -> None:
   cli.check_no_arguments(argv)
   if not _WORKDIR.value:
     raise errors.InputError('--workdir is needed; --help shows an example.')
-  # Imported late: TFF takes seconds, and all above answers at once.
-  from launch import evaluation_run  # pylint: disable=g-import-not-at-top
-
-  paths = evaluation_run.evaluate(
-    _WORKDIR.value,
+  options = dict(
     split=_SPLIT.value,
-    export=_EXPORT.value,
     context=_CONTEXT.value,
     context_options=context_flag.options(_DEVICES.value, _XLA.value),
     data_dir=_DATA_DIR.value,
   )
-  for path in paths:
+  evaluate = _evaluate if _TARGETS.value is None else _evaluate_transfer
+  for path in evaluate(options):
     print(path)
+
+
+def _evaluate(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
+  for flag, value in (('at', _AT.value), ('max_clients', _MAX_CLIENTS.value)):
+    if value is not None:
+      raise errors.InputError(f'--{flag} is for an evaluation by --targets.')
+  # Imported late: TFF takes seconds, and all above answers at once.
+  from launch import evaluation_run  # pylint: disable=g-import-not-at-top
+
+  return evaluation_run.evaluate(
+    _WORKDIR.value, export=_EXPORT.value, **options
+  )
+
+
+def _evaluate_transfer(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
+  if _EXPORT.value:
+    raise errors.InputError('--export is for an evaluation without --targets.')
+  targets = transfer_targets.parse_targets(_TARGETS.value)
+  at = transfer_targets.ROUNDS
+  if _AT.value is not None:
+    at = transfer_targets.parse_rounds(_AT.value)
+  # Imported late, as above.
+  from launch import transfer_run  # pylint: disable=g-import-not-at-top
+
+  return transfer_run.evaluate_transfer(
+    _WORKDIR.value, targets, at=at, max_clients=_MAX_CLIENTS.value, **options
+  )
 
 
 if __name__ == '__main__':

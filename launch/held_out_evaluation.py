@@ -18,7 +18,7 @@ from fedfish_tff import evaluation
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.models import model_functions
 from launch import evaluation_inputs
-from launch import method_comparison
+from launch import metric_names
 from launch.plotting import run_reader
 
 import numpy as np
@@ -70,13 +70,13 @@ def evaluate_global(
   rows = {
     client_id: {
       'num_examples': int(metrics['num_examples']),
-      **_columns('global', metrics),
+      **metric_columns('global', metrics),
     }
     for client_id, metrics in zip(
       data.client_ids, result.per_client, strict=True
     )
   }
-  return rows, _numbers(result.total)
+  return rows, scalar_metrics(result.total)
 
 
 def evaluate_personalization(
@@ -129,8 +129,8 @@ def evaluate_personalization(
         row = rows.setdefault(
           client_id, {'num_unseen': int(result['num_examples'])}
         )
-        row.update(_columns('before', result['before']))
-        row.update(_columns(column, result['after']))
+        row.update(metric_columns('before', result['before']))
+        row.update(metric_columns(column, result['after']))
   return rows
 
 
@@ -189,8 +189,8 @@ def evaluate_barrier(
   for client, result in zip(cohort, per_client):
     row = {
       'num_examples': int(result['num_examples']),
-      **_columns('client', result['client']),
-      **_columns('server', result['server']),
+      **metric_columns('client', result['client']),
+      **metric_columns('server', result['server']),
     }
     for metric, higher in higher_is_better.items():
       (value,), _ = evaluation.client_barriers(
@@ -288,7 +288,7 @@ def rows_to_csv(rows: Rows, *, round_number: int, split: str) -> bytes:
     split: What the clients are, for example `'test'`; the third column.
   """
   names = list(dict.fromkeys(name for row in rows.values() for name in row))
-  return _to_csv(
+  return to_csv(
     ['client_id', 'round', 'split', *names],
     [
       [client, round_number, split, *map(row.get, names)]
@@ -299,7 +299,7 @@ def rows_to_csv(rows: Rows, *, round_number: int, split: str) -> bytes:
 
 def summaries_to_csv(summaries: Sequence[Mapping[str, Any]]) -> bytes:
   """Returns rows of `summarize` as CSV."""
-  return _to_csv(
+  return to_csv(
     _SUMMARY_FIELDS,
     [
       # NaN is a statistic over no client, as None is.
@@ -356,16 +356,17 @@ def metric_directions(
   return {
     metric: primary_is_better_higher
     if metric == primary
-    else method_comparison.higher_is_better(metric)
+    else metric_names.higher_is_better(metric)
     for metric in metrics
   }
 
 
-def _columns(prefix: str, metrics: Mapping[str, Any]) -> dict[str, float]:
-  return {f'{prefix}/{name}': v for name, v in _numbers(metrics).items()}
+def metric_columns(prefix: str, metrics: Mapping[str, Any]) -> dict[str, float]:
+  """Returns the scalar metrics as columns `<prefix>/<metric>`."""
+  return {f'{prefix}/{name}': v for name, v in scalar_metrics(metrics).items()}
 
 
-def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
+def scalar_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
   """Returns the scalar metrics, without the number of examples."""
   return {
     name: float(value)
@@ -374,7 +375,8 @@ def _numbers(metrics: Mapping[str, Any]) -> dict[str, float]:
   }
 
 
-def _to_csv(header: Sequence[str], lines: Sequence[Sequence[Any]]) -> bytes:
+def to_csv(header: Sequence[str], lines: Sequence[Sequence[Any]]) -> bytes:
+  """Returns a table as CSV; cells of None stay empty."""
   text = io.StringIO()
   writer = csv.writer(text, lineterminator='\n')
   writer.writerow(header)

@@ -11,6 +11,7 @@ import itertools
 from typing import Any
 
 from fedfish_tff.evaluation import paired_comparison
+from launch import metric_names
 from launch.plotting import run_reader
 
 import numpy as np
@@ -25,9 +26,6 @@ _FREE_FIELDS = (
   'client_learning_rate',
   'server_learning_rate',
 )
-# Of a metric before personalisation, and over the worst tenth of clients.
-_SUFFIXES = ('_before', '_worst_tenth')
-_LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
 
 SEEDS = 'seeds'
 CLIENTS = 'clients in seeds'
@@ -62,16 +60,6 @@ class MethodComparison:
   level: str
   rounds: str
   result: paired_comparison.PairedComparison
-
-
-def higher_is_better(metric: str) -> bool:
-  """Whether a column is better when higher; barriers and losses are not."""
-  if metric.startswith('csb/'):
-    return False
-  name = metric.rpartition('/')[2]
-  for suffix in _SUFFIXES:
-    name = name.removesuffix(suffix)
-  return name not in _LOWER_IS_BETTER
 
 
 def method_pairs(groups: Groups) -> list[tuple[str, str]]:
@@ -159,7 +147,7 @@ def compare_runs(
         a[one.seed], b[one.seed] = pair
     if a:
       result = paired_comparison.compare_paired(
-        a, b, higher_is_better=higher_is_better(metric)
+        a, b, higher_is_better=metric_names.higher_is_better(metric)
       )
       comparisons.append(
         MethodComparison(
@@ -192,7 +180,8 @@ def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
     for runs in groups.values()
     for run in runs
     for column in run.test or {}
-    if column.rpartition('/')[2] in (name, *(name + s for s in _SUFFIXES))
+    if column.rpartition('/')[2]
+    in (name, *(name + s for s in metric_names.SUFFIXES))
   )
   comparisons = []
   for column, (method, baseline) in itertools.product(
@@ -207,7 +196,7 @@ def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
       result = paired_comparison.compare_paired(
         {seed: pair[0] for seed, pair in pairs.items()},
         {seed: pair[1] for seed, pair in pairs.items()},
-        higher_is_better=higher_is_better(column),
+        higher_is_better=metric_names.higher_is_better(column),
       )
       comparisons.append(
         MethodComparison(
@@ -282,7 +271,7 @@ def compare_clients(
         b[one.seed] = {client: baseline_values[client] for client in common}
     if a:
       result = paired_comparison.compare_nested(
-        a, b, higher_is_better=higher_is_better(metric)
+        a, b, higher_is_better=metric_names.higher_is_better(metric)
       )
       comparisons.append(
         MethodComparison(

@@ -42,6 +42,11 @@ what they show:
     local epochs, and their paired differences to FedAvg
   barrier: the barriers of each method against FedAvg's, a marker for each
     number of local epochs, shaded by round
+  transfer: scores on other tasks by the share of a client's data, at half of
+    the rounds and at the end, of workdirs that launch.evaluate --targets has
+    scored; with transfer_table.csv: means and deviations over seeds, and the
+    differences to FedAvg within seeds. Other metrics than accuracy by --metric,
+    such as --metric=eval/global/perplexity
 """
 
 from collections.abc import Sequence
@@ -52,7 +57,14 @@ from launch import cli
 
 from absl import flags
 
-_LAYOUTS = ('default', 'fixed_compute', 'local_epochs', 'barrier', 'all')
+_LAYOUTS = (
+  'default',
+  'fixed_compute',
+  'local_epochs',
+  'barrier',
+  'transfer',
+  'all',
+)
 _X_AXES = ('round', 'local_steps', 'bytes')
 _FORMATS = ('png', 'pdf', 'svg')
 

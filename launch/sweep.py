@@ -22,6 +22,8 @@ The runs are listed by a config file: a grid of values, seeds, or both.
     python -m launch.sweep --config=launch/configs/digits.py:fixed_rounds \
       --sweep_dir=runs/digits_rounds --tuned_by=runs/digits_tuning
 
+  (--tuned_metric=loss has another metric of theirs decide)
+
 Sweeps of every task (its config file may leave some out and have more):
 
   seeds           the methods as configured, three seeds each
@@ -93,6 +95,12 @@ _TUNED_BY = flags.DEFINE_string(
   'that were best there for its variant and its other fields. Rates with which '
   'a run has failed have no part.',
 )
+_TUNED_METRIC = flags.DEFINE_string(
+  'tuned_metric',
+  None,
+  'With --tuned_by: the metric on validation clients by which rates are the '
+  "best, such as loss, which short runs tell apart better; by default the task's.",
+)
 _EVALUATE = flags.DEFINE_bool(
   'evaluate', False, 'Whether to evaluate each run by launch.evaluate, too.'
 )
@@ -118,9 +126,16 @@ def main(argv: Sequence[str]) -> None:
       '--config and --sweep_dir are needed; --help shows examples.'
     )
   num_processes = _parse_num_processes(_NUM_PROCESSES.value)
+  if _TUNED_METRIC.value and not _TUNED_BY.value:
+    raise errors.InputError(
+      '--tuned_metric says what decides about the rates of --tuned_by, which is '
+      'missing.'
+    )
   get_config, runs = sweep_configs.load_runs(_CONFIG.value)
   if _TUNED_BY.value:
-    runs = sweep_tuning.tune_runs(runs, _TUNED_BY.value, overrides)
+    runs = sweep_tuning.tune_runs(
+      runs, _TUNED_BY.value, overrides, metric=_TUNED_METRIC.value
+    )
   planned = sweep_configs.plan_runs(_CONFIG.value, get_config, runs, overrides)
   if _TUNED_BY.value:
     for line in sweep_tuning.describe(planned, _TUNED_BY.value):

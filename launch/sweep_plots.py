@@ -49,7 +49,7 @@ def _plan_heat_maps(
     label = _describe(group, ('variant', *sweep_results.RATES))
     rates = tuple(group.runs[0].config[rate] for rate in sweep_results.RATES)
     panels = figures.setdefault(label, {})
-    panels.setdefault(group.variant, {})[rates] = group.validation
+    panels.setdefault(group.variant, {})[rates] = group.validation()
   runs = [run for group in groups for run in group.runs]
   metric = sweep_results.common_metric(runs)
   if metric is None:

@@ -13,6 +13,7 @@ import statistics
 from typing import Any
 
 from launch import config_checks
+from launch import metric_names
 from launch import sweep_folder
 
 RATES = ('client_learning_rate', 'server_learning_rate')
@@ -101,14 +102,16 @@ class Group:
       diverged=len(values) - len(finite),
     )
 
-  @property
-  def validation(self) -> float:
+  def validation(self, metric: str | None = None) -> float:
     """What decides: NaN unless all seeds have finished and have not diverged.
 
     It is the mean over seeds of the metric on validation clients after the
     last round.
+
+    Args:
+      metric: The metric; None for the task's.
     """
-    metric = common_metric(self.runs)
+    metric = metric or common_metric(self.runs)
     cell = self.cell(f'validation/global/{metric}')
     return cell.mean if cell.seeds == len(self.runs) else math.nan
 
@@ -191,7 +194,9 @@ def setting(group: Group, *, without: Sequence[str] = RATES) -> dict[str, Any]:
   }
 
 
-def best_groups(groups: Sequence[Group]) -> list[Group]:
+def best_groups(
+  groups: Sequence[Group], metric: str | None = None
+) -> list[Group]:
   """Returns, of the groups that differ by learning rates only, the best one.
 
   The best is that with the best metric on validation clients, never on test
@@ -199,15 +204,21 @@ def best_groups(groups: Sequence[Group]) -> list[Group]:
 
   Args:
     groups: The groups of a sweep.
+    metric: The metric; None for the task's.
   """
   chosen = {}
   for group in groups:
-    if math.isnan(group.validation):
+    value = group.validation(metric)
+    if math.isnan(value):
       continue
-    sign = 1 if best_is_highest(group.runs) else -1
+    if metric is None:
+      highest = best_is_highest(group.runs)
+    else:
+      highest = metric_names.higher_is_better(metric)
     key = repr(setting(group))
     best = chosen.get(key)
-    if best is None or sign * group.validation > sign * best.validation:
+    sign = 1 if highest else -1
+    if best is None or sign * value > sign * best.validation(metric):
       chosen[key] = group
   return list(chosen.values())
 

@@ -173,7 +173,7 @@ def _tell_without_best(
 
 def _best_row(groups: Sequence[sweep_results.Group]) -> int | None:
   """Returns which of several groups is best on validation clients."""
-  values = [group.validation for group in groups]
+  values = [group.validation() for group in groups]
   finite = [i for i, value in enumerate(values) if not math.isnan(value)]
   if len(finite) < 2:
     return None

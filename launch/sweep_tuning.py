@@ -29,6 +29,8 @@ def tune_runs(
   runs: Sequence[sweeps.Run],
   path: str | os.PathLike[str],
   arguments: Sequence[str] = (),
+  *,
+  metric: str | None = None,
 ) -> tuple[sweeps.Run, ...]:
   """Gives runs the learning rates that were best in another sweep.
 
@@ -42,6 +44,7 @@ def tune_runs(
     path: The folder of the other sweep, all of whose runs are finished or have
       failed; rates with which one has failed are none of the best.
     arguments: Fields of all runs, each as `--config.<field>=<value>`.
+    metric: The metric that decides; None for the task's.
 
   Returns:
     The runs, with the rates.
@@ -78,8 +81,31 @@ def tune_runs(
       f'finished ({open_runs[0]}{", ..." if len(open_runs) > 1 else ""}); '
       'finish that sweep first.'
     )
+  if metric is not None:
+    _check_metric(metric, results, path)
   groups = sweep_results.group_by_seed(results)
-  return tuple(_tune(run, groups, runs, path) for run in runs)
+  return tuple(_tune(run, groups, runs, path, metric) for run in runs)
+
+
+def _check_metric(
+  metric: str,
+  results: Sequence[sweep_results.RunResult],
+  path: str | os.PathLike[str],
+) -> None:
+  prefix = 'validation/global/'
+  known = sorted(
+    {
+      column.removeprefix(prefix)
+      for result in results
+      for column in result.values
+      if column.startswith(prefix)
+    }
+  )
+  if metric not in known:
+    raise errors.InputError(
+      f'--tuned_metric={metric}: the runs of {path} have no such metric on '
+      f'validation clients; one of {", ".join(known)} was expected.'
+    )
 
 
 def _tune(
@@ -87,6 +113,7 @@ def _tune(
   groups: Sequence[sweep_results.Group],
   runs: Sequence[sweeps.Run],
   path: str | os.PathLike[str],
+  metric: str | None,
 ) -> sweeps.Run:
   theirs = {field for group in groups for field in group.fields}
   ours = {field for other in runs for field in other.overrides}
@@ -109,7 +136,7 @@ def _tune(
       f'--tuned_by={path} has no runs of {described}; a sweep with the same '
       'variants and values was expected.'
     )
-  best = sweep_results.best_groups(candidates)
+  best = sweep_results.best_groups(candidates, metric)
   if not best:
     raise errors.InputError(
       f'--tuned_by={path}: all runs of {described} have diverged or failed.'

@@ -16,9 +16,9 @@ r"""Trains a vocabulary on the text of grouped clients, or of files.
 
 Written to --output, by default vocabulary.json in the folder of clients, is the
 JSON of the `tokenizers` library; `fedfish_tff.datasets.load_vocabulary` and the
-tasks on text read it. Ids 0 to 3 are padding, beginning
-and end of a document, and what is out of vocabulary. The same texts give the
-same file, in whatever order they come. Held-out clients teach it nothing.
+tasks on text read it. Ids 0 to 3 are padding, beginning and end of a document,
+and what is out of vocabulary. The same texts give the same file, in whatever
+order they come. Held-out clients teach it nothing.
 """
 
 from collections.abc import Sequence

@@ -41,6 +41,8 @@ class PageGenerator:
     num_topics: Topics; every domain has a few.
     max_pages: The most pages of a domain.
     seed: Another seed makes another language.
+    prefix: Begins the domains' names; another makes other domains and pages in
+      the same language.
   """
 
   num_domains: int
@@ -48,6 +50,7 @@ class PageGenerator:
   num_topics: int = 20
   max_pages: int = 64
   seed: int = 0
+  prefix: str = 'site'
 
   def __post_init__(self) -> None:
     for name, lowest in (
@@ -66,7 +69,9 @@ class PageGenerator:
   def domain_names(self) -> list[str]:
     """Returns the domains' names, such as site00042.example."""
     width = max(5, len(str(self.num_domains - 1)))
-    return [f'site{n:0{width}d}.example' for n in range(self.num_domains)]
+    return [
+      f'{self.prefix}{n:0{width}d}.example' for n in range(self.num_domains)
+    ]
 
   def pages(self, domain: str) -> list[str]:
     """Returns the texts of a domain's pages, at least one."""

@@ -29,6 +29,8 @@ VOCABULARY_FILE = 'vocabulary.json'
 # Of made-up pages: the share of domains for validation, and for testing.
 _GENERATED_HELD_OUT = 0.15
 _GENERATED_VOCABULARY_SIZE = 1024
+# Made-up domains of tasks that are not to have those of the others.
+_GENERATED_PREFIXES = {'cc_news': 'news'}
 
 MODELS = ('transformer', 'rnn')
 
@@ -38,7 +40,7 @@ def create_web_text_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  vocabulary: str | None = None,
+  vocabulary: str | datasets.Vocabulary | None = None,
   model: str = 'transformer',
   size: str = '12x768',
   activation_dtype: str = 'float32',
@@ -55,8 +57,8 @@ def create_web_text_task(
       `data_dir`.
     data_dir: A folder that launch.group_dataset wrote, with its splits train,
       validation and held_out, which is for testing; None for made-up pages.
-    vocabulary: A file of launch.train_tokenizer; None for vocabulary.json in
-      `data_dir`, or for one of the made-up pages.
+    vocabulary: A file of launch.train_tokenizer, or what was read from one;
+      None for vocabulary.json in `data_dir`, or for one of the made-up pages.
     model: transformer, or rnn for TFF's Stack Overflow LSTM.
     size: Of the transformer: tiny (for CPUs), 6x384 or 12x768.
     activation_dtype: Of the transformer: float32, or bfloat16 for half of the
@@ -149,6 +151,11 @@ def create_language_task(
   """
   checks.check_choice('model', model, MODELS)
   checks.check_choice('size', size, tuple(models.TRANSFORMER_SIZES))
+  if model != 'transformer' and activation_dtype != 'float32':
+    raise errors.InputError(
+      f'activation_dtype is {activation_dtype!r} with model {model}; float32 was '
+      'expected of all models but the transformer.'
+    )
   checks.check_integer('cache_megabytes', cache_megabytes, 1)
   checks.check_integer('sequence_length', sequence_length, 1)
   checks.check_integer('eval_sequence_length', eval_sequence_length, 1)
@@ -185,21 +192,28 @@ def create_language_task(
     ),
     # Logits are [examples, tokens, vocabulary].
     eval_batch_size=16,
+    transfer_options={
+      'vocabulary': vocabulary,
+      'eval_sequence_length': eval_sequence_length,
+    },
   )
 
 
 def load_vocabulary(
-  path: str | os.PathLike[str], data_dir: str | None = None
+  path: str | os.PathLike[str] | datasets.Vocabulary,
+  data_dir: str | None = None,
 ) -> datasets.Vocabulary:
   """Reads a vocabulary; where there is none, the error says how to make one.
 
   Args:
-    path: The file.
+    path: The file, or a vocabulary, which is returned.
     data_dir: The folder whose texts it is for.
 
   Raises:
     errors.InputError: If it cannot be read.
   """
+  if isinstance(path, datasets.Vocabulary):
+    return path
   if data_dir is not None and not pathlib.Path(path).exists():
     raise errors.InputError(
       f'There is no vocabulary {os.fspath(path)}; make one by python -m '
@@ -260,7 +274,11 @@ def _generate_pages(
     'runs, and nothing about real text.',
     name,
   )
-  pages = generated_pages.PageGenerator(num_domains=num_domains, seed=seed)
+  pages = generated_pages.PageGenerator(
+    num_domains=num_domains,
+    seed=seed,
+    prefix=_GENERATED_PREFIXES.get(name, 'site'),
+  )
   domains = datasets.InMemoryClientData(
     {
       domain: {

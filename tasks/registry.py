@@ -115,6 +115,41 @@ def create_task(
   return module.create_task(seed=seed, data_dir=data_dir, **options)
 
 
+def create_transfer_task(
+  source: Task, name: str, *, seed: int, data_dir: str | None = None
+) -> Task:
+  """Creates a task whose clients the model of another task can be applied to.
+
+  Args:
+    source: The task of the model.
+    name: One of `task_names()`.
+    seed: As in `create_task`.
+    data_dir: Where the task finds its files.
+
+  Returns:
+    The task, its clients as the source's model takes them.
+
+  Raises:
+    errors.InputError: If there is no such task, the model cannot be applied to
+      its clients, or the data cannot be used.
+  """
+  known = task_options(name)
+  shared = source.transfer_options
+  if shared is None:
+    raise errors.InputError(
+      f'The model of task {source.name!r} cannot be applied to task {name!r}: '
+      'only those of language tasks can be applied to other tasks.'
+    )
+  missing = [option for option in shared if option not in known]
+  if missing:
+    raise errors.InputError(
+      f'The model of task {source.name!r} cannot be applied to task {name!r}, '
+      f'which has no option {" and no ".join(missing)}; a language task was '
+      'expected.'
+    )
+  return create_task(name, seed=seed, data_dir=data_dir, **shared)
+
+
 def _find(name: str) -> types.ModuleType:
   if name not in _TASKS:
     raise errors.InputError(

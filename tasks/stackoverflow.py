@@ -48,7 +48,7 @@ def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  vocabulary: str | None = None,
+  vocabulary: str | datasets.Vocabulary | None = None,
   vocabulary_size: int = 10_004,
   vocabulary_clients: int = 1000,
   model: str = 'rnn',
@@ -65,8 +65,8 @@ def create_task(
     seed: Decides the initial weights.
     data_dir: Folder of stackoverflow.sqlite; None for TFF's cache, ~/.tff.
     vocabulary: A file of launch.train_tokenizer, such as that of the corpus a
-      model was trained on; None for the most frequent words of training
-      clients.
+      model was trained on, or what was read from one; None for the most
+      frequent words of training clients.
     vocabulary_size: Of the most frequent words, special tokens included.
     vocabulary_clients: How many training clients, the first by their ids, they
       are counted over; 0 for all.
@@ -111,7 +111,9 @@ def create_task(
       size=vocabulary_size,
     )
   else:
-    tokens = language.load_vocabulary(os.path.expanduser(vocabulary))
+    if isinstance(vocabulary, str):
+      vocabulary = os.path.expanduser(vocabulary)
+    tokens = language.load_vocabulary(vocabulary)
   return language.create_language_task(
     NAME,
     train=train,

@@ -3,7 +3,9 @@
 """What a benchmark is: clients, a model and the metric that counts."""
 
 from collections.abc import Callable
+from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -38,6 +40,8 @@ class Task:
     cache_bytes: Budget for keeping preprocessed clients in memory, in bytes,
       for each of `train`, `validation` and `test`.
     eval_batch_size: Examples a batch in evaluation.
+    transfer_options: The options of another task with which this task's model
+      can be applied to its clients; None where the model is for this task only.
   """
 
   name: str
@@ -52,6 +56,7 @@ class Task:
   preprocess: Callable[[datasets.Examples], datasets.Examples] | None = None
   cache_bytes: int = 2**30
   eval_batch_size: int = 128
+  transfer_options: Mapping[str, Any] | None = None
 
   def __post_init__(self) -> None:
     for one, other in (

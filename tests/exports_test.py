@@ -51,20 +51,41 @@ _COHORT_CONTEXT_PARTS = (
   'variable_operations',
 )
 
+# What grouped_dataset and its sources are made of.
+_GROUPING_PARTS = (
+  'beam_stages',
+  'client_keys',
+  'client_splits',
+  'client_table',
+  'input_files',
+  'shard_writer',
+  'spilled_runs',
+  'work_progress',
+)
+
 # Modules that are imported by their own names only, each with the reason.
+# What of them is of use by itself may be exported all the same.
 INTERNAL_MODULES = {
   'fedfish_tff.algorithms.closed_form': 'a part of closed-form methods',
   'fedfish_tff.datasets.dirichlet_draws': 'a part of two partitions',
+  'fedfish_tff.datasets.grouped_examples': 'a part of grouped folders',
+  'fedfish_tff.datasets.grouped_folder': 'a part of grouped folders',
   'fedfish_tff.datasets.partition_checks': 'a part of every partition',
+  'fedfish_tff.datasets.record_files': 'a part of grouped folders',
   'fedfish_tff.errors': 'stands beside the packages, not in one',
   'fedfish_tff.execution.local_worker_executors': 'a part of local_worker',
   'fedfish_tff.execution.worker_process': 'a part of local_worker',
   'fedfish_tff.models.layers': 'a part of the models',
   'fedfish_tff.models.supervised': 'a part of the models',
   'fedfish_tff.simulation.files': 'safe writing for the modules beside it',
-} | {
+}
+INTERNAL_MODULES |= {
   f'fedfish_tff.execution.{name}': 'a part of cohort_context'
   for name in _COHORT_CONTEXT_PARTS
+}
+INTERNAL_MODULES |= {
+  f'fedfish_tff.datasets.grouping.{name}': 'a part of grouping'
+  for name in _GROUPING_PARTS
 }
 
 

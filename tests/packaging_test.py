@@ -4,6 +4,7 @@
 
 # bazel: tags = ['manual']  # Builds a wheel of the tree; `make test` runs it.
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import email
 from importlib import metadata
@@ -39,14 +40,21 @@ def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
   return known[module.split('.')[0]][0]
 
 
-def _imported_distributions(*trees: str) -> set[str]:
-  """The distributions that the modules of these folders import."""
+# Folders whose imports are left to an extra of the same name.
+_EXTRAS = {'grouping': 'fedfish_tff/datasets/grouping'}
+
+
+def _imported_distributions(
+  *folders: str, without: Collection[str] = ()
+) -> set[str]:
+  """The distributions that modules in some folders, not in others, import."""
   distributions = metadata.packages_distributions()
   ours = {*sys.stdlib_module_names, *update_build_files.TREES}
   return {
     _canonical(_distribution(name, distributions))
     for module in update_build_files.read_modules().values()
-    if module.path.parts[0] in trees
+    if any(map(module.path.is_relative_to, folders))
+    and not any(map(module.path.is_relative_to, without))
     for name, _ in update_build_files.imported_names(module)
     if name.split('.')[0] not in ours
   }
@@ -74,7 +82,15 @@ class PackagingTest(absltest.TestCase):
       (path,) = (n for n in cls.names if n.endswith('.dist-info/METADATA'))
       cls.metadata = email.message_from_bytes(wheel.read(path))
     found = map(requirements.Requirement, cls.metadata.get_all('Requires-Dist'))
-    cls.required = {_canonical(item.name): item for item in found}
+    cls.required, cls.extras = {}, {name: {} for name in _EXTRAS}
+    for item in found:
+      into = cls.required
+      if item.marker is not None:
+        (extra,) = (
+          name for name in _EXTRAS if item.marker.evaluate({'extra': name})
+        )
+        into = cls.extras[extra]
+      into[_canonical(item.name)] = item
 
   def test_holds_the_library_alone(self):
     sources = {name for name in self.names if '.dist-info/' not in name}
@@ -94,7 +110,18 @@ class PackagingTest(absltest.TestCase):
     self.assertEqual(self.metadata['Version'], fedfish_tff.__version__)
 
   def test_requires_what_the_library_imports(self):
-    self.assertEqual(_imported_distributions('fedfish_tff'), set(self.required))
+    self.assertEqual(
+      _imported_distributions('fedfish_tff', without=_EXTRAS.values()),
+      set(self.required),
+    )
+
+  def test_extras_require_what_their_folders_import_besides(self):
+    self.assertEqual(set(self.metadata.get_all('Provides-Extra')), set(_EXTRAS))
+    for extra, folder in _EXTRAS.items():
+      self.assertEqual(
+        _imported_distributions(folder) - set(self.required),
+        set(self.extras[extra]),
+      )
 
   def test_requirements_name_what_the_repository_imports(self):
     file = repository.ROOT / 'requirements' / 'requirements.in'
@@ -108,8 +135,9 @@ class PackagingTest(absltest.TestCase):
     )
 
   def test_lock_satisfies_the_requirements(self):
-    for name, requirement in self.required.items():
-      self.assertIn(metadata.version(name), requirement.specifier)
+    for required in (self.required, *self.extras.values()):
+      for name, requirement in required.items():
+        self.assertIn(metadata.version(name), requirement.specifier)
 
 
 if __name__ == '__main__':

@@ -21,6 +21,8 @@ import tensorflow as tf
 DESCRIPTION_FILE = 'dataset.json'
 INDEX_FILE = 'clients.parquet'
 FORMAT_VERSION = 1
+# Splits that are empty unless a share of the clients is asked for.
+_SPLITS_BY_FRACTION = ('validation', 'held_out')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -73,8 +75,11 @@ class GroupedFolder:
     """
     with_clients = sorted(s for s, size in self.splits.items() if size.clients)
     if split not in with_clients:
+      hint = ''
+      if split in _SPLITS_BY_FRACTION:
+        hint = f' (launch.group_dataset makes it by --{split}_fraction)'
       raise errors.InputError(
-        f'The folder {self.path} has no clients in split {split!r}; found '
+        f'The folder {self.path} has no clients in split {split!r}{hint}; found '
         f'{", ".join(with_clients) or "none in any split"}.'
       )
     found = set(os.listdir(self.path))

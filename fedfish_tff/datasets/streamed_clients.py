@@ -95,8 +95,10 @@ class StreamedClients:
       Clients with their examples.
 
     Raises:
-      errors.InputError: If a client's record or the index is damaged.
+      errors.InputError: If epoch or position is negative, or a client's record
+        or the index is damaged.
     """
+    _check_from_zero(epoch=epoch, position=position)
     for rows, places in self._windows(epoch, position):
       for piece, place in places.tolist():
         yield StreamedClient(
@@ -124,13 +126,14 @@ class StreamedClients:
 
     Raises:
       errors.InputError: If `cohort_size` is not positive or larger than the
-        number of clients, or a client cannot be read.
+        number of clients, `first` is negative, or a client cannot be read.
     """
     if not 1 <= cohort_size <= self.num_clients:
       raise errors.InputError(
         f'cohort_size is {cohort_size}; a number from 1 to the '
         f'{self.num_clients} client(s) of split {self._split!r} was expected.'
       )
+    _check_from_zero(first=first)
     epoch, done = divmod(first, self.num_clients // cohort_size)
     while True:
       clients = self.clients(epoch=epoch, position=done * cohort_size)
@@ -180,3 +183,11 @@ class StreamedClients:
       ]
       yield rows, places[position:]
       position = 0
+
+
+def _check_from_zero(**values: int) -> None:
+  for name, value in values.items():
+    if value < 0:
+      raise errors.InputError(
+        f'{name} is {value}; a number from 0 on was expected.'
+      )

@@ -56,8 +56,8 @@ class Vocabulary:
 
     Args:
       tokenizer: Of the `tokenizers` library, with the special tokens [PAD] (id
-        0), [BOS], [EOS] and [UNK], or the names that BERT's and T5's files
-        have for them.
+        0), [BOS], [EOS] and [UNK], or the names that BERT's and ALBERT's
+        files have for them.
 
     Raises:
       errors.InputError: If a special token is missing or padding is not id 0.

@@ -7,6 +7,7 @@ from fedfish_tff.evaluation.chunked_evaluation import ChunkedResult
 from fedfish_tff.evaluation.client_evaluation import build_client_evaluation
 from fedfish_tff.evaluation.client_evaluation import build_global_evaluation
 from fedfish_tff.evaluation.client_evaluation import build_local_evaluation
+from fedfish_tff.evaluation.client_evaluation import build_local_totals
 from fedfish_tff.evaluation.client_evaluation import build_metric_totals
 from fedfish_tff.evaluation.client_evaluation import build_totals_finalizer
 from fedfish_tff.evaluation.client_server_barrier import barrier
@@ -26,5 +27,6 @@ from fedfish_tff.evaluation.paired_comparison import PairedComparison
 from fedfish_tff.evaluation.personalization import (
   build_personalization_evaluation,
 )
+from fedfish_tff.evaluation.personalization import build_personalization_totals
 from fedfish_tff.evaluation.weight_selection import select_weights
 from fedfish_tff.evaluation.weight_selection import Selection

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import client_evaluation
+from fedfish_tff.evaluation import personalization
 from fedfish_tff.models import model_functions
 
 import numpy as np
@@ -39,13 +40,25 @@ class ChunkedResult(NamedTuple):
 class ChunkedEvaluation:
   """Global and per-client metrics in one pass over groups of clients."""
 
-  def __init__(self, model: model_functions.ModelFn) -> None:
+  def __init__(
+    self,
+    model: model_functions.ModelFn,
+    local_training: tff.Computation | None = None,
+  ) -> None:
     """Builds the computations.
 
     Args:
       model: A functional model, or a function that returns a variable model.
+      local_training: With it, each client's data are `train` and `test`, and
+        its weights are trained on the former first. The metrics over all
+        examples are then those over the clients that have not diverged.
     """
-    self._totals = client_evaluation.build_metric_totals(model)
+    if local_training is None:
+      self._totals = client_evaluation.build_metric_totals(model)
+    else:
+      self._totals = personalization.build_personalization_totals(
+        model, local_training
+      )
     self._finalize = client_evaluation.build_totals_finalizer(
       model, self._totals
     )

@@ -18,11 +18,15 @@ import tensorflow_federated as tff
 
 
 def _has_finite_weights(weights: tff.learning.models.ModelWeights) -> tf.Tensor:
+  return _is_finite(model_functions.flatten_weights(weights))
+
+
+def _is_finite(values: Any) -> tf.Tensor:
   return tf.reduce_all(
     [
-      tf.reduce_all(tf.math.is_finite(weight))
-      for weight in tf.nest.flatten(model_functions.flatten_weights(weights))
-      if weight.dtype.is_floating
+      tf.reduce_all(tf.math.is_finite(value))
+      for value in map(tf.convert_to_tensor, tf.nest.flatten(values))
+      if value.dtype.is_floating
     ]
   )
 
@@ -102,6 +106,45 @@ def build_client_evaluation(model: model_functions.ModelFn) -> tff.Computation:
   return client_evaluation
 
 
+def build_local_totals(
+  model: model_functions.ModelFn, *, without_diverged: bool = False
+) -> tff.Computation:
+  """Builds the pass over one client for `build_metric_totals`, not placed.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+    without_diverged: Whether the states of a client whose weights or states are
+      not finite count as zero, where every client has weights of its own.
+
+  Returns:
+    A computation `(<M, B*> -> <client=OrderedDict(num_examples=int64,
+    <metric>...), total=T>)`; T holds the metrics' states and `num_examples`.
+  """
+
+  @tff.tensorflow.computation(
+    model_functions.weights_type(model), model_functions.data_type(model)
+  )
+  def evaluate(weights, dataset):
+    unfinalized, num_examples = model_functions.build_evaluation_pass(model)(
+      weights, dataset
+    )
+    finalizer = model_functions.build_metrics_finalizer(model)
+    total = collections.OrderedDict(
+      unfinalized=unfinalized, num_examples=num_examples
+    )
+    if without_diverged:
+      is_finite = _has_finite_weights(weights) & _is_finite(total)
+      total = tf.nest.map_structure(
+        lambda value: tf.where(is_finite, value, tf.zeros_like(value)), total
+      )
+    return collections.OrderedDict(
+      client=_finalize(finalizer, unfinalized, num_examples, weights),
+      total=total,
+    )
+
+  return evaluate
+
+
 def build_metric_totals(model: model_functions.ModelFn) -> tff.Computation:
   """Builds the pass that gives each client's metrics and the sums over all.
 
@@ -114,21 +157,7 @@ def build_metric_totals(model: model_functions.ModelFn) -> tff.Computation:
     sums over the clients of the metrics' states and of `num_examples`: adding
     up those of several groups of clients gives that of all of them.
   """
-
-  @tff.tensorflow.computation(
-    model_functions.weights_type(model), model_functions.data_type(model)
-  )
-  def evaluate(weights, dataset):
-    unfinalized, num_examples = model_functions.build_evaluation_pass(model)(
-      weights, dataset
-    )
-    finalizer = model_functions.build_metrics_finalizer(model)
-    return collections.OrderedDict(
-      client=_finalize(finalizer, unfinalized, num_examples, weights),
-      total=collections.OrderedDict(
-        unfinalized=unfinalized, num_examples=num_examples
-      ),
-    )
+  evaluate = build_local_totals(model)
 
   @tff.federated_computation(
     tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
@@ -152,7 +181,8 @@ def build_totals_finalizer(
 
   Args:
     model: A functional model, or a function that returns a variable model.
-    metric_totals: Of `build_metric_totals`, of the same model.
+    metric_totals: Of `build_metric_totals`, or another computation whose result
+      has such a `total@SERVER`, of the same model.
 
   Returns:
     A computation `(<M, T> -> OrderedDict(num_examples=int64, <metric>...))`,

@@ -17,6 +17,49 @@ from fedfish_tff.models import model_functions
 import tensorflow_federated as tff
 
 
+def build_personalization_totals(
+  model: model_functions.ModelFn, local_training: tff.Computation
+) -> tff.Computation:
+  """Builds the evaluation after fine-tuning with the sums over all clients.
+
+  The counterpart of `client_evaluation.build_metric_totals` for clients that
+  have weights of their own.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+    local_training: As in `build_personalization_evaluation`.
+
+  Returns:
+    A computation `(<M@SERVER, {<train=B*, test=B*>}@CLIENTS> ->
+    <clients={OrderedDict(num_examples=int64, <metric>...)}@CLIENTS,
+    total=T@SERVER>)` of the scores on the `test` batches. T does not hold the
+    clients whose fine-tuning has diverged.
+  """
+  evaluate = client_evaluation.build_local_totals(model, without_diverged=True)
+
+  @tff.federated_computation(
+    tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
+    tff.FederatedType(_client_type(model), tff.CLIENTS),
+  )
+  def personalization_totals(weights, client_data):
+    own_weights = tff.federated_map(
+      local_training, (tff.federated_broadcast(weights), client_data.train)
+    )
+    per_client = tff.federated_map(evaluate, (own_weights, client_data.test))
+    return collections.OrderedDict(
+      clients=per_client.client, total=tff.federated_sum(per_client.total)
+    )
+
+  return personalization_totals
+
+
+def _client_type(
+  model: model_functions.ModelFn,
+) -> collections.OrderedDict[str, tff.Type]:
+  data_type = model_functions.data_type(model)
+  return collections.OrderedDict(train=data_type, test=data_type)
+
+
 def build_personalization_evaluation(
   model: model_functions.ModelFn, local_training: tff.Computation
 ) -> tff.Computation:
@@ -35,13 +78,10 @@ def build_personalization_evaluation(
     the `test` batches, and `num_examples` is the number scored.
   """
   evaluate = client_evaluation.build_local_evaluation(model)
-  data_type = model_functions.data_type(model)
 
   @tff.federated_computation(
     tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
-    tff.FederatedType(
-      collections.OrderedDict(train=data_type, test=data_type), tff.CLIENTS
-    ),
+    tff.FederatedType(_client_type(model), tff.CLIENTS),
   )
   def personalization_evaluation(weights, client_data):
     before_weights = tff.federated_broadcast(weights)

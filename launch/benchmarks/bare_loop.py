@@ -18,13 +18,12 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-_BATCH_SIZE = workloads.BATCH_SIZE
-
 
 def build_round(
   model: tff.learning.models.FunctionalModel,
   clients: Sequence[workloads.Client],
   *,
+  batch_size: int,
   fed_fish: bool,
 ) -> Callable[[], list[np.ndarray]]:
   """Returns a round of FedAvg or FedFish; it returns the new weights.
@@ -32,6 +31,7 @@ def build_round(
   Args:
     model: The model.
     clients: Each client's arrays.
+    batch_size: Examples of a batch.
     fed_fish: Whether a client goes over its data once more to add up squared
       gradients, and the mean of model deltas is weighted by them.
   """
@@ -55,15 +55,15 @@ def build_round(
     num_examples = tf.shape(y)[0]
     for weight, value in zip(weights, start):
       weight.assign(value)
-    for i in tf.range(0, num_examples, _BATCH_SIZE):
-      batch = (x[i : i + _BATCH_SIZE], y[i : i + _BATCH_SIZE])
+    for i in tf.range(0, num_examples, batch_size):
+      batch = (x[i : i + batch_size], y[i : i + batch_size])
       for weight, gradient in zip(weights, gradients(*batch)):
         weight.assign_sub(workloads.CLIENT_LEARNING_RATE * gradient)
     client_weights = [tf.cast(num_examples, tf.float32)] * len(weights)
     if fed_fish:
       fisher = tuple(tf.zeros_like(w) for w in start)
-      for i in tf.range(0, num_examples, _BATCH_SIZE):
-        batch = (x[i : i + _BATCH_SIZE], y[i : i + _BATCH_SIZE])
+      for i in tf.range(0, num_examples, batch_size):
+        batch = (x[i : i + batch_size], y[i : i + batch_size])
         fisher = tuple(
           f + tf.square(g) for f, g in zip(fisher, gradients(*batch))
         )

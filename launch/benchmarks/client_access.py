@@ -9,10 +9,11 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import time
 from typing import Any
+
+from launch.benchmarks import child_process
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -67,24 +68,8 @@ def measure_in_child(request: Request) -> Result:
   Raises:
     RuntimeError: If the process failed.
   """
-  child = subprocess.run(
-    [
-      sys.executable,
-      '-m',
-      'launch.benchmarks.client_access',
-      json.dumps(dataclasses.asdict(request)),
-    ],
-    env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
-    capture_output=True,
-    text=True,
-    check=False,
-  )
-  if child.returncode:
-    raise RuntimeError(
-      f'The measurement of {request} ended with code {child.returncode}:\n'
-      f'{child.stderr}'
-    )
-  return Result(**json.loads(child.stdout.splitlines()[-1]))
+  answer = child_process.ask('launch.benchmarks.client_access', request)
+  return Result(**answer)
 
 
 def measure(request: Request) -> Result:

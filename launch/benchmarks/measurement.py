@@ -10,10 +10,10 @@ results are JSON.
 import dataclasses
 import json
 import os
-import subprocess
 import sys
 
 from fedfish_tff import errors
+from launch.benchmarks import child_process
 from launch.benchmarks import plan
 
 
@@ -32,7 +32,7 @@ class Request:
 
   workload: str
   num_clients: int
-  num_examples: int = 100
+  num_examples: int
   cores: int
   rows: tuple[str, ...] = ()
   repeats: int
@@ -83,30 +83,13 @@ def measure_in_child(request: Request) -> Result:
   Raises:
     RuntimeError: If the process failed.
   """
-  child = subprocess.run(
-    [
-      sys.executable,
-      '-m',
-      'launch.benchmarks.measurement',
-      json.dumps(dataclasses.asdict(request)),
-    ],
-    env={
-      **os.environ,
-      'PYTHONPATH': os.pathsep.join(filter(None, sys.path)),
-      # All rows alike; the package's contexts want it so that results do not
-      # depend on the number of cores.
-      'TF_NUM_INTRAOP_THREADS': '1',
-    },
-    capture_output=True,
-    text=True,
-    check=False,
+  fields = child_process.ask(
+    'launch.benchmarks.measurement',
+    request,
+    # All rows alike; the package's contexts want it so that results do not
+    # depend on the number of cores.
+    environment={'TF_NUM_INTRAOP_THREADS': '1'},
   )
-  if child.returncode:
-    raise RuntimeError(
-      f'The measurement of {request} ended with code {child.returncode}:\n'
-      f'{child.stderr}'
-    )
-  fields = json.loads(child.stdout.splitlines()[-1])
   fields['general_path_reasons'] = tuple(fields['general_path_reasons'])
   return Result(**fields)
 

@@ -44,7 +44,7 @@ def sample_memory(
   clients = workload.generate_clients(largest_cohort, _LARGEST_CLIENT)
   state = process.initialize()
   for round_number in range(1, rounds + 1):
-    cohort = _cohort(clients, round_number)
+    cohort = _cohort(clients, workload.batch_size, round_number)
     if datasets:
       cohort = [client.to_dataset() for client in cohort]
     state = process.next(state, cohort).state
@@ -52,7 +52,7 @@ def sample_memory(
 
 
 def _cohort(
-  clients: Sequence[workloads.Client], round_number: int
+  clients: Sequence[workloads.Client], batch_size: int, round_number: int
 ) -> list[batches.ClientBatches]:
   rng = random_streams.random_generator('memory benchmark', round_number)
   chosen = rng.permutation(len(clients))[: rng.integers(1, len(clients) + 1)]
@@ -60,7 +60,7 @@ def _cohort(
     batches.plan_batches(
       clients[i],
       batches.BatchSpec(
-        batch_size=workloads.BATCH_SIZE,
+        batch_size=batch_size,
         max_examples=int(rng.integers(1, _LARGEST_CLIENT + 1)),
       ),
       client_id=str(i),

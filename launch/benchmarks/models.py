@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks' networks, each as a functional and as a Keras model."""
+"""What the benchmarks train: networks with and without a Keras model."""
 
 import collections
 from collections.abc import Callable
@@ -8,6 +8,7 @@ import dataclasses
 
 from fedfish_tff.datasets import random_streams
 from fedfish_tff.models import dense
+from fedfish_tff.models import transformer
 
 import numpy as np
 import tensorflow as tf
@@ -15,6 +16,8 @@ import tensorflow_federated as tff
 
 # As EMNIST with digits and letters has.
 NUM_CLASSES = 62
+# Those before are special: padding, end and so on.
+_FIRST_TOKEN = 4
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,6 +34,14 @@ class Network:
   create_functional: Callable[[], tff.learning.models.FunctionalModel]
   create_keras_layers: Callable[[], list[tf.keras.layers.Layer]]
 
+  def generate_examples(
+    self, rng: np.random.Generator, num_examples: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns random (x float32, y int32)."""
+    x = rng.uniform(size=(num_examples, *self.example_shape))
+    y = rng.integers(0, NUM_CLASSES, num_examples)
+    return x.astype(np.float32), y.astype(np.int32)
+
   def create_variable_model(self) -> tff.learning.models.VariableModel:
     """Returns a new Keras model, as TFF takes it; its weights are random."""
     return tff.learning.models.from_keras_model(
@@ -45,6 +56,40 @@ class Network:
       ),
       metrics=[tf.keras.metrics.SparseCategoricalAccuracy(name='accuracy')],
     )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Transformer:
+  """A language model of this package.
+
+  Attributes:
+    size: One of `transformer.TRANSFORMER_SIZES`.
+    vocabulary_size: Number of tokens.
+    sequence_length: Tokens of an example.
+  """
+
+  size: str
+  vocabulary_size: int
+  sequence_length: int
+
+  def create_functional(self) -> tff.learning.models.FunctionalModel:
+    """Returns the model."""
+    return transformer.create_transformer(
+      vocabulary_size=self.vocabulary_size,
+      seed=0,
+      **transformer.TRANSFORMER_SIZES[self.size],
+    )
+
+  def generate_examples(
+    self, rng: np.random.Generator, num_examples: int
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns random int32 (x, y) without padding; y is x a token ahead."""
+    tokens = rng.integers(
+      _FIRST_TOKEN,
+      self.vocabulary_size,
+      (num_examples, self.sequence_length + 1),
+    ).astype(np.int32)
+    return tokens[:, :-1], tokens[:, 1:]
 
 
 def _glorot(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -123,4 +168,14 @@ CNN = Network(
   example_shape=(28, 28, 1),
   create_functional=_create_cnn,
   create_keras_layers=_create_cnn_layers,
+)
+
+# 362,240 parameters.
+TINY_TRANSFORMER = Transformer(
+  size='tiny', vocabulary_size=4096, sequence_length=128
+)
+
+# 22.9 M parameters, more than half of them the embedding.
+TRANSFORMER_6X384 = Transformer(
+  size='6x384', vocabulary_size=32_000, sequence_length=128
 )

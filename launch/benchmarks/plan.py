@@ -24,6 +24,8 @@ YARDSTICK = 'bare'
 FIRST_ROUND_ROW = 'cohort'
 # The slowest; its figure needs no more than one process.
 MEASURED_ONCE_ROW = 'stock'
+# Those of a model that Keras has no layers for.
+FUNCTIONAL_ROWS = tuple(name for name in ROWS if name != 'cohort_keras')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -33,16 +35,26 @@ class Plan:
   Attributes:
     title: What the table calls it.
     num_clients: Clients in the cohort.
+    num_examples: Of each client.
+    batch_size: Examples of a batch.
+    tokens_per_example: Of a language model; else 0.
+    rows: The rows that there are.
     repeats: Measured rounds of a row in a process.
     processes: Processes for each number of cores.
     memory_cohorts: Sizes of cohorts whose peak memory is measured.
+    by_default: Whether it is measured where no workload is named.
   """
 
   title: str
   num_clients: int = 16
+  num_examples: int = 100
+  batch_size: int = 10
+  tokens_per_example: int = 0
+  rows: tuple[str, ...] = tuple(ROWS)
   repeats: int
   processes: int = 3
   memory_cohorts: tuple[int, ...] = ()
+  by_default: bool = True
 
 
 PLANS: Mapping[str, Plan] = types.MappingProxyType(
@@ -57,5 +69,27 @@ PLANS: Mapping[str, Plan] = types.MappingProxyType(
       memory_cohorts=(100, 1000),
     ),
     'cnn_fed_fish': Plan(title='FedFish, CNN with 1.7 M parameters', repeats=3),
+    # As the FedFish paper trains on C4, but for the length of sequences.
+    'transformer': Plan(
+      title='FedAvg, transformer 2x64, 16 x 128 tokens a client, batch 4',
+      num_clients=8,
+      num_examples=16,
+      batch_size=4,
+      tokens_per_example=128,
+      rows=FUNCTIONAL_ROWS,
+      repeats=5,
+      by_default=False,
+    ),
+    'transformer_6x384': Plan(
+      title='FedAvg, transformer 6x384, 8 x 128 tokens a client, batch 4',
+      num_clients=4,
+      num_examples=8,
+      batch_size=4,
+      tokens_per_example=128,
+      rows=FUNCTIONAL_ROWS,
+      repeats=2,
+      processes=1,
+      by_default=False,
+    ),
   }
 )

@@ -1,15 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The resident memory of this process, as Linux counts it."""
+"""The resident memory of processes, as Linux counts it."""
 
 import pathlib
 
-_STATUS = pathlib.Path('/proc/self/status')
+_PROCESSES = pathlib.Path('/proc')
 
 
 def resident_bytes() -> int:
   """Returns how much memory is resident now."""
-  return _read('VmRSS')
+  return _read(_PROCESSES / 'self', 'VmRSS')
 
 
 def peak_resident_bytes() -> int:
@@ -17,12 +17,34 @@ def peak_resident_bytes() -> int:
 
   Not `getrusage`: its peak includes that of the process which forked this one.
   """
-  return _read('VmHWM')
+  return _read(_PROCESSES / 'self', 'VmHWM')
 
 
-def _read(field: str) -> int:
-  for line in _STATUS.read_text().splitlines():
+def tree_resident_bytes(process_id: int) -> int:
+  """Returns how much is resident of a process and all that it started.
+
+  What they share counts for each of them.
+
+  Args:
+    process_id: The process; if it has ended, nothing is resident.
+  """
+  process = _PROCESSES / str(process_id)
+  try:
+    total = _read(process, 'VmRSS')
+    children = [
+      int(child)
+      for thread in (process / 'task').iterdir()
+      for child in (thread / 'children').read_text().split()
+    ]
+  except OSError:  # It ends just now, or one of its threads does.
+    return 0
+  return total + sum(map(tree_resident_bytes, children))
+
+
+def _read(process: pathlib.Path, field: str) -> int:
+  status = process / 'status'
+  for line in status.read_text().splitlines():
     name, _, value = line.partition(':')
     if name == field:
       return int(value.split()[0]) * 1024
-  raise OSError(f'{_STATUS} has no field {field}.')
+  raise OSError(f'{status} has no field {field}.')

@@ -23,20 +23,20 @@ Round = Callable[[], list[np.ndarray]]
 
 
 def client_batches(
-  clients: Sequence[workloads.Client],
+  clients: Sequence[workloads.Client], batch_size: int
 ) -> list[batches.ClientBatches]:
   """Returns the clients' data as the package's own simulations pass them."""
   return [
-    batches.sequential_batches(
-      client, client_id=str(i), batch_size=workloads.BATCH_SIZE
-    )
+    batches.sequential_batches(client, client_id=str(i), batch_size=batch_size)
     for i, client in enumerate(clients)
   ]
 
 
-def _datasets(clients: Sequence[workloads.Client]) -> list[tf.data.Dataset]:
+def _datasets(
+  clients: Sequence[workloads.Client], batch_size: int
+) -> list[tf.data.Dataset]:
   return [
-    tf.data.Dataset.from_tensor_slices(client).batch(workloads.BATCH_SIZE)
+    tf.data.Dataset.from_tensor_slices(client).batch(batch_size)
     for client in clients
   ]
 
@@ -116,7 +116,10 @@ class Rows:
 
   def _bare(self) -> Callable[[], Round]:
     return lambda: bare_loop.build_round(
-      self._model, self._clients, fed_fish=self._workload.fed_fish
+      self._model,
+      self._clients,
+      batch_size=self._workload.batch_size,
+      fed_fish=self._workload.fed_fish,
     )
 
   def _functional(
@@ -126,11 +129,11 @@ class Rows:
     return lambda: _federated_round(process, self._weights, context, cohort)
 
   def _cohort(self) -> Callable[[], Round]:
-    cohort = client_batches(self._clients)
+    cohort = client_batches(self._clients, self._workload.batch_size)
     return self._functional(self._context, lambda: cohort)
 
   def _cohort_keras(self) -> Callable[[], Round]:
-    cohort = client_batches(self._clients)
+    cohort = client_batches(self._clients, self._workload.batch_size)
     process = self._workload.build_process(
       self._workload.network.create_variable_model
     )
@@ -139,8 +142,11 @@ class Rows:
     )
 
   def _cohort_datasets(self) -> Callable[[], Round]:
-    return self._functional(self._context, lambda: _datasets(self._clients))
+    return self._functional(
+      self._context,
+      lambda: _datasets(self._clients, self._workload.batch_size),
+    )
 
   def _stock(self) -> Callable[[], Round]:
-    cohort = _datasets(self._clients)
+    cohort = _datasets(self._clients, self._workload.batch_size)
     return self._functional(self._worker, lambda: cohort)

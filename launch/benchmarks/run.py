@@ -5,6 +5,7 @@ r"""Measures the time of a round beside a bare TensorFlow loop.
   python -m launch.benchmarks.run
   python -m launch.benchmarks.run --workloads=softmax --cores=1 --repeats=5
   python -m launch.benchmarks.run --markdown=README.md
+  python -m launch.benchmarks.run --workloads=transformer
 
 Prints one table. A row is a way to compute the same round: a `tf.function`
 called once per client (the yardstick), the cohort context with a functional
@@ -14,7 +15,10 @@ on one core and on two. All of it takes about 12 minutes on a quiet machine.
 
 Workloads: softmax regression 784->62 (softmax) and a CNN with 1.7 M parameters
 (cnn), both with 16 clients of 100 examples, batch 10, one epoch; 1,000 clients
-of the former (softmax_1000); FedFish on the latter (cnn_fed_fish).
+of the former (softmax_1000); FedFish on the latter (cnn_fed_fish). Only if they
+are named: FedAvg on packed batches of tokens with a transformer of 2 layers of
+64 units (transformer) and of 6 layers of 384 (transformer_6x384); these say how
+many tokens a second are trained on, too.
 """
 
 from collections.abc import Iterator
@@ -35,7 +39,7 @@ from absl import flags
 
 _WORKLOADS = flags.DEFINE_multi_enum(
   'workloads',
-  list(plan.PLANS),
+  [name for name, p in plan.PLANS.items() if p.by_default],
   list(plan.PLANS),
   'What to measure; repeat the flag for several.',
 )
@@ -90,7 +94,7 @@ def _jobs(name: str, workload: plan.Plan) -> Iterator[_Job]:
   """Yields a workload's measurements."""
   for cores in dict.fromkeys(_CORES.value):
     for number in range(workload.processes):
-      rows = list(plan.ROWS)
+      rows = list(workload.rows)
       if number:
         rows.remove(plan.MEASURED_ONCE_ROW)
       yield _Job(
@@ -100,6 +104,7 @@ def _jobs(name: str, workload: plan.Plan) -> Iterator[_Job]:
         request=measurement.Request(
           workload=name,
           num_clients=workload.num_clients,
+          num_examples=workload.num_examples,
           cores=cores,
           rows=tuple(rows),
           repeats=workload.repeats,
@@ -110,7 +115,11 @@ def _jobs(name: str, workload: plan.Plan) -> Iterator[_Job]:
       workload=name,
       description=f'peak memory of {num_clients:,} clients',
       request=measurement.Request(
-        workload=name, num_clients=num_clients, cores=1, repeats=2
+        workload=name,
+        num_clients=num_clients,
+        num_examples=workload.num_examples,
+        cores=1,
+        repeats=2,
       ),
       is_peak=True,
     )
@@ -142,7 +151,11 @@ def main(argv: Sequence[str]) -> None:
   jobs = [job for name, p in plans.items() for job in _jobs(name, p)]
   results = {
     name: table.WorkloadResults(
-      title=p.title, num_clients=p.num_clients, by_cores={}, peak_bytes={}
+      title=p.title,
+      num_clients=p.num_clients,
+      tokens_per_client=p.num_examples * p.tokens_per_example,
+      by_cores={},
+      peak_bytes={},
     )
     for name, p in plans.items()
   }

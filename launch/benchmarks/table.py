@@ -23,12 +23,14 @@ class WorkloadResults:
   Attributes:
     title: What the table calls it.
     num_clients: Clients in the cohort.
+    tokens_per_client: What each is trained on, of a language model; else 0.
     by_cores: The results of each process, by number of cores.
     peak_bytes: Peak memory without the clients' data, by cohort size.
   """
 
   title: str
   num_clients: int
+  tokens_per_client: int = 0
   by_cores: Mapping[int, Sequence[measurement.Result]]
   peak_bytes: Mapping[int, int]
 
@@ -94,8 +96,8 @@ def notes(all_results: Sequence[WorkloadResults]) -> list[str]:
   )
   cores = next(iter(all_results[0].by_cores))
   paragraphs = [
-    f'{_processor()}; {versions}. A client has 100 examples in batches of 10 '
-    'and trains for one epoch.',
+    f'{processor()}; {versions}. A client trains for one epoch; it has 100 '
+    'examples in batches of 10 where nothing else is said.',
     'Ratios are multiples of the bare loop: a compiled function called once a '
     'client on arrays in memory, without metrics or TFF. The cohort context '
     "takes the package's own client data, and new tf.data.Dataset objects "
@@ -122,6 +124,11 @@ def notes(all_results: Sequence[WorkloadResults]) -> list[str]:
         f"Peak resident memory beside the clients' data, {results.title}: "
         f'{peaks}.'
       )
+  paragraphs += [
+    f'Tokens a second, {results.title}: {_describe_tokens(results)}.'
+    for results in all_results
+    if results.tokens_per_client
+  ]
   reasons = {
     reason: None
     for results in all_results
@@ -134,7 +141,24 @@ def notes(all_results: Sequence[WorkloadResults]) -> list[str]:
   return paragraphs
 
 
-def _processor() -> str:
+def _describe_tokens(results: WorkloadResults) -> str:
+  """Returns the tokens a second of each row."""
+  tokens = results.tokens_per_client * results.num_clients
+  parts = []
+  for row, row_title in plan.ROWS.items():
+    rates = []
+    for cores, measured in sorted(results.by_cores.items()):
+      seconds = [r.seconds[row] for r in measured if row in r.seconds]
+      if seconds:
+        rate = tokens / statistics.median(seconds)
+        rates.append(f'{rate:,.0f} ({cores} core{"s" if cores > 1 else ""})')
+    if rates:
+      parts.append(f'{row_title} {", ".join(rates)}')
+  return '; '.join(parts)
+
+
+def processor() -> str:
+  """Returns what the machine computes with."""
   name = platform.machine()
   for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines():
     if line.startswith('model name'):

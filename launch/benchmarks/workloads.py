@@ -10,12 +10,11 @@ from fedfish_tff import algorithms
 from fedfish_tff.datasets import random_streams
 from fedfish_tff.models import model_functions
 from launch.benchmarks import models
+from launch.benchmarks import plan
 
 import numpy as np
 import tensorflow_federated as tff
 
-NUM_EXAMPLES = 100
-BATCH_SIZE = 10
 CLIENT_LEARNING_RATE = 0.01
 
 Client = tuple[np.ndarray, np.ndarray]
@@ -27,23 +26,24 @@ class Workload:
 
   Attributes:
     network: What is trained.
+    batch_size: Examples of a batch.
     fed_fish: Whether by FedFish; else by FedAvg.
   """
 
-  network: models.Network
+  network: models.Network | models.Transformer
+  batch_size: int
   fed_fish: bool = False
 
   def generate_clients(
-    self, num_clients: int, num_examples: int = NUM_EXAMPLES
+    self, num_clients: int, num_examples: int
   ) -> list[Client]:
-    """Returns each client's (x float32, y int32), random."""
-    clients = []
-    for i in range(num_clients):
-      rng = random_streams.random_generator('benchmark', i)
-      x = rng.uniform(size=(num_examples, *self.network.example_shape))
-      y = rng.integers(0, models.NUM_CLASSES, num_examples)
-      clients.append((x.astype(np.float32), y.astype(np.int32)))
-    return clients
+    """Returns each client's (x, y), random."""
+    return [
+      self.network.generate_examples(
+        random_streams.random_generator('benchmark', i), num_examples
+      )
+      for i in range(num_clients)
+    ]
 
   def build_process(
     self, model: model_functions.ModelFn
@@ -59,14 +59,24 @@ class Workload:
     )
 
 
-_SOFTMAX = Workload(network=models.SOFTMAX_REGRESSION)
+_NETWORKS = {
+  'softmax': models.SOFTMAX_REGRESSION,
+  'cnn': models.CNN,
+  'softmax_1000': models.SOFTMAX_REGRESSION,
+  'cnn_fed_fish': models.CNN,
+  'transformer': models.TINY_TRANSFORMER,
+  'transformer_6x384': models.TRANSFORMER_6X384,
+}
+_FED_FISH = ('cnn_fed_fish',)
 
-# By the names in `plan.PLANS`, which says how large cohorts are.
+# By the names in `plan.PLANS`, which says how large clients and cohorts are.
 WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
   {
-    'softmax': _SOFTMAX,
-    'cnn': Workload(network=models.CNN),
-    'softmax_1000': _SOFTMAX,
-    'cnn_fed_fish': Workload(network=models.CNN, fed_fish=True),
+    name: Workload(
+      network=network,
+      batch_size=plan.PLANS[name].batch_size,
+      fed_fish=name in _FED_FISH,
+    )
+    for name, network in _NETWORKS.items()
   }
 )

@@ -23,6 +23,10 @@ show how it goes and nothing about real text:
 
   python -m launch.train --config=launch/configs/c4.py:tiny \
     --workdir=runs/c4_tiny
+  python -m launch.evaluate --workdir=runs/c4_tiny --targets=c4,cc_news
+
+With seed 0 expect an accuracy of 0.107 on made-up test domains, after about a
+minute, and of 0.106 and 0.105 on those of the two targets that are large enough.
 """
 
 from collections.abc import Sequence

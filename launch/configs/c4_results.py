@@ -13,7 +13,7 @@ r"""FedAvg and FedFish compared on pages of C4, of a size for a laptop.
     --config.evaluation.personalization_epochs=0
   python -m launch.sweep --config=launch/configs/c4_results.py:fixed_compute \
     --sweep_dir=runs/c4_fixed_compute --tuned_by=runs/c4_tuning \
-    --data_dir=runs/c4
+    --tuned_metric=loss --data_dir=runs/c4
 
 It is the variant tiny of c4.py with sequences of 128 tokens, as the paper
 has them in evaluation, and few rounds: 512 local epochs in total, 1 or 16 of

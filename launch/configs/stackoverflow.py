@@ -11,7 +11,7 @@ for this data. path/to/tff_cache holds stackoverflow.sqlite, as TFF unpacks it
 (--config.task.download=True fetches it if it is not there).
 
 Variants: see launch/configs/base.py. Variants tiny and tiny_<variant> have a
-transformer of two layers, few rounds and a vocabulary of 2,000 words.
+transformer of two layers and few rounds.
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fedfish_tff.evaluation import paired_comparison
-from launch import method_comparison
+from launch import metric_names
 from launch.plotting import method_labels
 from launch.plotting import paper_style
 from launch.plotting import run_reader
@@ -232,7 +232,7 @@ def _compare(
   dict[str, tuple[paired_comparison.PairedComparison, np.ndarray]],
 ]:
   """Returns paired differences to the baseline of equal epochs and rounds."""
-  higher = method_comparison.higher_is_better(name)
+  higher = metric_names.higher_is_better(name)
   found = {}
   for s, of_states in scores.items():
     others = [

@@ -1,7 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The layouts of the FedFish paper's figures 3, 4 and 6, from any runs."""
+"""The layouts of the FedFish paper's figures 3, 4, 5 and 6, from any runs."""
 
+from collections.abc import Callable
 from collections.abc import Sequence
 
 from fedfish_tff import errors
@@ -12,8 +13,9 @@ from launch.plotting import paper_style
 from launch.plotting import run_plots
 from launch.plotting import run_reader
 from launch.plotting import settings as settings_lib
+from launch.plotting import transfer
 
-LAYOUTS = ('fixed_compute', 'local_epochs', 'barrier')
+LAYOUTS = ('fixed_compute', 'local_epochs', 'barrier', 'transfer')
 # More cannot be told apart.
 _MAX_METHODS = 8
 
@@ -66,8 +68,16 @@ def draw_layouts(
         f'of one task with several values of local_epochs, equal rounds (or '
         f'rounds times local_epochs), and {name} on held-out clients'
       )
+    elif layout == 'transfer':
+      drawn = _draw_views(settings, layout, name, transfer.plot_transfer)
+      needed = (
+        f'with {name} in evaluation/transfer.csv, which launch.evaluate '
+        '--targets writes'
+      )
     else:
-      drawn = _draw_barriers(settings, name)
+      drawn = _draw_views(
+        settings, 'barrier_panels', name, barrier_panels.plot_barrier_panels
+      )
       needed = (
         f'of FedAvg (or FedSGD) and of another method, of one task, with '
         f'csb/{name} at common seeds, local_epochs and rounds'
@@ -114,19 +124,22 @@ def _draw_local_epochs(
   return drawings
 
 
-def _draw_barriers(
-  settings: Sequence[settings_lib.Setting], name: str
+def _draw_views(
+  settings: Sequence[settings_lib.Setting],
+  layout: str,
+  name: str,
+  plot: Callable[..., paper_style.Drawing | None],
 ) -> Drawings:
   """Draws both views, or all settings where the runs make neither."""
   views = {
-    f'barrier_panels_{name}_{view}': select(settings)
+    f'{layout}_{name}_{view}': select(settings)
     for view, select in _VIEWS.items()
   }
   if not any(views.values()):
-    views = {f'barrier_panels_{name}': settings}
+    views = {f'{layout}_{name}': settings}
   drawings = {}
   for slug, kept in views.items():
-    drawing = barrier_panels.plot_barrier_panels(kept, name)
+    drawing = plot(kept, name)
     if drawing is not None:
       drawings[run_plots.slug(slug)] = drawing
   return drawings

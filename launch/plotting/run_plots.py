@@ -11,6 +11,7 @@ import re
 from fedfish_tff import errors
 from fedfish_tff.simulation import files
 from launch import method_comparison
+from launch import metric_names
 from launch.plotting import barrier
 from launch.plotting import client_spread
 from launch.plotting import curves
@@ -135,7 +136,7 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
       ]
     )
   }
-  higher = method_comparison.higher_is_better(name)
+  higher = metric_names.higher_is_better(name)
   figures = {}
   if tables:
     figures[slug(f'personalization_{name}')] = (

@@ -18,6 +18,7 @@ from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_csv
 from launch import config_checks
 from launch.plotting import method_labels
+from launch.plotting import transfer_reader
 
 from absl import logging
 import numpy as np
@@ -48,6 +49,7 @@ class Run:
     test: What summary.json says of the test clients, such as
       `global/accuracy`; NaN where the run has diverged, None where it is not
       finished.
+    transfer: The scores of evaluation/transfer.csv, of any round.
   """
 
   workdir: pathlib.Path
@@ -56,6 +58,7 @@ class Run:
   clients: Mapping[str, Mapping[str, float]] | None
   empty: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
   test: Mapping[str, float] | None = None
+  transfer: Sequence[transfer_reader.Score] = ()
 
   @property
   def seed(self) -> int:
@@ -140,6 +143,7 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     clients=_read_current_clients(workdir, rows[-1]['round']),
     empty={name: np.array([name not in row for row in rows]) for name in names},
     test=_read_test(workdir),
+    transfer=transfer_reader.read_scores(workdir),
   )
 
 

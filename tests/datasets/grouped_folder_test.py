@@ -72,6 +72,11 @@ class GroupedFolderTest(parameterized.TestCase):
       errors.InputError, "no clients in split 'test'; found held_out, train"
     ):
       folder.check_split('test')
+    with self.assertRaisesRegex(
+      errors.InputError,
+      r"'validation' \(.* --validation_fraction\); found held",
+    ):
+      folder.check_split('validation')
     folder.shard_path('train', 1).unlink()
     with self.assertRaisesRegex(
       errors.InputError, 'no file .*train-00001-of-00002.tfrecord; 2 shard'

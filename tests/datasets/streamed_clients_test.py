@@ -138,6 +138,11 @@ class StreamedClientsTest(parameterized.TestCase):
         errors.InputError, rf'is {size}; .* 1 to the 101 client\(s\) of split'
       ):
         next(self._stream().cohorts(size))
+    with self.assertRaisesRegex(errors.InputError, 'first is -1; a number fro'):
+      next(self._stream().cohorts(8, first=-1))
+    for name in ('epoch', 'position'):
+      with self.assertRaisesRegex(errors.InputError, f'{name} is -1; a number'):
+        next(self._stream().clients(**{name: -1}))
 
   def test_damaged_client_is_named(self):
     for path in self._folder.glob('train-*'):

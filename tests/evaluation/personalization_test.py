@@ -5,7 +5,9 @@
 import collections
 
 from fedfish_tff.client_work import local_training
+from fedfish_tff.evaluation import chunked_evaluation
 from fedfish_tff.evaluation import personalization
+from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import contexts
 from tests.evaluation import softmax_regression
 
@@ -102,6 +104,62 @@ class PersonalizationTest(parameterized.TestCase):
     self.assertEqual(result['num_examples'], 0)
     self.assertTrue(np.isnan(result['before']['accuracy']))
     self.assertTrue(np.isnan(result['after']['accuracy']))
+
+
+class PersonalizationTotalsTest(parameterized.TestCase):
+  def _evaluate(self, name, client_data):
+    model = softmax_regression.MODELS[name]
+    start = softmax_regression.start_weights(model)
+    training = local_training.build_local_training(
+      model,
+      tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
+    )
+    evaluate = chunked_evaluation.ChunkedEvaluation(model, training)
+    return evaluate(start, [client_data[:1], client_data[1:]]), start
+
+  @parameterized.parameters('functional', 'keras')
+  def test_clients_and_total_follow_numpy(self, name):
+    (total, per_client), start = self._evaluate(
+      name, _client_data(_TRAIN, _TEST, epochs=3)
+    )
+    expected = [
+      softmax_regression.numpy_metrics(
+        softmax_regression.numpy_train(
+          softmax_regression.as_arrays(start),
+          softmax_regression.to_batches(train, epochs=3),
+        ),
+        test,
+      )
+      for train, test in zip(_TRAIN, _TEST)
+    ]
+    sizes = [len(test[0]) for test in _TEST]
+    self.assertEqual([c['num_examples'] for c in per_client], sizes)
+    self.assertEqual(total['num_examples'], sum(sizes))
+    for metric in ('loss', 'accuracy'):
+      values = [client[metric] for client in expected]
+      np.testing.assert_allclose(
+        [client[metric] for client in per_client], values, rtol=2e-5
+      )
+      np.testing.assert_allclose(
+        total[metric], np.average(values, weights=sizes), rtol=2e-5
+      )
+
+  @parameterized.parameters('functional', 'keras')
+  def test_a_client_that_diverges_is_not_in_the_total(self, name):
+    x, y = _TRAIN[0]
+    diverging = (np.float32(3e38) * np.sign(x), y)
+    (total, per_client), _ = self._evaluate(
+      name, _client_data((diverging, _TRAIN[1]), _TEST, epochs=2)
+    )
+    self.assertTrue(np.isnan(per_client[0]['loss']))
+    for metric in ('num_examples', 'loss', 'accuracy'):
+      self.assertEqual(total[metric], per_client[1][metric])
+
+  def test_runs_as_graphs(self):
+    context = cohort_context.create_sync_cohort_execution_context()
+    with tff.framework.get_context_stack().install(context):
+      self._evaluate('functional', _client_data(_TRAIN, _TEST))
+    self.assertEmpty(context.general_path_reasons)
 
 
 if __name__ == '__main__':

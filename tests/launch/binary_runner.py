@@ -89,7 +89,7 @@ def _serve(module_name: str, imported_late: Sequence[str]) -> None:
         flags = os.O_RDONLY if name == 'stdin' else os.O_WRONLY | os.O_CREAT
         os.dup2(os.open(path, flags), descriptor)
       sys.argv = [module.__file__, *request['arguments']]
-      cli.run(module.main)
+      cli.run(module.main, flags_parser=getattr(module, 'parse_flags', None))
     _, status = os.waitpid(child, 0)
     print(os.waitstatus_to_exitcode(status), flush=True)
 

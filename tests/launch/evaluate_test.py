@@ -10,6 +10,7 @@ import sys
 from launch import cli
 from launch import evaluate
 from launch import evaluation_run
+from launch import transfer_run
 
 from absl import flags
 from absl.testing import absltest
@@ -37,13 +38,18 @@ class EvaluateTest(parameterized.TestCase):
     shown = _run('--help')
     self.assertEqual((shown.returncode, shown.stderr), (0, ''))
     self.assertIn('python -m launch.evaluate --workdir=', shown.stdout)
-    for flag in ('--workdir', '--split', '--[no]export', '--context'):
+    for flag in ('--workdir', '--split', '--[no]export', '--context', '--at'):
       self.assertIn(flag, shown.stdout)
 
   @parameterized.parameters(
     ((), '--workdir is needed'),
     (('--workdir=w', '--split=train'), '--split=train'),
     (('--workdir=w', 'x'), "Unexpected argument 'x'"),
+    (('--workdir=w', '--at=half'), '--at is for'),
+    (('--workdir=w', '--max_clients=3'), '--max_clients is for'),
+    (('--workdir=w', '--targets=c4', '--export'), '--export is for'),
+    (('--workdir=w', '--targets=c4='), "--targets holds 'c4='"),
+    (('--workdir=w', '--targets=c4', '--at=first'), '--at=first is unknown'),
     (('--workdir=/no/such/workdir',), 'There is no workdir /no/such/workdir'),
   )
   def test_bad_input_gets_one_line_and_exit_code_two(self, arguments, message):
@@ -75,6 +81,44 @@ class EvaluateTest(parameterized.TestCase):
             context='cohort',
             context_options={},
             data_dir=None,
+          ),
+        )
+      ],
+    )
+
+  def test_flags_reach_the_evaluation_of_transfer(self):
+    calls = []
+
+    def fake_evaluate(workdir, targets, **kwargs):
+      calls.append((workdir, targets, kwargs))
+      return []
+
+    self.enter_context(
+      absltest.mock.patch.object(
+        transfer_run, 'evaluate_transfer', fake_evaluate
+      )
+    )
+    with flagsaver.flagsaver(
+      workdir='w',
+      targets=['c4', 'cc_news=d/news'],
+      at=['last'],
+      max_clients=7,
+      data_dir='d/c4',
+    ):
+      cli.call(evaluate.main, ['evaluate'])
+    self.assertEqual(
+      calls,
+      [
+        (
+          'w',
+          {'c4': None, 'cc_news': 'd/news'},
+          dict(
+            at=('last',),
+            max_clients=7,
+            split='test',
+            context='cohort',
+            context_options={},
+            data_dir='d/c4',
           ),
         )
       ],

@@ -37,6 +37,7 @@ def write_result(
   test=0.5,
   metric='accuracy',
   higher_is_better=True,
+  loss=1.0,
   evaluated=False,
 ):
   """Writes what is in the workdir of a finished run; None has diverged."""
@@ -53,7 +54,7 @@ def write_result(
     'rounds': run.config['rounds'],
     'final': {
       f'eval/global/{metric}': validation,
-      'eval/global/loss': 1.0,
+      'eval/global/loss': loss,
       'eval/global/num_examples': 10,
       f'csb/{metric}': 0.25,
     },

@@ -39,6 +39,18 @@ def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
   return _run_python('-m', 'launch.group_dataset', *arguments)
 
 
+def setUpModule():
+  global _runner
+  # Starts by importing Beam and TFDS, which each process of its own would.
+  _runner = binary_runner.BinaryRunner(
+    'launch.group_dataset', 'launch.group_run'
+  )
+
+
+def tearDownModule():
+  _runner.close()
+
+
 class GroupDatasetTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
@@ -82,7 +94,8 @@ class GroupDatasetTest(absltest.TestCase):
     (partial,) = self.parent.glob('grouped*')
     self.assertTrue((partial / 'clients.parquet').exists())
     self.assertFalse((partial / 'dataset.json').exists())
-    self.assertEqual(_run_binary(*flags).returncode, 0)
+    outcome = _runner.run(*flags)
+    self.assertEqual(outcome.code, 0, outcome.stderr)
     self._check(folder)
     self.assertEqual(list(self.parent.glob('grouped*')), [folder])
 
@@ -106,7 +119,7 @@ class GroupDatasetTest(absltest.TestCase):
 
 
 class FlagsTest(parameterized.TestCase):
-  """Flags of this binary are checked before Beam and TFDS are imported."""
+  """Its own flags are checked before Beam and TFDS are imported."""
 
   def test_help_teaches(self):
     outcome = _run_binary('--help')
@@ -135,6 +148,14 @@ class FlagsTest(parameterized.TestCase):
       '--keep_www does not belong to --key=domain',
     ),
     ('stray --format=c4', "Unexpected argument 'stray'"),
+  )
+  def test_wrong_flags(self, text, message):
+    outcome = _run_binary(*text.split())
+    self.assertEqual((outcome.returncode, outcome.stdout), (2, ''))
+    self.assertIn(message, outcome.stderr)
+    self.assertLen(outcome.stderr.splitlines(), 1)
+
+  @parameterized.parameters(
     (
       '--format c4 --input a --output_dir d --runner NoRunner',
       '--runner=NoRunner cannot be used',
@@ -144,9 +165,9 @@ class FlagsTest(parameterized.TestCase):
       "has a flag '--min_example=2'",
     ),
   )
-  def test_wrong_flags(self, text, message):
-    outcome = _run_binary(*text.split())
-    self.assertEqual((outcome.returncode, outcome.stdout), (2, ''))
+  def test_wrong_flags_of_beam(self, text, message):
+    outcome = _runner.run(*text.split())
+    self.assertEqual((outcome.code, outcome.stdout), (2, ''))
     self.assertIn(message, outcome.stderr)
     self.assertLen(outcome.stderr.splitlines(), 1)
 

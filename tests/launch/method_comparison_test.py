@@ -25,19 +25,6 @@ def _groups(fed_avg_seeds=(0, 1, 2), fed_fish_seeds=(0, 1, 2), **kwargs):
 
 
 class MethodComparisonTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('eval/global/accuracy', True),
-    ('train/loss', False),
-    ('before/mse', False),
-    ('csb/accuracy', False),
-    ('eval/global/perplexity', False),
-    ('personalized/loss_before', False),
-    ('global/loss_worst_tenth', False),
-    ('global/accuracy_worst_tenth', True),
-  )
-  def test_direction_of_a_column(self, metric, expected):
-    self.assertEqual(method_comparison.higher_is_better(metric), expected)
-
   def test_baselines_come_second_in_a_pair(self):
     groups = run_reader.group_runs(
       [fake_runs.make_run(a) for a in ('fed_fish', 'fed_avg', 'fed_sgd')]

@@ -3,6 +3,7 @@
 """Tests of launch.plot."""
 
 import contextlib
+import dataclasses
 import io
 import os
 import pathlib
@@ -124,6 +125,9 @@ class PlotTest(parameterized.TestCase):
           run = fake_runs.make_setting_run(
             algorithm, int(not finished), local_epochs=epochs, finished=finished
           )
+          run = dataclasses.replace(
+            run, transfer=fake_runs.make_transfer_scores(run)
+          )
           name = f'{algorithm}_{epochs}_{finished}'
           fake_runs.write_run(run, self._folder / 'sweep/runs' / name)
     code, out, _ = self._call(
@@ -142,6 +146,8 @@ class PlotTest(parameterized.TestCase):
         'local_epochs_accuracy_fixed_rounds.pdf',
         'methods.csv',
         'test_comparison.csv',
+        'transfer_accuracy_fixed_rounds.pdf',
+        'transfer_table.csv',
       ],
     )
     self.assertIn('Not finished, so not drawn: fed_avg_1_False', out)

@@ -50,12 +50,12 @@ class SweepResultsTest(parameterized.TestCase):
     self.assertAlmostEqual(cell.mean, np.mean(values), places=15)
     self.assertAlmostEqual(cell.deviation, np.std(values, ddof=1), places=15)
     self.assertEqual((cell.seeds, cell.diverged), (3, 0))
-    self.assertAlmostEqual(first.validation, np.mean(values))
+    self.assertAlmostEqual(first.validation(), np.mean(values))
     # One run has diverged, one is not finished: no answer.
     cell = second.cell('validation/global/accuracy')
     self.assertEqual((cell.mean, cell.seeds, cell.diverged), (0.5, 1, 1))
     self.assertTrue(math.isnan(cell.deviation))
-    self.assertTrue(math.isnan(second.validation))
+    self.assertTrue(math.isnan(second.validation()))
     self.assertFalse(second.is_finished)
 
   @parameterized.parameters((True, 0.05), (False, 0.01))

@@ -186,6 +186,11 @@ class SweepTest(parameterized.TestCase):
       ['{config}:both', '--tuned_by=/nowhere'],
       '/nowhere is not the folder of a sweep',
     ),
+    (
+      'metric',
+      ['{config}:both', '--tuned_metric=loss'],
+      'rates of --tuned_by, which is missing',
+    ),
   )
   def test_bad_input(self, arguments, message):
     if arguments:

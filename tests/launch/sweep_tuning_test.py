@@ -160,6 +160,24 @@ class SweepTuningTest(absltest.TestCase):
         [sweeps.Run('fed_avg')], self.path, ['--config.client_learning_rate=1']
       )
 
+  def test_another_metric_decides_if_asked_for(self):
+    runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
+    folder = fake_sweeps.write_sweep(self.path, runs)
+    # The better accuracy has the worse loss, of which less is better.
+    fake_sweeps.write_result(folder, runs[0], 0.5, loss=1.5)
+    fake_sweeps.write_result(folder, runs[1], 0.6, loss=2.5)
+    for metric, expected in ((None, 0.05), ('accuracy', 0.05), ('loss', 0.01)):
+      (tuned,) = sweep_tuning.tune_runs(
+        [sweeps.Run('fed_avg')], self.path, metric=metric
+      )
+      self.assertEqual(tuned.overrides['client_learning_rate'], expected)
+    with self.assertRaisesRegex(
+      errors.InputError, 'no such metric .* one of accuracy, loss, num_ex'
+    ):
+      sweep_tuning.tune_runs(
+        [sweeps.Run('fed_avg')], self.path, metric='perplexity'
+      )
+
   def _refused(self, runs, message):
     with self.assertRaisesRegex(errors.InputError, message):
       sweep_tuning.tune_runs(runs, self.path)

@@ -27,6 +27,16 @@ class PageGeneratorTest(parameterized.TestCase):
       self.assertEqual(one.pages(domain), more.pages(domain))
       self.assertNotEqual(one.pages(domain), other.pages(domain))
 
+  def test_another_prefix_makes_other_pages_in_one_language(self):
+    one, other = (
+      generated_pages.PageGenerator(num_domains=3, prefix=prefix)
+      for prefix in ('site', 'news')
+    )
+    self.assertEqual(list(one.words()), list(other.words()))
+    self.assertEqual(other.domain_names()[0], 'news00000.example')
+    for a, b in zip(one.domain_names(), other.domain_names()):
+      self.assertNotEqual(one.pages(a), other.pages(b))
+
   def test_names_are_sorted_and_unique(self):
     names = generated_pages.PageGenerator(num_domains=1200).domain_names()
     self.assertLen(set(names), 1200)

@@ -101,6 +101,19 @@ class GroupedFolderTest(parameterized.TestCase):
     x, _ = task.train.load_client('b.com')
     self.assertIn(smaller.special_tokens.oov, x)
 
+  def test_another_model_brings_its_vocabulary_along(self):
+    """Even where the folder has one of its own."""
+    other = datasets.train_vocabulary(
+      ['one'], kind=datasets.VocabularyKind.WORD, size=10
+    )
+    task = self._create(vocabulary=other)
+    self.assertIs(task.transfer_options['vocabulary'], other)
+    self.assertEqual(task.transfer_options['eval_sequence_length'], 2)
+    pad, bos, eos, oov = other.special_tokens
+    x, y = task.test.load_client('d.com')
+    np.testing.assert_array_equal(x, [[bos, oov], [oov, eos], [bos, oov]])
+    np.testing.assert_array_equal(y, [[oov, oov], [eos, pad], [oov, eos]])
+
   def test_a_missing_vocabulary_tells_how_to_make_one(self):
     (self._folder / language.VOCABULARY_FILE).unlink()
     with self.assertRaisesRegex(errors.InputError, 'launch.train_tokenizer'):
@@ -110,6 +123,7 @@ class GroupedFolderTest(parameterized.TestCase):
     dict(model='gru'),
     dict(size='7x7'),
     dict(activation_dtype='float8'),
+    dict(activation_dtype='bfloat16', model='rnn'),
     dict(sequence_length=0),
     dict(eval_sequence_length='long'),
     dict(cache_megabytes=0),

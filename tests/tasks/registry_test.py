@@ -107,6 +107,32 @@ class RegistryTest(parameterized.TestCase):
     ):
       registry.create_task('digits', seed=0, beta=1)
 
+  def test_transfer_to_another_language_task(self):
+    options = dict(size='tiny', sequence_length=8, num_generated_domains=12)
+    source = registry.create_task(
+      'c4', seed=0, eval_sequence_length=6, **options
+    )
+    target = registry.create_transfer_task(source, 'cc_news', seed=0)
+    self.assertEqual(target.transfer_options, source.transfer_options)
+    clients = target.test.client_ids
+    self.assertNoCommonElements(clients, source.train.client_ids)
+    x, _ = target.test.load_client(clients[0])
+    self.assertEqual(x.shape[1], 6)
+    with self.assertRaisesRegex(
+      errors.InputError,
+      "'c4' cannot be applied to task 'digits', which has no option vocabulary",
+    ):
+      registry.create_transfer_task(source, 'digits', seed=0)
+    with self.assertRaisesRegex(errors.InputError, "no task 'digit'"):
+      registry.create_transfer_task(source, 'digit', seed=0)
+
+  def test_other_tasks_do_not_transfer(self):
+    source = registry.create_task('digits', seed=0)
+    with self.assertRaisesRegex(
+      errors.InputError, "'digits' cannot be applied to task 'c4': only"
+    ):
+      registry.create_transfer_task(source, 'c4', seed=0)
+
   def test_options(self):
     options = registry.task_options('toy_regression')
     self.assertEqual(options['overlap'], 'partial')

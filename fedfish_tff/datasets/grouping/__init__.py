@@ -10,7 +10,6 @@ from fedfish_tff.datasets.grouping.client_keys import BadRecordError
 from fedfish_tff.datasets.grouping.client_keys import ClientKey
 from fedfish_tff.datasets.grouping.client_splits import ClientSplits
 from fedfish_tff.datasets.grouping.client_table import ClientSizes
-from fedfish_tff.datasets.grouping.client_table import FORMAT_VERSION
 from fedfish_tff.datasets.grouping.flat_features import count_words
 from fedfish_tff.datasets.grouping.flat_features import features_from_json
 from fedfish_tff.datasets.grouping.flat_features import features_to_json

@@ -256,6 +256,10 @@ def _run(
   """Returns what a DoFn returns for all elements, in any order."""
   path = work.path(f'{name}.json')
   options = pipeline_options.PipelineOptions(list(beam_flags))
+  setup = options.view_as(pipeline_options.SetupOptions)
+  if setup.pickle_library == 'default':
+    # Beam's own fails on a source that a script defines as a data class.
+    setup.pickle_library = 'cloudpickle'
   pipeline = beam.Pipeline(options=options)
   _ = (
     pipeline
@@ -267,13 +271,11 @@ def _run(
   )
   try:
     state = pipeline.run().wait_until_finish()
-  # What a worker of this process is interrupted by, Beam makes an error of.
-  except (KeyboardInterrupt, RuntimeError) as error:
-    if isinstance(error, RuntimeError) and 'KeyboardInterrupt' not in str(
-      error
-    ):
-      raise
-    raise KeyboardInterrupt from None
+  except RuntimeError as error:
+    # What a worker of this process is interrupted by, Beam makes an error of.
+    if 'KeyboardInterrupt' in str(error):
+      raise KeyboardInterrupt from None
+    raise
   if state != beam_runner.PipelineState.DONE:
     raise errors.InputError(
       f'The runner of Beam ended with state {state}; its log says why.'

@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 
 from fedfish_tff import errors
+from fedfish_tff.datasets import grouped_folder
 
 TRAIN = 'train'
 VALIDATION = 'validation'
@@ -91,7 +92,7 @@ class Shard:
 
   @property
   def file_name(self) -> str:
-    return f'{self.split}-{self.number:05d}-of-{self.of:05d}.tfrecord'
+    return grouped_folder.shard_name(self.split, self.number, self.of)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -5,18 +5,15 @@
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import json
 import os
 from typing import Any
 
-from fedfish_tff.datasets.grouping import shard_writer
+from fedfish_tff.datasets import client_index
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-FORMAT_VERSION = 1
-_ROW_GROUP_SIZE = 2**16
 _PERCENTILES = {
   'min': 0,
   'p10': 10,
@@ -58,17 +55,13 @@ def write_client_table(
   Raises:
     OSError: If a file cannot be read or written.
   """
-  metadata = json.dumps({'format_version': FORMAT_VERSION})
-  schema = shard_writer.INDEX_SCHEMA.with_metadata(
-    {'fedfish_tff': metadata.encode()}
-  )
+  schema = client_index.INDEX_SCHEMA
   sizes = {}
   with open(path, 'wb') as file:
     with parquet.ParquetWriter(file, schema) as writer:
       for split in sorted(parts_of):
         table = pa.concat_tables(
-          parquet.read_table(part, schema=shard_writer.INDEX_SCHEMA)
-          for part in parts_of[split]
+          parquet.read_table(part, schema=schema) for part in parts_of[split]
         ).sort_by('client_id')
         sizes[split] = ClientSizes(
           examples=table['examples'].to_numpy(),
@@ -76,7 +69,7 @@ def write_client_table(
         )
         writer.write_table(
           table.replace_schema_metadata(schema.metadata),
-          row_group_size=_ROW_GROUP_SIZE,
+          row_group_size=client_index.ROW_GROUP_CLIENTS,
         )
     file.flush()
     os.fsync(file.fileno())

@@ -86,20 +86,22 @@ def serialize_example(
     example: A value for each feature: bytes, or numbers of its shape.
     features: The features by name.
   """
-  values = {}
+  # Filled in place: a message that is given to another is copied.
+  message = tf.train.Example()
+  values = message.features.feature
   for name, feature in features.items():
     value = example[name]
     if feature.dtype == 'string':
-      values[name] = tf.train.Feature(
-        bytes_list=tf.train.BytesList(value=[value])
-      )
+      values[name].bytes_list.value.append(value)
       continue
     flat = np.asarray(value, feature.dtype).reshape(-1)
+    # Also of no numbers, there is a list of this type.
     if feature.dtype == 'int64':
-      values[name] = tf.train.Feature(int64_list=tf.train.Int64List(value=flat))
+      values[name].int64_list.SetInParent()
+      values[name].int64_list.value.extend(flat)
     else:
-      values[name] = tf.train.Feature(float_list=tf.train.FloatList(value=flat))
-  message = tf.train.Example(features=tf.train.Features(feature=values))
+      values[name].float_list.SetInParent()
+      values[name].float_list.value.extend(flat)
   return message.SerializeToString(deterministic=True)
 
 

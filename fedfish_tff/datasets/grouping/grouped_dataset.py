@@ -13,6 +13,7 @@ import shutil
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets.grouping import beam_stages
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import client_table
@@ -161,16 +162,18 @@ def group(
     parts_of[shard.split].append(
       work.path(beam_stages.INDEX, f'{shard.file_name}.parquet')
     )
-  sizes = client_table.write_client_table(folder / 'clients.parquet', parts_of)
+  sizes = client_table.write_client_table(
+    folder / grouped_folder.INDEX_FILE, parts_of
+  )
   dataset = _describe(found, [reports[s.file_name] for s in shards], sizes)
   _check_is_not_empty(dataset, options)
   shutil.rmtree(work.work_folder)
   if write_more:
     write_more(dataset)
   _write_json(
-    folder / 'dataset.json',
+    folder / grouped_folder.DESCRIPTION_FILE,
     {
-      'format_version': client_table.FORMAT_VERSION,
+      'format_version': grouped_folder.FORMAT_VERSION,
       'features': flat_features.features_to_json(source.features),
       'key': dict(key or {}),
       'splits': {

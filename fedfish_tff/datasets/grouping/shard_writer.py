@@ -9,6 +9,8 @@ import os
 import pathlib
 import uuid
 
+from fedfish_tff.datasets import client_index
+from fedfish_tff.datasets import record_files
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import spilled_runs
 
@@ -17,23 +19,8 @@ import pyarrow as pa
 from pyarrow import parquet
 import tensorflow as tf
 
-# Two 8-byte and 4-byte fields: length, content, and checksums of both.
-_RECORD_OVERHEAD = 16
 # The most that a record needs for an example besides its bytes.
 _EXAMPLE_OVERHEAD = 24
-
-# The index of clients, one row a client.
-INDEX_SCHEMA = pa.schema(
-  [
-    ('client_id', pa.string()),
-    ('split', pa.dictionary(pa.int32(), pa.string())),
-    ('shard', pa.int32()),
-    ('offset', pa.int64()),
-    ('record_bytes', pa.int64()),
-    ('examples', pa.int64()),
-    ('words', pa.int64()),
-  ]
-)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -133,7 +120,7 @@ def write_shard(
     tf.errors.OpError: If the shard cannot be written.
   """
   report = ShardReport()
-  rows = {name: [] for name in INDEX_SCHEMA.names}
+  rows = {name: [] for name in client_index.INDEX_SCHEMA.names}
   offset = 0
   path = pathlib.Path(folder) / shard.file_name
   index = pathlib.Path(index_folder) / f'{shard.file_name}.parquet'
@@ -163,8 +150,9 @@ def write_shard(
         )
         for name, value in zip(rows, values, strict=True):
           rows[name].append(value)
-        offset += len(record) + _RECORD_OVERHEAD
-  parquet.write_table(pa.table(rows, schema=INDEX_SCHEMA), temporary_index)
+        offset += len(record) + record_files.RECORD_OVERHEAD
+  table = pa.table(rows, schema=client_index.INDEX_SCHEMA)
+  parquet.write_table(table, temporary_index)
   for written, name in ((temporary, path), (temporary_index, index)):
     with open(written, 'rb') as file:
       os.fsync(file.fileno())

@@ -5,8 +5,8 @@
 import json
 import pathlib
 
+from fedfish_tff.datasets import client_index
 from fedfish_tff.datasets.grouping import client_table
-from fedfish_tff.datasets.grouping import shard_writer
 
 from absl.testing import absltest
 import numpy as np
@@ -34,7 +34,7 @@ class ClientTableTest(absltest.TestCase):
     ]
     path = self.folder / f'{split}-{shard}.parquet'
     parquet.write_table(
-      pa.Table.from_pylist(rows, schema=shard_writer.INDEX_SCHEMA), path
+      pa.Table.from_pylist(rows, schema=client_index.INDEX_SCHEMA), path
     )
     return path
 

@@ -28,7 +28,9 @@ class BareLoopTest(parameterized.TestCase):
       *workload.generate_clients(1, 25),
       *workload.generate_clients(2, 10)[1:],
     ]
-    run = bare_loop.build_round(model, clients, fed_fish=fed_fish)
+    run = bare_loop.build_round(
+      model, clients, batch_size=10, fed_fish=fed_fish
+    )
     run()
     start = np.array(
       [w.astype(np.float64) for w in model.initial_weights[0]], dtype=object

@@ -33,6 +33,14 @@ class ModelsTest(parameterized.TestCase):
     for a, b in zip(ours, keras, strict=True):
       np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
+  @parameterized.named_parameters(
+    ('tiny', models.TINY_TRANSFORMER, 362_240),
+    ('6x384', models.TRANSFORMER_6X384, 22_935_552),
+  )
+  def test_transformers(self, network, num_parameters):
+    weights = network.create_functional().initial_weights[0]
+    self.assertEqual(sum(w.size for w in weights), num_parameters)
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -16,6 +16,12 @@ class PlanTest(absltest.TestCase):
   def test_yardstick_comes_first(self):
     self.assertEqual(next(iter(plan.ROWS)), plan.YARDSTICK)
 
+  def test_every_workload_has_the_yardstick(self):
+    for workload in plan.PLANS.values():
+      self.assertContainsSubset(workload.rows, plan.ROWS)
+      self.assertEqual(workload.rows[0], plan.YARDSTICK)
+      self.assertIn(plan.MEASURED_ONCE_ROW, workload.rows)
+
 
 if __name__ == '__main__':
   absltest.main()

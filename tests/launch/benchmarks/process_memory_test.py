@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory that is touched is counted."""
 
+import os
+import subprocess
+import sys
+
 from launch.benchmarks import process_memory
 
 from absl.testing import absltest
@@ -20,6 +24,21 @@ class ProcessMemoryTest(absltest.TestCase):
     self.assertGreater(
       process_memory.peak_resident_bytes(), before + 0.9 * _SIZE
     )
+
+  def test_processes_that_were_started_count(self):
+    code = f'a = b"1" * {_SIZE}; print(flush=True); input()'
+    with subprocess.Popen(
+      [sys.executable, '-c', code],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+    ) as child:
+      child.stdout.readline()
+      both = process_memory.tree_resident_bytes(os.getpid())
+      own = process_memory.resident_bytes()
+      self.assertGreater(both, own + 0.8 * _SIZE)
+      self.assertGreater(process_memory.tree_resident_bytes(child.pid), _SIZE)
+      child.communicate(b'')
+    self.assertEqual(process_memory.tree_resident_bytes(child.pid), 0)
 
 
 if __name__ == '__main__':

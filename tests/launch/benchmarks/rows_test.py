@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All rows of the table compute the same round."""
 
+from launch.benchmarks import models
 from launch.benchmarks import plan
 from launch.benchmarks import rows as rows_lib
 from launch.benchmarks import workloads
@@ -16,12 +17,27 @@ class RowsTest(parameterized.TestCase):
   @parameterized.named_parameters(('fed_avg', False), ('fed_fish', True))
   def test_rows_agree(self, fed_fish):
     workload = workloads.Workload(
-      network=workloads.WORKLOADS['softmax'].network, fed_fish=fed_fish
+      network=workloads.WORKLOADS['softmax'].network,
+      batch_size=10,
+      fed_fish=fed_fish,
     )
-    rows = rows_lib.Rows(workload, workload.generate_clients(2, 25))
+    self._check_rows_agree(workload, plan.ROWS, num_examples=25)
+
+  def test_rows_of_tokens_agree(self):
+    workload = workloads.Workload(
+      network=models.Transformer(
+        size='tiny', vocabulary_size=32, sequence_length=6
+      ),
+      batch_size=2,
+    )
+    # Other rows differ from these as they do for the network above.
+    self._check_rows_agree(workload, ('bare', 'cohort'), num_examples=5)
+
+  def _check_rows_agree(self, workload, names, *, num_examples):
+    rows = rows_lib.Rows(workload, workload.generate_clients(2, num_examples))
     self.addCleanup(rows.close)
     results = {}
-    for name in plan.ROWS:
+    for name in names:
       run = rows.build(name)()
       run()
       results[name] = run()

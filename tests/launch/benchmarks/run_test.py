@@ -59,10 +59,11 @@ class RunTest(absltest.TestCase):
   def test_everything(self):
     code, out, err = self._call()
     self.assertEqual(code, 0, err)
-    for p in plan.PLANS.values():
+    plans = [p for p in plan.PLANS.values() if p.by_default]
+    for p in plans:
       self.assertIn(f'{p.title}, {p.num_clients:,} clients', out)
     for title in plan.ROWS.values():
-      self.assertEqual(out.count(f'\n{title}  '), len(plan.PLANS))
+      self.assertEqual(out.count(f'\n{title}  '), len(plans))
     self.assertIn('100 clients 100 MB, 1,000 clients 1,000 MB', out)
     self.assertLen(err.splitlines(), len(self._requests))
     for cores in (1, 2):
@@ -89,6 +90,17 @@ class RunTest(absltest.TestCase):
     self.assertEqual(request.cores, 2)
     self.assertIn('3 clients', out)
     self.assertIn('| cohort context |', path.read_text())
+
+  def test_tokens(self):
+    code, out, err = self._call(workloads=['transformer'], cores=[1])
+    self.assertEqual(code, 0, err)
+    p = plan.PLANS['transformer']
+    for request in self._requests:
+      self.assertEqual(request.num_examples, p.num_examples)
+      self.assertNotIn('cohort_keras', request.rows)
+    # The made-up yardstick takes one second.
+    tokens = p.num_clients * p.num_examples * p.tokens_per_example
+    self.assertRegex(out, rf'bare tf.function\s+loop\s+{tokens:,}\s+\(1 core\)')
 
   def test_bad_input(self):
     path = pathlib.Path(self.create_tempdir().full_path, 'mine.md')

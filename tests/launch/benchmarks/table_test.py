@@ -59,6 +59,16 @@ class TableTest(absltest.TestCase):
       any('client by client' in n for n in table.notes([_results()]))
     )
 
+  def test_notes_say_tokens_a_second(self):
+    notes = table.notes([_results(tokens_per_client=30)])
+    (rates,) = (note for note in notes if note.startswith('Tokens'))
+    self.assertIn(
+      'bare tf.function loop 20,000 (1 core), 60,000 (2 cores); cohort context '
+      "60,000 (1 core), 120,000 (2 cores); TFF's own runtime 1,000 (1 core).",
+      rates,
+    )
+    self.assertFalse(any('Tokens' in n for n in table.notes([_results()])))
+
   def test_formats(self):
     lines = table.table_lines([_results()])
     text = table.format_text(lines, ['A note.'])

@@ -7,6 +7,7 @@ import json
 import pathlib
 
 from launch.plotting import run_reader
+from launch.plotting import transfer_reader
 
 import numpy as np
 
@@ -99,8 +100,35 @@ def make_setting_run(
   )
 
 
+def make_transfer_scores(run, targets=('c4', 'cc_news')):
+  """Returns the scores of a run at half of its rounds and at the end."""
+  gain = 0.1 if run.algorithm == 'fed_fish' else 0.0
+  rounds = run.config['rounds']
+  return tuple(
+    transfer_reader.Score(
+      target=target,
+      round=number,
+      split='test',
+      percent=percent,
+      metric=metric,
+      num_clients=20,
+      num_too_small=3,
+      num_diverged=0,
+      mean=(score := gain + 0.01 * run.seed + 0.1 * number / rounds)
+      + 0.002 * percent,
+      low=score + 0.002 * percent - 0.01,
+      high=score + 0.002 * percent + 0.01,
+      all_tokens=score + 0.5,
+    )
+    for target in targets
+    for number in (rounds // 2, rounds)
+    for metric in ('accuracy', 'perplexity', 'num_tokens')
+    for percent in (0, 25, 50)
+  )
+
+
 def write_run(run, folder):
-  """Writes config.json, metrics.csv and, if finished, summary.json."""
+  """Writes config.json, metrics.csv and what else the run has."""
   folder = pathlib.Path(folder)
   folder.mkdir(parents=True)
   (folder / 'config.json').write_text(json.dumps(run.config))
@@ -112,6 +140,12 @@ def write_run(run, folder):
   if run.test is not None:
     summary = json.dumps({'test': run.test})
     (folder / run_reader.SUMMARY_JSON).write_text(summary)
+  if run.transfer:
+    path = folder / transfer_reader.TRANSFER_CSV
+    path.parent.mkdir()
+    lines = [','.join(transfer_reader.Score._fields)]
+    lines += [','.join(map(str, score)) for score in run.transfer]
+    path.write_text('\n'.join(lines) + '\n')
   return folder
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the choice of layouts."""
 
+import dataclasses
 import warnings
 
 from fedfish_tff import errors
@@ -61,6 +62,22 @@ class DrawLayoutsTest(absltest.TestCase):
       _draw(runs, ['local_epochs'])
     with self.assertRaisesRegex(errors.InputError, 'barrier needs runs'):
       _draw(runs[:2], ['barrier'])
+
+  def test_transfer_needs_scores(self):
+    runs = _runs([(1, 6), (4, 6)])
+    with self.assertRaisesRegex(errors.InputError, 'launch.evaluate --targets'):
+      _draw(runs, ['transfer'])
+    runs = [
+      dataclasses.replace(run, transfer=fake_runs.make_transfer_scores(run))
+      for run in runs
+    ]
+    self.assertEqual(
+      list(_draw(runs, ['transfer'])), ['transfer_accuracy_fixed_rounds']
+    )
+    # Of one number of local epochs there is no view, but a figure.
+    self.assertEqual(list(_draw(runs[:2], ['transfer'])), ['transfer_accuracy'])
+    with self.assertRaisesRegex(errors.InputError, 'needs runs with mse'):
+      run_layouts.draw_layouts(runs, ['transfer'], 'eval/global/mse', ())
 
   def test_more_methods_than_can_be_told_apart(self):
     algorithms = [f'method_{i}' for i in range(9)]

@@ -1,0 +1,98 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what launch.evaluate --targets has written into workdirs."""
+
+import csv
+import io
+import math
+import os
+import pathlib
+from typing import NamedTuple
+
+from fedfish_tff import errors
+
+TRANSFER_CSV = 'evaluation/transfer.csv'
+CLIENTS_CSV = 'evaluation/transfer_clients.csv'
+# The model half-way and the last one, as the paper's figure has them.
+HALF, LAST = 'R/2', 'R'
+# Counts are no scores to draw or to compare.
+COUNTS = ('num_tokens',)
+
+
+class Score(NamedTuple):
+  """A row of transfer.csv: a metric on the clients of a target.
+
+  Attributes:
+    target: The target, the name of a task.
+    round: The round of the model.
+    split: What the clients are: test or validation.
+    percent: The share of a client's examples that was fine-tuned on.
+    metric: The metric.
+    num_clients: Clients that were scored.
+    num_too_small: Clients with too few examples, which were not.
+    num_diverged: Those among `num_clients` without a finite value, which are in
+      none of the following.
+    mean: Over clients.
+    low: Of the 95 % bootstrap interval of the mean; NaN where there is none.
+    high: Of that interval.
+    all_tokens: The metric over all tokens (or examples) of all clients.
+  """
+
+  target: str
+  round: int
+  split: str
+  percent: int
+  metric: str
+  num_clients: int
+  num_too_small: int
+  num_diverged: int
+  mean: float
+  low: float
+  high: float
+  all_tokens: float
+
+
+def read_scores(workdir: str | os.PathLike[str]) -> list[Score]:
+  """Returns the rows of a workdir's transfer.csv; none where it has none.
+
+  Args:
+    workdir: The workdir.
+
+  Raises:
+    errors.InputError: If the file cannot be read or is damaged.
+  """
+  path = pathlib.Path(workdir) / TRANSFER_CSV
+  if not path.exists():
+    return []
+  try:
+    text = path.read_text(encoding='utf-8')
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  lines = list(csv.reader(io.StringIO(text)))
+  if not lines or lines[0] != list(Score._fields):
+    raise errors.InputError(
+      f'{path} should have the columns {", ".join(Score._fields)}; write it '
+      'anew with launch.evaluate --targets.'
+    )
+  types = Score.__annotations__
+  scores = []
+  for number, cells in enumerate(lines[1:], start=2):
+    try:
+      values = {
+        name: math.nan
+        if types[name] is float and not cell
+        else types[name](cell)
+        for name, cell in zip(Score._fields, cells, strict=True)
+      }
+    except ValueError as error:
+      raise errors.InputError(
+        f'Line {number} of {path} is damaged: found {",".join(cells)[:80]!r}; '
+        'write it anew with launch.evaluate --targets.'
+      ) from error
+    scores.append(Score(**values))
+  return scores
+
+
+def name_round(rounds: int, number: int) -> str | None:
+  """Returns `HALF`, `LAST`, or None for another round of so many rounds."""
+  return {rounds // 2: HALF, rounds: LAST}.get(number)

@@ -1,0 +1,79 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What --targets of launch.evaluate means, answered before TensorFlow starts."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from fedfish_tff import errors
+
+HALF = 'half'
+LAST = 'last'
+ROUNDS = (HALF, LAST)
+
+
+def parse_targets(values: Sequence[str]) -> dict[str, str | None]:
+  """Returns the folder of each target; None for one without.
+
+  Args:
+    values: Of the form `NAME` or `NAME=FOLDER`.
+
+  Raises:
+    errors.InputError: If one has another form, or a name comes twice.
+  """
+  targets = {}
+  for value in values:
+    name, equals, folder = value.partition('=')
+    if not name or (equals and not folder):
+      raise errors.InputError(
+        f'--targets holds {value!r}; NAME or NAME=FOLDER was expected, such as '
+        'c4 or cc_news=grouped/news.'
+      )
+    if name in targets:
+      raise errors.InputError(
+        f'--targets names {name} twice; each target was expected once.'
+      )
+    targets[name] = folder or None
+  if not targets:
+    raise errors.InputError('--targets is empty; one target was expected.')
+  return targets
+
+
+def parse_rounds(values: Sequence[str]) -> tuple[str, ...]:
+  """Returns which rounds, of `ROUNDS`, in their order.
+
+  Args:
+    values: Some of `ROUNDS`.
+
+  Raises:
+    errors.InputError: If one is unknown, or there is none.
+  """
+  unknown = [value for value in values if value not in ROUNDS]
+  if unknown or not values:
+    raise errors.InputError(
+      f'--at={",".join(values)} is unknown; half, last or half,last was '
+      'expected.'
+    )
+  return tuple(name for name in ROUNDS if name in values)
+
+
+def check_folders(
+  targets: Mapping[str, str | None], own: str, data_dir: str | None
+) -> None:
+  """Refuses made-up pages as targets of a model of real text.
+
+  Args:
+    targets: Of `parse_targets`.
+    own: The name of the workdir's own task.
+    data_dir: Where the workdir's own task finds its files.
+
+  Raises:
+    errors.InputError: If the workdir's task reads files, and another target has
+      no folder.
+  """
+  for name, folder in targets.items():
+    if data_dir is not None and folder is None and name != own:
+      raise errors.InputError(
+        f'--targets names {name} without a folder, but the model is of the data '
+        f'in {data_dir}; {name}=FOLDER was expected.'
+      )

@@ -1,0 +1,27 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what the names of metrics say."""
+
+from launch import metric_names
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+class MetricNamesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('eval/global/accuracy', True),
+    ('train/loss', False),
+    ('before/mse', False),
+    ('csb/accuracy', False),
+    ('eval/global/perplexity', False),
+    ('personalized/loss_before', False),
+    ('global/loss_worst_tenth', False),
+    ('global/accuracy_worst_tenth', True),
+  )
+  def test_direction_of_a_column(self, metric, expected):
+    self.assertEqual(metric_names.higher_is_better(metric), expected)
+
+
+if __name__ == '__main__':
+  absltest.main()
