@@ -8,6 +8,7 @@ Plain Python, without TensorFlow: a wrong value is answered at once.
 from collections.abc import Callable
 from collections.abc import Mapping
 import math
+import re
 from typing import Any
 
 from fedfish_tff import errors
@@ -16,7 +17,18 @@ OPTIMIZERS = ('adagrad', 'adam', 'adamw', 'rmsprop', 'sgd', 'sgdm', 'yogi')
 CLIENT_WEIGHTINGS = ('num_examples', 'uniform')
 FISHER_ESTIMATORS = ('batch_gradient', 'per_example', 'sampled_label')
 FISHER_NORMALIZATIONS = ('mean', 'sum')
-PARTICIPATIONS = ('uniform',)
+PARTICIPATIONS = ('uniform', 'visit_once', 'first_visits')
+# Each client counts once.
+VISITS = ('visit_once', 'first_visits')
+ACCUMULATORS = ('float32', 'float64')
+RIDGE_BIASES = ('regularized', 'centered', 'none')
+CLASS_DISTANCES = ('cosine', 'euclidean')
+FINE_TUNING_STRATEGIES = ('ft', 'ft_lp', 'ft_feat')
+# A fine-tuning that starts from weights of zero.
+NO_START = 'none'
+
+# Names of folders.
+_RUN_NAME = re.compile(r'[A-Za-z0-9_]+')
 
 # Raises InputError, or returns, for (field's dotted name, value).
 Check = Callable[[str, Any], None]
@@ -61,6 +73,14 @@ def _one_of(*names: str) -> Check:
       raise _error(name, value, f'one of {", ".join(names)}')
 
   return check
+
+
+def _numbers(name: str, value: Any) -> None:
+  """Checks a sequence of finite numbers that are 0 or more; may be empty."""
+  if not isinstance(value, (list, tuple)):
+    raise _error(name, value, 'a sequence of numbers')
+  for number in value:
+    _number(positive=False)(f'A number of {name}', number)
 
 
 def _boolean(name: str, value: Any) -> None:
@@ -117,12 +137,55 @@ ALGORITHMS: Mapping[str, Mapping[str, Check]] = {
   'mime_lite': _OPTIMIZATION,
 }
 
+_RIDGE: Mapping[str, Check] = {
+  'name': _text,
+  'regularization': _number(positive=False),
+  'regularization_path': _numbers,
+  'bias': _one_of(*RIDGE_BIASES),
+  'normalize_classes': _boolean,
+  'accumulator': _one_of(*ACCUMULATORS),
+}
+
+# Solved from sums: there is nothing to step, so no learning rate.
+CLOSED_FORM_ALGORITHMS: Mapping[str, Mapping[str, Check]] = {
+  'fed3r': _RIDGE,
+  'fed3r_rf': {
+    **_RIDGE,
+    'num_random_features': _integer(1),
+    'bandwidth': _number(positive=False),
+  },
+  'fed_ncm': {
+    'name': _text,
+    'distance': _one_of(*CLASS_DISTANCES),
+    'accumulator': _one_of(*ACCUMULATORS),
+  },
+}
+# Their fields depend on the name.
+_NAMED_BLOCKS = ('algorithm.', 'fine_tuning.start.')
+_LEARNING_RATES = ('client_learning_rate', 'server_learning_rate')
+
+_FINE_TUNING: Mapping[str, Check] = {
+  'strategy': _one_of(*FINE_TUNING_STRATEGIES),
+  'temperature': _number(positive=True),
+  'weight_decay': _number(positive=False),
+  'start': _block,
+}
+
 _PARTICIPATION: Mapping[str, Check] = {'name': _one_of(*PARTICIPATIONS)}
 
 _EVALUATION: Mapping[str, Check] = {
   'personalization_epochs': _integer(0),
   'barrier': _boolean,
 }
+
+
+def is_closed_form(config: Mapping[str, Any]) -> bool:
+  """Whether a config's algorithm solves for the classifier."""
+  algorithm = config.get('algorithm')
+  return (
+    isinstance(algorithm, Mapping)
+    and algorithm.get('name') in CLOSED_FORM_ALGORITHMS
+  )
 
 
 def check_config(config: Mapping[str, Any]) -> None:
@@ -135,13 +198,99 @@ def check_config(config: Mapping[str, Any]) -> None:
     errors.InputError: If a field is missing, unknown, of the wrong type or out
       of range, or does not apply to the algorithm.
   """
-  _check_fields('', config, _FIELDS)
-  algorithm = config['algorithm']
-  _one_of(*ALGORITHMS)('algorithm.name', algorithm.get('name'))
-  _check_fields('algorithm.', algorithm, ALGORITHMS[algorithm['name']])
+  closed_form = is_closed_form(config)
+  fields = dict(_FIELDS)
+  if closed_form:
+    fields = {n: c for n, c in fields.items() if n not in _LEARNING_RATES}
+  elif 'fine_tuning' in config:
+    fields['fine_tuning'] = _block
+  _check_fields('', config, fields)
+  _check_algorithm(
+    'algorithm.', config['algorithm'], ALGORITHMS | CLOSED_FORM_ALGORITHMS
+  )
   _check_fields('participation.', config['participation'], _PARTICIPATION)
   _check_fields('evaluation.', config['evaluation'], _EVALUATION)
   _text('task.name', config['task'].get('name'))
+  if 'fine_tuning' in config:
+    _check_fine_tuning(config['fine_tuning'])
+  if closed_form:
+    _check_closed_form(config)
+  _check_combinations(config)
+
+
+def check_runs(config: Mapping[str, Any]) -> None:
+  """Checks a config of several runs, each of them a config.
+
+  Args:
+    config: Nested mappings: `runs`, by name, and `check_ridge`, the name of the
+      run of fed3r that is compared with scikit-learn, or ''.
+
+  Raises:
+    errors.InputError: If a run or a field cannot be used.
+  """
+  _check_fields('', config, {'runs': _block, 'check_ridge': _text})
+  if not config['runs']:
+    raise errors.InputError('runs is empty; one config at least was expected.')
+  for name, run in config['runs'].items():
+    if not _RUN_NAME.fullmatch(name):
+      raise _error('The name of a run', name, 'letters, digits and _')
+    _block(f'runs.{name}', run)
+    try:
+      check_config(run)
+    except errors.InputError as error:
+      raise errors.InputError(f'Run {name}: {error}') from error
+  if config['check_ridge']:
+    _one_of(
+      *(
+        n
+        for n, r in config['runs'].items()
+        if r['algorithm']['name'] == 'fed3r'
+      )
+    )('check_ridge', config['check_ridge'])
+
+
+def _check_algorithm(
+  prefix: str,
+  block: Mapping[str, Any],
+  algorithms: Mapping[str, Mapping[str, Check]],
+) -> None:
+  _one_of(*algorithms)(f'{prefix}name', block.get('name'))
+  _check_fields(prefix, block, algorithms[block['name']])
+
+
+def _check_fine_tuning(block: Mapping[str, Any]) -> None:
+  _check_fields('fine_tuning.', block, _FINE_TUNING)
+  _check_algorithm(
+    'fine_tuning.start.',
+    block['start'],
+    {NO_START: {'name': _text}, **CLOSED_FORM_ALGORITHMS},
+  )
+
+
+def _check_closed_form(config: Mapping[str, Any]) -> None:
+  name = config['algorithm']['name']
+  if config['participation']['name'] not in VISITS:
+    raise errors.InputError(
+      f'participation.name is {config["participation"]["name"]!r}, with which '
+      f'{name} would count clients as often as they are drawn; one of '
+      f'{", ".join(VISITS)} was expected.'
+    )
+  if config['local_epochs'] != 1:
+    raise errors.InputError(
+      f'local_epochs is {config["local_epochs"]}, but {name} counts each '
+      'example once; 1 was expected.'
+    )
+  for field, expected in (('barrier', False), ('personalization_epochs', 0)):
+    value = config['evaluation'][field]
+    if value:
+      raise errors.InputError(
+        f'evaluation.{field} is {value!r}, but clients of {name} train no '
+        f'model; {expected!r} was expected.'
+      )
+
+
+def _check_combinations(config: Mapping[str, Any]) -> None:
+  algorithm = config['algorithm']
   if algorithm['name'] == 'fed_sgd' and config['local_epochs'] != 1:
     raise errors.InputError(
       f'local_epochs is {config["local_epochs"]}, but fed_sgd takes one '
@@ -165,7 +314,7 @@ def _check_fields(
     if name not in checks:
       raise errors.InputError(
         f'The config field {prefix}{name} does not exist'
-        + (f' for {block["name"]}' if prefix == 'algorithm.' else '')
+        + (f' for {block["name"]}' if prefix in _NAMED_BLOCKS else '')
         + f'; there are: {", ".join(sorted(checks))}.'
       )
     checks[name](prefix + name, value)

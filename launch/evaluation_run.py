@@ -52,7 +52,9 @@ def evaluate(
   """
   config = run_reader.read_config(workdir)
   contexts.set_default_context(context, **(context_options or {}))
-  experiment = experiment_lib.build_experiment(config, data_dir=data_dir)
+  experiment = experiment_lib.build_experiment(
+    config, data_dir=data_dir, workdir=workdir
+  )
   fingerprint = experiment.fingerprint_data()
   with simulation.open_workdir(
     workdir, config, data_fingerprint=fingerprint

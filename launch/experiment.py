@@ -2,39 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a config to everything that a run needs."""
 
-from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
+import os
 from typing import Any
 
 from fedfish_tff import algorithms
-from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import models
 from fedfish_tff import simulation
 from launch import config_checks
+from launch import fine_tuning_start
+from launch import methods
 from launch import round_evaluation
 from tasks import registry
 from tasks.task import Task
 
+from absl import logging
 import tensorflow_federated as tff
-
-_MOMENTUM = 0.9
-
-OPTIMIZERS: Mapping[str, Callable[[float], Any]] = {
-  'adagrad': tff.learning.optimizers.build_adagrad,
-  'adam': tff.learning.optimizers.build_adam,
-  'adamw': tff.learning.optimizers.build_adamw,
-  'rmsprop': tff.learning.optimizers.build_rmsprop,
-  'sgd': tff.learning.optimizers.build_sgdm,
-  'sgdm': lambda rate: tff.learning.optimizers.build_sgdm(rate, _MOMENTUM),
-  'yogi': tff.learning.optimizers.build_yogi,
-}
-
-_CLIENT_WEIGHTINGS = {
-  'num_examples': tff.learning.ClientWeighting.NUM_EXAMPLES,
-  'uniform': tff.learning.ClientWeighting.UNIFORM,
-}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,6 +33,7 @@ class Experiment:
     task: Clients, model and metric.
     model: The task's model.
     process: The learning process.
+    feature_map: What a closed-form process has sums of; None for others.
     participation: The cohort of a round.
     batch_spec: Batches of a client in a round.
   """
@@ -54,6 +42,7 @@ class Experiment:
   task: Task
   model: tff.learning.models.FunctionalModel
   process: algorithms.FederatedProcess
+  feature_map: models.FeatureMap | None
   participation: simulation.Participation
   batch_spec: datasets.BatchSpec
 
@@ -64,10 +53,7 @@ class Experiment:
 
   def fingerprint_data(self) -> dict[str, str]:
     """Returns the fingerprint of each split's clients, by the split's name."""
-    return {
-      split: datasets.fingerprint(getattr(self.task, split))
-      for split in ('train', 'validation', 'test')
-    }
+    return fingerprint_task(self.task)
 
   def build_held_out_evaluation(
     self, clients: datasets.ClientData, *, spread: bool = False
@@ -117,17 +103,17 @@ class Experiment:
     )
 
 
-def build_experiment(
+def create_task(
   config: Mapping[str, Any], *, data_dir: str | None = None
-) -> Experiment:
-  """Builds a config's task and process.
+) -> Task:
+  """Creates a config's task.
 
   Args:
     config: Nested mappings, such as `ConfigDict.to_dict()` or a config.json.
     data_dir: Where tasks that read files find them.
 
   Returns:
-    The experiment.
+    The task.
 
   Raises:
     errors.InputError: If a field or the data cannot be used.
@@ -143,17 +129,74 @@ def build_experiment(
         f'Task {task.name!r} has no {split} clients; at least one held-out '
         f'client was expected (task.{split}_fraction).'
       )
-  model = task.create_model()
+  return task
+
+
+def fingerprint_task(task: Task) -> dict[str, str]:
+  """Returns the fingerprint of each split's clients, by the split's name."""
+  return {
+    split: datasets.fingerprint(getattr(task, split))
+    for split in ('train', 'validation', 'test')
+  }
+
+
+def build_experiment(
+  config: Mapping[str, Any],
+  *,
+  data_dir: str | None = None,
+  workdir: str | os.PathLike[str] | None = None,
+) -> Experiment:
+  """Builds a config's task and process.
+
+  Args:
+    config: Nested mappings, such as `ConfigDict.to_dict()` or a config.json.
+    data_dir: Where tasks that read files find them.
+    workdir: The run's, in which a fine-tuning finds what it has started from.
+
+  Returns:
+    The experiment.
+
+  Raises:
+    errors.InputError: If a field or the data cannot be used.
+  """
+  task = create_task(config, data_dir=data_dir)
+  start = None
+  if fine_tuning_start.has_start(config):
+    start = workdir and fine_tuning_start.load_start(workdir)
+    if not start:
+      raise errors.InputError(
+        f'{workdir or "A run"} has no {fine_tuning_start.FILE_NAME}, from which '
+        'its fine-tuning starts; train it first with launch.train.'
+      )
+  return build_experiment_of(config, task, start=start)
+
+
+def build_experiment_of(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  start: fine_tuning_start.Start | None = None,
+) -> Experiment:
+  """Builds the process for a task that there is already.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+    start: What its fine-tuning starts from, if it has a start.
+
+  Raises:
+    errors.InputError: If a field cannot be used.
+  """
+  method = methods.build_method(
+    config, task, start_weights=start and start.weights
+  )
   return Experiment(
     config=config,
     task=task,
-    model=model,
-    process=_build_process(config, task, model),
-    participation=simulation.uniform_participation(
-      task.train.client_ids,
-      cohort_size=config['cohort_size'],
-      seed=config['seed'],
-    ),
+    model=method.model,
+    process=method.process,
+    feature_map=method.feature_map,
+    participation=_create_participation(config, task.train.client_ids),
     batch_spec=datasets.BatchSpec(
       batch_size=config['batch_size'],
       epochs=config['local_epochs'],
@@ -162,70 +205,32 @@ def build_experiment(
   )
 
 
-def _build_process(
-  config: Mapping[str, Any],
-  task: Task,
-  model: tff.learning.models.FunctionalModel,
-) -> algorithms.FederatedProcess:
-  """Builds the learning process."""
-  algorithm = config['algorithm']
-  client_optimizer = OPTIMIZERS[algorithm['client_optimizer']](
-    config['client_learning_rate']
+def _create_participation(
+  config: Mapping[str, Any], client_ids: Collection[str]
+) -> simulation.Participation:
+  name = config['participation']['name']
+  arguments = dict(cohort_size=config['cohort_size'], seed=config['seed'])
+  if name == 'uniform':
+    return simulation.uniform_participation(client_ids, **arguments)
+  if name == 'first_visits':
+    return simulation.first_visits(
+      simulation.uniform_participation(client_ids, **arguments)
+    )
+  needed = simulation.count_visiting_rounds(
+    len(client_ids), cohort_size=config['cohort_size']
   )
-  server_optimizer = OPTIMIZERS[algorithm['server_optimizer']](
-    config['server_learning_rate']
-  )
-  weighting = _CLIENT_WEIGHTINGS[algorithm['client_weighting']]
-  if algorithm['name'] == 'fed_avg':
-    return algorithms.build_fed_avg(
-      model, client_optimizer, server_optimizer, client_weighting=weighting
-    )
-  if algorithm['name'] == 'fed_prox':
-    return algorithms.build_fed_prox(
-      model,
-      client_optimizer,
-      server_optimizer,
-      proximal_strength=algorithm['proximal_strength'],
-      client_weighting=weighting,
-    )
-  if algorithm['name'] == 'mime_lite':
-    return algorithms.build_mime_lite(
-      model,
-      client_optimizer,
-      server_optimizer,
-      local_epochs=config['local_epochs'],
-      client_weighting=weighting,
-    )
-  if algorithm['name'] == 'fed_sgd':
-    return algorithms.build_fed_sgd(
-      model,
-      server_optimizer,
-      client_optimizer_fn=client_optimizer,
-      client_weighting=weighting,
-    )
-  estimator = client_work.FisherEstimator(algorithm['fisher_estimator'])
-  if (
-    estimator is client_work.FisherEstimator.SAMPLED_LABEL
-    and task.label_sampler is None
-  ):
+  if config['rounds'] > needed:
     raise errors.InputError(
-      'algorithm.fisher_estimator is sampled_label, but the model of task '
-      f'{task.name!r} defines no distribution of labels; batch_gradient or '
-      'per_example was expected.'
+      f'rounds is {config["rounds"]}, but participation visit_once has seen '
+      f'all {len(client_ids)} training clients after {needed}; at most '
+      f'{needed} was expected.'
     )
-  return algorithms.build_fed_fish(
-    model,
-    client_optimizer,
-    server_optimizer,
-    local_epochs=config['local_epochs'],
-    client_weighting=weighting,
-    fisher_estimator=estimator,
-    fisher_normalization=client_work.FisherNormalization(
-      algorithm['fisher_normalization']
-    ),
-    damping=algorithm['damping'],
-    minimum_denominator=algorithm['minimum_denominator'],
-    label_sampler=task.label_sampler,
-    seed=config['seed'],
-    diagnostics=algorithm['diagnostics'],
-  )
+  if config['rounds'] < needed:
+    logging.warning(
+      'In %d rounds, %d of %d training clients come; all would in %d.',
+      config['rounds'],
+      config['rounds'] * config['cohort_size'],
+      len(client_ids),
+      needed,
+    )
+  return simulation.visit_once_participation(client_ids, **arguments)

@@ -18,6 +18,12 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
     python -m launch.train --config=launch/configs/digits.py:fed_fish \
       --workdir=runs/seed1 --config.seed=1 --config.local_epochs=16
 
+  Closed-form classifiers (Fed3R and others) and what is fine-tuned from them,
+  all at once: a config of several runs, each in a folder of the workdir:
+
+    python -m launch.train --config=launch/configs/fed3r_digits.py \
+      --workdir=runs/fed3r_digits
+
   Your own data, one .npz file per client:
 
     python -m launch.train --config=launch/configs/arrays.py \
@@ -74,11 +80,15 @@ def main(argv: Sequence[str]) -> None:
       '--config and --workdir are needed; --help shows examples.'
     )
   config = _CONFIG.value.to_dict()
-  config_checks.check_config(config)
   # Imported late: TFF takes seconds, and all above answers at once.
-  from launch import training_run  # pylint: disable=g-import-not-at-top
+  if 'runs' in config:
+    config_checks.check_runs(config)
+    from launch import several_runs as module  # pylint: disable=g-import-not-at-top
+  else:
+    config_checks.check_config(config)
+    from launch import training_run as module  # pylint: disable=g-import-not-at-top
 
-  training_run.train(
+  module.train(
     config,
     workdir=_WORKDIR.value,
     context=_CONTEXT.value,

@@ -5,6 +5,7 @@
 from collections.abc import Mapping
 from collections.abc import Sequence
 import importlib.metadata
+import json
 import math
 import os
 import platform
@@ -14,7 +15,10 @@ import fedfish_tff
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch import experiment as experiment_lib
+from launch import fine_tuning_start
+from launch import regularization_choice
 from launch.plotting import run_plots
+from tasks.task import Task
 
 import tensorflow_federated as tff
 
@@ -50,60 +54,171 @@ def train(
     KeyboardInterrupt: On Ctrl-C; its message says how to resume.
   """
   contexts.set_default_context(context, **(context_options or {}))
-  experiment = experiment_lib.build_experiment(config, data_dir=data_dir)
-  process = experiment.process
+  task = experiment_lib.create_task(config, data_dir=data_dir)
+  return train_task(
+    config,
+    task,
+    workdir=workdir,
+    overwrite=overwrite,
+    progress_bar=progress_bar,
+  )
+
+
+def train_task(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  workdir: str | os.PathLike[str],
+  overwrite: bool = False,
+  progress_bar: bool | None = None,
+  starts: Mapping[str, str | os.PathLike[str]] | None = None,
+  plots: bool = True,
+) -> Mapping[str, Any]:
+  """Does what `train` does, in the context that is set, on a task there is.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+    workdir: The folder for all output.
+    overwrite: Whether to remove an earlier run in the workdir first.
+    progress_bar: Whether to show a bar; None to do so on a terminal only.
+    starts: Workdirs of finished runs, from which a fine-tuning may start, by
+      their `config_key`; by default it trains its start in a folder of its own.
+    plots: Whether to draw the run and say where its files are.
+
+  Returns:
+    What is in summary.json.
+
+  Raises:
+    errors.InputError: If something cannot be used, read or written.
+    KeyboardInterrupt: On Ctrl-C; its message says how to resume.
+  """
+  with simulation.open_workdir(
+    workdir,
+    config,
+    data_fingerprint=experiment_lib.fingerprint_task(task),
+    overwrite=overwrite,
+  ) as folder:
+    start = None
+    if fine_tuning_start.has_start(config):
+      start = fine_tuning_start.load_start(folder.path) or _train_start(
+        config, task, folder, starts or {}, progress_bar
+      )
+    experiment = experiment_lib.build_experiment_of(config, task, start=start)
+    result = _run(experiment, folder, start, progress_bar)
+    summary = _summarize(
+      experiment, result, simulation.read_rows(folder.metrics_path)
+    )
+    folder.write_summary(summary)
+    if plots:
+      run_plots.plot_workdir(folder.path)
+      _print_closing_line(folder, experiment, summary)
+  return summary
+
+
+def config_key(config: Mapping[str, Any]) -> str:
+  """Returns a text that is the same for equal configs."""
+  return json.dumps(config, sort_keys=True)
+
+
+def _train_start(
+  config: Mapping[str, Any],
+  task: Task,
+  folder: simulation.Workdir,
+  starts: Mapping[str, str | os.PathLike[str]],
+  progress_bar: bool | None,
+) -> fine_tuning_start.Start:
+  """Trains what a fine-tuning starts from, unless it is there, and keeps it."""
+  start_config = fine_tuning_start.start_config(
+    config, num_clients=len(task.train.client_ids)
+  )
+  path = starts.get(config_key(start_config))
+  if path is None:
+    path = folder.path / fine_tuning_start.FOLDER_NAME
+    train_task(start_config, task, workdir=path, progress_bar=progress_bar)
+  experiment = experiment_lib.build_experiment_of(start_config, task)
+  result = simulation.load_result(
+    experiment.process,
+    simulation.CheckpointManager(simulation.Workdir(path).checkpoints_path),
+  )
+  start = fine_tuning_start.Start(
+    experiment.process.get_model_weights(result.state),
+    result.round_number,
+    result.totals,
+  )
+  fine_tuning_start.save_start(folder.path, start)
+  return start
+
+
+def _run(
+  experiment: experiment_lib.Experiment,
+  folder: simulation.Workdir,
+  start: fine_tuning_start.Start | None,
+  progress_bar: bool | None,
+) -> simulation.TrainingResult:
+  """Trains from the start, or on from the last checkpoint."""
+  config, process = experiment.config, experiment.process
   held_out = experiment.build_held_out_evaluation(experiment.task.validation)
 
   def evaluate(state: Any, unused_round_number: int) -> Mapping[str, float]:
     columns = held_out(process.get_model_weights(state))
     return {f'eval/{name}': value for name, value in columns.items()}
 
-  with simulation.open_workdir(
-    workdir,
-    config,
-    data_fingerprint=experiment.fingerprint_data(),
-    overwrite=overwrite,
-  ) as folder:
-    # The model half-way is evaluated, too: launch.evaluate --at=half.
-    checkpoints = simulation.CheckpointManager(
-      folder.checkpoints_path, keep_versions=[experiment.half_round]
+  # The model half-way is evaluated, too: launch.evaluate --at=half.
+  checkpoints = simulation.CheckpointManager(
+    folder.checkpoints_path, keep_versions=[experiment.half_round]
+  )
+  checkpoints.remove_leftovers()
+  progress = simulation.ProgressReporter(
+    config['rounds'],
+    report_every=config['evaluate_every'],
+    show_bar=progress_bar,
+    first_round=start.round_number if start else 0,
+  )
+  try:
+    return simulation.run_training(
+      process,
+      train_data=experiment.task.train,
+      participation=experiment.participation,
+      batch_spec=experiment.batch_spec,
+      seed=config['seed'],
+      rounds=config['rounds'],
+      evaluation_fn=evaluate,
+      evaluate_every=config['evaluate_every'],
+      barrier_fn=experiment.build_barrier(),
+      checkpoint_every=config['checkpoint_every'],
+      checkpoint_at=[experiment.half_round],
+      program_state_manager=checkpoints,
+      metrics_managers=[
+        simulation.CsvMetricsManager(folder.metrics_path),
+        tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
+      ],
+      wire_bytes=simulation.measure_wire_bytes(process),
+      costs_per_client=_published_costs(experiment),
+      # The whole model's weights: those of its process are the trained ones.
+      start=start
+      and simulation.TrainingResult(
+        process.initialize(), start.round_number, start.totals
+      ),
+      finish_fn=regularization_choice.build_choice(experiment, folder.path),
+      on_round=progress,
     )
-    checkpoints.remove_leftovers()
-    progress = simulation.ProgressReporter(
-      config['rounds'],
-      report_every=config['evaluate_every'],
-      show_bar=progress_bar,
+  finally:
+    progress.close()
+
+
+def _published_costs(
+  experiment: experiment_lib.Experiment,
+) -> Mapping[str, int]:
+  """Returns what a client costs in a round as the method's paper counts it."""
+  if experiment.config['algorithm']['name'] not in ('fed3r', 'fed3r_rf'):
+    return {}
+  *_, bias = experiment.model.initial_weights[0]
+  return {
+    'communication/published_bytes': simulation.closed_form_upload_bytes(
+      experiment.feature_map.num_features, len(bias)
     )
-    try:
-      result = simulation.run_training(
-        process,
-        train_data=experiment.task.train,
-        participation=experiment.participation,
-        batch_spec=experiment.batch_spec,
-        seed=config['seed'],
-        rounds=config['rounds'],
-        evaluation_fn=evaluate,
-        evaluate_every=config['evaluate_every'],
-        barrier_fn=experiment.build_barrier(),
-        checkpoint_every=config['checkpoint_every'],
-        checkpoint_at=[experiment.half_round],
-        program_state_manager=checkpoints,
-        metrics_managers=[
-          simulation.CsvMetricsManager(folder.metrics_path),
-          tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
-        ],
-        wire_bytes=simulation.measure_wire_bytes(process),
-        on_round=progress,
-      )
-    finally:
-      progress.close()
-    summary = _summarize(
-      experiment, result, simulation.read_rows(folder.metrics_path)
-    )
-    folder.write_summary(summary)
-    run_plots.plot_workdir(folder.path)
-  _print_closing_line(folder, experiment, summary)
-  return summary
+  }
 
 
 def _summarize(
@@ -130,12 +245,23 @@ def _summarize(
       rows, f'eval/global/{task.metric}', task.higher_is_better
     ),
     'totals': dict(result.totals),
+    **_chosen_regularization(experiment, result),
     'versions': {
       'python': platform.python_version(),
       'fedfish_tff': fedfish_tff.__version__,
       **{name: importlib.metadata.version(name) for name in _PACKAGES},
     },
   }
+
+
+def _chosen_regularization(
+  experiment: experiment_lib.Experiment, result: simulation.TrainingResult
+) -> Mapping[str, float]:
+  """Returns lambda, where the method has one."""
+  if 'regularization' not in experiment.config['algorithm']:
+    return {}
+  hparams = experiment.process.get_hparams(result.state)
+  return {'regularization': float(hparams['regularization'])}
 
 
 def _find_best(

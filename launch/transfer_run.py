@@ -56,7 +56,9 @@ def evaluate_transfer(
   """
   config = run_reader.read_config(workdir)
   contexts.set_default_context(context, **(context_options or {}))
-  experiment = experiment_lib.build_experiment(config, data_dir=data_dir)
+  experiment = experiment_lib.build_experiment(
+    config, data_dir=data_dir, workdir=workdir
+  )
   tasks = create_target_tasks(
     experiment.task, targets, seed=config['seed'], data_dir=data_dir
   )

@@ -77,6 +77,7 @@ def create_task(
       f'Task {NAME!r} reads no files, but data_dir is {data_dir!r}; expected '
       'none.'
     )
+  hidden_units = tuple(hidden_units)
   images, labels = sklearn_datasets.load_digits(return_X_y=True)
   # Pixels count ink in 4x4 blocks: 0 to 16.
   images = (images / 16).astype(np.float32)
@@ -107,8 +108,17 @@ def create_task(
       models.create_mlp_classifier,
       num_features=NUM_FEATURES,
       num_classes=NUM_CLASSES,
-      hidden_units=tuple(hidden_units),
+      hidden_units=hidden_units,
       seed=seed,
+    ),
+    # The model's own layers below the last, with the weights that they have at
+    # first.
+    feature_map=(
+      models.create_dense_features(
+        num_inputs=NUM_FEATURES, hidden_units=hidden_units, seed=seed
+      )
+      if hidden_units
+      else models.create_identity_features(NUM_FEATURES)
     ),
     metric='accuracy',
     higher_is_better=True,

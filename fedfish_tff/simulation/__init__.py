@@ -8,6 +8,7 @@ from fedfish_tff.simulation.client_inputs import ClientInput
 from fedfish_tff.simulation.client_inputs import to_client_input
 from fedfish_tff.simulation.cohort_prefetch import Cohort
 from fedfish_tff.simulation.cohort_prefetch import CohortPrefetcher
+from fedfish_tff.simulation.communication import closed_form_upload_bytes
 from fedfish_tff.simulation.communication import measure_wire_bytes
 from fedfish_tff.simulation.communication import WireBytes
 from fedfish_tff.simulation.files import make_folder

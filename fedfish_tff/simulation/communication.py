@@ -56,6 +56,20 @@ def measure_wire_bytes(process: tff.templates.IterativeProcess) -> WireBytes:
   )
 
 
+def closed_form_upload_bytes(num_features: int, num_classes: int) -> int:
+  """Returns what a client of Fed3R uploads, as its paper counts it.
+
+  (D^2 + D C) * 4 bytes: Fani et al., ICML 2024, count all of A in float32, and
+  no constant feature. `measure_wire_bytes` tells what is sent here: A's upper
+  triangle, in the precision of the sums.
+
+  Args:
+    num_features: D.
+    num_classes: C.
+  """
+  return 4 * num_features * (num_features + num_classes)
+
+
 def _count_bytes(type_spec: tff.Type) -> int:
   """Returns the size of a value of the given type, in bytes."""
   if isinstance(type_spec, tff.StructType):

@@ -26,6 +26,7 @@ class ProgressReporter:
     *,
     report_every: int = 1,
     show_bar: bool | None = None,
+    first_round: int = 0,
     stream: TextIO | None = None,
   ) -> None:
     """Prepares; nothing is shown before the first round.
@@ -34,12 +35,15 @@ class ProgressReporter:
       rounds: Rounds of the whole run.
       report_every: Rounds between two plain lines.
       show_bar: Whether to draw a bar; None to do so on a terminal only.
+      first_round: The round that a run begins with; one that begins with a
+        later one is resumed.
       stream: Where to write; stderr by default.
     """
     self._rounds = rounds
     self._report_every = report_every
     self._stream = sys.stderr if stream is None else stream
     self._show_bar = self._stream.isatty() if show_bar is None else show_bar
+    self._first_round = first_round
     self._bar = None
     self._shown = {}
     self._started = False
@@ -49,7 +53,7 @@ class ProgressReporter:
     for column, name in _SHOWN:
       if column in metrics:
         self._shown[name] = f'{metrics[column]:.4g}'
-    if not self._started and round_number > 0:
+    if not self._started and round_number > self._first_round:
       self._print(f'resumed after round {round_number - 1}')
     self._started = True
     if self._show_bar:

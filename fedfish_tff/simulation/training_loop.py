@@ -35,6 +35,8 @@ import tensorflow_federated as tff
 Metrics = Mapping[str, Any]
 EvaluationFn = Callable[[Any, int], Metrics]
 BarrierFn = Callable[[Any, Any, Sequence[batches_lib.ClientBatches]], Metrics]
+# From the process' state to another.
+FinishFn = Callable[[Any], Any]
 
 _LoopState = collections.OrderedDict[str, Any]
 
@@ -73,11 +75,15 @@ def run_training(
   program_state_manager: tff.program.ProgramStateManager | None = None,
   metrics_managers: Sequence[tff.program.ReleaseManager] = (),
   wire_bytes: communication.WireBytes | None = None,
+  costs_per_client: Mapping[str, int] | None = None,
+  start: TrainingResult | None = None,
+  finish_fn: FinishFn | None = None,
   on_round: Callable[[int, Metrics], None] | None = None,
 ) -> TrainingResult:
   """Trains up to a number of rounds, from the last checkpoint if there is one.
 
-  Row 0 of the metrics holds the evaluation of the initial model. Besides the
+  The first row of the metrics, that of round 0 or of the start's, holds the
+  evaluation of the initial model. Besides the
   process' own metrics (see `metrics_flattening`) and those of the functions
   below, rows have `compute/local_steps` (gradient evaluations on a batch, summed
   over the cohort, extra passes included), `communication/wire_bytes`, both with
@@ -105,6 +111,13 @@ def run_training(
     metrics_managers: Get each round's row. `metrics_csv.CsvMetricsManager`s
       are rewound to the checkpoint first.
     wire_bytes: Bytes per client and round, see `communication`.
+    costs_per_client: What else a client costs in a round, by column name; rows
+      have it for the whole cohort.
+    start: Where another run has led to, with a state of this process made of
+      its model: its rounds and totals count, and the next round is trained
+      first. None to begin with round 1.
+    finish_fn: Applied to the state after the last round, before it is evaluated
+      and saved, such as a choice among the models that it allows.
     on_round: Called with each row after it was released.
 
   Returns:
@@ -112,7 +125,7 @@ def run_training(
 
   Raises:
     errors.InputError: If a client's data or an argument cannot be used, or a
-      file cannot be written.
+      file cannot be written; or if the start has all the rounds already.
     KeyboardInterrupt: On Ctrl-C, after a checkpoint of the last whole round;
       its message says how to resume.
   """
@@ -125,6 +138,12 @@ def run_training(
       raise errors.InputError(
         f'{name} is {value}; a positive integer was expected.'
       )
+  first = 0 if start is None else start.round_number
+  if first >= rounds:
+    raise errors.InputError(
+      f'rounds is {rounds}, but the start takes {first} rounds, which count; '
+      f'{first + 1} or more was expected.'
+    )
   with (
     run_recorder.RunRecorder(
       program_state_manager, metrics_managers
@@ -133,7 +152,10 @@ def run_training(
       train_data, participation, batch_spec, seed=seed, last_round=rounds
     ) as cohorts,
   ):
-    loop_state, round_number = recorder.resume(_initial_loop_state(process))
+    initial = _initial_loop_state(process)
+    if start is not None:
+      initial = _start_loop_state(start, initial)
+    loop_state, round_number = recorder.resume(initial)
     # One assignment each, so that Ctrl-C cannot fall between state and round.
     done = (loop_state, round_number)
 
@@ -149,9 +171,9 @@ def run_training(
       if round_number is None:
         row = {}
         if evaluation_fn is not None:
-          row.update(evaluation_fn(loop_state['process'], 0))
-        finish_round(0, loop_state, row)
-        done = (loop_state, 0)
+          row.update(evaluation_fn(loop_state['process'], first))
+        finish_round(first, loop_state, row)
+        done = (loop_state, first)
       for round_number in range(done[1] + 1, rounds + 1):
         state = loop_state['process']
         start = time.monotonic()
@@ -160,7 +182,7 @@ def run_training(
           state, [client_inputs.to_client_input(client) for client in cohort]
         )
         row = metrics_flattening.flatten_metrics(output.metrics)
-        row.update(_costs(process, cohort, wire_bytes))
+        row.update(_costs(process, cohort, wire_bytes, costs_per_client or {}))
         row['time/round_seconds'] = time.monotonic() - start
         if row.get(_EXCLUDED_COLUMN):
           _name_excluded_clients(process, state, cohort, row, round_number)
@@ -172,16 +194,19 @@ def run_training(
             'nothing.',
             round_number,
           )
-        loop_state = _advance(loop_state, output.state, row)
+        new_state = output.state
+        if finish_fn is not None and round_number == rounds:
+          new_state = finish_fn(new_state)
+        loop_state = _advance(loop_state, new_state, row)
         if round_number % evaluate_every == 0 or round_number == rounds:
           start = time.monotonic()
           if evaluation_fn is not None:
-            row.update(evaluation_fn(output.state, round_number))
+            row.update(evaluation_fn(new_state, round_number))
           if barrier_fn is not None:
             row.update(
               barrier_fn(
                 process.get_model_weights(state),
-                process.get_model_weights(output.state),
+                process.get_model_weights(new_state),
                 cohort,
               )
             )
@@ -251,6 +276,17 @@ def _initial_loop_state(
   )
 
 
+def _start_loop_state(start: TrainingResult, initial: _LoopState) -> _LoopState:
+  """Returns what the first checkpoint would hold after another run."""
+  return collections.OrderedDict(
+    process=start.state,
+    totals=collections.OrderedDict(
+      (name, type(zero)(start.totals[name]))
+      for name, zero in initial['totals'].items()
+    ),
+  )
+
+
 def _advance(loop_state: _LoopState, state: Any, row: Metrics) -> _LoopState:
   """Returns the loop's state after a round with the given row."""
   columns = dict(
@@ -272,6 +308,7 @@ def _costs(
   process: tff.learning.templates.LearningProcess,
   cohort: Sequence[batches_lib.ClientBatches],
   wire_bytes: communication.WireBytes | None,
+  costs_per_client: Mapping[str, int],
 ) -> Metrics:
   """Returns what a round costs, as columns."""
   extra_passes = getattr(process, 'extra_passes', 0)
@@ -283,6 +320,8 @@ def _costs(
   }
   if wire_bytes is not None:
     costs['communication/wire_bytes'] = len(cohort) * wire_bytes.total
+  for name, cost in costs_per_client.items():
+    costs[name] = len(cohort) * cost
   return costs
 
 

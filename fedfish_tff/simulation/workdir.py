@@ -3,7 +3,8 @@
 """A run's folder: one config, one writer, nothing of anyone else touched.
 
 It holds config.json, data_fingerprint.json, metrics.csv, checkpoints/,
-tensorboard/, summary.json and plots/.
+tensorboard/, summary.json and plots/; a run that is fine-tuned from another,
+start/ and start.npz.
 """
 
 from collections.abc import Iterator
@@ -29,6 +30,9 @@ _OWN_NAMES = (
   'plots',
   'evaluation',
   'export',
+  'regularization.csv',
+  'start.npz',
+  'start',
   'tensorboard',
   'metrics.csv',
   'data_fingerprint.json',

@@ -10,12 +10,17 @@ from launch import config_checks
 from launch.configs import base
 
 METHOD_NAMES = {
+  'fed3r': 'Fed3R',
+  'fed3r_rf': 'Fed3R-RF',
   'fed_avg': 'FedAvg',
   'fed_fish': 'FedFish',
+  'fed_ncm': 'FedNCM',
   'fed_prox': 'FedProx',
   'fed_sgd': 'FedSGD',
   'mime_lite': 'Mime Lite',
 }
+
+_STRATEGIES = {'ft': 'FT', 'ft_lp': 'FT-LP', 'ft_feat': 'FT-FEAT'}
 
 _METHOD = 'algorithm.name'
 _TASK = 'task.name'
@@ -39,7 +44,7 @@ _ALWAYS_TOLD = ('algorithm.fisher_estimator', 'algorithm.damping')
 # Of these each value is told, the usual one too.
 _WITHOUT_USUAL = ('algorithm.server_optimizer', 'algorithm.client_optimizer')
 # Each method may have its own: rates are tuned, rounds follow from the epochs.
-_OF_THE_METHOD = (*_LAST, 'evaluation.')
+_OF_THE_METHOD = (*_LAST, 'evaluation.', 'fine_tuning.', 'participation.')
 _OPTIMIZER_NAMES = {
   'adagrad': 'Adagrad',
   'adam': 'Adam',
@@ -67,14 +72,8 @@ def label_methods(
     several, then the fields in which the configs differ, without those that
     have the configs' usual value and those that the other fields settle.
   """
-  fields = [
-    {name: repr(value) for name, value in config_checks.flatten(config).items()}
-    for config in configs
-  ]
-  labels = [
-    [METHOD_NAMES.get(name, name)]
-    for name in (_unquoted(f[_METHOD]) for f in fields)
-  ]
+  fields = [_fields(config) for config in configs]
+  labels = [[_unquoted(f[_METHOD])] for f in fields]
   tasks = dict.fromkeys(f[_TASK] for f in fields)
   for task in tasks:
     members = [i for i, f in enumerate(fields) if f[_TASK] == task]
@@ -84,6 +83,36 @@ def label_methods(
         labels[i].append(_unquoted(task))
       labels[i].extend(part)
   return [', '.join(label) for label in labels]
+
+
+def name_method(config: Mapping[str, Any]) -> str:
+  """Returns the name of a config's method: 'FedFish', 'Fed3R+FT-LP'.
+
+  Args:
+    config: Nested mappings.
+  """
+  algorithm = config['algorithm']['name']
+  name = METHOD_NAMES.get(algorithm, algorithm)
+  if 'fine_tuning' not in config:
+    return name
+  strategy = config['fine_tuning']['strategy']
+  start = config['fine_tuning']['start']['name']
+  if start == config_checks.NO_START:
+    return name if strategy == 'ft' else f'{name}-{_STRATEGIES[strategy][3:]}'
+  fine_tuned = f'{METHOD_NAMES.get(start, start)}+{_STRATEGIES[strategy]}'
+  return fine_tuned if algorithm == 'fed_avg' else f'{fine_tuned} by {name}'
+
+
+def _fields(config: Mapping[str, Any]) -> dict[str, str]:
+  """Returns the fields that tell configs apart, the method by its name."""
+  fields = {
+    name: repr(value) for name, value in config_checks.flatten(config).items()
+  }
+  fields[_METHOD] = repr(name_method(config))
+  if config_checks.is_closed_form(config):
+    # Always 1.
+    fields.pop('local_epochs', None)
+  return fields
 
 
 def label_tasks(configs: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,0 +1,136 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Configs of tasks whose model is a linear classifier on features.
+
+All variants of `base`, and:
+
+  fed3r        Fed3R: a ridge classifier from one visit to each client
+  fed3r_rf     Fed3R-RF: the same on random Fourier features
+  fed_ncm      FedNCM: nearest class mean
+  fed_avg_lp   FedAvg of the classifier alone, a linear probe
+  fed_fish_lp  FedFish of the classifier alone
+  fed3r_ft, fed3r_ft_lp, fed3r_ft_feat
+               FedAvg from Fed3R's classifier, in as many further rounds, of
+               everything, the classifier, or the feature extractor
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+
+from launch.configs import base
+
+# As the official code of Fed3R has them.
+_FED3R = {
+  'name': 'fed3r',
+  'regularization': 0.01,
+  # More than one lambda: the best on validation clients, after the last round.
+  'regularization_path': (),
+  # Or centered (not regularised), or none.
+  'bias': 'regularized',
+  'normalize_classes': True,
+  'accumulator': 'float32',
+}
+# Its fine-tuning, as published.
+_TEMPERATURE = 0.1
+_WEIGHT_DECAY = 4e-5
+_LEARNING_RATE = 0.01
+
+
+def create_config(
+  variant: str, *, visiting_rounds: int, **fields: Any
+) -> base.ConfigDict:
+  """Returns a config with all fields.
+
+  Args:
+    variant: One of `VARIANTS`, or of `base.VARIANTS`.
+    visiting_rounds: In how many rounds all training clients come once.
+    **fields: The task's fields, of `base.create_config`; what the variant asks
+      for goes before them.
+
+  Returns:
+    The config.
+
+  Raises:
+    ValueError: If there is no such variant.
+  """
+  if variant in base.VARIANTS:
+    return base.create_config(variant, **fields)
+  if variant not in VARIANTS:
+    known = ', '.join((*VARIANTS, *base.VARIANTS))
+    raise ValueError(
+      f'there is no variant {variant!r}; expected one of {known}'
+    )
+  config = base.create_config('fed_avg_sgd', **fields)
+  VARIANTS[variant](config, visiting_rounds)
+  return config
+
+
+def _closed_form(algorithm: Mapping[str, Any]) -> '_Variant':
+  """Returns the variant that solves for the classifier."""
+
+  def change(config: base.ConfigDict, visiting_rounds: int) -> None:
+    config.algorithm = base.ConfigDict(algorithm)
+    config.participation.name = 'visit_once'
+    config.rounds = visiting_rounds
+    config.local_epochs = 1
+    # Clients train no model: there is nothing to step or to personalise.
+    del config.client_learning_rate
+    del config.server_learning_rate
+    config.evaluation.update(personalization_epochs=0, barrier=False)
+
+  return change
+
+
+def _fine_tuned(
+  strategy: str,
+  start: Mapping[str, Any],
+  *,
+  temperature: float = _TEMPERATURE,
+  base_variant: str = 'fed_avg_sgd',
+) -> '_Variant':
+  """Returns the variant that trains a part of the model from a start."""
+
+  def change(config: base.ConfigDict, visiting_rounds: int) -> None:
+    base.VARIANTS[base_variant](config)
+    config.fine_tuning = base.ConfigDict(
+      {
+        'strategy': strategy,
+        'temperature': temperature,
+        'weight_decay': 0.0 if start == _NO_START else _WEIGHT_DECAY,
+        'start': dict(start),
+      }
+    )
+    if start != _NO_START:
+      config.client_learning_rate = _LEARNING_RATE
+      # The visits count.
+      config.rounds += visiting_rounds
+
+  return change
+
+
+_Variant = Callable[[base.ConfigDict, int], None]
+_NO_START = {'name': 'none'}
+
+VARIANTS: Mapping[str, _Variant] = {
+  'fed3r': _closed_form(_FED3R),
+  'fed3r_rf': _closed_form(
+    {
+      **_FED3R,
+      'name': 'fed3r_rf',
+      'num_random_features': 5000,
+      # 0: the median distance between features of validation clients.
+      'bandwidth': 0.0,
+    }
+  ),
+  'fed_ncm': _closed_form(
+    {'name': 'fed_ncm', 'distance': 'cosine', 'accumulator': 'float32'}
+  ),
+  'fed_avg_lp': _fine_tuned('ft_lp', _NO_START, temperature=1.0),
+  'fed_fish_lp': _fine_tuned(
+    'ft_lp', _NO_START, temperature=1.0, base_variant='fed_fish_sgd'
+  ),
+  'fed3r_ft': _fine_tuned('ft', _FED3R),
+  'fed3r_ft_lp': _fine_tuned('ft_lp', _FED3R),
+  'fed3r_ft_feat': _fine_tuned('ft_feat', _FED3R),
+}

@@ -1,0 +1,47 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Fed3R on CIFAR-100 with SqueezeNet's features, and what is compared with it.
+
+  python -m launch.train --config=launch/configs/fed3r_cifar100.py:fed3r \
+    --workdir=runs/cifar100_fed3r --data_dir=path/to/folder
+
+--data_dir holds the images and SqueezeNet's published weights (see the tasks'
+module, tasks/cifar100_features.py); --config.task.images and
+--config.task.weights name other files. Features are kept on the disk: the first
+run computes them, for all others. launch/configs/features.py lists the
+variants. What they reached is in docs/results.md, by
+
+  python -m launch.sweep --config=launch/configs/fed3r_cifar100.py:tuning \
+    --sweep_dir=runs/cifar100_fed3r_tuning --data_dir=path/to/folder
+
+and the same with :results and :fine_tuning.
+"""
+
+from collections.abc import Sequence
+
+from launch.configs import base
+from launch.configs import image_features
+from launch.configs import sweeps
+
+
+def get_config(variant: str = 'fed3r') -> base.ConfigDict:
+  """Returns the config of a variant of the method."""
+  return image_features.create_config(variant, 'cifar100_features')
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep: one of `image_features.feature_sweeps`."""
+  return sweeps.select(
+    name,
+    image_features.feature_sweeps(
+      get_config,
+      # What tuning has chosen.
+      random_feature_lambdas={1000: 0.1, 5000: 0.1},
+      learning_rates={
+        'fed_avg_lp': 1.0,
+        'fed3r_ft_lp': 0.01,
+        'fed3r_ft_feat': 0.01,
+        'fed3r_ft': 0.01,
+      },
+    ),
+  )

@@ -1,0 +1,162 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the configs of photographs on a pretrained network's features share."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from launch.configs import base
+from launch.configs import features
+from launch.configs import sweeps
+
+from ml_collections import config_dict
+
+# From clients of one class each to clients that are nearly alike.
+ALPHAS = (0.0, 0.1, 10.0)
+# 100 training clients in cohorts of 10.
+VISITING_ROUNDS = 10
+# Where the model's trained part begins: fire8's expansion, fire9 and what
+# follows are half of SqueezeNet's weights, for a tenth of a step's time.
+_TRAINED_FROM = 'fire8/expand'
+_TRAINS_EXTRACTOR = ('fed3r_ft', 'fed3r_ft_feat')
+_LAMBDAS = (0.001, 0.01, 0.1, 1.0, 10.0)
+# Of Fed3R-RF.
+_SIZES = (1000, 5000)
+_LINEAR_PROBE_ROUNDS = 100
+
+
+def create_config(variant: str, task_name: str) -> base.ConfigDict:
+  """Returns a config of CIFAR-10's or CIFAR-100's features.
+
+  Rates and rounds are those of Fed3R's published fine-tuning.
+
+  Args:
+    variant: A variant of `features` or `base`.
+    task_name: The task.
+  """
+  return features.create_config(
+    variant,
+    visiting_rounds=VISITING_ROUNDS,
+    task={
+      'name': task_name,
+      # features; images, or a layer of SqueezeNet, where the extractor's
+      # weights from there on are trained, too.
+      'inputs': (_TRAINED_FROM if variant in _TRAINS_EXTRACTOR else 'features'),
+      'num_clients': 100,
+      # 0: clients of one class each.
+      'alpha': 0.0,
+      'images': _IMAGES[task_name],
+      'extractor': 'squeezenet',
+      # The extractor's file, below --data_dir, or its published name.
+      'weights': config_dict.placeholder(str),
+      'image_size': 128,
+      'unit_features': True,
+    },
+    server_optimizer='sgd',
+    rounds=10,
+    cohort_size=10,
+    local_epochs=5,
+    batch_size=64,
+    client_learning_rate=0.01,
+    server_learning_rate=1.0,
+    evaluate_every=1,
+    checkpoint_every=10,
+  )
+
+
+_IMAGES = {
+  'cifar10_features': 'cifar10.npz',
+  'cifar100_features': 'cifar100.sqlite',
+}
+
+
+def feature_sweeps(
+  get_config: Callable[[str], base.ConfigDict],
+  *,
+  random_feature_lambdas: Mapping[int, float],
+  learning_rates: Mapping[str, float],
+) -> dict[str, Callable[[], tuple[sweeps.Run, ...]]]:
+  """Returns the sweeps of a config, by name.
+
+  `tuning`: rates of what is trained by gradients, and lambdas of Fed3R-RF, one
+    seed at alpha 0.1.
+  `results`: every method but those that train the extractor, for clients of one
+    class to clients that are alike, with every seed.
+  `fine_tuning`: those that train the extractor.
+
+  Args:
+    get_config: The config of a variant.
+    random_feature_lambdas: By the number of random features, what `tuning` has
+      chosen.
+    learning_rates: The client's rate by variant, what `tuning` has chosen.
+  """
+  plain = {
+    'evaluation.personalization_epochs': 0,
+    'evaluation.barrier': False,
+  }
+  probe = {'rounds': _LINEAR_PROBE_ROUNDS, 'evaluate_every': 10}
+
+  def tune() -> tuple[sweeps.Run, ...]:
+    one = {'task.alpha': 0.1, **plain}
+    rates = 'client_learning_rate'
+    return (
+      *sweeps.grid(
+        ['fed3r_rf'],
+        {'algorithm.num_random_features': _SIZES},
+        fixed={
+          'algorithm.regularization_path': _LAMBDAS,
+          'evaluate_every': VISITING_ROUNDS,
+          **one,
+        },
+      ),
+      *sweeps.grid(
+        ['fed_avg_lp'], {rates: (0.1, 1.0, 10.0)}, fixed={**one, **probe}
+      ),
+      *sweeps.grid(
+        ['fed3r_ft_lp', 'fed3r_ft_feat', 'fed3r_ft'],
+        {rates: (0.0001, 0.001, 0.01, 0.1)},
+        fixed=one,
+      ),
+    )
+
+  def everywhere(
+    variants: Sequence[str], fixed: Mapping[str, Any]
+  ) -> tuple[sweeps.Run, ...]:
+    return sweeps.grid(
+      variants, {'task.alpha': ALPHAS, 'seed': sweeps.SEEDS}, fixed=fixed
+    )
+
+  def trained(variant: str, fixed: Mapping[str, Any]) -> tuple[sweeps.Run, ...]:
+    rate = {'client_learning_rate': learning_rates[variant]}
+    return everywhere([variant], {**plain, **rate, **fixed})
+
+  def random_features() -> tuple[sweeps.Run, ...]:
+    return tuple(
+      run
+      for size, regularization in random_feature_lambdas.items()
+      for run in everywhere(
+        ['fed3r_rf'],
+        {
+          'algorithm.num_random_features': size,
+          'algorithm.regularization': regularization,
+          'evaluate_every': VISITING_ROUNDS,
+        },
+      )
+    )
+
+  return {
+    'tuning': tune,
+    'results': lambda: (
+      *everywhere(['fed3r'], {'algorithm.regularization_path': _LAMBDAS}),
+      *random_features(),
+      *everywhere(['fed_ncm'], {}),
+      *trained('fed_avg_lp', probe),
+      *trained('fed3r_ft_lp', {}),
+    ),
+    'fine_tuning': lambda: (
+      *trained('fed3r_ft_feat', {}),
+      *trained('fed3r_ft', {}),
+    ),
+  }

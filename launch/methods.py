@@ -1,0 +1,164 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""From a config's algorithm to a model and the process that trains it."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from fedfish_tff import algorithms
+from fedfish_tff import client_work
+from fedfish_tff import errors
+from fedfish_tff import models
+from launch import closed_form_methods
+from launch import config_checks
+from tasks.task import Task
+
+import tensorflow_federated as tff
+
+_MOMENTUM = 0.9
+
+OPTIMIZERS: Mapping[str, Callable[[float], Any]] = {
+  'adagrad': tff.learning.optimizers.build_adagrad,
+  'adam': tff.learning.optimizers.build_adam,
+  'adamw': tff.learning.optimizers.build_adamw,
+  'rmsprop': tff.learning.optimizers.build_rmsprop,
+  'sgd': tff.learning.optimizers.build_sgdm,
+  'sgdm': lambda rate: tff.learning.optimizers.build_sgdm(rate, _MOMENTUM),
+  'yogi': tff.learning.optimizers.build_yogi,
+}
+
+_CLIENT_WEIGHTINGS = {
+  'num_examples': tff.learning.ClientWeighting.NUM_EXAMPLES,
+  'uniform': tff.learning.ClientWeighting.UNIFORM,
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Method:
+  """A model and the process that trains it.
+
+  Attributes:
+    model: The model, whose weights are those of the process.
+    process: The process.
+    feature_map: What a closed-form process has sums of; None for others.
+  """
+
+  model: tff.learning.models.FunctionalModel
+  process: algorithms.FederatedProcess
+  feature_map: models.FeatureMap | None = None
+
+
+def build_method(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  start_weights: tff.learning.models.ModelWeights | None = None,
+) -> Method:
+  """Builds the model and the process of a config.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+    start_weights: What the start of a fine-tuning has led to; None for a
+      config without one.
+
+  Returns:
+    The method.
+
+  Raises:
+    errors.InputError: If the task does not go with the algorithm.
+  """
+  if config_checks.is_closed_form(config):
+    return Method(
+      **closed_form_methods.build_closed_form(
+        config['algorithm'], task, seed=config['seed']
+      )
+    )
+  client_optimizer = OPTIMIZERS[config['algorithm']['client_optimizer']](
+    config['client_learning_rate']
+  )
+  if 'fine_tuning' in config:
+    model = closed_form_methods.create_fine_tuned_model(
+      config['fine_tuning'],
+      task,
+      seed=config['seed'],
+      start_weights=start_weights,
+    )
+    client_optimizer = client_work.build_weight_decay_optimizer(
+      client_optimizer, config['fine_tuning']['weight_decay']
+    )
+  else:
+    model = task.create_model()
+  return Method(
+    model=model,
+    process=_build_process(config, task, model, client_optimizer),
+  )
+
+
+def _build_process(
+  config: Mapping[str, Any],
+  task: Task,
+  model: tff.learning.models.FunctionalModel,
+  client_optimizer: tff.learning.optimizers.Optimizer,
+) -> algorithms.FederatedProcess:
+  """Builds a process that trains by gradients."""
+  algorithm = config['algorithm']
+  server_optimizer = OPTIMIZERS[algorithm['server_optimizer']](
+    config['server_learning_rate']
+  )
+  weighting = _CLIENT_WEIGHTINGS[algorithm['client_weighting']]
+  if algorithm['name'] == 'fed_avg':
+    return algorithms.build_fed_avg(
+      model, client_optimizer, server_optimizer, client_weighting=weighting
+    )
+  if algorithm['name'] == 'fed_prox':
+    return algorithms.build_fed_prox(
+      model,
+      client_optimizer,
+      server_optimizer,
+      proximal_strength=algorithm['proximal_strength'],
+      client_weighting=weighting,
+    )
+  if algorithm['name'] == 'mime_lite':
+    return algorithms.build_mime_lite(
+      model,
+      client_optimizer,
+      server_optimizer,
+      local_epochs=config['local_epochs'],
+      client_weighting=weighting,
+    )
+  if algorithm['name'] == 'fed_sgd':
+    return algorithms.build_fed_sgd(
+      model,
+      server_optimizer,
+      client_optimizer_fn=client_optimizer,
+      client_weighting=weighting,
+    )
+  estimator = client_work.FisherEstimator(algorithm['fisher_estimator'])
+  if (
+    estimator is client_work.FisherEstimator.SAMPLED_LABEL
+    and task.label_sampler is None
+  ):
+    raise errors.InputError(
+      'algorithm.fisher_estimator is sampled_label, but the model of task '
+      f'{task.name!r} defines no distribution of labels; batch_gradient or '
+      'per_example was expected.'
+    )
+  return algorithms.build_fed_fish(
+    model,
+    client_optimizer,
+    server_optimizer,
+    local_epochs=config['local_epochs'],
+    client_weighting=weighting,
+    fisher_estimator=estimator,
+    fisher_normalization=client_work.FisherNormalization(
+      algorithm['fisher_normalization']
+    ),
+    damping=algorithm['damping'],
+    minimum_denominator=algorithm['minimum_denominator'],
+    label_sampler=task.label_sampler,
+    seed=config['seed'],
+    diagnostics=algorithm['diagnostics'],
+  )
