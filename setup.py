@@ -33,6 +33,7 @@ setuptools.setup(
     'absl-py>=1.0',
     'google-crc32c>=1.5',
     'grpcio>=1.62',
+    'h5py>=3.9',
     'numpy>=1.25,<2',
     'protobuf>=3.20.3,<5',
     'pyarrow>=10',
