@@ -20,6 +20,8 @@ from typing import Any
 
 from launch.configs import base
 
+# What is compared closely.
+METHODS = ('fed3r_ft', 'fed3r_ft_lp', 'fed3r_ft_feat', 'fed_avg_lp')
 # As the official code of Fed3R has them.
 _FED3R = {
   'name': 'fed3r',
