@@ -6,6 +6,7 @@ from fedfish_tff.models.dense import create_mlp_classifier
 from fedfish_tff.models.dense import create_mlp_regressor
 from fedfish_tff.models.extractor_features import create_extractor_features
 from fedfish_tff.models.feature_extractor import Apply
+from fedfish_tff.models.feature_extractor import Divide
 from fedfish_tff.models.feature_extractor import FeatureExtractor
 from fedfish_tff.models.feature_extractor import resize_images
 from fedfish_tff.models.feature_extractor import with_unit_features

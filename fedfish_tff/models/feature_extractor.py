@@ -18,6 +18,8 @@ import tensorflow as tf
 
 # From (weights, inputs [n, ...]) to float32 features [n, d]; no variables.
 Apply = Callable[[Sequence[tf.Tensor], tf.Tensor], tf.Tensor]
+# From the name of a layer to what is before it and what begins with it.
+Divide = Callable[[str], tuple['FeatureExtractor', 'FeatureExtractor']]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,6 +39,8 @@ class FeatureExtractor:
       `apply`.
     apply: From (weights, inputs [n, ...] of `input_spec`) to float32 features
       [n, d].
+    layers: Names of layers before which the network can be split.
+    divide: What `split` calls with one of them.
   """
 
   name: str
@@ -45,6 +49,8 @@ class FeatureExtractor:
   num_features: int
   weights: tuple[np.ndarray, ...]
   apply: Apply
+  layers: tuple[str, ...] = ()
+  divide: Divide | None = None
 
   @functools.cached_property
   def fingerprint(self) -> str:
@@ -97,6 +103,32 @@ class FeatureExtractor:
       )
     return features
 
+  def split(self, layer: str) -> tuple['FeatureExtractor', 'FeatureExtractor']:
+    """Divides the network, to train its last layers on kept inputs of theirs.
+
+    Args:
+      layer: Name of the first layer of the second part.
+
+    Returns:
+      (lower, upper): the inputs of the layer as vectors, and the features of
+      such vectors; `upper` after `lower` computes what the whole does.
+
+    Raises:
+      errors.InputError: If the network has no such layer, or cannot be divided
+        there.
+    """
+    if layer not in self.layers:
+      expected = (
+        f'one of {", ".join(self.layers)}'
+        if self.layers
+        else 'a network whose layers are known'
+      )
+      raise errors.InputError(
+        f'Extractor {self.name!r} cannot be split before layer {layer!r}; '
+        f'{expected} was expected.'
+      )
+    return self.divide(layer)
+
   @functools.cached_property
   def _extract_batch(self) -> Callable[[np.ndarray], tf.Tensor]:
     weights = [tf.constant(weight) for weight in self.weights]
@@ -137,10 +169,15 @@ def with_unit_features(extractor: FeatureExtractor) -> FeatureExtractor:
       extractor.apply(weights, inputs), axis=1, epsilon=1e-24
     )
 
+  def divide(layer: str) -> tuple[FeatureExtractor, FeatureExtractor]:
+    lower, upper = extractor.split(layer)
+    return lower, with_unit_features(upper)
+
   return dataclasses.replace(
     extractor,
     architecture=f'{extractor.architecture}; of length 1',
     apply=apply,
+    divide=divide,
   )
 
 

@@ -9,14 +9,14 @@ normalisation, stays a constant.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
-import hashlib
 import os
 import pathlib
 from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.models import feature_extractor
+from fedfish_tff.models import graph_network
+from fedfish_tff.models import graph_nodes
 
 import h5py
 import tensorflow as tf
@@ -25,8 +25,6 @@ from tensorflow.python.framework import convert_to_constants
 Preprocess = Callable[[tf.Tensor], tf.Tensor]
 
 _KERAS_SUFFIXES = ('.h5', '.hdf5', '.keras')
-# Attributes of nodes that say where they came from, not what they compute.
-_IRRELEVANT_ATTRIBUTES = ('_output_shapes', '_class')
 
 
 def freeze_keras_model(
@@ -49,7 +47,8 @@ def freeze_keras_model(
       the model's input.
 
   Returns:
-    An extractor. Layers compute what they do in evaluation.
+    An extractor. Layers compute what they do in evaluation. It can be split
+    before any layer whose inputs are all that goes on from those before it.
 
   Raises:
     errors.InputError: If the model has no such layer, more than one input or
@@ -73,11 +72,18 @@ def freeze_keras_model(
   if input_spec is None:
     (source,) = model.inputs
     input_spec = tf.TensorSpec([None, *source.shape[1:]], source.dtype)
+  layers = _find_splits(model)
+  if layers:
+    inputs = [layer.input for layer in layers]
+    called = tf.keras.Model(model.inputs, [*model.outputs, *inputs])
+  else:
+    called = model
   return _freeze(
-    lambda inputs: model(inputs, training=False),
+    lambda inputs: called(inputs, training=False),
     name=model.name,
     preprocess=preprocess,
     input_spec=input_spec,
+    layers=tuple(layer.name for layer in layers),
   )
 
 
@@ -194,30 +200,60 @@ def _freeze_saved_model(
   )
 
 
+def _find_splits(model: tf.keras.Model) -> list[tf.keras.layers.Layer]:
+  """Returns the layers that are called once and take one tensor."""
+  found = []
+  for layer in model.layers:
+    if isinstance(layer, tf.keras.layers.InputLayer):
+      continue  # There is nothing before it.
+    try:
+      # As Keras has it for those that are called twice and those that take
+      # something else than a tensor.
+      if tf.keras.backend.is_keras_tensor(layer.input):
+        found.append(layer)
+    except (AttributeError, ValueError):
+      continue
+  return found
+
+
 def _freeze(
-  call: Callable[[tf.Tensor], tf.Tensor],
+  call: Callable[[tf.Tensor], Any],
   *,
   name: str,
   preprocess: Preprocess | None,
   input_spec: tf.TensorSpec,
+  layers: tuple[str, ...] = (),
   keep_alive: Any = None,
 ) -> feature_extractor.FeatureExtractor:
-  """Makes an extractor of a function that reads variables."""
+  """Makes an extractor of a function that reads variables.
+
+  Args:
+    call: Returns the output and, after it, the input of each of `layers`.
+    name: The extractor's.
+    preprocess: Applied first.
+    input_spec: Of a batch.
+    layers: Where the extractor can be split.
+    keep_alive: What holds variables that `call` reads.
+  """
 
   @tf.function(input_signature=[input_spec])
   def compute(inputs: tf.Tensor) -> list[tf.Tensor]:
     outputs = call(preprocess(inputs) if preprocess else inputs)
-    return [_pool(output) for output in tf.nest.flatten(outputs)]
+    outputs = tf.nest.flatten(outputs)
+    split = len(outputs) - len(layers)
+    return [*map(_pool, outputs[:split]), *outputs[split:]]
 
   function = compute.get_concrete_function()
-  ranks = [output.shape.rank for output in function.outputs]
+  ranks = [
+    output.shape.rank
+    for output in function.outputs[: len(function.outputs) - len(layers)]
+  ]
   if ranks != [2]:
     raise errors.InputError(
       f'Model {name!r} has outputs of rank {", ".join(map(str, ranks))}; one '
       'output of [n, features] or [n, height, width, features] was expected.'
     )
-  num_features = function.outputs[0].shape[-1]
-  if num_features is None:
+  if function.outputs[0].shape[-1] is None:
     raise errors.InputError(
       f'Model {name!r} does not say how many features it has; a last dimension '
       'of a fixed size was expected.'
@@ -227,7 +263,7 @@ def _freeze(
   variables = {
     id(variable.handle): variable for variable in function.graph.variables
   }
-  trainable = {
+  weights = {
     placeholder.op.name: variables[id(handle)].numpy()
     for handle, placeholder in function.graph.captures
     if id(handle) in variables
@@ -238,28 +274,22 @@ def _freeze(
   del keep_alive
   graph_def = frozen.graph.as_graph_def()
   (inputs,) = (tensor.name for tensor in frozen.inputs)
-  (outputs,) = (tensor.name for tensor in frozen.outputs)
-  present = {node.name for node in graph_def.node}
-  # Not those whose values the features do not depend on.
-  weights = {key: trainable[key] for key in trainable if key in present}
-
-  @tf.function
-  def apply(weights_now: Any, x: tf.Tensor) -> tf.Tensor:
-    replaced = dict(zip(weights, weights_now, strict=True))
-    replaced[inputs] = x
-    (features,) = tf.graph_util.import_graph_def(
-      graph_def, input_map=replaced, return_elements=[outputs], name=''
+  output, *before = frozen.outputs
+  splits = {
+    layer: tf.TensorSpec(
+      tensor.shape, tensor.dtype, graph_nodes.source_of(graph_def, tensor.name)
     )
-    return tf.ensure_shape(features, [None, num_features])
-
-  return feature_extractor.FeatureExtractor(
+    for layer, tensor in zip(layers, before, strict=True)
+  }
+  return graph_network.GraphNetwork(
     name=name,
-    architecture=_describe(graph_def, outputs, list(weights)),
+    graph_def=graph_def,
+    inputs=inputs,
     input_spec=input_spec,
-    num_features=num_features,
-    weights=tuple(weights.values()),
-    apply=lambda weights_now, x: apply(tuple(weights_now), x),
-  )
+    output=tf.TensorSpec(output.shape, output.dtype, output.name),
+    weights=weights,
+    splits=splits,
+  ).extractor()
 
 
 def _pool(output: tf.Tensor) -> tf.Tensor:
@@ -267,78 +297,6 @@ def _pool(output: tf.Tensor) -> tf.Tensor:
   if output.shape.rank == 4:
     output = tf.reduce_mean(output, axis=[1, 2])
   return tf.cast(output, tf.float32)
-
-
-def _describe(
-  graph_def: tf.compat.v1.GraphDef, output: str, weights: list[str]
-) -> str:
-  """Returns a checksum of what a graph computes, whatever its names.
-
-  Keras numbers layers by what the process made before.
-  """
-  nodes = {node.name: node for node in graph_def.node}
-  numbers: dict[str, int] = {}
-  digest = hashlib.sha256()
-
-  def read(tensor: str) -> tuple[str, str]:
-    node, _, port = tensor.lstrip('^').partition(':')
-    return node, ('^' if tensor[0] == '^' else '') + (port or '0')
-
-  for name in _in_order(nodes, read(output)[0], lambda text: read(text)[0]):
-    node = nodes[name]
-    numbers[name] = len(numbers)
-    parts: list[Any] = [node.op]
-    for source in node.input:
-      source_name, port = read(source)
-      parts.append((numbers[source_name], port))
-    if name in weights:
-      parts.append(('weight', weights.index(name)))
-    else:
-      for key in sorted(node.attr):
-        if key not in _IRRELEVANT_ATTRIBUTES:
-          value = node.attr[key].SerializeToString(deterministic=True)
-          parts.append((key, value))
-    digest.update(repr(parts).encode())
-  # Loops and branches; their names make another checksum at worst.
-  for function in _called(graph_def, [nodes[name] for name in numbers]):
-    digest.update(function.SerializeToString(deterministic=True))
-  return f'graph {digest.hexdigest()}'
-
-
-def _called(graph_def: tf.compat.v1.GraphDef, nodes: list[Any]) -> list[Any]:
-  """Returns the functions that nodes call, and those that these call."""
-  library = {
-    function.signature.name: function for function in graph_def.library.function
-  }
-  found: dict[str, Any] = {}
-  waiting = list(nodes)
-  while waiting:
-    for value in waiting.pop().attr.values():
-      for name in (value.func.name, *(f.name for f in value.list.func)):
-        if name in library and name not in found:
-          found[name] = library[name]
-          waiting.extend(library[name].node_def)
-  return list(found.values())
-
-
-def _in_order(
-  nodes: dict[str, Any], last: str, read: Callable[[str], str]
-) -> Iterator[str]:
-  """Yields the nodes that `last` depends on, each after its inputs."""
-  done: set[str] = set()
-  stack = [last]
-  while stack:
-    name = stack[-1]
-    waiting = [
-      read(source) for source in nodes[name].input if read(source) not in done
-    ]
-    if waiting:
-      stack.append(waiting[0])
-      continue
-    stack.pop()
-    if name not in done:
-      done.add(name)
-      yield name
 
 
 def _first_line(error: Exception) -> str:

@@ -7,6 +7,7 @@ times less computation: 722,496 weights up to the classifier.
 """
 
 from collections.abc import Sequence
+import dataclasses
 import os
 
 from fedfish_tff import errors
@@ -36,7 +37,13 @@ _FIRES = {
   'fire8': (64, 256),
   'fire9': (64, 256),
 }
-_POOLED_AFTER = ('conv1', 'fire3', 'fire5')
+# A fire module squeezes, then expands.
+_EXPAND = '/expand'
+_STEPS = (
+  'conv1',
+  *(step for fire in _FIRES for step in (fire, f'{fire}{_EXPAND}')),
+)
+_POOLED_AFTER = ('conv1', f'fire3{_EXPAND}', f'fire5{_EXPAND}')
 
 
 def _kernel_shapes() -> dict[str, tuple[int, ...]]:
@@ -67,7 +74,8 @@ def load_squeezenet(
   Returns:
     An extractor of 512 features, the means over the image of the last layer.
     It takes RGB images of any size, [n, height, width, 3] with values of 0 to
-    255.
+    255. It can be split before a fire module, fire2 to fire9, or within it,
+    before fire2/expand to fire9/expand, where there is least to keep.
 
   Raises:
     errors.InputError: If the file cannot be read or lacks a weight, or the size
@@ -125,11 +133,17 @@ def create_squeezenet(
       f'{expected} were expected.'
     )
 
-  def apply(weights: Sequence[tf.Tensor], images: tf.Tensor) -> tf.Tensor:
-    x = feature_extractor.resize_images(images, image_size)
-    return _apply(weights, x[..., ::-1] - tf.constant(_MEAN))
+  weights = tuple(np.asarray(weight, np.float32) for weight in weights)
 
-  return feature_extractor.FeatureExtractor(
+  def apply(
+    weights: Sequence[tf.Tensor],
+    images: tf.Tensor,
+    steps: Sequence[str] = _STEPS,
+  ) -> tf.Tensor:
+    x = feature_extractor.resize_images(images, image_size)
+    return _apply(weights, x[..., ::-1] - tf.constant(_MEAN), steps)
+
+  whole = feature_extractor.FeatureExtractor(
     name='squeezenet',
     architecture=(
       'SqueezeNet v1.1, means over the image; from RGB of 0 to 255, resized '
@@ -137,13 +151,73 @@ def create_squeezenet(
     ),
     input_spec=tf.TensorSpec([None, None, None, 3], tf.float32),
     num_features=_NUM_FEATURES,
-    weights=tuple(np.asarray(weight, np.float32) for weight in weights),
-    apply=apply,
+    weights=weights,
+    apply=lambda weights, images: tf.reduce_mean(
+      apply(weights, images), axis=[1, 2]
+    ),
   )
 
+  def divide(
+    layer: str,
+  ) -> tuple[
+    feature_extractor.FeatureExtractor, feature_extractor.FeatureExtractor
+  ]:
+    first = _STEPS.index(layer)
+    steps = _STEPS[:first], _STEPS[first:]
+    num_weights = sum(map(_num_weights, steps[0]))
+    with tf.Graph().as_default():
+      images = tf.compat.v1.placeholder(
+        tf.float32, [None, image_size, image_size, 3]
+      )
+      shape = apply(weights[:num_weights], images, steps[0]).shape[1:]
+    size = shape.num_elements()
 
-def _apply(weights: Sequence[tf.Tensor], x: tf.Tensor) -> tf.Tensor:
-  """Returns the features of BGR images less the mean."""
+    def apply_lower(
+      weights: Sequence[tf.Tensor], images: tf.Tensor
+    ) -> tf.Tensor:
+      return tf.reshape(apply(weights, images, steps[0]), [-1, size])
+
+    def apply_upper(weights: Sequence[tf.Tensor], x: tf.Tensor) -> tf.Tensor:
+      x = tf.reshape(x, [-1, *shape])
+      return tf.reduce_mean(_apply(weights, x, steps[1]), axis=[1, 2])
+
+    lower = dataclasses.replace(
+      whole,
+      name=f'squeezenet_to_{layer}',
+      architecture=f'{whole.architecture}; inputs of {layer}',
+      num_features=size,
+      weights=weights[:num_weights],
+      apply=apply_lower,
+    )
+    upper = dataclasses.replace(
+      whole,
+      name=f'squeezenet_from_{layer}',
+      architecture=f'{whole.architecture}; from inputs of {layer}',
+      input_spec=tf.TensorSpec([None, size], tf.float32),
+      weights=weights[num_weights:],
+      apply=apply_upper,
+    )
+    return lower, upper
+
+  return dataclasses.replace(whole, layers=_STEPS[1:], divide=divide)
+
+
+def _num_weights(step: str) -> int:
+  """Returns the number of kernels and biases that a step takes."""
+  return 4 if step.endswith(_EXPAND) else 2
+
+
+def _apply(
+  weights: Sequence[tf.Tensor], x: tf.Tensor, steps: Sequence[str]
+) -> tf.Tensor:
+  """Returns what some steps make of the output of those before.
+
+  Args:
+    weights: Kernels and biases of the steps.
+    x: [n, height, width, channels]; for the first step BGR images less the
+      mean.
+    steps: Some of `_STEPS` that follow each other.
+  """
   convolutions = iter(layers.kernels_and_biases(tuple(weights)))
 
   def convolve(x: tf.Tensor, strides: int, padding: str) -> tf.Tensor:
@@ -151,17 +225,18 @@ def _apply(weights: Sequence[tf.Tensor], x: tf.Tensor) -> tf.Tensor:
     x = tf.nn.conv2d(x, kernel, strides, padding)
     return tf.nn.relu(tf.nn.bias_add(x, bias))
 
-  for layer in ('conv1', *_FIRES):
-    if layer == 'conv1':
+  for step in steps:
+    if step == 'conv1':
       x = convolve(x, 2, 'VALID')
+    elif step in _FIRES:
+      x = convolve(x, 1, 'SAME')
     else:
-      squeezed = convolve(x, 1, 'SAME')
-      narrow = convolve(squeezed, 1, 'SAME')
-      wide = convolve(squeezed, 1, 'SAME')
+      narrow = convolve(x, 1, 'SAME')
+      wide = convolve(x, 1, 'SAME')
       x = tf.concat([narrow, wide], axis=-1)
-    if layer in _POOLED_AFTER:
+    if step in _POOLED_AFTER:
       x = tf.nn.max_pool2d(x, 3, 2, 'VALID')
-  return tf.reduce_mean(x, axis=[1, 2])
+  return x
 
 
 def _find_weights(file: h5py.File, layer: str) -> dict[str, h5py.Dataset]:

@@ -64,6 +64,35 @@ class FeatureExtractorTest(parameterized.TestCase):
     ):
       _create(apply=lambda w, x: tf.matmul(x, w[0])).extract(x)
 
+  def test_split_of_unknown_layers(self):
+    for extractor in (
+      _create(),
+      feature_extractor.with_unit_features(_create()),
+    ):
+      with self.assertRaisesRegex(
+        errors.InputError,
+        "'tiny' cannot be split before layer 'relu'; a network whose layers",
+      ):
+        extractor.split('relu')
+
+  def test_split_with_unit_features(self):
+    product = _create(apply=lambda w, x: tf.matmul(x, w[0]))
+    relu = _create(
+      input_spec=tf.TensorSpec([None, 3], tf.float32),
+      weights=(),
+      apply=lambda w, x: tf.nn.relu(x),
+    )
+    whole = feature_extractor.with_unit_features(
+      _create(layers=('relu',), divide=lambda layer: (product, relu))
+    )
+    lower, upper = whole.split('relu')
+    x = np.random.default_rng(1).standard_normal([9, 4]).astype(np.float32)
+    between = lower.extract(x)
+    np.testing.assert_allclose(between, x @ product.weights[0], rtol=1e-4)
+    np.testing.assert_allclose(
+      upper.extract(between), whole.extract(x), rtol=1e-5
+    )
+
   def test_fingerprint(self):
     fingerprint = _create().fingerprint
     self.assertEqual(fingerprint, _create(name='other').fingerprint)

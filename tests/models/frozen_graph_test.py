@@ -115,6 +115,126 @@ class FrozenGraphTest(parameterized.TestCase):
       rtol=1e-5,
     )
 
+  @parameterized.parameters((1, 2), (2, 4), (3, 4), (4, 4))
+  def test_split(self, index, num_below):
+    model = _create_model()
+    name = model.layers[index].name
+    inner = tf.keras.Model(model.inputs, model.layers[index].input)
+    between = inner(_images(), training=False).numpy()
+    expected = model(_images(), training=False).numpy()
+    whole = frozen_graph.freeze_keras_model(model)
+    # The network may change before the extractor is split.
+    model.set_weights([0 * weight for weight in model.get_weights()])
+    lower, upper = whole.split(name)
+    vectors = lower.extract(_images())
+    np.testing.assert_allclose(
+      vectors, between.reshape(len(vectors), -1), rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(
+      upper.extract(vectors), expected, rtol=1e-5, atol=1e-6
+    )
+    self.assertLen(lower.weights, num_below)
+    self.assertLen(upper.weights, 6 - num_below)
+    self.assertEqual(
+      (lower.name, upper.name), (f'small_to_{name}', f'small_from_{name}')
+    )
+    self.assertLen({e.fingerprint for e in (whole, lower, upper)}, 3)
+
+  def test_split_before_the_first_layer(self):
+    model = _create_model()
+    whole = frozen_graph.freeze_keras_model(model)
+    lower, upper = whole.split(model.layers[0].name)
+    vectors = lower.extract(_images())
+    np.testing.assert_array_equal(vectors, _images().reshape(5, -1))
+    np.testing.assert_allclose(
+      upper.extract(vectors), whole.extract(_images()), rtol=1e-6
+    )
+
+  def test_split_keeps_preprocessing_below(self):
+    model = _create_model()
+    whole = frozen_graph.freeze_keras_model(
+      model,
+      preprocess=lambda x: tf.cast(x, tf.float32) / 255,
+      input_spec=tf.TensorSpec([None, 8, 8, 3], tf.uint8),
+    )
+    images = (255 * _images()).astype(np.uint8)
+    lower, upper = whole.split('small_pool')
+    self.assertEqual(lower.input_spec.dtype, tf.uint8)
+    np.testing.assert_allclose(
+      upper.extract(lower.extract(images)), whole.extract(images), rtol=1e-5
+    )
+
+  def test_gradients_of_the_upper_part(self):
+    model = _create_model()
+    lower, upper = frozen_graph.freeze_keras_model(model).split('small_pool')
+    vectors = tf.constant(lower.extract(_images()))
+
+    @tf.function
+    def gradients(weights):
+      with tf.GradientTape() as tape:
+        tape.watch(weights)
+        loss = tf.reduce_sum(upper.apply(weights, vectors) ** 2)
+      return tape.gradient(loss, weights)
+
+    with tf.GradientTape() as tape:
+      loss = tf.reduce_sum(model(_images(), training=False) ** 2)
+    expected = tape.gradient(loss, model.layers[-1].trainable_variables)
+    weights = [tf.constant(weight) for weight in upper.weights]
+    for found, wanted in zip(gradients(weights), expected, strict=True):
+      np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+  def test_connections_past_a_layer(self):
+    """As in residual networks: between blocks, not in them."""
+    source = tf.keras.Input([4])
+    first = tf.keras.layers.Dense(4, name='first')(source)
+    within = tf.keras.layers.Dense(4, name='within')(first)
+    added = tf.keras.layers.Add(name='sum')([first, within])
+    result = tf.keras.layers.Dense(2, name='last')(added)
+    model = tf.keras.Model(source, result, name='residual')
+    x = np.random.default_rng(0).standard_normal([3, 4]).astype(np.float32)
+    whole = frozen_graph.freeze_keras_model(model)
+    lower, upper = whole.split('last')
+    np.testing.assert_allclose(
+      upper.extract(lower.extract(x)), model(x), rtol=1e-5
+    )
+    # Both go on from the same tensor.
+    lower, upper = whole.split('within')
+    np.testing.assert_allclose(
+      upper.extract(lower.extract(x)), model(x), rtol=1e-5
+    )
+    self.assertLen(upper.weights, 4)
+    second = tf.keras.layers.Dense(4, name='second')(within)
+    model = tf.keras.Model(source, first + second, name='residual')
+    with self.assertRaisesRegex(
+      errors.InputError,
+      "'residual' cannot be split before layer 'second', since a connection",
+    ):
+      frozen_graph.freeze_keras_model(model).split('second')
+
+  def test_layers_that_it_cannot_be_split_before(self):
+    model = _create_model()
+    extractor = frozen_graph.freeze_keras_model(model, layer='small_pool')
+    for layer in ('none', model.layers[-1].name):
+      with self.assertRaisesRegex(
+        errors.InputError,
+        f"split before layer '{layer}'; one of conv2d.*, small_pool was",
+      ):
+        extractor.split(layer)
+    lower, upper = extractor.split('small_pool')
+    for part in (lower, upper):
+      with self.assertRaisesRegex(errors.InputError, 'whose layers are known'):
+        part.split('small_pool')
+    source = tf.keras.Input([None, None, 3])
+    any_size = tf.keras.layers.Conv2D(2, 3, name='any_size')(
+      tf.keras.layers.Conv2D(2, 3)(source)
+    )
+    with self.assertRaisesRegex(
+      errors.InputError, r'are float32\[None, None, None, 2\]; float32 of a'
+    ):
+      frozen_graph.freeze_keras_model(tf.keras.Model(source, any_size)).split(
+        'any_size'
+      )
+
   def test_fingerprint_does_not_depend_on_names_or_history(self):
     fingerprint = frozen_graph.freeze_keras_model(_create_model()).fingerprint
     again = frozen_graph.freeze_keras_model(_create_model('other'))
@@ -165,6 +285,8 @@ class FrozenGraphTest(parameterized.TestCase):
     if name == 'saved_model':
       with self.assertRaisesRegex(errors.InputError, 'is a SavedModel, whose'):
         frozen_graph.load_extractor(path, layer='small_pool')
+      with self.assertRaisesRegex(errors.InputError, 'whose layers are known'):
+        extractor.split('small_pool')
     else:
       pooled = frozen_graph.load_extractor(path, layer='small_pool')
       self.assertEqual(pooled.num_features, 6)

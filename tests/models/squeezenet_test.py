@@ -72,6 +72,71 @@ class SqueezenetTest(parameterized.TestCase):
     self.assertLen({fingerprint(0), fingerprint(1)}, 2)
     self.assertNotEqual(fingerprint(0), fingerprint(0, image_size=64))
 
+  @parameterized.parameters(31, 63, 64)
+  def test_parts_compute_what_the_whole_does(self, size):
+    whole = squeezenet.create_squeezenet(
+      random_squeezenet.flatten(random_squeezenet.draw_weights()),
+      image_size=size,
+    )
+    images = np.random.default_rng(1).integers(0, 256, [3, 8, 8, 3], np.uint8)
+    expected = whole.extract(images)
+    fires = [f'fire{i}' for i in range(2, 10)]
+    widths = {}
+    for layer in [*fires, *(f'{fire}/expand' for fire in fires)]:
+      lower, upper = whole.split(layer)
+      vectors = lower.extract(images)
+      widths[layer] = vectors.shape[1]
+      np.testing.assert_allclose(
+        upper.extract(vectors), expected, rtol=1e-5, atol=1e-5
+      )
+      for found, wanted in zip(
+        lower.weights + upper.weights, whole.weights, strict=True
+      ):
+        self.assertIs(found, wanted)
+    # Halved by a stride and by three poolings, each of 3 and every 2.
+    halved = [size]
+    for _ in range(4):
+      halved.append((halved[-1] - 3) // 2 + 1)
+    self.assertEqual(widths['fire2'], halved[2] ** 2 * 64)
+    self.assertEqual(widths['fire4/expand'], halved[3] ** 2 * 32)
+    self.assertEqual(widths['fire9'], halved[4] ** 2 * 512)
+    self.assertEqual(widths['fire9/expand'], halved[4] ** 2 * 64)
+
+  def test_fingerprints_of_parts(self):
+    weights = random_squeezenet.draw_weights()
+
+    def parts(layer, **options):
+      return squeezenet.create_squeezenet(
+        random_squeezenet.flatten(weights), **options
+      ).split(layer)
+
+    lower, upper = parts('fire9')
+    self.assertEqual(lower.fingerprint, parts('fire9')[0].fingerprint)
+    others = [
+      *parts('fire8'),
+      *parts('fire9/expand'),
+      *parts('fire9', image_size=64),
+    ]
+    kernel, bias = weights['fire8/expand1x1']
+    weights['fire8/expand1x1'] = kernel, bias + 1
+    others.append(parts('fire9')[0])
+    self.assertLen({e.fingerprint for e in (lower, upper, *others)}, 9)
+    # What is above does not change what is kept.
+    kernel, bias = weights['fire9/expand1x1']
+    weights['fire9/expand1x1'] = kernel, bias + 1
+    self.assertEqual(others[-1].fingerprint, parts('fire9')[0].fingerprint)
+
+  @parameterized.parameters('conv1', 'fire10', 'fire9/squeeze1x1')
+  def test_layers_that_it_cannot_be_split_before(self, layer):
+    whole = squeezenet.create_squeezenet(
+      random_squeezenet.flatten(random_squeezenet.draw_weights())
+    )
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f"'squeezenet' cannot be split before layer '{layer}'; one of fire2, ",
+    ):
+      whole.split(layer)
+
   def test_missing_and_wrong_weights(self):
     weights = random_squeezenet.draw_weights()
     kernel, bias = weights.pop('fire9/expand3x3')
@@ -107,7 +172,7 @@ class SqueezenetTest(parameterized.TestCase):
       )
 
 
-class PublishedWeightsTest(absltest.TestCase):
+class PublishedWeightsTest(parameterized.TestCase):
   """Of the network trained on ImageNet, where it is at hand."""
 
   def setUp(self):
@@ -124,6 +189,20 @@ class PublishedWeightsTest(absltest.TestCase):
     scale = np.abs(expected).max()
     np.testing.assert_allclose(
       extractor.extract(images), expected, rtol=0, atol=1e-5 * scale
+    )
+
+  @parameterized.parameters('fire6/expand', 'fire9')
+  def test_parts_compute_what_the_whole_does(self, layer):
+    archive = np.load(local_data.find_sample('cifar10') / 'cifar10_subset.npz')
+    images = archive['images'][:8]
+    whole = squeezenet.load_squeezenet(self._path)
+    lower, upper = whole.split(layer)
+    expected = whole.extract(images)
+    np.testing.assert_allclose(
+      upper.extract(lower.extract(images)),
+      expected,
+      rtol=0,
+      atol=1e-6 * np.abs(expected).max(),
     )
 
   @pytest.mark.slow

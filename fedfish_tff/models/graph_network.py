@@ -1,0 +1,132 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Networks that are graphs, as feature extractors, whole or in two parts."""
+
+from collections.abc import Mapping
+import dataclasses
+import math
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.models import feature_extractor
+from fedfish_tff.models import graph_nodes
+
+import numpy as np
+import tensorflow as tf
+
+# What is given where a network is divided.
+_PART_INPUT = 'part_input'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GraphNetwork:
+  """A network, or a part of one.
+
+  Attributes:
+    name: The extractor's.
+    graph_def: The graph, in which weights are constants.
+    inputs: Name of the tensor that is given.
+    input_spec: Of a batch.
+    output: Spec of the features, by the tensor's name; of a fixed size.
+    weights: Values of weights by the names of their nodes; those that features
+      do not depend on are left out.
+    splits: Specs of the inputs of layers, by the layers' names and with the
+      names of the tensors: where the network can be split.
+    input_shape: Shape of one input in the graph, if inputs come as vectors.
+  """
+
+  name: str
+  graph_def: tf.compat.v1.GraphDef
+  inputs: str
+  input_spec: tf.TensorSpec
+  output: tf.TensorSpec
+  weights: Mapping[str, np.ndarray]
+  splits: Mapping[str, tf.TensorSpec] = dataclasses.field(default_factory=dict)
+  input_shape: tuple[int, ...] | None = None
+
+  def extractor(self) -> feature_extractor.FeatureExtractor:
+    """Returns the extractor that computes the graph."""
+    graph_def = graph_nodes.take_part(self.graph_def, self.output.name)
+    present = {node.name for node in graph_def.node}
+    # Not those whose values the features do not depend on.
+    weights = {key: self.weights[key] for key in self.weights if key in present}
+    num_features = math.prod(self.output.shape[1:])
+
+    @tf.function
+    def apply(weights_now: Any, x: tf.Tensor) -> tf.Tensor:
+      replaced = dict(zip(weights, weights_now, strict=True))
+      if self.input_shape is not None:
+        x = tf.reshape(x, [-1, *self.input_shape])
+      replaced[self.inputs] = x
+      (features,) = tf.graph_util.import_graph_def(
+        graph_def,
+        input_map=replaced,
+        return_elements=[self.output.name],
+        name='',
+      )
+      return tf.reshape(features, [-1, num_features])
+
+    architecture = graph_nodes.describe(
+      graph_def, self.output.name, list(weights)
+    )
+    if self.input_shape is not None:
+      architecture += f' of {list(self.input_shape)}'
+    return feature_extractor.FeatureExtractor(
+      name=self.name,
+      architecture=architecture,
+      input_spec=self.input_spec,
+      num_features=num_features,
+      weights=tuple(weights.values()),
+      apply=lambda weights_now, x: apply(tuple(weights_now), x),
+      layers=tuple(self.splits),
+      divide=lambda layer: _split(self, layer),
+    )
+
+
+def _split(
+  whole: GraphNetwork, layer: str
+) -> tuple[
+  feature_extractor.FeatureExtractor, feature_extractor.FeatureExtractor
+]:
+  """Returns what is before a layer, and what begins with it."""
+  between = whole.splits[layer]
+  output = tf.TensorSpec(
+    whole.output.shape,
+    whole.output.dtype,
+    # The output itself waits until all weights are read, those below too.
+    graph_nodes.source_of(whole.graph_def, whole.output.name),
+  )
+  graph_def = graph_nodes.take_part(
+    whole.graph_def,
+    output.name,
+    replaced=between.name,
+    placeholder=_PART_INPUT,
+  )
+  (given, _) = whole.inputs.split(':')
+  if given in {node.name for node in graph_def.node}:
+    raise errors.InputError(
+      f'Extractor {whole.name!r} cannot be split before layer {layer!r}, since '
+      'a connection leads past its inputs; a layer that all goes through was '
+      'expected.'
+    )
+  shape = between.shape[1:]
+  if between.dtype != tf.float32 or not shape.is_fully_defined():
+    raise errors.InputError(
+      f'Extractor {whole.name!r} cannot be split before layer {layer!r}, whose '
+      f'inputs are {between.dtype.name}{between.shape.as_list()}; float32 of a '
+      'fixed size were expected.'
+    )
+  lower = dataclasses.replace(
+    whole, name=f'{whole.name}_to_{layer}', output=between, splits={}
+  )
+  upper = dataclasses.replace(
+    whole,
+    name=f'{whole.name}_from_{layer}',
+    graph_def=graph_def,
+    inputs=f'{_PART_INPUT}:0',
+    output=output,
+    splits={},
+    input_shape=tuple(shape),
+    input_spec=tf.TensorSpec([None, math.prod(shape)], tf.float32),
+  )
+  return lower.extractor(), upper.extractor()
