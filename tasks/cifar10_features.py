@@ -53,7 +53,9 @@ def create_task(
     seed: Decides the division, and which held-out images are for validation.
     data_dir: Folder of the files; None for the working folder.
     images: The file of images in `data_dir`.
-    inputs: features, or images for a model that includes the extractor.
+    inputs: features, images for a model that includes the extractor, or the
+      name of a layer for one that includes it from this layer on, the rest
+      being frozen: fire2, fire2/expand, fire3 to fire9/expand of squeezenet.
     num_clients: Clients that training images are divided among, at least 10 if
       alpha is 0.
     alpha: Concentration per label of clients' label proportions; 0 for clients
@@ -69,8 +71,8 @@ def create_task(
     validation_fraction: Share of the held-out images that are for validation.
 
   Returns:
-    The task: x float32 [features], or [32, 32, 3] of 0 to 255, y int32; metric
-    accuracy.
+    The task: x float32 [features], [32, 32, 3] of 0 to 255 or [numbers of the
+    layer's input], y int32; metric accuracy.
 
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.

@@ -3,10 +3,12 @@
 """The pretrained networks that tasks on photographs can be asked for."""
 
 from collections.abc import Callable
+from collections.abc import Sequence
 import os
 import pathlib
 
 from fedfish_tff import datasets
+from fedfish_tff import errors
 from fedfish_tff import models
 from tasks import checks
 
@@ -83,13 +85,17 @@ def extract_in_parts(
   Returns:
     Features [n, d].
   """
-  parts = []
+  features = np.empty([0, 0], np.float32)
   for start in range(0, len(images), _IMAGES_PER_FILE):
     logging.log_every_n_seconds(
       logging.INFO, 'Features of image %d of %d.', 10, start, len(images)
     )
-    parts.append(extract(images[start : start + _IMAGES_PER_FILE]))
-  return np.concatenate(parts)
+    part = extract(images[start : start + _IMAGES_PER_FILE])
+    if not start:
+      # At once, since inputs of inner layers may take gigabytes.
+      features = np.empty([len(images), part.shape[1]], part.dtype)
+    features[start : start + len(part)] = part
+  return features
 
 
 def kept_extract(
@@ -99,6 +105,57 @@ def kept_extract(
   if feature_dir is None:
     return extractor.extract
   return datasets.FeatureCache(extractor, feature_dir).extract
+
+
+def divide(
+  extractor: models.FeatureExtractor, inputs: str, *, unit_features: bool
+) -> tuple[models.FeatureExtractor | None, models.FeatureExtractor | None]:
+  """Divides an extractor into what is applied beforehand and the model's part.
+
+  Args:
+    extractor: The whole.
+    inputs: What the model takes: features, images, or the name of a layer for
+      the model to begin with.
+    unit_features: Whether the model's part gives features of length 1.
+
+  Returns:
+    (frozen, trained): frozen is None for images, and trained for features,
+    which `to_unit_length` is for.
+
+  Raises:
+    errors.InputError: If `inputs` is something else.
+  """
+  if inputs == 'features':
+    return extractor, None
+  if inputs == 'images':
+    frozen, trained = None, extractor
+  else:
+    try:
+      frozen, trained = extractor.split(inputs)
+    except errors.InputError as error:
+      raise errors.InputError(
+        f'inputs is {inputs!r}; features, images or a layer was expected '
+        f'({str(error).rstrip(".")}).'
+      ) from error
+  if unit_features:
+    trained = models.with_unit_features(trained)
+  return frozen, trained
+
+
+def create_feature_map(
+  trained: models.FeatureExtractor | None,
+  *,
+  input_shape: Sequence[int],
+) -> models.FeatureMap:
+  """Returns the map of the model's part of an extractor.
+
+  Args:
+    trained: As `divide` returns it.
+    input_shape: Shape of one example's x.
+  """
+  if trained is None:
+    return models.create_identity_features(*input_shape)
+  return models.create_extractor_features(trained, input_shape=input_shape)
 
 
 def to_unit_length(features: np.ndarray) -> np.ndarray:

@@ -63,7 +63,9 @@ def create_task(
     seed: Decides which held-out photographs are for validation.
     data_dir: Folder of the files that TFF made.
     split: user_120k, geo_100, geo_300, geo_1k, geo_3k, geo_10k or geo_30k.
-    inputs: features, or images for a model that includes the extractor.
+    inputs: features, images for a model that includes the extractor, or the
+      name of a layer for one that includes it from this layer on, the rest
+      being frozen, such as block_16_expand of mobilenet_v2.
     extractor: mobilenet_v2, squeezenet, or file for any Keras model or
       SavedModel of images with values of 0 to 255.
     weights: The extractor's file, in `data_dir` unless it is an absolute path;
@@ -78,8 +80,8 @@ def create_task(
       numbers take 800.
 
   Returns:
-    The task: x float32 [features], or [image_size, image_size, 3] of 0 to 255,
-    y int32; metric accuracy.
+    The task: x float32 [features], [image_size, image_size, 3] of 0 to 255 or
+    [numbers of the layer's input], y int32; metric accuracy.
 
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.

@@ -6,7 +6,9 @@ TFF's loaders divide downloaded photographs into a TFRecord file of JPEG images
 for each user, in a folder train, and a file test.tfRecord of all held-out ones.
 These files are read here; the loaders are left to make them, because they start
 to download where something is missing, write log files where they are called,
-and decode images of any size, one at a time.
+and decode images of any size, one at a time. Those of TFF 0.87 fail with a
+TypeError (of load_tfrecord) when they read what they have made; the files are
+complete then.
 """
 
 from collections.abc import Mapping
@@ -21,7 +23,6 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from tasks import checks
 from tasks import extractors
-from tasks import image_features
 from tasks.task import Task
 
 from absl import logging
@@ -96,7 +97,8 @@ def create_photographs_task(
     num_classes: Number of classes.
     seed: Decides which held-out photographs are for validation.
     data_dir: Where the extractor's file is looked for.
-    inputs: features, or images for a model that includes the extractor.
+    inputs: features, images for a model that includes the extractor, or the
+      name of a layer for one that includes it from this layer on.
     extractor: As for `extractors.create_extractor`, with the two below.
     weights: The extractor's file.
     image_size: What the central square of images is resized to.
@@ -107,19 +109,19 @@ def create_photographs_task(
       each of training, validation and test clients.
 
   Returns:
-    The task: x float32 [d], or [image_size, image_size, 3] of 0 to 255, y
-    int32; metric accuracy.
+    The task: x float32 [d], or [image_size, image_size, 3] of 0 to 255 if they
+    are images, y int32; metric accuracy.
 
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  checks.check_choice('inputs', inputs, image_features.INPUTS)
   checks.check_integer('cache_megabytes', cache_megabytes, 1)
   network = extractors.create_extractor(
     extractor, weights=weights, image_size=image_size, data_dir=data_dir
   )
-  if inputs == 'images' and unit_features:
-    network = models.with_unit_features(network)
+  frozen, trained = extractors.divide(
+    network, inputs, unit_features=unit_features
+  )
 
   def clients(
     records: Mapping[str, 'Records'],
@@ -127,12 +129,12 @@ def create_photographs_task(
     decoded = PhotographClientData(
       records, image_size=image_size, num_classes=num_classes
     )
-    if inputs == 'images':
+    if frozen is None:
       return decoded
     if feature_dir is None:
-      return datasets.FeatureClientData(decoded, network.extract)
+      return datasets.FeatureClientData(decoded, frozen.extract)
     return datasets.FileFeatureClientData(
-      decoded, datasets.FeatureCache(network, feature_dir), decoded.content_key
+      decoded, datasets.FeatureCache(frozen, feature_dir), decoded.content_key
     )
 
   test, validation, _ = datasets.split_clients(
@@ -141,16 +143,16 @@ def create_photographs_task(
     test_fraction=0,
     seed=seed,
   )
-  if inputs == 'images':
-    feature_map = models.create_extractor_features(
-      network, input_shape=(image_size, image_size, 3)
-    )
-  else:
-    feature_map = models.create_identity_features(network.num_features)
+  feature_map = extractors.create_feature_map(
+    trained,
+    input_shape=(image_size, image_size, 3)
+    if frozen is None
+    else (frozen.num_features,),
+  )
 
   def preprocess(examples: datasets.Examples) -> datasets.Examples:
     x, y = examples
-    if inputs == 'features' and unit_features:
+    if trained is None and unit_features:
       x = extractors.to_unit_length(x)
     return x.astype(np.float32, copy=False), y
 

@@ -29,7 +29,7 @@ def load_tff_data(
   *,
   splits: Collection[str],
   data_dir: str | None,
-  download: bool,
+  download: bool | None,
 ) -> Any:
   """Calls a loader of `tff.simulation.datasets`, its file being checked first.
 
@@ -39,7 +39,8 @@ def load_tff_data(
     file_name: The file that it reads in `cache_dir`.
     splits: The splits that it reads in the file.
     data_dir: The folder of the file; None for TFF's own cache, ~/.tff.
-    download: Whether to fetch a missing file, as TFF publishes it.
+    download: Whether to fetch a missing file, as TFF publishes it; None where
+      the task has no option to do so.
 
   Returns:
     What the loader returns.
@@ -53,10 +54,15 @@ def load_tff_data(
   url = f'{_PUBLISHED_AT}/{file_name}.lzma'
   if not path.exists():
     if not download:
+      remedies = [
+        f'fetch {url} and unpack it there (unlzma)',
+        'name the folder of such a file by --data_dir',
+      ]
+      if download is not None:
+        remedies.append('let it be downloaded by --config.task.download=True')
       raise errors.InputError(
-        f'Task {name!r} found no file {path}; fetch {url} and unpack it there '
-        '(unlzma), name the folder of such a file by --data_dir, or let it be '
-        'downloaded by --config.task.download=True.'
+        f'Task {name!r} found no file {path}; {", ".join(remedies[:-1])} or '
+        f'{remedies[-1]}.'
       )
     _download(name, load_data, path, url, splits)
   datasets.check_tff_database(path, splits)

@@ -65,7 +65,9 @@ class Cifar100FeaturesTest(absltest.TestCase):
   def test_missing_file(self):
     with self.assertRaisesRegex(
       errors.InputError,
-      "'cifar100_features' found no file .*/cifar100.sqlite; fetch",
+      "'cifar100_features' found no file .*/cifar100.sqlite; fetch .* or name "
+      # It has no option to download it.
+      'the folder of such a file by --data_dir.$',
     ):
       self._create()
 

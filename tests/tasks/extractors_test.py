@@ -5,7 +5,10 @@
 import pathlib
 from unittest import mock
 
+from fedfish_tff import errors
+from fedfish_tff.models import squeezenet
 from tasks import extractors
+from tests.models import random_squeezenet
 
 from absl.testing import absltest
 import numpy as np
@@ -40,6 +43,49 @@ class ExtractorsTest(absltest.TestCase):
       features = extractors.extract_in_parts(extract, images)
     np.testing.assert_array_equal(features, 2.0 * images)
     self.assertEqual(sizes, [3, 3, 1])
+
+  def test_no_images(self):
+    self.assertEmpty(extractors.extract_in_parts(lambda x: x, np.zeros([0, 3])))
+
+  def test_divide(self):
+    whole = squeezenet.create_squeezenet(
+      random_squeezenet.flatten(random_squeezenet.draw_weights()), image_size=31
+    )
+    images = np.random.default_rng(0).integers(0, 256, [3, 9, 9, 3], np.uint8)
+    features = whole.extract(images)
+    for unit_features in (False, True):
+      frozen, trained = extractors.divide(
+        whole, 'features', unit_features=unit_features
+      )
+      self.assertIs(frozen, whole)
+      self.assertIsNone(trained)
+      expected = features
+      if unit_features:
+        expected = extractors.to_unit_length(features)
+      for inputs in ('images', 'fire9/expand'):
+        frozen, trained = extractors.divide(
+          whole, inputs, unit_features=unit_features
+        )
+        x = images if frozen is None else frozen.extract(images)
+        np.testing.assert_allclose(
+          trained.extract(x), expected, rtol=1e-5, atol=1e-6
+        )
+      self.assertLen(trained.weights, 4)
+    with self.assertRaisesRegex(
+      errors.InputError, r"inputs is 'x'; features, images or a layer .*\)\.$"
+    ):
+      extractors.divide(whole, 'x', unit_features=True)
+
+  def test_feature_map(self):
+    whole = squeezenet.create_squeezenet(
+      random_squeezenet.flatten(random_squeezenet.draw_weights()), image_size=31
+    )
+    identity = extractors.create_feature_map(None, input_shape=(512,))
+    self.assertEqual(identity.num_features, 512)
+    self.assertEmpty(identity.initial_weights)
+    on_images = extractors.create_feature_map(whole, input_shape=(9, 9, 3))
+    self.assertEqual(on_images.num_features, 512)
+    self.assertLen(on_images.initial_weights, 50)
 
   def test_unit_length(self):
     features = np.array([[3, 4], [0, 0], [0, -2]], np.float32)

@@ -132,6 +132,64 @@ class ImageFeaturesTest(parameterized.TestCase):
       self.assertEqual((labels.shape, labels.dtype), (y.shape, y.dtype))
     np.testing.assert_allclose(*logits, rtol=1e-4, atol=1e-4)
 
+  @parameterized.product(
+    inputs=('fire2', 'fire6/expand', 'fire9'), unit_features=(False, True)
+  )
+  def test_model_from_a_layer_on(self, inputs, unit_features):
+    """Computes what the whole does, and trains what is above."""
+    whole, upper = (
+      self._create(
+        inputs=option, unit_features=unit_features, image_size=63, alpha=1.0
+      )
+      for option in ('images', inputs)
+    )
+    self.assertEqual(whole.train.client_ids, upper.train.client_ids)
+    client_id = upper.train.client_ids[0]
+    (images, labels), (x, y) = (
+      task.train.load_client(client_id) for task in (whole, upper)
+    )
+    np.testing.assert_array_equal(labels, y)
+    self.assertEqual((x.dtype, x.ndim), (np.float32, 2))
+    weights = upper.feature_map.initial_weights
+    number = len(weights)
+    for found, expected in zip(
+      weights, whole.feature_map.initial_weights[-number:], strict=True
+    ):
+      np.testing.assert_array_equal(found, expected)
+    # With other weights, too: those above are the ones that count.
+    rng = np.random.default_rng(0)
+    changed = [w * (1 + 0.1 * rng.standard_normal(w.shape)) for w in weights]
+    changed = [w.astype(np.float32) for w in changed]
+    below = whole.feature_map.initial_weights[:-number]
+    expected = whole.feature_map((*below, *changed), images, training=False)
+    np.testing.assert_allclose(
+      upper.feature_map(changed, x, training=False),
+      expected,
+      rtol=0,
+      atol=1e-5 * np.abs(expected).max(),
+    )
+    if unit_features:
+      np.testing.assert_allclose(np.linalg.norm(expected, axis=1), 1, rtol=1e-5)
+
+  def test_inputs_of_layers_are_kept(self):
+    """The second task reads what the first one computed."""
+    first = self._create(inputs='fire9')
+    (kept,) = self._folder.rglob('features/squeezenet_to_fire9-*/*.npz')
+    before = kept.stat().st_mtime_ns
+    second = self._create(inputs='fire9', alpha=1.0, seed=1)
+    self.assertEqual(kept.stat().st_mtime_ns, before)
+    self.assertEqual(
+      *(
+        sorted(
+          row.tobytes() for x, _ in _clients(task.train).values() for row in x
+        )
+        for task in (first, second)
+      )
+    )
+    self._create(inputs='features')
+    self._create(inputs='fire8')
+    self.assertLen(list(self._folder.rglob('features/*/*.npz')), 3)
+
   def test_held_out_images(self):
     task = self._create(validation_fraction=0.25)
     (validation,) = _clients(task.validation).values()
@@ -141,7 +199,10 @@ class ImageFeaturesTest(parameterized.TestCase):
     self.assertFalse(np.array_equal(validation[0], other[0][:10]))
 
   @parameterized.parameters(
-    (dict(inputs='pixels'), "inputs is 'pixels'; one of features, images"),
+    (
+      dict(inputs='pixels'),
+      "inputs is 'pixels'; features, images or a layer .*; one of fire2, fire2",
+    ),
     (dict(extractor='vgg'), "extractor is 'vgg'; one of squeezenet, mob"),
     (dict(num_clients=9), '9 clients of 1 classes cannot hold all 10 classes'),
     (dict(alpha=-1.0), 'alpha is -1.0; a positive number'),

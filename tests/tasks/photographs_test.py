@@ -60,8 +60,18 @@ class PhotographsTest(parameterized.TestCase):
     )
 
   def test_equals_tffs_loader(self):
-    # It writes a log file where it is called.
-    with mock.patch('logging.basicConfig'):
+    utils = tff.simulation.datasets.inaturalist.utils
+    load_tfrecord = utils.load_tfrecord
+    with (
+      # It writes a log file where it is called.
+      mock.patch('logging.basicConfig'),
+      # It calls this without the second argument, and so fails.
+      mock.patch.object(
+        utils,
+        'load_tfrecord',
+        lambda path, logger_tag='test': load_tfrecord(path, logger_tag),
+      ),
+    ):
       train, test = tff.simulation.datasets.inaturalist.load_data(
         cache_dir=str(self._folder)
       )
@@ -111,6 +121,26 @@ class PhotographsTest(parameterized.TestCase):
             expected /= np.linalg.norm(expected, axis=1, keepdims=True)
           np.testing.assert_allclose(x, expected, rtol=1e-5, atol=1e-7)
           np.testing.assert_array_equal(y, labels)
+
+  def test_model_from_a_layer_on(self):
+    images = self._create(inputs='images')
+    for folder in (None, str(self._folder / 'features')):
+      task = self._create(inputs='fire9', feature_dir=folder)
+      self.assertEqual(task.train.client_ids, images.train.client_ids)
+      for split in ('train', 'validation', 'test'):
+        client_id = getattr(images, split).client_ids[0]
+        pixels, labels = getattr(images, split).load_client(client_id)
+        x, y = getattr(task, split).load_client(client_id)
+        np.testing.assert_array_equal(y, labels)
+        found, expected = (
+          features(features.initial_weights, inputs, training=False)
+          for features, inputs in (
+            (task.feature_map, x),
+            (images.feature_map, pixels),
+          )
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+    self.assertLen(task.feature_map.initial_weights, 6)
 
   def test_images_are_decoded_once(self):
     def load():
