@@ -1,16 +1,60 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The input error is caught by code that knows only the standard library."""
+"""The input error, and what is made of a check that failed in a graph."""
 
 from fedfish_tff import errors
 
 from absl.testing import absltest
+import tensorflow as tf
 
 
 class InputErrorTest(absltest.TestCase):
   def test_is_a_value_error_with_its_sentence(self):
     with self.assertRaisesRegex(ValueError, '^rounds must be positive$'):
       raise errors.InputError('rounds must be positive')
+
+
+class DescribeFailedCheckTest(absltest.TestCase):
+  def _failure(self, number):
+    @tf.function
+    def check(number):
+      parts = ['The number is', number, 'and 0 was expected.']
+      with tf.control_dependencies([tf.debugging.Assert(number == 0, parts)]):
+        return tf.identity(number)
+
+    with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+      check(tf.constant(number))
+    return caught.exception
+
+  def test_says_what_the_check_says(self):
+    self.assertEqual(
+      errors.describe_failed_check(self._failure(5)),
+      'The number is 5 and 0 was expected.',
+    )
+
+  def test_names_the_client(self):
+    error = self._failure(5)
+    told = tf.errors.InvalidArgumentError(
+      error.node_def, error.op, f'Client 2 of 2: {error.message}'
+    )
+    for client_ids, start in (
+      (['a', 'b'], 'Client b: '),
+      ([], ''),
+      (['a'], ''),
+    ):
+      self.assertEqual(
+        errors.describe_failed_check(told, client_ids),
+        f'{start}The number is 5 and 0 was expected.',
+      )
+
+  def test_other_errors_are_none(self):
+    for error in (
+      ValueError('wrong'),
+      tf.errors.InvalidArgumentError(
+        None, None, 'Incompatible shapes: [2] [3]'
+      ),
+    ):
+      self.assertIsNone(errors.describe_failed_check(error))
 
 
 if __name__ == '__main__':

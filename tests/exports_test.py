@@ -75,9 +75,12 @@ INTERNAL_MODULES = {
   'fedfish_tff.errors': 'stands beside the packages, not in one',
   'fedfish_tff.execution.local_worker_executors': 'a part of local_worker',
   'fedfish_tff.execution.worker_process': 'a part of local_worker',
+  'fedfish_tff.models.graph_network': 'a part of frozen_graph',
+  'fedfish_tff.models.graph_nodes': 'a part of frozen_graph',
   'fedfish_tff.models.layers': 'a part of the models',
   'fedfish_tff.models.supervised': 'a part of the models',
   'fedfish_tff.simulation.files': 'safe writing for the modules beside it',
+  'fedfish_tff.simulation.round_problems': 'a part of training_loop',
 }
 INTERNAL_MODULES |= {
   f'fedfish_tff.execution.{name}': 'a part of cohort_context'

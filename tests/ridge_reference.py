@@ -37,3 +37,15 @@ def scikit_learn(x, y, num_classes, regularization, bias):
   if bias is models.RidgeBias.REGULARIZED:
     return kernel[:-1], kernel[-1]
   return kernel, np.broadcast_to(ridge.intercept_, [num_classes])
+
+
+def rounding_bound(x, regularization):
+  """Returns how far solving in float64 may be off, relative to the largest weight.
+
+  Normal equations lose digits as the condition number of A + lambda I has them,
+  which is at most trace(A) / lambda + 1; each elimination may round as often as
+  there are features (Higham, Accuracy and Stability, theorem 10.4).
+  """
+  size = x.shape[1] + 1
+  trace = np.sum(np.square(x, dtype=np.float64)) + len(x)
+  return size * np.finfo(np.float64).eps * (trace / regularization + 1)

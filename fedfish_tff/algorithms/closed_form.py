@@ -226,6 +226,7 @@ def build_closed_form_process(
     ),
     local_training=local_training,
     update_is_finite=update_is_finite,
+    uses_weights=False,
   )
 
 

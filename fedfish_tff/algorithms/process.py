@@ -19,6 +19,8 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
       simulation asks client by client.
     extra_passes: Passes over a client's data in a round beside its training
       epochs, such as FedFish's Fisher pass.
+    uses_weights: Whether clients start from the model's weights. In closed-form
+      methods they do not: what they send depends on their data alone.
   """
 
   def __init__(
@@ -28,6 +30,7 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
     local_training: tff.Computation,
     update_is_finite: tff.Computation,
     extra_passes: int = 0,
+    uses_weights: bool = True,
   ):
     super().__init__(
       process.initialize,
@@ -40,3 +43,4 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
     self.local_training = local_training
     self.update_is_finite = update_is_finite
     self.extra_passes = extra_passes
+    self.uses_weights = uses_weights

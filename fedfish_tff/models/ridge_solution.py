@@ -64,7 +64,10 @@ def solve_ridge(
   precision = _epsilon(gram.dtype)
   gram = tf.cast(gram, tf.float64)
   moments = tf.cast(moments, tf.float64)
-  regularization = tf.cast(regularization, tf.float64)
+  # A Python number would go through float32.
+  regularization = tf.cast(
+    tf.convert_to_tensor(regularization, dtype_hint=tf.float64), tf.float64
+  )
   if bias is RidgeBias.REGULARIZED:
     weights = _solve(gram, moments, regularization, precision)
     kernel, intercept = weights[:-1], weights[-1]
@@ -119,10 +122,11 @@ def _solve(
   solvable = tf.debugging.Assert(
     smallest > rounding,
     [
-      'The sums of the features have no ridge solution: A + lambda I is '
-      'singular or not positive definite in working precision; a larger '
-      'lambda was expected, or more examples. lambda:',
+      'With lambda =',
       regularization,
+      'the sums of the features have no ridge solution: A + lambda I is '
+      'singular or not positive definite in working precision; a larger '
+      'lambda was expected, or more examples.',
     ],
   )
   with tf.control_dependencies([solvable]):

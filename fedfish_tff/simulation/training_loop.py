@@ -26,6 +26,7 @@ from fedfish_tff.simulation import cohort_prefetch
 from fedfish_tff.simulation import communication
 from fedfish_tff.simulation import metrics_flattening
 from fedfish_tff.simulation import participation as participation_lib
+from fedfish_tff.simulation import round_problems
 from fedfish_tff.simulation import run_recorder
 
 from absl import logging
@@ -100,7 +101,9 @@ def run_training(
     seed: With the round, decides each client's batches.
     rounds: The last round.
     evaluation_fn: From (state, round) to numbers by column name; called on the
-      initial state, every `evaluate_every` rounds and after the last.
+      initial state, every `evaluate_every` rounds and after the last. Where
+      the state has no model (Fed3R without lambda, before there are examples
+      enough) a warning says so, and the row lacks its columns.
     evaluate_every: Rounds between two evaluations.
     barrier_fn: From (model weights before the round, after it, the cohort's
       batches) to numbers by column name; called where `evaluation_fn` is, but
@@ -124,8 +127,8 @@ def run_training(
     The final state, round and totals.
 
   Raises:
-    errors.InputError: If a client's data or an argument cannot be used, or a
-      file cannot be written; or if the start has all the rounds already.
+    errors.InputError: If a client's data or an argument cannot be used (checks
+      inside of the process included), or a file cannot be written; or if the start has all the rounds already.
     KeyboardInterrupt: On Ctrl-C, after a checkpoint of the last whole round;
       its message says how to resume.
   """
@@ -171,21 +174,25 @@ def run_training(
       if round_number is None:
         row = {}
         if evaluation_fn is not None:
-          row.update(evaluation_fn(loop_state['process'], first))
+          with round_problems.skip_evaluation(first):
+            row.update(evaluation_fn(loop_state['process'], first))
         finish_round(first, loop_state, row)
         done = (loop_state, first)
       for round_number in range(done[1] + 1, rounds + 1):
         state = loop_state['process']
         start = time.monotonic()
         cohort = cohorts.load(round_number)
-        output = process.next(
-          state, [client_inputs.to_client_input(client) for client in cohort]
-        )
+        with round_problems.input_errors(cohort):
+          output = process.next(
+            state, [client_inputs.to_client_input(client) for client in cohort]
+          )
         row = metrics_flattening.flatten_metrics(output.metrics)
         row.update(_costs(process, cohort, wire_bytes, costs_per_client or {}))
         row['time/round_seconds'] = time.monotonic() - start
         if row.get(_EXCLUDED_COLUMN):
-          _name_excluded_clients(process, state, cohort, row, round_number)
+          round_problems.name_excluded_clients(
+            process, state, cohort, row[_EXCLUDED_COLUMN], round_number
+          )
           if row[_EXCLUDED_COLUMN] == len(cohort):
             row.update(_metrics_of_nobody(row))
         if row.get(_NON_FINITE_COLUMN):
@@ -200,16 +207,17 @@ def run_training(
         loop_state = _advance(loop_state, new_state, row)
         if round_number % evaluate_every == 0 or round_number == rounds:
           start = time.monotonic()
-          if evaluation_fn is not None:
-            row.update(evaluation_fn(new_state, round_number))
-          if barrier_fn is not None:
-            row.update(
-              barrier_fn(
-                process.get_model_weights(state),
-                process.get_model_weights(new_state),
-                cohort,
+          with round_problems.skip_evaluation(round_number):
+            if evaluation_fn is not None:
+              row.update(evaluation_fn(new_state, round_number))
+            if barrier_fn is not None:
+              row.update(
+                barrier_fn(
+                  process.get_model_weights(state),
+                  process.get_model_weights(new_state),
+                  cohort,
+                )
               )
-            )
           row['time/evaluation_seconds'] = time.monotonic() - start
         finish_round(round_number, loop_state, row)
         done = (loop_state, round_number)
@@ -347,44 +355,3 @@ def _metrics_of_nobody(row: Metrics) -> Metrics:
     for name, value in row.items()
     if name.startswith('train/') and isinstance(value, float)
   }
-
-
-def _name_excluded_clients(
-  process: tff.learning.templates.LearningProcess,
-  state: Any,
-  cohort: Sequence[batches_lib.ClientBatches],
-  row: Metrics,
-  round_number: int,
-) -> None:
-  """Logs which clients a round left out; sums hide it, so they are asked.
-
-  A client may be left out by what it knows in its round only, such as Mime
-  Lite's optimizer state; those that are not found are counted.
-  """
-  if row[_EXCLUDED_COLUMN] == len(cohort):
-    # A run that has diverged leaves out everyone, round after round: asking
-    # all of them would take longer than the rounds do.
-    names = ', '.join(client.client_id for client in cohort)
-  elif not hasattr(process, 'update_is_finite'):
-    names = 'unknown to this process'
-  else:
-    weights = process.get_model_weights(state)
-    found = [
-      client.client_id
-      for client in cohort
-      if not process.update_is_finite(
-        weights, client_inputs.to_client_input(client)
-      )
-    ]
-    num_missing = row[_EXCLUDED_COLUMN] - len(found)
-    if num_missing > 0:
-      found.append(f'{num_missing} not identified')
-    names = ', '.join(found)
-  logging.warning(
-    'Round %d: the update of %d of %d clients was not finite and was left '
-    'out: %s. A smaller client learning rate may help.',
-    round_number,
-    row[_EXCLUDED_COLUMN],
-    len(cohort),
-    names,
-  )

@@ -3,16 +3,18 @@
 r"""Compares the time of a client's ridge statistics with a matrix product's.
 
   python -m launch.benchmarks.ridge_statistics
-  python -m launch.benchmarks.ridge_statistics --features=512 --examples=2048
+  python -m launch.benchmarks.ridge_statistics --features=512 --batch_size=16
 
 Fed3R's clients sum products of features, A = sum phi phi^T, in one pass over
 their batches. That is one matrix product of [features, examples] and [examples,
 features], and should take about as long as NumPy takes for it: ratios up to 1.3
-are expected with batches of 1,024 examples. Everything runs in float32 and on
-one thread, in less than a minute.
+are expected. The statistics are those of one client in a round: read from its
+packed data, with the products by class, and summed. Everything runs in float32
+and on one thread, in a minute.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import shlex
 
@@ -31,8 +33,11 @@ _FEATURES = flags.DEFINE_multi_integer(
 _EXAMPLES = flags.DEFINE_integer(
   'examples', 4096, 'Examples of the client.', lower_bound=1
 )
-_BATCH_SIZE = flags.DEFINE_integer(
-  'batch_size', 1024, 'Examples in a batch.', lower_bound=1
+_BATCH_SIZE = flags.DEFINE_multi_integer(
+  'batch_size',
+  [64, 1024],
+  'Examples in a batch; repeat the flag for several.',
+  lower_bound=1,
 )
 _CLASSES = flags.DEFINE_integer(
   'classes', 10, 'Classes of the labels.', lower_bound=1
@@ -42,40 +47,48 @@ _REPEATS = flags.DEFINE_integer(
 )
 
 
+_Call = Callable[[], object]
+
+
 def main(argv: Sequence[str]) -> None:
   """Prints the table."""
   cli.check_no_arguments(argv)
-  if len(set(_FEATURES.value)) < len(_FEATURES.value):
-    raise errors.InputError(
-      f'--features is {_FEATURES.value}; different numbers were expected.'
-    )
-  header = ['features', 'NumPy, ms', 'here, ms', 'ratio']
-  lines = [header, *(_line(number) for number in _FEATURES.value)]
+  for flag in (_FEATURES, _BATCH_SIZE):
+    if len(set(flag.value)) < len(flag.value):
+      raise errors.InputError(
+        f'--{flag.name} is {flag.value}; different numbers were expected.'
+      )
+  header = ['features', 'batch size', 'NumPy, ms', 'here, ms', 'ratio']
+  lines = [header]
+  for num_features in _FEATURES.value:
+    lines.extend(_lines(num_features))
   print(table.format_text(lines, _notes()), flush=True)
 
 
-def _line(num_features: int) -> list[str]:
-  """Measures one row of the table."""
+def _lines(num_features: int) -> Iterator[list[str]]:
+  """Yields the rows of one number of features, each measured."""
   # Imported late: TensorFlow comes with it.
   from launch.benchmarks import round_time  # pylint: disable=g-import-not-at-top
 
   product, statistics, check = _build(num_features)
   check()
   seconds = round_time.measure_in_turns(
-    dict(product=product, statistics=statistics), repeats=_REPEATS.value
+    {'product': product, **statistics}, repeats=_REPEATS.value
   )
-  return [
-    f'{num_features:,}',
-    f'{seconds["product"] * 1e3:.2f}',
-    f'{seconds["statistics"] * 1e3:.2f}',
-    f'{seconds["statistics"] / seconds["product"]:.2f}',
-  ]
+  for batch_size in statistics:
+    yield [
+      f'{num_features:,}',
+      f'{batch_size:,}',
+      f'{seconds["product"] * 1e3:.2f}',
+      f'{seconds[batch_size] * 1e3:.2f}',
+      f'{seconds[batch_size] / seconds["product"]:.2f}',
+    ]
 
 
 def _build(
   num_features: int,
-) -> tuple[Callable[[], object], Callable[[], object], Callable[[], None]]:
-  """Returns what makes NumPy's product, the statistics, and compares them."""
+) -> tuple[_Call, dict[int, _Call], Callable[[], None]]:
+  """Returns NumPy's product, the statistics by batch size, and their check."""
   # pylint: disable=g-import-not-at-top
   from fedfish_tff import client_work
   from fedfish_tff import datasets
@@ -83,6 +96,7 @@ def _build(
   from fedfish_tff.execution import contexts
 
   import numpy as np
+  import tensorflow_federated as tff
   import threadpoolctl
 
   # pylint: enable=g-import-not-at-top
@@ -98,9 +112,13 @@ def _build(
   computation = client_work.build_ridge_statistics(
     feature_map, models.data_type(model), num_classes=_CLASSES.value
   )
-  batches = datasets.sequential_batches(
-    (x, y), client_id='benchmark', batch_size=_BATCH_SIZE.value
+
+  @tff.federated_computation(
+    tff.FederatedType(computation.type_signature.parameter, tff.CLIENTS)
   )
+  def total(clients):
+    return tff.federated_sum(tff.federated_map(computation, clients).statistics)
+
   # NumPy takes half the product where it sees that both factors are one array.
   other = x.copy()
 
@@ -108,24 +126,33 @@ def _build(
     with threadpoolctl.threadpool_limits(1):
       return x.T @ other
 
-  def statistics():
-    return computation(batches)['statistics']
+  def statistics(batch_size):
+    batches = datasets.sequential_batches(
+      (x, y), client_id='benchmark', batch_size=batch_size
+    )
+    return lambda: total([batches])
+
+  calls = {size: statistics(size) for size in _BATCH_SIZE.value}
 
   def check():
-    gram = statistics()['gram']
-    if not np.allclose(gram[:-1, :-1], product(), rtol=1e-3, atol=1e-1):
-      raise RuntimeError('The statistics are not the product of the features.')
+    for call in calls.values():
+      gram = call()['gram']
+      if not np.allclose(gram[:-1, :-1], product(), rtol=1e-3, atol=1e-1):
+        raise RuntimeError(
+          'The statistics are not the product of the features.'
+        )
 
-  return product, statistics, check
+  return product, calls, check
 
 
 def _notes() -> list[str]:
   """Returns what a reader has to know, a paragraph each."""
   return [
-    f'{_EXAMPLES.value:,} examples in batches of {_BATCH_SIZE.value:,}, '
-    f'{_CLASSES.value:,} classes; float32, one thread; medians over '
-    f'{_REPEATS.value}. NumPy: one product of [features, examples] and '
-    '[examples, features]. Here: all statistics of a client, in one pass.',
+    f'One client of {_EXAMPLES.value:,} examples, {_CLASSES.value:,} classes; '
+    f'float32, one thread; medians over {_REPEATS.value}. NumPy: one product of '
+    '[features, examples] and [examples, features], two arrays, since of one '
+    'with itself NumPy computes half. Here: all statistics, in one pass, and '
+    'their sum over the round.',
     'The command: '
     + shlex.join(
       ['python', '-m', 'launch.benchmarks.ridge_statistics', *_arguments()]

@@ -6,6 +6,7 @@ from fedfish_tff import algorithms
 from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from tests import ridge_reference as ref
 
 from absl.testing import absltest
 import numpy as np
@@ -46,6 +47,21 @@ def _weights(x, y, **options):
   return process.get_model_weights(state)
 
 
+def _logits(x, y, test, **options):
+  """Returns logits of test examples, and all random features in float64."""
+  weights = _weights(x, y, regularization=1.0, **options)
+  features = models.create_random_features(_IDENTITY, **options)
+  model = models.create_feature_classifier(features, num_classes=2)
+  logits = model.predict_on_batch(
+    (weights.trainable, ()), tf.constant(test), training=False
+  ).numpy()
+  z, z_test = (
+    features((), tf.constant(a), training=False).numpy().astype(np.float64)
+    for a in (x, test)
+  )
+  return logits, z, z_test
+
+
 class Fed3rRfTest(absltest.TestCase):
   def test_equals_scikit_learn_on_the_same_random_features(self):
     x, y = _examples(100, 0)
@@ -55,24 +71,48 @@ class Fed3rRfTest(absltest.TestCase):
     expected = linear_model.Ridge(alpha=0.1, fit_intercept=False).fit(
       z.astype(np.float64), np.eye(2)[y]
     )
-    np.testing.assert_allclose(kernel, expected.coef_.T, rtol=1e-5, atol=1e-6)
-
-  def test_comes_near_kernel_ridge_regression(self):
-    x, y = _examples(200, 1)
-    test, labels = _examples(500, 2)
-    options = dict(_OPTIONS, num_random_features=2000)
-    weights = _weights(x, y, regularization=1.0, **options)
-    model = models.create_feature_classifier(
-      models.create_random_features(_IDENTITY, **options), num_classes=2
+    np.testing.assert_allclose(
+      kernel,
+      expected.coef_.T,
+      rtol=2.0**-24,
+      atol=ref.rounding_bound(z, 0.1) * np.abs(expected.coef_).max(),
     )
-    logits = model.predict_on_batch(
-      (weights.trainable, ()), tf.constant(test), training=False
-    ).numpy()
+
+  def test_is_kernel_ridge_regression_with_the_random_kernel(self):
+    x, y = _examples(100, 1)
+    test, _ = _examples(50, 2)
+    logits, z, z_test = _logits(x, y, test, **_OPTIONS)
+    dual = kernel_ridge.KernelRidge(alpha=1.0, kernel='precomputed').fit(
+      z @ z.T, np.eye(2)[y]
+    )
+    # Weights and features are float32, and sums of 40 products of them.
+    weights = z.T @ dual.dual_coef_
+    np.testing.assert_array_less(
+      np.abs(logits - dual.predict(z_test @ z.T)),
+      42 * 2.0**-24 * np.abs(z_test) @ np.abs(weights),
+    )
+
+  def test_comes_near_kernel_ridge_regression_as_the_root_of_their_number(self):
+    x, y = _examples(200, 1)
+    test, labels = _examples(300, 2)
     exact = kernel_ridge.KernelRidge(
       alpha=1.0, kernel='rbf', gamma=1 / (2 * 1.5**2)
-    ).fit(x, np.eye(2)[y])
-    np.testing.assert_allclose(logits, exact.predict(test), atol=0.15)
-    self.assertGreater(np.mean(np.argmax(logits, axis=1) == labels), 0.85)
+    ).fit(x.astype(np.float64), np.eye(2)[y])
+    expected = exact.predict(test.astype(np.float64))
+    rms = []
+    for number in (100, 1600):
+      options = dict(_OPTIONS, num_random_features=number)
+      differences = []
+      for seed in range(4):
+        logits, _, _ = _logits(x, y, test, **{**options, 'seed': seed})
+        differences.append(logits - expected)
+      rms.append(np.sqrt(np.mean(np.square(differences))))
+    # A factor of 4, give or take what four seeds spread.
+    self.assertAlmostEqual(rms[0] / rms[1], 4, delta=1)
+    self.assertEqual(
+      np.mean(np.argmax(logits, axis=1) == labels).round(1),
+      np.mean(np.argmax(expected, axis=1) == labels).round(1),
+    )
 
   def test_nothing_of_the_random_matrix_travels(self):
     process = algorithms.build_fed3r_rf(_IDENTITY, num_classes=2, **_OPTIONS)

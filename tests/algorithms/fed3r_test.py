@@ -74,10 +74,13 @@ def _partition(x, y, num_clients, seed):
   }
 
 
-def _assert_close(actual, expected):
+def _assert_close(actual, expected, x, regularization=_LAMBDA):
+  """Asserts weights that are off by rounding: as float32, and in solving."""
   scale = max(np.abs(e).max() for e in expected)
   for a, e in zip(actual, expected, strict=True):
-    np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6 * scale)
+    np.testing.assert_allclose(
+      a, e, rtol=2.0**-24, atol=ref.rounding_bound(x, regularization) * scale
+    )
 
 
 class ExactnessTest(parameterized.TestCase):
@@ -121,7 +124,7 @@ class ExactnessTest(parameterized.TestCase):
     expected = ref.scikit_learn(
       x.astype(np.float64), y, _CLASSES, _LAMBDA, bias
     )
-    _assert_close(actual, expected)
+    _assert_close(actual, expected, x)
 
   @hypothesis.settings(
     max_examples=10,
@@ -155,7 +158,7 @@ class ExactnessTest(parameterized.TestCase):
       )
     if np.abs(expected[0]).max():
       _assert_close(
-        self.processes[bias].get_model_weights(state).trainable, expected
+        self.processes[bias].get_model_weights(state).trainable, expected, x
       )
 
   def test_seen_twice_it_would_count_twice(self):
@@ -174,6 +177,7 @@ class ExactnessTest(parameterized.TestCase):
         _LAMBDA,
         models.RidgeBias.REGULARIZED,
       ),
+      np.concatenate([x, x]),
     )
 
 
@@ -208,8 +212,12 @@ class RealDataTest(absltest.TestCase):
         np.testing.assert_array_equal(a, e)
     classifier = linear_model.RidgeClassifier(alpha=1.0).fit(x[train], y[train])
     kernel, bias = solutions[0]
+    # Its targets are -1 and 1.
     _assert_close(
-      (2 * kernel, 2 * bias - 1), (classifier.coef_.T, classifier.intercept_)
+      (kernel, bias),
+      (classifier.coef_.T / 2, (classifier.intercept_ + 1) / 2),
+      x[train],
+      1.0,
     )
     with self.subTest('and so is what evaluation says'):
       model = models.create_feature_classifier(
@@ -225,15 +233,34 @@ class RealDataTest(absltest.TestCase):
 
   def test_float32_sums_are_close(self):
     x, y = _examples(200)
+    regularization = 0.01
     process = algorithms.build_fed3r(
-      _IDENTITY, num_classes=_CLASSES, normalize_classes=False
+      _IDENTITY,
+      num_classes=_CLASSES,
+      regularization=regularization,
+      normalize_classes=False,
     )
-    actual = _solve(process, _partition(x, y, 9, 0))
-    expected = ref.scikit_learn(
-      x.astype(np.float64), y, _CLASSES, 0.01, models.RidgeBias.REGULARIZED
+    actual = np.vstack(_solve(process, _partition(x, y, 9, 0)))
+    expected = np.vstack(
+      ref.scikit_learn(
+        x.astype(np.float64),
+        y,
+        _CLASSES,
+        regularization,
+        models.RidgeBias.REGULARIZED,
+      )
     )
-    for a, e in zip(actual, expected):
-      np.testing.assert_allclose(a, e, rtol=1e-3, atol=1e-5)
+    # Sums of 200 products are each off by 200 roundings at most, which the
+    # inverse passes on: W + dW = (A + dA + lambda I)^-1 (b + db).
+    gram, moments = ref.sums(x.astype(np.float64), y, _CLASSES)
+    sizes = ref.sums(np.abs(x).astype(np.float64), y, _CLASSES)
+    off_gram, off_moments = (len(x) * 2.0**-24 * size for size in sizes)
+    inverse = np.linalg.inv(gram + regularization * np.eye(len(gram)))
+    np.testing.assert_allclose(inverse @ moments, expected, rtol=1e-9)
+    bound = np.abs(inverse) @ (off_moments + off_gram @ np.abs(expected))
+    np.testing.assert_array_less(np.abs(actual - expected), bound)
+    # Else the bound would say nothing.
+    self.assertLess(bound.max(), 1e-2 * np.abs(expected).max())
 
 
 class ProcessTest(parameterized.TestCase):
@@ -275,20 +302,33 @@ class ProcessTest(parameterized.TestCase):
   def test_labels_outside_of_the_classes_are_told(self):
     process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
     x, y = _examples(20)
-    with self.assertRaisesRegex(
-      tf.errors.InvalidArgumentError, 'label is outside of the 3 classes'
-    ):
-      process.next(process.initialize(), [_dataset(x, y + 1)])
+    with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+      process.next(
+        process.initialize(), [_dataset(x, y), _dataset(x, y + 1, 20)]
+      )
+    self.assertEqual(
+      errors.describe_failed_check(caught.exception, ['a', 'b']),
+      'Client b: A batch has a label outside of the 3 classes: its labels are '
+      'from 1 to 3 and labels from 0 to 2 were expected.',
+    )
 
   def test_a_singular_matrix_with_lambda_zero_is_told(self):
     process = algorithms.build_fed3r(
       _IDENTITY, num_classes=_CLASSES, regularization=0.0
     )
-    state, _ = process.next(process.initialize(), [_dataset(*_examples(4))])
-    with self.assertRaisesRegex(
-      tf.errors.InvalidArgumentError, 'no ridge solution'
-    ):
+    x, y = _examples(40)
+    state, _ = process.next(process.initialize(), [_dataset(x[:4], y[:4])])
+    with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
       process.get_model_weights(state)
+    self.assertEqual(
+      errors.describe_failed_check(caught.exception),
+      'With lambda = 0 the sums of the features have no ridge solution: A + '
+      'lambda I is singular or not positive definite in working precision; a '
+      'larger lambda was expected, or more examples.',
+    )
+    with self.subTest('and solved as soon as there are examples enough'):
+      state, _ = process.next(state, [_dataset(x[4:], y[4:])])
+      self.assertTrue(np.any(process.get_model_weights(state).trainable[0]))
 
   def test_lambda_is_chosen_afterwards(self):
     process = algorithms.build_fed3r(
@@ -306,9 +346,11 @@ class ProcessTest(parameterized.TestCase):
     expected = ref.scikit_learn(
       x.astype(np.float64), y, _CLASSES, 5.0, models.RidgeBias.REGULARIZED
     )
-    _assert_close(process.get_model_weights(changed).trainable, expected)
+    _assert_close(
+      process.get_model_weights(changed).trainable, expected, x, 5.0
+    )
     path = models.solve_ridge_path(_IDENTITY, state['statistics'], [1.0, 5.0])
-    _assert_close(path[5.0].trainable, expected)
+    _assert_close(path[5.0].trainable, expected, x, 5.0)
 
   def test_weights_can_be_set_and_sums_are_forgotten(self):
     features = models.create_dense_features(
@@ -387,14 +429,24 @@ class ProcessTest(parameterized.TestCase):
           _IDENTITY,
           num_classes=_CLASSES,
           regularization=1.0,
+          normalize_classes=False,
           sum_factory=factory,
         ),
         clients,
       )
       for factory in (sum_factory, None)
     )
+    # Of either sum: an integer below 2^32 for a number from -1,000 to 1,000 at
+    # each client, and float32 additions. With lambda = 1 an inverse of norm 1 at
+    # most passes them on: |dW| <= |db| + |dA| |W|.
+    size = max(np.abs(s).max() for s in ref.sums(x, y, _CLASSES))
+    off = 4 * 2000 / 2**32 + 2 * 4 * 2.0**-24 * size
+    norm = np.linalg.norm(np.vstack(expected))
+    features = _FEATURES + 1
+    bound = off * (np.sqrt(features * _CLASSES) + features * norm)
+    self.assertLess(bound, 5e-3)
     for a, e in zip(actual, expected):
-      np.testing.assert_allclose(a, e, atol=2e-3)
+      np.testing.assert_allclose(a, e, rtol=0, atol=bound)
 
   def test_bad_arguments(self):
     for arguments, message in (

@@ -44,9 +44,15 @@ class FedNcmTest(absltest.TestCase):
   def test_euclidean_predicts_as_nearest_centroids(self):
     x, y = _examples(60)
     test, _ = _examples(300, 1)
-    kernel, bias = _weights(x, y, distance=algorithms.ClassDistance.EUCLIDEAN)
-    centroids = neighbors.NearestCentroid().fit(x, y)
-    np.testing.assert_allclose(kernel, centroids.centroids_.T, rtol=1e-5)
+    kernel, bias = _weights(
+      x,
+      y,
+      distance=algorithms.ClassDistance.EUCLIDEAN,
+      accumulator_dtype=tf.float64,
+    )
+    centroids = neighbors.NearestCentroid().fit(x.astype(np.float64), y)
+    # The weights are float32.
+    np.testing.assert_allclose(kernel, centroids.centroids_.T, rtol=2.0**-24)
     np.testing.assert_array_equal(
       np.argmax(test @ kernel + bias, axis=1), centroids.predict(test)
     )
@@ -57,7 +63,7 @@ class FedNcmTest(absltest.TestCase):
     for label in range(_CLASSES):
       mean = x[y == label].astype(np.float64).mean(axis=0)
       np.testing.assert_allclose(
-        kernel[:, label], mean / np.linalg.norm(mean), rtol=1e-6
+        kernel[:, label], mean / np.linalg.norm(mean), rtol=2.0**-23
       )
     np.testing.assert_array_equal(bias, np.zeros(_CLASSES))
 

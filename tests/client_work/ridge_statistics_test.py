@@ -47,12 +47,30 @@ def _expected(features, y):
   return phi.T @ phi, phi.T @ np.eye(_CLASSES)[y]
 
 
+def _assert_sums(statistics, features, y, dtype):
+  """Asserts sums of n products, each off by n roundings of it at most."""
+  phi = np.abs(np.c_[np.asarray(features, np.float64), np.ones(len(y))])
+  size = len(y) * np.finfo(dtype).eps
+  bounds = size * phi.T @ phi, size * phi.T @ np.eye(_CLASSES)[y]
+  names = ['gram', 'moments'][-len(statistics) :]
+  for name, expected, bound in zip(
+    names, _expected(features, y)[-len(names) :], bounds[-len(names) :]
+  ):
+    np.testing.assert_array_less(
+      np.abs(statistics[name] - expected), bound + 1e-300
+    )
+
+
 class RidgeStatisticsTest(parameterized.TestCase):
   @parameterized.product(
-    dtype=[tf.float32, tf.float64], batch_size=[1, 4, 100], chunk_size=[3, 1024]
+    dtype=[tf.float32, tf.float64],
+    # Features of 256 examples are multiplied at a time; others wait.
+    layout=[(11, 1), (11, 4), (11, 100), (256, 64), (600, 100), (600, 599)],
+    chunk_size=[3, 1024],
   )
-  def test_equal_numpy(self, dtype, batch_size, chunk_size):
-    x, y = _examples(11)
+  def test_equal_numpy(self, dtype, layout, chunk_size):
+    number, batch_size = layout
+    x, y = _examples(number)
     result = client_work.build_ridge_statistics(
       _IDENTITY,
       _DATA,
@@ -60,12 +78,9 @@ class RidgeStatisticsTest(parameterized.TestCase):
       accumulator_dtype=dtype,
       chunk_size=chunk_size,
     )(_dataset(x, y, batch_size))
-    gram, moments = _expected(x, y)
-    tolerance = 1e-5 if dtype == tf.float32 else 1e-13
     statistics = result['statistics']
     self.assertEqual(statistics['gram'].dtype, dtype.as_numpy_dtype)
-    np.testing.assert_allclose(statistics['gram'], gram, atol=tolerance)
-    np.testing.assert_allclose(statistics['moments'], moments, atol=tolerance)
+    _assert_sums(statistics, x, y, dtype.as_numpy_dtype)
     self.assertEqual(result['excluded'], 0)
 
   def test_the_feature_map_is_applied(self):
@@ -74,12 +89,16 @@ class RidgeStatisticsTest(parameterized.TestCase):
     )
     x, y = _examples(9)
     kernel, bias = features.initial_weights
-    gram, moments = _expected(np.maximum(x @ kernel + bias, 0), y)
     statistics = client_work.build_ridge_statistics(
-      features, _DATA, num_classes=_CLASSES
+      features, _DATA, num_classes=_CLASSES, accumulator_dtype=tf.float64
     )(_dataset(x, y))['statistics']
-    np.testing.assert_allclose(statistics['gram'], gram, rtol=1e-5)
-    np.testing.assert_allclose(statistics['moments'], moments, atol=1e-5)
+    # Features are float32: sums of 5 products and a bias, around 1 in size.
+    for name, expected in zip(
+      ('gram', 'moments'), _expected(np.maximum(x @ kernel + bias, 0), y)
+    ):
+      np.testing.assert_allclose(
+        statistics[name], expected, rtol=1e-6, atol=2e-6
+      )
 
   def test_without_gram(self):
     x, y = _examples(9)
@@ -87,9 +106,7 @@ class RidgeStatisticsTest(parameterized.TestCase):
       _IDENTITY, _DATA, num_classes=_CLASSES, with_gram=False
     )(_dataset(x, y))['statistics']
     self.assertEqual(list(statistics), ['moments'])
-    np.testing.assert_allclose(
-      statistics['moments'], _expected(x, y)[1], atol=1e-5
-    )
+    _assert_sums(statistics, x, y, np.float32)
 
   def test_a_client_without_data_gives_zeros(self):
     result = client_work.build_ridge_statistics(
@@ -110,17 +127,45 @@ class RidgeStatisticsTest(parameterized.TestCase):
     for tensor in result['statistics'].values():
       self.assertFalse(np.any(tensor))
 
-  @parameterized.parameters(-1, _CLASSES)
-  def test_labels_outside_of_the_classes_are_told(self, label):
+  @parameterized.parameters(1, 4, 16)
+  def test_inputs_that_are_not_finite_are_told_of_whatever_the_features(
+    self, batch_size
+  ):
+    # A relu makes nothing of them, or zero.
+    features = models.FeatureMap(
+      input_shape=(_FEATURES,),
+      num_features=2,
+      initial_weights=(),
+      apply=lambda weights, x, training: tf.where(
+        tf.math.is_finite(x[:, :2]), x[:, :2], 0.0
+      ),
+    )
     x, y = _examples(9)
+    x[5, 1] = np.nan
+    result = client_work.build_ridge_statistics(
+      features, _DATA, num_classes=_CLASSES
+    )(_dataset(x, y, batch_size))
+    self.assertEqual(result['excluded'], 1)
+    for tensor in result['statistics'].values():
+      self.assertFalse(np.any(tensor))
+
+  @parameterized.parameters(
+    (-1, 'are from -1 to 2 and labels from 0 to 2 were expected.'),
+    (_CLASSES, 'are from 0 to 3 and labels from 0 to 2 were expected.'),
+  )
+  def test_labels_outside_of_the_classes_are_told(self, label, message):
+    x, y = _examples(9)
+    y[:] = np.arange(9) % _CLASSES
     y[6] = label
     computation = client_work.build_ridge_statistics(
       _IDENTITY, _DATA, num_classes=_CLASSES
     )
-    with self.assertRaisesRegex(
-      tf.errors.InvalidArgumentError, 'label is outside of the 3 classes'
-    ):
-      computation(_dataset(x, y))
+    with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
+      computation(_dataset(x, y, 9))
+    self.assertEqual(
+      errors.describe_failed_check(caught.exception),
+      'A batch has a label outside of the 3 classes: its labels ' + message,
+    )
 
   def test_bad_arguments(self):
     for arguments, message in (
@@ -156,8 +201,8 @@ class CohortTest(absltest.TestCase):
     clients = [_examples(n, n) for n in (3, 8)]
     with tff.framework.get_context_stack().install(context):
       result = total([_dataset(*c) for c in clients])
-    gram, _ = _expected(*(np.concatenate(a) for a in zip(*clients)))
-    np.testing.assert_allclose(result['gram'], gram, atol=1e-5)
+    x, y = (np.concatenate(a) for a in zip(*clients))
+    _assert_sums(result, x, y, np.float32)
     self.assertEmpty(context.general_path_reasons)
 
 

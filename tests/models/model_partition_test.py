@@ -60,13 +60,7 @@ class FineTuningTest(parameterized.TestCase):
     trained = models.fine_tuned_tensors(_MODEL, strategy)
     self.assertEqual(trained, _STRATEGIES[strategy])
     partitioned = models.partition_model(_MODEL, trained, start=start)
-    # FedFish once, since it takes the longest to build.
-    build = (
-      algorithms.build_fed_fish
-      if strategy is models.FineTuning.FT_FEAT
-      else algorithms.build_fed_avg
-    )
-    process = build(partitioned.model, _sgd(), _sgd())
+    process = algorithms.build_fed_avg(partitioned.model, _sgd(), _sgd())
     state = process.initialize()
     for a, e in zip(
       partitioned.merge(process.get_model_weights(state)).trainable,

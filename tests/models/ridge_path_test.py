@@ -43,8 +43,11 @@ class RidgePathTest(parameterized.TestCase):
         normalize_classes=normalize_classes,
       )
       *extractor, kernel, intercept = weights.trainable
-      np.testing.assert_allclose(kernel, expected[0], rtol=1e-5, atol=1e-7)
-      np.testing.assert_allclose(intercept, expected[1], rtol=1e-5, atol=1e-7)
+      # The weights are float32.
+      np.testing.assert_allclose(kernel, expected[0], rtol=2.0**-24, atol=1e-12)
+      np.testing.assert_allclose(
+        intercept, expected[1], rtol=2.0**-24, atol=1e-12
+      )
       for a, e in zip(extractor, self.features.initial_weights):
         np.testing.assert_array_equal(a, e)
 

@@ -34,7 +34,9 @@ class SolveRidgeTest(parameterized.TestCase):
     expected = ref.scikit_learn(x, y, num_classes, regularization, bias)
     scale = max(np.abs(expected[0]).max(), np.abs(expected[1]).max())
     for a, e in zip(actual, expected):
-      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-7 * scale)
+      np.testing.assert_allclose(
+        a, e, rtol=0, atol=ref.rounding_bound(x, regularization) * scale
+      )
 
   def test_predicts_as_ridge_classifier(self):
     x, y = ref.examples(80, 6, 4, 0)
@@ -45,7 +47,12 @@ class SolveRidgeTest(parameterized.TestCase):
     )
     classifier = linear_model.RidgeClassifier(alpha=0.5).fit(x, y)
     # Its targets are -1 and 1.
-    np.testing.assert_allclose(2 * kernel, classifier.coef_.T, rtol=1e-5)
+    np.testing.assert_allclose(
+      2 * kernel,
+      classifier.coef_.T,
+      rtol=0,
+      atol=ref.rounding_bound(x, 0.5) * np.abs(classifier.coef_).max(),
+    )
     np.testing.assert_array_equal(
       np.argmax(x @ kernel + bias, axis=1), classifier.predict(x)
     )
@@ -93,7 +100,12 @@ class SolveRidgeTest(parameterized.TestCase):
     actual = models.solve_ridge(*map(tf.constant, ref.sums(x, y, 3)), 0.01)
     expected = ref.scikit_learn(x, y, 3, 0.01, models.RidgeBias.REGULARIZED)
     for a, e in zip(actual, expected):
-      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-9)
+      np.testing.assert_allclose(
+        a,
+        e,
+        rtol=0,
+        atol=ref.rounding_bound(x, 0.01) * np.abs(expected[0]).max(),
+      )
 
   def test_lambda_zero_is_least_squares(self):
     x, y = ref.examples(50, 4, 3, 5)

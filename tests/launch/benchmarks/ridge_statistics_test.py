@@ -23,20 +23,30 @@ class RidgeStatisticsTest(absltest.TestCase):
       '--features=1200',
       '--examples=50',
       '--batch_size=16',
+      '--batch_size=64',
       '--repeats=1',
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    header, *rows = outcome.stdout.splitlines()[:3]
+    header, *rows = outcome.stdout.splitlines()[:5]
     self.assertEqual(header.split()[-1], 'ratio')
-    self.assertEqual([row.split()[0] for row in rows], ['8', '1,200'])
+    self.assertEqual(
+      [row.split()[:2] for row in rows],
+      [['8', '16'], ['8', '64'], ['1,200', '16'], ['1,200', '64']],
+    )
     for row in rows:
-      self.assertRegex(row, r'( +\d+\.\d\d){3}$')
-    self.assertIn('--features=8 --features=1200', outcome.stdout)
+      self.assertRegex(row, r'( +\d[\d,]*\.\d\d){3}$')
+    # The line is broken somewhere.
+    self.assertIn(
+      '--features=8 --features=1200 --examples=50 --batch_size=16 '
+      '--batch_size=64 --repeats=1',
+      ' '.join(outcome.stdout.split()),
+    )
 
   def test_bad_input(self):
     for arguments, message in (
       (('--examples=0',), '--examples=0'),
       (('--features=4', '--features=4'), 'different numbers were expected'),
+      (('--batch_size=4', '--batch_size=4'), '--batch_size is [4, 4]'),
       (('more',), 'Unexpected argument'),
     ):
       outcome = self._runner.run(*arguments)

@@ -1,0 +1,116 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Fine-tuning strategies through the package's processes, against NumPy."""
+
+from unittest import mock
+
+from fedfish_tff import algorithms
+from fedfish_tff import models
+from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_TEMPERATURE = 0.5
+_RATE, _SERVER_RATE, _EPOCHS, _ROUNDS = 0.1, 0.7, 2, 2
+_CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7))]
+# The reference's network: an extractor of its first layer, with tanh.
+_FEATURES = models.FeatureMap(
+  input_shape=(ref.NUM_FEATURES,),
+  num_features=ref.NUM_HIDDEN,
+  initial_weights=ref.initial_weights()[:2],
+  apply=lambda weights, x, training: tf.tanh(x @ weights[0] + weights[1]),
+)
+_MODEL = models.create_feature_classifier(
+  _FEATURES, num_classes=ref.NUM_CLASSES, temperature=_TEMPERATURE
+)
+_START = tff.learning.models.ModelWeights(ref.initial_weights(), ())
+_TRAINED = {
+  models.FineTuning.FT: (True, True, True, True),
+  models.FineTuning.FT_LP: (False, False, True, True),
+  models.FineTuning.FT_FEAT: (True, True, False, False),
+}
+_METHODS = {
+  'fed_avg': (algorithms.build_fed_avg, {}, ref.fed_avg_round),
+  'fed_fish': (
+    algorithms.build_fed_fish,
+    {'local_epochs': _EPOCHS},
+    ref.fed_fish_round,
+  ),
+}
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _expected(trained, reference_round):
+  """Returns the weights after the rounds, by NumPy."""
+  whole_gradients = ref.gradients
+
+  def gradients(weights, x, y):
+    """Of the logits divided by the temperature; zero for what is frozen."""
+    w1, b1, w2, b2 = weights
+    cold = w1, b1, w2 / _TEMPERATURE, b2 / _TEMPERATURE
+    d1, e1, d2, e2 = whole_gradients(cold, x, y)
+    chained = d1, e1, d2 / _TEMPERATURE, e2 / _TEMPERATURE
+    return tuple(g if t else 0 * g for g, t in zip(chained, trained))
+
+  weights = ref.initial_weights()
+  with mock.patch.object(ref, 'gradients', gradients):
+    for _ in range(_ROUNDS):
+      weights = reference_round(
+        weights,
+        _CLIENTS,
+        rate=_RATE,
+        server_rate=_SERVER_RATE,
+        epochs=_EPOCHS,
+      )
+  return weights
+
+
+class FineTuningTest(parameterized.TestCase):
+  @parameterized.product(strategy=list(_TRAINED), method=list(_METHODS))
+  def test_rounds_equal_numpy_and_leave_frozen_tensors_alone(
+    self, strategy, method
+  ):
+    build, options, reference_round = _METHODS[method]
+    trained = models.fine_tuned_tensors(_MODEL, strategy)
+    self.assertEqual(trained, _TRAINED[strategy])
+    partitioned = models.partition_model(_MODEL, trained, start=_START)
+    process = build(
+      partitioned.model,
+      tff.learning.optimizers.build_sgdm(_RATE),
+      tff.learning.optimizers.build_sgdm(_SERVER_RATE),
+      **options,
+    )
+    state = process.initialize()
+    for _ in range(_ROUNDS):
+      state, _ = process.next(
+        state, [ref.to_dataset(c, epochs=_EPOCHS) for c in _CLIENTS]
+      )
+    weights = process.get_model_weights(state)
+    with self.subTest('frozen tensors are no weights of the process'):
+      self.assertEqual(
+        [w.shape for w in weights.trainable],
+        [w.shape for w, t in zip(_START.trainable, trained) if t],
+      )
+    merged = partitioned.merge(weights).trainable
+    expected = _expected(trained, reference_round)
+    for actual, new, old, moves in zip(
+      merged, expected, _START.trainable, trained, strict=True
+    ):
+      if moves:
+        self.assertGreater(np.abs(new - old).max(), 1e-2)
+        # A few steps of float32, as in the processes' own tests.
+        np.testing.assert_allclose(actual, new, rtol=1e-5, atol=1e-5)
+      else:
+        np.testing.assert_array_equal(actual, old)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,142 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of a round's problems, and that a run survives what it can."""
+
+from fedfish_tff import algorithms
+from fedfish_tff import errors
+from fedfish_tff.datasets import batches
+from fedfish_tff.datasets import client_data
+from fedfish_tff.execution import contexts
+from fedfish_tff.models import feature_map
+from fedfish_tff.simulation import round_problems
+from fedfish_tff.simulation import training_loop
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+_FEATURES, _CLASSES = 4, 3
+_NUMBER = 3
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _clients(**changed):
+  """Returns three clients of three examples each, some of them changed."""
+  rng = np.random.default_rng(0)
+  clients = {
+    client_id: (
+      rng.normal(size=[_NUMBER, _FEATURES]).astype(np.float32),
+      np.arange(_NUMBER, dtype=np.int32),
+    )
+    for client_id in 'abc'
+  }
+  return client_data.InMemoryClientData({**clients, **changed})
+
+
+def _one_a_round(round_number):
+  return ('abc'[round_number - 1],)
+
+
+def _everyone(round_number):
+  del round_number
+  return tuple('abc')
+
+
+class Fed3RTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.process = algorithms.build_fed3r(
+      feature_map.create_identity_features(_FEATURES),
+      num_classes=_CLASSES,
+      regularization=0.0,
+    )
+
+  def _run(self, clients, participation, rounds, **kwargs):
+    return training_loop.run_training(
+      self.process,
+      train_data=clients,
+      participation=participation,
+      batch_spec=batches.BatchSpec(batch_size=_NUMBER),
+      seed=0,
+      rounds=rounds,
+      **kwargs,
+    )
+
+  def test_rounds_without_a_model_are_not_evaluated(self):
+    evaluated = []
+
+    def evaluate(state, round_number):
+      self.process.get_model_weights(state)
+      evaluated.append(round_number)
+      return {'eval/number': 1.0}
+
+    rows = []
+    with self.assertLogs(level='WARNING') as logs:
+      self._run(
+        _clients(),
+        _one_a_round,
+        3,
+        evaluation_fn=evaluate,
+        on_round=lambda _, row: rows.append(dict(row)),
+      )
+    # Zero weights at first; three examples do not determine five weights.
+    self.assertEqual(evaluated, [0, 2, 3])
+    self.assertEqual(
+      ['eval/number' in row for row in rows], [True, False, True, True]
+    )
+    self.assertLen(logs.records, 1)
+    self.assertRegex(
+      logs.records[0].getMessage(),
+      r'^Round 1 was not evaluated\. With lambda = 0 the sums .* a larger lambda '
+      r'was expected, or more examples\.$',
+    )
+
+  def test_clients_left_out_are_named_and_no_rate_is_blamed(self):
+    x = np.full([_NUMBER, _FEATURES], 1e30, np.float32)  # Its squares are not.
+    with self.assertLogs(level='WARNING') as logs:
+      # The state before it has no model: one client only, and no lambda.
+      result = self._run(
+        _clients(c=(x, np.arange(_NUMBER, dtype=np.int32))),
+        lambda round_number: (('a',), ('c', 'b'))[round_number - 1],
+        2,
+      )
+    self.assertEqual(result.totals['excluded_clients'], 1)
+    self.assertLen(logs.records, 1)
+    self.assertEqual(
+      logs.records[0].getMessage(),
+      'Round 2: the update of 1 of 2 clients was not finite and was left out: c. '
+      'Their inputs, or features of them, are not finite or too large.',
+    )
+
+  def test_a_label_outside_of_the_classes_is_bad_input(self):
+    wrong = (np.zeros([2, _FEATURES], np.float32), np.array([0, 7], np.int32))
+    with self.assertRaises(errors.InputError) as caught:
+      self._run(_clients(b=wrong), _everyone, 1)
+    self.assertEqual(
+      str(caught.exception),
+      'Client b: A batch has a label outside of the 3 classes: its labels are '
+      'from 0 to 7 and labels from 0 to 2 were expected.',
+    )
+
+
+class OtherErrorsTest(absltest.TestCase):
+  def test_pass(self):
+    for error in (
+      KeyError('a'),
+      errors.InputError('no file'),
+      tf.errors.InvalidArgumentError(None, None, 'Incompatible shapes'),
+    ):
+      with self.subTest(repr(error)), self.assertRaises(type(error)) as caught:
+        with round_problems.input_errors([]):
+          raise error
+      self.assertIs(caught.exception, error)
+      with self.assertRaises(type(error)), round_problems.skip_evaluation(1):
+        raise error
+
+
+if __name__ == '__main__':
+  absltest.main()
