@@ -28,6 +28,7 @@ from fedfish_tff.simulation.progress import ProgressReporter
 from fedfish_tff.simulation.run_recorder import RunRecorder
 from fedfish_tff.simulation.training_loop import BarrierFn
 from fedfish_tff.simulation.training_loop import EvaluationFn
+from fedfish_tff.simulation.training_loop import FinishFn
 from fedfish_tff.simulation.training_loop import load_result
 from fedfish_tff.simulation.training_loop import Metrics
 from fedfish_tff.simulation.training_loop import run_training
