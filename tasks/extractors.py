@@ -58,7 +58,10 @@ def create_extractor(
   if extractor == 'squeezenet':
     path = path or find_file(_SQUEEZENET_FILE, data_dir)
     return models.load_squeezenet(path, image_size=image_size)
-  checks.check_choice('weights', weights, [weights or 'the path of a model'])
+  if path is None:
+    raise errors.InputError(
+      "weights is None; the path of a model was expected for extractor 'file'."
+    )
   return models.load_extractor(
     path,
     preprocess=lambda images: models.resize_images(images, image_size),

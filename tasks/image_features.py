@@ -63,10 +63,10 @@ def read_npz(
       with np.load(file, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in _ARRAYS if name in archive}
   except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    reason = getattr(error, 'strerror', None) or ' '.join(str(error).split())
     raise errors.InputError(
-      f'The images in {os.fspath(path)} cannot be read '
-      f'({" ".join(str(error).split())}); an .npz file with the arrays '
-      f'{", ".join(_ARRAYS)} was expected.'
+      f'The images in {os.fspath(path)} cannot be read ({reason}); an .npz '
+      f'file with the arrays {", ".join(_ARRAYS)} was expected.'
     ) from error
   for name in _ARRAYS:
     if name not in arrays:

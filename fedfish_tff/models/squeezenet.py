@@ -18,6 +18,11 @@ import h5py
 import numpy as np
 import tensorflow as tf
 
+_URL = (
+  'https://github.com/rcmalli/keras-squeezenet/raw/'
+  '62b3f05869108b7e6b0510739473bf6ccfbf1073/weights/'
+  'squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5'
+)
 _NUM_FEATURES = 512
 # After three poolings, nothing would be left of smaller images.
 _LEAST_SIZE = 31
@@ -65,9 +70,9 @@ def load_squeezenet(
 
   Args:
     path: An .h5 file with a group per convolution (conv1, fire2/squeeze1x1,
-      fire2/expand1x1, ...), as published by
-      https://github.com/rcmalli/keras-squeezenet:
-      squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5.
+      fire2/expand1x1, ...), such as weights/
+      squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5, which commit
+      62b3f058 of https://github.com/rcmalli/keras-squeezenet holds.
     image_size: Height and width that images are resized to, at least 31. The
       network was trained with 227; below, it is faster.
 
@@ -81,6 +86,11 @@ def load_squeezenet(
     errors.InputError: If the file cannot be read or lacks a weight, or the size
       is too small.
   """
+  if not os.path.isfile(path):
+    raise errors.InputError(
+      f'There is no file {os.fspath(path)}; the weights of SqueezeNet v1.1 '
+      f'without top were expected there (published as {_URL}).'
+    )
   weights = []
   try:
     with h5py.File(path, 'r') as file:

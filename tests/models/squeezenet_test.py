@@ -155,7 +155,11 @@ class SqueezenetTest(parameterized.TestCase):
       squeezenet.create_squeezenet([kernel, bias])
 
   def test_damaged_and_missing_file(self):
-    with self.assertRaisesRegex(errors.InputError, r'cannot be read .*No such'):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      'no file .*/weights.h5; the weights of SqueezeNet v1.1 without top were '
+      r'expected there \(published as https://github.com/rcmalli/',
+    ):
       squeezenet.load_squeezenet(self._path)
     random_squeezenet.write_weights(
       self._path, random_squeezenet.draw_weights()
