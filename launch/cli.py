@@ -106,6 +106,12 @@ def call(main: Main, argv: Sequence[str]) -> None:
       raise
     where = f' {error.filename}' if error.filename else ''
     _fail(f'Cannot read or write{where}: {error.strerror}.')
+  except Exception as error:
+    text = errors.describe_failed_check(error)
+    if text is None:
+      raise
+    # Computations cannot raise InputError.
+    _fail(text)
 
 
 def _fail(message: str) -> NoReturn:

@@ -35,6 +35,9 @@ _FAULTS = {
   'interrupt, told': KeyboardInterrupt('Saved.'),
   'full': OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), '/a/b'),
   'read-only': OSError(errno.EROFS, os.strerror(errno.EROFS)),
+  'check': RuntimeError(
+    'Graph execution error: node x\\n2 root error(s) found.\\n'
+    'assertion failed: [There is no] [model yet.]\n\t [[{{node x}}]]'),
   'missing': FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'),
   'defect': ZeroDivisionError('a defect'),
 }
@@ -110,6 +113,7 @@ class CliTest(parameterized.TestCase):
     ('interrupt, told', 130, 'Saved.'),
     ('full', 2, 'Cannot read or write /a/b: No space left on device.'),
     ('read-only', 2, 'Cannot read or write: Read-only file system.'),
+    ('check', 2, 'There is no model yet.'),
   )
   def test_faults_of_main(self, fault, code, line):
     self._assert_fails(self._run(f'--fault={fault}'), code, line)
