@@ -36,7 +36,7 @@ _FAULTS = {
   'full': OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), '/a/b'),
   'read-only': OSError(errno.EROFS, os.strerror(errno.EROFS)),
   'check': RuntimeError(
-    'Graph execution error: node x\\n2 root error(s) found.\\n'
+    'Graph execution error: node x\n2 root error(s) found.\n'
     'assertion failed: [There is no] [model yet.]\n\t [[{{node x}}]]'),
   'missing': FileNotFoundError(errno.ENOENT, 'No such file', '/a/b'),
   'defect': ZeroDivisionError('a defect'),
