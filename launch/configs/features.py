@@ -15,13 +15,20 @@ All variants of `base`, and:
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
 from launch.configs import base
+from launch.configs import sweeps
 
 # What is compared closely.
 METHODS = ('fed3r_ft', 'fed3r_ft_lp', 'fed3r_ft_feat', 'fed_avg_lp')
+# Of those, what trains the feature extractor, and so wants inputs before it.
+TRAINS_EXTRACTOR = ('fed3r_ft', 'fed3r_ft_feat')
+# Others of `sweeps.ready_sweeps` have rounds of their own, which may end before
+# all clients came once and a fine-tuning starts.
+_SWEEPS = ('seeds', 'variants', 'learning_rates')
 # As the official code of Fed3R has them.
 _FED3R = {
   'name': 'fed3r',
@@ -66,6 +73,31 @@ def create_config(
   config = base.create_config('fed_avg_sgd', **fields)
   VARIANTS[variant](config, visiting_rounds)
   return config
+
+
+def ready_sweeps(
+  get_config: Callable[[str], base.ConfigDict], *, trains_extractor: bool = True
+) -> dict[str, Callable[[], tuple[sweeps.Run, ...]]]:
+  """Returns the sweeps that a task of features has, by name.
+
+  `seeds`, `variants` and `learning_rates` of `sweeps.ready_sweeps`.
+
+  Args:
+    get_config: The config of a variant.
+    trains_extractor: Whether the task has an extractor that can be trained.
+  """
+
+  def usable(variants: Iterable[str]) -> tuple[str, ...]:
+    return tuple(
+      v for v in variants if trains_extractor or v not in TRAINS_EXTRACTOR
+    )
+
+  ready = sweeps.ready_sweeps(
+    get_config,
+    methods=usable(METHODS),
+    variants=usable((*VARIANTS, *base.VARIANTS)),
+  )
+  return {name: ready[name] for name in _SWEEPS}
 
 
 def _closed_form(algorithm: Mapping[str, Any]) -> '_Variant':

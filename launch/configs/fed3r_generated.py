@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""What Fed3R costs on 9,275 clients and 1,203 classes; made-up features.
 
-  python -m launch.train --config=launch/configs/fed3r_generated.py:fed3r \\
+  python -m launch.train --config=launch/configs/fed3r_generated.py:fed3r \
     --workdir=runs/generated_fed3r
 
 Clients have the sizes of iNaturalist's users, drawn from a law that was fitted
@@ -43,8 +43,7 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
+  """Returns the runs of a sweep: one of `features.ready_sweeps`."""
   return sweeps.select(
-    name,
-    sweeps.ready_sweeps(get_config, methods=features.METHODS),
+    name, features.ready_sweeps(get_config, trains_extractor=False)
   )

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Fed3R on iNaturalist's users, 9,275 clients and 1,203 species.
 
-  python -m launch.train --config=launch/configs/fed3r_inaturalist.py:fed3r \\
+  python -m launch.train --config=launch/configs/fed3r_inaturalist.py:fed3r \
     --workdir=runs/inaturalist_fed3r --data_dir=path/to/inaturalist
 
 --data_dir is the folder that TFF's loader makes as its cache_dir
@@ -33,7 +33,10 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
     task={
       'name': 'inaturalist',
       'split': 'user_120k',
-      'inputs': 'features',
+      # features; or images, where the extractor is trained, too.
+      'inputs': (
+        'images' if variant in features.TRAINS_EXTRACTOR else 'features'
+      ),
       'extractor': 'mobilenet_v2',
       # The extractor's file, below --data_dir; None for Keras' own.
       'weights': config_dict.placeholder(str),
@@ -53,8 +56,5 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
-  return sweeps.select(
-    name,
-    sweeps.ready_sweeps(get_config, methods=features.METHODS),
-  )
+  """Returns the runs of a sweep: one of `features.ready_sweeps`."""
+  return sweeps.select(name, features.ready_sweeps(get_config))

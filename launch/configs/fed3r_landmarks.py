@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Fed3R on Landmarks' users, 1,262 clients and 2,028 landmarks.
 
-  python -m launch.train --config=launch/configs/fed3r_landmarks.py:fed3r \\
+  python -m launch.train --config=launch/configs/fed3r_landmarks.py:fed3r \
     --workdir=runs/landmarks_fed3r --data_dir=path/to/landmarks
 
 --data_dir is the folder that TFF's loader makes as its cache_dir
@@ -31,7 +31,10 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
     visiting_rounds=_VISITING_ROUNDS,
     task={
       'name': 'landmarks',
-      'inputs': 'features',
+      # features; or images, where the extractor is trained, too.
+      'inputs': (
+        'images' if variant in features.TRAINS_EXTRACTOR else 'features'
+      ),
       'extractor': 'mobilenet_v2',
       # The extractor's file, below --data_dir; None for Keras' own.
       'weights': config_dict.placeholder(str),
@@ -39,20 +42,17 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
       'unit_features': True,
     },
     server_optimizer='sgd',
-    rounds=300,
+    rounds=_VISITING_ROUNDS,
     cohort_size=10,
     local_epochs=5,
     batch_size=64,
     client_learning_rate=0.01,
     server_learning_rate=1.0,
-    evaluate_every=100,
-    checkpoint_every=100,
+    evaluate_every=10,
+    checkpoint_every=10,
   )
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
-  return sweeps.select(
-    name,
-    sweeps.ready_sweeps(get_config, methods=features.METHODS),
-  )
+  """Returns the runs of a sweep: one of `features.ready_sweeps`."""
+  return sweeps.select(name, features.ready_sweeps(get_config))
