@@ -1,0 +1,142 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the variants that configs of features have."""
+
+from launch import config_checks
+from launch.configs import base
+from launch.configs import features
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_VISITING_ROUNDS = 7
+_FIELDS = dict(
+  task={'name': 'digits'},
+  server_optimizer='sgd',
+  rounds=20,
+  cohort_size=5,
+  local_epochs=3,
+  batch_size=16,
+  client_learning_rate=0.5,
+  server_learning_rate=1.0,
+)
+
+
+def _config(variant):
+  return features.create_config(
+    variant, visiting_rounds=_VISITING_ROUNDS, **_FIELDS
+  ).to_dict()
+
+
+class FeaturesTest(parameterized.TestCase):
+  @parameterized.parameters(*features.VARIANTS, *base.VARIANTS)
+  def test_every_variant_is_valid(self, variant):
+    config_checks.check_config(_config(variant))
+
+  @parameterized.parameters(*base.VARIANTS)
+  def test_variants_of_base_are_theirs(self, variant):
+    self.assertEqual(
+      _config(variant), base.create_config(variant, **_FIELDS).to_dict()
+    )
+
+  @parameterized.parameters(*config_checks.CLOSED_FORM_ALGORITHMS)
+  def test_closed_form_methods_visit_each_client_once(self, variant):
+    config = _config(variant)
+    self.assertEqual(config['algorithm']['name'], variant)
+    self.assertEqual(config['rounds'], _VISITING_ROUNDS)
+    self.assertEqual(config['participation'], {'name': 'visit_once'})
+    self.assertEqual(config['local_epochs'], 1)
+    self.assertNotIn('client_learning_rate', config)
+
+  def test_fed3r_is_that_of_the_official_code(self):
+    algorithm = _config('fed3r')['algorithm']
+    self.assertEqual(algorithm['regularization'], 0.01)
+    self.assertEqual(algorithm['bias'], 'regularized')
+    self.assertTrue(algorithm['normalize_classes'])
+    random_features = _config('fed3r_rf')['algorithm']
+    self.assertEqual(random_features['num_random_features'], 5000)
+    self.assertLessEqual(
+      {**algorithm, 'name': 'fed3r_rf'}.items(), random_features.items()
+    )
+
+  @parameterized.parameters('ft', 'ft_lp', 'ft_feat')
+  def test_fine_tuning_is_as_published(self, strategy):
+    config = _config(f'fed3r_{strategy}')
+    self.assertEqual(
+      config['fine_tuning'],
+      {
+        'strategy': strategy,
+        'temperature': 0.1,
+        'weight_decay': 4e-5,
+        'start': _config('fed3r')['algorithm'],
+      },
+    )
+    self.assertEqual(config['client_learning_rate'], 0.01)
+    self.assertEqual(config['local_epochs'], 3)
+    # The visits count.
+    self.assertEqual(config['rounds'], _VISITING_ROUNDS + 20)
+    self.assertEqual(config['algorithm'], _config('fed_avg_sgd')['algorithm'])
+
+  @parameterized.parameters(
+    ('fed_avg_lp', 'fed_avg_sgd'), ('fed_fish_lp', 'fed_fish_sgd')
+  )
+  def test_linear_probes_are_the_method_itself(self, variant, method):
+    config = _config(variant)
+    self.assertEqual(
+      config.pop('fine_tuning'),
+      {
+        'strategy': 'ft_lp',
+        'temperature': 1.0,
+        'weight_decay': 0.0,
+        'start': {'name': 'none'},
+      },
+    )
+    self.assertEqual(config, _config(method))
+
+  def test_configs_do_not_share_blocks(self):
+    one = features.create_config(
+      'fed3r_ft', visiting_rounds=_VISITING_ROUNDS, **_FIELDS
+    )
+    one.fine_tuning.start.regularization = 5.0
+    self.assertEqual(
+      _config('fed3r_ft')['fine_tuning']['start']['regularization'], 0.01
+    )
+
+  def test_unknown_variants_are_listed(self):
+    with self.assertRaisesRegex(
+      ValueError, "no variant 'fed4r'; expected one of fed3r, fed3r_rf, fed_ncm"
+    ):
+      _config('fed4r')
+
+  def test_sweeps_keep_the_rounds_of_the_config(self):
+    def get_config(variant):
+      return features.create_config(
+        variant, visiting_rounds=_VISITING_ROUNDS, **_FIELDS
+      )
+
+    ready = features.ready_sweeps(get_config)
+    self.assertCountEqual(ready, ('seeds', 'variants', 'learning_rates'))
+    for runs in map(lambda make: make(), ready.values()):
+      self.assertFalse(any('rounds' in run.overrides for run in runs))
+    variants = {run.variant for run in ready['variants']()}
+    self.assertContainsSubset(features.VARIANTS, variants)
+    self.assertIn('fed_fish', variants)
+    self.assertEqual(
+      {run.variant for run in ready['seeds']()}, set(features.METHODS)
+    )
+
+  def test_sweeps_of_features_alone_leave_the_extractor(self):
+    ready = features.ready_sweeps(
+      lambda variant: features.create_config(
+        variant, visiting_rounds=_VISITING_ROUNDS, **_FIELDS
+      ),
+      trains_extractor=False,
+    )
+    for make in ready.values():
+      self.assertNoCommonElements(
+        {run.variant for run in make()}, features.TRAINS_EXTRACTOR
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()
