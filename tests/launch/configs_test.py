@@ -3,9 +3,11 @@
 """Tests of all configs: valid, complete, and true to their tasks."""
 
 import importlib
+import itertools
 
 from launch import config_checks
 from launch.configs import base
+from launch.configs import features
 from tasks import registry
 
 from absl.testing import absltest
@@ -28,8 +30,31 @@ _MODULES = (
   'launch.configs.stackoverflow',
   'launch.configs.toy_regression',
 )
-_CONFIGS = tuple(module.rpartition('.')[2] for module in _MODULES)
+# Of tasks of features, which have more variants, and Fed3R by default.
+_FEATURE_MODULES = (
+  'launch.configs.fed3r_cifar10',
+  'launch.configs.fed3r_cifar100',
+  'launch.configs.fed3r_digits',
+  'launch.configs.fed3r_generated',
+  'launch.configs.fed3r_inaturalist',
+  'launch.configs.fed3r_landmarks',
+)
 
+
+def _last_names(modules):
+  return tuple(module.rpartition('.')[2] for module in modules)
+
+
+_CONFIGS = _last_names(_MODULES)
+_FEATURE_CONFIGS = _last_names(_FEATURE_MODULES)
+_FEATURE_TASKS = {
+  'fed3r_cifar10': 'cifar10_features',
+  'fed3r_cifar100': 'cifar100_features',
+  'fed3r_digits': 'digits',
+  'fed3r_generated': 'generated_features',
+  'fed3r_inaturalist': 'inaturalist',
+  'fed3r_landmarks': 'landmarks',
+}
 
 # Of a size of their own, and not what the task recommends.
 _SIZED = (
@@ -39,6 +64,7 @@ _SIZED = (
   'cifar100_results',
   'emnist_compact',
   'emnist_results',
+  'fed3r_digits',
 )
 
 
@@ -47,11 +73,16 @@ def _module(name):
 
 
 def _task_name(name):
+  if name in _FEATURE_TASKS:
+    return _FEATURE_TASKS[name]
   return name.removesuffix('_compact').removesuffix('_results')
 
 
 class ConfigsTest(parameterized.TestCase):
-  @parameterized.product(name=_CONFIGS, variant=tuple(base.VARIANTS))
+  @parameterized.parameters(
+    *itertools.product(_CONFIGS, base.VARIANTS),
+    *itertools.product(_FEATURE_CONFIGS, (*features.VARIANTS, *base.VARIANTS)),
+  )
   def test_every_variant_is_valid(self, name, variant):
     config = _module(name).get_config(variant).to_dict()
     config_checks.check_config(config)
@@ -59,24 +90,34 @@ class ConfigsTest(parameterized.TestCase):
     self.assertEqual(options.pop('name'), _task_name(name))
     self.assertContainsSubset(options, registry.task_options(_task_name(name)))
 
-  @parameterized.parameters(*sorted(set(_CONFIGS) - set(_SIZED)))
+  @parameterized.parameters(
+    *sorted({*_CONFIGS, *_FEATURE_CONFIGS} - set(_SIZED))
+  )
   def test_holds_what_the_task_recommends(self, name):
     config = _module(name).get_config('fed_fish').to_dict()
-    for field, value in registry.task_defaults(name).items():
+    for field, value in registry.task_defaults(_task_name(name)).items():
       self.assertEqual(config[field], value, field)
-    options = registry.task_options(name)
+    options = registry.task_options(_task_name(name))
     for option, value in config['task'].items():
       if option != 'name':
         self.assertEqual(value, options[option], option)
 
-  @parameterized.parameters(*_CONFIGS)
+  @parameterized.parameters(*_CONFIGS, *_FEATURE_CONFIGS)
   def test_says_how_to_run_it(self, name):
     self.assertRegex(
       _module(name).__doc__,
-      f'python -m launch.(train|sweep) --config=launch/configs/{name}.py',
+      f'python -m launch.(train|sweep) --config=launch/configs/{name}.py[^\n]* '
+      r'\\\n    --(workdir|sweep_dir)=',
     )
+
+  @parameterized.parameters(
+    *((name, 'fed_fish') for name in _CONFIGS),
+    # fed3r_digits has several runs, see tests/launch/configs.
+    *((name, 'fed3r') for name in _FEATURE_CONFIGS if name != 'fed3r_digits'),
+  )
+  def test_default_variants(self, name, variant):
     self.assertEqual(
-      _module(name).get_config(), _module(name).get_config('fed_fish')
+      _module(name).get_config(), _module(name).get_config(variant)
     )
 
   @parameterized.parameters(*_CONFIGS)
@@ -85,6 +126,36 @@ class ConfigsTest(parameterized.TestCase):
       ValueError, "no variant 'fed_nova'; expected one of fed_fish, fed_avg,"
     ):
       _module(name).get_config('fed_nova')
+
+  @parameterized.parameters(*_FEATURE_CONFIGS)
+  def test_unknown_variants_of_features_are_listed(self, name):
+    with self.assertRaisesRegex(
+      ValueError,
+      "no variant 'fed_nova'; expected one of fed3r, fed3r_rf, .*, "
+      'fed_fish, fed_avg,',
+    ):
+      _module(name).get_config('fed_nova')
+
+  @parameterized.parameters(
+    ('cifar10', 100, 10),
+    ('cifar100', 100, 10),
+    ('generated', 9275, 10),
+    ('inaturalist', 9275, 10),
+    ('landmarks', 1262, 10),
+    ('digits', 24, 5),
+  )
+  def test_all_clients_come_once(self, name, num_clients, cohort_size):
+    """In the published splits' numbers; FT trains as long again, or longer."""
+    get_config = _module(f'fed3r_{name}').get_config
+    fed3r = get_config('fed3r')
+    self.assertEqual(fed3r.cohort_size, cohort_size)
+    self.assertEqual(fed3r.rounds, -(-num_clients // cohort_size))
+    for variant in ('fed3r_ft', 'fed3r_ft_lp', 'fed3r_ft_feat'):
+      config = get_config(variant)
+      self.assertEqual(
+        config.rounds, fed3r.rounds + get_config('fed_avg_lp').rounds
+      )
+      self.assertEqual(config.fine_tuning.start, fed3r.algorithm)
 
   @parameterized.parameters(
     ('emnist', 10, 1, 'cnn'), ('cifar100', 25, 4, 'resnet18')
