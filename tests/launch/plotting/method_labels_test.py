@@ -3,6 +3,7 @@
 """Tests of the names of methods."""
 
 from launch.configs import base
+from launch.configs import fed3r_digits
 from launch.plotting import method_labels
 from tests.launch.plotting import fake_runs
 
@@ -207,6 +208,72 @@ class LabelMethodsTest(absltest.TestCase):
 
   def test_an_unknown_method_keeps_its_name(self):
     self.assertEqual(_label(fake_runs.make_config('fed_new')), ['fed_new'])
+
+  def test_closed_form_methods_and_what_is_fine_tuned_from_them(self):
+    names = {
+      'fed3r': 'Fed3R',
+      'fed3r_rf': 'Fed3R-RF',
+      'fed_ncm': 'FedNCM',
+      'fed3r_ft': 'Fed3R+FT',
+      'fed3r_ft_lp': 'Fed3R+FT-LP',
+      'fed3r_ft_feat': 'Fed3R+FT-FEAT',
+      'fed_avg_lp': 'FedAvg-LP',
+      'fed_fish_lp': 'FedFish-LP',
+    }
+    configs = [fed3r_digits.get_config(name).to_dict() for name in names]
+    self.assertEqual(
+      [method_labels.name_method(config) for config in configs],
+      list(names.values()),
+    )
+    # Rates, rounds, visits and temperatures are each method's own.
+    self.assertEqual(_label(*configs), list(names.values()))
+    for config, name in zip(configs, names.values()):
+      self.assertEqual(_label(config), [name])
+
+  def test_another_algorithm_that_fine_tunes_is_named(self):
+    config = fed3r_digits.get_config('fed3r_ft_lp').to_dict()
+    fed_fish = base.create_config('fed_fish_sgd').to_dict()['algorithm']
+    for start, name in (('fed3r', 'Fed3R'), ('fed3r_rf', 'Fed3R-RF')):
+      config['fine_tuning']['start']['name'] = start
+      self.assertEqual(
+        method_labels.name_method(dict(config, algorithm=fed_fish)),
+        f'{name}+FT-LP by FedFish',
+      )
+
+  def test_methods_without_fine_tuning_keep_their_names(self):
+    for variant in base.VARIANTS:
+      config = _variant(variant)
+      self.assertEqual(
+        method_labels.name_method(config),
+        method_labels.METHOD_NAMES[config['algorithm']['name']],
+      )
+    config['fine_tuning'] = {'strategy': 'ft', 'start': {'name': 'none'}}
+    self.assertEqual(method_labels.name_method(config), 'FedFish')
+
+  def test_fields_of_closed_form_methods_are_told(self):
+    configs = []
+    for size in (1000, 5000):
+      config = fed3r_digits.get_config('fed3r_rf').to_dict()
+      config['algorithm']['num_random_features'] = size
+      configs.append(config)
+    self.assertEqual(
+      _label(*configs),
+      [
+        'Fed3R-RF, num random features 1000',
+        'Fed3R-RF, num random features 5000',
+      ],
+    )
+
+  def test_temperatures_of_a_grid_are_told(self):
+    configs = []
+    for temperature in (0.1, 1.0):
+      config = fed3r_digits.get_config('fed3r_ft').to_dict()
+      config['fine_tuning']['temperature'] = temperature
+      configs.append(config)
+    self.assertEqual(
+      _label(*configs),
+      ['Fed3R+FT, temperature 0.1', 'Fed3R+FT, temperature 1.0'],
+    )
 
 
 class LabelTasksTest(absltest.TestCase):
