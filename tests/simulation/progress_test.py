@@ -44,6 +44,14 @@ class ProgressReporterTest(absltest.TestCase):
     self.assertIn('held-out accuracy=0.75', shown)
     self.assertEndsWith(shown, '\n')
 
+  def test_a_run_that_begins_later_is_not_resumed(self):
+    for first_shown, told in ((3, ''), (4, 'resumed after round 3\n')):
+      stream = io.StringIO()
+      report = progress.ProgressReporter(5, first_round=3, stream=stream)
+      report(first_shown, {})
+      report.close()
+      self.assertEqual(stream.getvalue(), f'{told}round {first_shown}/5\n')
+
   def test_bar_when_asked_for(self):
     stream = io.StringIO()
     report = progress.ProgressReporter(1, show_bar=True, stream=stream)
