@@ -44,6 +44,10 @@ class OpenWorkdirTest(parameterized.TestCase):
       folder.metrics_path.write_text('round\n')
       folder.checkpoints_path.mkdir()
       (folder.checkpoints_path / 'state').write_text('weights')
+      (folder.path / 'start').mkdir()
+      (folder.path / 'start' / 'config.json').write_text('{}')
+      (folder.path / 'start.npz').write_bytes(b'arrays')
+      (folder.path / 'regularization.csv').write_text('regularization\n')
       folder.tensorboard_path.mkdir()
       folder.plots_path.mkdir()
       folder.write_summary({'accuracy': 0.5})
@@ -100,7 +104,7 @@ class OpenWorkdirTest(parameterized.TestCase):
     with workdir.open_workdir(self.path, _changed(seed=2), overwrite=True):
       pass
 
-  @parameterized.parameters(*range(1, 9))
+  @parameterized.parameters(*range(1, 10))
   def test_overwrite_killed_at_any_step(self, step):
     """What resumes from checkpoints is never gone before them."""
     self._run()
