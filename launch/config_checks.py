@@ -160,8 +160,6 @@ CLOSED_FORM_ALGORITHMS: Mapping[str, Mapping[str, Check]] = {
     'accumulator': _one_of(*ACCUMULATORS),
   },
 }
-# Their fields depend on the name.
-_NAMED_BLOCKS = ('algorithm.', 'fine_tuning.start.')
 _LEARNING_RATES = ('client_learning_rate', 'server_learning_rate')
 
 _FINE_TUNING: Mapping[str, Check] = {
@@ -204,7 +202,12 @@ def check_config(config: Mapping[str, Any]) -> None:
     fields = {n: c for n, c in fields.items() if n not in _LEARNING_RATES}
   elif 'fine_tuning' in config:
     fields['fine_tuning'] = _block
-  _check_fields('', config, fields)
+  _check_fields(
+    '',
+    config,
+    fields,
+    owner=config['algorithm']['name'] if closed_form else '',
+  )
   _check_algorithm(
     'algorithm.', config['algorithm'], ALGORITHMS | CLOSED_FORM_ALGORITHMS
   )
@@ -239,14 +242,15 @@ def check_runs(config: Mapping[str, Any]) -> None:
       check_config(run)
     except errors.InputError as error:
       raise errors.InputError(f'Run {name}: {error}') from error
-  if config['check_ridge']:
-    _one_of(
-      *(
-        n
-        for n, r in config['runs'].items()
-        if r['algorithm']['name'] == 'fed3r'
-      )
-    )('check_ridge', config['check_ridge'])
+  checked = config['check_ridge']
+  known = [
+    name
+    for name, run in config['runs'].items()
+    if run['algorithm']['name'] == 'fed3r'
+  ]
+  if checked and checked not in known:
+    there_are = f' ({", ".join(known)})' if known else ''
+    raise _error('check_ridge', checked, f"a run of fed3r{there_are}, or ''")
 
 
 def _check_algorithm(
@@ -255,7 +259,7 @@ def _check_algorithm(
   algorithms: Mapping[str, Mapping[str, Check]],
 ) -> None:
   _one_of(*algorithms)(f'{prefix}name', block.get('name'))
-  _check_fields(prefix, block, algorithms[block['name']])
+  _check_fields(prefix, block, algorithms[block['name']], owner=block['name'])
 
 
 def _check_fine_tuning(block: Mapping[str, Any]) -> None:
@@ -305,8 +309,13 @@ def _check_combinations(config: Mapping[str, Any]) -> None:
 
 
 def _check_fields(
-  prefix: str, block: Mapping[str, Any], checks: Mapping[str, Check]
+  prefix: str,
+  block: Mapping[str, Any],
+  checks: Mapping[str, Check],
+  *,
+  owner: str = '',
 ) -> None:
+  """Checks each field; `owner` is whose fields they are, if not anyone's."""
   for name in checks:
     if name not in block:
       raise errors.InputError(f'The config has no field {prefix}{name}.')
@@ -314,7 +323,7 @@ def _check_fields(
     if name not in checks:
       raise errors.InputError(
         f'The config field {prefix}{name} does not exist'
-        + (f' for {block["name"]}' if prefix in _NAMED_BLOCKS else '')
+        + (f' for {owner}' if owner else '')
         + f'; there are: {", ".join(sorted(checks))}.'
       )
     checks[name](prefix + name, value)
