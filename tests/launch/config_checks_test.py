@@ -8,6 +8,7 @@ import math
 from fedfish_tff import errors
 from launch import config_checks
 from launch.configs import digits
+from launch.configs import fed3r_digits
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -24,9 +25,9 @@ _POSITIVE_INTEGERS = (
 )
 
 
-def _config(variant='fed_fish', **changes):
+def _config(variant='fed_fish', module=digits, **changes):
   """A valid config with fields changed by their dotted names."""
-  config = copy.deepcopy(digits.get_config(variant).to_dict())
+  config = copy.deepcopy(module.get_config(variant).to_dict())
   for name, value in changes.items():
     *blocks, field = name.split('.')
     block = config
@@ -144,6 +145,90 @@ class CheckConfigTest(parameterized.TestCase):
         _config('mime_lite', **{'evaluation.barrier': True})
       )
 
+  @parameterized.parameters(
+    ('fed3r', 'client_learning_rate', 0.1),
+    ('fed3r', 'server_learning_rate', 1.0),
+    ('fed3r', 'algorithm.num_random_features', 5),
+    ('fed3r', 'fine_tuning', {'strategy': 'ft'}),
+    ('fed_ncm', 'client_learning_rate', 0.1),
+    ('fed_ncm', 'algorithm.regularization', 0.1),
+    ('fed3r_rf', 'algorithm.distance', 'cosine'),
+  )
+  def test_fields_that_do_not_apply_to_closed_form(self, variant, name, value):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f'The config field {name} does not exist for {variant}; there are: ',
+    ):
+      config_checks.check_config(
+        _config(variant, fed3r_digits, **{name: value})
+      )
+
+  @parameterized.parameters(
+    ('fed3r', 'algorithm.regularization', -1, 'a number that is 0 or more'),
+    ('fed3r', 'algorithm.regularization', math.nan, 'a number that is 0'),
+    ('fed3r', 'algorithm.regularization_path', 0.1, 'a sequence of numbers'),
+    ('fed3r', 'algorithm.bias', 'maybe', 'one of regularized, centered, none'),
+    ('fed3r', 'algorithm.accumulator', 'float16', 'one of float32, float64'),
+    ('fed3r', 'algorithm.normalize_classes', 1, 'True or False'),
+    ('fed3r_rf', 'algorithm.num_random_features', 0, 'a positive integer'),
+    ('fed3r_rf', 'algorithm.bandwidth', -1.0, 'a number that is 0 or more'),
+    ('fed_ncm', 'algorithm.distance', 'l1', 'one of cosine, euclidean'),
+    ('fed3r', 'participation.name', 'uniform', 'one of visit_once, first_vis'),
+    ('fed3r', 'local_epochs', 2, '1 was'),
+    ('fed3r', 'evaluation.barrier', True, 'False was'),
+    ('fed3r', 'evaluation.personalization_epochs', 3, '0 was'),
+    ('fed3r_ft', 'fine_tuning.strategy', 'lp', 'one of ft, ft_lp, ft_feat'),
+    ('fed3r_ft', 'fine_tuning.temperature', 0.0, 'a positive number'),
+    ('fed3r_ft', 'fine_tuning.weight_decay', -1, 'a number that is 0 or more'),
+    ('fed3r_ft', 'fine_tuning.start', 'fed3r', 'a block of fields'),
+    ('fed3r_ft', 'fine_tuning.start.name', 'fed_avg', 'one of none, fed3r, f'),
+    ('fed3r_ft', 'fine_tuning.start.bias', 1, 'one of regularized, centered'),
+  )
+  def test_choices_of_closed_form(self, variant, name, value, message):
+    with self.assertRaises(errors.InputError) as raised:
+      config_checks.check_config(
+        _config(variant, fed3r_digits, **{name: value})
+      )
+    self.assertStartsWith(str(raised.exception), f'{name} is {value!r}')
+    self.assertIn(f'{message}', str(raised.exception))
+    self.assertEndsWith(str(raised.exception), 'expected.')
+
+  def test_every_lambda_is_looked_at(self):
+    name = 'algorithm.regularization_path'
+    config_checks.check_config(_config('fed3r', fed3r_digits, **{name: (0, 1)}))
+    with self.assertRaisesRegex(
+      errors.InputError, f'A number of {name} is -1;'
+    ):
+      config_checks.check_config(
+        _config('fed3r', fed3r_digits, **{name: (1.0, -1)})
+      )
+
+  @parameterized.parameters(
+    ({'fine_tuning.rate': 1}, 'fine_tuning.rate does not exist; there are'),
+    (
+      {'fine_tuning.start.distance': 'cosine'},
+      'fine_tuning.start.distance does not exist for fed3r;',
+    ),
+    (
+      {'fine_tuning.start': {'name': 'none', 'bias': 'none'}},
+      'fine_tuning.start.bias does not exist for none; there are: name.',
+    ),
+    (
+      {'fine_tuning.start': {'name': 'fed_ncm'}},
+      'has no field fine_tuning.start.distance',
+    ),
+    ({'fine_tuning': {'strategy': 'ft'}}, 'no field fine_tuning.temperature'),
+  )
+  def test_fields_of_fine_tuning(self, changes, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      config_checks.check_config(_config('fed3r_ft', fed3r_digits, **changes))
+
+  def test_visits_are_not_for_closed_form_alone(self):
+    for name in config_checks.PARTICIPATIONS:
+      config_checks.check_config(
+        _config('fed_avg', **{'participation.name': name})
+      )
+
   def test_flatten_names_fields_by_their_place(self):
     self.assertEqual(
       config_checks.flatten(
@@ -151,6 +236,55 @@ class CheckConfigTest(parameterized.TestCase):
       ),
       {'a': 1, 'b.c': (2,), 'b.d.e': None, 'b.f': {}},
     )
+
+
+class CheckRunsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.config = copy.deepcopy(fed3r_digits.get_config().to_dict())
+
+  def _assert_refused(self, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      config_checks.check_runs(self.config)
+
+  def test_names_the_run_whose_field_is_wrong(self):
+    config_checks.check_runs(self.config)
+    self.config['runs']['fed_ncm']['rounds'] = 0
+    self._assert_refused('^Run fed_ncm: rounds is 0; a positive integer was')
+
+  def test_there_are_runs(self):
+    self.config.update(runs={}, check_ridge='')
+    self._assert_refused('^runs is empty; one config at least was expected')
+
+  @parameterized.parameters('', 'a/b', '..', 'a b')
+  def test_names_of_runs_are_those_of_folders(self, name):
+    self.config['runs'][name] = self.config['runs']['fed3r']
+    self._assert_refused(f'^The name of a run is {name!r}; letters, digits and')
+
+  @parameterized.parameters(1, None, 'fed3r')
+  def test_a_run_is_a_config(self, run):
+    self.config['runs']['mine'] = run
+    self._assert_refused('^runs.mine is .*; a block of fields was expected')
+
+  def test_what_is_compared_is_a_run_of_fed3r(self):
+    self.config['check_ridge'] = ''
+    config_checks.check_runs(self.config)
+    for name in ('fed3r_rf', 'nothing'):
+      self.config['check_ridge'] = name
+      self._assert_refused(
+        rf"^check_ridge is '{name}'; a run of fed3r \(fed3r\), or '' was expec"
+      )
+    del self.config['runs']['fed3r']
+    self._assert_refused("'nothing'; a run of fed3r, or '' was expected")
+
+  @parameterized.parameters('runs', 'check_ridge')
+  def test_missing_fields(self, name):
+    del self.config[name]
+    self._assert_refused(f'^The config has no field {name}')
+
+  def test_unknown_fields(self):
+    self.config['seed'] = 1
+    self._assert_refused('field seed does not exist; there are: check_ridge,')
 
 
 if __name__ == '__main__':
