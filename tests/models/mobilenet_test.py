@@ -45,6 +45,24 @@ class MobilenetTest(absltest.TestCase):
     )
     self.assertEqual(extractor.num_features, 1280)
 
+  def test_split_between_residual_blocks(self):
+    path = self._folder / 'weights.h5'
+    self.network.save_weights(path)
+    whole = mobilenet.load_mobilenet_v2(path, image_size=64, width=0.35)
+    lower, upper = whole.split('block_16_expand')
+    images = np.random.default_rng(0).integers(0, 256, [3, 16, 16, 3], np.uint8)
+    vectors = lower.extract(images)
+    # 64 pixels are halved five times; the block takes 56 channels.
+    self.assertEqual(vectors.shape, (3, 2 * 2 * 56))
+    np.testing.assert_allclose(
+      upper.extract(vectors), whole.extract(images), rtol=1e-5, atol=1e-6
+    )
+    # Three convolutions, the last one, and two numbers for each channel after.
+    self.assertLen(upper.weights, 4 * 3)
+    self.assertLen(lower.weights, len(whole.weights) - 4 * 3)
+    with self.assertRaisesRegex(errors.InputError, 'a connection leads past'):
+      whole.split('block_15_depthwise')
+
   def test_keras_own_folder(self):
     with mock.patch.dict(os.environ, {'HOME': str(self._folder)}):
       with self.assertRaisesRegex(
