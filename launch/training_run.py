@@ -93,6 +93,13 @@ def train_task(
     errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; its message says how to resume.
   """
+  # What cannot be used is told before anything is written.
+  experiment = experiment_lib.build_experiment_of(config, task)
+  start_config = None
+  if fine_tuning_start.has_start(config):
+    start_config = fine_tuning_start.start_config(
+      config, num_clients=len(task.train.client_ids)
+    )
   with simulation.open_workdir(
     workdir,
     config,
@@ -100,11 +107,11 @@ def train_task(
     overwrite=overwrite,
   ) as folder:
     start = None
-    if fine_tuning_start.has_start(config):
+    if start_config is not None:
       start = fine_tuning_start.load_start(folder.path) or _train_start(
-        config, task, folder, starts or {}, progress_bar
+        start_config, task, folder, starts or {}, progress_bar, plots
       )
-    experiment = experiment_lib.build_experiment_of(config, task, start=start)
+      experiment = experiment_lib.build_experiment_of(config, task, start=start)
     result = _run(experiment, folder, start, progress_bar)
     summary = _summarize(
       experiment, result, simulation.read_rows(folder.metrics_path)
@@ -122,20 +129,20 @@ def config_key(config: Mapping[str, Any]) -> str:
 
 
 def _train_start(
-  config: Mapping[str, Any],
+  start_config: Mapping[str, Any],
   task: Task,
   folder: simulation.Workdir,
   starts: Mapping[str, str | os.PathLike[str]],
   progress_bar: bool | None,
+  plots: bool,
 ) -> fine_tuning_start.Start:
   """Trains what a fine-tuning starts from, unless it is there, and keeps it."""
-  start_config = fine_tuning_start.start_config(
-    config, num_clients=len(task.train.client_ids)
-  )
   path = starts.get(config_key(start_config))
   if path is None:
     path = folder.path / fine_tuning_start.FOLDER_NAME
-    train_task(start_config, task, workdir=path, progress_bar=progress_bar)
+    train_task(
+      start_config, task, workdir=path, progress_bar=progress_bar, plots=plots
+    )
   experiment = experiment_lib.build_experiment_of(start_config, task)
   result = simulation.load_result(
     experiment.process,
