@@ -15,6 +15,7 @@ import pathlib
 from typing import Any
 from typing import NamedTuple
 import zipfile
+import zlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -29,6 +30,18 @@ FOLDER_NAME = 'start'
 
 _STATE = 'state'
 _WEIGHT = 'weight_{:03d}'
+# What reading raises, by which byte is wrong: an OSError of a place outside of
+# the file, a RuntimeError of a flag that asks for a password.
+_DAMAGED = (
+  EOFError,
+  KeyError,
+  OSError,
+  RuntimeError,
+  TypeError,
+  ValueError,
+  zipfile.BadZipFile,
+  zlib.error,
+)
 
 
 class Start(NamedTuple):
@@ -99,7 +112,12 @@ def start_config(
 
 def save_start(workdir: str | os.PathLike[str], start: Start) -> None:
   """Writes start.npz atomically."""
-  state = {'round': start.round_number, 'totals': dict(start.totals)}
+  state = {
+    'round': start.round_number,
+    'totals': dict(start.totals),
+    # A list of members that was cut looks like a shorter one.
+    'num_weights': len(start.weights.trainable),
+  }
   content = io.BytesIO()
   np.savez(
     content,
@@ -125,22 +143,25 @@ def load_start(workdir: str | os.PathLike[str]) -> Start | None:
   """
   path = pathlib.Path(workdir, FILE_NAME)
   try:
-    with np.load(path, allow_pickle=False) as arrays:
+    with open(path, 'rb') as file:
+      content = file.read()
+  except FileNotFoundError:
+    return None
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  try:
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
       state = json.loads(str(arrays[_STATE]))
       weights = tuple(
-        arrays[_WEIGHT.format(i)] for i in range(len(arrays.files) - 1)
+        arrays[_WEIGHT.format(i)] for i in range(state['num_weights'])
       )
     return Start(
       tff.learning.models.ModelWeights(weights, ()),
       state['round'],
       state['totals'],
     )
-  except FileNotFoundError:
-    return None
-  except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+  except _DAMAGED as error:
     raise errors.InputError(
       f'{path} is damaged ({error}); restore it, or start afresh with '
       '--overwrite.'
     ) from error
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
