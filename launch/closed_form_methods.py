@@ -8,6 +8,7 @@ from typing import Any
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff import models
+from launch import config_checks
 from tasks.task import Task
 
 import numpy as np
@@ -20,7 +21,11 @@ _MEDIAN_EXAMPLES = 1000
 
 def build_closed_form(
   algorithm: Mapping[str, Any], task: Task, *, seed: int
-) -> dict[str, Any]:
+) -> tuple[
+  tff.learning.models.FunctionalModel,
+  algorithms.FederatedProcess,
+  models.FeatureMap,
+]:
   """Builds a process that solves for the classifier.
 
   Args:
@@ -29,7 +34,7 @@ def build_closed_form(
     seed: Of random features.
 
   Returns:
-    The fields of `methods.Method`: model, process and feature_map.
+    The model, the process, and what it has sums of.
 
   Raises:
     errors.InputError: If the task's model has no features.
@@ -55,13 +60,8 @@ def build_closed_form(
       normalize_classes=algorithm['normalize_classes'],
       **arguments,
     )
-  return dict(
-    model=models.create_feature_classifier(
-      feature_map, num_classes=num_classes
-    ),
-    process=process,
-    feature_map=feature_map,
-  )
+  model = models.create_feature_classifier(feature_map, num_classes=num_classes)
+  return model, process, feature_map
 
 
 def create_fine_tuned_model(
@@ -112,10 +112,12 @@ def create_feature_map(
     errors.InputError: If the task's model has no features.
   """
   if task.feature_map is None:
+    name = algorithm['name']
     raise errors.InputError(
       f'Task {task.name!r} has a model without a feature map, which '
-      f'{algorithm["name"]} was expected to find; tasks of features, such as '
-      'digits and cifar100_features, have one.'
+      f'{"fine_tuning" if name == config_checks.NO_START else name} was expected '
+      'to find; tasks of features, such as digits and cifar100_features, have '
+      'one.'
     )
   if algorithm['name'] != 'fed3r_rf':
     return task.feature_map

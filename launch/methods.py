@@ -71,11 +71,10 @@ def build_method(
     errors.InputError: If the task does not go with the algorithm.
   """
   if config_checks.is_closed_form(config):
-    return Method(
-      **closed_form_methods.build_closed_form(
-        config['algorithm'], task, seed=config['seed']
-      )
+    model, process, feature_map = closed_form_methods.build_closed_form(
+      config['algorithm'], task, seed=config['seed']
     )
+    return Method(model=model, process=process, feature_map=feature_map)
   client_optimizer = OPTIMIZERS[config['algorithm']['client_optimizer']](
     config['client_learning_rate']
   )
