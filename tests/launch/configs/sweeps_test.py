@@ -32,6 +32,16 @@ _MODULES = (
   'launch.configs.stackoverflow',
   'launch.configs.toy_regression',
 )
+# Of tasks of features, where a fine-tuning wants the rounds before it.
+_FEATURE_MODULES = (
+  'launch.configs.fed3r_generated',
+  'launch.configs.fed3r_inaturalist',
+  'launch.configs.fed3r_landmarks',
+)
+_IMAGE_MODULES = (
+  'launch.configs.fed3r_cifar10',
+  'launch.configs.fed3r_cifar100',
+)
 _READY = (
   'seeds',
   'variants',
@@ -119,6 +129,42 @@ class SweepsTest(parameterized.TestCase):
       return
     planned = sweep_configs.plan_runs(source, module.get_config, runs)
     self.assertLen({run.name for run in planned}, len(runs))
+
+  @parameterized.parameters(
+    *itertools.product(
+      _FEATURE_MODULES, ('seeds', 'variants', 'learning_rates')
+    ),
+    *itertools.product(
+      _IMAGE_MODULES, ('tuning', 'results', 'fine_tuning', 'fine_tuning_tuned')
+    ),
+  )
+  def test_sweeps_of_features_can_be_run(self, name, sweep):
+    module = importlib.import_module(name)
+    runs = module.sweep(sweep)
+    planned = sweep_configs.plan_runs(
+      f'{name}:{sweep}', module.get_config, runs
+    )
+    self.assertLen({run.name for run in planned}, len(runs))
+    visits = module.get_config('fed3r').rounds
+    for run in planned:
+      start = run.config.get('fine_tuning', {}).get('start', {'name': 'none'})
+      if start['name'] != 'none':
+        self.assertGreater(run.config['rounds'], visits, run.name)
+      elif config_checks.is_closed_form(run.config):
+        self.assertEqual(run.config['rounds'], visits, run.name)
+      if 'fine_tuning' in run.config:
+        self.assertEqual(
+          run.config['fine_tuning']['strategy'] == 'ft_lp',
+          run.config['task'].get('inputs', 'features') == 'features',
+          run.name,
+        )
+
+  @parameterized.parameters(*_FEATURE_MODULES, *_IMAGE_MODULES)
+  def test_unknown_sweeps_of_features_are_listed(self, name):
+    with self.assertRaisesRegex(
+      ValueError, "no sweep 'fixed_rounds'; expected one of (seeds|tuning), "
+    ):
+      importlib.import_module(name).sweep('fixed_rounds')
 
   def test_ready_sweeps_are_what_they_say(self):
     methods, seeds, epochs = 5, 3, 3
