@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what a config becomes."""
 
-from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
-from launch import config_checks
 from launch import experiment
+from launch import fine_tuning_start
 from launch.configs import toy_regression
+from tests.launch import small_configs
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -23,17 +23,6 @@ def _config(variant='fed_fish', **changes):
 
 
 class BuildExperimentTest(parameterized.TestCase):
-  def test_the_names_that_are_checked_are_those_that_exist(self):
-    self.assertCountEqual(experiment.OPTIMIZERS, config_checks.OPTIMIZERS)
-    self.assertCountEqual(
-      [e.value for e in client_work.FisherEstimator],
-      config_checks.FISHER_ESTIMATORS,
-    )
-    self.assertCountEqual(
-      [n.value for n in client_work.FisherNormalization],
-      config_checks.FISHER_NORMALIZATIONS,
-    )
-
   @parameterized.parameters(
     'fed_avg',
     'fed_sgd',
@@ -93,12 +82,6 @@ class BuildExperimentTest(parameterized.TestCase):
     )
     self.assertNotIn('global/loss_worst_tenth', columns)
 
-  def test_builds_every_optimizer(self):
-    for name, build in experiment.OPTIMIZERS.items():
-      self.assertAlmostEqual(
-        build(0.25).initialize([])['learning_rate'], 0.25, msg=name
-      )
-
   def test_caps_the_examples(self):
     built = experiment.build_experiment(_config(max_examples_per_client=5))
     self.assertEqual(built.batch_spec.max_examples, 5)
@@ -123,6 +106,101 @@ class BuildExperimentTest(parameterized.TestCase):
     config['task'] = {'name': 'digits', 'test_fraction': 0.0}
     with self.assertRaisesRegex(errors.InputError, 'no test clients'):
       experiment.build_experiment(config)
+
+
+class ParticipationTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.task = experiment.create_task(small_configs.make_config())
+
+  def _cohorts(self, name, rounds, **changes):
+    built = experiment.build_experiment_of(
+      small_configs.make_config(
+        'fed3r', rounds=rounds, **{'participation.name': name, **changes}
+      ),
+      self.task,
+    )
+    return [built.participation(r) for r in range(1, rounds + 1)]
+
+  def test_visit_once(self):
+    cohorts = self._cohorts('visit_once', small_configs.VISITING_ROUNDS)
+    self.assertEqual([len(cohort) for cohort in cohorts], [3, 3, 2])
+    self.assertCountEqual(sum(cohorts, ()), self.task.train.client_ids)
+    # A cohort may be as large as it likes.
+    (everyone,) = self._cohorts('visit_once', 1, cohort_size=100)
+    self.assertCountEqual(everyone, self.task.train.client_ids)
+
+  def test_visit_once_ends_when_all_came(self):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      '^rounds is 4, but participation visit_once has seen all 8 training '
+      'clients after 3; at most 3 was expected.$',
+    ):
+      self._cohorts('visit_once', 4)
+
+  def test_visits_that_leave_clients_out_are_told(self):
+    with self.assertLogs(level='WARNING') as logs:
+      self._cohorts('visit_once', 2)
+    self.assertIn(
+      'In 2 rounds, 6 of 8 training clients come; all would in 3.',
+      logs.output[0],
+    )
+    with self.assertNoLogs(level='WARNING'):
+      self._cohorts('visit_once', 3)
+
+  def test_first_visits_are_of_the_cohorts_that_others_see(self):
+    uniform = experiment.build_experiment_of(
+      small_configs.make_config('fed_avg'), self.task
+    ).participation
+    seen = set()
+    for number, cohort in enumerate(self._cohorts('first_visits', 12), start=1):
+      self.assertEqual(
+        cohort, tuple(c for c in uniform(number) if c not in seen)
+      )
+      seen |= set(cohort)
+    self.assertCountEqual(seen, self.task.train.client_ids)
+
+
+class ClosedFormTest(absltest.TestCase):
+  def test_a_fine_tuning_is_built_from_what_its_workdir_holds(self):
+    config = small_configs.make_config('fed3r_ft_lp')
+    workdir = self.create_tempdir().full_path
+    for folder in (None, workdir):
+      with self.assertRaisesRegex(
+        errors.InputError,
+        f'^{folder or "A run"} has no start.npz, from which its fine-tuning '
+        'starts; train it first with launch.train.$',
+      ):
+        experiment.build_experiment(config, workdir=folder)
+    rng = np.random.default_rng(0)
+    weights = tuple(
+      rng.normal(size=shape).astype(np.float32)
+      for shape in ((64, 8), (8,), (8, 10), (10,))
+    )
+    fine_tuning_start.save_start(
+      workdir,
+      fine_tuning_start.Start(
+        tff.learning.models.ModelWeights(weights, ()), 3, {}
+      ),
+    )
+    built = experiment.build_experiment(config, workdir=workdir)
+    for found, expected in zip(
+      built.model.initial_weights[0], weights[2:], strict=True
+    ):
+      np.testing.assert_array_equal(found, expected)
+    self.assertIsNone(built.feature_map)
+
+  def test_rejects_a_task_without_features(self):
+    for variant in ('fed3r', 'fed_ncm', 'fed3r_rf', 'fed_avg_lp'):
+      config = small_configs.make_config(
+        variant, task=_config()['task'], cohort_size=2, rounds=1
+      )
+      with self.assertRaisesRegex(
+        errors.InputError,
+        "^Task 'toy_regression' has a model without a feature map, which ",
+      ):
+        experiment.build_experiment(config)
 
 
 if __name__ == '__main__':
