@@ -9,6 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from sklearn import datasets as sklearn_datasets
+import tensorflow as tf
 
 
 def _splits(task):
@@ -54,6 +55,29 @@ class DigitsTest(parameterized.TestCase):
       self.assertEqual(first.client_ids, second.client_ids)
     shapes = [w.shape for w in b.create_model().initial_weights[0]]
     self.assertEqual(shapes, [(64, 8), (8,), (8, 8), (8,), (8, 10), (10,)])
+
+  @parameterized.parameters((64,), (8, 5))
+  def test_features_are_the_model_s_last_hidden_layer(self, *hidden_units):
+    task = digits.create_task(seed=3, hidden_units=list(hidden_units))
+    features, model = task.feature_map, task.create_model()
+    self.assertEqual(features.num_features, hidden_units[-1])
+    *inner, kernel, bias = model.initial_weights[0]
+    for one, other in zip(features.initial_weights, inner, strict=True):
+      np.testing.assert_array_equal(one, other)
+    x, _ = task.train.load_client(task.train.client_ids[0])
+    phi = features(features.initial_weights, tf.constant(x), training=False)
+    logits = model.predict_on_batch(
+      model.initial_weights, tf.constant(x), training=False
+    )
+    # Sums of a few dozen float32 products.
+    np.testing.assert_allclose(phi @ kernel + bias, logits, rtol=0, atol=1e-5)
+
+  def test_without_hidden_layers_the_features_are_the_pixels(self):
+    task = digits.create_task(seed=0, hidden_units=())
+    x, _ = task.train.load_client(task.train.client_ids[0])
+    np.testing.assert_array_equal(
+      task.feature_map((), tf.constant(x), training=False), x
+    )
 
   @parameterized.parameters(
     (dict(num_clients=0), 'num_clients is 0'),
