@@ -395,6 +395,136 @@ class RunTrainingTest(parameterized.TestCase):
         self.assertEqual(a.client_id, b.client_id)
         np.testing.assert_array_equal(a.indices, b.indices)
 
+  def test_costs_per_client_are_of_the_whole_cohort(self):
+    self._run(
+      costs_per_client={'communication/published_bytes': 7},
+      participation=lambda round_number: ('ab', 'c', 'abd')[round_number - 1],
+      rounds=3,
+    )
+    rows = self._rows()
+    self.assertNotIn('communication/published_bytes', rows[0])
+    self.assertEqual(
+      [row['communication/published_bytes'] for row in rows[1:]], [14, 7, 21]
+    )
+
+  def test_goes_on_from_where_another_run_has_led(self):
+    """As if the rounds before had been this run's own."""
+    whole = self._run(self.folder / 'whole')
+    before = self._run(self.folder / 'before', rounds=3)
+    seen = []
+    after = self._run(
+      self.folder / 'after',
+      start=before,
+      on_round=lambda r, row: seen.append(r),
+    )
+    self.assertEqual(seen, [3, 4, 5, 6])
+    whole_rows = self._rows(self.folder / 'whole')
+    self.assertEqual(self._rows(self.folder / 'after')[1:], whole_rows[4:])
+    first = self._rows(self.folder / 'after')[0]
+    # Whatever the schedule, what it begins with is evaluated.
+    self.assertEqual(
+      first['eval/norm'], self._rows(self.folder / 'before')[-1]['eval/norm']
+    )
+    for name in ('compute/local_steps_total', 'communication/wire_bytes_total'):
+      self.assertEqual(first[name], whole_rows[3][name])
+    for a, b in zip(
+      tf.nest.flatten(whole.state), tf.nest.flatten(after.state), strict=True
+    ):
+      self.assertEqual(np.asarray(a).tobytes(), np.asarray(b).tobytes())
+    for name in ('wire_bytes', 'local_steps', 'excluded_clients'):
+      self.assertEqual(whole.totals[name], after.totals[name])
+      self.assertIs(type(after.totals[name]), int)
+    self.assertGreater(
+      after.totals['round_seconds'], before.totals['round_seconds']
+    )
+
+  def test_a_killed_run_resumes_on_its_start(self):
+    start = self._run(self.folder / 'start', rounds=3)
+    whole = self._run(self.folder / 'whole', start=start)
+    for killed_at in (3, 4, 5):
+      folder = self.folder / f'killed{killed_at}'
+
+      def kill(round_number, _, killed_at=killed_at):
+        if round_number == killed_at:
+          raise _Stop()
+
+      with self.assertRaises(_Stop):
+        self._run(folder, start=start, on_round=kill)
+      resumed = self._run(folder, start=start)
+      self._assert_equal_runs(whole, resumed, self.folder / 'whole', folder)
+
+  def test_ctrl_c_before_the_first_round_keeps_the_start_s_round(self):
+    start = self._run(self.folder / 'start', rounds=3)
+
+    def interrupt(*_):
+      raise KeyboardInterrupt()
+
+    # Before anything was saved, and where what it begins with had been.
+    with self.assertRaisesRegex(KeyboardInterrupt, 'nothing was saved'):
+      self._run(start=start, evaluation_fn=interrupt)
+
+    def interrupt_at_4(round_number):
+      if round_number == 4:
+        raise KeyboardInterrupt()
+      return self.cohorts(round_number)
+
+    with self.assertRaisesRegex(KeyboardInterrupt, 'that of round 3'):
+      self._run(start=start, participation=interrupt_at_4)
+
+  @parameterized.parameters(2, 3)
+  def test_a_start_of_all_the_rounds(self, rounds):
+    start = self._run(self.folder / 'start', rounds=3)
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f'^rounds is {rounds}, but the start takes 3 rounds, which count; 4 or '
+      'more was expected.$',
+    ):
+      self._run(start=start, rounds=rounds)
+    self.assertFalse((self.folder / 'metrics.csv').exists())
+
+  def test_the_last_state_is_finished_once(self):
+    """Before it is evaluated and saved; a run that ended finishes no more."""
+    calls = []
+
+    def halve(state):
+      calls.append(state)
+      weights = self.process.get_model_weights(state)
+      return self.process.set_model_weights(
+        state, tf.nest.map_structure(lambda w: w / 2, weights)
+      )
+
+    plain = self._run(self.folder / 'plain', rounds=3)
+    result = self._run(rounds=3, finish_fn=halve)
+    self.assertLen(calls, 1)
+    for found, expected in zip(
+      result.state.global_model_weights.trainable,
+      plain.state.global_model_weights.trainable,
+      strict=True,
+    ):
+      np.testing.assert_array_equal(found, expected / 2)
+    rows, plain_rows = self._rows(), self._rows(self.folder / 'plain')
+    self.assertEqual(rows[:-1], plain_rows[:-1])
+    # Halves are exact.
+    self.assertEqual(rows[-1]['eval/norm'], plain_rows[-1]['eval/norm'] / 2)
+    again = self._run(rounds=3, finish_fn=halve)
+    self.assertLen(calls, 1)
+    self._assert_equal_runs(result, again, self.folder, self.folder)
+
+  def test_a_run_stopped_before_its_end_is_finished_when_it_gets_there(self):
+    finish = self.process.initialize
+
+    def stop(state):
+      raise _Stop()
+
+    with self.assertRaises(_Stop):
+      self._run(rounds=3, finish_fn=stop)
+    self.assertLen(self._rows(), 3)
+    result = self._run(rounds=3, finish_fn=lambda _: finish())
+    for a, b in zip(
+      tf.nest.flatten(result.state), tf.nest.flatten(finish()), strict=True
+    ):
+      np.testing.assert_array_equal(a, b)
+
   def test_rejects_bad_numbers(self):
     for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
       for value in (0, -1):
