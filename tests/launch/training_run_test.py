@@ -5,13 +5,33 @@
 import asyncio
 import json
 import pathlib
+import shutil
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch import experiment as experiment_lib
 from launch import training_run
 from launch.configs import toy_regression
+from tests.launch import small_configs
 
 from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+
+def _rows(workdir):
+  """The rows of metrics.csv, without the columns of time."""
+  return [
+    {k: v for k, v in row.items() if not k.startswith('time/')}
+    for row in simulation.read_rows(workdir / 'metrics.csv')
+  ]
+
+
+def _load_result(config, task, workdir):
+  experiment = experiment_lib.build_experiment_of(config, task)
+  return experiment, simulation.load_result(
+    experiment.process, simulation.CheckpointManager(workdir / 'checkpoints')
+  )
 
 
 class TrainTest(absltest.TestCase):
@@ -79,6 +99,71 @@ class TrainTest(absltest.TestCase):
       {'metric': 'm', 'value': 1.0, 'round': 0, 'higher_is_better': False},
     )
     self.assertIsNone(find(rows, 'other', True))
+
+
+class ClosedFormTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+    cls.task = experiment_lib.create_task(small_configs.make_config())
+
+  def setUp(self):
+    super().setUp()
+    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+
+  def _train(self, config):
+    return training_run.train_task(
+      config, self.task, workdir=self.workdir, progress_bar=False, plots=False
+    )
+
+  def test_rows_have_what_the_paper_counts(self):
+    """K (D^2 + D C) 4 bytes; what is sent is less, or more in float64."""
+    self._train(small_configs.make_config('fed3r'))
+    features, classes = small_configs.NUM_FEATURES, small_configs.NUM_CLASSES
+    rows = _rows(self.workdir)
+    self.assertNotIn('communication/published_bytes', rows[0])
+    self.assertEqual(
+      [row['communication/published_bytes'] for row in rows[1:]],
+      [k * 4 * features * (features + classes) for k in (3, 3, 2)],
+    )
+    self.assertEqual(
+      [row['finalizer/total_examples'] for row in rows[1:]],
+      np.cumsum([row['train/num_examples'] for row in rows[1:]]).tolist(),
+    )
+
+  def test_first_visits_end_with_the_sums_of_one_visit_to_each(self):
+    sums = []
+    for name, rounds in (('visit_once', 3), ('first_visits', 12)):
+      config = small_configs.make_config(
+        rounds=rounds,
+        **{'participation.name': name, 'algorithm.accumulator': 'float64'},
+      )
+      self._train(config)
+      _, result = _load_result(config, self.task, self.workdir)
+      sums.append(result.state['statistics'])
+      shutil.rmtree(self.workdir)
+    for name, expected in sums[0].items():
+      # The order of float64 sums of a thousand terms.
+      np.testing.assert_allclose(sums[1][name], expected, rtol=1e-12)
+    examples = sums[0]['gram'][-1, -1]
+    self.assertEqual(
+      examples,
+      sum(
+        len(self.task.train.load_client(c)[1])
+        for c in self.task.train.client_ids
+      ),
+    )
+
+  @parameterized.parameters(
+    (dict(variant='fed3r', rounds=4), 'rounds is 4, but participation visit'),
+    (dict(variant='fed3r_ft', rounds=3), 'rounds is 3, but the start of the'),
+    (dict(variant='fed3r_ft', cohort_size=9), 'cohort_size is 9, but there'),
+  )
+  def test_nothing_is_written_of_what_cannot_be_run(self, changes, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      self._train(small_configs.make_config(**changes))
+    self.assertFalse(self.workdir.exists())
 
 
 if __name__ == '__main__':
