@@ -14,7 +14,7 @@ variants. What they reached is in docs/results.md, by
   python -m launch.sweep --config=launch/configs/fed3r_cifar100.py:tuning \
     --sweep_dir=runs/cifar100_fed3r_tuning --data_dir=path/to/folder
 
-and the same with :results and :fine_tuning.
+and the same with :results, :fine_tuning and :fine_tuning_tuned.
 """
 
 from collections.abc import Sequence
@@ -38,10 +38,10 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
       # What tuning has chosen.
       random_feature_lambdas={1000: 0.1, 5000: 0.1},
       learning_rates={
-        'fed_avg_lp': 1.0,
-        'fed3r_ft_lp': 0.01,
-        'fed3r_ft_feat': 0.01,
-        'fed3r_ft': 0.01,
+        'fed_avg_lp': 100.0,
+        'fed3r_ft_lp': 0.0001,
+        'fed3r_ft_feat': 0.0001,
+        'fed3r_ft': 0.0001,
       },
     ),
   )

@@ -20,7 +20,6 @@ VISITING_ROUNDS = 10
 # Where the model's trained part begins: fire8's expansion, fire9 and what
 # follows are half of SqueezeNet's weights, for a tenth of a step's time.
 _TRAINED_FROM = 'fire8/expand'
-_TRAINS_EXTRACTOR = ('fed3r_ft', 'fed3r_ft_feat')
 _LAMBDAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 # Of Fed3R-RF.
 _SIZES = (1000, 5000)
@@ -43,7 +42,9 @@ def create_config(variant: str, task_name: str) -> base.ConfigDict:
       'name': task_name,
       # features; images, or a layer of SqueezeNet, where the extractor's
       # weights from there on are trained, too.
-      'inputs': (_TRAINED_FROM if variant in _TRAINS_EXTRACTOR else 'features'),
+      'inputs': (
+        _TRAINED_FROM if variant in features.TRAINS_EXTRACTOR else 'features'
+      ),
       'num_clients': 100,
       # 0: clients of one class each.
       'alpha': 0.0,
@@ -84,13 +85,15 @@ def feature_sweeps(
     seed at alpha 0.1.
   `results`: every method but those that train the extractor, for clients of one
     class to clients that are alike, with every seed.
-  `fine_tuning`: those that train the extractor.
+  `fine_tuning`: those that train the extractor, at the published rate.
+  `fine_tuning_tuned`: the same at the rate that `tuning` has chosen.
 
   Args:
     get_config: The config of a variant.
     random_feature_lambdas: By the number of random features, what `tuning` has
       chosen.
-    learning_rates: The client's rate by variant, what `tuning` has chosen.
+    learning_rates: The client's rate by variant, what `tuning` has chosen; of
+      a fine-tuning, `results` has the published one, too.
   """
   plain = {
     'evaluation.personalization_epochs': 0,
@@ -112,11 +115,11 @@ def feature_sweeps(
         },
       ),
       *sweeps.grid(
-        ['fed_avg_lp'], {rates: (0.1, 1.0, 10.0)}, fixed={**one, **probe}
+        ['fed_avg_lp'], {rates: (1.0, 10.0, 100.0)}, fixed={**one, **probe}
       ),
       *sweeps.grid(
         ['fed3r_ft_lp', 'fed3r_ft_feat', 'fed3r_ft'],
-        {rates: (0.0001, 0.001, 0.01, 0.1)},
+        {rates: (0.0001, 0.001, 0.01)},
         fixed=one,
       ),
     )
@@ -153,9 +156,11 @@ def feature_sweeps(
       *random_features(),
       *everywhere(['fed_ncm'], {}),
       *trained('fed_avg_lp', probe),
+      *everywhere(['fed3r_ft_lp'], plain),
       *trained('fed3r_ft_lp', {}),
     ),
-    'fine_tuning': lambda: (
+    'fine_tuning': lambda: everywhere(['fed3r_ft_feat', 'fed3r_ft'], plain),
+    'fine_tuning_tuned': lambda: (
       *trained('fed3r_ft_feat', {}),
       *trained('fed3r_ft', {}),
     ),
