@@ -13,8 +13,10 @@ from launch import evaluation_run
 from launch import training_run
 from launch.configs import digits
 from launch.plotting import run_reader
+from tests.launch import small_configs
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
@@ -182,6 +184,38 @@ class EvaluationRunTest(absltest.TestCase):
     (self.workdir / 'evaluation').write_text('a file')
     with self.assertRaisesRegex(errors.InputError, 'evaluation'):
       evaluation_run.evaluate(self.workdir)
+
+
+class ClosedFormTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('fed3r', [(64, 8), (8,), (8, 10), (10,)]),
+    ('fed3r_ft_lp', [(8, 10), (10,)]),
+  )
+  def test_evaluates_and_exports_what_was_trained(self, variant, shapes):
+    workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    config = small_configs.make_config(variant)
+    summary = training_run.train(config, workdir=workdir, progress_bar=False)
+    evaluation_run.evaluate(workdir, export=True)
+    table = {
+      row['metric']: row
+      for row in _read(workdir / 'evaluation' / 'summary.csv')
+    }
+    for metric in ('loss', 'accuracy'):
+      self.assertAlmostEqual(
+        float(table[metric]['all_examples']),
+        summary['test'][f'global/{metric}'],
+        places=5,
+      )
+    with np.load(workdir / 'export' / 'weights.npz') as arrays:
+      self.assertEqual(
+        [arrays[f'trainable_{i}'].shape for i in range(len(shapes))], shapes
+      )
+    if variant == 'fed3r_ft_lp':
+      (workdir / 'start.npz').unlink()
+      with self.assertRaisesRegex(
+        errors.InputError, f'{workdir} has no start.npz, from which its fine-'
+      ):
+        evaluation_run.evaluate(workdir)
 
 
 if __name__ == '__main__':
