@@ -1,0 +1,120 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the configs of photographs' features, and of their sweeps."""
+
+import collections
+
+from launch.configs import features
+from launch.configs import fed3r_cifar10
+from launch.configs import fed3r_cifar100
+from launch.configs import image_features
+from launch.configs import sweeps
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_RATES = {
+  'fed_avg_lp': 0.5,
+  'fed3r_ft_lp': 0.25,
+  'fed3r_ft_feat': 0.125,
+  'fed3r_ft': 0.0625,
+}
+
+
+def _sweep(name):
+  made = image_features.feature_sweeps(
+    fed3r_cifar10.get_config,
+    random_feature_lambdas={100: 0.5, 200: 2.0},
+    learning_rates=_RATES,
+  )
+  return made[name]()
+
+
+class ImageFeaturesTest(parameterized.TestCase):
+  @parameterized.parameters(*features.VARIANTS)
+  def test_only_what_trains_the_extractor_has_inputs_before_it(self, variant):
+    for name in ('cifar10_features', 'cifar100_features'):
+      task = image_features.create_config(variant, name).task
+      self.assertEqual(task.name, name)
+      self.assertEqual(
+        task.inputs,
+        'fire8/expand'
+        if variant in ('fed3r_ft', 'fed3r_ft_feat')
+        else 'features',
+      )
+
+  def test_a_file_of_weights_can_be_named(self):
+    """As --config.task.weights=name does."""
+    config = image_features.create_config('fed3r', 'cifar10_features').lock()
+    self.assertIsNone(config.task.weights)
+    config.task.weights = 'other.npz'
+    with self.assertRaises(TypeError):
+      config.task.weights = 3
+
+  def test_results_have_every_method_alpha_and_seed(self):
+    runs = _sweep('results')
+    found = collections.Counter(
+      (
+        run.variant,
+        run.overrides.get('algorithm.num_random_features'),
+        run.overrides['task.alpha'],
+        run.overrides['seed'],
+      )
+      for run in runs
+    )
+    self.assertEqual(
+      found,
+      {
+        # Fine-tuning at the published rate, and at that of tuning.
+        (variant, size, alpha, seed): 2 if variant == 'fed3r_ft_lp' else 1
+        for variant, size in (
+          ('fed3r', None),
+          ('fed3r_rf', 100),
+          ('fed3r_rf', 200),
+          ('fed_ncm', None),
+          ('fed_avg_lp', None),
+          ('fed3r_ft_lp', None),
+        )
+        for alpha in (0.0, 0.1, 10.0)
+        for seed in sweeps.SEEDS
+      },
+    )
+    self.assertLen({repr(run) for run in runs}, len(runs))
+
+  def test_what_tuning_has_chosen_is_used(self):
+    rates = collections.defaultdict(set)
+    for run in (*_sweep('results'), *_sweep('fine_tuning_tuned')):
+      rates[run.variant].add(run.overrides.get('client_learning_rate'))
+      if run.variant == 'fed3r_rf':
+        self.assertEqual(
+          run.overrides['algorithm.regularization'],
+          {100: 0.5, 200: 2.0}[run.overrides['algorithm.num_random_features']],
+        )
+    for variant, rate in _RATES.items():
+      # The published rate is the config's.
+      published = {None} if variant == 'fed3r_ft_lp' else set()
+      self.assertEqual(rates[variant], {rate} | published)
+
+  @parameterized.parameters('fine_tuning', 'fine_tuning_tuned')
+  def test_the_extractor_is_trained_apart(self, name):
+    runs = _sweep(name)
+    self.assertEqual({r.variant for r in runs}, {'fed3r_ft', 'fed3r_ft_feat'})
+    self.assertLen(runs, 2 * 3 * len(sweeps.SEEDS))
+
+  @parameterized.parameters(fed3r_cifar10, fed3r_cifar100)
+  def test_tuning_is_of_one_seed_and_alpha(self, module):
+    tried = collections.defaultdict(set)
+    for run in module.sweep('tuning'):
+      self.assertEqual(run.overrides['task.alpha'], 0.1)
+      self.assertNotIn('seed', run.overrides)
+      tried[run.variant].add(run.overrides.get('client_learning_rate'))
+    self.assertCountEqual(tried, ('fed3r_rf', *_RATES))
+    # What was chosen is among them.
+    for run in (*module.sweep('results'), *module.sweep('fine_tuning_tuned')):
+      rate = run.overrides.get('client_learning_rate')
+      if rate is not None:
+        self.assertIn(rate, tried[run.variant])
+
+
+if __name__ == '__main__':
+  absltest.main()
