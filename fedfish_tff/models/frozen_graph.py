@@ -17,14 +17,12 @@ from fedfish_tff import errors
 from fedfish_tff.models import feature_extractor
 from fedfish_tff.models import graph_network
 from fedfish_tff.models import graph_nodes
+from fedfish_tff.models import keras_files
 
-import h5py
 import tensorflow as tf
 from tensorflow.python.framework import convert_to_constants
 
 Preprocess = Callable[[tf.Tensor], tf.Tensor]
-
-_KERAS_SUFFIXES = ('.h5', '.hdf5', '.keras')
 
 
 def freeze_keras_model(
@@ -96,8 +94,10 @@ def load_extractor(
 ) -> feature_extractor.FeatureExtractor:
   """Makes an extractor of a file.
 
-  Nothing but TensorFlow operations is run from the file: models with layers of
-  Python code (Lambda) are refused.
+  Of files of Keras, nothing is run but its own layers: models with layers of
+  Python code (Lambda), or unknown ones, are refused. A SavedModel is a graph of
+  TensorFlow's operations, which is run as it is. Some of them read and write
+  files (ReadFile, WriteFile), so load only SavedModels that you trust.
 
   Args:
     path: A Keras model (.h5, .hdf5 or .keras), or the folder of a SavedModel
@@ -114,12 +114,14 @@ def load_extractor(
   """
   path = pathlib.Path(path)
   options = {'preprocess': preprocess, 'input_spec': input_spec}
-  if path.suffix.lower() in _KERAS_SUFFIXES:
-    return freeze_keras_model(_load_keras(path), layer=layer, **options)
+  if path.suffix.lower() in keras_files.KERAS_SUFFIXES:
+    return freeze_keras_model(
+      keras_files.load_keras_model(path), layer=layer, **options
+    )
   if not (path / 'saved_model.pb').is_file():
     raise errors.InputError(
       f'There is no model {path}; the folder of a SavedModel or a file ending '
-      f'in {", ".join(_KERAS_SUFFIXES)} was expected.'
+      f'in {", ".join(keras_files.KERAS_SUFFIXES)} was expected.'
     )
   if layer is not None:
     raise errors.InputError(
@@ -127,36 +129,6 @@ def load_extractor(
       'none was expected.'
     )
   return _freeze_saved_model(path, **options)
-
-
-def _load_keras(path: pathlib.Path) -> tf.keras.Model:
-  """Loads a file, after looking for code in it."""
-  try:
-    if path.suffix.lower() != '.keras':  # Which Keras checks itself.
-      with h5py.File(path, 'r') as file:
-        config = file.attrs.get('model_config')
-      if config is None:
-        raise errors.InputError(
-          f'The file {path} holds weights without a model; one that '
-          'model.save wrote was expected (freeze_keras_model takes a model '
-          'that loaded weights).'
-        )
-      if isinstance(config, bytes):
-        config = config.decode()
-      if '"class_name": "Lambda"' in config:
-        raise errors.InputError(
-          f'The model in {path} has Lambda layers, whose Python code is not '
-          'run from files; a model without them was expected.'
-        )
-    return tf.keras.models.load_model(path, compile=False)
-  except errors.InputError:
-    raise
-  # Keras raises whatever the contents make its layers raise.
-  except Exception as error:
-    raise errors.InputError(
-      f'The model {path} cannot be read ({_first_line(error)}); a complete '
-      'Keras file was expected.'
-    ) from error
 
 
 def _freeze_saved_model(
