@@ -94,7 +94,7 @@ class TrainTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.runner = binary_runner.BinaryRunner(
-      'launch.train', 'launch.training_run'
+      'launch.train', 'launch.training_run', 'launch.several_runs'
     )
     cls.addClassCleanup(cls.runner.close)
     # A run that is whole, to compare with and to damage copies of.
@@ -261,6 +261,94 @@ class TrainTest(parameterized.TestCase):
       ),
       message,
     )
+
+  @parameterized.parameters(
+    (
+      '--config.check_ridge=fed_avg',
+      "check_ridge is 'fed_avg'; a run of fed3r",
+    ),
+    ('--config.runs.fed3r.rounds=0', 'Run fed3r: rounds is 0; a positive'),
+    (
+      '--config.runs.fed4r.rounds=1',
+      'no field runs.fed4r; expected one of fed',
+    ),
+    ('--config.seed=1', 'no field seed; expected one of check_ridge, runs'),
+    (
+      '--config.runs.fed3r.participation.name=uniform',
+      "Run fed3r: participation.name is 'uniform', with which fed3r would",
+    ),
+    (
+      '--config.runs.fed3r.rounds=9',
+      'rounds is 9, but participation visit_once has seen all 24',
+    ),
+  )
+  def test_bad_input_of_several_runs(self, argument, message):
+    self._assert_refused(
+      self.runner.run(
+        f'--config={_CONFIGS / "fed3r_digits.py"}',
+        f'--workdir={self.workdir}',
+        argument,
+      ),
+      message,
+    )
+
+  @parameterized.parameters(
+    (
+      'fed3r',
+      '--config.client_learning_rate=1',
+      'no field client_learning_rate',
+    ),
+    ('fed3r', '--config.task.name=toy_regression', 'no option'),
+    ('fed3r_ft', '--config.fine_tuning.start.name=fed4r', 'one of none, fed3r'),
+    (
+      'fed3r_ft',
+      '--config.rounds=5',
+      'start of the fine-tuning, in which all 2',
+    ),
+  )
+  def test_bad_input_of_closed_form_methods(self, variant, argument, message):
+    self._assert_refused(
+      self.runner.run(
+        f'--config={_CONFIGS / "fed3r_digits.py"}:{variant}',
+        f'--workdir={self.workdir}',
+        argument,
+      ),
+      message,
+    )
+    self.assertFalse(self.workdir.exists())
+
+  def test_sums_without_a_solution(self):
+    """Fewer examples than features, and nothing that regularises."""
+    self._assert_refused_quietly(
+      self.runner.run(
+        f'--config={_CONFIGS / "fed3r_digits.py"}:fed3r',
+        f'--workdir={self.workdir}',
+        '--config.algorithm.regularization=0.0',
+        '--config.cohort_size=1',
+        '--config.rounds=1',
+        '--config.task.hidden_units=(300,)',
+      ),
+      'the sums of the features have no ridge solution',
+    )
+
+  def test_several_runs_of_one_config(self):
+    path = self.folder / 'mine.py'
+    path.write_text(
+      'from launch.configs import base\n'
+      'from tests.launch import small_configs\n'
+      'def get_config():\n'
+      "  runs = {n: small_configs.make_config(n) for n in ('fed3r', 'fed_ncm')}\n"
+      "  return base.ConfigDict({'runs': runs, 'check_ridge': 'fed3r'})\n"
+    )
+    outcome = self.runner.run(
+      f'--config={path}',
+      f'--workdir={self.workdir}',
+      '--config.runs.fed3r.algorithm.accumulator=float64',
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertIn("fed3r is scikit-learn's Ridge", outcome.stdout)
+    for name in ('fed3r', 'fed_ncm'):
+      self.assertEqual(_columns(self.workdir / name)[-1]['round'], '3')
 
   @parameterized.named_parameters(
     (
