@@ -29,6 +29,7 @@ from fedfish_tff.client_work import ridge_statistics
 from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import model_functions
 from fedfish_tff.models import ridge_classifier
+from fedfish_tff.models import ridge_equations
 from fedfish_tff.models import ridge_path
 from fedfish_tff.models import ridge_solution
 
@@ -41,7 +42,7 @@ def build_fed3r(
   *,
   num_classes: int,
   regularization: float = 0.01,
-  bias: ridge_solution.RidgeBias = ridge_solution.RidgeBias.REGULARIZED,
+  bias: ridge_equations.RidgeBias = ridge_equations.RidgeBias.REGULARIZED,
   normalize_classes: bool = True,
   accumulator_dtype: tf.DType = tf.float32,
   chunk_size: int = 1024,

@@ -71,9 +71,9 @@ from fedfish_tff.models.resnet import create_resnet18
 from fedfish_tff.models.ridge_classifier import create_feature_classifier
 from fedfish_tff.models.ridge_classifier import NUM_CLASSIFIER_TENSORS
 from fedfish_tff.models.ridge_classifier import with_classifier
+from fedfish_tff.models.ridge_equations import RidgeBias
 from fedfish_tff.models.ridge_path import check_regularizations
 from fedfish_tff.models.ridge_path import solve_ridge_path
-from fedfish_tff.models.ridge_solution import RidgeBias
 from fedfish_tff.models.ridge_solution import solve_ridge
 from fedfish_tff.models.squeezenet import create_squeezenet
 from fedfish_tff.models.squeezenet import load_squeezenet

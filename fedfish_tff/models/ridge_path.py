@@ -9,15 +9,14 @@ Q (S + lambda I)^-1 Q^T b. It runs in NumPy, on every core.
 from collections.abc import Mapping
 from collections.abc import Sequence
 import math
+from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.models import feature_map as feature_map_lib
-from fedfish_tff.models import ridge_solution
+from fedfish_tff.models import ridge_equations
 
 import numpy as np
 import tensorflow_federated as tff
-
-_NO_NORM = 1e-6
 
 
 def solve_ridge_path(
@@ -25,8 +24,8 @@ def solve_ridge_path(
   statistics: Mapping[str, np.ndarray],
   regularizations: Sequence[float],
   *,
-  bias: ridge_solution.RidgeBias = ridge_solution.RidgeBias.REGULARIZED,
-  normalize_classes: bool = False,
+  bias: ridge_equations.RidgeBias = ridge_equations.RidgeBias.REGULARIZED,
+  normalize_classes: bool = True,
 ) -> dict[float, tff.learning.models.ModelWeights]:
   """Solves for each lambda.
 
@@ -35,7 +34,7 @@ def solve_ridge_path(
     statistics: gram [p, p] and moments [p, C] as in `ridge_solution`: a Fed3R
       state's `statistics`.
     regularizations: The lambdas.
-    bias: See `ridge_solution.RidgeBias`.
+    bias: See `ridge_equations.RidgeBias`.
     normalize_classes: As in `ridge_solution.solve_ridge`.
 
   Returns:
@@ -44,7 +43,8 @@ def solve_ridge_path(
 
   Raises:
     errors.InputError: If there is no lambda or one is negative, if the sums are
-      of no example or of another width, or if A + lambda I is singular.
+      of no example or of another width, if A + lambda I is singular, or if
+      lambda is too small for float32 sums of fewer examples than features.
   """
   gram = np.asarray(statistics['gram'])
   moments = np.asarray(statistics['moments'])
@@ -60,16 +60,20 @@ def solve_ridge_path(
       'The sums are of no example; those of one client at least were expected.'
     )
   check_regularizations(regularizations)
+  is_float32 = gram.dtype == np.float32
   precision = np.finfo(gram.dtype).eps
   gram = gram.astype(np.float64)
   moments = moments.astype(np.float64)
-  matrix, right = gram, moments
-  sums, class_counts = gram[:-1, -1], moments[-1]
-  if bias is not ridge_solution.RidgeBias.REGULARIZED:
-    matrix, right = matrix[:-1, :-1], right[:-1]
-  if bias is ridge_solution.RidgeBias.CENTERED:
-    matrix = matrix - np.outer(sums, sums / count)
-    right = right - np.outer(sums, class_counts / count)
+  # What `ridge_solution` says of these bounds holds here.
+  sums_rounding = precision * np.trace(gram)
+  for regularization in regularizations:
+    if is_float32 and count < size and 0 < regularization < 2 * sums_rounding:
+      raise _input_error(
+        ridge_equations.coarse_sums_message(
+          regularization, count, size, sums_rounding
+        )
+      )
+  matrix, right = ridge_equations.build_equations(gram, moments, bias)
   values, vectors = np.linalg.eigh(matrix)
   projected = vectors.T @ right
   scale = len(matrix) * np.diagonal(matrix).max()
@@ -78,27 +82,21 @@ def solve_ridge_path(
     shifted = values + regularization
     rounding = precision if regularization == 0 else np.finfo(np.float64).eps
     if not shifted[0] > rounding * scale:
-      raise errors.InputError(
-        f'The sums of the features have no ridge solution with lambda '
-        f'{regularization}: A + lambda I is singular or not positive definite '
-        'in working precision; a larger lambda was expected, or more examples.'
+      raise _input_error(
+        ridge_equations.singular_message(regularization, is_float32=is_float32)
       )
-    weights = vectors @ (projected / shifted[:, None])
-    if bias is ridge_solution.RidgeBias.REGULARIZED:
-      weights, intercept = weights[:-1], weights[-1]
-    elif bias is ridge_solution.RidgeBias.CENTERED:
-      intercept = (class_counts - sums @ weights) / count
-    else:
-      intercept = np.zeros_like(class_counts)
-    if normalize_classes:
-      norms = np.linalg.norm(weights, axis=0)
-      norms[norms == 0] = _NO_NORM
-      weights, intercept = weights / norms, intercept / norms
+    kernel, intercept = ridge_equations.to_classifier(
+      vectors @ (projected / shifted[:, None]),
+      gram,
+      moments,
+      bias,
+      normalize_classes=normalize_classes,
+    )
     path[regularization] = tff.learning.models.ModelWeights(
       (
         *feature_map.initial_weights,
-        weights.astype(np.float32),
-        intercept.astype(np.float32),
+        np.asarray(kernel, np.float32),
+        np.asarray(intercept, np.float32),
       ),
       (),
     )
@@ -115,3 +113,10 @@ def check_regularizations(regularizations: Sequence[float]) -> None:
         f'lambda is {regularization}; a finite number that is 0 or positive '
         'was expected.'
       )
+
+
+def _input_error(parts: Sequence[Any]) -> errors.InputError:
+  """Returns the error that says a sentence given in parts."""
+  return errors.InputError(
+    ' '.join(p if isinstance(p, str) else f'{p:g}' for p in parts)
+  )

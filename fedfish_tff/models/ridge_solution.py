@@ -12,29 +12,11 @@ Fed3R (Fani, Camoriano, Caputo and Ciccone, "Accelerating Heterogeneous
 Federated Learning with Closed-form Classifiers", ICML 2024).
 """
 
-import enum
+from fedfish_tff.models import ridge_equations
 
 import tensorflow as tf
 
-# What the official code divides a class' weights by where they are all zero.
-_NO_NORM = 1e-6
 _BLOCK = 256
-
-
-class RidgeBias(enum.Enum):
-  """What becomes of the bias.
-
-  Attributes:
-    REGULARIZED: The weight of the constant feature, regularised as any other:
-      the official code's.
-    CENTERED: Not regularised, as in scikit-learn's Ridge: features and labels
-      are centred.
-    NONE: No bias.
-  """
-
-  REGULARIZED = 'regularized'
-  CENTERED = 'centered'
-  NONE = 'none'
 
 
 def solve_ridge(
@@ -42,8 +24,8 @@ def solve_ridge(
   moments: tf.Tensor,
   regularization: tf.Tensor,
   *,
-  bias: RidgeBias = RidgeBias.REGULARIZED,
-  normalize_classes: bool = False,
+  bias: ridge_equations.RidgeBias = ridge_equations.RidgeBias.REGULARIZED,
+  normalize_classes: bool = True,
 ) -> tuple[tf.Tensor, tf.Tensor]:
   """Solves (A + lambda I) W = b by Cholesky, in float64.
 
@@ -57,40 +39,29 @@ def solve_ridge(
 
   Returns:
     (kernel [p - 1, C], bias [C]), float64. Fails to compute, saying so, if the
-    matrix is not positive definite: if it is singular and lambda is 0, or if
-    sums that are not exact have made it so.
+    matrix is not positive definite, which is so if it is singular and lambda is
+    0, or if sums that are not exact have made it so; and if the sums are
+    float32 and of fewer than p examples, with a lambda above 0 but less than
+    twice their rounding.
   """
-  # A singular matrix of float32 sums looks regular in float64.
-  precision = _epsilon(gram.dtype)
+  dtype = gram.dtype
   gram = tf.cast(gram, tf.float64)
   moments = tf.cast(moments, tf.float64)
   # A Python number would go through float32.
   regularization = tf.cast(
     tf.convert_to_tensor(regularization, dtype_hint=tf.float64), tf.float64
   )
-  if bias is RidgeBias.REGULARIZED:
-    weights = _solve(gram, moments, regularization, precision)
-    kernel, intercept = weights[:-1], weights[-1]
-  elif bias is RidgeBias.NONE:
-    kernel = _solve(gram[:-1, :-1], moments[:-1], regularization, precision)
-    intercept = tf.zeros_like(moments[-1])
-  else:
-    count = gram[-1, -1]
-    sums, class_counts = gram[:-1, -1], moments[-1]
-    kernel = _solve(
-      gram[:-1, :-1] - tf.tensordot(sums, sums / count, 0),
-      moments[:-1] - tf.tensordot(sums, class_counts / count, 0),
-      regularization,
-      precision,
-    )
-    intercept = (
-      class_counts - tf.linalg.matvec(kernel, sums, transpose_a=True)
-    ) / count
-  if normalize_classes:
-    norms = tf.norm(kernel, axis=0)
-    norms = tf.where(norms > 0, norms, tf.constant(_NO_NORM, norms.dtype))
-    kernel, intercept = kernel / norms, intercept / norms
-  return kernel, intercept
+  if dtype == tf.float32:
+    with tf.control_dependencies([_check_precise(gram, regularization)]):
+      gram = tf.identity(gram)
+  matrix, right = ridge_equations.build_equations(gram, moments, bias)
+  return ridge_equations.to_classifier(
+    _solve(matrix, right, regularization, dtype),
+    gram,
+    moments,
+    bias,
+    normalize_classes=normalize_classes,
+  )
 
 
 def _epsilon(dtype: tf.DType) -> tf.Tensor:
@@ -99,20 +70,40 @@ def _epsilon(dtype: tf.DType) -> tf.Tensor:
   return tf.constant(epsilon, tf.float64)
 
 
+def _check_precise(gram: tf.Tensor, regularization: tf.Tensor) -> tf.Operation:
+  """Returns what fails where lambda is lost in the rounding of float32 sums.
+
+  Sums of fewer examples than features have eigenvalues that are 0 but for
+  rounding, about +-epsilon * trace(A). Added to lambda they change W in
+  proportion, and nothing in the matrix shows it.
+  """
+  size = gram.shape[0]
+  count = gram[-1, -1]
+  rounding = _epsilon(tf.float32) * tf.linalg.trace(gram)
+  return tf.debugging.Assert(
+    # Without lambda the matrix is singular, which is said below.
+    tf.equal(regularization, 0)
+    | (count >= size)
+    | (rounding <= regularization / 2),
+    ridge_equations.coarse_sums_message(regularization, count, size, rounding),
+  )
+
+
 def _solve(
   matrix: tf.Tensor,
   right: tf.Tensor,
   regularization: tf.Tensor,
-  precision: tf.Tensor,
+  dtype: tf.DType,
 ) -> tf.Tensor:
-  """Returns (matrix + regularization I)^-1 right; see `solve_ridge`."""
+  """Returns (matrix + regularization I)^-1 right, from sums of `dtype`."""
   size = matrix.shape[0]
   diagonal = tf.linalg.diag_part(matrix)
   # Without lambda, an eigenvalue below the rounding of the sums may as well be
-  # 0; with it, eigenvalues are lambda at least, and only the rounding of the
-  # factorisation counts.
+  # 0, though it looks regular in float64. With it, that of the factorisation
+  # counts here: what the sums' own does to the smallest eigenvalues is for
+  # `_check_precise`.
   rounding = (
-    tf.where(tf.equal(regularization, 0), precision, _epsilon(tf.float64))
+    tf.where(tf.equal(regularization, 0), _epsilon(dtype), _epsilon(tf.float64))
     * size
     * tf.reduce_max(diagonal)
   )
@@ -121,13 +112,9 @@ def _solve(
   )
   solvable = tf.debugging.Assert(
     smallest > rounding,
-    [
-      'With lambda =',
-      regularization,
-      'the sums of the features have no ridge solution: A + lambda I is '
-      'singular or not positive definite in working precision; a larger '
-      'lambda was expected, or more examples.',
-    ],
+    ridge_equations.singular_message(
+      regularization, is_float32=dtype == tf.float32
+    ),
   )
   with tf.control_dependencies([solvable]):
     return tf.linalg.cholesky_solve(factor, right)

@@ -324,7 +324,8 @@ class ProcessTest(parameterized.TestCase):
       errors.describe_failed_check(caught.exception),
       'With lambda = 0 the sums of the features have no ridge solution: A + '
       'lambda I is singular or not positive definite in working precision; a '
-      'larger lambda was expected, or more examples.',
+      'larger lambda was expected, or more examples, or accumulator_dtype='
+      'tf.float64 (in a config: algorithm.accumulator=float64).',
     )
     with self.subTest('and solved as soon as there are examples enough'):
       state, _ = process.next(state, [_dataset(x[4:], y[4:])])
@@ -349,8 +350,24 @@ class ProcessTest(parameterized.TestCase):
     _assert_close(
       process.get_model_weights(changed).trainable, expected, x, 5.0
     )
-    path = models.solve_ridge_path(_IDENTITY, state['statistics'], [1.0, 5.0])
+    path = models.solve_ridge_path(
+      _IDENTITY, state['statistics'], [1.0, 5.0], normalize_classes=False
+    )
     _assert_close(path[5.0].trainable, expected, x, 5.0)
+
+  def test_defaults_of_process_path_and_solution_agree(self):
+    process = algorithms.build_fed3r(
+      _IDENTITY, num_classes=_CLASSES, accumulator_dtype=tf.float64
+    )
+    x, y = _examples()
+    state, _ = process.next(process.initialize(), [_dataset(x, y)])
+    expected = process.get_model_weights(state).trainable
+    path = models.solve_ridge_path(_IDENTITY, state['statistics'], [0.01])
+    _assert_close(path[0.01].trainable, expected, x, 0.01)
+    solution = models.solve_ridge(
+      *map(tf.constant, state['statistics'].values()), 0.01
+    )
+    _assert_close([t.numpy() for t in solution], expected, x, 0.01)
 
   def test_weights_can_be_set_and_sums_are_forgotten(self):
     features = models.create_dense_features(

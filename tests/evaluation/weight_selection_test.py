@@ -52,6 +52,7 @@ class SelectWeightsTest(absltest.TestCase):
         dict(gram=gram, moments=moments),
         lambdas,
         bias=models.RidgeBias.CENTERED,
+        normalize_classes=False,
       ),
       _clients(x[held_out], y[held_out]),
     )

@@ -67,7 +67,7 @@ class RidgePathTest(parameterized.TestCase):
       (
         dict(gram=gram, moments=moments),
         [1.0, 0.0],
-        'lambda 0.0: A .* singular',
+        'lambda = 0 .*: A .* singular',
       ),
     ):
       with self.assertRaisesRegex(errors.InputError, message):

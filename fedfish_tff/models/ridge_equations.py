@@ -1,0 +1,109 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What solving for one lambda and for many have in common.
+
+The equations (matrix + lambda I) W = right of each kind of bias, the classifier
+that W is, and what is said where sums do not tell it. Arrays may be NumPy's or TensorFlow's.
+"""
+
+import enum
+from typing import Any
+
+import tensorflow as tf
+
+# What the official code divides a class' weights by where they are all zero.
+_NO_NORM = 1e-6
+_FLOAT64 = (
+  'accumulator_dtype=tf.float64 (in a config: algorithm.accumulator=float64)'
+)
+
+
+class RidgeBias(enum.Enum):
+  """What becomes of the bias.
+
+  Attributes:
+    REGULARIZED: The weight of the constant feature, regularised as any other:
+      the official code's.
+    CENTERED: Not regularised, as in scikit-learn's Ridge: features and labels
+      are centred.
+    NONE: No bias.
+  """
+
+  REGULARIZED = 'regularized'
+  CENTERED = 'centered'
+  NONE = 'none'
+
+
+def build_equations(
+  gram: Any, moments: Any, bias: RidgeBias
+) -> tuple[Any, Any]:
+  """Returns the matrix and the right side, from float64 sums."""
+  if bias is RidgeBias.REGULARIZED:
+    return gram, moments
+  matrix, right = gram[:-1, :-1], moments[:-1]
+  if bias is RidgeBias.CENTERED:
+    sums, count = gram[:-1, -1:], gram[-1, -1]
+    matrix = matrix - sums * (gram[-1:, :-1] / count)
+    right = right - sums * (moments[-1:] / count)
+  return matrix, right
+
+
+def to_classifier(
+  weights: Any,
+  gram: Any,
+  moments: Any,
+  bias: RidgeBias,
+  *,
+  normalize_classes: bool,
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """Returns (kernel, bias) of W, which solves the equations of `gram`."""
+  class_counts = moments[-1]
+  if bias is RidgeBias.REGULARIZED:
+    kernel, intercept = weights[:-1], weights[-1]
+  elif bias is RidgeBias.CENTERED:
+    kernel = weights
+    predicted = tf.linalg.matvec(kernel, gram[:-1, -1], transpose_a=True)
+    intercept = (class_counts - predicted) / gram[-1, -1]
+  else:
+    kernel, intercept = weights, tf.zeros_like(class_counts)
+  if normalize_classes:
+    norms = tf.norm(kernel, axis=0)
+    norms = tf.where(norms > 0, norms, tf.constant(_NO_NORM, norms.dtype))
+    kernel, intercept = kernel / norms, intercept / norms
+  return kernel, intercept
+
+
+def coarse_sums_message(
+  regularization: Any, count: Any, size: int, rounding: Any
+) -> list[Any]:
+  """Returns the sentence, in parts, on a lambda that is lost in rounding.
+
+  Args:
+    regularization: lambda.
+    count: The number of examples.
+    size: p, features with the constant.
+    rounding: That of the float32 sums.
+  """
+  return [
+    'lambda =',
+    regularization,
+    'is too small for float32 sums of',
+    count,
+    f'examples, fewer than the {size} features (the constant included): the '
+    'sums are rounded by about',
+    rounding,
+    'and lambda has to be twice that at least; more examples, a larger lambda, '
+    f'or {_FLOAT64} was expected.',
+  ]
+
+
+def singular_message(regularization: Any, *, is_float32: bool) -> list[Any]:
+  """Returns the sentence, in parts, on a singular matrix."""
+  return [
+    'With lambda =',
+    regularization,
+    'the sums of the features have no ridge solution: A + lambda I is '
+    'singular or not positive definite in working precision; a larger '
+    'lambda was expected, or more examples'
+    + (f', or {_FLOAT64}.' if is_float32 else '.'),
+  ]
