@@ -58,9 +58,10 @@ def build_fed_ncm(
     accumulator_dtype: tf.float32 or tf.float64.
     chunk_size: Examples whose features are in memory at a time.
     sum_factory: Sums the sums of features by class, with the examples of each
-      as one more feature; `tff.aggregators.SumFactory` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
+      as one more feature; `tff.aggregators.SumFactory` by default. As in
+      `build_fed3r` it has to give sums, not means. From sums with noise a class
+      without examples gets some direction, if the distance is the cosine.
+    excluded_sum_factory: As in `build_fed3r`.
 
   Returns:
     A process as `build_fed3r` returns, of the same model.
@@ -72,14 +73,17 @@ def build_fed_ncm(
   def solve(statistics, hparams):
     del hparams  # There are none.
     moments = tf.cast(statistics['moments'], tf.float64)
-    counts = moments[-1]
-    means = tf.math.divide_no_nan(moments[:-1], counts)
+    sums, counts = moments[:-1], moments[-1]
     if distance is ClassDistance.COSINE:
-      norms = tf.norm(means, axis=0)
-      return tf.math.divide_no_nan(means, norms), tf.zeros_like(counts)
+      # Of the mean's direction, which needs no counts: noise may make them
+      # negative, and the mean point the other way.
+      norms = tf.norm(sums, axis=0)
+      return tf.math.divide_no_nan(sums, norms), tf.zeros_like(counts)
+    has_examples = counts > 0.5
+    means = tf.where(has_examples, tf.math.divide_no_nan(sums, counts), 0)
     squares = tf.reduce_sum(tf.square(means), axis=0)
     never = tf.constant(_NEVER, squares.dtype)
-    return means, tf.where(counts > 0, -squares / 2, never)
+    return means, tf.where(has_examples, -squares / 2, never)
 
   model = ridge_classifier.create_feature_classifier(
     feature_map, num_classes=num_classes

@@ -40,6 +40,13 @@ def _weights(x, y, *, num_classes=_CLASSES, **options):
   return process.get_model_weights(state).trainable
 
 
+def _with_count(state, label, count):
+  """Returns a state whose sums have another number of examples of a class."""
+  moments = np.array(state['statistics']['moments'])
+  moments[-1, label] = count
+  return {**state, 'statistics': dict(moments=moments)}
+
+
 class FedNcmTest(absltest.TestCase):
   def test_euclidean_predicts_as_nearest_centroids(self):
     x, y = _examples(60)
@@ -80,6 +87,39 @@ class FedNcmTest(absltest.TestCase):
     )
     scores = 100 * _examples(300, 1)[0] @ kernel + bias
     self.assertNotIn(_CLASSES, np.argmax(scores, axis=1))
+
+  def test_a_count_that_noise_made_negative_turns_no_class_round(self):
+    process = algorithms.build_fed_ncm(
+      models.create_identity_features(_FEATURES), num_classes=_CLASSES
+    )
+    x, y = _examples(60)
+    state, _ = process.next(
+      process.initialize(),
+      [tf.data.Dataset.from_tensor_slices((x, y)).batch(60)],
+    )
+    kernel, _ = process.get_model_weights(state).trainable
+    noisy, _ = process.get_model_weights(_with_count(state, 1, -0.7)).trainable
+    np.testing.assert_array_equal(noisy, kernel)
+    with self.subTest('nor does one near zero count as a class seen'):
+      _, metrics = process.next(_with_count(state, 1, 0.3), [])
+      self.assertEqual(metrics['finalizer']['classes_seen'], _CLASSES - 1)
+
+  def test_euclidean_never_chooses_a_class_of_noise(self):
+    process = algorithms.build_fed_ncm(
+      models.create_identity_features(_FEATURES),
+      num_classes=_CLASSES,
+      distance=algorithms.ClassDistance.EUCLIDEAN,
+    )
+    x, y = _examples(60)
+    state, _ = process.next(
+      process.initialize(),
+      [tf.data.Dataset.from_tensor_slices((x, y)).batch(60)],
+    )
+    for count in (-0.7, 0.3):
+      kernel, bias = process.get_model_weights(
+        _with_count(state, 1, count)
+      ).trainable
+      self.assertNotIn(1, np.argmax(100 * x @ kernel + bias, axis=1))
 
   def test_products_of_features_do_not_travel(self):
     measured = simulation.measure_wire_bytes(
