@@ -40,9 +40,10 @@ def build_closed_form_process(
 ) -> process_lib.FederatedProcess:
   """Builds the process.
 
-  Its model is `models.create_feature_classifier` of the feature map. Setting
-  weights sets the classifier and forgets all sums; the feature map is frozen, so
-  its weights must be those that it has. Nothing is sent to the clients.
+  Its model is `models.create_feature_classifier` of the feature map.
+  `set_model_weights` sets the classifier and drops all sums; the feature map is
+  frozen, so its weights must be those that it has. Nothing is sent to the
+  clients.
 
   Args:
     feature_map: Of what the statistics are; its weights are constants.
@@ -60,7 +61,8 @@ def build_closed_form_process(
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>). S has the elements statistics (the sums), classifier
     (what there is before any sums), hparams, aggregator and excluded_sum. Its
-    local training gives the classifier of one client's own examples.
+    `local_training` gives the classifier of one client's own examples, with the
+    hyper-parameters given here: it has no state that `set_hparams` could change.
   """
   model = ridge_classifier.create_feature_classifier(
     feature_map, num_classes=num_classes
@@ -112,8 +114,9 @@ def build_closed_form_process(
     return collections.OrderedDict(
       num_examples=tf.cast(_count(update), tf.int64),
       total_examples=tf.cast(_count(total), tf.int64),
+      # Counts may have noise, and rounding.
       classes_seen=tf.math.count_nonzero(
-        total['moments'][-1] > 0, dtype=tf.int32
+        total['moments'][-1] > 0.5, dtype=tf.int32
       ),
     )
 

@@ -69,16 +69,25 @@ def build_fed3r(
       the rounding of float32 weights.
     chunk_size: Examples whose features are in memory at a time.
     sum_factory: Sums <gram's upper triangle, moments> as one structure;
-      `tff.aggregators.SumFactory` by default. With one whose sums are not
-      exact (differential privacy) a larger lambda keeps A positive definite.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
+      `tff.aggregators.SumFactory` by default. It has to give sums: what
+      `tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed` gives is
+      divided by its `clients_per_round`, whatever the cohort, so that A and b
+      would be too small for lambda. With `clients_per_round=1.0` it is the sum
+      with noise of clip * noise_multiplier. Such noise comes with each round,
+      with one that nobody took part in too, and a larger lambda is needed to
+      keep A positive definite.
+    excluded_sum_factory: Sums the indicators of excluded clients, which do not
+      go by `sum_factory`: give one here too where nobody should know whose data
+      were left out. `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are batches of one epoch: an example that comes
     twice counts twice. A client whose statistics are not finite is left out and
-    counted. `get_model_weights` solves.
+    counted. `get_model_weights` solves. `set_model_weights` drops the sums of
+    all clients so far: the model is then the one given, until the next round
+    begins new sums. `local_training` solves for one client's own examples with
+    `regularization` as given here, whatever `set_hparams` has changed.
 
   Raises:
     errors.InputError: If an argument is out of range.
