@@ -3,7 +3,7 @@
 """Fed3R-RF: Fed3R on random Fourier features of the extractor's features.
 
 Fani et al., ICML 2024: a kernel ridge classifier in closed form, of which the
-statistics are [D, D] and the seed is all that clients share.
+statistics are [D, D]. The random features are a function of the seed.
 """
 
 from fedfish_tff.algorithms import fed3r

@@ -31,8 +31,11 @@ def create_random_features(
 ) -> feature_map_lib.FeatureMap:
   """Creates the map to random Fourier features of a map's features.
 
-  The random matrix is no weight: clients make it from the seed that they share,
-  so that nothing of it is sent, and it is never trained.
+  The random matrix Omega is no weight: it is never trained, nor sent or counted
+  in a round. It is drawn here, once, and is a constant of every computation
+  made of the map, which takes 4 d D bytes in each that is serialised (51 MB for
+  d = 1,280 and D = 10,000). Where clients are to make it from a shared seed, as
+  published, they call this function.
 
   Args:
     feature_map: Gives v.
