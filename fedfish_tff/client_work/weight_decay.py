@@ -32,9 +32,11 @@ class _DecayingOptimizer(tff.learning.optimizers.Optimizer):
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
     flat = tf.nest.flatten(weights)
     decayed = [
-      # None is the gradient of a weight that the loss does not depend on.
-      (tf.zeros_like(w) if g is None else tf.convert_to_tensor(g))
-      + tf.cast(self._weight_decay, w.dtype) * w
+      # None is the gradient of a weight that the loss does not depend on, which
+      # PyTorch leaves as it is.
+      None
+      if g is None
+      else tf.convert_to_tensor(g) + tf.cast(self._weight_decay, w.dtype) * w
       for g, w in zip(tf.nest.flatten(gradients), flat)
     ]
     return self._inner.next(
@@ -59,7 +61,9 @@ def build_weight_decay_optimizer(
       is returned as it is.
 
   Returns:
-    The optimizer. Its state and hyper-parameters are those of `optimizer`.
+    The optimizer. Its state and hyper-parameters are those of `optimizer`. A
+    weight whose gradient is None, as the loss does not depend on it, does not
+    decay either, as in PyTorch.
 
   Raises:
     InputError: If `weight_decay` is negative or not finite.

@@ -40,16 +40,21 @@ class WeightDecayTest(parameterized.TestCase):
       weights = weights - rate * velocity
     np.testing.assert_allclose(actual, weights, rtol=1e-5)
 
-  def test_weights_that_the_loss_does_not_depend_on_decay(self):
-    start = np.ones([2], np.float32)
-    actual = _steps(
-      client_work.build_weight_decay_optimizer(
-        tff.learning.optimizers.build_sgdm(0.1), 0.5
-      ),
-      start,
-      [None],
-    )
-    np.testing.assert_allclose(actual, 0.95 * start)
+  @parameterized.parameters(
+    tff.learning.optimizers.build_sgdm(0.1),
+    tff.learning.optimizers.build_sgdm(0.1, 0.9),
+    tff.learning.optimizers.build_adam(0.1),
+  )
+  def test_weights_that_the_loss_does_not_depend_on_stay(self, inner):
+    optimizer = client_work.build_weight_decay_optimizer(inner, 0.5)
+    spec = tf.TensorSpec([2], tf.float32)
+    weights = (tf.ones([2]), tf.ones([2]))
+    state = optimizer.initialize((spec, spec))
+    for _ in range(2):
+      state, weights = optimizer.next(state, weights, (None, tf.zeros([2])))
+    np.testing.assert_array_equal(weights[0], [1, 1])
+    # What has a gradient of zero decays.
+    np.testing.assert_array_less(weights[1], 0.95)
 
   def test_hyper_parameters_are_the_inner_optimizer_s(self):
     optimizer = client_work.build_weight_decay_optimizer(
