@@ -67,14 +67,15 @@ def visit_once_participation(
 
   For methods of closed form, such as Fed3R, that need to see each client and
   must count none twice. Rounds are numbered from 1. The clients stand in an
-  order that is a function of the seed, and each round takes the next ones; the
-  last may be fewer, and after that, from round
-  `count_visiting_rounds(...)` + 1 on, nobody comes.
+  order that is a function of the seed, and each round takes the next ones. They
+  are spread over `count_visiting_rounds(...)` rounds so that cohorts differ by
+  one client at most: a last cohort of what is left could be a single client,
+  whose own sums a secure sum would then reveal. After these rounds nobody comes.
 
   Args:
     client_ids: The ids of all training clients; their order does not matter.
       `SortedIds` are used as they are, others are copied.
-    cohort_size: Clients a round; may be more than there are.
+    cohort_size: Most clients a round; may be more than there are.
     seed: The run's seed.
 
   Returns:
@@ -88,12 +89,18 @@ def visit_once_participation(
   _check_positive(cohort_size)
   generator = random_streams.random_generator('visits', seed)
   order = generator.permutation(len(client_ids))
+  rounds = count_visiting_rounds(len(client_ids), cohort_size=cohort_size)
+
+  def count_before(round_number: int) -> int:
+    """Returns how many come before a round: the first cohorts are larger."""
+    size, num_larger = divmod(len(client_ids), rounds)
+    return (round_number - 1) * size + min(round_number - 1, num_larger)
 
   def cohort(round_number: int) -> tuple[str, ...]:
-    start = (_check_round(round_number) - 1) * cohort_size
-    return tuple(
-      client_ids[index] for index in order[start : start + cohort_size].tolist()
-    )
+    if _check_round(round_number) > rounds:
+      return ()
+    chosen = order[count_before(round_number) : count_before(round_number + 1)]
+    return tuple(client_ids[index] for index in chosen.tolist())
 
   return cohort
 

@@ -130,10 +130,11 @@ class VisitOnceParticipationTest(absltest.TestCase):
     cohorts = {r: visit(r) for r in reversed(range(1, rounds + 3))}
     came = [c for r in range(1, rounds + 1) for c in cohorts[r]]
     self.assertCountEqual(came, ids)
-    for r in range(1, rounds):
-      self.assertLen(cohorts[r], cohort_size)
     if rounds:
-      self.assertNotEmpty(cohorts[rounds])
+      sizes = [len(cohorts[r]) for r in range(1, rounds + 1)]
+      self.assertBetween(max(sizes), min(sizes), min(sizes) + 1)
+      self.assertBetween(min(sizes), 1, cohort_size)
+      self.assertLessEqual(max(sizes), cohort_size)
     self.assertEmpty(cohorts[rounds + 1] + cohorts[rounds + 2])
     again = participation.visit_once_participation(
       reversed(ids), cohort_size=cohort_size, seed=seed
@@ -144,6 +145,13 @@ class VisitOnceParticipationTest(absltest.TestCase):
     visit = participation.visit_once_participation(_IDS, cohort_size=3, seed=7)
     order = random_streams.random_generator('visits', 7).permutation(10)
     self.assertEqual(visit(2), tuple(_IDS[i] for i in order[3:6]))
+
+  def test_no_client_is_left_over(self):
+    ids = [f'{i:03}' for i in range(101)]
+    visit = participation.visit_once_participation(ids, cohort_size=10, seed=0)
+    self.assertEqual(
+      [len(visit(r)) for r in range(1, 13)], [10] * 2 + [9] * 9 + [0]
+    )
 
   def test_the_order_depends_on_the_seed(self):
     orders = {
