@@ -62,8 +62,9 @@ def read_npz(
       file.seek(0)
       with np.load(file, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in _ARRAYS if name in archive}
-  except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+  except datasets.NPZ_READ_ERRORS as error:
     reason = getattr(error, 'strerror', None) or ' '.join(str(error).split())
+    reason = reason or type(error).__name__
     raise errors.InputError(
       f'The images in {os.fspath(path)} cannot be read ({reason}); an .npz '
       f'file with the arrays {", ".join(_ARRAYS)} was expected.'
@@ -75,13 +76,13 @@ def read_npz(
         f'{", ".join(_ARRAYS)} were expected.'
       )
   images, labels, is_test = arrays.values()
-  shapes = (images.shape[1:2] * 2 + (3,), labels.shape, is_test.shape)
+  shapes = {labels.shape, is_test.shape}
   if (
     images.dtype != np.uint8
     or images.ndim != 4
     or images.shape[-1] != 3
     or not np.issubdtype(labels.dtype, np.integer)
-    or shapes[1:] != ((len(images),),) * 2
+    or shapes != {(len(images),)}
   ):
     raise errors.InputError(
       f'The file {os.fspath(path)} holds images {images.dtype.name}'

@@ -3,8 +3,10 @@
 """Clients in a folder of .npz files, one file per client."""
 
 from collections.abc import Callable
+import lzma
 import os
 import pathlib
+import struct
 from typing import Any
 import zipfile
 import zlib
@@ -16,12 +18,17 @@ from fedfish_tff.datasets import examples as examples_lib
 import numpy as np
 
 _ARRAYS = ('x', 'y')
-# What NumPy and zipfile raise on files that are damaged or no archives.
-_READ_ERRORS = (
-  OSError,
+# What NumPy and zipfile raise on files that are damaged or no archives, by which
+# byte is wrong: an OSError of a place outside of the file, a RuntimeError of a
+# flag that asks for a password, and the errors of each way to compress.
+NPZ_READ_ERRORS = (
   EOFError,
-  ValueError,
+  KeyError,
+  OSError,
   RuntimeError,
+  ValueError,
+  lzma.LZMAError,
+  struct.error,
   zipfile.BadZipFile,
   zlib.error,
 )
@@ -152,7 +159,7 @@ class NpzFolderClientData(client_data.ClientData):
           return read(archive)
     except errors.InputError:
       raise
-    except _READ_ERRORS as error:
+    except NPZ_READ_ERRORS as error:
       reason = ' '.join(str(error).split()) or type(error).__name__
       raise errors.InputError(
         f'The file {path} of client {client_id!r} cannot be read ({reason}); '

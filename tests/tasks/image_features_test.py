@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of tasks on features of images, with a network that is not trained."""
 
+import itertools
 import pathlib
 
 from fedfish_tff import errors
@@ -244,6 +245,31 @@ class ImageFeaturesTest(parameterized.TestCase):
     np.savez(path, **(good | {'is_test': np.ones(120)}))
     with self.assertRaisesRegex(errors.InputError, 'All images are for test'):
       self._create(images='bad.npz')
+
+  def test_damaged_files(self):
+    """Every byte, read as it was, or refused in a sentence."""
+    path = self._folder / 'damaged.npz'
+    images = {name: array[::8] for name, array in self._arrays.items()}
+    images['images'] = images['images'][:, :2, :2]
+    np.savez_compressed(path, **images)
+    content = path.read_bytes()
+    expected = image_features.read_npz(path, num_classes=_NUM_CLASSES)
+    refused = 0
+    # 4 makes bzip2 of DEFLATE and 6 LZMA, where the way to compress is told.
+    for place, change in itertools.product(range(len(content)), (4, 6, 255)):
+      damaged = bytearray(content)
+      damaged[place] ^= change
+      path.write_bytes(damaged)
+      try:
+        found = image_features.read_npz(path, num_classes=_NUM_CLASSES)
+      except errors.InputError as error:
+        self.assertNotIn('()', str(error))
+        refused += 1
+      else:
+        np.testing.assert_array_equal(found.images, expected.images)
+        np.testing.assert_array_equal(found.labels, expected.labels)
+        np.testing.assert_array_equal(found.is_test, expected.is_test)
+    self.assertGreater(refused, 1.5 * len(content))
 
 
 if __name__ == '__main__':
