@@ -20,12 +20,13 @@ import pathlib
 import re
 from typing import Any
 from typing import Protocol
+import uuid
 import zipfile
-import zlib
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import examples as examples_lib
+from fedfish_tff.datasets import npz_folder
 
 from absl import logging
 import numpy as np
@@ -35,16 +36,8 @@ Arrays = Mapping[str, np.ndarray]
 _PARTIAL_SUFFIX = '.partial'
 # The array beside the others that says whose features a file holds.
 _IDENTITY = 'identity'
-# What NumPy and zipfile raise on files that are damaged or no archives.
-_READ_ERRORS = (
-  EOFError,
-  ValueError,
-  KeyError,
-  RuntimeError,
-  NotImplementedError,
-  zipfile.BadZipFile,
-  zlib.error,
-)
+# Beside the features, since NFS locks files that may be written, not folders.
+_LOCK_FILE = '.lock'
 
 
 class Extractor(Protocol):
@@ -68,14 +61,16 @@ class Extractor(Protocol):
 class FeatureCache:
   """An extractor whose results are kept in a folder.
 
-  Files are written whole or not at all, and a damaged one is computed again.
-  Several processes may share the folder: what one computes, others wait for.
+  Files get their names once they are written whole, and what is damaged all the
+  same, as by a power failure, is computed again. Several processes may share
+  the folder: what one computes, others wait for. Features that cannot be
+  written, as on a full disk, serve the run that computed them.
   """
 
   def __init__(
     self, extractor: Extractor, folder: str | os.PathLike[str]
   ) -> None:
-    """Makes the extractor's folder.
+    """Makes the extractor's folder, and removes what killed runs left there.
 
     Args:
       extractor: Computes what is not there.
@@ -90,12 +85,19 @@ class FeatureCache:
       pathlib.Path(folder).expanduser()
       / f'{readable}-{extractor.fingerprint[:16]}'
     )
+    self._told_of_writing = False
     with _telling(self._folder):
       self._folder.mkdir(parents=True, exist_ok=True)
+    if any(self._partial_files()):
+      # If another run is writing now, it is not to be waited for; and there may
+      # be features to read where nothing can be removed.
+      with contextlib.suppress(errors.InputError), self._lock(wait=False):
+        for path in self._partial_files():
+          path.unlink(missing_ok=True)
 
   @property
   def folder(self) -> pathlib.Path:
-    """Where this extractor's features are; to be deleted at any time."""
+    """Where this extractor's features are; may be deleted at any time."""
     return self._folder
 
   def extract(self, inputs: np.ndarray) -> np.ndarray:
@@ -148,21 +150,48 @@ class FeatureCache:
             path,
             damage,
           )
-        arrays = _compute_and_write(path, identity, compute)
+        arrays = dict(compute())
+        self._write(path, identity, arrays)
     return arrays
 
   @contextlib.contextmanager
-  def _lock(self) -> Iterator[None]:
-    """Waits until no other process writes in the folder."""
+  def _lock(self, *, wait: bool = True) -> Iterator[None]:
+    """Lets no other process write in the folder, which it makes if need be."""
     with _telling(self._folder):
-      lock = os.open(self._folder, os.O_RDONLY)
+      self._folder.mkdir(parents=True, exist_ok=True)
+      lock = os.open(self._folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
     try:
       # The system frees the lock of a process that ends, however it ends.
       with _telling(self._folder):
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
       yield
     finally:
       os.close(lock)
+
+  def _partial_files(self) -> Iterator[pathlib.Path]:
+    return self._folder.glob(f'*{_PARTIAL_SUFFIX}')
+
+  def _write(self, path: pathlib.Path, identity: str, arrays: Arrays) -> None:
+    """Keeps arrays for other runs; tells once if that cannot be."""
+    # A name of its own: if the folder is deleted and made again meanwhile, so
+    # is the lock, and another process may hold the new one.
+    temporary = path.with_name(f'{uuid.uuid4().hex}{_PARTIAL_SUFFIX}')
+    try:
+      try:
+        with open(temporary, 'wb') as file:
+          np.savez(file, **{_IDENTITY: np.array(identity)}, **arrays)
+        os.replace(temporary, path)
+      finally:
+        temporary.unlink(missing_ok=True)
+    except OSError as error:
+      if not self._told_of_writing:
+        logging.warning(
+          'Features cannot be kept in %s (%s); this run goes on with them, and '
+          'others compute them again.',
+          path,
+          error.strerror or error,
+        )
+      self._told_of_writing = True
 
 
 class FeatureClientData(client_data.ClientData):
@@ -261,23 +290,25 @@ def _read(
 ) -> tuple[dict[str, np.ndarray] | None, str]:
   """Returns (arrays, '') of a sound file, or (None, what is wrong with it)."""
   try:
-    # The archive has a checksum of each array, which reading checks.
-    with open(path, 'rb') as file, zipfile.ZipFile(file) as archive:
-      arrays = {
-        name.removesuffix('.npy'): _read_array(archive, name)
-        for name in archive.namelist()
-      }
-      if str(arrays.pop(_IDENTITY)) != identity:
-        return None, 'it holds those of something else'
-      return arrays, ''
+    file = open(path, 'rb')
   except FileNotFoundError:
     return None, ''
   except OSError as error:
     raise errors.InputError(
       f'The features in {path} cannot be read ({error.strerror}).'
     ) from error
-  except _READ_ERRORS as error:
+  try:
+    # The archive has a checksum of each array, which reading checks.
+    with file, zipfile.ZipFile(file) as archive:
+      arrays = {
+        name.removesuffix('.npy'): _read_array(archive, name)
+        for name in archive.namelist()
+      }
+  except npz_folder.NPZ_READ_ERRORS as error:
     return None, ' '.join(str(error).split()) or type(error).__name__
+  if str(arrays.pop(_IDENTITY, '')) != identity:
+    return None, 'it holds those of something else'
+  return arrays, ''
 
 
 def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
@@ -287,25 +318,6 @@ def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     if file.read(1):
       raise ValueError(f'{name} goes on after its array')
   return array
-
-
-def _compute_and_write(
-  path: pathlib.Path, identity: str, compute: Callable[[], Arrays]
-) -> dict[str, np.ndarray]:
-  """Returns what was computed once it is safe in a file."""
-  temporary = path.with_name(path.name + _PARTIAL_SUFFIX)
-  with _telling(path):
-    # Before computing, to find out soon if the folder is read-only.
-    temporary.touch()
-  try:
-    arrays = dict(compute())
-    with _telling(path):
-      with open(temporary, 'wb') as file:
-        np.savez(file, **{_IDENTITY: np.array(identity)}, **arrays)
-      os.replace(temporary, path)
-  finally:
-    temporary.unlink(missing_ok=True)
-  return arrays
 
 
 @contextlib.contextmanager

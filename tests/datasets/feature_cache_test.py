@@ -4,7 +4,11 @@
 
 import collections
 from concurrent import futures
+import errno
+import fcntl
+import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,6 +75,9 @@ class FeatureCacheTest(parameterized.TestCase):
   def _files(self):
     return sorted(self._folder.rglob('*.npz'))
 
+  def _partial_files(self):
+    return list(self._folder.rglob('*.partial'))
+
   def test_computes_once(self):
     expected = _Extractor().extract(_images())
     for _ in range(3):
@@ -109,6 +116,19 @@ class FeatureCacheTest(parameterized.TestCase):
     cache = self._create(_Extractor(name='../a b/c'))
     cache.extract(_images())
     self.assertEqual(cache.folder.parent, self._folder)
+
+  def test_damage_that_is_an_error_of_the_system(self):
+    """A byte that has Python look for a place outside of the file."""
+    expected = self._create().extract(_images())
+    (path,) = self._files()
+    content = bytearray(path.read_bytes())
+    end = content.rindex(b'PK\x05\x06')
+    content[end + 19] ^= 255  # The highest byte of where the entries begin.
+    path.write_bytes(content)
+    with self.assertRaises(OSError), np.load(path) as archive:
+      archive.get('x')
+    with self.assertLogs('absl', 'WARNING'):
+      np.testing.assert_array_equal(self._create().extract(_images()), expected)
 
   @settings(max_examples=60, deadline=None)
   @given(data=st.data())
@@ -173,12 +193,14 @@ class FeatureCacheTest(parameterized.TestCase):
     process.send_signal(signal.SIGKILL)
     process.communicate()
     self.assertEmpty(self._files())
-    self.assertNotEmpty(list(self._folder.rglob('*.partial')))
+    self.assertNotEmpty(self._partial_files())
     with self.assertNoLogs('absl', 'WARNING'):
-      features = self._create().extract(_images())
+      cache = self._create()
+      self.assertEmpty(self._partial_files())
+      features = cache.extract(_images())
     np.testing.assert_array_equal(features, _Extractor().extract(_images()))
     self.assertLen(self._files(), 1)
-    self.assertEmpty(list(self._folder.rglob('*.partial')))
+    self.assertEmpty(self._partial_files())
 
   def test_several_at_a_time_compute_once(self):
     # Each opens the folder for itself, as other processes do.
@@ -197,23 +219,99 @@ class FeatureCacheTest(parameterized.TestCase):
 
     with self.assertRaisesRegex(OSError, 'no such image'):
       self._create().load('key', fail)
-    self.assertEmpty([p for p in self._folder.rglob('*') if p.is_file()])
+    self.assertEmpty(self._files())
+    self.assertEmpty(self._partial_files())
 
   def test_full_disk(self):
-    with mock.patch.object(np, 'savez', side_effect=OSError(28, 'No space')):
-      with self.assertRaisesRegex(
-        errors.InputError, r'kept in .*npz \(No space\); a folder that can be'
-      ):
-        self._create().extract(_images())
-    self.assertEmpty([p for p in self._folder.rglob('*') if p.is_file()])
+    """The run goes on with what it computed, and is told once."""
+    no_space = OSError(errno.ENOSPC, 'No space left on device')
+    cache = self._create()
+    with mock.patch.object(np, 'savez', side_effect=no_space):
+      with self.assertLogs('absl', 'WARNING') as logs:
+        for seed in range(3):
+          np.testing.assert_array_equal(
+            cache.extract(_images(seed)), _Extractor().extract(_images(seed))
+          )
+    self.assertLen(logs.output, 1)
+    self.assertRegex(
+      logs.output[0], r'kept in .*npz \(No space left on device\); this run'
+    )
+    self.assertEqual(self._extractor.num_inputs, 15)
+    self.assertEmpty(self._files())
+    self.assertEmpty(self._partial_files())
+    cache.extract(_images())
+    self.assertLen(self._files(), 1)
+
+  def test_folder_deleted_while_it_is_used(self):
+    expected = _Extractor().extract(_images())
+    cache = self._create()
+    for _ in range(2):
+      np.testing.assert_array_equal(cache.extract(_images()), expected)
+      shutil.rmtree(cache.folder)
+    self.assertEqual(self._extractor.num_inputs, 10)
+
+    def delete():
+      shutil.rmtree(cache.folder)
+      return {'x': expected}
+
+    with self.assertLogs('absl', 'WARNING') as logs:
+      np.testing.assert_array_equal(cache.load('key', delete)['x'], expected)
+    self.assertIn('No such file', logs.output[0])
+    np.testing.assert_array_equal(cache.extract(_images()), expected)
+    self.assertLen(self._files(), 1)
+
+  def test_two_write_after_the_folder_was_deleted(self):
+    """The second one locks another file than the first one did."""
+    first, second = self._create(), self._create()
+
+    def meanwhile():
+      shutil.rmtree(first.folder)
+      second.load('key', lambda: {'x': np.arange(3)})
+      return {'x': np.arange(3)}
+
+    with self.assertNoLogs('absl', 'WARNING'):
+      first.load('key', meanwhile)
+    self.assertLen(self._files(), 1)
+    self.assertEmpty(self._partial_files())
+
+  def test_locks_as_nfs_has_it(self):
+    """There, flock needs a descriptor that may be written, so no folder."""
+    locked = []
+
+    def flock(descriptor, operation):
+      mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+      if mode == os.O_RDONLY:
+        raise OSError(errno.EBADF, 'Bad file descriptor')
+      locked.append(operation)
+
+    with mock.patch.object(fcntl, 'flock', flock):
+      self._create().extract(_images())
+    self.assertEqual(locked, [fcntl.LOCK_EX])
+
+  def test_partial_files_of_running_processes_stay(self):
+    cache = self._create()
+
+    def open_another():
+      (cache.folder / 'x.partial').write_text('')
+      self._create()
+      self.assertLen(self._partial_files(), 1)
+      return {'x': np.arange(3)}
+
+    cache.load('key', open_another)
+    self.assertLen(self._partial_files(), 1)
+    self._create()
+    self.assertEmpty(self._partial_files())
+    self.assertLen(self._files(), 1)
 
   def test_folder_that_cannot_be_used(self):
     (self._folder / 'file').write_text('')
     with self.assertRaisesRegex(errors.InputError, 'Features cannot be kept'):
       feature_cache.FeatureCache(self._extractor, self._folder / 'file')
     cache = self._create()
-    cache.folder.rmdir()
-    with self.assertRaisesRegex(errors.InputError, r'\(No such file'):
+    (cache.folder / '.lock').mkdir()
+    with self.assertRaisesRegex(
+      errors.InputError, r'kept in .* \(Is a directory\); a folder that can be'
+    ):
       cache.extract(_images())
     self.assertEqual(self._extractor.num_inputs, 0)
 
