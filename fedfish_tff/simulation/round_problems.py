@@ -35,8 +35,9 @@ def input_errors(cohort: Sequence[batches_lib.ClientBatches]) -> Iterator[None]:
     raise errors.InputError(text) from error
 
 
-@contextlib.contextmanager
-def skip_evaluation(round_number: int) -> Iterator[None]:
+def skip_evaluation(
+  round_number: int,
+) -> contextlib.AbstractContextManager[None]:
   """Goes on, with a warning, where a check inside of an evaluation fails.
 
   A process may have no model yet, such as Fed3R without regularisation before
@@ -46,13 +47,32 @@ def skip_evaluation(round_number: int) -> Iterator[None]:
   Args:
     round_number: The round that is evaluated.
   """
+  return _skip(f'Round {round_number} was not evaluated.')
+
+
+def skip_barrier(
+  round_number: int,
+) -> contextlib.AbstractContextManager[None]:
+  """As `skip_evaluation`, for the client-server barrier of a round.
+
+  It needs the model before the round too, so that a round may have an evaluation
+  and no barrier.
+
+  Args:
+    round_number: The round whose barrier is measured.
+  """
+  return _skip(f'The barrier of round {round_number} was not measured.')
+
+
+@contextlib.contextmanager
+def _skip(consequence: str) -> Iterator[None]:
   try:
     yield
   except Exception as error:
     text = errors.describe_failed_check(error)
     if text is None:
       raise
-    logging.warning('Round %d was not evaluated. %s', round_number, text)
+    logging.warning('%s %s', consequence, text)
 
 
 def name_excluded_clients(

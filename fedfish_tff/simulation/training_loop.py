@@ -107,7 +107,8 @@ def run_training(
     evaluate_every: Rounds between two evaluations.
     barrier_fn: From (model weights before the round, after it, the cohort's
       batches) to numbers by column name; called where `evaluation_fn` is, but
-      not on the initial state.
+      not on the initial state. Where the model before the round or after it
+      does not exist, the row lacks its columns.
     checkpoint_every: Rounds between two checkpoints; the last round has one.
     checkpoint_at: Further rounds with a checkpoint.
     program_state_manager: Saves and loads the run; None to do neither.
@@ -128,7 +129,8 @@ def run_training(
 
   Raises:
     errors.InputError: If a client's data or an argument cannot be used (checks
-      inside of the process included), or a file cannot be written; or if the start has all the rounds already.
+      inside of the process included), or a file cannot be written; or if the
+      start has all the rounds already.
     KeyboardInterrupt: On Ctrl-C, after a checkpoint of the last whole round;
       its message says how to resume.
   """
@@ -180,7 +182,7 @@ def run_training(
         done = (loop_state, first)
       for round_number in range(done[1] + 1, rounds + 1):
         state = loop_state['process']
-        start = time.monotonic()
+        round_began = time.monotonic()
         cohort = cohorts.load(round_number)
         with round_problems.input_errors(cohort):
           output = process.next(
@@ -188,7 +190,7 @@ def run_training(
           )
         row = metrics_flattening.flatten_metrics(output.metrics)
         row.update(_costs(process, cohort, wire_bytes, costs_per_client or {}))
-        row['time/round_seconds'] = time.monotonic() - start
+        row['time/round_seconds'] = time.monotonic() - round_began
         if row.get(_EXCLUDED_COLUMN):
           round_problems.name_excluded_clients(
             process, state, cohort, row[_EXCLUDED_COLUMN], round_number
@@ -206,11 +208,12 @@ def run_training(
           new_state = finish_fn(new_state)
         loop_state = _advance(loop_state, new_state, row)
         if round_number % evaluate_every == 0 or round_number == rounds:
-          start = time.monotonic()
-          with round_problems.skip_evaluation(round_number):
-            if evaluation_fn is not None:
+          evaluation_began = time.monotonic()
+          if evaluation_fn is not None:
+            with round_problems.skip_evaluation(round_number):
               row.update(evaluation_fn(new_state, round_number))
-            if barrier_fn is not None:
+          if barrier_fn is not None:
+            with round_problems.skip_barrier(round_number):
               row.update(
                 barrier_fn(
                   process.get_model_weights(state),
@@ -218,7 +221,7 @@ def run_training(
                   cohort,
                 )
               )
-          row['time/evaluation_seconds'] = time.monotonic() - start
+          row['time/evaluation_seconds'] = time.monotonic() - evaluation_began
         finish_round(round_number, loop_state, row)
         done = (loop_state, round_number)
         if (

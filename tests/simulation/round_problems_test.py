@@ -95,6 +95,56 @@ class Fed3RTest(absltest.TestCase):
       r'was expected, or more examples, or accumulator_dtype=tf\.float64 .*\.$',
     )
 
+  def test_a_barrier_without_a_model_leaves_the_evaluation_alone(self):
+    rows = []
+    with self.assertLogs(level='WARNING') as logs:
+      self._run(
+        _clients(),
+        _one_a_round,
+        3,
+        evaluation_fn=lambda state, _: (
+          self.process.get_model_weights(state) and {'eval/number': 1.0}
+        ),
+        barrier_fn=lambda before, after, cohort: {'csb/loss': 0.5},
+        on_round=lambda _, row: rows.append(dict(row)),
+      )
+    # After round 1 there is no model, and so none before round 2.
+    self.assertEqual(
+      [('eval/number' in row, 'csb/loss' in row) for row in rows],
+      [(True, False), (False, False), (True, False), (True, True)],
+    )
+    self.assertEqual(
+      [record.getMessage().split('.')[0] for record in logs.records],
+      [
+        'Round 1 was not evaluated',
+        'The barrier of round 1 was not measured',
+        'The barrier of round 2 was not measured',
+      ],
+    )
+
+  def test_a_barrier_does_not_need_the_evaluation(self):
+    def evaluate(state, round_number):
+      if round_number == 3:
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+          session.run(tf.debugging.Assert(False, ['No evaluation here.']))
+      return {}
+
+    rows = []
+    with self.assertLogs(level='WARNING') as logs:
+      self._run(
+        _clients(),
+        _one_a_round,
+        3,
+        evaluation_fn=evaluate,
+        barrier_fn=lambda before, after, cohort: {'csb/loss': 0.5},
+        on_round=lambda _, row: rows.append(dict(row)),
+      )
+    self.assertEqual(rows[-1]['csb/loss'], 0.5)
+    self.assertEqual(
+      logs.records[-1].getMessage(),
+      'Round 3 was not evaluated. No evaluation here.',
+    )
+
   def test_clients_left_out_are_named_and_no_rate_is_blamed(self):
     x = np.full([_NUMBER, _FEATURES], 1e30, np.float32)  # Its squares are not.
     with self.assertLogs(level='WARNING') as logs:
@@ -134,8 +184,9 @@ class OtherErrorsTest(absltest.TestCase):
         with round_problems.input_errors([]):
           raise error
       self.assertIs(caught.exception, error)
-      with self.assertRaises(type(error)), round_problems.skip_evaluation(1):
-        raise error
+      for skip in (round_problems.skip_evaluation, round_problems.skip_barrier):
+        with self.assertRaises(type(error)), skip(1):
+          raise error
 
 
 if __name__ == '__main__':
