@@ -93,6 +93,12 @@ def create_fine_tuned_model(
     temperature=fine_tuning['temperature'],
   )
   strategy = models.FineTuning(fine_tuning['strategy'])
+  if strategy is models.FineTuning.FT and not task.feature_map.initial_weights:
+    raise errors.InputError(
+      f'fine_tuning.strategy is ft, but the features of task {task.name!r} '
+      'come from no weights of the model, so that only the classifier is trained; '
+      'ft_lp was expected, or a task with such weights (task.inputs).'
+    )
   return models.partition_model(
     whole, models.fine_tuned_tensors(whole, strategy), start=start_weights
   ).model
@@ -113,10 +119,10 @@ def create_feature_map(
   """
   if task.feature_map is None:
     name = algorithm['name']
+    wanting = 'fine_tuning' if name == config_checks.NO_START else name
     raise errors.InputError(
       f'Task {task.name!r} has a model without a feature map, which '
-      f'{"fine_tuning" if name == config_checks.NO_START else name} was expected '
-      'to find; tasks of features, such as digits and cifar100_features, have '
+      f'{wanting} was expected to find; tasks of features, such as digits and cifar100_features, have '
       'one.'
     )
   if algorithm['name'] != 'fed3r_rf':
@@ -136,13 +142,14 @@ def _median_bandwidth(task: Task) -> float:
     if count >= _MEDIAN_EXAMPLES:
       break
     x, _ = task.validation.load_client(client_id)
+    x = x[: _MEDIAN_EXAMPLES - count]
     features.append(
       task.feature_map(
         task.feature_map.initial_weights, tf.constant(x), training=False
       ).numpy()
     )
     count += len(x)
-  return models.median_bandwidth(np.concatenate(features)[:_MEDIAN_EXAMPLES])
+  return models.median_bandwidth(np.concatenate(features))
 
 
 def _num_classes(task: Task) -> int:

@@ -215,7 +215,7 @@ def check_config(config: Mapping[str, Any]) -> None:
   _check_fields('evaluation.', config['evaluation'], _EVALUATION)
   _text('task.name', config['task'].get('name'))
   if 'fine_tuning' in config:
-    _check_fine_tuning(config['fine_tuning'])
+    _check_fine_tuning(config)
   if closed_form:
     _check_closed_form(config)
   _check_combinations(config)
@@ -262,13 +262,27 @@ def _check_algorithm(
   _check_fields(prefix, block, algorithms[block['name']], owner=block['name'])
 
 
-def _check_fine_tuning(block: Mapping[str, Any]) -> None:
+def _check_fine_tuning(config: Mapping[str, Any]) -> None:
+  block = config['fine_tuning']
   _check_fields('fine_tuning.', block, _FINE_TUNING)
   _check_algorithm(
     'fine_tuning.start.',
     block['start'],
     {NO_START: {'name': _text}, **CLOSED_FORM_ALGORITHMS},
   )
+  if block['start']['name'] == NO_START:
+    if block['strategy'] == 'ft_feat':
+      raise errors.InputError(
+        'fine_tuning.strategy is ft_feat, which freezes the classifier, but '
+        'fine_tuning.start.name is none, with which that is zero; another '
+        'start or strategy was expected.'
+      )
+  elif config['participation']['name'] in VISITS:
+    raise errors.InputError(
+      f'participation.name is {config["participation"]["name"]!r}, but all '
+      'clients come in the start of the fine-tuning already; uniform was '
+      'expected.'
+    )
 
 
 def _check_closed_form(config: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a config to everything that a run needs."""
 
-from collections.abc import Collection
 from collections.abc import Mapping
 import dataclasses
 import os
@@ -20,7 +19,6 @@ from launch import round_evaluation
 from tasks import registry
 from tasks.task import Task
 
-from absl import logging
 import tensorflow_federated as tff
 
 
@@ -36,6 +34,7 @@ class Experiment:
     feature_map: What a closed-form process has sums of; None for others.
     participation: The cohort of a round.
     batch_spec: Batches of a client in a round.
+    first_round: The last round of what a fine-tuning starts from; 0 without.
   """
 
   config: Mapping[str, Any]
@@ -45,11 +44,12 @@ class Experiment:
   feature_map: models.FeatureMap | None
   participation: simulation.Participation
   batch_spec: datasets.BatchSpec
+  first_round: int = 0
 
   @property
   def half_round(self) -> int:
     """The round half-way, whose model is kept beside the last one's."""
-    return self.config['rounds'] // 2
+    return (self.first_round + self.config['rounds']) // 2
 
   def fingerprint_data(self) -> dict[str, str]:
     """Returns the fingerprint of each split's clients, by the split's name."""
@@ -165,8 +165,8 @@ def build_experiment(
     start = workdir and fine_tuning_start.load_start(workdir)
     if not start:
       raise errors.InputError(
-        f'{workdir or "A run"} has no {fine_tuning_start.FILE_NAME}, from which '
-        'its fine-tuning starts; train it first with launch.train.'
+        f'{workdir or "A run"} has no {fine_tuning_start.FILE_NAME}, from '
+        'which its fine-tuning starts; train it first with launch.train.'
       )
   return build_experiment_of(config, task, start=start)
 
@@ -196,18 +196,29 @@ def build_experiment_of(
     model=method.model,
     process=method.process,
     feature_map=method.feature_map,
-    participation=_create_participation(config, task.train.client_ids),
+    participation=create_participation(config, task),
     batch_spec=datasets.BatchSpec(
       batch_size=config['batch_size'],
       epochs=config['local_epochs'],
       max_examples=config['max_examples_per_client'] or None,
     ),
+    first_round=start.round_number if start else 0,
   )
 
 
-def _create_participation(
-  config: Mapping[str, Any], client_ids: Collection[str]
+def create_participation(
+  config: Mapping[str, Any], task: Task
 ) -> simulation.Participation:
+  """Returns the cohort of each round.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+
+  Raises:
+    errors.InputError: If there are fewer clients than the config asks for.
+  """
+  client_ids = task.train.client_ids
   name = config['participation']['name']
   arguments = dict(cohort_size=config['cohort_size'], seed=config['seed'])
   if name == 'uniform':
@@ -224,13 +235,5 @@ def _create_participation(
       f'rounds is {config["rounds"]}, but participation visit_once has seen '
       f'all {len(client_ids)} training clients after {needed}; at most '
       f'{needed} was expected.'
-    )
-  if config['rounds'] < needed:
-    logging.warning(
-      'In %d rounds, %d of %d training clients come; all would in %d.',
-      config['rounds'],
-      config['rounds'] * config['cohort_size'],
-      len(client_ids),
-      needed,
     )
   return simulation.visit_once_participation(client_ids, **arguments)

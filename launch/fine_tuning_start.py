@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a fine-tuning starts from: a closed-form classifier, kept in its workdir.
+"""What a fine-tuning starts from: a closed-form classifier, in its workdir.
 
 The start is a run of its own, in which each client comes once. What it has led
 to is kept as start.npz: frozen tensors are part of the model that is

@@ -79,20 +79,43 @@ def build_method(
     config['client_learning_rate']
   )
   if 'fine_tuning' in config:
-    model = closed_form_methods.create_fine_tuned_model(
-      config['fine_tuning'],
-      task,
-      seed=config['seed'],
-      start_weights=start_weights,
-    )
     client_optimizer = client_work.build_weight_decay_optimizer(
       client_optimizer, config['fine_tuning']['weight_decay']
     )
-  else:
-    model = task.create_model()
+  model = create_model(config, task, start_weights=start_weights)
   return Method(
     model=model,
     process=_build_process(config, task, model, client_optimizer),
+  )
+
+
+def create_model(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  start_weights: tff.learning.models.ModelWeights | None = None,
+) -> tff.learning.models.FunctionalModel:
+  """Creates the model that a config trains by gradients.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+    start_weights: What the start of a fine-tuning has led to; by default the
+      task's own weights.
+
+  Returns:
+    The model.
+
+  Raises:
+    errors.InputError: If the task does not go with the config.
+  """
+  if 'fine_tuning' not in config:
+    return task.create_model()
+  return closed_form_methods.create_fine_tuned_model(
+    config['fine_tuning'],
+    task,
+    seed=config['seed'],
+    start_weights=start_weights,
   )
 
 

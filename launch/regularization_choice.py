@@ -6,15 +6,17 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import csv
 import io
+import math
 import os
 import pathlib
 from typing import Any
 
-from fedfish_tff import datasets
-from fedfish_tff import evaluation
+from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
 from launch import experiment as experiment_lib
+
+from absl import logging
 
 FILE_NAME = 'regularization.csv'
 
@@ -27,7 +29,7 @@ def build_choice(
   Args:
     experiment: The experiment.
     workdir: Where regularization.csv is written: each lambda with the metric
-      on validation clients.
+      on validation clients, without a value where there is no solution.
 
   Returns:
     A function from the state to that with the best lambda; None where the
@@ -36,57 +38,65 @@ def build_choice(
   algorithm = experiment.config['algorithm']
   if not algorithm.get('regularization_path'):
     return None
-  metric = experiment.task.metric
+  column = f'global/{experiment.task.metric}'
+  higher_is_better = experiment.task.higher_is_better
 
   def choose(state: Any) -> Any:
-    process = experiment.process
-    path = models.solve_ridge_path(
-      experiment.feature_map,
-      state['statistics'],
-      algorithm['regularization_path'],
-      bias=models.RidgeBias(algorithm['bias']),
-      normalize_classes=algorithm['normalize_classes'],
-    )
-    selection = evaluation.select_weights(
-      experiment.model,
-      path,
-      _load_batches(experiment),
-      metric=metric,
-      higher_is_better=experiment.task.higher_is_better,
-    )
+    evaluate = experiment.build_held_out_evaluation(experiment.task.validation)
+    values = {
+      regularization: math.nan if weights is None else evaluate(weights)[column]
+      for regularization, weights in _solve(experiment, state).items()
+    }
     simulation.write_atomically(
-      pathlib.Path(workdir, FILE_NAME), _to_csv(selection.values, metric)
+      pathlib.Path(workdir, FILE_NAME), _to_csv(values, f'eval/{column}')
     )
-    hparams = dict(process.get_hparams(state))
-    return process.set_hparams(
-      state, {**hparams, 'regularization': selection.best}
+    known = [r for r, value in values.items() if not math.isnan(value)]
+    if not known:
+      raise errors.InputError(
+        'algorithm.regularization_path has no lambda with which the sums have '
+        'a solution; a larger one was expected.'
+      )
+    # Of equally good ones, the first.
+    best = (max if higher_is_better else min)(known, key=values.__getitem__)
+    hparams = dict(experiment.process.get_hparams(state))
+    return experiment.process.set_hparams(
+      state, {**hparams, 'regularization': best}
     )
 
   return choose
 
 
-def _load_batches(experiment: experiment_lib.Experiment) -> list[Any]:
-  """Returns the batches of all validation clients."""
-  clients = experiment.task.validation
-  return [
-    simulation.to_client_input(
-      datasets.plan_batches(
-        clients.load_client(client_id),
-        datasets.BatchSpec(
-          batch_size=experiment.task.eval_batch_size, shuffle=False
-        ),
-        client_id=client_id,
-        seed=experiment.config['seed'],
-        round_number=0,
-      )
-    )
-    for client_id in clients.client_ids
-  ]
+def _solve(
+  experiment: experiment_lib.Experiment, state: Any
+) -> dict[float, Any]:
+  """Returns the weights by lambda; None where the sums have no solution."""
+  algorithm = experiment.config['algorithm']
+  arguments = dict(
+    bias=models.RidgeBias(algorithm['bias']),
+    normalize_classes=algorithm['normalize_classes'],
+  )
+  path = list(algorithm['regularization_path'])
+  sums = (experiment.feature_map, state['statistics'])
+  try:
+    return models.solve_ridge_path(*sums, path, **arguments)
+  except errors.InputError:
+    # One of them has none. The others are the choice that there is.
+    solved = {}
+  for regularization in path:
+    try:
+      solved |= models.solve_ridge_path(*sums, [regularization], **arguments)
+    except errors.InputError as error:
+      logging.warning('%s It is left out of the choice.', error)
+      solved[regularization] = None
+  return solved
 
 
-def _to_csv(values: Mapping[float, float], metric: str) -> bytes:
+def _to_csv(values: Mapping[float, float], column: str) -> bytes:
   text = io.StringIO()
   writer = csv.writer(text, lineterminator='\n')
-  writer.writerow(['regularization', f'eval/global/{metric}'])
-  writer.writerows(values.items())
+  writer.writerow(['regularization', column])
+  writer.writerows(
+    [regularization, '' if math.isnan(value) else value]
+    for regularization, value in values.items()
+  )
   return text.getvalue().encode()

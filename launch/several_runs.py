@@ -12,6 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch import experiment as experiment_lib
+from launch import fine_tuning_start
 from launch import ridge_check
 from launch import text_table
 from launch import training_run
@@ -59,15 +60,23 @@ def train(
     raise errors.InputError(
       f'{workdir} is the workdir of a single run; choose another --workdir.'
     )
-  tasks, starts, summaries = {}, {}, {}
-  for name, run in config['runs'].items():
-    key = training_run.config_key({k: run[k] for k in ('task', 'seed')})
+  runs = _in_order(config['runs'])
+  tasks = {}
+  # What cannot be used is told before anything is trained.
+  for run in runs.values():
+    key = _task_key(run)
     if key not in tasks:
       tasks[key] = experiment_lib.create_task(run, data_dir=data_dir)
+    training_run.check_task(run, tasks[key])
+  checked = config['check_ridge']
+  if checked:
+    ridge_check.check_config(runs[checked], tasks[_task_key(runs[checked])])
+  starts, summaries = {}, {}
+  for name, run in runs.items():
     print(f'{name}:')
     summaries[name] = training_run.train_task(
       run,
-      tasks[key],
+      tasks[_task_key(run)],
       workdir=workdir / name,
       overwrite=overwrite,
       progress_bar=progress_bar,
@@ -77,16 +86,27 @@ def train(
     starts[training_run.config_key(run)] = workdir / name
   _draw(workdir, list(summaries))
   print(format_summaries(summaries))
-  checked = config['check_ridge']
   if checked:
-    run = config['runs'][checked]
-    key = training_run.config_key({k: run[k] for k in ('task', 'seed')})
-    difference = ridge_check.check_run(run, tasks[key], workdir / checked)
+    difference = ridge_check.check_run(
+      runs[checked], tasks[_task_key(runs[checked])], workdir / checked
+    )
     print(
       f"{checked} is scikit-learn's Ridge on all training examples in one "
-      f'place: the largest difference is {difference:.1e} of the largest weight '
-      f'({ridge_check.TOLERANCE:.0e} is allowed).'
+      f'place: the largest difference is {difference:.1e} of the largest '
+      f'weight ({ridge_check.TOLERANCE:.0e} is allowed).'
     )
+
+
+def _in_order(runs: Mapping[str, Any]) -> dict[str, Any]:
+  """Returns the runs, fine-tunings after what they may start from."""
+  return dict(
+    sorted(runs.items(), key=lambda item: fine_tuning_start.has_start(item[1]))
+  )
+
+
+def _task_key(run: Mapping[str, Any]) -> str:
+  """Returns a text that is the same for runs of one task."""
+  return training_run.config_key({k: run[k] for k in ('task', 'seed')})
 
 
 def _draw(workdir: pathlib.Path, names: Sequence[str]) -> None:

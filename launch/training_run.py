@@ -10,18 +10,23 @@ import math
 import os
 import platform
 from typing import Any
+from typing import NamedTuple
 
 import fedfish_tff
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch import config_checks
 from launch import experiment as experiment_lib
 from launch import fine_tuning_start
+from launch import methods
 from launch import regularization_choice
 from launch.plotting import run_plots
 from tasks.task import Task
 
+from absl import logging
 import tensorflow_federated as tff
 
+_PUBLISHED_BYTES = 'communication/published_bytes'
 _PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
 
 
@@ -93,23 +98,50 @@ def train_task(
     errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; its message says how to resume.
   """
+  return _train(
+    config,
+    task,
+    workdir=workdir,
+    overwrite=overwrite,
+    progress_bar=progress_bar,
+    starts=starts or {},
+    plots=plots,
+  ).summary
+
+
+class _Outcome(NamedTuple):
+  """A finished run."""
+
+  experiment: experiment_lib.Experiment
+  result: simulation.TrainingResult
+  summary: Mapping[str, Any]
+
+
+def _train(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  workdir: str | os.PathLike[str],
+  overwrite: bool,
+  progress_bar: bool | None,
+  starts: Mapping[str, str | os.PathLike[str]],
+  plots: bool,
+) -> _Outcome:
+  """Does what `train_task` does."""
   # What cannot be used is told before anything is written.
-  experiment = experiment_lib.build_experiment_of(config, task)
-  start_config = None
-  if fine_tuning_start.has_start(config):
-    start_config = fine_tuning_start.start_config(
-      config, num_clients=len(task.train.client_ids)
-    )
+  check_task(config, task)
+  start, experiment = None, None
+  if not fine_tuning_start.has_start(config):
+    experiment = experiment_lib.build_experiment_of(config, task)
   with simulation.open_workdir(
     workdir,
     config,
     data_fingerprint=experiment_lib.fingerprint_task(task),
     overwrite=overwrite,
   ) as folder:
-    start = None
-    if start_config is not None:
+    if experiment is None:
       start = fine_tuning_start.load_start(folder.path) or _train_start(
-        start_config, task, folder, starts or {}, progress_bar, plots
+        config, task, folder, starts, progress_bar, plots
       )
       experiment = experiment_lib.build_experiment_of(config, task, start=start)
     result = _run(experiment, folder, start, progress_bar)
@@ -120,7 +152,26 @@ def train_task(
     if plots:
       run_plots.plot_workdir(folder.path)
       _print_closing_line(folder, experiment, summary)
-  return summary
+  return _Outcome(experiment, result, summary)
+
+
+def check_task(config: Mapping[str, Any], task: Task) -> None:
+  """Checks what of a config depends on its task, before anything is trained.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+
+  Raises:
+    errors.InputError: If it cannot be used.
+  """
+  experiment_lib.create_participation(config, task)
+  if fine_tuning_start.has_start(config):
+    fine_tuning_start.start_config(
+      config, num_clients=len(task.train.client_ids)
+    )
+  if not config_checks.is_closed_form(config):
+    methods.create_model(config, task)
 
 
 def config_key(config: Mapping[str, Any]) -> str:
@@ -129,7 +180,7 @@ def config_key(config: Mapping[str, Any]) -> str:
 
 
 def _train_start(
-  start_config: Mapping[str, Any],
+  config: Mapping[str, Any],
   task: Task,
   folder: simulation.Workdir,
   starts: Mapping[str, str | os.PathLike[str]],
@@ -137,21 +188,26 @@ def _train_start(
   plots: bool,
 ) -> fine_tuning_start.Start:
   """Trains what a fine-tuning starts from, unless it is there, and keeps it."""
+  start_config = fine_tuning_start.start_config(
+    config, num_clients=len(task.train.client_ids)
+  )
   path = starts.get(config_key(start_config))
   if path is None:
     path = folder.path / fine_tuning_start.FOLDER_NAME
-    train_task(
-      start_config, task, workdir=path, progress_bar=progress_bar, plots=plots
-    )
-  experiment = experiment_lib.build_experiment_of(start_config, task)
-  result = simulation.load_result(
-    experiment.process,
-    simulation.CheckpointManager(simulation.Workdir(path).checkpoints_path),
+    print(f'The start of the fine-tuning, in {path}:')
+  outcome = _train(
+    start_config,
+    task,
+    workdir=path,
+    overwrite=False,
+    progress_bar=progress_bar,
+    starts={},
+    plots=plots,
   )
   start = fine_tuning_start.Start(
-    experiment.process.get_model_weights(result.state),
-    result.round_number,
-    result.totals,
+    outcome.experiment.process.get_model_weights(outcome.result.state),
+    outcome.result.round_number,
+    outcome.result.totals,
   )
   fine_tuning_start.save_start(folder.path, start)
   return start
@@ -165,6 +221,8 @@ def _run(
 ) -> simulation.TrainingResult:
   """Trains from the start, or on from the last checkpoint."""
   config, process = experiment.config, experiment.process
+  if config_checks.is_closed_form(config):
+    _warn_of_absent_clients(experiment)
   held_out = experiment.build_held_out_evaluation(experiment.task.validation)
 
   def evaluate(state: Any, unused_round_number: int) -> Mapping[str, float]:
@@ -214,6 +272,23 @@ def _run(
     progress.close()
 
 
+def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
+  """Says how many clients the classifier will know nothing of."""
+  rounds = experiment.config['rounds']
+  num_clients = len(experiment.task.train.client_ids)
+  num_coming = sum(
+    len(experiment.participation(round_number))
+    for round_number in range(1, rounds + 1)
+  )
+  if num_coming < num_clients:
+    logging.warning(
+      'In %d rounds, %d of %d training clients come; the classifier is theirs.',
+      rounds,
+      num_coming,
+      num_clients,
+    )
+
+
 def _published_costs(
   experiment: experiment_lib.Experiment,
 ) -> Mapping[str, int]:
@@ -222,7 +297,7 @@ def _published_costs(
     return {}
   *_, bias = experiment.model.initial_weights[0]
   return {
-    'communication/published_bytes': simulation.closed_form_upload_bytes(
+    _PUBLISHED_BYTES: simulation.closed_form_upload_bytes(
       experiment.feature_map.num_features, len(bias)
     )
   }
@@ -253,6 +328,7 @@ def _summarize(
     ),
     'totals': dict(result.totals),
     **_chosen_regularization(experiment, result),
+    **_total_published_bytes(rows),
     'versions': {
       'python': platform.python_version(),
       'fedfish_tff': fedfish_tff.__version__,
@@ -269,6 +345,14 @@ def _chosen_regularization(
     return {}
   hparams = experiment.process.get_hparams(result.state)
   return {'regularization': float(hparams['regularization'])}
+
+
+def _total_published_bytes(
+  rows: Sequence[Mapping[str, int | float]],
+) -> Mapping[str, int]:
+  """Returns the bytes of all rounds as the method's paper counts them."""
+  counts = [row[_PUBLISHED_BYTES] for row in rows if _PUBLISHED_BYTES in row]
+  return {'published_bytes': int(sum(counts))} if counts else {}
 
 
 def _find_best(

@@ -22,6 +22,8 @@ from fedfish_tff import errors
 from fedfish_tff.simulation import files
 
 _LOCK_NAME = '.lock'
+# The workdir of what a fine-tuning starts from.
+_START_NAME = 'start'
 # What --overwrite removes. The checkpoints go first, since a run that resumes
 # from them needs the rest; the config goes last, since it marks the folder.
 _OWN_NAMES = (
@@ -32,7 +34,7 @@ _OWN_NAMES = (
   'export',
   'regularization.csv',
   'start.npz',
-  'start',
+  _START_NAME,
   'tensorboard',
   'metrics.csv',
   'data_fingerprint.json',
@@ -193,6 +195,9 @@ def _remove_run(path: pathlib.Path) -> None:
   for name in _OWN_NAMES:
     entry = path / name
     if entry.is_dir() and not entry.is_symlink():
+      if name == _START_NAME:
+        # A workdir, which is one until the last file that marks it.
+        _remove_run(entry)
       shutil.rmtree(entry)
     else:
       entry.unlink(missing_ok=True)

@@ -12,6 +12,10 @@ All variants of `base`, and:
   fed3r_ft, fed3r_ft_lp, fed3r_ft_feat
                FedAvg from Fed3R's classifier, in as many further rounds, of
                everything, the classifier, or the feature extractor
+  fed3r_ft_fish, fed3r_ft_lp_fish, fed3r_ft_feat_fish
+               FedFish in place of FedAvg
+  fed3r_rf_ft_lp
+               FedAvg of the classifier, from that of Fed3R-RF
 """
 
 from collections.abc import Callable
@@ -146,17 +150,18 @@ def _fine_tuned(
 _Variant = Callable[[base.ConfigDict, int], None]
 _NO_START = {'name': 'none'}
 
+_FED3R_RF = {
+  **_FED3R,
+  'name': 'fed3r_rf',
+  'num_random_features': 5000,
+  # 0: the median distance between features of validation clients.
+  'bandwidth': 0.0,
+}
+_STRATEGIES = ('ft', 'ft_lp', 'ft_feat')
+
 VARIANTS: Mapping[str, _Variant] = {
   'fed3r': _closed_form(_FED3R),
-  'fed3r_rf': _closed_form(
-    {
-      **_FED3R,
-      'name': 'fed3r_rf',
-      'num_random_features': 5000,
-      # 0: the median distance between features of validation clients.
-      'bandwidth': 0.0,
-    }
-  ),
+  'fed3r_rf': _closed_form(_FED3R_RF),
   'fed_ncm': _closed_form(
     {'name': 'fed_ncm', 'distance': 'cosine', 'accumulator': 'float32'}
   ),
@@ -164,7 +169,10 @@ VARIANTS: Mapping[str, _Variant] = {
   'fed_fish_lp': _fine_tuned(
     'ft_lp', _NO_START, temperature=1.0, base_variant='fed_fish_sgd'
   ),
-  'fed3r_ft': _fine_tuned('ft', _FED3R),
-  'fed3r_ft_lp': _fine_tuned('ft_lp', _FED3R),
-  'fed3r_ft_feat': _fine_tuned('ft_feat', _FED3R),
+  **{f'fed3r_{name}': _fine_tuned(name, _FED3R) for name in _STRATEGIES},
+  **{
+    f'fed3r_{name}_fish': _fine_tuned(name, _FED3R, base_variant='fed_fish_sgd')
+    for name in _STRATEGIES
+  },
+  'fed3r_rf_ft_lp': _fine_tuned('ft_lp', _FED3R_RF),
 }

@@ -5,7 +5,7 @@ r"""Fed3R and what is fine-tuned from it, on handwritten digits; under a minute.
   python -m launch.train --config=launch/configs/fed3r_digits.py \
     --workdir=runs/fed3r_digits
 
-trains Fed3R, Fed3R-RF, FedNCM, the three strategies of fine-tuning and FedAvg,
+trains Fed3R, Fed3R-RF, FedNCM, FedAvg and the three strategies of fine-tuning,
 one after the other, prints what each has sent and reached, and draws accuracy
 against rounds and bytes. It fails if Fed3R's classifier is not the one that
 scikit-learn's Ridge finds for all the examples in one place. Fields of a run
@@ -18,8 +18,8 @@ A single method is a variant (launch/configs/features.py lists them):
 
 The feature extractor is a layer of 64 random features, the one with which the
 model of launch/configs/digits.py begins: a stand-in for a pretrained network
-that needs no file, and no measure of the methods. launch/configs/fed3r_cifar10.py
-and fed3r_cifar100.py have a real one.
+that needs no file, and no measure of the methods. fed3r_cifar10.py and
+fed3r_cifar100.py have a real one.
 """
 
 from launch.configs import base

@@ -8,8 +8,8 @@ r"""Fed3R on Landmarks' users, 1,262 clients and 2,028 landmarks.
 --data_dir is the folder that TFF's loader makes as its cache_dir
 (tasks/landmarks.py). Features of MobileNetV2 are computed once, by the first
 run, and kept: of 160,000 photographs, a matter of hours on a CPU. Published is
-an accuracy of 0.496, and of 0.541 and 0.564 for `fed3r_rf` with 5,000 and 10,000
-random features.
+an accuracy of 0.496, and of 0.541 and 0.564 for `fed3r_rf` with 5,000 and
+10,000 random features.
 """
 
 from collections.abc import Sequence
@@ -40,6 +40,9 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
       'weights': config_dict.placeholder(str),
       'image_size': 224,
       'unit_features': True,
+      # Where features are kept for other runs.
+      'feature_dir': '~/.cache/fedfish_tff/features',
+      'validation_fraction': 0.5,
     },
     server_optimizer='sgd',
     rounds=_VISITING_ROUNDS,

@@ -54,6 +54,9 @@ def create_config(variant: str, task_name: str) -> base.ConfigDict:
       'weights': config_dict.placeholder(str),
       'image_size': 128,
       'unit_features': True,
+      # Where features are kept for other runs.
+      'feature_dir': '~/.cache/fedfish_tff/features',
+      'validation_fraction': 0.5,
     },
     server_optimizer='sgd',
     rounds=10,

@@ -264,12 +264,14 @@ class FineTunedModelTest(parameterized.TestCase):
     task = dataclasses.replace(
       self.task, feature_map=models.create_identity_features(64)
     )
-    with self.assertRaisesRegex(
-      errors.InputError, 'FT-FEAT trains the feature'
+    for variant, message in (
+      ('fed3r_ft_feat', 'FT-FEAT trains the feature'),
+      ('fed3r_ft', 'only the classifier is trained; ft_lp was expected'),
     ):
-      closed_form_methods.create_fine_tuned_model(
-        _fine_tuning('fed3r_ft_feat'), task, seed=0, start_weights=None
-      )
+      with self.assertRaisesRegex(errors.InputError, message):
+        closed_form_methods.create_fine_tuned_model(
+          _fine_tuning(variant), task, seed=0, start_weights=None
+        )
 
   def test_rejects_a_start_of_another_size(self):
     with self.assertRaisesRegex(errors.InputError, 'weights to start from'):

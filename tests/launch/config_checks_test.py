@@ -218,6 +218,17 @@ class CheckConfigTest(parameterized.TestCase):
       'has no field fine_tuning.start.distance',
     ),
     ({'fine_tuning': {'strategy': 'ft'}}, 'no field fine_tuning.temperature'),
+    (
+      {
+        'fine_tuning.start': {'name': 'none'},
+        'fine_tuning.strategy': 'ft_feat',
+      },
+      'freezes the classifier, but fine_tuning.start.name is none',
+    ),
+    (
+      {'participation.name': 'visit_once'},
+      'all clients come in the start of the fine-tuning already; uniform was',
+    ),
   )
   def test_fields_of_fine_tuning(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):

@@ -139,16 +139,6 @@ class ParticipationTest(parameterized.TestCase):
     ):
       self._cohorts('visit_once', 4)
 
-  def test_visits_that_leave_clients_out_are_told(self):
-    with self.assertLogs(level='WARNING') as logs:
-      self._cohorts('visit_once', 2)
-    self.assertIn(
-      'In 2 rounds, 6 of 8 training clients come; all would in 3.',
-      logs.output[0],
-    )
-    with self.assertNoLogs(level='WARNING'):
-      self._cohorts('visit_once', 3)
-
   def test_first_visits_are_of_the_cohorts_that_others_see(self):
     uniform = experiment.build_experiment_of(
       small_configs.make_config('fed_avg'), self.task

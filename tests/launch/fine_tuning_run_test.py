@@ -91,7 +91,8 @@ class FineTuningTest(parameterized.TestCase):
     self.assertEqual([row['round'] for row in rows], [3, 4, 5, 6, 7])
     for name in ('communication/wire_bytes', 'compute/local_steps'):
       total = f'{name}_total'
-      self.assertGreater(start[-1][total], 0)
+      # Closed-form methods take no gradient steps.
+      self.assertEqual(start[-1][total] > 0, total.startswith('comm'))
       self.assertEqual(rows[0][total], start[-1][total])
       for before, row in zip(rows, rows[1:]):
         self.assertEqual(row[total], before[total] + row[name])

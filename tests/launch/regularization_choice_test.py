@@ -118,6 +118,26 @@ class ChoiceTest(parameterized.TestCase):
       json.loads((self.workdir / 'summary.json').read_text()), summary
     )
 
+  def test_a_lambda_without_solution_is_left_out(self):
+    # A pixel that is blank in all images makes A singular.
+    config = _config(
+      **{
+        'task.hidden_units': (),
+        'algorithm.accumulator': 'float64',
+        'algorithm.regularization_path': (0.0, 0.1),
+      }
+    )
+    task = experiment_lib.create_task(config)
+    self.assertTrue(np.any(np.all(_pool(task.train)[0] == 0, axis=0)))
+    with self.assertLogs(level='WARNING') as logs:
+      summary = training_run.train_task(
+        config, task, workdir=self.workdir, progress_bar=False, plots=False
+      )
+    self.assertIn('left out of the choice', ' '.join(logs.output))
+    self.assertEqual(summary['regularization'], 0.1)
+    text = (self.workdir / regularization_choice.FILE_NAME).read_text()
+    self.assertIn('\n0.0,\n0.1,0.', text)
+
   def test_without_lambdas_there_is_no_choice(self):
     for variant in ('fed3r', 'fed_ncm', 'fed_avg'):
       experiment = experiment_lib.build_experiment(

@@ -20,7 +20,7 @@ from tests.launch import small_configs
 
 from absl.testing import absltest
 
-_VARIANTS = ('fed_ncm', 'fed3r', 'fed3r_ft_lp', 'fed_avg')
+_VARIANTS = ('fed_ncm', 'fed3r', 'fed_avg', 'fed3r_ft_lp')
 
 
 def _make_config(variants=_VARIANTS, **changes):
@@ -139,6 +139,34 @@ class SeveralRunsTest(absltest.TestCase):
     with mock.patch.object(ridge_check, 'TOLERANCE', 1e-30):
       with self.assertRaises(ridge_check.RidgeMismatchError):
         _train(_make_config(['fed3r']), self.workdir)
+
+  def test_a_fine_tuning_goes_after_what_it_may_start_from(self):
+    config = _make_config(['fed_ncm'], check_ridge='')
+    config['runs'] = {
+      'a_fine_tuning': small_configs.make_config('fed3r_ft_lp'),
+      'start': small_configs.make_config('fed3r'),
+    }
+    workdir = self.workdir.parent / 'ordered'
+    lines = _train(config, workdir).splitlines()
+    self.assertLess(lines.index('start:'), lines.index('a_fine_tuning:'))
+    self.assertFalse((workdir / 'a_fine_tuning' / 'start').exists())
+
+  def test_what_cannot_be_used_is_told_before_anything_is_trained(self):
+    late = _make_config(['fed3r', 'fed3r_ft_lp'])
+    late['runs']['fed3r_ft_lp']['rounds'] = small_configs.VISITING_ROUNDS
+    capped = _make_config(['fed3r'])
+    capped['runs']['fed3r']['max_examples_per_client'] = 3
+    partial = _make_config(['fed3r'])
+    partial['runs']['fed3r']['rounds'] = 1
+    for config, message in (
+      (late, 'the start of the fine-tuning, in which all 8 training clients'),
+      (capped, 'with max_examples_per_client 3; all and 0 were expected'),
+      (partial, '3 of 8 clients come'),
+    ):
+      workdir = self.workdir.parent / 'early'
+      with self.assertRaisesRegex(errors.InputError, message):
+        _train(config, workdir)
+      self.assertEmpty(list(workdir.iterdir()))
 
   def test_rejects_the_workdir_of_a_single_run(self):
     with self.assertRaisesRegex(

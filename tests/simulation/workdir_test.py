@@ -104,6 +104,27 @@ class OpenWorkdirTest(parameterized.TestCase):
     with workdir.open_workdir(self.path, _changed(seed=2), overwrite=True):
       pass
 
+  def test_a_start_stays_a_workdir_until_it_is_gone(self):
+    """Killed while the start is removed, the folder is one that can be used."""
+    with workdir.open_workdir(self.path, _CONFIG):
+      pass
+    with workdir.open_workdir(self.path / 'start', _CONFIG):
+      (self.path / 'start' / 'checkpoints').mkdir()
+
+    remove = shutil.rmtree
+
+    def die(path):
+      if path == self.path / 'start':
+        raise _Killed()
+      remove(path)
+
+    with mock.patch.object(shutil, 'rmtree', die):
+      with self.assertRaises(_Killed):
+        with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
+          pass
+    with workdir.open_workdir(self.path / 'start', _CONFIG):
+      pass
+
   @parameterized.parameters(*range(1, 10))
   def test_overwrite_killed_at_any_step(self, step):
     """What resumes from checkpoints is never gone before them."""
