@@ -323,12 +323,13 @@ def _costs(
 ) -> Metrics:
   """Returns what a round costs, as columns."""
   extra_passes = getattr(process, 'extra_passes', 0)
-  costs = {
-    'compute/local_steps': sum(
-      client.batches_per_epoch * (client.epochs + extra_passes)
-      for client in cohort
-    )
-  }
+  steps = sum(
+    client.batches_per_epoch * (client.epochs + extra_passes)
+    for client in cohort
+  )
+  # Closed-form methods take no gradients.
+  takes_steps = getattr(process, 'uses_weights', True)
+  costs = {'compute/local_steps': steps if takes_steps else 0}
   if wire_bytes is not None:
     costs['communication/wire_bytes'] = len(cohort) * wire_bytes.total
   for name, cost in costs_per_client.items():
