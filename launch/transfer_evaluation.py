@@ -280,7 +280,7 @@ def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
     key = (score.target, score.round, score.metric)
     by_line.setdefault(key, {})[score.percent] = score
   for (target, round_number, metric), cells in by_line.items():
-    if metric.startswith('num_'):
+    if metric in transfer_reader.COUNTS:
       continue
     one = next(iter(cells.values()))
     lines.append(
