@@ -19,6 +19,7 @@ from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.models import model_functions
 from launch import evaluation_inputs
 from launch import metric_names
+from launch import text_table
 from launch.plotting import run_reader
 
 import numpy as np
@@ -311,8 +312,7 @@ def summaries_to_csv(summaries: Sequence[Mapping[str, Any]]) -> bytes:
 
 def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
   """Returns rows of `summarize` as lines of text for a terminal."""
-  head = ('', 'metric', 'clients', 'mean [95 % interval]', 'worst tenth')
-  lines = [head]
+  lines = [('', 'metric', 'clients', 'mean [95 % interval]', 'worst tenth')]
   for summary in summaries:
     mean = _format(summary['mean'])
     if _format(summary['low']):
@@ -326,11 +326,7 @@ def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
         _format(summary['worst_tenth']),
       )
     )
-  widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-  return '\n'.join(
-    '  '.join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip()
-    for line in lines
-  )
+  return text_table.align(lines)
 
 
 def _format_clients(summary: Mapping[str, Any]) -> str:

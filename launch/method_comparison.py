@@ -12,6 +12,7 @@ from typing import Any
 
 from fedfish_tff.evaluation import paired_comparison
 from launch import metric_names
+from launch import text_table
 from launch.plotting import run_reader
 
 import numpy as np
@@ -346,15 +347,11 @@ def client_values(run: run_reader.Run, metric: str) -> dict[str, float]:
 def format_table(comparisons: Sequence[MethodComparison]) -> str:
   """Returns the comparisons as lines of text for a terminal."""
   head = ('difference', 'metric', 'of', 'paired by', 'mean [95 % interval]')
-  lines = [head] + [
+  lines = [
     (f'{c.method} - {c.baseline}', c.metric, c.rounds, c.level, str(c.result))
     for c in comparisons
   ]
-  widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
-  return '\n'.join(
-    '  '.join([*(cell.ljust(w) for cell, w in zip(line, widths)), line[-1]])
-    for line in lines
-  )
+  return text_table.align([head, *lines])
 
 
 def to_csv(comparisons: Sequence[MethodComparison]) -> bytes:

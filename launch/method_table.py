@@ -9,6 +9,7 @@ import io
 from typing import NamedTuple
 
 from launch import method_comparison
+from launch import text_table
 from launch.plotting import run_reader
 
 import numpy as np
@@ -94,11 +95,7 @@ def format_table(rows: Mapping[str, Mapping[tuple[str, str], Cell]]) -> str:
       _format_cell(row[key]) if key in row else '' for row in rows.values()
     ]
     lines.append((*key, *cells))
-  widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-  return '\n'.join(
-    '  '.join(c.ljust(w) for c, w in zip(line, widths)).rstrip()
-    for line in lines
-  )
+  return text_table.align(lines)
 
 
 def _format_cell(cell: Cell) -> str:

@@ -9,6 +9,7 @@ import io
 import pathlib
 
 from fedfish_tff import simulation
+from launch import text_table
 from launch import toy_regression_study
 from launch.plotting import regression
 from launch.plotting import run_plots
@@ -43,11 +44,7 @@ def format_table(results: Results) -> str:
           '' if method == baseline else wins,
         )
       )
-  widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-  return '\n'.join(
-    '  '.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-    for row in rows
-  )
+  return text_table.align(rows)
 
 
 def to_csv(results: Results) -> bytes:

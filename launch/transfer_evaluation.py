@@ -20,6 +20,7 @@ from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch import evaluation_inputs
 from launch import held_out_evaluation
+from launch import text_table
 from launch.plotting import run_reader
 from launch.plotting import transfer_reader
 
@@ -292,11 +293,7 @@ def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
         *(_format_cell(cells[p]) for p in percents),
       )
     )
-  widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-  return '\n'.join(
-    '  '.join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip()
-    for line in lines
-  )
+  return text_table.align(lines)
 
 
 def _format_cell(score: transfer_reader.Score) -> str:

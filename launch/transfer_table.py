@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fedfish_tff.evaluation import paired_comparison
 from launch import held_out_evaluation
 from launch import metric_names
+from launch import text_table
 from launch.plotting import settings as settings_lib
 from launch.plotting import transfer
 from launch.plotting import transfer_reader
@@ -186,11 +187,7 @@ def format_table(rows: Sequence[Row]) -> str:
       (task, target, method, str(epochs), f'{number} ({at})')
       + tuple(_format_cell(cells[p]) if p in cells else '' for p in percents)
     )
-  widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-  return '\n'.join(
-    '  '.join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip()
-    for line in lines
-  )
+  return text_table.align(lines)
 
 
 def _format_cell(row: Row) -> str:

@@ -1,0 +1,32 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Columns stand below each other."""
+
+from launch import text_table
+
+from absl.testing import absltest
+
+
+class TextTableTest(absltest.TestCase):
+  def test_columns_are_as_wide_as_their_widest_cell(self):
+    self.assertEqual(
+      text_table.align(
+        [
+          ('method', 'mean', ''),
+          ('FedFish', '0.5 ± 0.25', 'one pair'),
+          ('', '1', ''),
+        ]
+      ),
+      'method   mean\nFedFish  0.5 ± 0.25  one pair\n         1',
+    )
+
+  def test_header_alone(self):
+    self.assertEqual(text_table.align([['metric', 'of']]), 'metric  of')
+
+  def test_rows_of_another_length_are_refused(self):
+    with self.assertRaises(ValueError):
+      text_table.align([('a', 'b'), ('c',)])
+
+
+if __name__ == '__main__':
+  absltest.main()
