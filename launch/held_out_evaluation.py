@@ -9,8 +9,6 @@ model has diverged has NaN there.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import csv
-import io
 from typing import Any
 
 from fedfish_tff import datasets
@@ -289,24 +287,22 @@ def rows_to_csv(rows: Rows, *, round_number: int, split: str) -> bytes:
     split: What the clients are, for example `'test'`; the third column.
   """
   names = list(dict.fromkeys(name for row in rows.values() for name in row))
-  return to_csv(
+  return text_table.to_csv(
     ['client_id', 'round', 'split', *names],
     [
       [client, round_number, split, *map(row.get, names)]
       for client, row in rows.items()
     ],
+    keep_nan=True,
   )
 
 
 def summaries_to_csv(summaries: Sequence[Mapping[str, Any]]) -> bytes:
   """Returns rows of `summarize` as CSV."""
-  return to_csv(
+  # NaN is a statistic over no client, as None is.
+  return text_table.to_csv(
     _SUMMARY_FIELDS,
-    [
-      # NaN is a statistic over no client, as None is.
-      [None if (v := summary[name]) != v else v for name in _SUMMARY_FIELDS]
-      for summary in summaries
-    ],
+    [[summary[name] for name in _SUMMARY_FIELDS] for summary in summaries],
   )
 
 
@@ -369,13 +365,3 @@ def scalar_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
     for name, value in metrics.items()
     if name != 'num_examples' and not np.ndim(value)
   }
-
-
-def to_csv(header: Sequence[str], lines: Sequence[Sequence[Any]]) -> bytes:
-  """Returns a table as CSV; cells of None stay empty."""
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
-  writer.writerow(header)
-  for line in lines:
-    writer.writerow(['' if v is None else v for v in line])
-  return text.getvalue().encode()

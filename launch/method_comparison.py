@@ -4,9 +4,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import csv
 import dataclasses
-import io
 import itertools
 from typing import Any
 
@@ -356,15 +354,15 @@ def format_table(comparisons: Sequence[MethodComparison]) -> str:
 
 def to_csv(comparisons: Sequence[MethodComparison]) -> bytes:
   """Returns the comparisons as a CSV file, one row each."""
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
   fields = [
     f.name for f in dataclasses.fields(paired_comparison.PairedComparison)
   ]
   head = ['method', 'baseline', 'metric', 'rounds', 'paired_by']
-  writer.writerow([*head, *fields])
-  for c in comparisons:
-    values = [getattr(c.result, field) for field in fields]
-    cells = ['' if value != value else value for value in values]  # NaN: empty.
-    writer.writerow([c.method, c.baseline, c.metric, c.rounds, c.level, *cells])
-  return text.getvalue().encode()
+  return text_table.to_csv(
+    [*head, *fields],
+    [
+      [c.method, c.baseline, c.metric, c.rounds, c.level]
+      + [getattr(c.result, field) for field in fields]
+      for c in comparisons
+    ],
+  )

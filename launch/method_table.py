@@ -4,8 +4,6 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import csv
-import io
 from typing import NamedTuple
 
 from launch import method_comparison
@@ -111,11 +109,11 @@ def _format_cell(cell: Cell) -> str:
 
 def to_csv(rows: Mapping[str, Mapping[tuple[str, str], Cell]]) -> bytes:
   """Returns the rows as a CSV file, a line a method and column."""
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
-  writer.writerow(['method', 'metric', 'rounds', *Cell._fields])
-  for label, cells in rows.items():
-    for key, cell in cells.items():
-      # NaN: empty.
-      writer.writerow([label, *key, *('' if v != v else v for v in cell)])
-  return text.getvalue().encode()
+  return text_table.to_csv(
+    ['method', 'metric', 'rounds', *Cell._fields],
+    [
+      [label, *key, *cell]
+      for label, cells in rows.items()
+      for key, cell in cells.items()
+    ],
+  )

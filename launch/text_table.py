@@ -1,8 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as text for a terminal."""
+"""Tables as text: for a terminal, or as CSV."""
 
+from collections.abc import Iterable
 from collections.abc import Sequence
+import csv
+import io
+from typing import Any
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
@@ -16,3 +20,28 @@ def align(rows: Sequence[Sequence[str]]) -> str:
     '  '.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
     for row in rows
   )
+
+
+def to_csv(
+  header: Sequence[str],
+  rows: Iterable[Iterable[Any]],
+  *,
+  keep_nan: bool = False,
+) -> bytes:
+  """Returns a table as CSV; cells of None or NaN stay empty.
+
+  Args:
+    header: The names of the columns.
+    rows: The cells.
+    keep_nan: Whether NaN is written as nan, where it says something else than
+      an empty cell, such as that a model has diverged.
+  """
+  text = io.StringIO()
+  writer = csv.writer(text, lineterminator='\n')
+  writer.writerow(header)
+  for row in rows:
+    # NaN is what differs from itself.
+    writer.writerow(
+      [None if cell != cell and not keep_nan else cell for cell in row]
+    )
+  return text.getvalue().encode()

@@ -4,8 +4,6 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import csv
-import io
 import pathlib
 
 from fedfish_tff import simulation
@@ -49,14 +47,16 @@ def format_table(results: Results) -> str:
 
 def to_csv(results: Results) -> bytes:
   """Returns every barrier as CSV: overlap, seed, method, barrier."""
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
-  writer.writerow(['overlap', 'seed', 'method', 'barrier_mse'])
-  for overlap, of_seeds in results.items():
-    for seed, result in enumerate(of_seeds):
-      for method, value in result.barriers.items():
-        writer.writerow([overlap, seed, method, repr(float(value))])
-  return text.getvalue().encode()
+  return text_table.to_csv(
+    ['overlap', 'seed', 'method', 'barrier_mse'],
+    [
+      [overlap, seed, method, float(value)]
+      for overlap, of_seeds in results.items()
+      for seed, result in enumerate(of_seeds)
+      for method, value in result.barriers.items()
+    ],
+    keep_nan=True,
+  )
 
 
 def write_figure(

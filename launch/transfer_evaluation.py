@@ -233,12 +233,8 @@ def summarize(
 
 
 def scores_to_csv(scores: Sequence[transfer_reader.Score]) -> bytes:
-  """Returns rows of `summarize` as CSV; what is not finite stays empty."""
-  return held_out_evaluation.to_csv(
-    transfer_reader.Score._fields,
-    # NaN is a statistic over no client.
-    [[None if value != value else value for value in s] for s in scores],
-  )
+  """Returns rows of `summarize` as CSV; a statistic over no client is empty."""
+  return text_table.to_csv(transfer_reader.Score._fields, scores)
 
 
 def clients_to_csv(
@@ -264,7 +260,7 @@ def clients_to_csv(
     if column in found.totals
   ]
   head = ['target', 'client_id', 'round', 'split', 'percent', 'num_unseen']
-  return held_out_evaluation.to_csv([*head, *metrics], lines)
+  return text_table.to_csv([*head, *metrics], lines, keep_nan=True)
 
 
 def format_scores(scores: Sequence[transfer_reader.Score]) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fedfish_tff.evaluation import paired_comparison
-from launch import held_out_evaluation
 from launch import metric_names
 from launch import text_table
 from launch.plotting import settings as settings_lib
@@ -165,10 +164,7 @@ def _compare(
 
 def to_csv(rows: Sequence[Row]) -> bytes:
   """Returns the rows as a CSV file; NaN is empty."""
-  return held_out_evaluation.to_csv(
-    Row._fields,
-    [[None if value != value else value for value in row] for row in rows],
-  )
+  return text_table.to_csv(Row._fields, rows)
 
 
 def format_table(rows: Sequence[Row]) -> str:

@@ -1,10 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Columns stand below each other."""
+"""Columns stand below each other; CSV tells an empty cell from NaN."""
 
 from launch import text_table
 
 from absl.testing import absltest
+import numpy as np
 
 
 class TextTableTest(absltest.TestCase):
@@ -26,6 +27,19 @@ class TextTableTest(absltest.TestCase):
   def test_rows_of_another_length_are_refused(self):
     with self.assertRaises(ValueError):
       text_table.align([('a', 'b'), ('c',)])
+
+  def test_csv(self):
+    rows = [('FedFish, 1', 0.1, None), ('ä', float('nan'), np.nan)]
+    self.assertEqual(
+      text_table.to_csv(['method', 'mean', 'low'], rows).decode(),
+      'method,mean,low\n"FedFish, 1",0.1,\nä,,\n',
+    )
+    self.assertEqual(
+      text_table.to_csv(
+        ['method', 'mean', 'low'], rows, keep_nan=True
+      ).decode(),
+      'method,mean,low\n"FedFish, 1",0.1,\nä,nan,nan\n',
+    )
 
 
 if __name__ == '__main__':
