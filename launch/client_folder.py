@@ -5,10 +5,8 @@
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
-import csv
 import fcntl
 import hashlib
-import io
 import os
 import pathlib
 import re
@@ -17,6 +15,7 @@ import shutil
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
+from launch import text_table
 
 import numpy as np
 
@@ -132,12 +131,13 @@ def format_clients_csv(
     class_names: The names of the columns from the third on.
     counts: int [number of clients, number of classes].
   """
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
-  writer.writerow(['client_id', 'examples', *class_names])
-  for name, row in zip(client_ids, counts.tolist(), strict=True):
-    writer.writerow([name, sum(row), *row])
-  return text.getvalue().encode()
+  return text_table.to_csv(
+    ['client_id', 'examples', *class_names],
+    [
+      [name, sum(row), *row]
+      for name, row in zip(client_ids, counts.tolist(), strict=True)
+    ],
+  )
 
 
 def _clear(folder: pathlib.Path) -> None:

@@ -9,8 +9,6 @@ model has diverged has NaN there.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import csv
-import io
 from typing import Any
 
 from fedfish_tff import datasets
@@ -19,6 +17,7 @@ from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.models import model_functions
 from launch import evaluation_inputs
 from launch import metric_names
+from launch import text_table
 from launch.plotting import run_reader
 
 import numpy as np
@@ -288,31 +287,28 @@ def rows_to_csv(rows: Rows, *, round_number: int, split: str) -> bytes:
     split: What the clients are, for example `'test'`; the third column.
   """
   names = list(dict.fromkeys(name for row in rows.values() for name in row))
-  return to_csv(
+  return text_table.to_csv(
     ['client_id', 'round', 'split', *names],
     [
       [client, round_number, split, *map(row.get, names)]
       for client, row in rows.items()
     ],
+    keep_nan=True,
   )
 
 
 def summaries_to_csv(summaries: Sequence[Mapping[str, Any]]) -> bytes:
   """Returns rows of `summarize` as CSV."""
-  return to_csv(
+  # NaN is a statistic over no client, as None is.
+  return text_table.to_csv(
     _SUMMARY_FIELDS,
-    [
-      # NaN is a statistic over no client, as None is.
-      [None if (v := summary[name]) != v else v for name in _SUMMARY_FIELDS]
-      for summary in summaries
-    ],
+    [[summary[name] for name in _SUMMARY_FIELDS] for summary in summaries],
   )
 
 
 def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
   """Returns rows of `summarize` as lines of text for a terminal."""
-  head = ('', 'metric', 'clients', 'mean [95 % interval]', 'worst tenth')
-  lines = [head]
+  lines = [('', 'metric', 'clients', 'mean [95 % interval]', 'worst tenth')]
   for summary in summaries:
     mean = _format(summary['mean'])
     if _format(summary['low']):
@@ -326,11 +322,7 @@ def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
         _format(summary['worst_tenth']),
       )
     )
-  widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
-  return '\n'.join(
-    '  '.join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip()
-    for line in lines
-  )
+  return text_table.align(lines)
 
 
 def _format_clients(summary: Mapping[str, Any]) -> str:
@@ -373,13 +365,3 @@ def scalar_metrics(metrics: Mapping[str, Any]) -> dict[str, float]:
     for name, value in metrics.items()
     if name != 'num_examples' and not np.ndim(value)
   }
-
-
-def to_csv(header: Sequence[str], lines: Sequence[Sequence[Any]]) -> bytes:
-  """Returns a table as CSV; cells of None stay empty."""
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
-  writer.writerow(header)
-  for line in lines:
-    writer.writerow(['' if v is None else v for v in line])
-  return text.getvalue().encode()

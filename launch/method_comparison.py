@@ -4,14 +4,13 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import csv
 import dataclasses
-import io
 import itertools
 from typing import Any
 
 from fedfish_tff.evaluation import paired_comparison
 from launch import metric_names
+from launch import text_table
 from launch.plotting import run_reader
 
 import numpy as np
@@ -346,28 +345,24 @@ def client_values(run: run_reader.Run, metric: str) -> dict[str, float]:
 def format_table(comparisons: Sequence[MethodComparison]) -> str:
   """Returns the comparisons as lines of text for a terminal."""
   head = ('difference', 'metric', 'of', 'paired by', 'mean [95 % interval]')
-  lines = [head] + [
+  lines = [
     (f'{c.method} - {c.baseline}', c.metric, c.rounds, c.level, str(c.result))
     for c in comparisons
   ]
-  widths = [max(len(line[i]) for line in lines) for i in range(len(head) - 1)]
-  return '\n'.join(
-    '  '.join([*(cell.ljust(w) for cell, w in zip(line, widths)), line[-1]])
-    for line in lines
-  )
+  return text_table.align([head, *lines])
 
 
 def to_csv(comparisons: Sequence[MethodComparison]) -> bytes:
   """Returns the comparisons as a CSV file, one row each."""
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
   fields = [
     f.name for f in dataclasses.fields(paired_comparison.PairedComparison)
   ]
   head = ['method', 'baseline', 'metric', 'rounds', 'paired_by']
-  writer.writerow([*head, *fields])
-  for c in comparisons:
-    values = [getattr(c.result, field) for field in fields]
-    cells = ['' if value != value else value for value in values]  # NaN: empty.
-    writer.writerow([c.method, c.baseline, c.metric, c.rounds, c.level, *cells])
-  return text.getvalue().encode()
+  return text_table.to_csv(
+    [*head, *fields],
+    [
+      [c.method, c.baseline, c.metric, c.rounds, c.level]
+      + [getattr(c.result, field) for field in fields]
+      for c in comparisons
+    ],
+  )

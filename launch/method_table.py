@@ -4,11 +4,10 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import csv
-import io
 from typing import NamedTuple
 
 from launch import method_comparison
+from launch import text_table
 from launch.plotting import run_reader
 
 import numpy as np
@@ -94,11 +93,7 @@ def format_table(rows: Mapping[str, Mapping[tuple[str, str], Cell]]) -> str:
       _format_cell(row[key]) if key in row else '' for row in rows.values()
     ]
     lines.append((*key, *cells))
-  widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-  return '\n'.join(
-    '  '.join(c.ljust(w) for c, w in zip(line, widths)).rstrip()
-    for line in lines
-  )
+  return text_table.align(lines)
 
 
 def _format_cell(cell: Cell) -> str:
@@ -114,11 +109,11 @@ def _format_cell(cell: Cell) -> str:
 
 def to_csv(rows: Mapping[str, Mapping[tuple[str, str], Cell]]) -> bytes:
   """Returns the rows as a CSV file, a line a method and column."""
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
-  writer.writerow(['method', 'metric', 'rounds', *Cell._fields])
-  for label, cells in rows.items():
-    for key, cell in cells.items():
-      # NaN: empty.
-      writer.writerow([label, *key, *('' if v != v else v for v in cell)])
-  return text.getvalue().encode()
+  return text_table.to_csv(
+    ['method', 'metric', 'rounds', *Cell._fields],
+    [
+      [label, *key, *cell]
+      for label, cells in rows.items()
+      for key, cell in cells.items()
+    ],
+  )

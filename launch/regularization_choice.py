@@ -3,9 +3,6 @@
 """Chooses Fed3R's lambda on validation clients, from the sums of all rounds."""
 
 from collections.abc import Callable
-from collections.abc import Mapping
-import csv
-import io
 import math
 import os
 import pathlib
@@ -15,6 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
 from launch import experiment as experiment_lib
+from launch import text_table
 
 from absl import logging
 
@@ -48,7 +46,8 @@ def build_choice(
       for regularization, weights in _solve(experiment, state).items()
     }
     simulation.write_atomically(
-      pathlib.Path(workdir, FILE_NAME), _to_csv(values, f'eval/{column}')
+      pathlib.Path(workdir, FILE_NAME),
+      text_table.to_csv(['regularization', f'eval/{column}'], values.items()),
     )
     known = [r for r, value in values.items() if not math.isnan(value)]
     if not known:
@@ -89,14 +88,3 @@ def _solve(
       logging.warning('%s It is left out of the choice.', error)
       solved[regularization] = None
   return solved
-
-
-def _to_csv(values: Mapping[float, float], column: str) -> bytes:
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
-  writer.writerow(['regularization', column])
-  writer.writerows(
-    [regularization, '' if math.isnan(value) else value]
-    for regularization, value in values.items()
-  )
-  return text.getvalue().encode()

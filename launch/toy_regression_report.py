@@ -4,11 +4,10 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import csv
-import io
 import pathlib
 
 from fedfish_tff import simulation
+from launch import text_table
 from launch import toy_regression_study
 from launch.plotting import regression
 from launch.plotting import run_plots
@@ -43,23 +42,21 @@ def format_table(results: Results) -> str:
           '' if method == baseline else wins,
         )
       )
-  widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-  return '\n'.join(
-    '  '.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
-    for row in rows
-  )
+  return text_table.align(rows)
 
 
 def to_csv(results: Results) -> bytes:
   """Returns every barrier as CSV: overlap, seed, method, barrier."""
-  text = io.StringIO()
-  writer = csv.writer(text, lineterminator='\n')
-  writer.writerow(['overlap', 'seed', 'method', 'barrier_mse'])
-  for overlap, of_seeds in results.items():
-    for seed, result in enumerate(of_seeds):
-      for method, value in result.barriers.items():
-        writer.writerow([overlap, seed, method, repr(float(value))])
-  return text.getvalue().encode()
+  return text_table.to_csv(
+    ['overlap', 'seed', 'method', 'barrier_mse'],
+    [
+      [overlap, seed, method, float(value)]
+      for overlap, of_seeds in results.items()
+      for seed, result in enumerate(of_seeds)
+      for method, value in result.barriers.items()
+    ],
+    keep_nan=True,
+  )
 
 
 def write_figure(

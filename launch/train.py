@@ -34,8 +34,8 @@ plots/, tensorboard/ and checkpoints/. Stop it whenever you like: the same
 command resumes from the last checkpoint, with the same result as if it had not
 been stopped. checkpoints/ keeps the last two, and that of the round half-way,
 which launch.evaluate --targets scores, too: the disk space of three models and
-their optimizers' states. A workdir of another config, or of a run on other data, is refused;
---overwrite starts afresh.
+their optimizers' states. A workdir of another config, or of a run on other
+data, is refused; --overwrite starts afresh.
 """
 
 from collections.abc import Sequence

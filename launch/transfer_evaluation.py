@@ -20,6 +20,7 @@ from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch import evaluation_inputs
 from launch import held_out_evaluation
+from launch import text_table
 from launch.plotting import run_reader
 from launch.plotting import transfer_reader
 
@@ -232,12 +233,8 @@ def summarize(
 
 
 def scores_to_csv(scores: Sequence[transfer_reader.Score]) -> bytes:
-  """Returns rows of `summarize` as CSV; what is not finite stays empty."""
-  return held_out_evaluation.to_csv(
-    transfer_reader.Score._fields,
-    # NaN is a statistic over no client.
-    [[None if value != value else value for value in s] for s in scores],
-  )
+  """Returns rows of `summarize` as CSV; a statistic over no client is empty."""
+  return text_table.to_csv(transfer_reader.Score._fields, scores)
 
 
 def clients_to_csv(
@@ -263,7 +260,7 @@ def clients_to_csv(
     if column in found.totals
   ]
   head = ['target', 'client_id', 'round', 'split', 'percent', 'num_unseen']
-  return held_out_evaluation.to_csv([*head, *metrics], lines)
+  return text_table.to_csv([*head, *metrics], lines, keep_nan=True)
 
 
 def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
@@ -280,7 +277,7 @@ def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
     key = (score.target, score.round, score.metric)
     by_line.setdefault(key, {})[score.percent] = score
   for (target, round_number, metric), cells in by_line.items():
-    if metric.startswith('num_'):
+    if metric in transfer_reader.COUNTS:
       continue
     one = next(iter(cells.values()))
     lines.append(
@@ -292,11 +289,7 @@ def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
         *(_format_cell(cells[p]) for p in percents),
       )
     )
-  widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-  return '\n'.join(
-    '  '.join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip()
-    for line in lines
-  )
+  return text_table.align(lines)
 
 
 def _format_cell(score: transfer_reader.Score) -> str:

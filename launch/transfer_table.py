@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fedfish_tff.evaluation import paired_comparison
-from launch import held_out_evaluation
 from launch import metric_names
+from launch import text_table
 from launch.plotting import settings as settings_lib
 from launch.plotting import transfer
 from launch.plotting import transfer_reader
@@ -164,10 +164,7 @@ def _compare(
 
 def to_csv(rows: Sequence[Row]) -> bytes:
   """Returns the rows as a CSV file; NaN is empty."""
-  return held_out_evaluation.to_csv(
-    Row._fields,
-    [[None if value != value else value for value in row] for row in rows],
-  )
+  return text_table.to_csv(Row._fields, rows)
 
 
 def format_table(rows: Sequence[Row]) -> str:
@@ -186,11 +183,7 @@ def format_table(rows: Sequence[Row]) -> str:
       (task, target, method, str(epochs), f'{number} ({at})')
       + tuple(_format_cell(cells[p]) if p in cells else '' for p in percents)
     )
-  widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-  return '\n'.join(
-    '  '.join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip()
-    for line in lines
-  )
+  return text_table.align(lines)
 
 
 def _format_cell(row: Row) -> str:

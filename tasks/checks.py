@@ -26,6 +26,15 @@ def check_integer(name: str, value: Any, least: int) -> None:
     )
 
 
+def check_no_data_dir(task_name: str, data_dir: str | None) -> None:
+  """Raises an InputError if a task that reads no files is given a folder."""
+  if data_dir is not None:
+    raise errors.InputError(
+      f'Task {task_name!r} reads no files, but data_dir is {data_dir!r}; '
+      'expected none.'
+    )
+
+
 def check_labels(name: str, labels: np.ndarray, num_classes: int) -> None:
   """Raises an InputError if labels are outside 0 to num_classes - 1.
 

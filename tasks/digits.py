@@ -13,8 +13,8 @@ import functools
 from typing import Any
 
 from fedfish_tff import datasets
-from fedfish_tff import errors
 from fedfish_tff import models
+from tasks import checks
 from tasks.task import Task
 
 import numpy as np
@@ -72,11 +72,7 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range.
   """
-  if data_dir is not None:
-    raise errors.InputError(
-      f'Task {NAME!r} reads no files, but data_dir is {data_dir!r}; expected '
-      'none.'
-    )
+  checks.check_no_data_dir(NAME, data_dir)
   hidden_units = tuple(hidden_units)
   images, labels = sklearn_datasets.load_digits(return_X_y=True)
   # Pixels count ink in 4x4 blocks: 0 to 16.

@@ -82,11 +82,7 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range.
   """
-  if data_dir is not None:
-    raise errors.InputError(
-      f'Task {NAME!r} reads no files, but data_dir is {data_dir!r}; expected '
-      'none.'
-    )
+  checks.check_no_data_dir(NAME, data_dir)
   checks.check_choice('split', split, datasets.PUBLISHED_SPLITS)
   for name, value, least in (
     ('num_features', num_features, 1),

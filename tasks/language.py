@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import functools
 import os
-import pathlib
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -206,7 +205,7 @@ def load_vocabulary(
   """Reads a vocabulary; where there is none, the error says how to make one.
 
   Args:
-    path: The file, or a vocabulary, which is returned.
+    path: The file, which may begin with ~, or a vocabulary, which is returned.
     data_dir: The folder whose texts it is for.
 
   Raises:
@@ -214,9 +213,10 @@ def load_vocabulary(
   """
   if isinstance(path, datasets.Vocabulary):
     return path
-  if data_dir is not None and not pathlib.Path(path).exists():
+  path = os.path.expanduser(path)
+  if data_dir is not None and not os.path.exists(path):
     raise errors.InputError(
-      f'There is no vocabulary {os.fspath(path)}; make one by python -m '
+      f'There is no vocabulary {path}; make one by python -m '
       f'launch.train_tokenizer --input={data_dir}, or name one by '
       '--config.task.vocabulary.'
     )

@@ -13,7 +13,6 @@ Texts are words in lower case between spaces, as TFF publishes them.
 """
 
 from collections.abc import Mapping
-import os
 from typing import Any
 
 from fedfish_tff import datasets
@@ -111,8 +110,6 @@ def create_task(
       size=vocabulary_size,
     )
   else:
-    if isinstance(vocabulary, str):
-      vocabulary = os.path.expanduser(vocabulary)
     tokens = language.load_vocabulary(vocabulary)
   return language.create_language_task(
     NAME,

@@ -16,6 +16,7 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
+from tasks import checks
 from tasks.task import Task
 
 import numpy as np
@@ -74,11 +75,7 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range.
   """
-  if data_dir is not None:
-    raise errors.InputError(
-      f'Task {NAME!r} reads no files, but data_dir is {data_dir!r}; expected '
-      'none.'
-    )
+  checks.check_no_data_dir(NAME, data_dir)
   if overlap not in RANGES:
     raise errors.InputError(
       f'There is no overlap {overlap!r} in task {NAME!r}; expected one of '

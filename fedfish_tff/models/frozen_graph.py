@@ -242,7 +242,11 @@ def _freeze(
     and variables[id(handle)].trainable
     and variables[id(handle)].dtype == tf.float32
   }
-  frozen = convert_to_constants.convert_variables_to_constants_v2(function)
+  frozen = convert_to_constants.convert_variables_to_constants_v2(
+    function,
+    # Which would make cycles of loops.
+    lower_control_flow=False,
+  )
   del keep_alive
   graph_def = frozen.graph.as_graph_def()
   (inputs,) = (tensor.name for tensor in frozen.inputs)

@@ -72,8 +72,14 @@ def split_batch(batch: Any) -> tuple[Any, Any]:
   return x, y
 
 
-def _dense(gradient: tf.Tensor | tf.IndexedSlices) -> tf.Tensor:
-  return tf.convert_to_tensor(gradient)
+def _dense_gradients(
+  tape: tf.GradientTape, loss: tf.Tensor, weights: tuple[Any, ...]
+) -> tuple[tf.Tensor, ...]:
+  """Returns a gradient for each weight, zeros where the loss has none."""
+  gradients = tape.gradient(
+    loss, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO
+  )
+  return tuple(tf.convert_to_tensor(g) for g in gradients)
 
 
 class BoundModel(abc.ABC):
@@ -141,12 +147,7 @@ class _BoundFunctionalModel(BoundModel):
     with tf.GradientTape() as tape:
       tape.watch(weights.trainable)
       output = self._forward(weights, x, y, training=True)
-    gradients = tape.gradient(
-      output.loss,
-      weights.trainable,
-      unconnected_gradients=tf.UnconnectedGradients.ZERO,
-    )
-    return tuple(_dense(g) for g in gradients), output
+    return _dense_gradients(tape, output.loss, weights.trainable), output
 
   def initial_metrics(self) -> Any:
     return self._model.initialize_metrics_state()
@@ -217,12 +218,7 @@ class _BoundVariableModel(BoundModel):
     self._assign(weights)
     with tf.GradientTape() as tape:
       output = self._model.forward_pass(batch, training=True)
-    gradients = tape.gradient(
-      output.loss,
-      self._trainable,
-      unconnected_gradients=tf.UnconnectedGradients.ZERO,
-    )
-    return tuple(_dense(g) for g in gradients), output
+    return _dense_gradients(tape, output.loss, self._trainable), output
 
   def initial_metrics(self) -> Any:
     self._model.reset_metrics()

@@ -23,7 +23,7 @@ import tempfile
 from launch import cli
 from launch.benchmarks import client_access
 from launch.benchmarks import markdown_file
-from launch.benchmarks import table
+from launch.benchmarks import report
 
 from absl import flags
 
@@ -92,12 +92,9 @@ def main(argv: Sequence[str]) -> None:
     ['clients', *(f'{number:,}' for number in numbers)],
     *([title, *(c[title] for c in columns)] for title in columns[0]),
   ]
-  print(table.format_text(lines, _notes()), flush=True)
-  if _MARKDOWN.value is not None:
-    markdown_file.write(
-      pathlib.Path(_MARKDOWN.value),
-      table.format_markdown(lines, _notes(), _command()),
-    )
+  report.print_table(
+    lines, _notes(), command=_command(), markdown=_MARKDOWN.value
+  )
 
 
 def _cells(
@@ -149,12 +146,7 @@ def _notes() -> list[str]:
 def _command() -> str:
   """Returns the command that measures the same."""
   own = (_CLIENTS, _COHORT_SIZE, _COHORTS, _WINDOW)
-  arguments = [
-    f'--{flag.name}={value}'
-    for flag in own
-    if flag.present
-    for value in (flag.value if isinstance(flag.value, list) else [flag.value])
-  ]
+  arguments = report.given_arguments(own)
   return shlex.join(
     ['python', '-m', 'launch.benchmarks.client_index', *arguments]
   )

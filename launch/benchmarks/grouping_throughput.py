@@ -31,6 +31,7 @@ from launch import cli
 from launch.benchmarks import grouping_measurement
 from launch.benchmarks import grouping_table
 from launch.benchmarks import markdown_file
+from launch.benchmarks import report
 from launch.benchmarks import table
 
 from absl import flags
@@ -85,12 +86,9 @@ def main(argv: Sequence[str]) -> None:
     (folder / 'line.jsonl').write_bytes(_LINE)
     figures = _measure(pattern, str(folder / 'line.jsonl'))
   lines = grouping_table.table_lines(figures, num_bytes)
-  print(table.format_text(lines, _notes()), flush=True)
-  if _MARKDOWN.value is not None:
-    markdown_file.write(
-      pathlib.Path(_MARKDOWN.value),
-      table.format_markdown(lines, _notes(), _command()),
-    )
+  report.print_table(
+    lines, _notes(), command=_command(), markdown=_MARKDOWN.value
+  )
 
 
 def _generate(folder: pathlib.Path) -> str:
@@ -156,12 +154,7 @@ def _notes() -> list[str]:
 def _command() -> str:
   """Returns the command that measures the same."""
   own = (_MEGABYTES, _INPUT, _WORKERS, _NUM_SHARDS, _REPEATS)
-  arguments = [
-    f'--{flag.name}={value}'
-    for flag in own
-    if flag.present
-    for value in (flag.value if isinstance(flag.value, list) else [flag.value])
-  ]
+  arguments = report.given_arguments(own)
   return shlex.join(
     ['python', '-m', 'launch.benchmarks.grouping_throughput', *arguments]
   )

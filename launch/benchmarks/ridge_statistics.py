@@ -20,6 +20,7 @@ import shlex
 
 from fedfish_tff import errors
 from launch import cli
+from launch.benchmarks import report
 from launch.benchmarks import table
 
 from absl import flags
@@ -147,26 +148,19 @@ def _build(
 
 def _notes() -> list[str]:
   """Returns what a reader has to know, a paragraph each."""
+  given = report.given_arguments(
+    (_FEATURES, _EXAMPLES, _BATCH_SIZE, _CLASSES, _REPEATS)
+  )
   return [
     f'One client of {_EXAMPLES.value:,} examples, {_CLASSES.value:,} classes; '
-    f'float32, one thread; medians over {_REPEATS.value}. NumPy: one product of '
-    '[features, examples] and [examples, features], two arrays, since of one '
-    'with itself NumPy computes half. Here: all statistics, in one pass, and '
+    f'float32, one thread; medians over {_REPEATS.value}. NumPy: one product '
+    'of [features, examples] and [examples, features], two arrays, since of '
+    'one with itself NumPy computes half. Here: all statistics, in one pass, and '
     'their sum over the round.',
     'The command: '
     + shlex.join(
-      ['python', '-m', 'launch.benchmarks.ridge_statistics', *_arguments()]
+      ['python', '-m', 'launch.benchmarks.ridge_statistics', *given]
     ),
-  ]
-
-
-def _arguments() -> list[str]:
-  """Returns the flags given, as they were."""
-  return [
-    f'--{flag.name}={value}'
-    for flag in (_FEATURES, _EXAMPLES, _BATCH_SIZE, _CLASSES, _REPEATS)
-    if flag.present
-    for value in (flag.value if isinstance(flag.value, list) else [flag.value])
   ]
 
 

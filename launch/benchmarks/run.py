@@ -33,6 +33,7 @@ from launch import cli
 from launch.benchmarks import markdown_file
 from launch.benchmarks import measurement
 from launch.benchmarks import plan
+from launch.benchmarks import report
 from launch.benchmarks import table
 
 from absl import flags
@@ -176,23 +177,13 @@ def main(argv: Sequence[str]) -> None:
       found.by_cores.setdefault(job.request.cores, []).append(result)
   lines = table.table_lines(list(results.values()))
   notes = table.notes(list(results.values()))
-  print(table.format_text(lines, notes), flush=True)
-  if _MARKDOWN.value is not None:
-    markdown_file.write(
-      pathlib.Path(_MARKDOWN.value),
-      table.format_markdown(lines, notes, _command()),
-    )
+  report.print_table(lines, notes, command=_command(), markdown=_MARKDOWN.value)
 
 
 def _command() -> str:
   """Returns the command that measures the same."""
   own = (_WORKLOADS, _CORES, _CLIENTS, _REPEATS, _PROCESSES)
-  arguments = [
-    f'--{flag.name}={value}'
-    for flag in own
-    if flag.present
-    for value in (flag.value if isinstance(flag.value, list) else [flag.value])
-  ]
+  arguments = report.given_arguments(own)
   if not arguments:
     return 'make bench'
   return f'make bench ARGS={shlex.quote(" ".join(arguments))}'

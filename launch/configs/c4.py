@@ -38,26 +38,7 @@ from launch.configs import sweeps
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  return language.create_config(
-    variant,
-    task={
-      'name': 'c4',
-      # Or rnn, TFF's recurrent baseline for Stack Overflow.
-      'model': 'transformer',
-      # Or 6x384, tiny.
-      'size': '12x768',
-      'sequence_length': 1024,
-      'eval_sequence_length': 128,
-      # Of the made-up pages.
-      'num_generated_domains': 200,
-    },
-    rounds=10_000,
-    cohort_size=8,
-    client_learning_rate=1e-3,
-    server_learning_rate=1e-2,
-    evaluate_every=500,
-    checkpoint_every=100,
-  )
+  return language.create_web_config('c4', variant)
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:

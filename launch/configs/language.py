@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the configs of language models share: the variants named tiny."""
+"""What the configs of language models share: variants named tiny, web pages."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -65,6 +65,41 @@ def create_config(
     max_examples_per_client=16,
     evaluation={'personalization_epochs': 4},
     **{**fields, **(_TINY_FIELDS if tiny else {})},
+  )
+
+
+def create_web_config(name: str, variant: str) -> base.ConfigDict:
+  """Returns a config of a language model on web pages, a client a domain.
+
+  The fields are those of table 2 of the FedFish paper (arXiv 2311.10291) for
+  C4.
+
+  Args:
+    name: The task, of `tasks.language.create_web_text_task`.
+    variant: See `create_config`.
+
+  Raises:
+    ValueError: If there is no such variant.
+  """
+  return create_config(
+    variant,
+    task={
+      'name': name,
+      # Or rnn, TFF's recurrent baseline for Stack Overflow.
+      'model': 'transformer',
+      # Or 6x384, tiny.
+      'size': '12x768',
+      'sequence_length': 1024,
+      'eval_sequence_length': 128,
+      # Of the made-up pages.
+      'num_generated_domains': 200,
+    },
+    rounds=10_000,
+    cohort_size=8,
+    client_learning_rate=1e-3,
+    server_learning_rate=1e-2,
+    evaluate_every=500,
+    checkpoint_every=100,
   )
 
 

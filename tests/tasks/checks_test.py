@@ -28,6 +28,15 @@ class ChecksTest(absltest.TestCase):
       ):
         checks.check_integer('size', value, 3)
 
+  def test_no_data_dir(self):
+    checks.check_no_data_dir('digits', None)
+    for data_dir in ('data', ''):
+      with self.assertRaisesRegex(
+        errors.InputError,
+        f"'digits' reads no files, but .* {data_dir!r}; .*none",
+      ):
+        checks.check_no_data_dir('digits', data_dir)
+
   def test_labels(self):
     checks.check_labels('y', np.array([0, 4]), 5)
     with self.assertRaisesRegex(

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From clients' texts to a language model, on grouped folders and made-up pages."""
 
+import os
 import pathlib
+from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
@@ -95,11 +97,14 @@ class GroupedFolderTest(parameterized.TestCase):
       ['one'], kind=datasets.VocabularyKind.WORD, size=10
     )
     other.write_text(smaller.to_json())
-    task = self._create(vocabulary=str(other))
-    embedding = task.create_model().initial_weights[0][0]
-    self.assertLen(embedding, smaller.size)
-    x, _ = task.train.load_client('b.com')
-    self.assertIn(smaller.special_tokens.oov, x)
+    home = mock.patch.dict(os.environ, HOME=str(other.parent))
+    for name in (str(other), '~/other.json'):
+      with self.subTest(name), home:
+        task = self._create(vocabulary=name)
+        embedding = task.create_model().initial_weights[0][0]
+        self.assertLen(embedding, smaller.size)
+        x, _ = task.train.load_client('b.com')
+        self.assertIn(smaller.special_tokens.oov, x)
 
   def test_another_model_brings_its_vocabulary_along(self):
     """Even where the folder has one of its own."""
