@@ -26,6 +26,8 @@ X_AXES = {
     'Communication of all clients, cumulative',
   ),
 }
+# Bytes of methods that differ by more are on a logarithmic axis.
+_MAX_LINEAR_RATIO = 50
 # Labels beside lines take their room from the lines.
 _MAX_DIRECT_LABELS = 5
 _MAX_DIRECT_LETTERS = 20
@@ -64,19 +66,31 @@ def plot_curves(
     if series:
       lines[label] = pool_seeds(series)
   divisor = 1.0
-  if x == 'bytes' and lines:
-    largest = max(xs.max() for xs, _ in lines.values())
-    divisor, unit = style.byte_unit(largest)
+  ends = [xs.max() for xs, _ in lines.values() if xs.max() > 0]
+  if x == 'bytes' and ends:
+    divisor, unit = style.byte_unit(max(ends))
     x_label = f'{x_label} ({unit})'
+    if max(ends) > _MAX_LINEAR_RATIO * min(ends):
+      # The cheap ones would be a single line at the left. Nothing sent has no
+      # place on the axis.
+      axis.set_xscale('log')
+      lines = {
+        label: (xs[xs > 0], ys[:, xs > 0]) for label, (xs, ys) in lines.items()
+      }
   for label, (xs, ys) in lines.items():
     _draw_line(axis, label, styles[label], xs / divisor, ys, show_seeds)
   axis.set_xlabel(x_label)
   axis.set_ylabel(style.metric_title(metric))
   axis.set_title(style.wrap_text(title or metric, _WIDTH - 1, 11))
   axis.margins(x=0.02)
-  axis.xaxis.set_major_locator(
-    ticker.MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10], integer=x != 'bytes')
-  )
+  if axis.get_xscale() == 'log':
+    axis.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
+  else:
+    axis.xaxis.set_major_locator(
+      ticker.MaxNLocator(
+        nbins=8, steps=[1, 2, 2.5, 5, 10], integer=x != 'bytes'
+      )
+    )
   if x == 'local_steps':
     axis.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:,.0f}'))
   _label_lines(axis, lines, styles, divisor)

@@ -44,7 +44,15 @@ _ALWAYS_TOLD = ('algorithm.fisher_estimator', 'algorithm.damping')
 # Of these each value is told, the usual one too.
 _WITHOUT_USUAL = ('algorithm.server_optimizer', 'algorithm.client_optimizer')
 # Each method may have its own: rates are tuned, rounds follow from the epochs.
-_OF_THE_METHOD = (*_LAST, 'evaluation.', 'fine_tuning.', 'participation.')
+_OF_THE_METHOD = (
+  *_LAST,
+  'algorithm.regularization',
+  'evaluation.',
+  'fine_tuning.',
+  'participation.',
+  # Where the part of a pretrained network that is trained begins.
+  'task.inputs',
+)
 _OPTIMIZER_NAMES = {
   'adagrad': 'Adagrad',
   'adam': 'Adam',

@@ -72,6 +72,24 @@ class PlotCurvesTest(parameterized.TestCase):
     )
     self.assertLen(figure.legends, 1)
 
+  def test_bytes_that_differ_much_have_a_logarithmic_axis(self):
+    column = 'communication/wire_bytes_total'
+    dear = fake_runs.make_run(seed=0)
+    # The first row is that of the initial model: nothing is sent.
+    sent = np.arange(len(dear.columns['round'])) * 1e9
+    dear = dataclasses.replace(dear, columns={**dear.columns, column: sent})
+    cheap = dataclasses.replace(
+      dear, columns={**dear.columns, column: sent / 1000}
+    )
+    figure = curves.plot_curves(
+      {'Dear': [dear], 'Cheap': [cheap]}, _METRIC, x='bytes'
+    )
+    self.assertEqual(figure.axes[0].get_xscale(), 'log')
+    for line in _lines(figure).values():
+      self.assertTrue(np.all(line.get_xdata() > 0))
+    figure = curves.plot_curves({'Dear': [dear]}, _METRIC, x='bytes')
+    self.assertEqual(figure.axes[0].get_xscale(), 'linear')
+
   def test_seeds_with_other_rounds_meet_at_the_common_ones(self):
     late = fake_runs.make_run(seed=1)
     late = dataclasses.replace(
