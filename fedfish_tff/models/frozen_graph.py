@@ -9,6 +9,7 @@ normalisation, stays a constant.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import os
 import pathlib
 from typing import Any
@@ -249,6 +250,11 @@ def _freeze(
   )
   del keep_alive
   graph_def = frozen.graph.as_graph_def()
+  for node in _all_nodes(graph_def):
+    if node.op == 'IdentityN':
+      # Where the gradient of its operations is replaced by a function of the
+      # graph before this one, as of swish to save memory.
+      node.attr.pop('_gradient_op_type', None)
   (inputs,) = (tensor.name for tensor in frozen.inputs)
   output, *before = frozen.outputs
   splits = {
@@ -266,6 +272,13 @@ def _freeze(
     weights=weights,
     splits=splits,
   ).extractor()
+
+
+def _all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
+  """Yields the nodes of a graph and those of its functions."""
+  yield from graph_def.node
+  for function in graph_def.library.function:
+    yield from function.node_def
 
 
 def _pool(output: tf.Tensor) -> tf.Tensor:

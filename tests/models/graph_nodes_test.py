@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what graphs compute; more in frozen_graph_test."""
 
+from fedfish_tff import errors
 from fedfish_tff.models import graph_nodes
 
 from absl.testing import absltest
@@ -19,6 +20,29 @@ def _create_graph(prefix='', factor=3.0):
     result = tf.multiply(both, factor, name=f'{prefix}product')
     tf.identity(tf.identity(result), name=f'{prefix}output')
   return graph.as_graph_def()
+
+
+def _create_loop(
+  prefix='', steps=3, factor=2.0, swap_branches=False, swap_results=False
+):
+  """A loop with a branch in it, and the name of its result."""
+
+  def body(i, x, y):
+    branches = (lambda: factor * x, lambda: x - 1.0)
+    if swap_branches:
+      branches = branches[::-1]
+    x = tf.cond(tf.reduce_sum(x) > 0, *branches)
+    return (i + 1, y, x) if swap_results else (i + 1, x, y)
+
+  @tf.function
+  def compute(x):
+    return tf.while_loop(
+      lambda i, *_: i < steps, body, [0, x, -x], name=f'{prefix}loop'
+    )[1]
+
+  spec = tf.TensorSpec([2], tf.float32)
+  function = compute.get_concrete_function(spec)
+  return function.graph.as_graph_def(), function.outputs[0].name
 
 
 def _run(graph_def, output, inputs):
@@ -93,6 +117,66 @@ class GraphNodesTest(absltest.TestCase):
         for f in (3.0, 4.0)
       )
     )
+
+  def test_describe_tells_outputs_of_a_node_apart(self):
+    with tf.Graph().as_default() as graph:
+      a = tf.compat.v1.placeholder(tf.float32, [4])
+      tf.split(a, 2, name='halves')
+    graph_def = graph.as_graph_def()
+    self.assertNotEqual(
+      graph_nodes.describe(graph_def, 'halves:0', []),
+      graph_nodes.describe(graph_def, 'halves:1', []),
+    )
+
+  def test_describe_loops_and_branches(self):
+    """Their functions are numbered by what the process made before."""
+    descriptions = [
+      graph_nodes.describe(*_create_loop(**options), [])
+      for options in (
+        {},
+        {},
+        {'prefix': 'other_'},
+        {'steps': 4},
+        {'factor': 4.0},
+        {'swap_branches': True},
+        {'swap_results': True},
+      )
+    ]
+    self.assertEqual(descriptions[0], descriptions[1])
+    self.assertEqual(descriptions[0], descriptions[2])
+    self.assertLen(set(descriptions), 5)
+
+  def test_effects_in_functions_count(self):
+    def describe(message):
+      @tf.function
+      def shout(x):
+        tf.print(message)
+        return x
+
+      with tf.Graph().as_default() as graph:
+        output = shout(tf.compat.v1.placeholder(tf.float32, []))
+      return graph_nodes.describe(graph.as_graph_def(), output.name, [])
+
+    self.assertEqual(describe('a'), describe('a'))
+    self.assertNotEqual(describe('a'), describe('b'))
+
+  def test_cycles(self):
+    with tf.Graph().as_default() as graph:
+      x = tf.compat.v1.placeholder(tf.float32, [])
+      enter = tf.raw_ops.Enter(data=x, frame_name='frame')
+      merge, _ = tf.raw_ops.Merge(inputs=[enter, enter], name='merge')
+      tf.raw_ops.NextIteration(data=merge, name='next')
+      graph_def = graph.as_graph_def()
+    (node,) = (node for node in graph_def.node if node.name == 'merge')
+    node.input[1] = 'next'
+    for call in (
+      lambda: graph_nodes.needed_nodes(graph_def, 'merge:0'),
+      lambda: graph_nodes.describe(graph_def, 'merge:0', []),
+    ):
+      with self.assertRaisesRegex(
+        errors.InputError, "cycle at node 'merge', as of loops of TensorFlow 1"
+      ):
+        call()
 
 
 if __name__ == '__main__':
