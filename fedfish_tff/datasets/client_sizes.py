@@ -177,7 +177,8 @@ class PublishedSplit:
 # Of Hsu, Qi and Brown (2020, arXiv:2003.08082). The laws are those that
 # `fit_client_size_law` gives for the sizes in dataset_statistics/ of
 # https://github.com/Erosinho13/Fed3R; sums of drawn sizes are within 6 % of the
-# real ones.
+# real ones. Their iNaturalist-Geo-300 is not listed, since there are no sizes of
+# it to fit a law to.
 PUBLISHED_SPLITS: Mapping[str, PublishedSplit] = {
   'inaturalist_users_120k': PublishedSplit(
     num_clients=9275,
