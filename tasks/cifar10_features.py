@@ -17,19 +17,7 @@ from tasks.task import Task
 NAME = 'cifar10_features'
 _NUM_CLASSES = 10
 
-# Recommended values of config fields: those of Fed3R's fine-tuning.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 10,
-  'cohort_size': 10,
-  'local_epochs': 5,
-  'batch_size': 64,
-  'max_examples_per_client': 0,
-  'client_learning_rate': 0.01,
-  'server_learning_rate': 1.0,
-  'evaluate_every': 1,
-  'checkpoint_every': 10,
-}
+DEFAULTS: Mapping[str, Any] = image_features.DEFAULTS
 
 
 def create_task(
