@@ -14,9 +14,8 @@ import os
 import pathlib
 from typing import Any
 from typing import NamedTuple
-import zipfile
-import zlib
 
+from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import config_checks
@@ -30,18 +29,8 @@ FOLDER_NAME = 'start'
 
 _STATE = 'state'
 _WEIGHT = 'weight_{:03d}'
-# What reading raises, by which byte is wrong: an OSError of a place outside of
-# the file, a RuntimeError of a flag that asks for a password.
-_DAMAGED = (
-  EOFError,
-  KeyError,
-  OSError,
-  RuntimeError,
-  TypeError,
-  ValueError,
-  zipfile.BadZipFile,
-  zlib.error,
-)
+# Of content that is not what was written.
+_DAMAGED = (*datasets.NPZ_READ_ERRORS, TypeError)
 
 
 class Start(NamedTuple):
