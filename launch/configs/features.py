@@ -29,7 +29,12 @@ from launch.configs import sweeps
 # What is compared closely.
 METHODS = ('fed3r_ft', 'fed3r_ft_lp', 'fed3r_ft_feat', 'fed_avg_lp')
 # Of those, what trains the feature extractor, and so wants inputs before it.
-TRAINS_EXTRACTOR = ('fed3r_ft', 'fed3r_ft_feat')
+TRAINS_EXTRACTOR = (
+  'fed3r_ft',
+  'fed3r_ft_feat',
+  'fed3r_ft_fish',
+  'fed3r_ft_feat_fish',
+)
 # Others of `sweeps.ready_sweeps` have rounds of their own, which may end before
 # all clients came once and a fine-tuning starts.
 _SWEEPS = ('seeds', 'variants', 'learning_rates')

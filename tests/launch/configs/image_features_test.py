@@ -39,7 +39,7 @@ class ImageFeaturesTest(parameterized.TestCase):
       self.assertEqual(
         task.inputs,
         'fire8/expand'
-        if variant in ('fed3r_ft', 'fed3r_ft_feat')
+        if variant.removesuffix('_fish') in ('fed3r_ft', 'fed3r_ft_feat')
         else 'features',
       )
 
