@@ -69,7 +69,7 @@ def _create_config(variant: str) -> base.ConfigDict:
     batch_size=16,
     client_learning_rate=0.1,
     server_learning_rate=1.0,
-    evaluate_every=5,
+    evaluate_every=1,
     checkpoint_every=10,
   )
   # The runs are compared by the model that all share.
