@@ -96,8 +96,8 @@ def create_fine_tuned_model(
   if strategy is models.FineTuning.FT and not task.feature_map.initial_weights:
     raise errors.InputError(
       f'fine_tuning.strategy is ft, but the features of task {task.name!r} '
-      'come from no weights of the model, so that only the classifier is trained; '
-      'ft_lp was expected, or a task with such weights (task.inputs).'
+      'come from no weights of the model, so that only the classifier is '
+      'trained; ft_lp was expected, or a task with such weights (task.inputs).'
     )
   return models.partition_model(
     whole, models.fine_tuned_tensors(whole, strategy), start=start_weights
@@ -122,8 +122,8 @@ def create_feature_map(
     wanting = 'fine_tuning' if name == config_checks.NO_START else name
     raise errors.InputError(
       f'Task {task.name!r} has a model without a feature map, which '
-      f'{wanting} was expected to find; tasks of features, such as digits and cifar100_features, have '
-      'one.'
+      f'{wanting} was expected to find; tasks of features, such as digits and '
+      'cifar100_features, have one.'
     )
   if algorithm['name'] != 'fed3r_rf':
     return task.feature_map

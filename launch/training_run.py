@@ -128,10 +128,12 @@ def _train(
   plots: bool,
 ) -> _Outcome:
   """Does what `train_task` does."""
-  # What cannot be used is told before anything is written.
-  check_task(config, task)
+  # What cannot be used is told before anything is written: by the experiment,
+  # where no start has to be trained before it can be built.
   start, experiment = None, None
-  if not fine_tuning_start.has_start(config):
+  if fine_tuning_start.has_start(config):
+    check_task(config, task)
+  else:
     experiment = experiment_lib.build_experiment_of(config, task)
   with simulation.open_workdir(
     workdir,
