@@ -26,6 +26,8 @@ from typing import Any
 from launch.configs import base
 from launch.configs import sweeps
 
+from ml_collections import config_dict
+
 # What is compared closely.
 METHODS = ('fed3r_ft', 'fed3r_ft_lp', 'fed3r_ft_feat', 'fed_avg_lp')
 # Of those, what trains the feature extractor, and so wants inputs before it.
@@ -82,6 +84,56 @@ def create_config(
   config = base.create_config('fed_avg_sgd', **fields)
   VARIANTS[variant](config, visiting_rounds)
   return config
+
+
+def create_network_config(
+  variant: str,
+  *,
+  task: Mapping[str, Any],
+  trained_from: str,
+  visiting_rounds: int,
+  **fields: Any,
+) -> base.ConfigDict:
+  """Returns a config of photographs on a pretrained network's features.
+
+  Cohorts, batches, local epochs and rates are those of Fed3R's published
+  fine-tuning.
+
+  Args:
+    variant: As for `create_config`.
+    task: The task's own fields.
+    trained_from: `inputs` of the task, where the extractor is trained, too:
+      images, or a layer of the network.
+    visiting_rounds: As for `create_config`.
+    **fields: The other fields of the config.
+
+  Returns:
+    The config.
+
+  Raises:
+    ValueError: If there is no such variant.
+  """
+  return create_config(
+    variant,
+    visiting_rounds=visiting_rounds,
+    task={
+      **task,
+      'inputs': trained_from if variant in TRAINS_EXTRACTOR else 'features',
+      # The extractor's file, below --data_dir; None for its published name.
+      'weights': config_dict.placeholder(str),
+      'unit_features': True,
+      # Where features are kept for other runs.
+      'feature_dir': '~/.cache/fedfish_tff/features',
+      'validation_fraction': 0.5,
+    },
+    server_optimizer='sgd',
+    cohort_size=10,
+    local_epochs=5,
+    batch_size=64,
+    client_learning_rate=0.01,
+    server_learning_rate=1.0,
+    **fields,
+  )
 
 
 def ready_sweeps(

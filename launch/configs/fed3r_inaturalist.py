@@ -19,40 +19,23 @@ from launch.configs import base
 from launch.configs import features
 from launch.configs import sweeps
 
-from ml_collections import config_dict
-
 # 9,275 clients in cohorts of 10.
 _VISITING_ROUNDS = 928
 
 
 def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  return features.create_config(
+  return features.create_network_config(
     variant,
-    visiting_rounds=_VISITING_ROUNDS,
     task={
       'name': 'inaturalist',
       'split': 'user_120k',
-      # features; or images, where the extractor is trained, too.
-      'inputs': (
-        'images' if variant in features.TRAINS_EXTRACTOR else 'features'
-      ),
       'extractor': 'mobilenet_v2',
-      # The extractor's file, below --data_dir; None for Keras' own.
-      'weights': config_dict.placeholder(str),
       'image_size': 224,
-      'unit_features': True,
-      # Where features are kept for other runs.
-      'feature_dir': '~/.cache/fedfish_tff/features',
-      'validation_fraction': 0.5,
     },
-    server_optimizer='sgd',
+    trained_from='images',
+    visiting_rounds=_VISITING_ROUNDS,
     rounds=928,
-    cohort_size=10,
-    local_epochs=5,
-    batch_size=64,
-    client_learning_rate=0.01,
-    server_learning_rate=1.0,
     evaluate_every=100,
     checkpoint_every=100,
   )

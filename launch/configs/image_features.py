@@ -11,8 +11,6 @@ from launch.configs import base
 from launch.configs import features
 from launch.configs import sweeps
 
-from ml_collections import config_dict
-
 # From clients of one class each to clients that are nearly alike.
 ALPHAS = (0.0, 0.1, 10.0)
 # 100 training clients in cohorts of 10.
@@ -35,36 +33,20 @@ def create_config(variant: str, task_name: str) -> base.ConfigDict:
     variant: A variant of `features` or `base`.
     task_name: The task.
   """
-  return features.create_config(
+  return features.create_network_config(
     variant,
-    visiting_rounds=VISITING_ROUNDS,
     task={
       'name': task_name,
-      # features; images, or a layer of SqueezeNet, where the extractor's
-      # weights from there on are trained, too.
-      'inputs': (
-        _TRAINED_FROM if variant in features.TRAINS_EXTRACTOR else 'features'
-      ),
       'num_clients': 100,
       # 0: clients of one class each.
       'alpha': 0.0,
       'images': _IMAGES[task_name],
       'extractor': 'squeezenet',
-      # The extractor's file, below --data_dir, or its published name.
-      'weights': config_dict.placeholder(str),
       'image_size': 128,
-      'unit_features': True,
-      # Where features are kept for other runs.
-      'feature_dir': '~/.cache/fedfish_tff/features',
-      'validation_fraction': 0.5,
     },
-    server_optimizer='sgd',
+    trained_from=_TRAINED_FROM,
+    visiting_rounds=VISITING_ROUNDS,
     rounds=10,
-    cohort_size=10,
-    local_epochs=5,
-    batch_size=64,
-    client_learning_rate=0.01,
-    server_learning_rate=1.0,
     evaluate_every=1,
     checkpoint_every=10,
   )
