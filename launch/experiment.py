@@ -206,6 +206,20 @@ def build_experiment_of(
   )
 
 
+def count_coming_clients(config: Mapping[str, Any], task: Task) -> int:
+  """Returns how many clients come in all rounds, each visit counted.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+  """
+  participation = create_participation(config, task)
+  return sum(
+    len(participation(round_number))
+    for round_number in range(1, config['rounds'] + 1)
+  )
+
+
 def create_participation(
   config: Mapping[str, Any], task: Task
 ) -> simulation.Participation:

@@ -9,6 +9,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import evaluation
 from fedfish_tff import models
 from fedfish_tff import simulation
 from launch import experiment as experiment_lib
@@ -37,7 +38,6 @@ def build_choice(
   if not algorithm.get('regularization_path'):
     return None
   column = f'global/{experiment.task.metric}'
-  higher_is_better = experiment.task.higher_is_better
 
   def choose(state: Any) -> Any:
     evaluate = experiment.build_held_out_evaluation(experiment.task.validation)
@@ -49,17 +49,17 @@ def build_choice(
       pathlib.Path(workdir, FILE_NAME),
       text_table.to_csv(['regularization', f'eval/{column}'], values.items()),
     )
-    known = [r for r, value in values.items() if not math.isnan(value)]
-    if not known:
+    selection = evaluation.select_best(
+      values, higher_is_better=experiment.task.higher_is_better
+    )
+    if selection is None:
       raise errors.InputError(
         'algorithm.regularization_path has no lambda with which the sums have '
         'a solution; a larger one was expected.'
       )
-    # Of equally good ones, the first.
-    best = (max if higher_is_better else min)(known, key=values.__getitem__)
     hparams = dict(experiment.process.get_hparams(state))
     return experiment.process.set_hparams(
-      state, {**hparams, 'regularization': best}
+      state, {**hparams, 'regularization': selection.best}
     )
 
   return choose

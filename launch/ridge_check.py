@@ -38,11 +38,7 @@ def check_config(config: Mapping[str, Any], task: Task) -> None:
     raise errors.InputError(
       f'check_ridge compares fed3r, but the run is of {algorithm["name"]}.'
     )
-  participation = experiment_lib.create_participation(config, task)
-  num_coming = sum(
-    len(participation(round_number))
-    for round_number in range(1, config['rounds'] + 1)
-  )
+  num_coming = experiment_lib.count_coming_clients(config, task)
   num_clients = len(task.train.client_ids)
   if num_coming < num_clients or config['max_examples_per_client']:
     raise errors.InputError(

@@ -278,9 +278,8 @@ def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
   """Says how many clients the classifier will know nothing of."""
   rounds = experiment.config['rounds']
   num_clients = len(experiment.task.train.client_ids)
-  num_coming = sum(
-    len(experiment.participation(round_number))
-    for round_number in range(1, rounds + 1)
+  num_coming = experiment_lib.count_coming_clients(
+    experiment.config, experiment.task
   )
   if num_coming < num_clients:
     logging.warning(

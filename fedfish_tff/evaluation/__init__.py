@@ -28,5 +28,6 @@ from fedfish_tff.evaluation.personalization import (
   build_personalization_evaluation,
 )
 from fedfish_tff.evaluation.personalization import build_personalization_totals
+from fedfish_tff.evaluation.weight_selection import select_best
 from fedfish_tff.evaluation.weight_selection import select_weights
 from fedfish_tff.evaluation.weight_selection import Selection

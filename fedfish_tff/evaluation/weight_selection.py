@@ -64,12 +64,30 @@ def select_weights(
         'expected.'
       )
     values[key] = float(metrics[metric])
-  usable = {k: v for k, v in values.items() if not math.isnan(v)}
-  if not usable:
+  selection = select_best(values, higher_is_better=higher_is_better)
+  if selection is None:
     raise errors.InputError(
       f'The {metric} on held-out clients is a number for none of '
       f'{len(values)} candidates; candidates with finite weights and clients '
       'with examples were expected.'
     )
+  return selection
+
+
+def select_best(
+  values: Mapping[_Key, float], *, higher_is_better: bool
+) -> Selection | None:
+  """Chooses by a metric that has been measured.
+
+  Args:
+    values: The metric, by what tells candidates apart; NaN is never chosen.
+    higher_is_better: Whether larger values are better.
+
+  Returns:
+    The best and all values; None if none is a number.
+  """
+  usable = {k: v for k, v in values.items() if not math.isnan(v)}
+  if not usable:
+    return None
   choose = max if higher_is_better else min
   return Selection(choose(usable, key=usable.__getitem__), values)
