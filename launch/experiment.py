@@ -206,17 +206,17 @@ def build_experiment_of(
   )
 
 
-def count_coming_clients(config: Mapping[str, Any], task: Task) -> int:
+def count_coming_clients(
+  participation: simulation.Participation, rounds: int
+) -> int:
   """Returns how many clients come in all rounds, each visit counted.
 
   Args:
-    config: A checked config.
-    task: Its task.
+    participation: The cohort of a round.
+    rounds: The last round.
   """
-  participation = create_participation(config, task)
   return sum(
-    len(participation(round_number))
-    for round_number in range(1, config['rounds'] + 1)
+    len(participation(round_number)) for round_number in range(1, rounds + 1)
   )
 
 

@@ -38,7 +38,9 @@ def check_config(config: Mapping[str, Any], task: Task) -> None:
     raise errors.InputError(
       f'check_ridge compares fed3r, but the run is of {algorithm["name"]}.'
     )
-  num_coming = experiment_lib.count_coming_clients(config, task)
+  num_coming = experiment_lib.count_coming_clients(
+    experiment_lib.create_participation(config, task), config['rounds']
+  )
   num_clients = len(task.train.client_ids)
   if num_coming < num_clients or config['max_examples_per_client']:
     raise errors.InputError(

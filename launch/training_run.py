@@ -279,7 +279,7 @@ def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
   rounds = experiment.config['rounds']
   num_clients = len(experiment.task.train.client_ids)
   num_coming = experiment_lib.count_coming_clients(
-    experiment.config, experiment.task
+    experiment.participation, rounds
   )
   if num_coming < num_clients:
     logging.warning(
