@@ -5,13 +5,13 @@
 Plain Python, without TensorFlow: a wrong value is answered at once.
 """
 
-from collections.abc import Callable
 from collections.abc import Mapping
-import math
 import re
 from typing import Any
 
 from fedfish_tff import errors
+from launch import exchange_checks
+from launch import field_checks
 
 OPTIMIZERS = ('adagrad', 'adam', 'adamw', 'rmsprop', 'sgd', 'sgdm', 'yogi')
 CLIENT_WEIGHTINGS = ('num_examples', 'uniform')
@@ -30,150 +30,94 @@ NO_START = 'none'
 # Names of folders.
 _RUN_NAME = re.compile(r'[A-Za-z0-9_]+')
 
-# Raises InputError, or returns, for (field's dotted name, value).
-Check = Callable[[str, Any], None]
-
-
-def _error(name: str, value: Any, expected: str) -> errors.InputError:
-  return errors.InputError(f'{name} is {value!r}; {expected} was expected.')
-
-
-def _integer(minimum: int) -> Check:
-  """Returns a check for integers from `minimum` on."""
-  expected = {
-    0: 'an integer that is 0 or more',
-    1: 'a positive integer',
-  }[minimum]
-
-  def check(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-      raise _error(name, value, expected)
-    if value < minimum:
-      raise _error(name, value, expected)
-
-  return check
-
-
-def _number(*, positive: bool) -> Check:
-  """Returns a check for finite numbers above 0, or 0 too."""
-  expected = 'a positive number' if positive else 'a number that is 0 or more'
-
-  def check(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-      raise _error(name, value, expected)
-    if not math.isfinite(value) or value < 0 or (positive and value == 0):
-      raise _error(name, value, expected)
-
-  return check
-
-
-def _one_of(*names: str) -> Check:
-  def check(name: str, value: Any) -> None:
-    if value not in names:
-      raise _error(name, value, f'one of {", ".join(names)}')
-
-  return check
-
-
-def _numbers(name: str, value: Any) -> None:
-  """Checks a sequence of finite numbers that are 0 or more; may be empty."""
-  if not isinstance(value, (list, tuple)):
-    raise _error(name, value, 'a sequence of numbers')
-  for number in value:
-    _number(positive=False)(f'A number of {name}', number)
-
-
-def _boolean(name: str, value: Any) -> None:
-  if not isinstance(value, bool):
-    raise _error(name, value, 'True or False')
-
-
-def _text(name: str, value: Any) -> None:
-  if not isinstance(value, str):
-    raise _error(name, value, 'a string')
-
-
-def _block(name: str, value: Any) -> None:
-  if not isinstance(value, Mapping):
-    raise _error(name, value, 'a block of fields')
-
-
-_FIELDS: Mapping[str, Check] = {
-  'seed': _integer(0),
-  'rounds': _integer(1),
-  'cohort_size': _integer(1),
-  'local_epochs': _integer(1),
-  'batch_size': _integer(1),
-  'max_examples_per_client': _integer(0),
-  'client_learning_rate': _number(positive=True),
-  'server_learning_rate': _number(positive=True),
-  'evaluate_every': _integer(1),
-  'checkpoint_every': _integer(1),
-  'algorithm': _block,
-  'task': _block,
-  'participation': _block,
-  'evaluation': _block,
+_FIELDS: Mapping[str, field_checks.Check] = {
+  'seed': field_checks.integer(0),
+  'rounds': field_checks.integer(1),
+  'cohort_size': field_checks.integer(1),
+  'local_epochs': field_checks.integer(1),
+  'batch_size': field_checks.integer(1),
+  'max_examples_per_client': field_checks.integer(0),
+  'client_learning_rate': field_checks.number(positive=True),
+  'server_learning_rate': field_checks.number(positive=True),
+  'evaluate_every': field_checks.integer(1),
+  'checkpoint_every': field_checks.integer(1),
+  'algorithm': field_checks.block,
+  'task': field_checks.block,
+  'participation': field_checks.block,
+  'evaluation': field_checks.block,
 }
 
-_OPTIMIZATION: Mapping[str, Check] = {
-  'name': _text,
-  'client_optimizer': _one_of(*OPTIMIZERS),
-  'server_optimizer': _one_of(*OPTIMIZERS),
-  'client_weighting': _one_of(*CLIENT_WEIGHTINGS),
+# Of runs that train by gradients.
+_OPTIONAL: Mapping[str, field_checks.Check] = {
+  'client_weight_decay': field_checks.number(positive=False),
+  'exchange': field_checks.block,
+  'fine_tuning': field_checks.block,
 }
 
-ALGORITHMS: Mapping[str, Mapping[str, Check]] = {
+_OPTIMIZATION: Mapping[str, field_checks.Check] = {
+  'name': field_checks.text,
+  'client_optimizer': field_checks.one_of(*OPTIMIZERS),
+  'server_optimizer': field_checks.one_of(*OPTIMIZERS),
+  'client_weighting': field_checks.one_of(*CLIENT_WEIGHTINGS),
+}
+
+ALGORITHMS: Mapping[str, Mapping[str, field_checks.Check]] = {
   'fed_avg': _OPTIMIZATION,
   'fed_fish': {
     **_OPTIMIZATION,
-    'fisher_estimator': _one_of(*FISHER_ESTIMATORS),
-    'fisher_normalization': _one_of(*FISHER_NORMALIZATIONS),
-    'damping': _number(positive=False),
-    'minimum_denominator': _number(positive=False),
-    'diagnostics': _boolean,
+    'fisher_estimator': field_checks.one_of(*FISHER_ESTIMATORS),
+    'fisher_normalization': field_checks.one_of(*FISHER_NORMALIZATIONS),
+    'damping': field_checks.number(positive=False),
+    'minimum_denominator': field_checks.number(positive=False),
+    'diagnostics': field_checks.boolean,
   },
-  'fed_prox': {**_OPTIMIZATION, 'proximal_strength': _number(positive=False)},
+  'fed_prox': {
+    **_OPTIMIZATION,
+    'proximal_strength': field_checks.number(positive=False),
+  },
   'fed_sgd': _OPTIMIZATION,
   'mime_lite': _OPTIMIZATION,
 }
 
-_RIDGE: Mapping[str, Check] = {
-  'name': _text,
-  'regularization': _number(positive=False),
-  'regularization_path': _numbers,
-  'bias': _one_of(*RIDGE_BIASES),
-  'normalize_classes': _boolean,
-  'accumulator': _one_of(*ACCUMULATORS),
+_RIDGE: Mapping[str, field_checks.Check] = {
+  'name': field_checks.text,
+  'regularization': field_checks.number(positive=False),
+  'regularization_path': field_checks.numbers,
+  'bias': field_checks.one_of(*RIDGE_BIASES),
+  'normalize_classes': field_checks.boolean,
+  'accumulator': field_checks.one_of(*ACCUMULATORS),
 }
 
 # Solved from sums: there is nothing to step, so no learning rate.
-CLOSED_FORM_ALGORITHMS: Mapping[str, Mapping[str, Check]] = {
+CLOSED_FORM_ALGORITHMS: Mapping[str, Mapping[str, field_checks.Check]] = {
   'fed3r': _RIDGE,
   'fed3r_rf': {
     **_RIDGE,
-    'num_random_features': _integer(1),
-    'bandwidth': _number(positive=False),
+    'num_random_features': field_checks.integer(1),
+    'bandwidth': field_checks.number(positive=False),
   },
   'fed_ncm': {
-    'name': _text,
-    'distance': _one_of(*CLASS_DISTANCES),
-    'accumulator': _one_of(*ACCUMULATORS),
+    'name': field_checks.text,
+    'distance': field_checks.one_of(*CLASS_DISTANCES),
+    'accumulator': field_checks.one_of(*ACCUMULATORS),
   },
 }
 _LEARNING_RATES = ('client_learning_rate', 'server_learning_rate')
 
-_FINE_TUNING: Mapping[str, Check] = {
-  'strategy': _one_of(*FINE_TUNING_STRATEGIES),
-  'temperature': _number(positive=True),
-  'weight_decay': _number(positive=False),
-  'start': _block,
+_FINE_TUNING: Mapping[str, field_checks.Check] = {
+  'strategy': field_checks.one_of(*FINE_TUNING_STRATEGIES),
+  'temperature': field_checks.number(positive=True),
+  'weight_decay': field_checks.number(positive=False),
+  'start': field_checks.block,
 }
 
-_PARTICIPATION: Mapping[str, Check] = {'name': _one_of(*PARTICIPATIONS)}
+_PARTICIPATION: Mapping[str, field_checks.Check] = {
+  'name': field_checks.one_of(*PARTICIPATIONS)
+}
 
-_EVALUATION: Mapping[str, Check] = {
-  'personalization_epochs': _integer(0),
-  'barrier': _boolean,
+_EVALUATION: Mapping[str, field_checks.Check] = {
+  'personalization_epochs': field_checks.integer(0),
+  'barrier': field_checks.boolean,
 }
 
 
@@ -200,9 +144,9 @@ def check_config(config: Mapping[str, Any]) -> None:
   fields = dict(_FIELDS)
   if closed_form:
     fields = {n: c for n, c in fields.items() if n not in _LEARNING_RATES}
-  elif 'fine_tuning' in config:
-    fields['fine_tuning'] = _block
-  _check_fields(
+  else:
+    fields |= {n: c for n, c in _OPTIONAL.items() if n in config}
+  field_checks.check_fields(
     '',
     config,
     fields,
@@ -211,11 +155,15 @@ def check_config(config: Mapping[str, Any]) -> None:
   _check_algorithm(
     'algorithm.', config['algorithm'], ALGORITHMS | CLOSED_FORM_ALGORITHMS
   )
-  _check_fields('participation.', config['participation'], _PARTICIPATION)
-  _check_fields('evaluation.', config['evaluation'], _EVALUATION)
-  _text('task.name', config['task'].get('name'))
+  field_checks.check_fields(
+    'participation.', config['participation'], _PARTICIPATION
+  )
+  field_checks.check_fields('evaluation.', config['evaluation'], _EVALUATION)
+  field_checks.text('task.name', config['task'].get('name'))
   if 'fine_tuning' in config:
     _check_fine_tuning(config)
+  if 'exchange' in config:
+    exchange_checks.check_exchange(config)
   if closed_form:
     _check_closed_form(config)
   _check_combinations(config)
@@ -231,13 +179,17 @@ def check_runs(config: Mapping[str, Any]) -> None:
   Raises:
     errors.InputError: If a run or a field cannot be used.
   """
-  _check_fields('', config, {'runs': _block, 'check_ridge': _text})
+  field_checks.check_fields(
+    '', config, {'runs': field_checks.block, 'check_ridge': field_checks.text}
+  )
   if not config['runs']:
     raise errors.InputError('runs is empty; one config at least was expected.')
   for name, run in config['runs'].items():
     if not _RUN_NAME.fullmatch(name):
-      raise _error('The name of a run', name, 'letters, digits and _')
-    _block(f'runs.{name}', run)
+      raise field_checks.error(
+        'The name of a run', name, 'letters, digits and _'
+      )
+    field_checks.block(f'runs.{name}', run)
     try:
       check_config(run)
     except errors.InputError as error:
@@ -250,25 +202,29 @@ def check_runs(config: Mapping[str, Any]) -> None:
   ]
   if checked and checked not in known:
     there_are = f' ({", ".join(known)})' if known else ''
-    raise _error('check_ridge', checked, f"a run of fed3r{there_are}, or ''")
+    raise field_checks.error(
+      'check_ridge', checked, f"a run of fed3r{there_are}, or ''"
+    )
 
 
 def _check_algorithm(
   prefix: str,
   block: Mapping[str, Any],
-  algorithms: Mapping[str, Mapping[str, Check]],
+  algorithms: Mapping[str, Mapping[str, field_checks.Check]],
 ) -> None:
-  _one_of(*algorithms)(f'{prefix}name', block.get('name'))
-  _check_fields(prefix, block, algorithms[block['name']], owner=block['name'])
+  field_checks.one_of(*algorithms)(f'{prefix}name', block.get('name'))
+  field_checks.check_fields(
+    prefix, block, algorithms[block['name']], owner=block['name']
+  )
 
 
 def _check_fine_tuning(config: Mapping[str, Any]) -> None:
   block = config['fine_tuning']
-  _check_fields('fine_tuning.', block, _FINE_TUNING)
+  field_checks.check_fields('fine_tuning.', block, _FINE_TUNING)
   _check_algorithm(
     'fine_tuning.start.',
     block['start'],
-    {NO_START: {'name': _text}, **CLOSED_FORM_ALGORITHMS},
+    {NO_START: {'name': field_checks.text}, **CLOSED_FORM_ALGORITHMS},
   )
   if block['start']['name'] == NO_START:
     if block['strategy'] == 'ft_feat':
@@ -309,6 +265,14 @@ def _check_closed_form(config: Mapping[str, Any]) -> None:
 
 def _check_combinations(config: Mapping[str, Any]) -> None:
   algorithm = config['algorithm']
+  if (
+    'client_weight_decay' in config and algorithm['client_optimizer'] != 'adamw'
+  ):
+    raise errors.InputError(
+      f'client_weight_decay is {config["client_weight_decay"]!r}, but '
+      f'algorithm.client_optimizer is {algorithm["client_optimizer"]!r}, which '
+      'has none; adamw was expected.'
+    )
   if algorithm['name'] == 'fed_sgd' and config['local_epochs'] != 1:
     raise errors.InputError(
       f'local_epochs is {config["local_epochs"]}, but fed_sgd takes one '
@@ -320,27 +284,6 @@ def _check_combinations(config: Mapping[str, Any]) -> None:
       "server's optimizer state, so that their own models cannot be trained "
       'again outside of the round; False was expected.'
     )
-
-
-def _check_fields(
-  prefix: str,
-  block: Mapping[str, Any],
-  checks: Mapping[str, Check],
-  *,
-  owner: str = '',
-) -> None:
-  """Checks each field; `owner` is whose fields they are, if not anyone's."""
-  for name in checks:
-    if name not in block:
-      raise errors.InputError(f'The config has no field {prefix}{name}.')
-  for name, value in block.items():
-    if name not in checks:
-      raise errors.InputError(
-        f'The config field {prefix}{name} does not exist'
-        + (f' for {owner}' if owner else '')
-        + f'; there are: {", ".join(sorted(checks))}.'
-      )
-    checks[name](prefix + name, value)
 
 
 def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:

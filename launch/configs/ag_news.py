@@ -1,0 +1,94 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""AG News in four classes, five unlike clients that send a part of a model.
+
+  python -m launch.train --config=launch/configs/ag_news.py \
+    --workdir=runs/ag_news_partial --data_dir=DIR
+
+trains a linear classifier of words; DIR holds the data set's train.csv and
+test.csv, and without --data_dir there are made-up news. A variant is a model
+and a method, such as cnn_fed_avg_partial_client_keeps:
+
+  linear_<method>   a linear classifier of words
+  cnn_<method>      a convolutional network
+  roberta_<method>  a small RoBERTa, from random weights
+  memo_<method>     RoBERTa from a checkpoint, with the rates of Zhang and
+                    Emerson's memo
+
+launch/configs/exchange.py lists the methods. Fields of the exchange are set on
+the command line, too: --config.exchange.share=0.3.
+
+The memo's setting is 5 clients with 75 % of their news each, their classes in
+proportions from a Dirichlet distribution of beta 1, 0.5 or 0.25, 4 rounds of
+1 epoch, batches of 4, 256 tokens, and AdamW of rate 1e-5 and weight decay 1e-3:
+
+  python -m launch.train --config=launch/configs/ag_news.py:memo_fed_avg_partial \
+    --config.task.checkpoint=ROBERTA --workdir=runs/ag_news_memo \
+    --data_dir=DIR
+
+where ROBERTA is the folder of roberta-base as the transformers package saves
+it. Grids over shares are in launch/configs/ag_news_partial.py.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from launch.configs import base
+from launch.configs import exchange
+
+from ml_collections import config_dict
+
+# How each model is trained, beside the memo's setting.
+_MODELS: Mapping[str, Mapping[str, Any]] = {
+  'linear': {'client_learning_rate': 0.5},
+  'cnn': {'client_learning_rate': 0.05},
+  'roberta': {
+    'client_optimizer': 'adamw',
+    'client_learning_rate': 5e-4,
+    'client_weight_decay': 1e-3,
+  },
+  'memo': {
+    'client_optimizer': 'adamw',
+    'client_learning_rate': 1e-5,
+    'client_weight_decay': 1e-3,
+  },
+}
+MODELS = tuple(_MODELS)
+_TASK_MODELS = {'memo': 'roberta'}
+
+
+def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
+  """Returns the config of `<model>_<method>`."""
+  model, _, method = variant.partition('_')
+  if model not in _MODELS:
+    raise ValueError(
+      f'there is no variant {variant!r}; expected <model>_<method> with a model '
+      f'of {", ".join(_MODELS)}, such as linear_fed_avg_partial'
+    )
+  fields = dict(_MODELS[model])
+  client_optimizer = fields.pop('client_optimizer', 'sgd')
+  config = exchange.create_config(
+    method,
+    task={
+      'name': 'ag_news',
+      'model': _TASK_MODELS.get(model, model),
+      'num_clients': 5,
+      # How unlike the clients' classes are: the smaller, the more.
+      'beta': 1.0,
+      # Of a client's news, those that it has.
+      'client_fraction': 0.75,
+      'validation_fraction': 0.1,
+      'sequence_length': 256,
+      # The folder of a RoBERTa; None for random weights.
+      'checkpoint': config_dict.placeholder(str),
+    },
+    rounds=4,
+    cohort_size=5,
+    local_epochs=1,
+    batch_size=4,
+    evaluate_every=1,
+    checkpoint_every=1,
+    **fields,
+  )
+  config.algorithm.client_optimizer = client_optimizer
+  return config

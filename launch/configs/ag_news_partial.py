@@ -1,0 +1,82 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Sweeps over the share of tensors that clients send, on AG News.
+
+A grid that takes about a minute, on made-up news, with its figures:
+
+  python -m launch.sweep --config=launch/configs/ag_news_partial.py:smoke \
+    --workdir=runs/ag_news_smoke
+
+The others want the data set's folder, with train.csv and test.csv:
+
+  python -m launch.sweep --config=launch/configs/ag_news_partial.py:linear \
+    --workdir=runs/ag_news_linear --data_dir=DIR
+
+  linear, linear_client_keeps  a linear classifier: betas 1, 0.5 and 0.25,
+                               shares 0.1, 0.2, ..., 0.7 and 1, the tensors
+                               that have moved furthest and those that have
+                               moved least, three seeds: 135 runs
+  cnn, cnn_client_keeps        a convolutional network likewise
+  roberta                      a small RoBERTa: betas 1 and 0.25, shares 0.3,
+                               0.6 and 1, both directions: 30 runs
+  memo                         the memo's grid on a RoBERTa from a checkpoint:
+                               --config.task.checkpoint=FOLDER is needed;
+                               the memo's betas and shares, the tensors that
+                               have moved furthest, clients keep what nobody
+                               has sent: 72 runs
+
+The folder then holds table.md, and in plots/ accuracy and the classes' F1
+against the share, a panel for each beta.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import functools
+from typing import Any
+
+from launch.configs import ag_news
+from launch.configs import base
+from launch.configs import exchange
+from launch.configs import sweeps
+
+_SMOKE: Mapping[str, Any] = {'rounds': 2}
+
+
+def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
+  """Returns the config of a variant of launch/configs/ag_news.py."""
+  return ag_news.get_config(variant)
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep, see above."""
+  return sweeps.select(
+    name,
+    {
+      **{
+        f'{model}{suffix}': functools.partial(
+          exchange.share_sweep, f'{model}_fed_avg_partial{suffix}'
+        )
+        for model in ('linear', 'cnn')
+        for suffix in ('', '_client_keeps')
+      },
+      'roberta': functools.partial(
+        exchange.share_sweep,
+        'roberta_fed_avg_partial',
+        shares=(0.3, 0.6),
+        betas=(1.0, 0.25),
+      ),
+      'memo': functools.partial(
+        exchange.share_sweep,
+        'memo_fed_avg_partial_client_keeps',
+        directions=('largest',),
+      ),
+      'smoke': functools.partial(
+        exchange.share_sweep,
+        'linear_fed_avg_partial',
+        shares=(0.5,),
+        betas=(1.0, 0.25),
+        seeds=(0, 1),
+        fixed=_SMOKE,
+      ),
+    },
+  )

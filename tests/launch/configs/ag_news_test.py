@@ -1,0 +1,96 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the configs of AG News, and of its sweeps over shares."""
+
+import collections
+
+from launch import config_checks
+from launch import sweep_configs
+from launch.configs import ag_news
+from launch.configs import ag_news_partial
+from launch.configs import exchange
+from tasks import registry
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+class AgNewsTest(parameterized.TestCase):
+  @parameterized.product(model=ag_news.MODELS, method=tuple(exchange.VARIANTS))
+  def test_every_variant_is_valid(self, model, method):
+    config = ag_news.get_config(f'{model}_{method}').to_dict()
+    config_checks.check_config(config)
+    options = dict(config['task'])
+    self.assertEqual(options.pop('name'), 'ag_news')
+    self.assertContainsSubset(options, registry.task_options('ag_news'))
+
+  def test_the_setting_of_the_memo(self):
+    config = ag_news.get_config('memo_fed_avg_partial_client_keeps').to_dict()
+    for field, value in {
+      'rounds': 4,
+      'cohort_size': 5,
+      'local_epochs': 1,
+      'batch_size': 4,
+      'client_learning_rate': 1e-5,
+      'client_weight_decay': 1e-3,
+    }.items():
+      self.assertEqual(config[field], value, field)
+    self.assertEqual(config['algorithm']['client_optimizer'], 'adamw')
+    self.assertLessEqual(
+      {
+        'model': 'roberta',
+        'num_clients': 5,
+        'client_fraction': 0.75,
+        'validation_fraction': 0.1,
+        'sequence_length': 256,
+      }.items(),
+      config['task'].items(),
+    )
+
+  @parameterized.parameters('fed_avg_partial', 'roberta', 'bert_fed_avg')
+  def test_unknown_variants(self, variant):
+    with self.assertRaisesRegex(ValueError, 'no variant .*expected'):
+      ag_news.get_config(variant)
+
+
+class AgNewsPartialTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('linear', 135),
+    ('linear_client_keeps', 135),
+    ('cnn', 135),
+    ('cnn_client_keeps', 135),
+    ('roberta', 30),
+    ('memo', 72),
+    ('smoke', 12),
+  )
+  def test_sweeps(self, name, size):
+    runs = ag_news_partial.sweep(name)
+    self.assertLen(runs, size)
+    planned = sweep_configs.plan_runs(
+      'ag_news_partial.py', ag_news_partial.get_config, runs
+    )
+    # Each share, and all sent once, with every seed in every panel.
+    points = collections.Counter(
+      (
+        run.config['task']['beta'],
+        run.config['exchange']['direction'],
+        run.config['exchange']['share'],
+      )
+      for run in planned
+    )
+    self.assertLen(set(points.values()), 1)
+    whole = [point for point in points if point[-1] == 1]
+    self.assertLen(whole, len({beta for beta, *_ in points}))
+
+  @parameterized.parameters(ag_news, ag_news_partial)
+  def test_says_how_to_run_it(self, module):
+    name = module.__name__.rpartition('.')[2]
+    self.assertRegex(
+      module.__doc__,
+      f'python -m launch.(train|sweep) --config=launch/configs/{name}.py[^\n]* '
+      r'\\\n    --workdir=',
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
