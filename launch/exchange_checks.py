@@ -20,9 +20,7 @@ COORDINATE_SCORES = ('weight', 'change', 'magnitude_change')
 SERVER_KEEPS, CLIENT_KEEPS = 'server_keeps', 'client_keeps'
 UNSENT = (SERVER_KEEPS, CLIENT_KEEPS)
 
-# Fields that a selection takes no notice of, which is no mistake: a variant
-# differs from another in few fields then.
-UNUSED_FIELDS: Mapping[str, tuple[str, ...]] = {
+_FIELDS: Mapping[str, tuple[str, ...]] = {
   'share': ('threshold', 'coordinate_score'),
   'threshold': ('share', 'coordinate_score'),
   'coordinates': ('threshold', 'normalize', 'group_by'),

@@ -69,10 +69,14 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
   differ in either case, since each method has them tuned.
   """
 
-  def rank(label: str) -> int:
-    algorithm = groups[label][0].algorithm
-    known = algorithm in _BASELINES
-    return _BASELINES.index(algorithm) if known else len(_BASELINES)
+  def rank(label: str) -> tuple[int, bool]:
+    run = groups[label][0]
+    known = run.algorithm in _BASELINES
+    return (
+      _BASELINES.index(run.algorithm) if known else len(_BASELINES),
+      # What sends a part is compared with what sends all.
+      'exchange' in run.config,
+    )
 
   pairs = [
     (one, other) if rank(one) > rank(other) else (other, one)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from launch import config_checks
+from launch import exchange_checks
 from launch.configs import base
 
 METHOD_NAMES = {
@@ -22,6 +23,8 @@ METHOD_NAMES = {
 
 _STRATEGIES = {'ft': 'FT', 'ft_lp': 'FT-LP', 'ft_feat': 'FT-FEAT'}
 
+_PARTIAL = 'Partial'
+
 _METHOD = 'algorithm.name'
 _TASK = 'task.name'
 # Labels name fields in this order; the others stand between the two lists. A
@@ -30,6 +33,9 @@ _FIRST = (
   'algorithm.fisher_estimator',
   'algorithm.damping',
   'algorithm.server_optimizer',
+  'exchange.sent',
+  'exchange.direction',
+  'exchange.unsent',
   'local_epochs',
 )
 _LAST = (
@@ -39,8 +45,15 @@ _LAST = (
   'evaluate_every',
   'checkpoint_every',
 )
-# What makes FedFish another method is told even where no run has the usual.
-_ALWAYS_TOLD = ('algorithm.fisher_estimator', 'algorithm.damping')
+# What makes FedFish another method is told even where no run has the usual, as
+# is what clients send.
+_ALWAYS_TOLD = (
+  'algorithm.fisher_estimator',
+  'algorithm.damping',
+  'exchange.sent',
+  'exchange.direction',
+  'exchange.unsent',
+)
 # Of these each value is told, the usual one too.
 _WITHOUT_USUAL = ('algorithm.server_optimizer', 'algorithm.client_optimizer')
 # Each method may have its own: rates are tuned, rounds follow from the epochs.
@@ -101,6 +114,8 @@ def name_method(config: Mapping[str, Any]) -> str:
   """
   algorithm = config['algorithm']['name']
   name = METHOD_NAMES.get(algorithm, algorithm)
+  if 'exchange' in config:
+    name = f'{_PARTIAL} {name}'
   if 'fine_tuning' not in config:
     return name
   strategy = config['fine_tuning']['strategy']
@@ -117,10 +132,36 @@ def _fields(config: Mapping[str, Any]) -> dict[str, str]:
     name: repr(value) for name, value in config_checks.flatten(config).items()
   }
   fields[_METHOD] = repr(name_method(config))
+  if 'exchange' in config:
+    for name in [n for n in fields if n.startswith('exchange.')]:
+      del fields[name]
+    fields.update(_exchange_fields(config['exchange']))
   if config_checks.is_closed_form(config):
     # Always 1.
     fields.pop('local_epochs', None)
   return fields
+
+
+def _exchange_fields(exchange: Mapping[str, Any]) -> dict[str, str]:
+  """Returns what tells exchanges apart, without what a selection ignores."""
+  selection, score = exchange['selection'], exchange['coordinate_score']
+  sent = f'share {exchange["share"]:g}'
+  if selection == 'coordinates':
+    sent += ' of coordinates'
+    if score != 'change':
+      sent += f' by {score}'
+  else:
+    if selection == 'threshold':
+      sent = f'threshold {exchange["threshold"]:g}'
+    if exchange['group_by'] == 'layer':
+      sent += ' of layers'
+    if exchange['normalize']:
+      sent += ', normalized'
+  return {
+    'exchange.sent': repr(sent),
+    'exchange.direction': repr(exchange['direction']),
+    'exchange.unsent': repr(exchange['unsent']),
+  }
 
 
 def label_tasks(configs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -155,7 +196,7 @@ def _tell_apart(
     for name, value in config_checks.flatten(
       base.create_config('fed_fish').to_dict()
     ).items()
-  }
+  } | {'exchange.unsent': repr(exchange_checks.SERVER_KEEPS)}
   values = [_with_absent(f, fields) for f in fields]
   told = []
   for name in sorted(dict.fromkeys(n for f in fields for n in f), key=_rank):
@@ -235,6 +276,8 @@ def _describe(name: str, value: str) -> str:
   value = value.replace('_', ' ')
   if value != 'unset':
     if short == 'fisher_estimator':
+      return value
+    if name.startswith('exchange.'):
       return value
     if name == 'local_epochs':
       return count(value, 'local epoch')

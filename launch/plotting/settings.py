@@ -15,6 +15,8 @@ from launch.plotting import run_reader
 
 _BASELINES = ('fed_avg', 'fed_sgd')
 _NAME = 'algorithm.name'
+# Of runs whose clients send a part of their weights.
+_EXCHANGE = 'exchange.selection'
 # What follows from the tuning and the local epochs makes no method another.
 _UNCOUNTED = (
   'rounds',
@@ -146,7 +148,8 @@ def find_baselines(settings: Sequence[Setting]) -> Mapping[str, str]:
   """Returns what each method is compared with, without the baselines.
 
   A method's baseline is the FedAvg (where there is none, the FedSGD) that
-  shares most fields with it: that with its server optimizer, for example.
+  shares most fields with it: that with its server optimizer, for example. Of
+  FedAvgs those that send all of their weights are baselines, if there are any.
 
   Args:
     settings: Of one task.
@@ -159,10 +162,13 @@ def find_baselines(settings: Sequence[Setting]) -> Mapping[str, str]:
     )
   algorithms = {config[_NAME] for config in configs.values()}
   baseline = next((b for b in _BASELINES if b in algorithms), None)
+  candidates = [m for m, c in configs.items() if c[_NAME] == baseline]
+  candidates = [
+    m for m in candidates if _EXCHANGE not in configs[m]
+  ] or candidates
   found = {}
   for method, config in configs.items():
-    candidates = [m for m, c in configs.items() if c[_NAME] == baseline]
-    if config[_NAME] != baseline and candidates:
+    if method not in candidates and candidates:
       found[method] = min(
         candidates, key=lambda m, c=config: _distance(configs[m], c)
       )

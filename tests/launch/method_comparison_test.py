@@ -34,6 +34,15 @@ class MethodComparisonTest(parameterized.TestCase):
       [('FedFish', 'FedAvg'), ('FedFish', 'FedSGD'), ('FedAvg', 'FedSGD')],
     )
 
+  def test_what_sends_a_part_is_compared_with_what_sends_all(self):
+    partial, whole = fake_runs.make_run(), fake_runs.make_run()
+    partial.config['exchange'] = fake_runs.make_exchange()
+    for runs in ([partial, whole], [whole, partial]):
+      self.assertEqual(
+        method_comparison.method_pairs(run_reader.group_runs(runs)),
+        [('Partial FedAvg, share 0.5, largest', 'FedAvg')],
+      )
+
   def test_pairs_differ_in_one_thing(self):
     runs = [
       fake_runs.make_setting_run(algorithm, local_epochs=e)

@@ -25,6 +25,21 @@ def make_config(algorithm='fed_avg', seed=0, task='digits', **algorithm_fields):
   )
 
 
+def make_exchange(**fields):
+  """Returns the block of a config whose clients send a part."""
+  return {
+    'selection': 'share',
+    'share': 0.5,
+    'threshold': 0.1,
+    'direction': 'largest',
+    'normalize': False,
+    'group_by': 'tensor',
+    'coordinate_score': 'change',
+    'unsent': 'server_keeps',
+    **fields,
+  }
+
+
 def make_columns(algorithm='fed_avg', seed=0):
   rounds = np.array(ROUNDS, np.float64)
   gain = 0.1 if algorithm == 'fed_fish' else 0.0

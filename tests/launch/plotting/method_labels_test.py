@@ -3,6 +3,7 @@
 """Tests of the names of methods."""
 
 from launch.configs import base
+from launch.configs import exchange
 from launch.configs import fed3r_digits
 from launch.plotting import method_labels
 from tests.launch.plotting import fake_runs
@@ -290,6 +291,64 @@ class LabelTasksTest(absltest.TestCase):
         ]
       ),
       ['digits, alpha 0.1', 'digits, alpha 1.0', 'emnist'],
+    )
+
+
+def _exchange(variant, **changes):
+  config = exchange.create_config(
+    variant,
+    client_learning_rate=0.05,
+    local_epochs=1,
+    task={'name': 'digits'},
+  )
+  if changes:
+    config.exchange.update(changes)
+  return config.to_dict()
+
+
+class ExchangeLabelsTest(absltest.TestCase):
+  def test_shares_directions_and_rules_are_told(self):
+    self.assertEqual(
+      _label(
+        _exchange('fed_avg'),
+        _exchange('fed_avg_partial'),
+        _exchange('fed_avg_partial', share=0.25),
+        _exchange('fed_avg_partial_smallest'),
+        _exchange('fed_avg_partial_client_keeps'),
+        _exchange('fed_fish_partial'),
+      ),
+      [
+        'FedAvg',
+        'Partial FedAvg, share 0.5, largest',
+        'Partial FedAvg, share 0.25, largest',
+        'Partial FedAvg, share 0.5, smallest',
+        'Partial FedAvg, share 0.5, largest, client keeps',
+        'Partial FedFish, share 0.5, largest',
+      ],
+    )
+
+  def test_a_single_one_is_told_all_the_same(self):
+    self.assertEqual(
+      _label(_exchange('fed_avg_partial_smallest_client_keeps')),
+      ['Partial FedAvg, share 0.5, smallest, client keeps'],
+    )
+
+  def test_what_a_selection_ignores_is_not_told(self):
+    self.assertEqual(
+      _label(
+        _exchange('fed_avg_partial', threshold=0.3, normalize=True),
+        _exchange('fed_avg_layers'),
+        _exchange('fed_avg_threshold', share=0.3),
+        _exchange('fed_avg_coordinates', coordinate_score='weight'),
+        _exchange('fed_avg_coordinates', share=0.25),
+      ),
+      [
+        'Partial FedAvg, share 0.5, normalized, largest',
+        'Partial FedAvg, share 0.5 of layers, largest',
+        'Partial FedAvg, threshold 0.1, largest',
+        'Partial FedAvg, share 0.5 of coordinates by weight, largest',
+        'Partial FedAvg, share 0.25 of coordinates, largest',
+      ],
     )
 
 
