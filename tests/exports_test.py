@@ -66,6 +66,7 @@ _GROUPING_PARTS = (
 # Modules that are imported by their own names only, each with the reason.
 # What of them is of use by itself may be exported all the same.
 INTERNAL_MODULES = {
+  'fedfish_tff.aggregators.tensor_names': 'a part of two aggregators',
   'fedfish_tff.algorithms.closed_form': 'a part of closed-form methods',
   'fedfish_tff.datasets.dirichlet_draws': 'a part of two partitions',
   'fedfish_tff.datasets.grouped_examples': 'a part of grouped folders',

@@ -5,6 +5,12 @@
 from fedfish_tff.aggregators.fisher_weighted_mean import (
   FisherWeightedMeanFactory as FisherWeightedMeanFactory,
 )
+from fedfish_tff.aggregators.partial_mean import (
+  PartialMeanFactory as PartialMeanFactory,
+)
+from fedfish_tff.aggregators.sent_parts import (
+  SentPartsFactory as SentPartsFactory,
+)
 from fedfish_tff.aggregators.upper_triangle_sum import pack_upper_triangle
 from fedfish_tff.aggregators.upper_triangle_sum import unpack_upper_triangle
 from fedfish_tff.aggregators.upper_triangle_sum import UpperTriangleSumFactory

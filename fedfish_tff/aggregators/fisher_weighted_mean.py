@@ -13,19 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.aggregators import tensor_names
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
 _QUANTILES = (('p05', 0.05), ('p50', 0.5), ('p95', 0.95))
-
-
-def _tensor_names(tensor_types: Sequence[tff.TensorType]) -> list[str]:
-  """Names tensors by position and shape, such as 0_64x32."""
-  return [
-    f'{i}_' + ('x'.join(str(d) for d in t.shape) or 'scalar')
-    for i, t in enumerate(tensor_types)
-  ]
 
 
 def _ratio(
@@ -129,7 +122,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     _check_value_type(value_type)
     delta_type = value_type['delta']
     tensor_types = tff.structure.flatten(delta_type)
-    names = _tensor_names(tensor_types)
+    names = tensor_names.name_tensors(tensor_types)
     minimum = self._minimum
 
     @tff.tensorflow.computation(value_type, weight_type)

@@ -6,6 +6,9 @@ from fedfish_tff.algorithms.composition import (
   compose_process as compose_process,
 )
 from fedfish_tff.algorithms.composition import (
+  FinalizerWrapper as FinalizerWrapper,
+)
+from fedfish_tff.algorithms.composition import (
   reject_empty_update as reject_empty_update,
 )
 from fedfish_tff.algorithms.composition import RejectFn as RejectFn
@@ -18,4 +21,16 @@ from fedfish_tff.algorithms.fed_ncm import ClassDistance as ClassDistance
 from fedfish_tff.algorithms.fed_prox import build_fed_prox as build_fed_prox
 from fedfish_tff.algorithms.fed_sgd import build_fed_sgd as build_fed_sgd
 from fedfish_tff.algorithms.mime_lite import build_mime_lite as build_mime_lite
+from fedfish_tff.algorithms.partial_exchange import (
+  build_partial_exchange as build_partial_exchange,
+)
+from fedfish_tff.algorithms.partial_exchange import (
+  compose_partial_process as compose_partial_process,
+)
+from fedfish_tff.algorithms.partial_exchange import (
+  trainable_shapes as trainable_shapes,
+)
+from fedfish_tff.algorithms.partial_finalizer import (
+  keep_what_nobody_sent as keep_what_nobody_sent,
+)
 from fedfish_tff.algorithms.process import FederatedProcess as FederatedProcess

@@ -18,6 +18,11 @@ RejectFn = Callable[
   [Any, Any], tuple[tf.Tensor, collections.OrderedDict[str, tf.Tensor]]
 ]
 
+FinalizerWrapper = Callable[
+  [tff.learning.templates.FinalizerProcess],
+  tff.learning.templates.FinalizerProcess,
+]
+
 
 def reject_empty_update(
   state: Any, update: Any
@@ -48,6 +53,7 @@ def compose_process(
   update_is_finite: tff.Computation,
   model_distributor: tff.learning.templates.DistributionProcess | None = None,
   should_reject_update: RejectFn = tff.learning.templates.reject_non_finite_update,
+  wrap_finalizer: FinalizerWrapper | None = None,
   extra_passes: int = 0,
 ) -> process_lib.FederatedProcess:
   """Composes client work, aggregator and server optimizer to a process.
@@ -66,6 +72,8 @@ def compose_process(
       `tff.learning.templates.build_apply_optimizer_finalizer`: a round whose
       update it rejects keeps the weights and the server optimizer's state. By
       default, updates that are not finite, such as the mean of no client.
+    wrap_finalizer: Applied to the finalizer, for an aggregator whose result is
+      more than an update; by default it stays as it is.
     extra_passes: See `FederatedProcess`.
 
   Returns:
@@ -78,6 +86,11 @@ def compose_process(
   local_training_lib.check_optimizer(server_optimizer_fn, 'server_optimizer_fn')
   initial_weights = model_functions.build_initial_weights(model)
   weights_type = initial_weights.type_signature.result
+  finalizer = tff.learning.templates.build_apply_optimizer_finalizer(
+    server_optimizer_fn, weights_type, should_reject_update
+  )
+  if wrap_finalizer is not None:
+    finalizer = wrap_finalizer(finalizer)
   client_result_type = client_work.next.type_signature.result.result.member
   composed = tff.learning.templates.compose_learning_process(
     initial_weights,
@@ -87,9 +100,7 @@ def compose_process(
     model_aggregator.create(
       client_result_type.update, client_result_type.update_weight
     ),
-    tff.learning.templates.build_apply_optimizer_finalizer(
-      server_optimizer_fn, weights_type, should_reject_update
-    ),
+    finalizer,
   )
   return process_lib.FederatedProcess(
     composed,

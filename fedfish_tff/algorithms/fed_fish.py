@@ -18,13 +18,20 @@ state, metrics = process.next(state, clients)
 ```
 """
 
+from collections.abc import Sequence
+import functools
+
+from fedfish_tff import errors
 from fedfish_tff.aggregators import fisher_weighted_mean
 from fedfish_tff.algorithms import composition
+from fedfish_tff.algorithms import partial_exchange
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import fisher
 from fedfish_tff.client_work import fisher_delta
 from fedfish_tff.client_work import local_training
+from fedfish_tff.client_work import partial_update
+from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
 
 import tensorflow_federated as tff
@@ -55,6 +62,9 @@ def build_fed_fish(
   model_distributor: tff.learning.templates.DistributionProcess | None = None,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
   diagnostics: bool = False,
+  selector: tensor_selection.Selector | None = None,
+  tensor_names: Sequence[str] | None = None,
+  count_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
   metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
   excluded_sum_factory: (
     tff.aggregators.UnweightedAggregationFactory | None
@@ -87,6 +97,11 @@ def build_fed_fish(
       `damping` and `minimum_denominator`.
     diagnostics: Whether to also measure the cosine between FedFish's and
       FedAvg's update, at the price of a third sum of the model's size.
+    selector: Chooses what a client sends of its delta and Fisher, as in
+      `build_partial_exchange`: the mean is then over those who sent, and the
+      server keeps what nobody did. By default everything is sent.
+    tensor_names: With a selector, as in `build_partial_exchange`.
+    count_factory: With a selector, as in `build_partial_exchange`.
     metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
     excluded_sum_factory: Sums the indicators of excluded clients;
       `tff.aggregators.SumFactory` by default.
@@ -99,7 +114,8 @@ def build_fed_fish(
     and the server optimizer's state.
 
   Raises:
-    InputError: If an argument is out of range or the label sampler is missing.
+    InputError: If an argument is out of range or the label sampler is missing,
+      or tensor_names or count_factory is given without a selector.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   client_update_fn = fisher_delta.build_fisher_delta_update(
@@ -112,7 +128,31 @@ def build_fed_fish(
     label_sampler=label_sampler,
     seed=seed,
   )
-  return composition.compose_process(
+  if selector is None:
+    for name, value in (
+      ('tensor_names', tensor_names),
+      ('count_factory', count_factory),
+    ):
+      if value is not None:
+        raise errors.InputError(
+          f'{name} is given, but no selector; it is for partial exchange, so a '
+          'selector was expected.'
+        )
+    compose = functools.partial(
+      composition.compose_process,
+      should_reject_update=composition.reject_empty_update,
+    )
+  else:
+    client_update_fn = partial_update.build_partial_update(
+      client_update_fn, selector
+    )
+    compose = functools.partial(
+      partial_exchange.compose_partial_process,
+      selector=selector,
+      tensor_names=tensor_names,
+      count_factory=count_factory,
+    )
+  return compose(
     model_fn,
     client_work_process.build_client_work(
       model_fn,
@@ -134,6 +174,5 @@ def build_fed_fish(
       model_fn, client_update_fn
     ),
     model_distributor=model_distributor,
-    should_reject_update=composition.reject_empty_update,
     extra_passes=1,
   )

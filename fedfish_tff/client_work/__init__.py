@@ -50,6 +50,12 @@ from fedfish_tff.client_work.local_training import (
 from fedfish_tff.client_work.local_training import (
   TrainingResult as TrainingResult,
 )
+from fedfish_tff.client_work.model_delta import (
+  build_model_delta_update as build_model_delta_update,
+)
+from fedfish_tff.client_work.partial_update import (
+  build_partial_update as build_partial_update,
+)
 from fedfish_tff.client_work.proximal import (
   build_proximal_optimizer as build_proximal_optimizer,
 )
@@ -66,6 +72,23 @@ from fedfish_tff.client_work.server_statistics import (
 from fedfish_tff.client_work.server_statistics import (
   StatisticsUpdateFn as StatisticsUpdateFn,
 )
+from fedfish_tff.client_work.tensor_groups import (
+  group_by_layer as group_by_layer,
+)
+from fedfish_tff.client_work.tensor_selection import (
+  build_coordinate_selector as build_coordinate_selector,
+)
+from fedfish_tff.client_work.tensor_selection import (
+  build_share_selector as build_share_selector,
+)
+from fedfish_tff.client_work.tensor_selection import (
+  build_threshold_selector as build_threshold_selector,
+)
+from fedfish_tff.client_work.tensor_selection import (
+  CoordinateScore as CoordinateScore,
+)
+from fedfish_tff.client_work.tensor_selection import Direction as Direction
+from fedfish_tff.client_work.tensor_selection import Selector as Selector
 from fedfish_tff.client_work.weight_decay import (
   build_weight_decay_optimizer as build_weight_decay_optimizer,
 )

@@ -13,6 +13,8 @@ import numpy as np
 _RENAMED_PREFIXES = (
   ('client_work/train/', 'train/'),
   ('client_work/', 'train/'),
+  # Beside communication/wire_bytes.
+  ('aggregator/payload_bytes', 'communication/payload_bytes'),
 )
 
 
@@ -20,7 +22,8 @@ def flatten_metrics(metrics: Any) -> collections.OrderedDict[str, int | float]:
   """Flattens the metrics of a learning process to slash-named numbers.
 
   Client work's metrics become `train/...`; those of the other parts keep their
-  names (`aggregator/...`, `finalizer/...`). Arrays become one number per
+  names (`aggregator/...`, `finalizer/...`) but for the bytes that clients have
+  really sent, `communication/payload_bytes`. Arrays become one number per
   element, the index at the end of the name; empty structures vanish.
 
   Args:

@@ -1,0 +1,184 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Around any aggregator: which parts of an update the cohort has sent.
+
+The server has to know which tensors (or coordinates) somebody sent, so that it
+leaves the others alone, and a simulation wants to know how many bytes the
+clients have really sent. Both follow from one sum of the masks.
+"""
+
+import collections
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.aggregators import tensor_names as tensor_names_lib
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_MASK = 'mask'
+
+
+class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
+  """Aggregates <update=U, mask=M> to <update=T, sent=M>.
+
+  T is what the inner factory makes of U; `sent` is true where the mask of a
+  client with a positive weight is. The measurements are those of the inner
+  factory and
+
+  * `sent`: for each tensor, by its name, the share of the contributing clients
+    that sent it (of coordinates, their mean share), float32;
+  * `payload_bytes`: what the cohort has really sent, int64: the selected parts
+    of each structure of U but for its mask, and the mask's bits, rounded up to
+    bytes, of every contributing client.
+  """
+
+  def __init__(
+    self,
+    inner: tff.aggregators.WeightedAggregationFactory,
+    *,
+    mask_bits: int,
+    tensor_names: Sequence[str] | None = None,
+    count_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
+  ):
+    """Initializes the factory.
+
+    Args:
+      inner: Aggregates U.
+      mask_bits: In how many bits a client says what it sends, see
+        `client_work.Selector.mask_bits`.
+      tensor_names: A name for each tensor; by position and shape by default.
+      count_factory: Sums the int32 masks and who contributes, all 0 or 1, as
+        one structure; `tff.aggregators.SumFactory` by default.
+
+    Raises:
+      InputError: If `mask_bits` is negative.
+    """
+    if mask_bits < 0:
+      raise errors.InputError(
+        f'mask_bits must be 0 or positive, got {mask_bits}.'
+      )
+    self._inner = inner
+    self._mask_bytes = -(-mask_bits // 8)
+    self._tensor_names = tensor_names
+    self._count_factory = count_factory or tff.aggregators.SumFactory()
+
+  def create(
+    self,
+    value_type: tff.types.StructType,
+    weight_type: tff.types.TensorType,
+  ) -> tff.templates.AggregationProcess:
+    """Creates the process; see the class.
+
+    Args:
+      value_type: <update=U, mask=M>, M a structure of bools; U has a structure
+        `delta` of as many tensors.
+      weight_type: A float scalar.
+
+    Raises:
+      InputError: If there are not as many names as tensors.
+    """
+    update_type = value_type['update']
+    mask_type = value_type[_MASK]
+    tensor_types = tff.structure.flatten(update_type['delta'])
+    names = tensor_names_lib.name_tensors(tensor_types, self._tensor_names)
+    part_bytes = _count_part_bytes(update_type, tensor_types, mask_type)
+    mask_bytes = self._mask_bytes
+    inner = self._inner.create(update_type, weight_type)
+
+    @tff.tensorflow.computation(mask_type, weight_type)
+    def count(mask, weight):
+      contributes = weight > 0
+      return collections.OrderedDict(
+        masks=tf.nest.map_structure(
+          lambda m: tf.cast(tf.logical_and(m, contributes), tf.int32), mask
+        ),
+        clients=tf.cast(contributes, tf.int32),
+      )
+
+    count_type = count.type_signature.result
+    count_process = self._count_factory.create(count_type)
+
+    @tff.tensorflow.computation(count_type)
+    def find_sent(counts):
+      return tf.nest.map_structure(lambda c: c > 0, counts['masks'])
+
+    @tff.tensorflow.computation(
+      inner.next.type_signature.result.measurements.member, count_type
+    )
+    def measure(inner_measurements, counts):
+      measured = (
+        collections.OrderedDict(inner_measurements)
+        if isinstance(inner_measurements, Mapping)
+        else collections.OrderedDict(mean=inner_measurements)
+      )
+      masks = tf.nest.flatten(counts['masks'])
+      clients = counts['clients']
+      measured['sent'] = collections.OrderedDict(
+        (
+          name,
+          tf.math.divide_no_nan(
+            tf.reduce_mean(tf.cast(m, tf.float32)),
+            tf.cast(clients, tf.float32),
+          ),
+        )
+        for name, m in zip(names, masks)
+      )
+      payload = mask_bytes * tf.cast(clients, tf.int64)
+      for m, size in zip(masks, part_bytes):
+        payload += size * tf.reduce_sum(tf.cast(m, tf.int64))
+      measured['payload_bytes'] = payload
+      return measured
+
+    @tff.federated_computation
+    def init_fn():
+      return tff.federated_zip(
+        collections.OrderedDict(
+          inner=inner.initialize(), count=count_process.initialize()
+        )
+      )
+
+    @tff.federated_computation(
+      init_fn.type_signature.result,
+      tff.FederatedType(value_type, tff.CLIENTS),
+      tff.FederatedType(weight_type, tff.CLIENTS),
+    )
+    def next_fn(state, value, weight):
+      output = inner.next(state['inner'], value['update'], weight)
+      counted = count_process.next(
+        state['count'], tff.federated_map(count, (value[_MASK], weight))
+      )
+      return tff.templates.MeasuredProcessOutput(
+        tff.federated_zip(
+          collections.OrderedDict(inner=output.state, count=counted.state)
+        ),
+        tff.federated_zip(
+          collections.OrderedDict(
+            update=output.result,
+            sent=tff.federated_map(find_sent, counted.result),
+          )
+        ),
+        tff.federated_map(measure, (output.measurements, counted.result)),
+      )
+
+    return tff.templates.AggregationProcess(init_fn, next_fn)
+
+
+def _count_part_bytes(
+  update_type: Any,
+  tensor_types: Sequence[tff.TensorType],
+  mask_type: Any,
+) -> list[int]:
+  """Returns, for each tensor, the bytes that one true of its mask stands for."""
+  structures = [
+    name for name in tff.structure.name_list(update_type) if name != _MASK
+  ]
+  sizes = []
+  for tensor, mask in zip(tensor_types, tff.structure.flatten(mask_type)):
+    elements = tf.TensorShape(tensor.shape).num_elements()
+    covered = elements // tf.TensorShape(mask.shape).num_elements()
+    itemsize = tf.as_dtype(tensor.dtype).size
+    sizes.append(len(structures) * covered * itemsize)
+  return sizes

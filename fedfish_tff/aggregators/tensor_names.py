@@ -1,0 +1,36 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Names of a model's tensors in measurements."""
+
+from collections.abc import Sequence
+
+from fedfish_tff import errors
+
+import tensorflow_federated as tff
+
+
+def name_tensors(
+  tensor_types: Sequence[tff.TensorType], names: Sequence[str] | None = None
+) -> list[str]:
+  """Returns a name for each tensor.
+
+  Args:
+    tensor_types: Of the tensors.
+    names: Their names, if there are any; by default they are named by position
+      and shape, such as 0_64x32.
+
+  Raises:
+    errors.InputError: If there are more or fewer names, or two are the same.
+  """
+  if names is None:
+    return [
+      f'{i}_' + ('x'.join(str(d) for d in t.shape) or 'scalar')
+      for i, t in enumerate(tensor_types)
+    ]
+  if len(names) != len(tensor_types) or len(set(names)) != len(names):
+    raise errors.InputError(
+      f'There are {len(set(names))} different tensor_names for '
+      f'{len(tensor_types)} trainable tensors; as many names as tensors were '
+      'expected.'
+    )
+  return list(names)

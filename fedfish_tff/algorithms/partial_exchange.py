@@ -1,0 +1,202 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Partial weight exchange: clients send only the tensors that moved.
+
+Zhang and Emerson, "Partial Weight Exchange in Federated Learning" (2023), after
+Passban et al., "Training Mixed-Domain Translation Models via Federated
+Learning" (NAACL 2022). The server averages each tensor over the clients that
+sent it, by their numbers of examples. Here the server keeps its value of a
+tensor that nobody sent, so that there is no state at the clients; in the memo's
+own code every client keeps its own one instead, see
+`build_stateful_partial_exchange`.
+
+With data `clients`, a list of `tf.data.Dataset` of (x, y) batches:
+
+```
+process = build_partial_exchange(
+    model, tff.learning.optimizers.build_sgdm(0.1),
+    selector=client_work.build_share_selector(0.3))
+state = process.initialize()
+state, metrics = process.next(state, clients)
+```
+"""
+
+from collections.abc import Sequence
+import functools
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.aggregators import partial_mean
+from fedfish_tff.aggregators import sent_parts
+from fedfish_tff.algorithms import composition
+from fedfish_tff.algorithms import partial_finalizer
+from fedfish_tff.algorithms import process
+from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import local_training
+from fedfish_tff.client_work import model_delta
+from fedfish_tff.client_work import partial_update
+from fedfish_tff.client_work import tensor_selection
+from fedfish_tff.models import model_functions
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def build_partial_exchange(
+  model_fn: model_functions.ModelFn,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
+  *,
+  selector: tensor_selection.Selector,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.NUM_EXAMPLES
+  ),
+  tensor_names: Sequence[str] | None = None,
+  model_distributor: tff.learning.templates.DistributionProcess | None = None,
+  sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
+  minimum_denominator: float = 0.0,
+  count_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
+  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
+  excluded_sum_factory: (
+    tff.aggregators.UnweightedAggregationFactory | None
+  ) = None,
+) -> process.FederatedProcess:
+  """Builds FedAvg with partial exchange (Zhang and Emerson, 2023, section 2).
+
+  Since all clients of a round start from the same weights, the mean of the
+  tensors that are sent is the mean of their deltas. With a selector that sends
+  everything this is FedAvg.
+
+  Args:
+    model_fn: A functional model, or a function that returns a variable model.
+    client_optimizer_fn: The client optimizer.
+    server_optimizer_fn: Applied to the mean delta; SGD with rate 1 by default,
+      which takes the mean as it is. Whatever it is, what nobody sent stays.
+    selector: Chooses what a client sends, such as
+      `client_work.build_share_selector(0.3)`.
+    client_weighting: By |D_i| (times local epochs), or uniform.
+    tensor_names: Names of the trainable tensors in the metrics; by position and
+      shape by default.
+    model_distributor: A plain broadcast by default.
+    sum_factory: Sums numerators and denominators as one structure;
+      `tff.aggregators.SumFactory` by default.
+    minimum_denominator: A sum of weights at or below it counts as 0; for sums
+      that are not exact.
+    count_factory: Sums the masks; `tff.aggregators.SumFactory` by default.
+    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
+    excluded_sum_factory: Sums the indicators of excluded clients;
+      `tff.aggregators.SumFactory` by default.
+
+  Returns:
+    A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
+    metrics=M@SERVER>), where B* are batches of all local epochs. Its metrics
+    have `aggregator/payload_bytes` and `aggregator/sent`, see
+    `SentPartsFactory`.
+
+  Raises:
+    InputError: If the model has no trainable tensors, or the selector's groups
+      or the names do not fit it.
+    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
+  """
+  client_update_fn = partial_update.build_partial_update(
+    model_delta.build_model_delta_update(
+      client_optimizer_fn, client_weighting=client_weighting
+    ),
+    selector,
+  )
+  return compose_partial_process(
+    model_fn,
+    client_work_process.build_client_work(
+      model_fn,
+      client_update_fn,
+      metrics_aggregator=metrics_aggregator,
+      excluded_sum_factory=excluded_sum_factory,
+    ),
+    partial_mean.PartialMeanFactory(
+      sum_factory, minimum_denominator=minimum_denominator
+    ),
+    server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
+    selector=selector,
+    tensor_names=tensor_names,
+    count_factory=count_factory,
+    local_training=local_training.build_local_training(
+      model_fn, client_optimizer_fn
+    ),
+    update_is_finite=client_work_process.build_update_is_finite(
+      model_fn, client_update_fn
+    ),
+    model_distributor=model_distributor,
+  )
+
+
+def compose_partial_process(
+  model_fn: model_functions.ModelFn,
+  client_work: tff.learning.templates.ClientWorkProcess,
+  update_aggregator: tff.aggregators.WeightedAggregationFactory,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer,
+  *,
+  selector: tensor_selection.Selector,
+  tensor_names: Sequence[str] | None,
+  count_factory: tff.aggregators.UnweightedAggregationFactory | None,
+  **arguments: Any,
+) -> process.FederatedProcess:
+  """Composes client work that sends parts, whatever its updates are.
+
+  Args:
+    model_fn: As in `build_partial_exchange`.
+    client_work: Its updates are those of `build_partial_update`.
+    update_aggregator: Aggregates their inner updates.
+    server_optimizer_fn: As in `build_partial_exchange`.
+    selector: As in `build_partial_exchange`.
+    tensor_names: As in `build_partial_exchange`.
+    count_factory: As in `build_partial_exchange`.
+    **arguments: Further ones of `composition.compose_process`.
+
+  Raises:
+    InputError: If the model has no trainable tensors, or the selector's groups
+      or the names do not fit it.
+  """
+  shapes = trainable_shapes(model_fn)
+  mask_bits = selector.mask_bits(shapes)
+  mask_type = client_work.next.type_signature.result.result.member.update.mask
+  return composition.compose_process(
+    model_fn,
+    client_work,
+    sent_parts.SentPartsFactory(
+      update_aggregator,
+      mask_bits=mask_bits,
+      tensor_names=tensor_names,
+      count_factory=count_factory,
+    ),
+    server_optimizer_fn,
+    # Nothing sent is an update that is 0 everywhere.
+    should_reject_update=composition.reject_empty_update,
+    wrap_finalizer=functools.partial(
+      partial_finalizer.keep_what_nobody_sent, sent_type=mask_type
+    ),
+    **arguments,
+  )
+
+
+def trainable_shapes(
+  model_fn: model_functions.ModelFn,
+) -> list[tf.TensorShape]:
+  """Returns the shapes of a model's trainable tensors.
+
+  Args:
+    model_fn: A functional model, or a function that returns a variable model.
+
+  Raises:
+    InputError: If it has none.
+  """
+  weights_type = model_functions.weights_type(model_fn)
+  shapes = [
+    tf.TensorShape(tensor.shape)
+    for tensor in tff.structure.flatten(weights_type.trainable)
+  ]
+  if not shapes:
+    raise errors.InputError(
+      'The model has no trainable tensors, so that there is nothing to send; '
+      'one at least was expected.'
+    )
+  return shapes

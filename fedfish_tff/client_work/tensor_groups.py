@@ -1,0 +1,56 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which tensors of a model are sent together."""
+
+from collections.abc import Sequence
+
+from fedfish_tff import errors
+
+
+def group_by_layer(tensor_names: Sequence[str]) -> tuple[int, ...]:
+  """Puts tensors of one layer, such as its kernel and bias, into one group.
+
+  Args:
+    tensor_names: One name a tensor, with slashes: the layer is what stands
+      before the last one. A name without a slash is a layer of its own.
+
+  Returns:
+    The number of each tensor's group, counted from 0 by first appearance.
+
+  Raises:
+    errors.InputError: If there is no name, or all tensors would be one group.
+  """
+  layers = [
+    name.rpartition('/')[0] or f'/{position}'
+    for position, name in enumerate(tensor_names)
+  ]
+  numbers = {layer: n for n, layer in enumerate(dict.fromkeys(layers))}
+  if not numbers:
+    raise errors.InputError(
+      'There are no names of tensors to group by layer; one a tensor was '
+      'expected.'
+    )
+  if len(numbers) == 1 < len(layers):
+    raise errors.InputError(
+      f'All {len(layers)} tensors are of one layer, {layers[0]!r}, so that '
+      'either all or none would be sent; names of several layers were expected.'
+    )
+  return tuple(numbers[layer] for layer in layers)
+
+
+def check_groups(groups: Sequence[int]) -> tuple[int, ...]:
+  """Returns groups as a tuple.
+
+  Args:
+    groups: The number of each tensor's group.
+
+  Raises:
+    errors.InputError: If they are not numbered from 0 without a gap.
+  """
+  groups = tuple(groups)
+  if sorted(set(groups)) != list(range(len(set(groups)))) or not groups:
+    raise errors.InputError(
+      f'The groups of tensors are {groups}; numbers from 0 without a gap were '
+      'expected, one for each tensor.'
+    )
+  return groups

@@ -1,0 +1,324 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which part of its tensors a client sends: by how far training moved them.
+
+Zhang and Emerson, "Partial Weight Exchange in Federated Learning" (2023),
+section 2, after Passban et al., "Training Mixed-Domain Translation Models via
+Federated Learning" (NAACL 2022). The drift of a tensor is the l2 norm of what
+a round of local training has changed. Selection by threshold, by share (which
+the memo calls percentile), and of single coordinates (the sparse exchange of
+FL4Health, the code base of the memo).
+"""
+
+import abc
+from collections.abc import Sequence
+import enum
+import fractions
+import math
+
+from fedfish_tff import errors
+from fedfish_tff.client_work import tensor_groups
+
+import tensorflow as tf
+
+_Tensors = tuple[tf.Tensor, ...]
+
+
+class Direction(enum.Enum):
+  """Which drift is sent.
+
+  The memo sends the largest; Passban et al. found the smallest to be the better
+  half.
+  """
+
+  LARGEST = 'largest'
+  SMALLEST = 'smallest'
+
+
+class CoordinateScore(enum.Enum):
+  """What coordinates are chosen by, as FL4Health names its scores.
+
+  WEIGHT is |w| after training, CHANGE is |w - w0|, MAGNITUDE_CHANGE is
+  ||w| - |w0||.
+  """
+
+  WEIGHT = 'weight'
+  CHANGE = 'change'
+  MAGNITUDE_CHANGE = 'magnitude_change'
+
+
+class Selector(abc.ABC):
+  """Chooses what a client sends; call `select` inside a graph.
+
+  Attributes:
+    per_coordinate: Whether masks have the shapes of the tensors; else they are
+      scalars, one a tensor.
+  """
+
+  per_coordinate: bool = False
+
+  @abc.abstractmethod
+  def select(self, before: _Tensors, after: _Tensors) -> _Tensors:
+    """Returns bool masks of what is sent, one a tensor.
+
+    Args:
+      before: The tensors that local training started from.
+      after: The tensors that it ended with.
+    """
+
+  @abc.abstractmethod
+  def mask_bits(self, shapes: Sequence[tf.TensorShape]) -> int:
+    """Returns the bits in which a client says what it sends.
+
+    Args:
+      shapes: Of the tensors.
+    """
+
+
+class _TensorSelector(Selector):
+  """Sends whole tensors, or groups of them."""
+
+  def __init__(
+    self,
+    direction: Direction,
+    normalize: bool,
+    groups: Sequence[int] | None,
+  ) -> None:
+    self._direction = direction
+    self._normalize = normalize
+    self._groups = (
+      None if groups is None else tensor_groups.check_groups(groups)
+    )
+
+  def select(self, before: _Tensors, after: _Tensors) -> _Tensors:
+    groups = self._groups_of(len(before))
+    squares, sizes = [], []
+    for start, end in zip(before, after):
+      squares.append(tf.reduce_sum(tf.square(tf.cast(end - start, tf.float32))))
+      sizes.append(tf.cast(tf.size(start), tf.float32))
+    number = max(groups) + 1
+    drift = tf.sqrt(
+      tf.math.unsorted_segment_sum(tf.stack(squares), groups, number)
+    )
+    if self._normalize:
+      drift /= tf.math.unsorted_segment_sum(tf.stack(sizes), groups, number)
+    chosen = self._choose(drift)
+    return tuple(chosen[group] for group in groups)
+
+  def mask_bits(self, shapes: Sequence[tf.TensorShape]) -> int:
+    return max(self._groups_of(len(shapes))) + 1
+
+  def _groups_of(self, num_tensors: int) -> tuple[int, ...]:
+    groups = self._groups
+    if groups is None:
+      return tuple(range(num_tensors))
+    if len(groups) != num_tensors:
+      raise errors.InputError(
+        f'There are groups for {len(groups)} tensors, but the model has '
+        f'{num_tensors} trainable ones; a group for each of them was expected.'
+      )
+    return groups
+
+  @abc.abstractmethod
+  def _choose(self, drift: tf.Tensor) -> tf.Tensor:
+    """Returns a bool for each group, given its drift [groups]."""
+
+
+class _ShareSelector(_TensorSelector):
+  """See `build_share_selector`."""
+
+  def __init__(
+    self,
+    share: float,
+    direction: Direction,
+    normalize: bool,
+    groups: Sequence[int] | None,
+  ) -> None:
+    super().__init__(direction, normalize, groups)
+    self._share = share
+
+  def _choose(self, drift: tf.Tensor) -> tf.Tensor:
+    return _best(drift, _count(self._share, drift.shape[0]), self._direction)
+
+
+class _ThresholdSelector(_TensorSelector):
+  """See `build_threshold_selector`."""
+
+  def __init__(
+    self,
+    threshold: float,
+    direction: Direction,
+    normalize: bool,
+    groups: Sequence[int] | None,
+  ) -> None:
+    super().__init__(direction, normalize, groups)
+    self._threshold = threshold
+
+  def _choose(self, drift: tf.Tensor) -> tf.Tensor:
+    if self._direction is Direction.LARGEST:
+      return drift >= self._threshold
+    return drift <= self._threshold
+
+
+class _CoordinateSelector(Selector):
+  """See `build_coordinate_selector`."""
+
+  per_coordinate = True
+
+  def __init__(
+    self, share: float, direction: Direction, score: CoordinateScore
+  ) -> None:
+    self._share = share
+    self._direction = direction
+    self._score = score
+
+  def select(self, before: _Tensors, after: _Tensors) -> _Tensors:
+    scores = [
+      tf.reshape(self._score_of(start, end), [-1])
+      for start, end in zip(before, after)
+    ]
+    sizes = [score.shape[0] for score in scores]
+    chosen = _best(
+      tf.concat(scores, 0), _count(self._share, sum(sizes)), self._direction
+    )
+    return tuple(
+      tf.reshape(part, start.shape)
+      for part, start in zip(tf.split(chosen, sizes), before)
+    )
+
+  def mask_bits(self, shapes: Sequence[tf.TensorShape]) -> int:
+    return sum(shape.num_elements() for shape in shapes)
+
+  def _score_of(self, before: tf.Tensor, after: tf.Tensor) -> tf.Tensor:
+    before, after = tf.cast(before, tf.float32), tf.cast(after, tf.float32)
+    if self._score is CoordinateScore.WEIGHT:
+      return tf.abs(after)
+    if self._score is CoordinateScore.CHANGE:
+      return tf.abs(after - before)
+    return tf.abs(tf.abs(after) - tf.abs(before))
+
+
+def build_share_selector(
+  share: float,
+  *,
+  direction: Direction = Direction.LARGEST,
+  normalize: bool = False,
+  groups: Sequence[int] | None = None,
+) -> Selector:
+  """Builds a selector of the ceil(share * M) tensors that moved most, or least.
+
+  Zhang and Emerson (2023), section 2. Of equal drifts, that of the first tensor
+  goes first.
+
+  Args:
+    share: p, above 0 and at most 1.
+    direction: Whether the largest or the smallest drifts are sent.
+    normalize: Whether to divide a drift by the number of its elements, as
+      FL4Health offers.
+    groups: The number of each tensor's group: a group is sent or not as one
+      tensor, see `group_by_layer`. By default each tensor is for itself.
+
+  Returns:
+    The selector.
+
+  Raises:
+    errors.InputError: If an argument is out of range.
+  """
+  _check_share(share)
+  _check_member('direction', direction, Direction)
+  return _ShareSelector(share, direction, normalize, groups)
+
+
+def build_threshold_selector(
+  threshold: float,
+  *,
+  direction: Direction = Direction.LARGEST,
+  normalize: bool = False,
+  groups: Sequence[int] | None = None,
+) -> Selector:
+  """Builds a selector of the tensors whose drift is at least a threshold.
+
+  Zhang and Emerson (2023), section 2: DP_theta.
+
+  Args:
+    threshold: theta, 0 or positive.
+    direction: LARGEST sends drifts of at least theta, SMALLEST those of at most
+      theta.
+    normalize: As in `build_share_selector`.
+    groups: As in `build_share_selector`.
+
+  Returns:
+    The selector.
+
+  Raises:
+    errors.InputError: If an argument is out of range.
+  """
+  if not 0 <= threshold < math.inf:
+    raise errors.InputError(
+      f'threshold is {threshold}; a finite number that is 0 or positive was '
+      'expected.'
+    )
+  _check_member('direction', direction, Direction)
+  return _ThresholdSelector(threshold, direction, normalize, groups)
+
+
+def build_coordinate_selector(
+  share: float,
+  *,
+  direction: Direction = Direction.LARGEST,
+  score: CoordinateScore = CoordinateScore.CHANGE,
+) -> Selector:
+  """Builds a selector of the ceil(share * n) best of all n coordinates.
+
+  The sparse exchange of FL4Health, over all tensors together. Of equal scores,
+  the first coordinate goes first.
+
+  Args:
+    share: Above 0 and at most 1.
+    direction: Whether the largest or the smallest scores are sent.
+    score: What coordinates are chosen by.
+
+  Returns:
+    The selector.
+
+  Raises:
+    errors.InputError: If an argument is out of range.
+  """
+  _check_share(share)
+  _check_member('direction', direction, Direction)
+  _check_member('score', score, CoordinateScore)
+  return _CoordinateSelector(share, direction, score)
+
+
+def _best(values: tf.Tensor, count: int, direction: Direction) -> tf.Tensor:
+  """Returns a bool [n], true for the `count` largest or smallest values."""
+  size = values.shape[0]
+  if count == size:
+    # Whatever the values are, NaN included.
+    return tf.fill([size], True)
+  if direction is Direction.SMALLEST:
+    values = -values
+  # Of equal values, top_k takes the first.
+  indices = tf.math.top_k(values, k=count, sorted=False).indices
+  return tf.scatter_nd(indices[:, tf.newaxis], tf.fill([count], True), [size])
+
+
+def _count(share: float, number: int) -> int:
+  """Returns ceil(share * number) without rounding errors: 0.1 of 30 is 3."""
+  return math.ceil(fractions.Fraction(repr(float(share))) * number)
+
+
+def _check_share(share: float) -> None:
+  if not 0 < share <= 1:
+    raise errors.InputError(
+      f'share is {share}; a number above 0 and at most 1 was expected.'
+    )
+
+
+def _check_member(name: str, value: object, kind: type[enum.Enum]) -> None:
+  # Its value would be no member, and so be taken for another one.
+  if not isinstance(value, kind):
+    raise errors.InputError(
+      f'{name} is {value!r}; a member of client_work.{kind.__name__} was '
+      'expected.'
+    )
