@@ -9,7 +9,6 @@ normalisation, stays a constant.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
 import os
 import pathlib
 from typing import Any
@@ -19,9 +18,9 @@ from fedfish_tff.models import feature_extractor
 from fedfish_tff.models import graph_network
 from fedfish_tff.models import graph_nodes
 from fedfish_tff.models import keras_files
+from fedfish_tff.models import traced_graph
 
 import tensorflow as tf
-from tensorflow.python.framework import convert_to_constants
 
 Preprocess = Callable[[tf.Tensor], tf.Tensor]
 
@@ -209,76 +208,48 @@ def _freeze(
     keep_alive: What holds variables that `call` reads.
   """
 
-  @tf.function(input_signature=[input_spec])
   def compute(inputs: tf.Tensor) -> list[tf.Tensor]:
     outputs = call(preprocess(inputs) if preprocess else inputs)
     outputs = tf.nest.flatten(outputs)
     split = len(outputs) - len(layers)
     return [*map(_pool, outputs[:split]), *outputs[split:]]
 
-  function = compute.get_concrete_function()
-  ranks = [
-    output.shape.rank
-    for output in function.outputs[: len(function.outputs) - len(layers)]
-  ]
+  traced = traced_graph.trace_graph(compute, input_spec)
+  del keep_alive
+  found = traced.outputs[: len(traced.outputs) - len(layers)]
+  ranks = [output.shape.rank for output in found]
   if ranks != [2]:
     raise errors.InputError(
       f'Model {name!r} has outputs of rank {", ".join(map(str, ranks))}; one '
       'output of [n, features] or [n, height, width, features] was expected.'
     )
-  if function.outputs[0].shape[-1] is None:
+  output, *before = traced.outputs
+  if output.shape[-1] is None:
     raise errors.InputError(
       f'Model {name!r} does not say how many features it has; a last dimension '
       'of a fixed size was expected.'
     )
-  # In the graph, variables have the names of the placeholders that hold them,
-  # which come in the order of use; `variables` has no order.
-  variables = {
-    id(variable.handle): variable for variable in function.graph.variables
-  }
-  weights = {
-    placeholder.op.name: variables[id(handle)].numpy()
-    for handle, placeholder in function.graph.captures
-    if id(handle) in variables
-    and variables[id(handle)].trainable
-    and variables[id(handle)].dtype == tf.float32
-  }
-  frozen = convert_to_constants.convert_variables_to_constants_v2(
-    function,
-    # Which would make cycles of loops.
-    lower_control_flow=False,
-  )
-  del keep_alive
-  graph_def = frozen.graph.as_graph_def()
-  for node in _all_nodes(graph_def):
-    if node.op == 'IdentityN':
-      # Where the gradient of its operations is replaced by a function of the
-      # graph before this one, as of swish to save memory.
-      node.attr.pop('_gradient_op_type', None)
-  (inputs,) = (tensor.name for tensor in frozen.inputs)
-  output, *before = frozen.outputs
   splits = {
     layer: tf.TensorSpec(
-      tensor.shape, tensor.dtype, graph_nodes.source_of(graph_def, tensor.name)
+      tensor.shape,
+      tensor.dtype,
+      graph_nodes.source_of(traced.graph_def, tensor.name),
     )
     for layer, tensor in zip(layers, before, strict=True)
   }
   return graph_network.GraphNetwork(
     name=name,
-    graph_def=graph_def,
-    inputs=inputs,
+    graph_def=traced.graph_def,
+    inputs=traced.inputs,
     input_spec=input_spec,
-    output=tf.TensorSpec(output.shape, output.dtype, output.name),
-    weights=weights,
+    output=output,
+    weights={
+      key: variable.numpy()
+      for key, variable in traced.variables.items()
+      if variable.trainable and variable.dtype == tf.float32
+    },
     splits=splits,
   ).extractor()
-
-
-def _all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
-  """Yields the nodes of a graph and those of its functions."""
-  yield from graph_def.node
-  for function in graph_def.library.function:
-    yield from function.node_def
 
 
 def _pool(output: tf.Tensor) -> tf.Tensor:

@@ -1,0 +1,262 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Any Keras classifier, subclassed models too, as a functional model.
+
+TFF's `functional_model_from_keras` clones models, which subclassed ones (such
+as those of the `transformers` library) do not allow. Here the model is traced,
+once as it is in training and once as it is in evaluation, and its variables
+become arguments of these graphs.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.models import graph_nodes
+from fedfish_tff.models import supervised
+from fedfish_tff.models import traced_graph
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# From (x, training) to logits [batch, classes].
+KerasCall = Callable[[tf.Tensor, bool], tf.Tensor]
+
+# Operations of dropout and noise by those that take what is random as an
+# argument, with the same attributes otherwise.
+_STATELESS = {
+  'RandomUniform': 'StatelessRandomUniform',
+  'RandomStandardNormal': 'StatelessRandomNormal',
+  'TruncatedNormal': 'StatelessTruncatedNormal',
+}
+_STREAM = 'fedfish_random_stream'
+
+
+def create_keras_classifier(
+  keras_model: tf.keras.Model,
+  *,
+  input_spec: tf.TensorSpec,
+  call: KerasCall | None = None,
+  class_names: Sequence[str] = (),
+) -> tff.learning.models.FunctionalModel:
+  """Creates a functional model that computes what a Keras model does.
+
+  Dropout and noise are functions of the batch and the last trainable weight,
+  which every step moves, so that they differ from step to step and a run can
+  yet be repeated.
+
+  Args:
+    keras_model: A model whose weights exist; it may change afterwards, and is
+      not needed any more.
+    input_spec: Of a batch's x, [None, ...]; labels are int32 [batch].
+    call: From (x, training) to logits [batch, classes] by the variables of
+      `keras_model`; by default `keras_model(x, training=training)`.
+    class_names: Of all classes, to have metrics class by class, too.
+
+  Returns:
+    A model as of `supervised.create_classifier`, whose initial weights are
+    those that `keras_model` has: its trainable ones in its order, and then
+    those not trainable that it reads.
+
+  Raises:
+    errors.InputError: If logits are not of rank 2, a trainable weight is not
+      float32 or not read, or training changes weights outside of gradients,
+      as batch normalisation does.
+  """
+  if call is None:
+
+    def call(x: tf.Tensor, training: bool) -> tf.Tensor:
+      return keras_model(x, training=training)
+
+  passes = {
+    training: _trace_pass(keras_model, call, input_spec, training)
+    for training in (True, False)
+  }
+  read = {id(v) for traced in passes.values() for v in traced.weights.values()}
+  trainable = keras_model.trainable_variables
+  for variable in trainable:
+    if variable.dtype != tf.float32 or id(variable) not in read:
+      raise errors.InputError(
+        f'Weight {variable.name!r} of model {keras_model.name!r} is '
+        f'{variable.dtype.name} and is {"" if id(variable) in read else "not "}'
+        'read; trainable weights of float32, all of them read, were expected.'
+      )
+  known = {id(variable) for variable in trainable}
+  # Of others than the model too, which `call` may read.
+  others = {
+    id(variable): variable
+    for traced in passes.values()
+    for variable in traced.weights.values()
+    if id(variable) not in known
+  }
+  positions = {id(v): i for i, v in enumerate([*trainable, *others.values()])}
+  # Without the variables, which are not to be kept.
+  places = {
+    training: {
+      name: positions[id(variable)] for name, variable in traced.weights.items()
+    }
+    for training, traced in passes.items()
+  }
+  passes = {
+    training: dataclasses.replace(traced, weights={})
+    for training, traced in passes.items()
+  }
+  num_trainable = len(trainable)
+
+  @tf.function
+  def predict_on_batch(
+    model_weights: Any, x: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    # Gradients of embeddings forget their shape, unless there is a reshape.
+    weights = [
+      tf.reshape(weight, weight.shape)
+      for weight in (*model_weights[0], *model_weights[1])
+    ]
+    traced = passes[bool(training)]
+    given = {
+      name: weights[place] for name, place in places[bool(training)].items()
+    }
+    given[traced.inputs] = x
+    for i, stream in enumerate(traced.streams):
+      given[stream] = tf.stack(
+        [_fingerprint(x) + i, _fingerprint(weights[num_trainable - 1])]
+      )
+    (logits,) = tf.graph_util.import_graph_def(
+      traced.graph_def,
+      input_map=given,
+      return_elements=[traced.output],
+      name='',
+    )
+    return logits
+
+  # For the loss and the metrics, which do not depend on the weights.
+  standard = supervised.create_classifier(
+    lambda weights, x, training: predict_on_batch((weights, ()), x, training),
+    [],
+    input_shape=input_spec.shape[1:],
+    input_dtype=input_spec.dtype,
+    class_names=class_names,
+  )
+  return tff.learning.models.FunctionalModel(
+    initial_weights=(
+      tuple(variable.numpy() for variable in trainable),
+      tuple(variable.numpy() for variable in others.values()),
+    ),
+    predict_on_batch_fn=predict_on_batch,
+    loss_fn=standard.loss,
+    metrics_fns=(
+      standard.initialize_metrics_state,
+      standard.update_metrics_state,
+      standard.finalize_metrics,
+    ),
+    input_spec=standard.input_spec,
+  )
+
+
+def keras_tensor_names(keras_model: tf.keras.Model) -> tuple[str, ...]:
+  """Returns a name for each trainable weight, in the model's order.
+
+  Those of the variables, such as 'encoder/layer_0/query/kernel': without the
+  model's own name, which depends on what the process has made before, and
+  unique.
+  """
+  names: list[str] = []
+  for variable in keras_model.trainable_variables:
+    name = variable.name.partition(':')[0]
+    name = name.removeprefix(f'{keras_model.name}/')
+    # As the `transformers` library writes members of a list.
+    name = name.replace('_._', '_')
+    unique, number = name, 1
+    while unique in names:
+      unique, number = f'{name}_{number}', number + 1
+    names.append(unique)
+  return tuple(names)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Pass:
+  """What a model computes, in training or in evaluation.
+
+  Attributes:
+    graph_def: A graph without the values of weights.
+    inputs: Name of the tensor that x stands for.
+    output: Name of the logits.
+    weights: The variables by the names of the tensors that they stand for.
+    streams: Names of the tensors, int32 [2], that make random numbers.
+  """
+
+  graph_def: tf.compat.v1.GraphDef
+  inputs: str
+  output: str
+  weights: Mapping[str, tf.Variable]
+  streams: tuple[str, ...]
+
+
+def _trace_pass(
+  keras_model: tf.keras.Model,
+  call: KerasCall,
+  input_spec: tf.TensorSpec,
+  training: bool,
+) -> _Pass:
+  traced = traced_graph.trace_graph(lambda x: call(x, training), input_spec)
+  (output, *more) = traced.outputs
+  if more or output.shape.rank != 2:
+    shapes = ', '.join(str(spec.shape) for spec in traced.outputs)
+    raise errors.InputError(
+      f'Model {keras_model.name!r} has outputs of shape {shapes}; logits '
+      '[batch, classes] were expected.'
+    )
+  # Without assertions, whose failure other operations have a word for too.
+  graph_def = graph_nodes.take_part(traced.graph_def, output.name)
+  weights = {}
+  for node in graph_def.node:
+    if node.name in traced.variables:
+      weights[f'{node.name}:0'] = traced.variables[node.name]
+      _make_placeholder(node, traced.variables[node.name].dtype)
+  streams = _take_streams(graph_def)
+  return _Pass(
+    graph_def=graph_def,
+    inputs=traced.inputs,
+    output=output.name,
+    weights=weights,
+    streams=streams,
+  )
+
+
+def _make_placeholder(node: Any, dtype: tf.DType) -> None:
+  """Turns a node into one that holds no value, which may be large."""
+  node.op = 'Placeholder'
+  node.ClearField('input')
+  node.attr.clear()
+  node.attr['dtype'].type = dtype.as_datatype_enum
+
+
+def _take_streams(graph_def: tf.compat.v1.GraphDef) -> tuple[str, ...]:
+  """Makes random operations take an argument; returns the names of these."""
+  streams = []
+  for node in list(graph_def.node):
+    if node.op not in _STATELESS:
+      continue
+    stream = f'{_STREAM}_{len(streams)}'
+    streams.append(f'{stream}:0')
+    node.op = _STATELESS[node.op]
+    for name in ('seed', 'seed2'):
+      node.attr.pop(name, None)
+    node.attr['Tseed'].type = tf.int32.as_datatype_enum
+    node.input.insert(1, stream)
+    placeholder = graph_def.node.add(name=stream)
+    _make_placeholder(placeholder, tf.int32)
+  return tuple(streams)
+
+
+def _fingerprint(values: tf.Tensor) -> tf.Tensor:
+  """Returns an int32 that is a function of values.
+
+  Integer sums wrap around and do not depend on the order of summation.
+  """
+  if values.dtype == tf.float32:
+    values = tf.bitcast(values, tf.int32)
+  return tf.reduce_sum(tf.cast(values, tf.int32))

@@ -1,0 +1,96 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that read variables, as graphs without them."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from fedfish_tff import errors
+
+import tensorflow as tf
+from tensorflow.python.framework import convert_to_constants
+
+# Beginnings of the names of operations that change variables.
+_CHANGES = ('Assign', 'RngReadAndSkip', 'ResourceScatter')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TracedGraph:
+  """A graph in which variables have become constants.
+
+  Attributes:
+    graph_def: The graph.
+    inputs: Name of the tensor that is given.
+    outputs: Specs of the outputs, with the names of the tensors.
+    variables: The variables, by the names of the nodes that hold their values,
+      in the order of use.
+  """
+
+  graph_def: tf.compat.v1.GraphDef
+  inputs: str
+  outputs: tuple[tf.TensorSpec, ...]
+  variables: Mapping[str, tf.Variable]
+
+
+def trace_graph(
+  compute: Callable[[tf.Tensor], Any], input_spec: tf.TensorSpec
+) -> TracedGraph:
+  """Traces a function of one tensor, which keeps its variables alive.
+
+  Args:
+    compute: Returns a tensor or a structure of them.
+    input_spec: Of its argument.
+
+  Raises:
+    errors.InputError: If the function changes a variable.
+  """
+  function = tf.function(
+    compute, input_signature=[input_spec]
+  ).get_concrete_function()
+  for operation in function.graph.get_operations():
+    if operation.type.startswith(_CHANGES):
+      raise errors.InputError(
+        f'A variable is changed by {operation.name}, as batch normalisation '
+        'does in training; a model that only reads its variables was expected.'
+      )
+  # In the graph, variables have the names of the placeholders that hold them,
+  # which come in the order of use; `variables` has no order.
+  variables = {
+    id(variable.handle): variable for variable in function.graph.variables
+  }
+  held = {
+    placeholder.op.name: variables[id(handle)]
+    for handle, placeholder in function.graph.captures
+    if id(handle) in variables
+  }
+  frozen = convert_to_constants.convert_variables_to_constants_v2(
+    function,
+    # Which would make cycles of loops.
+    lower_control_flow=False,
+  )
+  graph_def = frozen.graph.as_graph_def()
+  for node in _all_nodes(graph_def):
+    if node.op == 'IdentityN':
+      # Where the gradient of its operations is replaced by a function of the
+      # graph before this one, as of swish to save memory.
+      node.attr.pop('_gradient_op_type', None)
+  (inputs,) = (tensor.name for tensor in frozen.inputs)
+  return TracedGraph(
+    graph_def=graph_def,
+    inputs=inputs,
+    outputs=tuple(
+      tf.TensorSpec(tensor.shape, tensor.dtype, tensor.name)
+      for tensor in frozen.outputs
+    ),
+    variables=held,
+  )
+
+
+def _all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
+  """Yields the nodes of a graph and those of its functions."""
+  yield from graph_def.node
+  for function in graph_def.library.function:
+    yield from function.node_def

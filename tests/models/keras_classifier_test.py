@@ -1,0 +1,277 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of Keras classifiers as functional models, against Keras itself."""
+
+from unittest import mock
+
+from fedfish_tff import algorithms
+from fedfish_tff import errors
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.models import keras_classifier
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_TOKENS = tf.TensorSpec([None, None], tf.int32)
+
+
+class _Block(tf.keras.layers.Layer):
+  def __init__(self, rate, **kwargs):
+    super().__init__(**kwargs)
+    self._dense = tf.keras.layers.Dense(6, activation='swish', name='dense')
+    self._dropout = tf.keras.layers.Dropout(rate)
+
+  def call(self, x, training):
+    return x + self._dropout(self._dense(x), training=training)
+
+
+class _Subclassed(tf.keras.Model):
+  """A model that cannot be cloned: embeddings, a loop and frozen weights."""
+
+  def __init__(self, rate=0.0):
+    super().__init__()
+    self._embedding = tf.keras.layers.Embedding(20, 6, name='embedding')
+    self._blocks = [_Block(rate, name=f'block_._{i}') for i in range(2)]
+    self._recurrent = tf.keras.layers.SimpleRNN(5, name='recurrent')
+    self._frozen = tf.keras.layers.Dense(4, name='frozen', trainable=False)
+    self._head = tf.keras.layers.Dense(3, name='head')
+
+  def call(self, x, training=False):
+    x = self._embedding(x)
+    for block in self._blocks:
+      x = block(x, training=training)
+    return self._head(self._frozen(self._recurrent(x)))
+
+
+def _create_keras_model(rate=0.0):
+  model = _Subclassed(rate)
+  model(np.zeros([1, 2], np.int32))
+  rng = np.random.default_rng(0)
+  model.set_weights([0.5 * rng.normal(size=w.shape) for w in model.weights])
+  return model
+
+
+def _batch(rows, seed=0):
+  rng = np.random.default_rng(seed)
+  x = rng.integers(0, 20, [rows, 7]).astype(np.int32)
+  return x, rng.integers(0, 3, rows).astype(np.int32)
+
+
+def _gradients(weights, predict, x, y):
+  """Returns dense gradients of Keras' own cross-entropy."""
+  with tf.GradientTape() as tape:
+    tape.watch(weights)
+    loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)(
+      y, predict(x)
+    )
+  return [
+    tf.convert_to_tensor(gradient) for gradient in tape.gradient(loss, weights)
+  ]
+
+
+class KerasClassifierTest(parameterized.TestCase):
+  def test_equals_the_keras_model(self):
+    keras_model = _create_keras_model()
+    model = keras_classifier.create_keras_classifier(
+      keras_model, input_spec=_TOKENS
+    )
+    trainable, others = model.initial_weights
+    for weights, variables in (
+      (trainable, keras_model.trainable_variables),
+      (others, keras_model.non_trainable_variables),
+    ):
+      self.assertLen(weights, len(variables))
+      for weight, variable in zip(weights, variables, strict=True):
+        np.testing.assert_array_equal(weight, variable.numpy())
+    x, y = _batch(5)
+    for training in (False, True):
+      np.testing.assert_allclose(
+        model.predict_on_batch(model.initial_weights, x, training=training),
+        keras_model(x, training=training),
+        rtol=1e-6,
+      )
+    weights = list(map(tf.constant, trainable))
+    found = _gradients(
+      weights,
+      lambda x: model.predict_on_batch((weights, others), x, training=True),
+      x,
+      y,
+    )
+    expected = _gradients(
+      keras_model.trainable_variables,
+      lambda x: keras_model(x, training=True),
+      x,
+      y,
+    )
+    for one, other in zip(found, expected, strict=True):
+      np.testing.assert_allclose(one, other, atol=1e-6, rtol=1e-5)
+
+  def test_the_keras_model_may_change_and_weights_come_from_outside(self):
+    keras_model = _create_keras_model()
+    model = keras_classifier.create_keras_classifier(
+      keras_model, input_spec=_TOKENS
+    )
+    x, _ = _batch(4)
+    before = keras_model(x).numpy()
+    keras_model.set_weights([w + 0.1 for w in keras_model.get_weights()])
+    changed = (
+      [v.numpy() for v in keras_model.trainable_variables],
+      [v.numpy() for v in keras_model.non_trainable_variables],
+    )
+    for weights, expected in (
+      (model.initial_weights, before),
+      (changed, keras_model(x)),
+    ):
+      np.testing.assert_allclose(
+        model.predict_on_batch(weights, x, training=False), expected, rtol=1e-5
+      )
+
+  def test_names(self):
+    # A second model of the process has another name.
+    for _ in range(2):
+      self.assertEqual(
+        keras_classifier.keras_tensor_names(_create_keras_model()),
+        (
+          'embedding/embeddings',
+          'block_0/dense/kernel',
+          'block_0/dense/bias',
+          'block_1/dense/kernel',
+          'block_1/dense/bias',
+          'recurrent/simple_rnn_cell/kernel',
+          'recurrent/simple_rnn_cell/recurrent_kernel',
+          'recurrent/simple_rnn_cell/bias',
+          'head/kernel',
+          'head/bias',
+        ),
+      )
+
+  def test_equal_names_become_unique(self):
+    keras_model = tf.keras.Sequential(
+      [tf.keras.layers.Dense(2, input_shape=(2,))]
+    )
+    (kernel, bias) = keras_model.trainable_variables
+    twice = mock.Mock(trainable_variables=[kernel, kernel, bias, kernel])
+    twice.name = kernel.name.partition('/')[0]
+    self.assertEqual(
+      keras_classifier.keras_tensor_names(twice),
+      ('kernel', 'kernel_1', 'bias', 'kernel_2'),
+    )
+
+  def test_dropout(self):
+    keras_model = _create_keras_model(rate=0.25)
+    model = keras_classifier.create_keras_classifier(
+      keras_model, input_spec=_TOKENS
+    )
+    x, _ = _batch(64)
+    weights = model.initial_weights
+
+    def predict(weights, x):
+      return model.predict_on_batch(weights, x, training=True).numpy()
+
+    first = predict(weights, x)
+    np.testing.assert_array_equal(predict(weights, x), first)
+    evaluated = model.predict_on_batch(weights, x, training=False)
+    np.testing.assert_allclose(evaluated, keras_model(x), rtol=1e-6)
+    self.assertGreater(np.abs(first - evaluated).max(), 1e-3)
+    # The step before has moved the last bias.
+    moved = ([*weights[0][:-1], weights[0][-1] + 0.5], weights[1])
+    self.assertGreater(np.abs(predict(moved, x) - 0.5 - first).max(), 1e-3)
+    # And another batch, of which the first rows are the same.
+    other = np.concatenate([x[:-1], x[-1:] * 0])
+    self.assertGreater(np.abs(predict(weights, other) - first)[:-1].max(), 1e-3)
+
+  def test_dropout_keeps_its_share(self):
+    inputs = tf.keras.Input([1000])
+    keras_model = tf.keras.Sequential(
+      [inputs, tf.keras.layers.Dropout(0.3), tf.keras.layers.Dropout(0.5)]
+    )
+    bias = tf.Variable(np.zeros([1000], np.float32))
+    keras_model._trainable_weights.append(bias)
+    model = keras_classifier.create_keras_classifier(
+      keras_model,
+      input_spec=tf.TensorSpec([None, 1000]),
+      call=lambda x, training: keras_model(x, training=training) + bias,
+    )
+    found = model.predict_on_batch(
+      model.initial_weights, np.ones([50, 1000], np.float32), training=True
+    ).numpy()
+    # What both keep, which draw independently of each other.
+    self.assertAlmostEqual(np.mean(found > 0), 0.7 * 0.5, delta=0.01)
+    np.testing.assert_allclose(found[found > 0], 1 / (0.7 * 0.5), rtol=1e-5)
+
+  @parameterized.parameters(0.0, 0.25)
+  def test_trains_on_the_fast_path(self, rate):
+    model = keras_classifier.create_keras_classifier(
+      _create_keras_model(rate),
+      input_spec=_TOKENS,
+      class_names=('one', 'two', 'three'),
+    )
+    context = cohort_context.create_sync_cohort_execution_context()
+    data = [
+      tf.data.Dataset.from_tensor_slices(_batch(rows, seed=rows)).batch(4)
+      for rows in (9, 6)
+    ]
+    finals = []
+    with tff.framework.get_context_stack().install(context):
+      process = algorithms.build_fed_avg(
+        model, tff.learning.optimizers.build_adamw(0.01)
+      )
+      for _ in range(2):
+        state = process.initialize()
+        for _ in range(3):
+          state, metrics = process.next(state, data)
+        finals.append(process.get_model_weights(state))
+    self.assertEmpty(context.general_path_reasons)
+    metrics = metrics['client_work']['train']
+    self.assertEqual(metrics['num_examples'], 15)
+    self.assertIn('f1_two', metrics)
+    for first, second, initial in zip(
+      finals[0].trainable,
+      finals[1].trainable,
+      model.initial_weights[0],
+      strict=True,
+    ):
+      np.testing.assert_array_equal(first, second)
+      self.assertTrue(np.isfinite(first).all())
+      self.assertGreater(np.abs(first - initial).max(), 0)
+    for final, initial in zip(
+      finals[0].non_trainable, model.initial_weights[1], strict=True
+    ):
+      np.testing.assert_array_equal(final, initial)
+
+  def test_faults(self):
+    images = tf.TensorSpec([None, 4])
+
+    def create(*layers, **kwargs):
+      keras_model = tf.keras.Sequential([tf.keras.Input([4]), *layers])
+      return keras_classifier.create_keras_classifier(
+        keras_model, input_spec=images, **kwargs
+      )
+
+    dense = tf.keras.layers.Dense(2, name='dense')
+    for layers, kwargs, regex in (
+      (
+        [dense, tf.keras.layers.BatchNormalization(name='norm')],
+        {},
+        'A variable is changed by .*norm.*; a model that only reads',
+      ),
+      (
+        [dense, tf.keras.layers.Reshape([2, 1])],
+        {},
+        r'has outputs of shape \(None, 2, 1\); logits',
+      ),
+      (
+        [dense],
+        {'call': lambda x, training: x},
+        "Weight 'dense/kernel:0' .* is float32 and is not read; trainable",
+      ),
+    ):
+      with self.assertRaisesRegex(errors.InputError, regex):
+        create(*layers, **kwargs)
+
+
+if __name__ == '__main__':
+  absltest.main()
