@@ -9,6 +9,7 @@ from typing import Any
 
 from launch import sweep_folder
 from launch import sweep_results
+from launch import sweep_share_plots
 
 
 def plan(
@@ -17,20 +18,23 @@ def plan(
   """Returns the arguments of `sweep_worker.plot` but for its folder.
 
   A sweep over both learning rates gets heat maps of the validation metric, one
-  figure for each value of its other fields, with a panel a variant. Any other
+  figure for each value of its other fields, with a panel a variant. One over
+  the share of weights that clients send gets its scores against that. Any other
   has its methods compared for each value of the fields that they share.
 
   Args:
     folder: Of the sweep.
     groups: Its groups.
   """
-  arguments = {'comparisons': {}, 'heat_maps': []}
+  arguments = {'comparisons': {}, 'heat_maps': [], 'share_figures': []}
   if not any(run.is_finished for group in groups for run in group.runs):
     return arguments
   if all(_varies(groups, rate) for rate in sweep_results.RATES) and (
     sweep_results.varies_rates(groups)
   ):
     arguments['heat_maps'] = _plan_heat_maps(groups)
+  elif sweep_share_plots.is_over_shares(groups):
+    arguments['share_figures'] = sweep_share_plots.plan(groups)
   else:
     arguments['comparisons'] = _plan_comparisons(folder, groups)
   return arguments

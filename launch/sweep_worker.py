@@ -59,6 +59,7 @@ def plot(
   *,
   comparisons: Mapping[pathlib.Path, Sequence[pathlib.Path]],
   heat_maps: Sequence[Mapping[str, Any]],
+  share_figures: Sequence[Mapping[str, Any]],
   folder: pathlib.Path,
 ) -> None:
   """Draws a sweep.
@@ -67,19 +68,30 @@ def plot(
     comparisons: Workdirs to compare, by the folder for tables and plots.
     heat_maps: Keyword arguments of `sweep_heat_map.plot_heat_map`, each with
       `name`, that of the file.
-    folder: Where the heat maps go.
+    share_figures: Those of a sweep over shares, see `sweep_share_plots.plan`.
+    folder: Where figures go that are no comparison.
   """
   # pylint: disable=g-import-not-at-top
   from launch import comparison
   from launch import sweep_heat_map
+  from launch import sweep_share_plots
+  from launch.plotting import exchange_share
   from launch.plotting import run_plots
 
   # pylint: enable=g-import-not-at-top
+  draw = {
+    sweep_share_plots.BY_SHARE: exchange_share.plot_by_share,
+    sweep_share_plots.BY_BYTES: exchange_share.plot_by_bytes,
+  }
   figures = {}
   for heat_map in heat_maps:
     arguments = dict(heat_map)
     name = arguments.pop('name')
     figures[name] = sweep_heat_map.plot_heat_map(**arguments)
+  for figure in share_figures:
+    arguments = dict(figure)
+    name, kind = arguments.pop('name'), arguments.pop('kind')
+    figures[name] = draw[kind](**arguments)
   for path in run_plots.write_figures(figures, folder):
     print(path)
   for target, workdirs in comparisons.items():

@@ -13,9 +13,9 @@ from launch.configs import sweeps
 SOURCE = 'digits.py:test'
 
 
-def plan(runs, *arguments):
-  """Returns the planned runs of a sweep of the digits."""
-  return sweep_configs.plan_runs(SOURCE, digits.get_config, runs, arguments)
+def plan(runs, *arguments, get_config=digits.get_config):
+  """Returns the planned runs of a sweep of the digits, or of other configs."""
+  return sweep_configs.plan_runs(SOURCE, get_config, runs, arguments)
 
 
 def grid(variants, **fields):
@@ -39,6 +39,8 @@ def write_result(
   higher_is_better=True,
   loss=1.0,
   evaluated=False,
+  more_test=None,
+  totals=None,
 ):
   """Writes what is in the workdir of a finished run; None has diverged."""
   workdir = folder.workdir(run.name)
@@ -58,9 +60,13 @@ def write_result(
       'eval/global/num_examples': 10,
       f'csb/{metric}': 0.25,
     },
-    'test': {f'global/{metric}': test, 'global/num_examples': 12},
+    'test': {
+      f'global/{metric}': test,
+      'global/num_examples': 12,
+      **(more_test or {}),
+    },
     'best_validation': best,
-    'totals': {'local_steps': 7},
+    'totals': {'local_steps': 7, **(totals or {})},
   }
   (workdir / 'summary.json').write_text(json.dumps(summary))
   if evaluated:

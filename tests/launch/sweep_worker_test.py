@@ -41,13 +41,22 @@ class SweepWorkerTest(absltest.TestCase):
       higher_is_better=False,
       title='Rates',
     )
+    by_share = dict(
+      name='share',
+      kind='share',
+      rows={'': {'': {'largest': {0.5: [0.5]}}}},
+      metric='mse',
+      title='Shares',
+    )
     plots = folder / 'plots'
     sweep_worker.plot(
       comparisons={plots / 'one': [workdir]},
       heat_maps=[heat_map],
+      share_figures=[by_share],
       folder=plots,
     )
     self.assertTrue((plots / 'rates.png').exists())
+    self.assertTrue((plots / 'share.png').exists())
     self.assertTrue((plots / 'one' / 'methods.csv').exists())
 
 
