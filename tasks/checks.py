@@ -26,6 +26,35 @@ def check_integer(name: str, value: Any, least: int) -> None:
     )
 
 
+def check_boolean(name: str, value: Any) -> None:
+  """Raises an InputError if the option is neither True nor False."""
+  if not isinstance(value, (bool, np.bool_)):
+    raise errors.InputError(f'{name} is {value!r}; True or False was expected.')
+
+
+def check_positive(name: str, value: Any) -> None:
+  """Raises an InputError if the option is no positive, finite number."""
+  if not _is_number(value) or not 0 < value < np.inf:
+    raise errors.InputError(
+      f'{name} is {value!r}; a positive number was expected.'
+    )
+
+
+def check_share(name: str, value: Any, *, with_one: bool = False) -> None:
+  """Raises an InputError if the option is no share of a whole.
+
+  Args:
+    name: Of the option.
+    value: What should be a number from 0 to 1.
+    with_one: Whether it may be 1.
+  """
+  if not _is_number(value) or not (0 <= value < 1 or with_one and value == 1):
+    raise errors.InputError(
+      f'{name} is {value!r}; a share in [0, 1{"]" if with_one else ")"} was '
+      'expected.'
+    )
+
+
 def check_no_data_dir(task_name: str, data_dir: str | None) -> None:
   """Raises an InputError if a task that reads no files is given a folder."""
   if data_dir is not None:
@@ -50,3 +79,9 @@ def check_labels(name: str, labels: np.ndarray, num_classes: int) -> None:
       f'array {name!r} holds {outside.size} label(s) such as {outside[0]}; '
       f'labels of 0 to {num_classes - 1} were expected.'
     )
+
+
+def _is_number(value: Any) -> bool:
+  return isinstance(value, (int, float, np.integer, np.floating)) and not (
+    isinstance(value, bool)
+  )

@@ -13,6 +13,7 @@ import types
 from typing import Any
 
 from fedfish_tff import errors
+from tasks import ag_news
 from tasks import arrays
 from tasks import c4
 from tasks import cc_news
@@ -29,6 +30,7 @@ from tasks import toy_regression
 from tasks.task import Task
 
 _TASKS: Mapping[str, types.ModuleType] = {
+  'ag_news': ag_news,
   'arrays': arrays,
   'c4': c4,
   'cc_news': cc_news,

@@ -42,6 +42,8 @@ class Task:
     eval_batch_size: Examples a batch in evaluation.
     transfer_options: The options of another task with which this task's model
       can be applied to its clients; None where the model is for this task only.
+    tensor_names: Names of the model's trainable tensors, in its order; none
+      where the model has no names for them.
   """
 
   name: str
@@ -57,6 +59,7 @@ class Task:
   cache_bytes: int = 2**30
   eval_batch_size: int = 128
   transfer_options: Mapping[str, Any] | None = None
+  tensor_names: tuple[str, ...] = ()
 
   def __post_init__(self) -> None:
     for one, other in (

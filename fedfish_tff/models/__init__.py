@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models, and one view of TFF's two kinds of model."""
 
+from fedfish_tff.models.class_metrics import check_class_names
+from fedfish_tff.models.class_metrics import create_class_metric_fns
+from fedfish_tff.models.class_metrics import MetricFns
 from fedfish_tff.models.dense import create_mlp_classifier
 from fedfish_tff.models.dense import create_mlp_regressor
 from fedfish_tff.models.extractor_features import create_extractor_features
@@ -20,6 +23,9 @@ from fedfish_tff.models.frozen_graph import Preprocess
 from fedfish_tff.models.image_models import create_compact_cnn
 from fedfish_tff.models.image_models import create_dropout_cnn
 from fedfish_tff.models.image_models import create_fed_avg_cnn
+from fedfish_tff.models.keras_classifier import create_keras_classifier
+from fedfish_tff.models.keras_classifier import keras_tensor_names
+from fedfish_tff.models.keras_classifier import KerasCall
 from fedfish_tff.models.label_samplers import (
   categorical_label_sampler as categorical_label_sampler,
 )
@@ -77,5 +83,9 @@ from fedfish_tff.models.ridge_path import solve_ridge_path
 from fedfish_tff.models.ridge_solution import solve_ridge
 from fedfish_tff.models.squeezenet import create_squeezenet
 from fedfish_tff.models.squeezenet import load_squeezenet
+from fedfish_tff.models.text_models import BAG_OF_TOKENS_TENSORS
+from fedfish_tff.models.text_models import create_bag_of_tokens_classifier
+from fedfish_tff.models.text_models import create_text_cnn
+from fedfish_tff.models.text_models import TEXT_CNN_TENSORS
 from fedfish_tff.models.transformer import create_transformer
 from fedfish_tff.models.transformer import TRANSFORMER_SIZES

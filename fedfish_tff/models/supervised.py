@@ -4,8 +4,11 @@
 
 import collections
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
+
+from fedfish_tff.models import class_metrics
 
 import numpy as np
 import tensorflow as tf
@@ -21,7 +24,7 @@ def create_supervised_model(
   initial_weights: Sequence[np.ndarray],
   *,
   example_loss: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
-  metrics: Metrics,
+  metrics: Metrics | class_metrics.MetricFns,
   input_spec: tuple[tf.TensorSpec, tf.TensorSpec],
 ) -> tff.learning.models.FunctionalModel:
   """Creates a model whose weights are all trainable.
@@ -32,11 +35,12 @@ def create_supervised_model(
     initial_weights: The weights to start from.
     example_loss: A function of (outputs, labels) that returns the loss per
       example, [batch].
-    metrics: What makes each metric, by its name.
+    metrics: What makes each metric, by its name; num_examples is added to
+      them. Or what begins, updates and finalises all metrics.
     input_spec: (x, y) of a batch.
 
   Returns:
-    A model with the metrics given and num_examples.
+    A model with the metrics given.
   """
 
   @tf.function
@@ -55,13 +59,15 @@ def create_supervised_model(
       losses *= tf.cast(sample_weight, losses.dtype)
     return tf.reduce_mean(losses)
 
+  if isinstance(metrics, Mapping):
+    metrics = tff.learning.metrics.create_functional_metric_fns(
+      collections.OrderedDict(**metrics, num_examples=_ExampleCounter)
+    )
   return tff.learning.models.FunctionalModel(
     initial_weights=(tuple(initial_weights), ()),
     predict_on_batch_fn=predict_on_batch,
     loss_fn=loss_fn,
-    metrics_fns=tff.learning.metrics.create_functional_metric_fns(
-      collections.OrderedDict(**metrics, num_examples=_ExampleCounter)
-    ),
+    metrics_fns=metrics,
     input_spec=input_spec,
   )
 
@@ -72,6 +78,7 @@ def create_classifier(
   *,
   input_shape: Sequence[int],
   input_dtype: tf.DType = tf.float32,
+  class_names: Sequence[str] = (),
 ) -> tff.learning.models.FunctionalModel:
   """Creates a model that outputs logits, trained with cross-entropy.
 
@@ -81,10 +88,11 @@ def create_classifier(
     initial_weights: The weights to start from, all trainable.
     input_shape: Shape of one example's x; labels y are int32 [batch].
     input_dtype: Of x.
+    class_names: Of all classes, to have metrics class by class, too.
 
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
-    num_examples.
+    num_examples; those of `class_metrics` if the classes have names.
   """
 
   def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -92,18 +100,22 @@ def create_classifier(
       labels=labels, logits=logits
     )
 
-  return create_supervised_model(
-    predict,
-    initial_weights,
-    example_loss=cross_entropy,
-    metrics=collections.OrderedDict(
+  if class_names:
+    metrics = class_metrics.create_class_metric_fns(class_names)
+  else:
+    metrics = collections.OrderedDict(
       loss=lambda: tf.keras.metrics.SparseCategoricalCrossentropy(
         name='loss', from_logits=True
       ),
       accuracy=lambda: tf.keras.metrics.SparseCategoricalAccuracy(
         name='accuracy'
       ),
-    ),
+    )
+  return create_supervised_model(
+    predict,
+    initial_weights,
+    example_loss=cross_entropy,
+    metrics=metrics,
     input_spec=(
       tf.TensorSpec([None, *input_shape], input_dtype),
       tf.TensorSpec([None], tf.int32),

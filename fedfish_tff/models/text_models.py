@@ -1,0 +1,197 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Small classifiers of texts that are token ids, free of variables.
+
+Texts of different lengths are filled up with padding, id 0, which changes no
+output: neither the mean nor the maximum over a text is taken over it.
+"""
+
+from collections.abc import Sequence
+
+from fedfish_tff.datasets import random_streams
+from fedfish_tff.models import class_metrics
+from fedfish_tff.models import layers
+from fedfish_tff.models import supervised
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_PADDING = 0
+_WIDTHS = (3, 4, 5)
+
+# Names of the trainable tensors, in the models' order.
+BAG_OF_TOKENS_TENSORS = ('embedding/table', 'dense/kernel', 'dense/bias')
+TEXT_CNN_TENSORS = (
+  'embedding/table',
+  *(
+    f'convolution_{width}/{part}'
+    for width in _WIDTHS
+    for part in ('kernel', 'bias')
+  ),
+  'dense/kernel',
+  'dense/bias',
+)
+
+
+def create_bag_of_tokens_classifier(
+  *,
+  vocabulary_size: int,
+  class_names: Sequence[str],
+  seed: int,
+  sequence_length: int | None = None,
+  embedding_size: int = 64,
+) -> tff.learning.models.FunctionalModel:
+  """Creates a linear model of the mean of a text's token embeddings.
+
+  As fastText (Joulin et al. 2017, arXiv:1607.01759) without its n-grams.
+
+  Args:
+    vocabulary_size: Number of token ids; 0 is padding.
+    class_names: Of the classes 0, 1, ...
+    seed: The initial weights are a function of it alone.
+    sequence_length: Tokens of a text, padding included; None for any number.
+    embedding_size: Width of the embeddings.
+
+  Returns:
+    A model of x int32 [batch, length] and y int32 [batch] that outputs logits,
+    with the metrics of `class_metrics`; its tensors are
+    `BAG_OF_TOKENS_TENSORS`.
+
+  Raises:
+    errors.InputError: If a size is not a positive integer or the classes'
+      names will not do.
+  """
+  _check(vocabulary_size, class_names, sequence_length, embedding_size)
+
+  def predict(
+    weights: tuple[tf.Tensor, ...], tokens: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    del training  # The same pass in training and evaluation.
+    table, kernel, bias = weights
+    is_token = _find_tokens(tokens)
+    num_tokens = tf.reduce_sum(is_token, axis=1)
+    mean = tf.math.divide_no_nan(
+      tf.reduce_sum(tf.gather(table, tokens) * is_token, axis=1), num_tokens
+    )
+    return tf.nn.bias_add(tf.matmul(mean, kernel), bias)
+
+  return supervised.create_classifier(
+    predict,
+    (
+      _draw_embedding(vocabulary_size, embedding_size, seed),
+      *layers.glorot_weights([(embedding_size, len(class_names))], seed),
+    ),
+    input_shape=[sequence_length],
+    input_dtype=tf.int32,
+    class_names=class_names,
+  )
+
+
+def create_text_cnn(
+  *,
+  vocabulary_size: int,
+  class_names: Sequence[str],
+  seed: int,
+  sequence_length: int | None = None,
+  embedding_size: int = 64,
+  num_filters: int = 64,
+) -> tff.learning.models.FunctionalModel:
+  """Creates the CNN of Kim (2014, arXiv:1408.5882), without its dropout.
+
+  Three convolutions over 3, 4 and 5 tokens side by side, the maximum of each
+  filter over the text, and a dense layer. A window begins at each token, and
+  zeros stand for what is after the last one.
+
+  Args:
+    vocabulary_size: Number of token ids; 0 is padding.
+    class_names: Of the classes 0, 1, ...
+    seed: The initial weights are a function of it alone.
+    sequence_length: Tokens of a text, padding included; None for any number.
+    embedding_size: Width of the embeddings; 300 in the paper.
+    num_filters: Of each convolution; 100 in the paper.
+
+  Returns:
+    A model of x int32 [batch, length] and y int32 [batch] that outputs logits,
+    with the metrics of `class_metrics`; its tensors are `TEXT_CNN_TENSORS`.
+
+  Raises:
+    errors.InputError: If a size is not a positive integer or the classes'
+      names will not do.
+  """
+  _check(vocabulary_size, class_names, sequence_length, embedding_size)
+  layers.check_sizes(num_filters=[num_filters])
+  shapes = [(width, embedding_size, num_filters) for width in _WIDTHS]
+  shapes.append((len(_WIDTHS) * num_filters, len(class_names)))
+
+  def predict(
+    weights: tuple[tf.Tensor, ...], tokens: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    del training  # The same pass in training and evaluation.
+    table, *rest = weights
+    *convolutions, (kernel, bias) = layers.kernels_and_biases(tuple(rest))
+    is_token = _find_tokens(tokens)
+    x = tf.gather(table, tokens) * is_token
+    maxima = [_convolve_and_pool(x, is_token, *c) for c in convolutions]
+    return tf.nn.bias_add(tf.matmul(tf.concat(maxima, axis=1), kernel), bias)
+
+  return supervised.create_classifier(
+    predict,
+    (
+      _draw_embedding(vocabulary_size, embedding_size, seed),
+      *layers.glorot_weights(shapes, seed),
+    ),
+    input_shape=[sequence_length],
+    input_dtype=tf.int32,
+    class_names=class_names,
+  )
+
+
+def _convolve_and_pool(
+  x: tf.Tensor, is_token: tf.Tensor, kernel: tf.Tensor, bias: tf.Tensor
+) -> tf.Tensor:
+  """Returns each filter's maximum over the windows that begin at a token.
+
+  Args:
+    x: [batch, length, features], zeros for padding.
+    is_token: [batch, length, 1], 1 for tokens and 0 for padding.
+    kernel: [width, features, filters].
+    bias: [filters].
+
+  Returns:
+    [batch, filters], at least 0; 0 for a text without tokens.
+  """
+  x = tf.pad(x, [[0, 0], [0, kernel.shape[0] - 1], [0, 0]])
+  x = tf.nn.bias_add(tf.nn.conv1d(x, kernel, 1, 'VALID'), bias)
+  # Nothing is below zero any more, so that zeros win no maximum.
+  return tf.reduce_max(tf.nn.relu(x) * is_token, axis=1)
+
+
+def _find_tokens(tokens: tf.Tensor) -> tf.Tensor:
+  """Returns 1 for tokens and 0 for padding, float32 [batch, length, 1]."""
+  return tf.cast(tf.not_equal(tokens, _PADDING), tf.float32)[:, :, tf.newaxis]
+
+
+def _draw_embedding(
+  vocabulary_size: int, embedding_size: int, seed: int
+) -> np.ndarray:
+  """Draws vectors whose length is 1 in the mean square."""
+  stream = random_streams.random_generator('initial weights', seed, 'embedding')
+  shape = (vocabulary_size, embedding_size)
+  return (stream.standard_normal(shape) / np.sqrt(embedding_size)).astype(
+    np.float32
+  )
+
+
+def _check(
+  vocabulary_size: int,
+  class_names: Sequence[str],
+  sequence_length: int | None,
+  embedding_size: int,
+) -> None:
+  layers.check_sizes(
+    vocabulary_size=[vocabulary_size],
+    embedding_size=[embedding_size],
+    sequence_length=[] if sequence_length is None else [sequence_length],
+  )
+  class_metrics.check_class_names(class_names)
