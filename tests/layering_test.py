@@ -22,6 +22,7 @@ _LIBRARY = {
   'fedfish_tff.client_work',
   'fedfish_tff.aggregators',
   'fedfish_tff.algorithms',
+  'fedfish_tff.algorithms.client_state_process',
   'fedfish_tff.algorithms.process',
   'fedfish_tff.evaluation',
   'fedfish_tff.simulation',
@@ -45,9 +46,11 @@ ALLOWED = {
     'fedfish_tff.models',
     'fedfish_tff.client_work',
     'fedfish_tff.aggregators',
+    'fedfish_tff.algorithms.client_state_process',
     'fedfish_tff.algorithms.process',
   },
   # What a process is; evaluation and simulation know this and no method.
+  'fedfish_tff.algorithms.client_state_process': set(),
   'fedfish_tff.algorithms.process': {
     'fedfish_tff.errors',
     'fedfish_tff.models',
@@ -56,6 +59,7 @@ ALLOWED = {
     'fedfish_tff.errors',
     'fedfish_tff.datasets',
     'fedfish_tff.models',
+    'fedfish_tff.algorithms.client_state_process',
     'fedfish_tff.algorithms.process',
   },
   'fedfish_tff.simulation': {
@@ -63,6 +67,7 @@ ALLOWED = {
     'fedfish_tff.datasets',
     'fedfish_tff.models',
     'fedfish_tff.evaluation',
+    'fedfish_tff.algorithms.client_state_process',
     'fedfish_tff.algorithms.process',
   },
   'fedfish_tff.execution': {'fedfish_tff.errors', 'fedfish_tff.datasets'},

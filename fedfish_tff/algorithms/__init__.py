@@ -1,7 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Federated algorithms as `tff.learning.templates.LearningProcess`."""
+"""Federated algorithms as `tff.learning.templates.LearningProcess`.
 
+Those whose clients keep a state are `ClientStateProcess`es.
+"""
+
+from fedfish_tff.algorithms.client_state_process import (
+  ClientStateOutput as ClientStateOutput,
+)
+from fedfish_tff.algorithms.client_state_process import (
+  ClientStateProcess as ClientStateProcess,
+)
 from fedfish_tff.algorithms.composition import (
   compose_process as compose_process,
 )
@@ -34,3 +43,6 @@ from fedfish_tff.algorithms.partial_finalizer import (
   keep_what_nobody_sent as keep_what_nobody_sent,
 )
 from fedfish_tff.algorithms.process import FederatedProcess as FederatedProcess
+from fedfish_tff.algorithms.stateful_partial_exchange import (
+  build_stateful_partial_exchange as build_stateful_partial_exchange,
+)

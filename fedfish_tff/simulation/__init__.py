@@ -6,6 +6,7 @@ from fedfish_tff.simulation.checkpoints import CheckpointManager
 from fedfish_tff.simulation.checkpoints import DamagedCheckpointError
 from fedfish_tff.simulation.client_inputs import ClientInput
 from fedfish_tff.simulation.client_inputs import to_client_input
+from fedfish_tff.simulation.client_state_store import ClientStateStore
 from fedfish_tff.simulation.cohort_prefetch import Cohort
 from fedfish_tff.simulation.cohort_prefetch import CohortPrefetcher
 from fedfish_tff.simulation.communication import closed_form_upload_bytes

@@ -5,6 +5,7 @@
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff.algorithms import client_state_process
 
 import numpy as np
 import tensorflow as tf
@@ -27,7 +28,11 @@ class WireBytes(NamedTuple):
     return self.download + self.upload
 
 
-def measure_wire_bytes(process: tff.templates.IterativeProcess) -> WireBytes:
+def measure_wire_bytes(
+  process: (
+    tff.templates.IterativeProcess | client_state_process.ClientStateProcess
+  ),
+) -> WireBytes:
   """Measures a process' communication from its compiled types.
 
   The computation is compiled to a broadcast, client work and sums; the sizes
@@ -35,7 +40,8 @@ def measure_wire_bytes(process: tff.templates.IterativeProcess) -> WireBytes:
   and secure. Nothing is run.
 
   Args:
-    process: A process with next of type (<S@SERVER, {D}@CLIENTS> -> ...).
+    process: A process with next of type (<S@SERVER, {D}@CLIENTS> -> ...), or
+      one with client states, which stay where they are.
 
   Returns:
     The bytes per client and round.
@@ -43,12 +49,17 @@ def measure_wire_bytes(process: tff.templates.IterativeProcess) -> WireBytes:
   Raises:
     errors.InputError: If a tensor's size is not known from its type.
   """
+  round_fn = (
+    process.next_without_client_states
+    if isinstance(process, client_state_process.ClientStateProcess)
+    else process.next
+  )
   # Only types are looked at: graphs need not be optimized.
   grappler_config = tf.compat.v1.ConfigProto()
   rewrites = grappler_config.graph_options.rewrite_options
   rewrites.disable_meta_optimizer = True
   form = tff.backends.mapreduce.get_map_reduce_form_for_computation(
-    process.next, grappler_config=grappler_config
+    round_fn, grappler_config=grappler_config
   )
   return WireBytes(
     download=_count_bytes(form.prepare.type_signature.result),

@@ -12,11 +12,17 @@ import contextlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.simulation import client_inputs
 
 from absl import logging
 import tensorflow_federated as tff
+
+AnyProcess = (
+  tff.learning.templates.LearningProcess
+  | client_state_process.ClientStateProcess
+)
 
 
 @contextlib.contextmanager
@@ -76,11 +82,13 @@ def _skip(consequence: str) -> Iterator[None]:
 
 
 def name_excluded_clients(
-  process: tff.learning.templates.LearningProcess,
+  process: AnyProcess,
   state: Any,
   cohort: Sequence[batches_lib.ClientBatches],
   num_excluded: int,
   round_number: int,
+  *,
+  client_states: Sequence[Any] | None = None,
 ) -> None:
   """Logs which clients a round left out; sums hide it, so they are asked.
 
@@ -93,6 +101,7 @@ def name_excluded_clients(
     cohort: The round's clients.
     num_excluded: How many of them were left out, as the process has it.
     round_number: The round.
+    client_states: The clients' states before the round, if they have any.
   """
   if num_excluded == len(cohort):
     # A run that has diverged leaves out everyone, round after round: asking
@@ -101,13 +110,11 @@ def name_excluded_clients(
   elif not hasattr(process, 'update_is_finite'):
     names = 'unknown to this process'
   else:
-    weights = process.get_model_weights(
-      # Any weights will do, and those of the state may not exist yet.
-      state if _uses_weights(process) else process.initialize()
-    )
     found = [
       client.client_id
-      for client in cohort
+      for client, weights in zip(
+        cohort, _start_weights(process, state, len(cohort), client_states)
+      )
       if not process.update_is_finite(
         weights, client_inputs.to_client_input(client)
       )
@@ -129,5 +136,24 @@ def name_excluded_clients(
   )
 
 
-def _uses_weights(process: tff.learning.templates.LearningProcess) -> bool:
+def _start_weights(
+  process: AnyProcess,
+  state: Any,
+  num_clients: int,
+  client_states: Sequence[Any] | None,
+) -> Iterator[tff.learning.models.ModelWeights]:
+  """Yields what each client of a round starts its local training from."""
+  if client_states is not None:
+    for client_state in client_states:
+      yield process.client_model_weights(state, client_state)
+    return
+  weights = process.get_model_weights(
+    # Any weights will do, and those of the state may not exist yet.
+    state if _uses_weights(process) else process.initialize()
+  )
+  for _ in range(num_clients):
+    yield weights
+
+
+def _uses_weights(process: AnyProcess) -> bool:
   return getattr(process, 'uses_weights', True)

@@ -84,6 +84,12 @@ class RunRecorder:
       manager.drop_rows_after(-1 if state is None else version)
     return (structure, None) if state is None else (state, version)
 
+  def kept_rounds(self) -> list[int]:
+    """Returns the rounds that have a checkpoint, damaged ones included."""
+    if self._state_manager is None:
+      return []
+    return list(self._run(self._state_manager.get_versions()) or ())
+
   def load(self, structure: Any, round_number: int) -> Any | None:
     """Returns the state after a round; None if it has no checkpoint.
 

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
-import math
 import time
 from typing import Any
 from typing import NamedTuple
@@ -21,16 +20,15 @@ from typing import NamedTuple
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_data
-from fedfish_tff.simulation import client_inputs
+from fedfish_tff.simulation import client_state_store
 from fedfish_tff.simulation import cohort_prefetch
 from fedfish_tff.simulation import communication
-from fedfish_tff.simulation import metrics_flattening
+from fedfish_tff.simulation import federated_round
 from fedfish_tff.simulation import participation as participation_lib
 from fedfish_tff.simulation import round_problems
 from fedfish_tff.simulation import run_recorder
+from fedfish_tff.simulation import run_totals
 
-from absl import logging
-import numpy as np
 import tensorflow_federated as tff
 
 Metrics = Mapping[str, Any]
@@ -41,9 +39,6 @@ FinishFn = Callable[[Any], Any]
 
 _LoopState = collections.OrderedDict[str, Any]
 
-_EXCLUDED_COLUMN = 'train/excluded_clients'
-_NON_FINITE_COLUMN = 'finalizer/update_non_finite'
-
 
 class TrainingResult(NamedTuple):
   """The end of a run.
@@ -51,8 +46,8 @@ class TrainingResult(NamedTuple):
   Attributes:
     state: The process' state.
     round_number: Rounds done.
-    totals: Over all rounds, resumed ones included: `wire_bytes`, `local_steps`,
-      `excluded_clients` and `round_seconds`.
+    totals: Over all rounds, resumed ones included: `wire_bytes`,
+      `payload_bytes`, `local_steps`, `excluded_clients` and `round_seconds`.
   """
 
   state: Any
@@ -61,7 +56,7 @@ class TrainingResult(NamedTuple):
 
 
 def run_training(
-  process: tff.learning.templates.LearningProcess,
+  process: round_problems.AnyProcess,
   *,
   train_data: client_data.ClientData,
   participation: participation_lib.Participation,
@@ -80,6 +75,7 @@ def run_training(
   start: TrainingResult | None = None,
   finish_fn: FinishFn | None = None,
   on_round: Callable[[int, Metrics], None] | None = None,
+  client_states: client_state_store.ClientStateStore | None = None,
 ) -> TrainingResult:
   """Trains up to a number of rounds, from the last checkpoint if there is one.
 
@@ -88,12 +84,14 @@ def run_training(
   process' own metrics (see `metrics_flattening`) and those of the functions
   below, rows have `compute/local_steps` (gradient evaluations on a batch, summed
   over the cohort, extra passes included), `communication/wire_bytes`, both with
-  `_total` over the run, and `time/round_seconds`. Averages over the cohort's
+  `_total` over the run, and `time/round_seconds`; what the process measures as
+  `communication/payload_bytes` has its `_total` too. Averages over the cohort's
   training are NaN where every client was excluded.
 
   Args:
-    process: Any learning process. Those of this package also count clients
-      with a non-finite update, which are then named in a warning.
+    process: Any learning process, or one with client states. Those of this
+      package also count clients with a non-finite update, which are then named
+      in a warning.
     train_data: The clients that may take part. The next round's are read from
       a thread of their own while a round computes.
     participation: The cohort of a round; called from that thread.
@@ -123,14 +121,18 @@ def run_training(
     finish_fn: Applied to the state after the last round, before it is evaluated
       and saved, such as a choice among the models that it allows.
     on_round: Called with each row after it was released.
+    client_states: Where the clients' states are between their rounds, if they
+      have any; not used otherwise. What it holds is removed where the run does
+      not resume. When a round is evaluated it has the states after it.
 
   Returns:
     The final state, round and totals.
 
   Raises:
     errors.InputError: If a client's data or an argument cannot be used (checks
-      inside of the process included), or a file cannot be written; or if the
-      start has all the rounds already.
+      inside of the process included), or a file cannot be written; if the
+      start has all the rounds already; or if the clients' states have no place
+      or were lost.
     KeyboardInterrupt: On Ctrl-C, after a checkpoint of the last whole round;
       its message says how to resume.
   """
@@ -149,6 +151,7 @@ def run_training(
       f'rounds is {rounds}, but the start takes {first} rounds, which count; '
       f'{first + 1} or more was expected.'
     )
+  client_states = federated_round.check_client_states(process, client_states)
   with (
     run_recorder.RunRecorder(
       program_state_manager, metrics_managers
@@ -159,15 +162,25 @@ def run_training(
   ):
     initial = _initial_loop_state(process)
     if start is not None:
-      initial = _start_loop_state(start, initial)
+      initial = collections.OrderedDict(
+        process=start.state, totals=run_totals.totals_of(start.totals)
+      )
     loop_state, round_number = recorder.resume(initial)
     # One assignment each, so that Ctrl-C cannot fall between state and round.
     done = (loop_state, round_number)
+    checkpoints = recorder.kept_rounds()
+    if client_states is not None:
+      if round_number is None:
+        client_states.reset(first)
+      else:
+        client_states.rewind(round_number)
 
     def finish_round(
       round_number: int, loop_state: _LoopState, row: dict[str, Any]
     ) -> None:
-      row.update(_total_columns(loop_state, wire_bytes))
+      row.update(
+        run_totals.total_columns(loop_state['totals'], row, wire_bytes)
+      )
       recorder.release(round_number, row)
       if on_round is not None:
         on_round(round_number, row)
@@ -184,29 +197,28 @@ def run_training(
         state = loop_state['process']
         round_began = time.monotonic()
         cohort = cohorts.load(round_number)
-        with round_problems.input_errors(cohort):
-          output = process.next(
-            state, [client_inputs.to_client_input(client) for client in cohort]
+        result = federated_round.run_round(
+          process, state, cohort, round_number, client_states
+        )
+        row = result.row
+        row.update(
+          run_totals.round_costs(
+            process, cohort, wire_bytes, costs_per_client or {}
           )
-        row = metrics_flattening.flatten_metrics(output.metrics)
-        row.update(_costs(process, cohort, wire_bytes, costs_per_client or {}))
+        )
         row['time/round_seconds'] = time.monotonic() - round_began
-        if row.get(_EXCLUDED_COLUMN):
-          round_problems.name_excluded_clients(
-            process, state, cohort, row[_EXCLUDED_COLUMN], round_number
-          )
-          if row[_EXCLUDED_COLUMN] == len(cohort):
-            row.update(_metrics_of_nobody(row))
-        if row.get(_NON_FINITE_COLUMN):
-          logging.warning(
-            'Round %d: the aggregated update was not finite; the round changed '
-            'nothing.',
-            round_number,
-          )
-        new_state = output.state
+        federated_round.report_problems(
+          process, state, cohort, round_number, result
+        )
+        new_state = result.state
+        # The clients' old states would be in memory during the next round.
+        del result
         if finish_fn is not None and round_number == rounds:
           new_state = finish_fn(new_state)
-        loop_state = _advance(loop_state, new_state, row)
+        loop_state = collections.OrderedDict(
+          process=new_state,
+          totals=run_totals.add_round(loop_state['totals'], row),
+        )
         if round_number % evaluate_every == 0 or round_number == rounds:
           evaluation_began = time.monotonic()
           if evaluation_fn is not None:
@@ -230,13 +242,16 @@ def run_training(
           or round_number == rounds
         ):
           recorder.save(loop_state, round_number)
+          checkpoints = recorder.kept_rounds()
+        if client_states is not None:
+          client_states.commit({*checkpoints, round_number})
     except KeyboardInterrupt:
       raise KeyboardInterrupt(recorder.stop(*done)) from None
   return _to_result(loop_state, done[1])
 
 
 def load_result(
-  process: tff.learning.templates.LearningProcess,
+  process: round_problems.AnyProcess,
   program_state_manager: tff.program.ProgramStateManager,
   *,
   round_number: int | None = None,
@@ -272,90 +287,8 @@ def _to_result(loop_state: _LoopState, round_number: int) -> TrainingResult:
   return TrainingResult(loop_state['process'], round_number, totals)
 
 
-def _initial_loop_state(
-  process: tff.learning.templates.LearningProcess,
-) -> _LoopState:
+def _initial_loop_state(process: round_problems.AnyProcess) -> _LoopState:
   """Returns what a checkpoint holds: the process' state and the totals."""
   return collections.OrderedDict(
-    process=process.initialize(),
-    totals=collections.OrderedDict(
-      wire_bytes=np.int64(0),
-      local_steps=np.int64(0),
-      excluded_clients=np.int64(0),
-      round_seconds=np.float64(0.0),
-    ),
+    process=process.initialize(), totals=run_totals.initial_totals()
   )
-
-
-def _start_loop_state(start: TrainingResult, initial: _LoopState) -> _LoopState:
-  """Returns what the first checkpoint would hold after another run."""
-  return collections.OrderedDict(
-    process=start.state,
-    totals=collections.OrderedDict(
-      (name, type(zero)(start.totals[name]))
-      for name, zero in initial['totals'].items()
-    ),
-  )
-
-
-def _advance(loop_state: _LoopState, state: Any, row: Metrics) -> _LoopState:
-  """Returns the loop's state after a round with the given row."""
-  columns = dict(
-    wire_bytes='communication/wire_bytes',
-    local_steps='compute/local_steps',
-    excluded_clients=_EXCLUDED_COLUMN,
-    round_seconds='time/round_seconds',
-  )
-  return collections.OrderedDict(
-    process=state,
-    totals=collections.OrderedDict(
-      (name, total + type(total)(row.get(columns[name], 0)))
-      for name, total in loop_state['totals'].items()
-    ),
-  )
-
-
-def _costs(
-  process: tff.learning.templates.LearningProcess,
-  cohort: Sequence[batches_lib.ClientBatches],
-  wire_bytes: communication.WireBytes | None,
-  costs_per_client: Mapping[str, int],
-) -> Metrics:
-  """Returns what a round costs, as columns."""
-  extra_passes = getattr(process, 'extra_passes', 0)
-  steps = sum(
-    client.batches_per_epoch * (client.epochs + extra_passes)
-    for client in cohort
-  )
-  # Closed-form methods take no gradients.
-  takes_steps = getattr(process, 'uses_weights', True)
-  costs = {'compute/local_steps': steps if takes_steps else 0}
-  if wire_bytes is not None:
-    costs['communication/wire_bytes'] = len(cohort) * wire_bytes.total
-  for name, cost in costs_per_client.items():
-    costs[name] = len(cohort) * cost
-  return costs
-
-
-def _total_columns(
-  loop_state: _LoopState, wire_bytes: communication.WireBytes | None
-) -> Metrics:
-  """Returns the running totals that are columns."""
-  totals = loop_state['totals']
-  columns = {'compute/local_steps_total': totals['local_steps']}
-  if wire_bytes is not None:
-    columns['communication/wire_bytes_total'] = totals['wire_bytes']
-  return columns
-
-
-def _metrics_of_nobody(row: Metrics) -> Metrics:
-  """Returns NaN for a row's averages over clients that were all left out.
-
-  The process divides sums over nobody and reports 0, a perfect loss. Counts,
-  which are integers, are right.
-  """
-  return {
-    name: math.nan
-    for name, value in row.items()
-    if name.startswith('train/') and isinstance(value, float)
-  }

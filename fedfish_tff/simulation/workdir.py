@@ -4,7 +4,7 @@
 
 It holds config.json, data_fingerprint.json, metrics.csv, checkpoints/,
 tensorboard/, summary.json and plots/; a run that is fine-tuned from another,
-start/ and start.npz.
+start/ and start.npz; one whose clients have states, client_states/.
 """
 
 from collections.abc import Iterator
@@ -28,6 +28,7 @@ _START_NAME = 'start'
 # from them needs the rest; the config goes last, since it marks the folder.
 _OWN_NAMES = (
   'checkpoints',
+  'client_states',
   'summary.json',
   'plots',
   'evaluation',
@@ -66,6 +67,10 @@ class Workdir:
   @property
   def checkpoints_path(self) -> pathlib.Path:
     return self.path / 'checkpoints'
+
+  @property
+  def client_states_path(self) -> pathlib.Path:
+    return self.path / 'client_states'
 
   @property
   def tensorboard_path(self) -> pathlib.Path:
