@@ -16,7 +16,7 @@ def sample_evenly(
   """Samples as large a share of every class, without replacement.
 
   Args:
-    labels: int [n].
+    labels: int [n]; n may be 0.
     count: The size of the sample, at most n.
     keys: Of the random stream.
 
@@ -30,7 +30,7 @@ def sample_evenly(
     stream.permutation(np.flatnonzero(numbers == number))[:size]
     for number, size in enumerate(counts)
   ]
-  return np.sort(np.concatenate(parts))
+  return np.sort(np.concatenate([np.empty(0, np.int64), *parts]))
 
 
 def sample_in_proportion(
