@@ -17,6 +17,7 @@ from fedfish_tff.execution import contexts
 from launch import experiment as experiment_lib
 from launch import export as export_lib
 from launch import held_out_evaluation
+from launch import metric_names
 from launch.plotting import run_plots
 from launch.plotting import run_reader
 
@@ -135,7 +136,9 @@ def _evaluate_clients(
     split=split,
   )
   summaries = []
-  for metric, higher in _directions(experiment, list(pooled)).items():
+  # Counts by pairs of classes are in the clients' rows only.
+  metrics = [name for name in pooled if not metric_names.is_count(name)]
+  for metric, higher in _directions(experiment, metrics).items():
     summaries.append(
       summarize(
         'global',

@@ -66,7 +66,7 @@ def check_exchange(config: Mapping[str, Any]) -> None:
       if block[field] != expected:
         raise errors.InputError(
           f'exchange.{field} is {block[field]!r}, but exchange.selection is '
-          f"'coordinates', which chooses within each tensor; {expected!r} was "
+          f"'coordinates', which chooses weights one by one; {expected!r} was "
           'expected.'
         )
   if block['group_by'] == 'layer' and 'fine_tuning' in config:

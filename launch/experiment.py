@@ -40,7 +40,7 @@ class Experiment:
   config: Mapping[str, Any]
   task: Task
   model: tff.learning.models.FunctionalModel
-  process: algorithms.FederatedProcess
+  process: algorithms.FederatedProcess | algorithms.ClientStateProcess
   feature_map: models.FeatureMap | None
   participation: simulation.Participation
   batch_spec: datasets.BatchSpec

@@ -13,6 +13,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from launch import closed_form_methods
 from launch import config_checks
+from launch import exchange_methods
 from tasks.task import Task
 
 import tensorflow_federated as tff
@@ -41,12 +42,13 @@ class Method:
 
   Attributes:
     model: The model, whose weights are those of the process.
-    process: The process.
+    process: The process; that of a config whose clients keep weights of their
+      own has client states.
     feature_map: What a closed-form process has sums of; None for others.
   """
 
   model: tff.learning.models.FunctionalModel
-  process: algorithms.FederatedProcess
+  process: algorithms.FederatedProcess | algorithms.ClientStateProcess
   feature_map: models.FeatureMap | None = None
 
 
@@ -75,9 +77,7 @@ def build_method(
       config['algorithm'], task, seed=config['seed']
     )
     return Method(model=model, process=process, feature_map=feature_map)
-  client_optimizer = OPTIMIZERS[config['algorithm']['client_optimizer']](
-    config['client_learning_rate']
-  )
+  client_optimizer = _build_client_optimizer(config)
   if 'fine_tuning' in config:
     client_optimizer = client_work.build_weight_decay_optimizer(
       client_optimizer, config['fine_tuning']['weight_decay']
@@ -87,6 +87,20 @@ def build_method(
     model=model,
     process=_build_process(config, task, model, client_optimizer),
   )
+
+
+def _build_client_optimizer(
+  config: Mapping[str, Any],
+) -> tff.learning.optimizers.Optimizer:
+  name, rate = (
+    config['algorithm']['client_optimizer'],
+    config['client_learning_rate'],
+  )
+  if 'client_weight_decay' in config:
+    return tff.learning.optimizers.build_adamw(
+      rate, weight_decay=config['client_weight_decay']
+    )
+  return OPTIMIZERS[name](rate)
 
 
 def create_model(
@@ -124,13 +138,25 @@ def _build_process(
   task: Task,
   model: tff.learning.models.FunctionalModel,
   client_optimizer: tff.learning.optimizers.Optimizer,
-) -> algorithms.FederatedProcess:
+) -> algorithms.FederatedProcess | algorithms.ClientStateProcess:
   """Builds a process that trains by gradients."""
   algorithm = config['algorithm']
   server_optimizer = OPTIMIZERS[algorithm['server_optimizer']](
     config['server_learning_rate']
   )
   weighting = _CLIENT_WEIGHTINGS[algorithm['client_weighting']]
+  exchange = {}
+  if 'exchange' in config:
+    exchange = exchange_methods.exchange_arguments(config, task)
+  if algorithm['name'] == 'fed_avg' and exchange:
+    return exchange_methods.build_fed_avg(
+      config,
+      model,
+      client_optimizer,
+      server_optimizer,
+      client_weighting=weighting,
+      **exchange,
+    )
   if algorithm['name'] == 'fed_avg':
     return algorithms.build_fed_avg(
       model, client_optimizer, server_optimizer, client_weighting=weighting
@@ -183,4 +209,5 @@ def _build_process(
     label_sampler=task.label_sampler,
     seed=config['seed'],
     diagnostics=algorithm['diagnostics'],
+    **exchange,
   )

@@ -5,8 +5,12 @@
 Plain Python, without TensorFlow.
 """
 
+import re
+
 # Of a metric before personalisation, and over the worst tenth of clients.
 SUFFIXES = ('_before', '_worst_tenth')
+# How often examples of one class were taken for those of another.
+_CONFUSION = re.compile(r'confusion_(.+)_as_(.+)')
 _LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
 
 
@@ -18,3 +22,15 @@ def higher_is_better(metric: str) -> bool:
   for suffix in SUFFIXES:
     name = name.removesuffix(suffix)
   return name not in _LOWER_IS_BETTER
+
+
+def confused_classes(metric: str) -> tuple[str, str] | None:
+  """Returns the class and what it was taken for; None for other metrics."""
+  match = _CONFUSION.fullmatch(metric.rpartition('/')[2])
+  return match and match.groups()
+
+
+def is_count(metric: str) -> bool:
+  """Whether a column counts examples: it is no score to compare models by."""
+  name = metric.rpartition('/')[2]
+  return name == 'num_examples' or confused_classes(name) is not None

@@ -10,6 +10,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import evaluation
 from launch import evaluation_inputs
+from launch import metric_names
 
 from absl import logging
 import numpy as np
@@ -97,7 +98,8 @@ class HeldOutEvaluation:
     The spread over clients, where it was asked for, has the suffixes
     `_client_mean` and `_client_std`, in which every client counts alike, and
     `_worst_tenth`, the mean over the tenth of the clients with the worst
-    values.
+    values. Counts by pairs of classes have no means, so none of personalised
+    models.
     """
     result = self._global_evaluation(
       weights,
@@ -225,7 +227,7 @@ class CohortBarrier:
 
 
 def _metric_names(scores: Sequence[Mapping[str, Any]]) -> list[str]:
-  return [name for name in scores[0] if name != _NOT_A_METRIC]
+  return [name for name in scores[0] if not metric_names.is_count(name)]
 
 
 def _count_diverged(scores: Sequence[Mapping[str, Any]]) -> int:

@@ -12,6 +12,7 @@ import io
 import math
 from typing import Any
 
+from launch import metric_names
 from launch import sweep_results
 
 _KINDS = ('validation', 'test', 'csb')
@@ -195,7 +196,8 @@ def _table_columns(
     for kind in _KINDS
     for column in columns
     if column.partition('/')[0] == kind
-    and not column.endswith(('/num_examples', '/num_clients'))
+    and not column.endswith('/num_clients')
+    and not metric_names.is_count(column)
     and (metric is None or column.rpartition('/')[2] in _shown(metric))
   ]
 

@@ -3,31 +3,25 @@
 """One run of an experiment in its workdir, from start or resumed to the end."""
 
 from collections.abc import Mapping
-from collections.abc import Sequence
-import importlib.metadata
 import json
-import math
 import os
-import platform
 from typing import Any
 from typing import NamedTuple
 
-import fedfish_tff
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch import config_checks
+from launch import exchange_checks
 from launch import experiment as experiment_lib
 from launch import fine_tuning_start
 from launch import methods
 from launch import regularization_choice
+from launch import run_summary
 from launch.plotting import run_plots
 from tasks.task import Task
 
 from absl import logging
 import tensorflow_federated as tff
-
-_PUBLISHED_BYTES = 'communication/published_bytes'
-_PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
 
 
 def train(
@@ -146,9 +140,15 @@ def _train(
         config, task, folder, starts, progress_bar, plots
       )
       experiment = experiment_lib.build_experiment_of(config, task, start=start)
-    result = _run(experiment, folder, start, progress_bar)
-    summary = _summarize(
-      experiment, result, simulation.read_rows(folder.metrics_path)
+    client_states = None
+    if exchange_checks.keeps_client_states(config):
+      client_states = simulation.ClientStateStore(folder.client_states_path)
+    result = _run(experiment, folder, start, client_states, progress_bar)
+    summary = run_summary.summarize(
+      experiment,
+      result,
+      simulation.read_rows(folder.metrics_path),
+      client_states=client_states,
     )
     folder.write_summary(summary)
     if plots:
@@ -219,6 +219,7 @@ def _run(
   experiment: experiment_lib.Experiment,
   folder: simulation.Workdir,
   start: fine_tuning_start.Start | None,
+  client_states: simulation.ClientStateStore | None,
   progress_bar: bool | None,
 ) -> simulation.TrainingResult:
   """Trains from the start, or on from the last checkpoint."""
@@ -256,6 +257,7 @@ def _run(
       checkpoint_every=config['checkpoint_every'],
       checkpoint_at=[experiment.half_round],
       program_state_manager=checkpoints,
+      client_states=client_states,
       metrics_managers=[
         simulation.CsvMetricsManager(folder.metrics_path),
         tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
@@ -298,91 +300,10 @@ def _published_costs(
     return {}
   *_, bias = experiment.model.initial_weights[0]
   return {
-    _PUBLISHED_BYTES: simulation.closed_form_upload_bytes(
+    run_summary.PUBLISHED_BYTES: simulation.closed_form_upload_bytes(
       experiment.feature_map.num_features, len(bias)
     )
   }
-
-
-def _summarize(
-  experiment: experiment_lib.Experiment,
-  result: simulation.TrainingResult,
-  rows: Sequence[Mapping[str, int | float]],
-) -> Mapping[str, Any]:
-  """Returns the content of summary.json; test clients are used here only."""
-  task = experiment.task
-  test = experiment.build_held_out_evaluation(task.test, spread=True)(
-    experiment.process.get_model_weights(result.state)
-  )
-  return {
-    'task': task.name,
-    'algorithm': experiment.config['algorithm']['name'],
-    'rounds': result.round_number,
-    'final': {
-      name: _to_json(value)
-      for name, value in rows[-1].items()
-      if name.startswith(('train/', 'eval/', 'csb/'))
-    },
-    'test': {name: _to_json(value) for name, value in test.items()},
-    'best_validation': _find_best(
-      rows, f'eval/global/{task.metric}', task.higher_is_better
-    ),
-    'totals': dict(result.totals),
-    **_chosen_regularization(experiment, result),
-    **_total_published_bytes(rows),
-    'versions': {
-      'python': platform.python_version(),
-      'fedfish_tff': fedfish_tff.__version__,
-      **{name: importlib.metadata.version(name) for name in _PACKAGES},
-    },
-  }
-
-
-def _chosen_regularization(
-  experiment: experiment_lib.Experiment, result: simulation.TrainingResult
-) -> Mapping[str, float]:
-  """Returns lambda, where the method has one."""
-  if 'regularization' not in experiment.config['algorithm']:
-    return {}
-  hparams = experiment.process.get_hparams(result.state)
-  return {'regularization': float(hparams['regularization'])}
-
-
-def _total_published_bytes(
-  rows: Sequence[Mapping[str, int | float]],
-) -> Mapping[str, int]:
-  """Returns the bytes of all rounds as the method's paper counts them."""
-  counts = [row[_PUBLISHED_BYTES] for row in rows if _PUBLISHED_BYTES in row]
-  return {'published_bytes': int(sum(counts))} if counts else {}
-
-
-def _find_best(
-  rows: Sequence[Mapping[str, int | float]],
-  column: str,
-  higher_is_better: bool,
-) -> Mapping[str, Any] | None:
-  """Returns the first round with the best finite value; None without one."""
-  sign = 1 if higher_is_better else -1
-  values = [
-    (sign * row[column], -row['round'])
-    for row in rows
-    if math.isfinite(row.get(column, math.nan))
-  ]
-  if not values:
-    return None
-  value, negative_round = max(values)
-  return {
-    'metric': column,
-    'value': sign * value,
-    'round': -negative_round,
-    # For launch.sweep, which knows no tasks.
-    'higher_is_better': higher_is_better,
-  }
-
-
-def _to_json(value: int | float) -> int | float | None:
-  """JSON knows no NaN and no infinity."""
-  return value if math.isfinite(value) else None
 
 
 def _print_closing_line(

@@ -9,8 +9,8 @@ The methods of `VARIANTS` (docs/partial_exchange.md explains them):
   fed_avg_partial_smallest  the half that have moved least
   fed_avg_layers            the half of the layers that have moved furthest
   fed_avg_threshold         every tensor that has moved 0.1 or further
-  fed_avg_coordinates       half of each tensor's weights, those that have
-                            changed most
+  fed_avg_coordinates       half of all single weights, those that have changed
+                            most
   <any of the latter>_client_keeps
                             the same, but what nobody sends stays different
                             from client to client

@@ -46,7 +46,7 @@ def choose_metric(runs: Sequence[run_reader.Run], metric: str | None) -> str:
     evaluated = [
       name
       for name in columns
-      if name.startswith('eval/global/') and not name.endswith('/num_examples')
+      if name.startswith('eval/global/') and not metric_names.is_count(name)
     ]
     preferred = [
       name for name in evaluated if name.endswith(('/accuracy', '/mse'))

@@ -22,6 +22,20 @@ class MetricNamesTest(parameterized.TestCase):
   def test_direction_of_a_column(self, metric, expected):
     self.assertEqual(metric_names.higher_is_better(metric), expected)
 
+  @parameterized.parameters(
+    ('global/confusion_sci_tech_as_world', ('sci_tech', 'world')),
+    ('confusion_0_as_1', ('0', '1')),
+    ('global/confusion', None),
+    ('global/f1_world', None),
+  )
+  def test_pairs_of_classes(self, metric, expected):
+    self.assertEqual(metric_names.confused_classes(metric), expected)
+    self.assertEqual(metric_names.is_count(metric), expected is not None)
+
+  def test_counts(self):
+    self.assertTrue(metric_names.is_count('eval/global/num_examples'))
+    self.assertFalse(metric_names.is_count('eval/global/accuracy'))
+
 
 if __name__ == '__main__':
   absltest.main()

@@ -1,0 +1,159 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the processes that send a part of their weights."""
+
+import dataclasses
+
+from fedfish_tff import algorithms
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+from launch import config_checks
+from launch import exchange_methods
+from launch import experiment
+from launch import methods
+from launch.configs import exchange
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+_NAMES = ('hidden/kernel', 'hidden/bias', 'output/kernel', 'output/bias')
+_SHAPES = ((64, 8), (8,), (8, 10), (10,))
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _config(variant, **fields):
+  """A checked config, some fields of its exchange changed."""
+  config = exchange.create_config(
+    variant,
+    task={'name': 'digits', 'num_clients': 12, 'hidden_units': (8,)},
+    rounds=2,
+    cohort_size=2,
+    local_epochs=1,
+    batch_size=10,
+    client_learning_rate=0.1,
+  )
+  if fields:
+    config.exchange.update(fields)
+  config = config.to_dict()
+  config_checks.check_config(config)
+  return config
+
+
+def _drifting(*norms):
+  """Tensors before and after a training that moved them so far."""
+  before = [np.full(shape, 0.5, np.float32) for shape in _SHAPES]
+  after = []
+  for tensor, norm in zip(before, norms):
+    moved = tensor.copy()
+    moved.flat[0] += norm
+    after.append(moved)
+  return tuple(map(tf.constant, before)), tuple(map(tf.constant, after))
+
+
+class ExchangeMethodsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.task = experiment.create_task(_config('fed_avg'))
+    cls.named = dataclasses.replace(cls.task, tensor_names=_NAMES)
+
+  def _sent(self, config, norms=(4.0, 1.0, 2.0, 3.0)):
+    selector = exchange_methods.exchange_arguments(config, self.named)[
+      'selector'
+    ]
+    return [m.numpy() for m in selector.select(*_drifting(*norms))]
+
+  @parameterized.parameters(
+    ({}, [True, False, False, True]),
+    ({'share': 0.25}, [True, False, False, False]),
+    ({'share': 0.7, 'direction': 'smallest'}, [False, True, True, True]),
+    # Drifts a weight: 4 / 512, 1 / 8, 2 / 80, 3 / 10.
+    ({'normalize': True}, [False, True, False, True]),
+    ({'selection': 'threshold', 'threshold': 2.0}, [True, False, True, True]),
+    (
+      {'selection': 'threshold', 'threshold': 2.0, 'direction': 'smallest'},
+      [False, True, True, False],
+    ),
+    ({'group_by': 'layer'}, [True, True, False, False]),
+  )
+  def test_what_is_sent(self, fields, expected):
+    config = _config('fed_avg_partial', **fields)
+    self.assertEqual([bool(m) for m in self._sent(config)], expected)
+
+  @parameterized.parameters(
+    ('largest', 'change', [1, 0, 1, 1]),
+    ('largest', 'weight', [0, 1, 1, 1]),
+    ('smallest', 'weight', [1, 0, 0, 0]),
+  )
+  def test_coordinates(self, direction, score, expected):
+    """The first weight of a tensor moved by -1, 0.1, 2 and 3 from 0.5."""
+    config = _config(
+      'fed_avg_coordinates',
+      # Of 610 weights, rounded up.
+      share=(2.5 if direction == 'largest' else 0.5) / 610,
+      direction=direction,
+      coordinate_score=score,
+    )
+    masks = self._sent(config, (-0.9, 0.1, 2.0, 3.0))
+    self.assertEqual([m.shape for m in masks], list(_SHAPES))
+    self.assertEqual([int(m.flat[0]) for m in masks], expected)
+
+  def test_layers_need_names(self):
+    config = _config('fed_avg_layers')
+    with self.assertRaisesRegex(
+      errors.InputError, "the model of task 'digits' has no names"
+    ):
+      methods.build_method(config, self.task)
+    methods.build_method(config, self.named)
+
+  @parameterized.parameters(
+    ('fed_avg_partial', algorithms.FederatedProcess),
+    ('fed_avg_threshold', algorithms.FederatedProcess),
+    ('fed_fish_coordinates', algorithms.FederatedProcess),
+    ('fed_avg_partial_client_keeps', algorithms.ClientStateProcess),
+  )
+  def test_processes(self, variant, kind):
+    process = methods.build_method(_config(variant), self.named).process
+    self.assertIsInstance(process, kind)
+    result = process.next.type_signature.result
+    metrics = result['metrics'].member['aggregator']
+    self.assertContainsSubset(_NAMES, dir(metrics['sent']))
+
+  def test_weight_decay_is_that_of_the_config(self):
+    """The first step differs by rate * decay * weight."""
+    rate, decay = 0.1, 0.2
+    weights, found = None, []
+    for value in (0.0, decay):
+      config = _config('fed_avg_partial')
+      config['algorithm']['client_optimizer'] = 'adamw'
+      config['client_weight_decay'] = value
+      config_checks.check_config(config)
+      process = methods.build_method(config, self.task).process
+      weights = process.get_model_weights(process.initialize())
+      client_id = self.task.train.client_ids[0]
+      batches = datasets.plan_batches(
+        self.task.train.load_client(client_id),
+        datasets.BatchSpec(batch_size=10_000),
+        client_id=client_id,
+        seed=0,
+        round_number=1,
+      )
+      trained = process.local_training(
+        weights, simulation.to_client_input(batches)
+      )
+      found.append([np.asarray(t) for t in trained.trainable])
+    for without, with_decay, start in zip(*found, weights.trainable):
+      np.testing.assert_allclose(
+        with_decay - without, -rate * decay * np.asarray(start), atol=1e-6
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()
