@@ -15,7 +15,6 @@ import pathlib
 import re
 import string
 from typing import Any
-import zipfile
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import files
@@ -115,8 +114,7 @@ def read_state(path: pathlib.Path, structure: Any, *, client_id: str) -> Any:
       arrays than `structure`.
   """
   with _input_errors(path, client_id):
-    # The whole file, so that it is an open file for no longer than that.
-    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+    with open(path, 'rb') as file, np.load(file) as archive:
       # Every entry is read to its end, where its checksum is.
       arrays = [archive[f'arr_{i}'] for i in range(len(archive.files))]
   leaves = tf.nest.flatten(structure)
@@ -124,9 +122,8 @@ def read_state(path: pathlib.Path, structure: Any, *, client_id: str) -> Any:
   expected = [_describe(leaf) for leaf in leaves]
   if found != expected:
     raise errors.InputError(
-      f'The state of client {client_id!r} in {path} holds '
-      f'{", ".join(found) or "nothing"}; '
-      f'{", ".join(expected) or "nothing"} was expected.'
+      f'The state of client {client_id!r} in {path} is that of another '
+      f'process: {_first_difference(found, expected)}.'
     )
   return tf.nest.pack_sequence_as(
     structure, [array[()] if not array.ndim else array for array in arrays]
@@ -136,6 +133,13 @@ def read_state(path: pathlib.Path, structure: Any, *, client_id: str) -> Any:
 def _describe(leaf: Any) -> str:
   array = np.asarray(leaf)
   return f'{array.dtype.name}{list(array.shape)}'
+
+
+def _first_difference(found: list[str], expected: list[str]) -> str:
+  if len(found) != len(expected):
+    return f'it holds {len(found)} arrays, {len(expected)} were expected'
+  index = next(i for i, f in enumerate(found) if f != expected[i])
+  return f'array {index} is {found[index]}, {expected[index]} was expected'
 
 
 @contextlib.contextmanager
@@ -148,20 +152,8 @@ def _input_errors(path: pathlib.Path, client_id: str) -> Iterator[None]:
     raise errors.InputError(
       f'{where} cannot be read: {error.strerror or error}.'
     ) from error
-  except (
-    # What a damaged archive raises depends on where it is damaged.
-    zipfile.BadZipFile,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-    KeyError,
-    EOFError,
-    OverflowError,
-    MemoryError,
-    AttributeError,
-    SyntaxError,
-    TypeError,
-  ) as error:
+  except Exception as error:
+    # Of many types: it depends on what in the archive is damaged.
     raise errors.InputError(
       f'{where} is damaged ({error}); restore it, or start afresh with '
       '--overwrite.'
