@@ -22,7 +22,8 @@ finished runs of a sweep:
 
 What is written to --output_dir, as far as the workdirs hold it:
 
-  <metric>_by_round, _by_local_steps (fixed compute), _by_bytes: curves
+  <metric>_by_round, _by_local_steps (fixed compute), _by_bytes: curves;
+    _by_payload_bytes of runs whose clients send a part of their weights
   barrier_<metric>...: client-server barriers of two methods, with x = y
   personalization_<metric>, few_shot_<metric>, client_spread_<metric>: clients
     before and after fine-tuning; they need evaluation/clients.csv in the
@@ -65,7 +66,7 @@ _LAYOUTS = (
   'transfer',
   'all',
 )
-_X_AXES = ('round', 'local_steps', 'bytes')
+_X_AXES = ('round', 'local_steps', 'bytes', 'payload_bytes')
 _FORMATS = ('png', 'pdf', 'svg')
 
 _WORKDIRS = flags.DEFINE_list(

@@ -44,7 +44,8 @@ Sweeps of every task (its config file may leave some out and have more):
   table.csv, table.md  mean and deviation over seeds; where learning rates
               differ, the best by the metric on validation clients, never by
               that on test clients
-  plots/      heat maps of learning rates; else launch.plot's curves
+  plots/      heat maps of learning rates, or scores against the share of
+              weights that clients send; else launch.plot's curves
 
 Stop it whenever you like: the same command continues, with the same results.
 A run that fails is named, with its reason, and does not stop the others; the
@@ -78,6 +79,9 @@ _CONFIG = flags.DEFINE_string(
 )
 _SWEEP_DIR = flags.DEFINE_string(
   'sweep_dir', None, 'The folder for all output; made if it does not exist.'
+)
+_WORKDIR = flags.DEFINE_string(
+  'workdir', None, 'Another name for --sweep_dir, that of launch.train.'
 )
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data, for tasks that read files.'
@@ -121,7 +125,13 @@ def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   overrides, rest = sweep_configs.split_arguments(argv)
   cli.check_no_arguments(rest)
-  if not _CONFIG.value or not _SWEEP_DIR.value:
+  if _SWEEP_DIR.value and _WORKDIR.value:
+    raise errors.InputError(
+      '--sweep_dir and --workdir are two names of one flag; one of them was '
+      'expected.'
+    )
+  sweep_dir = _SWEEP_DIR.value or _WORKDIR.value
+  if not _CONFIG.value or not sweep_dir:
     raise errors.InputError(
       '--config and --sweep_dir are needed; --help shows examples.'
     )
@@ -143,7 +153,7 @@ def main(argv: Sequence[str]) -> None:
   sweep = sweep_execution.Sweep(
     source=_CONFIG.value,
     runs=planned,
-    path=_SWEEP_DIR.value,
+    path=sweep_dir,
     data_dir=_DATA_DIR.value,
     evaluated=_EVALUATE.value,
     num_processes=num_processes,

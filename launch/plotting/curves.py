@@ -25,7 +25,12 @@ X_AXES = {
     'communication/wire_bytes_total',
     'Communication of all clients, cumulative',
   ),
+  'payload_bytes': (
+    'communication/payload_bytes_total',
+    'Chosen weights that all clients have sent, cumulative',
+  ),
 }
+BYTES_AXES = ('bytes', 'payload_bytes')
 # Bytes of methods that differ by more are on a logarithmic axis.
 _MAX_LINEAR_RATIO = 50
 # Labels beside lines take their room from the lines.
@@ -48,7 +53,8 @@ def plot_curves(
     groups: Runs by label, as `run_reader.group_runs` returns them. A run
       without the metric is left out.
     metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
-    x: `'round'`, `'local_steps'` (the fixed-compute view) or `'bytes'`.
+    x: `'round'`, `'local_steps'` (the fixed-compute view), `'bytes'` or, of runs
+      whose clients send a part of their weights, `'payload_bytes'`.
     title: The title; the metric's name where empty.
     show_seeds: Whether to draw each seed's line in place of the range.
 
@@ -67,7 +73,7 @@ def plot_curves(
       lines[label] = pool_seeds(series)
   divisor = 1.0
   ends = [xs.max() for xs, _ in lines.values() if xs.max() > 0]
-  if x == 'bytes' and ends:
+  if x in BYTES_AXES and ends:
     divisor, unit = style.byte_unit(max(ends))
     x_label = f'{x_label} ({unit})'
     if max(ends) > _MAX_LINEAR_RATIO * min(ends):
@@ -88,7 +94,7 @@ def plot_curves(
   else:
     axis.xaxis.set_major_locator(
       ticker.MaxNLocator(
-        nbins=8, steps=[1, 2, 2.5, 5, 10], integer=x != 'bytes'
+        nbins=8, steps=[1, 2, 2.5, 5, 10], integer=x not in BYTES_AXES
       )
     )
   if x == 'local_steps':

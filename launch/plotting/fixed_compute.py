@@ -153,6 +153,7 @@ def _set_x_axis(
     'round': 'Round',
     'local_steps': 'Local gradient steps',
     'bytes': 'Communication',
+    'payload_bytes': 'Chosen weights sent',
   }[x]
   ends = [xs[-1] for xs in values if len(xs)]
   if not ends:
@@ -164,7 +165,7 @@ def _set_x_axis(
     axis.set_xlabel(f'{label} (logarithmic)')
     return
   axis.margins(x=0.03)
-  if x == 'bytes':
+  if x in curves.BYTES_AXES:
     divisor, unit = style.byte_unit(max(ends))
     axis.xaxis.set_major_locator(ticker.MaxNLocator(nbins=5))
     axis.xaxis.set_major_formatter(
@@ -186,6 +187,7 @@ def _caption(
       'local gradient steps of all clients together, the Fisher pass included'
     ),
     'bytes': 'bytes sent between the server and all clients together',
+    'payload_bytes': 'bytes of the weights that clients have chosen and sent',
   }[x]
   totals = {s.task: s.total_epochs for s in lines}
   seeds = paper_style.seeds_phrase([len(ys) for _, ys in lines.values()])

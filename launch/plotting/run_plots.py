@@ -14,7 +14,9 @@ from launch import method_comparison
 from launch import metric_names
 from launch.plotting import barrier
 from launch.plotting import client_spread
+from launch.plotting import confusion_matrix
 from launch.plotting import curves
+from launch.plotting import exchanged_tensors
 from launch.plotting import personalization
 from launch.plotting import run_reader
 from launch.plotting import style
@@ -24,6 +26,8 @@ import numpy as np
 
 # File systems take 255 bytes, of which a temporary name adds some.
 _MAX_SLUG = 80
+# Of each tensor, how much of it was sent in a round.
+_SENT = 'aggregator/sent/'
 
 Figures = dict[str, mpl_figure.Figure]
 
@@ -165,6 +169,42 @@ def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
   return figures
 
 
+def draw_exchange(run: run_reader.Run) -> Figures:
+  """Draws what was sent in each round of a run, if its clients choose that."""
+  sent = {
+    name.removeprefix(_SENT): values
+    for name, values in run.columns.items()
+    if name.startswith(_SENT)
+  }
+  # The initial model has no round that something is sent in.
+  kept = np.any([np.isfinite(values) for values in sent.values()], axis=0)
+  if not np.any(kept):
+    return {}
+  exchange = run.config.get('exchange', {})
+  by_weight = exchange.get('selection') == 'coordinates'
+  figure = exchanged_tensors.plot_exchanged_tensors(
+    {name: values[kept] for name, values in sent.items()},
+    run.columns['round'][kept],
+    what=(
+      'Share of its weights that clients sent'
+      if by_weight
+      else 'Share of the clients that sent it'
+    ),
+    title=f'What clients have sent ({run.task})',
+  )
+  return {'exchanged_tensors': figure}
+
+
+def draw_confusion(run: run_reader.Run) -> Figures:
+  """Draws which classes a finished run confuses, if it has counted them."""
+  found = confusion_matrix.read_confusion(run.test or {}, 'global/')
+  if found is None:
+    return {}
+  title = f'Classes of the test data and what they are taken for ({run.task})'
+  figure = confusion_matrix.plot_confusion_matrix(*found, title=title)
+  return {'confusion_matrix': figure}
+
+
 def _few_shot_table(runs: Sequence[run_reader.Run], name: str) -> np.ndarray:
   """Returns finite scores [shares, clients] of the clients with all of them."""
   columns = [
@@ -220,6 +260,8 @@ def plot_workdir(
   for column in ('train/loss', f'eval/personalized/{name}', f'csb/{name}'):
     figures.update(draw_curves(groups, column, ['round']))
   figures.update(draw_clients(groups, name))
+  figures.update(draw_exchange(run))
+  figures.update(draw_confusion(run))
   return write_figures(figures, run.workdir / 'plots', suffix)
 
 

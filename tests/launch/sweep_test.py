@@ -171,6 +171,11 @@ class SweepTest(parameterized.TestCase):
 
   @parameterized.named_parameters(
     ('nothing', [], 'config and --sweep_dir are needed'),
+    (
+      'two_folders',
+      ['{config}:both', '--workdir=/nowhere'],
+      '--sweep_dir and --workdir are two names of one flag',
+    ),
     ('field_of_the_grid', ['{config}:unknown'], 'no field algorithm.dampin; '),
     ('sweep', ['{config}:noth'], "no sweep 'noth'; expected one of both, unk"),
     ('field', ['{config}:both', '--config.sed=1'], 'Did you mean seed'),
@@ -218,7 +223,7 @@ class SweepTest(parameterized.TestCase):
   def test_lists_the_runs(self):
     process = self._start(
       f'--config={_DIGITS}:learning_rates',
-      f'--sweep_dir={self.sweep_dir}',
+      f'--workdir={self.sweep_dir}',
       '--config.rounds',
       '3',
       '--dry_run',

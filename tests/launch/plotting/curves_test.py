@@ -102,10 +102,15 @@ class PlotCurvesTest(parameterized.TestCase):
   @parameterized.parameters(*curves.X_AXES)
   def test_a_single_run_of_a_single_round(self, x):
     run = fake_runs.make_run()
+    run.columns['communication/payload_bytes_total'] = (
+      run.columns['round'] * 5e3
+    )
     run = dataclasses.replace(
       run, columns={n: c[:1] for n, c in run.columns.items()}
     )
     figure = curves.plot_curves({'FedAvg': [run]}, _METRIC, x=x)
+    if x == 'payload_bytes':
+      self.assertEndsWith(figure.axes[0].get_xlabel(), '(kB)')
     self.assertLen(_lines(figure)['FedAvg'].get_xdata(), 1)
 
   def test_runs_without_the_metric_are_left_out(self):

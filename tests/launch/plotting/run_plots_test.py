@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the choice of plots."""
 
+import dataclasses
 import pathlib
 import warnings
 
@@ -132,6 +133,41 @@ class DrawTest(absltest.TestCase):
       figures['client_spread_accuracy'].axes[0].lines[0].get_xdata(), 12
     )
     self.assertEmpty(run_plots.draw_clients(_groups(), 'accuracy'))
+
+
+class DrawExchangeTest(absltest.TestCase):
+  def test_what_was_sent_after_the_initial_model(self):
+    run = fake_runs.make_run()
+    self.assertEmpty(run_plots.draw_exchange(run))
+    run.columns['aggregator/sent/dense/kernel'] = np.array([np.nan, 0.5, 1.0])
+    run.columns['aggregator/sent/dense/bias'] = np.array([np.nan, 0.25, 0.0])
+    for selection, what in (
+      ('share', 'Share of the clients that sent it'),
+      ('coordinates', 'Share of its weights that clients sent'),
+    ):
+      run.config['exchange'] = fake_runs.make_exchange(selection=selection)
+      ((name, figure),) = run_plots.draw_exchange(run).items()
+      self.assertEqual(name, 'exchanged_tensors')
+      axis, bar = figure.axes
+      np.testing.assert_allclose(
+        axis.images[0].get_array(), [[0.5, 1], [0.25, 0]]
+      )
+      self.assertEqual(
+        [tick.get_text() for tick in axis.get_yticklabels()],
+        ['dense/kernel', 'dense/bias'],
+      )
+      self.assertEqual(bar.get_ylabel(), what)
+
+  def test_classes_of_a_finished_run(self):
+    run = fake_runs.make_run()
+    self.assertEmpty(run_plots.draw_confusion(run))
+    test = {
+      f'global/confusion_{one}_as_{other}': 1.0
+      for one in ('a', 'b')
+      for other in ('a', 'b')
+    }
+    run = dataclasses.replace(run, test=test)
+    self.assertEqual(list(run_plots.draw_confusion(run)), ['confusion_matrix'])
 
 
 class PlotWorkdirTest(absltest.TestCase):
