@@ -143,12 +143,13 @@ def build_fed_fish(
       should_reject_update=composition.reject_empty_update,
     )
   else:
+    mask_bits = selector.mask_bits(partial_exchange.trainable_shapes(model_fn))
     client_update_fn = partial_update.build_partial_update(
       client_update_fn, selector
     )
     compose = functools.partial(
       partial_exchange.compose_partial_process,
-      selector=selector,
+      mask_bits=mask_bits,
       tensor_names=tensor_names,
       count_factory=count_factory,
     )

@@ -98,6 +98,7 @@ def build_partial_exchange(
       or the names do not fit it.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
+  mask_bits = selector.mask_bits(trainable_shapes(model_fn))
   client_update_fn = partial_update.build_partial_update(
     model_delta.build_model_delta_update(
       client_optimizer_fn, client_weighting=client_weighting
@@ -116,7 +117,7 @@ def build_partial_exchange(
       sum_factory, minimum_denominator=minimum_denominator
     ),
     server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
-    selector=selector,
+    mask_bits=mask_bits,
     tensor_names=tensor_names,
     count_factory=count_factory,
     local_training=local_training.build_local_training(
@@ -135,7 +136,7 @@ def compose_partial_process(
   update_aggregator: tff.aggregators.WeightedAggregationFactory,
   server_optimizer_fn: tff.learning.optimizers.Optimizer,
   *,
-  selector: tensor_selection.Selector,
+  mask_bits: int,
   tensor_names: Sequence[str] | None,
   count_factory: tff.aggregators.UnweightedAggregationFactory | None,
   **arguments: Any,
@@ -147,17 +148,14 @@ def compose_partial_process(
     client_work: Its updates are those of `build_partial_update`.
     update_aggregator: Aggregates their inner updates.
     server_optimizer_fn: As in `build_partial_exchange`.
-    selector: As in `build_partial_exchange`.
+    mask_bits: In how many bits a client says what it sends.
     tensor_names: As in `build_partial_exchange`.
     count_factory: As in `build_partial_exchange`.
     **arguments: Further ones of `composition.compose_process`.
 
   Raises:
-    InputError: If the model has no trainable tensors, or the selector's groups
-      or the names do not fit it.
+    InputError: If there are not as many names as tensors.
   """
-  shapes = trainable_shapes(model_fn)
-  mask_bits = selector.mask_bits(shapes)
   mask_type = client_work.next.type_signature.result.result.member.update.mask
   return composition.compose_process(
     model_fn,

@@ -72,6 +72,7 @@ from fedfish_tff.client_work.server_statistics import (
 from fedfish_tff.client_work.server_statistics import (
   StatisticsUpdateFn as StatisticsUpdateFn,
 )
+from fedfish_tff.client_work.tensor_groups import check_groups as check_groups
 from fedfish_tff.client_work.tensor_groups import (
   group_by_layer as group_by_layer,
 )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import functools
 
 from fedfish_tff import algorithms
+from fedfish_tff import client_work
 from fedfish_tff.execution import contexts
 from tests import closed_form_builders
 from tests import numpy_reference as ref
@@ -39,6 +40,12 @@ _BUILDERS: Mapping[str, Callable[..., algorithms.FederatedProcess]] = {
     model, _sgd(0.1), _adam(), proximal_strength=0.5
   ),
   'build_fed_sgd': lambda model: algorithms.build_fed_sgd(model, _adam()),
+  'build_partial_exchange': lambda model: algorithms.build_partial_exchange(
+    model,
+    _sgd(0.1),
+    _adam(),
+    selector=client_work.build_share_selector(0.5),
+  ),
   'build_mime_lite': lambda model: algorithms.build_mime_lite(
     model, tff.learning.optimizers.build_sgdm(0.1, momentum=0.9), _adam()
   ),
@@ -166,6 +173,12 @@ class ContractTest(parameterized.TestCase):
       (lambda: algorithms.build_fed_avg(model, keras), 'client_optimizer_fn'),
       (
         lambda: algorithms.build_fed_prox(model, keras, proximal_strength=0.1),
+        'client_optimizer_fn',
+      ),
+      (
+        lambda: algorithms.build_partial_exchange(
+          model, keras, selector=client_work.build_share_selector(0.5)
+        ),
         'client_optimizer_fn',
       ),
       (lambda: algorithms.build_fed_sgd(model, keras), 'server_optimizer_fn'),

@@ -27,6 +27,8 @@ class FlattenMetricsTest(parameterized.TestCase):
         mean_value=(),
         fisher=[np.array([1.0, 2.0]), np.array(3.0)],
         range=_Pair(True, np.int64(2**40)),
+        sent=collections.OrderedDict({'layer/kernel': np.float32(0.5)}),
+        payload_bytes=np.int64(2**33),
       ),
       finalizer=collections.OrderedDict(update_non_finite=0),
     )
@@ -42,6 +44,8 @@ class FlattenMetricsTest(parameterized.TestCase):
         ('aggregator/fisher/1', 3.0),
         ('aggregator/range/low', 1),
         ('aggregator/range/high', 2**40),
+        ('aggregator/sent/layer/kernel', 0.5),
+        ('communication/payload_bytes', 2**33),
         ('finalizer/update_non_finite', 0),
       ],
     )

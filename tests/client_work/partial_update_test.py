@@ -1,0 +1,97 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What is left of an update of which a part is sent."""
+
+import collections
+
+from fedfish_tff import client_work
+from fedfish_tff import models
+from tests import numpy_reference as ref
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_SGD = tff.learning.optimizers.build_sgdm(0.3)
+_MAKERS = {
+  'fed_avg': client_work.build_model_delta_update,
+  'fed_fish': client_work.build_fisher_delta_update,
+}
+_SELECTORS = {
+  'share': client_work.build_share_selector(0.5),
+  'coordinates': client_work.build_coordinate_selector(0.25),
+}
+
+
+def _run(update_fn, batches):
+  bound = models.bind_model(ref.create_functional_model())
+  flat = models.FlatWeights(
+    tuple(tf.constant(w) for w in ref.initial_weights()), ()
+  )
+  run = tf.function(lambda d: update_fn(bound, flat, d, tf.constant(1)))
+  return run(ref.to_dataset(batches))
+
+
+class PartialUpdateTest(parameterized.TestCase):
+  @parameterized.product(maker=list(_MAKERS), selector=list(_SELECTORS))
+  def test_what_is_not_sent_is_zero_and_the_rest_as_it_was(
+    self, maker, selector
+  ):
+    batches = ref.make_batches(7, 0)
+    whole_fn = _MAKERS[maker](_SGD)
+    whole = _run(whole_fn, batches)
+    part = _run(
+      client_work.build_partial_update(whole_fn, _SELECTORS[selector]), batches
+    )
+    delta = [d.numpy() for d in whole.update['delta']]
+    if selector == 'share':
+      order = np.argsort([-np.linalg.norm(d) for d in delta])
+      expected = [np.bool_(i in order[:2]) for i in range(4)]
+    else:
+      flat = np.abs(np.concatenate([np.ravel(d) for d in delta]))
+      least = np.sort(flat)[-11]  # A quarter of 43.
+      expected = [np.abs(d) >= least for d in delta]
+    for mask, e in zip(part.update['mask'], expected, strict=True):
+      np.testing.assert_array_equal(mask, e)
+    for name in whole.update:
+      for sent, all_of_it, e in zip(
+        part.update['update'][name], whole.update[name], expected, strict=True
+      ):
+        np.testing.assert_array_equal(sent, np.where(e, all_of_it, 0))
+    names = {'fed_avg': ['delta', 'mask'], 'fed_fish': ['delta', 'fisher']}
+    self.assertEqual(list(part.update['update']), names[maker])
+    self.assertEqual(part.weight, whole.weight)
+    tf.nest.map_structure(
+      np.testing.assert_array_equal, part.metrics, whole.metrics
+    )
+
+  def test_a_client_that_weighs_nothing_sends_nothing(self):
+    update_fn = client_work.build_partial_update(
+      client_work.build_model_delta_update(_SGD),
+      client_work.build_share_selector(1.0),
+    )
+    result = _run(update_fn, [])
+    self.assertFalse(any(bool(m) for m in result.update['mask']))
+
+  def test_a_client_that_is_left_out_sends_nothing(self):
+    update_fn = client_work.build_partial_update(
+      client_work.build_model_delta_update(_SGD),
+      client_work.build_share_selector(0.5),
+    )
+    ((x, y),) = ref.make_batches(3, 0)
+    result = _run(update_fn, [(np.full_like(x, np.nan), y)])
+    kept, _, excluded = client_work.leave_out_non_finite(result)
+    self.assertEqual(excluded, 1)
+    self.assertFalse(any(bool(m) for m in kept.update['mask']))
+    self.assertEqual(
+      collections.Counter(
+        float(np.abs(t).max()) for t in kept.update['update']['delta']
+      ),
+      {0.0: 4},
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
