@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+import os
 from typing import Any
 
 from fedfish_tff import datasets
@@ -35,7 +36,7 @@ NAME = 'ag_news'
 MODELS = ('linear', 'cnn', 'roberta')
 
 # Recommended values of config fields: rounds, clients and batches of the memo,
-# and a client learning rate (adam) for the linear model.
+# and a client learning rate of SGD for the linear model.
 DEFAULTS: Mapping[str, Any] = {
   'seed': 0,
   'rounds': 4,
@@ -43,7 +44,7 @@ DEFAULTS: Mapping[str, Any] = {
   'local_epochs': 1,
   'batch_size': 4,
   'max_examples_per_client': 0,
-  'client_learning_rate': 1e-3,
+  'client_learning_rate': 3.0,
   'server_learning_rate': 1.0,
   'evaluate_every': 1,
   'checkpoint_every': 1,
@@ -66,6 +67,7 @@ def create_task(
   max_test_examples: int = 0,
   sequence_length: int = 256,
   vocabulary_size: int = 8192,
+  size: str = 'tiny',
   dropout: float = 0.0,
   checkpoint: str | None = None,
   num_generated: int = 4000,
@@ -94,11 +96,12 @@ def create_task(
       many of each class; 0 for all.
     max_test_examples: The most examples of the test set; 0 for all.
     sequence_length: Tokens of a text; the rest of longer ones is left out.
-    vocabulary_size: Token ids of a vocabulary that is trained on the clients'
-      texts.
+    vocabulary_size: Token ids of a vocabulary that is trained on the texts that
+      clients sample from.
+    size: Of roberta with random weights: tiny, small or base.
     dropout: Of roberta.
-    checkpoint: Folder of weights and vocabulary to start roberta from; None for
-      a small one with random weights.
+    checkpoint: Folder of weights and tokens to start roberta from, which is
+      then of their size; None for random weights.
     num_generated: The number of made-up news.
 
   Returns:
@@ -116,13 +119,23 @@ def create_task(
     ('num_generated', num_generated, 4 * len(ag_news_files.CLASS_NAMES)),
   ):
     checks.check_integer(name, value, least)
+  if not isinstance(data_dir, (str, os.PathLike, type(None))):
+    raise errors.InputError(
+      f'data_dir is {data_dir!r}; the path of a folder was expected.'
+    )
   checks.check_share('test_fraction', test_fraction)
   checks.check_share('dropout', dropout)
-  if model != 'roberta' and (dropout or checkpoint is not None):
-    raise errors.InputError(
-      f'dropout is {dropout} and checkpoint {checkpoint!r} with model {model}; '
-      'they were expected with model roberta only.'
-    )
+  if model != 'roberta':
+    for name, value, default in (
+      ('size', size, 'tiny'),
+      ('dropout', dropout, 0),
+      ('checkpoint', checkpoint, None),
+    ):
+      if value != default:
+        raise errors.InputError(
+          f'{name} is {value!r} with model {model}; {default!r} was expected '
+          'with all models but roberta.'
+        )
   train, test = _load(data_dir, test_fraction, num_generated, seed)
   train = _cap(train, max_examples, seed)
   test = _cap(test, max_test_examples, seed)
@@ -137,7 +150,7 @@ def create_task(
     pool=pool,
     seed=seed,
   )
-  known = train.take(clients.training_examples())
+  known = train.take(clients.training_pool())
   if model == 'roberta':
     # Its library takes seconds to import.
     from tasks import roberta  # pylint: disable=g-import-not-at-top
@@ -148,6 +161,7 @@ def create_task(
       seed=seed,
       sequence_length=sequence_length,
       vocabulary_size=vocabulary_size,
+      size=size,
       dropout=dropout,
       checkpoint=checkpoint,
     )

@@ -31,14 +31,19 @@ class ClientIndices:
     train: By the clients' ids, int64; in random order.
     validation: By the ids of held-out clients, int64, sorted; no example of
       theirs is at a training client.
+    num_examples: Of the training set.
   """
 
   train: Mapping[str, np.ndarray]
   validation: Mapping[str, np.ndarray]
+  num_examples: int
 
-  def training_examples(self) -> np.ndarray:
-    """Returns what is at a training client, sorted."""
-    return np.unique(np.concatenate(list(self.train.values())))
+  def training_pool(self) -> np.ndarray:
+    """Returns what clients sample from: all but validation, sorted int64."""
+    return np.setdiff1d(
+      np.arange(self.num_examples),
+      np.concatenate(list(self.validation.values())),
+    )
 
 
 def sample_clients(
@@ -134,7 +139,9 @@ def sample_clients(
         stream=datasets.random_generator('news of a client', seed, number),
       )
     ]
-  return ClientIndices(train=train, validation=validation)
+  return ClientIndices(
+    train=train, validation=validation, num_examples=len(labels)
+  )
 
 
 def draw_proportions(

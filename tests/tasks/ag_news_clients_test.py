@@ -51,9 +51,12 @@ class AgNewsClientsTest(parameterized.TestCase):
     self.assertNoCommonElements(
       _union(clients.train), _union(clients.validation)
     )
+    training_pool = set(clients.training_pool().tolist())
+    self.assertContainsSubset(_union(clients.train), training_pool)
     self.assertEqual(
-      clients.training_examples().tolist(), sorted(_union(clients.train))
+      training_pool | _union(clients.validation), set(range(240))
     )
+    self.assertLen(training_pool, 240 - len(_union(clients.validation)))
     whole = options['pool'] == 'whole'
     pools = (
       [240]

@@ -28,6 +28,43 @@ class ChecksTest(absltest.TestCase):
       ):
         checks.check_integer('size', value, 3)
 
+  def test_boolean(self):
+    checks.check_boolean('flag', False)
+    checks.check_boolean('flag', np.bool_(True))
+    for value in (1, 'True', None):
+      with self.assertRaisesRegex(
+        errors.InputError, f'flag is {value!r}; True or False was expected'
+      ):
+        checks.check_boolean('flag', value)
+
+  def test_positive(self):
+    for value in (1e-9, 3, np.float32(2), np.int64(1)):
+      checks.check_positive('beta', value)
+    for value in (0, -1.0, np.inf, np.nan, '1', None, True, 1j):
+      with self.assertRaisesRegex(
+        errors.InputError, 'beta is .*; a positive number was expected'
+      ):
+        checks.check_positive('beta', value)
+
+  def test_share(self):
+    for value in (0, 0.5, np.float32(0.25)):
+      checks.check_share('part', value)
+    checks.check_share('part', 1, with_one=True)
+    for value, with_one in (
+      (1, False),
+      (1.01, True),
+      (-0.1, True),
+      (np.nan, False),
+      ('0.5', False),
+      (None, True),
+      (False, False),
+    ):
+      end = r'\]' if with_one else r'\)'
+      with self.assertRaisesRegex(
+        errors.InputError, f'part is .*; a share in .0, 1{end} was expected'
+      ):
+        checks.check_share('part', value, with_one=with_one)
+
   def test_no_data_dir(self):
     checks.check_no_data_dir('digits', None)
     for data_dir in ('data', ''):
