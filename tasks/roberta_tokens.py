@@ -1,0 +1,175 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""RoBERTa's tokens: byte pairs, learned from texts or read from a checkpoint.
+
+The work is done by the `tokenizers` library.
+"""
+
+from collections.abc import Sequence
+import pathlib
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+
+import numpy as np
+import tokenizers
+from tokenizers import decoders
+from tokenizers import pre_tokenizers
+from tokenizers import processors
+from tokenizers import trainers
+
+# RoBERTa's model takes this id for padding, whatever a checkpoint says.
+PADDING = 1
+_BEGIN, _PAD, _END = '<s>', '<pad>', '</s>'
+# In the order of RoBERTa's ids; <mask> is the last one in published files.
+_SPECIAL_TOKENS = (_BEGIN, _PAD, _END, '<unk>', '<mask>')
+# What occurs once is no part of a language yet.
+_MIN_PAIR_COUNT = 2
+
+
+class RobertaTokens:
+  """Turns texts into token ids of one length."""
+
+  def __init__(
+    self, tokenizer: tokenizers.Tokenizer, *, sequence_length: int, source: str
+  ) -> None:
+    """Wraps a tokenizer, which must not be used elsewhere.
+
+    Args:
+      tokenizer: Of the `tokenizers` library, with RoBERTa's special tokens.
+      sequence_length: Tokens of a text, at least 3, those that begin and end it
+        included.
+      source: What the tokenizer is of, for error messages.
+
+    Raises:
+      errors.InputError: If a special token is missing, or is not where RoBERTa
+        has it.
+    """
+    ids = {token: tokenizer.token_to_id(token) for token in (_BEGIN, _END)}
+    padding = tokenizer.token_to_id(_PAD)
+    if padding != PADDING or None in ids.values():
+      found = ', '.join(f'{t} {i}' for t, i in {**ids, _PAD: padding}.items())
+      raise errors.InputError(
+        f"The tokens of {source} have the ids {found}; RoBERTa's {_BEGIN}, "
+        f'{_END} and {_PAD}, the last with the id {PADDING}, were expected.'
+      )
+    tokenizer.post_processor = processors.RobertaProcessing(
+      sep=(_END, ids[_END]), cls=(_BEGIN, ids[_BEGIN])
+    )
+    tokenizer.enable_truncation(sequence_length)
+    tokenizer.enable_padding(
+      length=sequence_length, pad_id=PADDING, pad_token=_PAD
+    )
+    # A text that says </s> does not end.
+    tokenizer.encode_special_tokens = True
+    self._tokenizer = tokenizer
+    self._sequence_length = sequence_length
+
+  @property
+  def size(self) -> int:
+    """The number of token ids, special ones included."""
+    return max(self._tokenizer.get_vocab().values()) + 1
+
+  def encode(self, texts: Sequence[str | bytes]) -> np.ndarray:
+    """Returns the tokens of texts, int32 [texts, sequence_length].
+
+    Args:
+      texts: Strings, or bytes of UTF-8. What is too long is cut off before the
+        token that ends a text; what is short is filled up with padding.
+
+    Raises:
+      errors.InputError: If one is no valid text.
+    """
+    tokens = np.empty([len(texts), self._sequence_length], np.int32)
+    # One by one, since batches start threads, of which the library warns when
+    # a process forks.
+    for row, text in zip(tokens, texts, strict=True):
+      row[:] = self._tokenizer.encode(datasets.to_unicode(text)).ids
+    return tokens
+
+
+def train_roberta_tokens(
+  texts: Sequence[str | bytes], *, vocabulary_size: int, sequence_length: int
+) -> RobertaTokens:
+  """Learns byte pairs; the same texts, in any order, give the same ones.
+
+  Args:
+    texts: What to learn from.
+    vocabulary_size: The number of token ids, special ones included; fewer if
+      the texts do not hold as many.
+    sequence_length: As for `RobertaTokens`.
+
+  Raises:
+    errors.InputError: If there is no text, one is not valid, or the size has no
+      room for the special tokens and all bytes.
+  """
+  alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+  least = len(_SPECIAL_TOKENS) + len(alphabet)
+  if vocabulary_size < least:
+    raise errors.InputError(
+      f'vocabulary_size is {vocabulary_size}; at least {least}, all bytes and '
+      'the special tokens, was expected of RoBERTa.'
+    )
+  if not len(texts):
+    raise errors.InputError(
+      'There is no text to train a vocabulary on; at least one was expected.'
+    )
+  tokenizer = _with_bytes(tokenizers.Tokenizer(tokenizers.models.BPE()))
+  tokenizer.train_from_iterator(
+    # Before the library wraps errors.
+    [datasets.to_unicode(text) for text in texts],
+    trainers.BpeTrainer(
+      vocab_size=vocabulary_size,
+      min_frequency=_MIN_PAIR_COUNT,
+      special_tokens=list(_SPECIAL_TOKENS),
+      initial_alphabet=alphabet,
+      show_progress=False,
+    ),
+  )
+  return RobertaTokens(
+    tokenizer, sequence_length=sequence_length, source='the texts'
+  )
+
+
+def load_roberta_tokens(
+  folder: pathlib.Path, *, sequence_length: int
+) -> RobertaTokens:
+  """Reads the tokenizer of a checkpoint.
+
+  Args:
+    folder: With tokenizer.json, or vocab.json and merges.txt.
+    sequence_length: As for `RobertaTokens`.
+
+  Raises:
+    errors.InputError: If there is none, or it cannot be read.
+  """
+  whole = folder / 'tokenizer.json'
+  parts = [folder / 'vocab.json', folder / 'merges.txt']
+  if not whole.is_file() and not all(part.is_file() for part in parts):
+    raise errors.InputError(
+      f'The checkpoint {folder} has no tokens; tokenizer.json, or vocab.json and '
+      'merges.txt, were expected.'
+    )
+  try:
+    if whole.is_file():
+      tokenizer = tokenizers.Tokenizer.from_str(whole.read_text('utf-8'))
+    else:
+      model = tokenizers.models.BPE.from_file(*map(str, parts))
+      tokenizer = _with_bytes(tokenizers.Tokenizer(model))
+      known = tokenizer.get_vocab()
+      tokenizer.add_special_tokens([t for t in _SPECIAL_TOKENS if t in known])
+  except Exception as error:  # The library raises nothing more specific.
+    reason = (str(error).splitlines() or [''])[0].rstrip('.')
+    raise errors.InputError(
+      f'The tokens of {folder} cannot be read ({reason}).'
+    ) from error
+  return RobertaTokens(
+    tokenizer, sequence_length=sequence_length, source=str(folder)
+  )
+
+
+def _with_bytes(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
+  """Returns a tokenizer of bytes, which spaces are a part of, as GPT-2's."""
+  tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+  tokenizer.decoder = decoders.ByteLevel()
+  return tokenizer
