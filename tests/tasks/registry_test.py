@@ -44,7 +44,8 @@ class RegistryTest(parameterized.TestCase):
       - {'generated_pages', 'language'}
       - {'extractors', 'image_features', 'photographs'}
       - {'ag_news_clients', 'ag_news_files', 'class_sampling'}
-      - {'generated_news', 'roberta', 'text_tokens'},
+      - {'generated_news', 'text_tokens'}
+      - {'roberta', 'roberta_checkpoint', 'roberta_tokens'},
     )
 
   @parameterized.parameters(*registry.task_names())
