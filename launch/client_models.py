@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients' own models score, where clients keep weights between rounds."""
 
-import collections
+from collections.abc import Iterator
 
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch import evaluation_inputs
 from launch import experiment as experiment_lib
 from launch import metric_names
-
-import numpy as np
 
 _PREFIX = 'clients'
 
@@ -34,32 +32,27 @@ def evaluate_client_models(
     Of each metric, `clients/<metric>`, the mean over the clients, each counted
     once, and `clients/<metric>_std`, the standard deviation over them.
   """
-  process, task = experiment.process, experiment.task
-  evaluate = evaluation.ChunkedEvaluation(experiment.model)
-  newcomer = process.initialize_client(result.state)
+  task = experiment.task
 
-  def score(state) -> dict[str, float]:
-    weights = process.client_model_weights(result.state, state)
-    chunks = evaluation_inputs.load_chunks(
+  def load_test_data() -> Iterator[list[simulation.ClientInput]]:
+    return evaluation_inputs.load_chunks(
       task.test, eval_batch_size=task.eval_batch_size
     )
-    return evaluate(weights, chunks).total
 
-  scores, of_newcomers = collections.defaultdict(list), None
-  for client_id in task.train.client_ids:
-    state = client_states.load(client_id, newcomer)
-    if state is None:
-      # Their models are one and the same.
-      found = of_newcomers = of_newcomers or score(newcomer)
-    else:
-      found = score(state)
-    for name, value in found.items():
-      if not metric_names.is_count(name):
-        scores[name].append(float(value))
+  scores = evaluation.ClientModelEvaluation(experiment.model)(
+    evaluation.own_models(
+      experiment.process,
+      result.state,
+      task.train.client_ids,
+      client_states.load,
+    ),
+    load_test_data,
+  )
   columns = {}
-  for name, values in scores.items():
-    columns[f'{_PREFIX}/{name}'] = evaluation.weighted_mean(
-      np.array(values), np.ones(len(values))
-    )
+  for name in scores[0]:
+    if metric_names.is_count(name):
+      continue
+    values, sizes = evaluation.metric_values(scores, name)
+    columns[f'{_PREFIX}/{name}'] = evaluation.weighted_mean(values, sizes)
     columns[f'{_PREFIX}/{name}_std'] = evaluation.standard_deviation(values)
   return columns

@@ -40,8 +40,8 @@ from ml_collections import config_dict
 
 # How each model is trained, beside the memo's setting.
 _MODELS: Mapping[str, Mapping[str, Any]] = {
-  'linear': {'client_learning_rate': 0.5},
-  'cnn': {'client_learning_rate': 0.05},
+  'linear': {'client_optimizer': 'adam', 'client_learning_rate': 3e-3},
+  'cnn': {'client_optimizer': 'adam', 'client_learning_rate': 1e-3},
   'roberta': {
     'client_optimizer': 'adamw',
     'client_learning_rate': 5e-4,
@@ -66,7 +66,7 @@ def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
       f'of {", ".join(_MODELS)}, such as linear_fed_avg_partial'
     )
   fields = dict(_MODELS[model])
-  client_optimizer = fields.pop('client_optimizer', 'sgd')
+  client_optimizer = fields.pop('client_optimizer')
   config = exchange.create_config(
     method,
     task={
@@ -75,12 +75,26 @@ def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
       'num_clients': 5,
       # How unlike the clients' classes are: the smaller, the more.
       'beta': 1.0,
-      # Of a client's news, those that it has.
+      # The share of the training set that a client subsamples.
       'client_fraction': 0.75,
+      'with_replacement': True,
+      # Or divided: no example is at two clients.
+      'pool': 'whole',
       'validation_fraction': 0.1,
-      'sequence_length': 256,
+      # Of data without a test set, such as made-up news.
+      'test_fraction': 0.25,
+      # 0 for all.
+      'max_examples': 0,
+      'max_test_examples': 0,
+      # Few news are longer than 128.
+      'sequence_length': 256 if model == 'memo' else 128,
+      'vocabulary_size': 8192,
+      # Of a RoBERTa with random weights: tiny, small or base.
+      'size': 'tiny',
+      'dropout': 0.0,
       # The folder of a RoBERTa; None for random weights.
       'checkpoint': config_dict.placeholder(str),
+      'num_generated': 4000,
     },
     rounds=4,
     cohort_size=5,

@@ -111,7 +111,6 @@ class ExchangeMethodsTest(parameterized.TestCase):
       errors.InputError, "the model of task 'digits' has no names"
     ):
       methods.build_method(config, self.task)
-    methods.build_method(config, self.named)
 
   @parameterized.parameters(
     ('fed_avg_partial', algorithms.FederatedProcess),

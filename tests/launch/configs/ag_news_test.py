@@ -24,6 +24,18 @@ class AgNewsTest(parameterized.TestCase):
     self.assertEqual(options.pop('name'), 'ag_news')
     self.assertContainsSubset(options, registry.task_options('ag_news'))
 
+  def test_holds_what_the_task_recommends(self):
+    config = ag_news.get_config().to_dict()
+    for field, value in registry.task_defaults('ag_news').items():
+      # That is one of another optimizer.
+      if field != 'client_learning_rate':
+        self.assertEqual(config[field], value, field)
+    options = registry.task_options('ag_news')
+    self.assertCountEqual(config['task'], ['name', *options])
+    for option, value in options.items():
+      if option != 'sequence_length':
+        self.assertEqual(config['task'][option], value, option)
+
   def test_the_setting_of_the_memo(self):
     config = ag_news.get_config('memo_fed_avg_partial_client_keeps').to_dict()
     for field, value in {
@@ -61,7 +73,7 @@ class AgNewsPartialTest(parameterized.TestCase):
     ('cnn_client_keeps', 135),
     ('roberta', 30),
     ('memo', 72),
-    ('smoke', 12),
+    ('smoke', 6),
   )
   def test_sweeps(self, name, size):
     runs = ag_news_partial.sweep(name)
