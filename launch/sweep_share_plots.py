@@ -66,8 +66,8 @@ def plan(groups: Sequence[sweep_results.Group]) -> list[dict[str, Any]]:
     return []
   seeds = max(sum(r.is_finished for r in g.runs) for g in groups)
   task = runs[0].config['task']['name']
-  spread = f': mean of {seeds} seeds, lowest to highest shaded'
-  ending = f' ({task}){spread if seeds > 1 else ""}'
+  means = f' ({task})' + (f': mean of {seeds} seeds' if seeds > 1 else '')
+  ending = means + (', lowest to highest shaded' if seeds > 1 else '')
   parts = _what_is_shared(groups)
   figures = []
   for prefix, whose in _MODELS.items():
@@ -94,8 +94,10 @@ def plan(groups: Sequence[sweep_results.Group]) -> list[dict[str, Any]]:
           'kind': BY_SHARE,
           'rows': rows,
           'metric': 'F1',
-          'title': f'F1 of each class {whose}{ending}',
+          'title': f'F1 of each class {whose}{means}',
           'x_label': f'Share of the {parts} that are sent',
+          # The seeds' ranges of several classes would cover each other.
+          'shaded': False,
         }
       )
     by_bytes = _collect(

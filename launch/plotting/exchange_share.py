@@ -19,6 +19,8 @@ Line = Mapping[float, Sequence[float]]
 ByteLine = Mapping[float, Sequence[tuple[float, float]]]
 
 _MOST_COLUMNS = 3
+# Bytes that differ by more are on a logarithmic axis.
+_MOST_LINEAR_RATIO = 50
 _PANEL_WIDTH, _PANEL_HEIGHT = 3.0, 2.7  # Inches.
 _LEAST_WIDTH = 6.0
 
@@ -31,8 +33,9 @@ def plot_by_share(
   title: str,
   x_label: str = 'Share of the tensors that are sent',
   reference: str = '',
+  shaded: bool = True,
 ) -> mpl_figure.Figure:
-  """Plots the mean over seeds against the share, lowest to highest shaded.
+  """Plots the mean over seeds against the share.
 
   Args:
     rows: By the name of a row of panels, the panels; by their titles, lines; by
@@ -43,6 +46,7 @@ def plot_by_share(
     x_label: What is shared.
     reference: The name of the level where everything is sent, which is then
       drawn across the panel; empty for none.
+    shaded: Whether to shade from the lowest to the highest seed.
 
   Returns:
     The figure.
@@ -54,7 +58,7 @@ def plot_by_share(
     if reference:
       _draw_reference(axis, lines, reference)
     for label in labels:
-      _draw_line(axis, lines.get(label, {}), styles[label], label)
+      _draw_line(axis, lines.get(label, {}), styles[label], label, shaded)
     _finish_panel(axis, panel)
     axis.set_xlim(0, 1.04)
     axis.xaxis.set_major_locator(ticker.MultipleLocator(0.2))
@@ -84,16 +88,16 @@ def plot_by_bytes(
   figure, axes = _make_panels({'': panels})
   labels = _labels({'': panels})
   styles = style.series_styles(labels)
-  largest = max(
-    (
-      number
-      for _, _, _, lines in axes
-      for line in lines.values()
-      for pairs in line.values()
-      for number, _ in pairs
-    ),
-    default=1.0,
-  )
+  counts = [
+    number
+    for _, _, _, lines in axes
+    for line in lines.values()
+    for pairs in line.values()
+    for number, _ in pairs
+    if number > 0
+  ]
+  largest, smallest = max(counts, default=1.0), min(counts, default=1.0)
+  logarithmic = largest > _MOST_LINEAR_RATIO * smallest
   divisor, unit = style.byte_unit(largest)
   for axis, _, panel, lines in axes:
     for label in labels:
@@ -109,8 +113,13 @@ def plot_by_bytes(
           axis, xs, [pairs[:, 1] for pairs in points], styles[label], label
         )
     _finish_panel(axis, panel)
-    axis.set_xlim(0, largest / divisor * 1.04)
-    axis.xaxis.set_major_locator(ticker.MaxNLocator(5))
+    if logarithmic:
+      axis.set_xscale('log')
+      axis.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
+      axis.xaxis.set_minor_formatter(ticker.NullFormatter())
+    else:
+      axis.set_xlim(0, largest / divisor * 1.04)
+      axis.xaxis.set_major_locator(ticker.MaxNLocator(5))
     axis.set_xlabel(f'Sent by all clients ({unit})')
     if axis.get_subplotspec().is_first_col():
       axis.set_ylabel(style.metric_title(metric))
@@ -162,12 +171,16 @@ def _finite(values: Iterable[float]) -> np.ndarray:
 
 
 def _draw_line(
-  axis: mpl_axes.Axes, line: Line, look: style.SeriesStyle, label: str
+  axis: mpl_axes.Axes,
+  line: Line,
+  look: style.SeriesStyle,
+  label: str,
+  shaded: bool,
 ) -> None:
   scores = {share: _finite(line[share]) for share in sorted(line)}
   scores = {share: values for share, values in scores.items() if len(values)}
   if scores:
-    _draw_means(axis, list(scores), list(scores.values()), look, label)
+    _draw_means(axis, list(scores), list(scores.values()), look, label, shaded)
 
 
 def _draw_means(
@@ -176,8 +189,9 @@ def _draw_means(
   scores: Sequence[np.ndarray],
   look: style.SeriesStyle,
   label: str,
+  shaded: bool = True,
 ) -> None:
-  if max(map(len, scores)) > 1:
+  if shaded and max(map(len, scores)) > 1:
     axis.fill_between(
       xs,
       [values.min() for values in scores],

@@ -72,6 +72,11 @@ def plot_exchanged_tensors(
   )
   axis.grid(False)
   axis.tick_params(length=0)
+  if max(table.shape) <= _MOST_NAMES:
+    for border in np.arange(1, len(names)) - 0.5:
+      axis.axhline(border, color='white', linewidth=1)
+    for border in rounds[1:] - 0.5:
+      axis.axvline(border, color='white', linewidth=1)
   _name_rows(axis, names, height / len(names))
   axis.xaxis.set_major_locator(
     ticker.MaxNLocator(nbins=10, steps=[1, 2, 5, 10], integer=True)
