@@ -97,6 +97,7 @@ def build_stateful_partial_exchange(
     model_fn, client_optimizer_fn
   )
   shapes = partial_exchange.trainable_shapes(model_fn)
+  mask_bits = selector.mask_bits(shapes)
   part_shapes = [s if selector.per_coordinate else () for s in shapes]
   initial_model = _build_initial_model(model_fn, part_shapes)
   train = _build_training(client_optimizer_fn, selector, client_weighting)
@@ -106,7 +107,7 @@ def build_stateful_partial_exchange(
   client_result_type = client_work.type_signature.result.result
   aggregator = sent_parts.SentPartsFactory(
     partial_mean.PartialMeanFactory(sum_factory),
-    mask_bits=selector.mask_bits(shapes),
+    mask_bits=mask_bits,
     tensor_names=tensor_names,
     count_factory=count_factory,
   ).create(client_result_type.update, client_result_type.update_weight)

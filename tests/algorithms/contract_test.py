@@ -50,6 +50,16 @@ _BUILDERS: Mapping[str, Callable[..., algorithms.FederatedProcess]] = {
     model, tff.learning.optimizers.build_sgdm(0.1, momentum=0.9), _adam()
   ),
 }
+# Those whose clients keep a state, which are no learning processes.
+_STATEFUL_BUILDERS: Mapping[
+  str, Callable[..., algorithms.ClientStateProcess]
+] = {
+  'build_stateful_partial_exchange': lambda model: (
+    algorithms.build_stateful_partial_exchange(
+      model, _sgd(0.1), selector=client_work.build_share_selector(0.5)
+    )
+  ),
+}
 _MODELS = {
   'functional': ref.create_functional_model(),
   'variable': ref.create_variable_model,
@@ -69,7 +79,8 @@ class ContractTest(parameterized.TestCase):
   def test_every_algorithm_is_entered(self):
     exported = [n for n in dir(algorithms) if n.startswith('build_')]
     self.assertCountEqual(
-      [*_BUILDERS, *closed_form_builders.BUILDERS], exported
+      [*_BUILDERS, *_STATEFUL_BUILDERS, *closed_form_builders.BUILDERS],
+      exported,
     )
 
   @parameterized.product(builder=list(_BUILDERS), kind=list(_MODELS))
@@ -162,6 +173,57 @@ class ContractTest(parameterized.TestCase):
       )
       for a, b in zip(process.get_model_weights(moved).trainable, start):
         np.testing.assert_array_equal(a, b)
+
+  @parameterized.product(builder=list(_STATEFUL_BUILDERS), kind=list(_MODELS))
+  def test_contract_with_client_states(self, builder, kind):
+    process = _STATEFUL_BUILDERS[builder](_MODELS[kind])
+    state = process.initialize()
+    new = process.initialize_client(state)
+    x, y = _CLIENTS[0][0]
+    broken = [(np.full_like(x, np.nan), y)]
+
+    def run(*clients):
+      return process.next(
+        state, [new] * len(clients), [ref.to_dataset(c) for c in clients]
+      )
+
+    def assert_same(one, other):
+      for a, b in zip(
+        tf.nest.flatten(one), tf.nest.flatten(other), strict=True
+      ):
+        np.testing.assert_array_equal(a, b)
+
+    output = run(*_CLIENTS)
+    trained = process.get_model_weights(output.state)
+    with self.subTest('a new client has the model of the server'):
+      weights = process.get_model_weights(state)
+      assert_same(
+        process.client_model_weights(state, new).trainable, weights.trainable
+      )
+
+    with self.subTest('training changes weights and reports metrics'):
+      changes = [
+        np.abs(a - b).max()
+        for a, b in zip(trained.trainable, weights.trainable)
+      ]
+      self.assertGreater(max(changes), 0)
+      measured = output.metrics['client_work']
+      self.assertEqual(measured['excluded_clients'], 0)
+      self.assertEqual(measured['train']['num_examples'], 15)
+
+    with self.subTest('neither empty nor diverged clients change anything'):
+      others = run(*_CLIENTS, [], broken)
+      self.assertEqual(others.metrics['client_work']['excluded_clients'], 1)
+      assert_same(
+        process.get_model_weights(others.state).trainable, trained.trainable
+      )
+      assert_same(others.client_states[:2], output.client_states)
+      assert_same(others.client_states[3], new)
+      told = [
+        bool(process.update_is_finite(weights, ref.to_dataset(c)))
+        for c in (*_CLIENTS, broken, [])
+      ]
+      self.assertEqual(told, [True, True, False, True])
 
   @parameterized.parameters(*_MODELS)
   def test_optimizers_that_are_not_tffs_are_refused(self, kind):

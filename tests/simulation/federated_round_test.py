@@ -1,0 +1,301 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Rounds of a process with client states, alone and in the training loop."""
+
+import pathlib
+
+from fedfish_tff import algorithms
+from fedfish_tff import client_work
+from fedfish_tff import errors
+from fedfish_tff.datasets import batches
+from fedfish_tff.datasets import client_data
+from fedfish_tff.execution import contexts
+from fedfish_tff.models import dense
+from fedfish_tff.simulation import checkpoints
+from fedfish_tff.simulation import client_state_store
+from fedfish_tff.simulation import communication
+from fedfish_tff.simulation import metrics_csv
+from fedfish_tff.simulation import participation
+from fedfish_tff.simulation import training_loop
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_SIZES = {'a': 3, 'b': 5, 'c': 8, 'd': 4, 'e/f': 6}
+_SPEC = batches.BatchSpec(batch_size=2, epochs=1)
+_SEED = 3
+_ROUNDS = 6
+_WIRE_BYTES = communication.WireBytes(download=100, upload=11)
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _train_data(bad_clients=''):
+  clients = {}
+  for index, (client_id, size) in enumerate(_SIZES.items()):
+    rng = np.random.default_rng(index)
+    x = rng.normal(size=(size, 2)).astype(np.float32)
+    if client_id in bad_clients:
+      x *= 1e30  # Finite, but its gradients are not.
+    clients[client_id] = (x, rng.integers(0, 2, size).astype(np.int32))
+  return client_data.InMemoryClientData(clients)
+
+
+class _Stop(Exception):
+  """Stands for a kill: nothing of the loop runs after it."""
+
+
+class ClientStatesRunTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.process = algorithms.build_stateful_partial_exchange(
+      dense.create_mlp_classifier(
+        num_features=2, num_classes=2, hidden_units=(3,), seed=1
+      ),
+      tff.learning.optimizers.build_sgdm(0.1),
+      selector=client_work.build_share_selector(0.5),
+    )
+    cls.cohorts = staticmethod(
+      participation.uniform_participation(_SIZES, cohort_size=2, seed=_SEED)
+    )
+
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _store(self, folder=None):
+    return client_state_store.ClientStateStore(
+      (folder or self.folder) / 'client_states'
+    )
+
+  def _run(self, folder=None, **kwargs):
+    folder = folder or self.folder
+    return training_loop.run_training(
+      self.process,
+      **{
+        'train_data': _train_data(),
+        'participation': self.cohorts,
+        'batch_spec': _SPEC,
+        'seed': _SEED,
+        'rounds': _ROUNDS,
+        'checkpoint_every': 2,
+        'program_state_manager': checkpoints.CheckpointManager(
+          folder / 'checkpoints'
+        ),
+        'metrics_managers': [
+          metrics_csv.CsvMetricsManager(folder / 'metrics.csv')
+        ],
+        'wire_bytes': _WIRE_BYTES,
+        'client_states': self._store(folder),
+        **kwargs,
+      },
+    )
+
+  def _rows(self, folder=None):
+    rows = metrics_csv.read_rows((folder or self.folder) / 'metrics.csv')
+    return [
+      {k: v for k, v in row.items() if not k.startswith('time/')}
+      for row in rows
+    ]
+
+  def _by_hand(self, cohorts, data):
+    """(state, client states) of calls with a dictionary of client states."""
+    state, clients = self.process.initialize(), {}
+    for round_number, cohort in enumerate(cohorts, start=1):
+      new_client = self.process.initialize_client(state)
+      output = self.process.next(
+        state,
+        [clients.get(c, new_client) for c in cohort],
+        [
+          batches.plan_batches(
+            data.load_client(c),
+            _SPEC,
+            client_id=c,
+            seed=_SEED,
+            round_number=round_number,
+          ).to_dataset()
+          for c in cohort
+        ],
+      )
+      state = output.state
+      clients.update(zip(cohort, output.client_states, strict=True))
+    return state, clients
+
+  def _assert_same(self, one, other):
+    for a, b in zip(tf.nest.flatten(one), tf.nest.flatten(other), strict=True):
+      self.assertEqual(np.asarray(a).tobytes(), np.asarray(b).tobytes())
+
+  def _assert_states(self, store, expected):
+    new_client = self.process.initialize_client(self.process.initialize())
+    for client_id in _SIZES:
+      found = store.load(client_id, new_client)
+      if client_id not in expected:
+        self.assertIsNone(found)
+      else:
+        self._assert_same(found, expected[client_id])
+
+  @parameterized.parameters(True, False)
+  def test_equals_the_process_called_by_hand(self, has_folder):
+    store = (
+      self._store() if has_folder else client_state_store.ClientStateStore()
+    )
+    result = self._run(client_states=store)
+    state, clients = self._by_hand(
+      [self.cohorts(r) for r in range(1, _ROUNDS + 1)], _train_data()
+    )
+    self._assert_same(result.state, state)
+    self._assert_states(store, clients)
+
+  def test_a_killed_run_resumes_as_if_it_never_stopped(self):
+    whole = self._run(self.folder / 'whole')
+    rows = self._rows(self.folder / 'whole')
+    _, clients = self._by_hand(
+      [self.cohorts(r) for r in range(1, _ROUNDS + 1)], _train_data()
+    )
+    for killed_at in (0, 2, 3, 5, _ROUNDS):
+      folder = self.folder / f'killed{killed_at}'
+
+      def kill(round_number, _, killed_at=killed_at):
+        if round_number == killed_at:
+          raise _Stop()
+
+      with self.assertRaises(_Stop):
+        self._run(folder, on_round=kill)
+      resumed = self._run(folder)
+      self._assert_same(resumed.state, whole.state)
+      self.assertEqual(self._rows(folder), rows)
+      self._assert_states(self._store(folder), clients)
+
+  def test_a_damaged_checkpoint_costs_no_states(self):
+    """The states of the one before it are there too."""
+    whole = self._run(self.folder / 'whole')
+    self._run(rounds=4)
+    for path in (self.folder / 'checkpoints' / 'program_state_4').rglob('*.pb'):
+      path.write_bytes(b'')
+    seen = []
+    with self.assertLogs(level='WARNING'):
+      resumed = self._run(on_round=lambda r, _: seen.append(r))
+    self.assertEqual(seen, [3, 4, 5, 6])
+    self._assert_same(resumed.state, whole.state)
+
+  def test_ctrl_c_within_a_round_keeps_the_last_whole_one(self):
+    whole = self._run(self.folder / 'whole')
+
+    def interrupt(state, round_number):
+      # The states after round 4 are saved by now.
+      if round_number == 4:
+        raise KeyboardInterrupt()
+      return {}
+
+    with self.assertRaisesRegex(KeyboardInterrupt, 'that of round 3'):
+      self._run(evaluation_fn=interrupt, checkpoint_every=100)
+    resumed = self._run()
+    self._assert_same(resumed.state, whole.state)
+
+  def test_no_more_states_than_checkpoints_need(self):
+    self._run()
+    for path in (self.folder / 'client_states').glob('id-*'):
+      rounds = sorted(int(file.stem) for file in path.iterdir())
+      visits = [
+        r
+        for r in range(1, _ROUNDS + 1)
+        if path.name in {f'id-{c.replace("/", "%2f")}' for c in self.cohorts(r)}
+      ]
+      # Those of the checkpoints of rounds 4 and 6.
+      needed = {
+        max(r for r in visits if r <= k) for k in (4, 6) if min(visits) <= k
+      }
+      self.assertEqual(rounds, sorted(needed))
+
+  def test_lost_states_are_not_made_up(self):
+    self._run(rounds=4)
+    with self.assertRaisesRegex(errors.InputError, 'client states were lost'):
+      self._run(client_states=client_state_store.ClientStateStore())
+    (self.folder / 'client_states').rename(self.folder / 'elsewhere')
+    with self.assertRaisesRegex(errors.InputError, 'ends with no round'):
+      self._run()
+
+  def test_a_new_run_has_no_old_states(self):
+    store = client_state_store.ClientStateStore()
+    once = self._run(self.folder / 'once', client_states=store)
+    again = self._run(self.folder / 'again', client_states=store)
+    self._assert_same(once.state, again.state)
+
+  def test_an_evaluation_has_the_states_after_its_round(self):
+    store, seen = self._store(), []
+
+    def evaluate(state, round_number):
+      new_client = self.process.initialize_client(state)
+      for client_id in self.cohorts(round_number) if round_number else ():
+        found = store.load(client_id, new_client)
+        seen.append((round_number, int(found['last_round'])))
+      return {}
+
+    self._run(client_states=store, evaluation_fn=evaluate, rounds=3)
+    self.assertEqual(seen, [(1, 1), (1, 1), (2, 2), (2, 2), (3, 3), (3, 3)])
+
+  def test_rows_have_the_payload(self):
+    result = self._run(rounds=3)
+    rows = self._rows()
+    self.assertNotIn('communication/payload_bytes_total', rows[0])
+    total = 0
+    for row in rows[1:]:
+      self.assertGreater(row['communication/payload_bytes'], 0)
+      total += row['communication/payload_bytes']
+      self.assertEqual(row['communication/payload_bytes_total'], total)
+    self.assertEqual(result.totals['payload_bytes'], total)
+
+  def test_names_excluded_clients_by_their_own_models(self):
+    """A client is asked with its weights, not with the server's."""
+    asked = []
+    process = self.process
+
+    class Asked(algorithms.ClientStateProcess):
+      def __init__(self):
+        self.__dict__.update(process.__dict__)
+        del self.__dict__['update_is_finite']
+
+      def update_is_finite(self, weights, data):
+        asked.append(weights)
+        return process.update_is_finite(weights, data)
+
+    cohorts = ('ab', 'ac')
+    store = client_state_store.ClientStateStore()
+    with self.assertLogs(level='WARNING') as logs:
+      training_loop.run_training(
+        Asked(),
+        train_data=_train_data(bad_clients='c'),
+        participation=lambda r: tuple(cohorts[r - 1]),
+        batch_spec=_SPEC,
+        seed=_SEED,
+        rounds=2,
+        client_states=store,
+      )
+    self.assertRegex(
+      '\n'.join(logs.output), r'Round 2: .* of 1 of 2 clients .* out: c\.'
+    )
+    state, clients = self._by_hand(['ab'], _train_data())
+    self._assert_same(
+      asked[0], process.client_model_weights(state, clients['a'])
+    )
+    self._assert_same(asked[1], process.get_model_weights(state))
+
+  def test_needs_a_store(self):
+    with self.assertRaisesRegex(errors.InputError, 'client_states is None'):
+      self._run(client_states=None)
+
+  def test_a_client_that_comes_twice_in_a_round(self):
+    with self.assertRaisesRegex(
+      errors.InputError, "^Client 'a' is in the cohort of round 1 more than"
+    ):
+      self._run(participation=lambda r: ('a', 'b', 'a'))
+
+
+if __name__ == '__main__':
+  absltest.main()
