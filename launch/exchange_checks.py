@@ -20,12 +20,6 @@ COORDINATE_SCORES = ('weight', 'change', 'magnitude_change')
 SERVER_KEEPS, CLIENT_KEEPS = 'server_keeps', 'client_keeps'
 UNSENT = (SERVER_KEEPS, CLIENT_KEEPS)
 
-_FIELDS: Mapping[str, tuple[str, ...]] = {
-  'share': ('threshold', 'coordinate_score'),
-  'threshold': ('share', 'coordinate_score'),
-  'coordinates': ('threshold', 'normalize', 'group_by'),
-}
-
 _FIELDS: Mapping[str, field_checks.Check] = {
   'selection': field_checks.one_of(*SELECTIONS),
   'share': field_checks.share,
