@@ -28,7 +28,13 @@ class SweepTableTest(absltest.TestCase):
     folder = fake_sweeps.write_sweep(path, runs)
     values = [0.2, 0.3, 0.8, 0.6, 0.7, None, 0.9, None]
     for run, value in list(zip(runs, values))[:-1]:
-      fake_sweeps.write_result(folder, run, value, test=value)
+      fake_sweeps.write_result(
+        folder,
+        run,
+        value,
+        test=value,
+        more_test={'global/confusion_a_as_b': 3},
+      )
     self.results = sweep_results.read_results(folder)
     self.groups = sweep_results.group_by_seed(self.results)
     self.failures = {runs[-1].name: 'its process, "x", was killed'}
@@ -66,6 +72,8 @@ class SweepTableTest(absltest.TestCase):
     self.assertEqual(rows[2][f'{column} diverged'], '1')
     self.assertEqual(rows[2][f'{column} deviation'], '')
     self.assertFalse([name for name in rows[0] if 'num_examples' in name])
+    # Sixteen counts of four classes are for runs.csv.
+    self.assertFalse([name for name in rows[0] if 'confusion' in name])
 
   def test_markdown_shows_the_best_rates(self):
     text = sweep_table.to_markdown('Sweep x', self.groups)
