@@ -44,7 +44,7 @@ _MODELS: Mapping[str, Mapping[str, Any]] = {
   'cnn': {'client_optimizer': 'adam', 'client_learning_rate': 1e-3},
   'roberta': {
     'client_optimizer': 'adamw',
-    'client_learning_rate': 5e-4,
+    'client_learning_rate': 3e-4,
     'client_weight_decay': 1e-3,
   },
   'memo': {

@@ -68,10 +68,11 @@ class AgNewsTest(parameterized.TestCase):
 class AgNewsPartialTest(parameterized.TestCase):
   @parameterized.parameters(
     ('linear', 135),
-    ('linear_client_keeps', 135),
+    ('linear_client_keeps', 45),
     ('cnn', 135),
     ('cnn_client_keeps', 135),
     ('roberta', 30),
+    ('roberta_client_keeps', 30),
     ('memo', 72),
     ('smoke', 6),
   )
