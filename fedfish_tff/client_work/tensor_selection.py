@@ -11,6 +11,7 @@ FL4Health, the code base of the memo).
 """
 
 import abc
+from collections.abc import Callable
 from collections.abc import Sequence
 import enum
 import fractions
@@ -80,11 +81,18 @@ class _TensorSelector(Selector):
 
   def __init__(
     self,
-    direction: Direction,
+    choose: Callable[[tf.Tensor], tf.Tensor],
     normalize: bool,
     groups: Sequence[int] | None,
   ) -> None:
-    self._direction = direction
+    """Initializes the selector.
+
+    Args:
+      choose: From the drifts of all groups [groups] to a bool for each.
+      normalize: Whether drifts are divided by their numbers of elements.
+      groups: The number of each tensor's group; None for one each.
+    """
+    self._choose = choose
     self._normalize = normalize
     self._groups = (
       None if groups is None else tensor_groups.check_groups(groups)
@@ -118,46 +126,6 @@ class _TensorSelector(Selector):
         f'{num_tensors} trainable ones; a group for each of them was expected.'
       )
     return groups
-
-  @abc.abstractmethod
-  def _choose(self, drift: tf.Tensor) -> tf.Tensor:
-    """Returns a bool for each group, given its drift [groups]."""
-
-
-class _ShareSelector(_TensorSelector):
-  """See `build_share_selector`."""
-
-  def __init__(
-    self,
-    share: float,
-    direction: Direction,
-    normalize: bool,
-    groups: Sequence[int] | None,
-  ) -> None:
-    super().__init__(direction, normalize, groups)
-    self._share = share
-
-  def _choose(self, drift: tf.Tensor) -> tf.Tensor:
-    return _best(drift, _count(self._share, drift.shape[0]), self._direction)
-
-
-class _ThresholdSelector(_TensorSelector):
-  """See `build_threshold_selector`."""
-
-  def __init__(
-    self,
-    threshold: float,
-    direction: Direction,
-    normalize: bool,
-    groups: Sequence[int] | None,
-  ) -> None:
-    super().__init__(direction, normalize, groups)
-    self._threshold = threshold
-
-  def _choose(self, drift: tf.Tensor) -> tf.Tensor:
-    if self._direction is Direction.LARGEST:
-      return drift >= self._threshold
-    return drift <= self._threshold
 
 
 class _CoordinateSelector(Selector):
@@ -226,7 +194,11 @@ def build_share_selector(
   """
   _check_share(share)
   _check_member('direction', direction, Direction)
-  return _ShareSelector(share, direction, normalize, groups)
+
+  def choose(drift: tf.Tensor) -> tf.Tensor:
+    return _best(drift, _count(share, drift.shape[0]), direction)
+
+  return _TensorSelector(choose, normalize, groups)
 
 
 def build_threshold_selector(
@@ -259,7 +231,13 @@ def build_threshold_selector(
       'expected.'
     )
   _check_member('direction', direction, Direction)
-  return _ThresholdSelector(threshold, direction, normalize, groups)
+
+  def choose(drift: tf.Tensor) -> tf.Tensor:
+    if direction is Direction.LARGEST:
+      return drift >= threshold
+    return drift <= threshold
+
+  return _TensorSelector(choose, normalize, groups)
 
 
 def build_coordinate_selector(
