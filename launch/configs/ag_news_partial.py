@@ -16,12 +16,12 @@ The others want the data set's folder, with train.csv and test.csv:
                         0.5 and 0.25, shares 0.1, 0.2, ..., 0.7 and 1, the
                         tensors that have moved furthest and those that have
                         moved least, three seeds: 135 runs
-  linear_client_keeps   the linear one where clients keep what nobody has sent:
-                        its three tensors make three levels only, so shares
-                        0.3, 0.6 and 1: 45 runs
+  linear_levels         the linear one at shares 0.3, 0.6 and 1: it has three
+                        tensors, and other shares send as many: 45 runs
+  linear_client_keeps   the same, but clients keep what nobody has sent: 45 runs
   cnn_client_keeps      the network likewise, with all shares: 135 runs
   roberta, roberta_client_keeps
-                        a small RoBERTa, trained on 1,600 news: betas 1 and
+                        a small RoBERTa, trained on 1,400 news: betas 1 and
                         0.25, shares 0.3, 0.6 and 1, both directions: 30 runs
   memo                  the memo's grid on a RoBERTa from a checkpoint, for which
                         --config.task.checkpoint=FOLDER is needed: its betas and
@@ -53,8 +53,8 @@ _SHORT: Mapping[str, Any] = {
   'task.sequence_length': 64,
   'task.vocabulary_size': 4096,
 }
-# So that 30 runs take about an hour on two cores.
-_FEW = {'task.max_examples': 1600}
+# So that 30 runs take less than an hour on two cores.
+_FEW = {'task.max_examples': 1400, 'task.sequence_length': 48}
 
 _SUFFIXES = ('', '_client_keeps')
 
@@ -72,12 +72,18 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
       'linear': functools.partial(
         exchange.share_sweep, 'linear_fed_avg_partial', fixed=_SHORT
       ),
-      'linear_client_keeps': functools.partial(
-        exchange.share_sweep,
-        'linear_fed_avg_partial_client_keeps',
-        shares=(0.3, 0.6),
-        fixed=_SHORT,
-      ),
+      **{
+        name: functools.partial(
+          exchange.share_sweep,
+          f'linear_fed_avg_partial{suffix}',
+          shares=(0.3, 0.6),
+          fixed=_SHORT,
+        )
+        for name, suffix in (
+          ('linear_levels', ''),
+          ('linear_client_keeps', '_client_keeps'),
+        )
+      },
       **{
         f'cnn{suffix}': functools.partial(
           exchange.share_sweep, f'cnn_fed_avg_partial{suffix}', fixed=_SHORT

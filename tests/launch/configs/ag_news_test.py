@@ -68,6 +68,7 @@ class AgNewsTest(parameterized.TestCase):
 class AgNewsPartialTest(parameterized.TestCase):
   @parameterized.parameters(
     ('linear', 135),
+    ('linear_levels', 45),
     ('linear_client_keeps', 45),
     ('cnn', 135),
     ('cnn_client_keeps', 135),
