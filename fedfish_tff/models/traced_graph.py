@@ -50,10 +50,10 @@ def trace_graph(
   function = tf.function(
     compute, input_signature=[input_spec]
   ).get_concrete_function()
-  for operation in function.graph.get_operations():
-    if operation.type.startswith(_CHANGES):
+  for node in _all_nodes(function.graph.as_graph_def()):
+    if node.op.startswith(_CHANGES):
       raise errors.InputError(
-        f'A variable is changed by {operation.name}, as batch normalisation '
+        f'A variable is changed by {node.name}, as batch normalisation '
         'does in training; a model that only reads its variables was expected.'
       )
   # In the graph, variables have the names of the placeholders that hold them,
