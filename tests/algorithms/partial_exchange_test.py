@@ -25,14 +25,12 @@ _SELECTORS = {
   'smallest': client_work.build_share_selector(
     0.5, direction=client_work.Direction.SMALLEST
   ),
-  'layers': client_work.build_share_selector(0.5, groups=(0, 0, 1, 1)),
-  'normalized': client_work.build_share_selector(0.5, normalize=True),
   'threshold': client_work.build_threshold_selector(0.15),
   'coordinates': client_work.build_coordinate_selector(0.3),
 }
+# A threshold of 0 gives the masks of the first: tensor_selection_test.
 _EVERYTHING = {
   'share': client_work.build_share_selector(1.0),
-  'threshold': client_work.build_threshold_selector(0.0),
   'coordinates': client_work.build_coordinate_selector(1.0),
 }
 
@@ -73,14 +71,9 @@ def _masks(kind, start, end):
     flat = np.abs(np.concatenate([np.ravel(m) for m in moved]))
     least = np.sort(flat)[-13]  # ceil(0.3 * 43)
     return [np.abs(m) >= least for m in moved], 6
-  if kind == 'layers':
-    layers = np.array([np.hypot(*drift[:2]), np.hypot(*drift[2:])])
-    chosen = np.repeat(layers == layers.max(), 2)
-  elif kind == 'threshold':
+  if kind == 'threshold':
     chosen = drift >= 0.15
   else:
-    if kind == 'normalized':
-      drift = drift / [m.size for m in moved]
     order = np.argsort(drift if kind == 'smallest' else -drift)
     chosen = np.isin(np.arange(4), order[:2])
   return [np.full(m.shape, c) for m, c in zip(moved, chosen)], 1
@@ -134,11 +127,13 @@ class PartialExchangeTest(parameterized.TestCase):
     fed_avg, _ = _run(
       algorithms.build_fed_avg(_MODELS[kind], _sgd(0.1), server), _CLIENTS
     )
-    for name, selector in _EVERYTHING.items():
+    # Which selector sends everything has nothing to do with the kind of model.
+    names = list(_EVERYTHING) if kind == 'functional' else ['share']
+    for name in names:
       with self.subTest(name):
         partial, _ = _run(
           algorithms.build_partial_exchange(
-            _MODELS[kind], _sgd(0.1), server, selector=selector
+            _MODELS[kind], _sgd(0.1), server, selector=_EVERYTHING[name]
           ),
           _CLIENTS,
         )
