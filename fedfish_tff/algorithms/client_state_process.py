@@ -40,7 +40,8 @@ class ClientStateProcess:
       that comes for the first time.
     next: A computation (<S@SERVER, {C}@CLIENTS, {B*}@CLIENTS> ->
       <state=S@SERVER, client_states={C}@CLIENTS, metrics=M@SERVER>), which
-      returns a `ClientStateOutput`. A client that is left out of the round gets its state back as it was.
+      returns a `ClientStateOutput`. A client that is left out of the round gets
+      its state back as it was.
     get_model_weights: A computation (S -> ModelWeights), not placed: the
       server's model.
     client_model_weights: A computation (<S, C> -> ModelWeights), not placed:

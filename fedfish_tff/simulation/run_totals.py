@@ -43,10 +43,11 @@ def totals_of(numbers: Mapping[str, int | float]) -> Totals:
   """Returns the totals of a run that begins where another has led.
 
   Args:
-    numbers: The other's, by name.
+    numbers: The other's, by name. What it has not counted is 0.
   """
   return collections.OrderedDict(
-    (name, type(zero)(numbers[name])) for name, zero in initial_totals().items()
+    (name, type(zero)(numbers.get(name, 0)))
+    for name, zero in initial_totals().items()
   )
 
 
