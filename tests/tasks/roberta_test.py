@@ -195,7 +195,7 @@ class RobertaTest(parameterized.TestCase):
     finals = []
     with tff.framework.get_context_stack().install(context):
       process = algorithms.build_fed_avg(
-        model, tff.learning.optimizers.build_adamw(0.01)
+        model, tff.learning.optimizers.build_sgdm(0.1)
       )
       for _ in range(2):
         state = process.initialize()
