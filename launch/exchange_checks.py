@@ -55,6 +55,12 @@ def check_exchange(config: Mapping[str, Any]) -> None:
       'what they send (exchange); one of '
       f'{", ".join(ALGORITHMS)} was expected.'
     )
+  if algorithm.get('diagnostics'):
+    raise errors.InputError(
+      'algorithm.diagnostics is True, but clients send a part of their weights '
+      "(exchange), while it compares with FedAvg's update of all of them; False "
+      'was expected.'
+    )
   if block['selection'] == 'coordinates':
     for field, expected in (('normalize', False), ('group_by', 'tensor')):
       if block[field] != expected:
@@ -109,6 +115,6 @@ def _check_client_keeps(config: Mapping[str, Any]) -> None:
   if 'fine_tuning' in config:
     raise errors.InputError(
       f'The config has a block fine_tuning, but exchange.unsent is '
-      f'{CLIENT_KEEPS!r}, whose clients keep whole models; {SERVER_KEEPS!r} was '
-      'expected.'
+      f'{CLIENT_KEEPS!r}, whose clients keep whole models; {SERVER_KEEPS!r} '
+      'was expected.'
     )

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configs whose clients send a part of their weights.
 
-The methods of `VARIANTS` (docs/partial_exchange.md explains them):
+The methods of `VARIANTS` (docs/partial_exchange.md explains them), which
+launch/configs/ag_news.py has behind the name of a model:
 
   fed_avg                   all weights: what the others are compared with
   fed_avg_partial           the half of the tensors that have moved furthest
@@ -140,6 +141,9 @@ def _nothing(unused_config: base.ConfigDict) -> None:
 def _exchange(**changes: Any) -> _Variant:
   def change(config: base.ConfigDict) -> None:
     config.exchange = base.ConfigDict({**_EXCHANGE, **changes})
+    if 'diagnostics' in config.algorithm:
+      # It compares with FedAvg's update, which is of all weights.
+      config.algorithm.diagnostics = False
 
   return change
 

@@ -122,6 +122,18 @@ class ExchangeChecksTest(parameterized.TestCase):
         _config('fed_fish_partial', **{'exchange.unsent': 'client_keeps'})
       )
 
+  def test_no_cosine_with_an_update_of_all_weights(self):
+    config = _config('fed_fish_partial')
+    self.assertFalse(config['algorithm']['diagnostics'])
+    config_checks.check_config(config)
+    config['algorithm']['diagnostics'] = True
+    with self.assertRaisesRegex(
+      errors.InputError, '^algorithm.diagnostics is True, but .*; False was exp'
+    ):
+      config_checks.check_config(config)
+    del config['exchange']
+    config_checks.check_config(config)
+
   def test_fine_tuning_has_no_layers_and_no_client_states(self):
     config = fed3r_digits.get_config('fed3r_ft_lp').to_dict()
     config['exchange'] = _config()['exchange']
