@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import errors
-from fedfish_tff.aggregators import tensor_names
+from fedfish_tff.aggregators import tensor_names as tensor_names_lib
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -82,6 +82,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     *,
     minimum_denominator: float = 0.0,
     measure_cosine: bool = False,
+    tensor_names: Sequence[str] | None = None,
   ):
     """Initializes the factory.
 
@@ -94,6 +95,8 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
       measure_cosine: Whether to measure `cosine_to_mean`. Its sum goes through
         a process of its own made by `sum_factory`.
 
+      tensor_names: A name for each tensor; by position and shape by default.
+
     Raises:
       InputError: If `minimum_denominator` is negative.
     """
@@ -104,6 +107,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     self._sum_factory = sum_factory or tff.aggregators.SumFactory()
     self._minimum = minimum_denominator
     self._measure_cosine = measure_cosine
+    self._tensor_names = tensor_names
 
   def create(
     self,
@@ -122,7 +126,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     _check_value_type(value_type)
     delta_type = value_type['delta']
     tensor_types = tff.structure.flatten(delta_type)
-    names = tensor_names.name_tensors(tensor_types)
+    names = tensor_names_lib.name_tensors(tensor_types, self._tensor_names)
     minimum = self._minimum
 
     @tff.tensorflow.computation(value_type, weight_type)

@@ -122,8 +122,8 @@ class PartialMeanFactory(tff.aggregators.WeightedAggregationFactory):
 
 def _check_value_type(value_type: Any) -> None:
   expected = (
-    '<delta=T, mask=M> with T a structure of float tensors and M one of as many '
-    'bools, scalars or of the shapes of T'
+    '<delta=T, mask=M> with T a structure of float tensors and M one of as '
+    'many bools, scalars or of the shapes of T'
   )
   error = TypeError(f'Expected a value of type {expected}, got {value_type}.')
   if not isinstance(value_type, tff.types.StructType) or set(

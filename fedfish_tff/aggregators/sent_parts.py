@@ -171,7 +171,7 @@ def _count_part_bytes(
   tensor_types: Sequence[tff.TensorType],
   mask_type: Any,
 ) -> list[int]:
-  """Returns, for each tensor, the bytes that one true of its mask stands for."""
+  """Returns, for each tensor, what one true of its mask stands for in bytes."""
   structures = [
     name for name in tff.structure.name_list(update_type) if name != _MASK
   ]

@@ -100,7 +100,8 @@ def build_fed_fish(
     selector: Chooses what a client sends of its delta and Fisher, as in
       `build_partial_exchange`: the mean is then over those who sent, and the
       server keeps what nobody did. By default everything is sent.
-    tensor_names: With a selector, as in `build_partial_exchange`.
+    tensor_names: Names of the trainable tensors in the metrics; by position and
+      shape by default.
     count_factory: With a selector, as in `build_partial_exchange`.
     metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
     excluded_sum_factory: Sums the indicators of excluded clients;
@@ -114,8 +115,9 @@ def build_fed_fish(
     and the server optimizer's state.
 
   Raises:
-    InputError: If an argument is out of range or the label sampler is missing,
-      or tensor_names or count_factory is given without a selector.
+    InputError: If an argument is out of range or the label sampler is missing;
+      if there are not as many names as tensors; or if count_factory is given
+      without a selector, or diagnostics with one.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   client_update_fn = fisher_delta.build_fisher_delta_update(
@@ -129,20 +131,22 @@ def build_fed_fish(
     seed=seed,
   )
   if selector is None:
-    for name, value in (
-      ('tensor_names', tensor_names),
-      ('count_factory', count_factory),
-    ):
-      if value is not None:
-        raise errors.InputError(
-          f'{name} is given, but no selector; it is for partial exchange, so a '
-          'selector was expected.'
-        )
+    if count_factory is not None:
+      raise errors.InputError(
+        'count_factory is given, but no selector; it counts what is sent in '
+        'partial exchange, so a selector was expected.'
+      )
     compose = functools.partial(
       composition.compose_process,
       should_reject_update=composition.reject_empty_update,
     )
   else:
+    tensor_selection.check_selector(selector)
+    if diagnostics:
+      raise errors.InputError(
+        'diagnostics is True, but with a selector there is no sum of whole '
+        "deltas to compare FedFish's update with; False was expected."
+      )
     mask_bits = selector.mask_bits(partial_exchange.trainable_shapes(model_fn))
     client_update_fn = partial_update.build_partial_update(
       client_update_fn, selector
@@ -165,6 +169,7 @@ def build_fed_fish(
       sum_factory,
       minimum_denominator=minimum_denominator,
       measure_cosine=diagnostics,
+      tensor_names=tensor_names,
     ),
     server_optimizer_fn
     or tff.learning.optimizers.build_adam(_DEFAULT_SERVER_LEARNING_RATE),

@@ -65,7 +65,8 @@ def build_partial_exchange(
 
   Since all clients of a round start from the same weights, the mean of the
   tensors that are sent is the mean of their deltas. With a selector that sends
-  everything this is FedAvg.
+  everything this is FedAvg, but that a client without examples weighs nothing
+  with uniform weights too, where TFF counts it as one.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
@@ -96,8 +97,10 @@ def build_partial_exchange(
   Raises:
     InputError: If the model has no trainable tensors, or the selector's groups
       or the names do not fit it.
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
+    TypeError: If `model_fn` is not a model, an optimizer not TFF's, or the
+      selector none.
   """
+  tensor_selection.check_selector(selector)
   mask_bits = selector.mask_bits(trainable_shapes(model_fn))
   client_update_fn = partial_update.build_partial_update(
     model_delta.build_model_delta_update(

@@ -9,8 +9,8 @@ others. So each client has a model of its own. `build_partial_exchange` is the
 variant without client states, in which the server keeps its value instead.
 
 Where only some clients take part in a round, who was away gets the latest mean
-of what was sent since it last came, that round included: what it would have, had
-it read every reply.
+of what was sent since it last came, that round included: what it would have,
+had it read every reply.
 """
 
 import collections
@@ -31,12 +31,14 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Takes (bound model, start weights, the client's data), returns (its update,
-# all of its trained tensors). The update is <update=<delta, mask>, mask>.
+# Takes (bound model, start weights, the server's trainable tensors, data of the
+# client), returns (its update, all of its trained tensors). The update is
+# <update=<delta, mask>, mask>.
 _TrainFn = Callable[
   [
     model_functions.BoundModel,
     model_functions.FlatWeights,
+    tuple[tf.Tensor, ...],
     tf.data.Dataset,
   ],
   tuple[client_work_process.ClientUpdate, tuple[tf.Tensor, ...]],
@@ -53,6 +55,7 @@ def build_stateful_partial_exchange(
   ),
   tensor_names: Sequence[str] | None = None,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
+  minimum_denominator: float = 0.0,
   count_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
   metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
   excluded_sum_factory: (
@@ -63,9 +66,10 @@ def build_stateful_partial_exchange(
 
   A client's state is its weights after its last local training, and the round
   of that (0 for one that never came, which starts from the server's weights).
-  Values are sent, not deltas, since clients start from different weights, and
-  the server takes their mean as it is. With a selector that sends everything
-  this is FedAvg with a server step of rate 1. Weights that are not trainable
+  Clients start from different weights, so that what they send is how far their
+  values are from the server's, not from where they started, and the server
+  takes the mean as it is. With a selector that sends everything this is FedAvg
+  with a server step of rate 1, up to rounding. Weights that are not trainable
   stay at their initial values, as in FedAvg.
 
   Args:
@@ -78,6 +82,8 @@ def build_stateful_partial_exchange(
       shape by default.
     sum_factory: Sums numerators and denominators as one structure;
       `tff.aggregators.SumFactory` by default.
+    minimum_denominator: A sum of weights at or below it counts as 0, with which
+      the server's value stays; for sums that are not exact.
     count_factory: Sums the masks; `tff.aggregators.SumFactory` by default.
     metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
     excluded_sum_factory: Sums the indicators of excluded clients;
@@ -91,8 +97,10 @@ def build_stateful_partial_exchange(
   Raises:
     InputError: If the model has no trainable tensors, or the selector's groups
       or the names do not fit it.
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
+    TypeError: If `model_fn` is not a model, an optimizer not TFF's, or the
+      selector none.
   """
+  tensor_selection.check_selector(selector)
   local_training = local_training_lib.build_local_training(
     model_fn, client_optimizer_fn
   )
@@ -106,7 +114,9 @@ def build_stateful_partial_exchange(
   )
   client_result_type = client_work.type_signature.result.result
   aggregator = sent_parts.SentPartsFactory(
-    partial_mean.PartialMeanFactory(sum_factory),
+    partial_mean.PartialMeanFactory(
+      sum_factory, minimum_denominator=minimum_denominator
+    ),
     mask_bits=mask_bits,
     tensor_names=tensor_names,
     count_factory=count_factory,
@@ -204,6 +214,10 @@ def build_stateful_partial_exchange(
       weights, _start_of(state['model'], client_state)
     )
 
+  def update_alone(bound, start, data, unused_round_number):
+    # How far the values are from the server's is finite where they are.
+    return train(bound, start, start.trainable, data)[0]
+
   return client_state_process.ClientStateProcess(
     initialize=initialize,
     initialize_client=initialize_client,
@@ -213,7 +227,7 @@ def build_stateful_partial_exchange(
     client_model_weights=client_model_weights,
     local_training=local_training,
     update_is_finite=client_work_process.build_update_is_finite(
-      model_fn, lambda bound, start, data, _: train(bound, start, data)[0]
+      model_fn, update_alone
     ),
   )
 
@@ -245,7 +259,7 @@ def _build_training(
 ) -> _TrainFn:
   """Builds what a client does, but for its state: see `_TrainFn`."""
 
-  def train(bound, start, dataset):
+  def train(bound, start, server, dataset):
     initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
     trained = local_training_lib.train_locally(bound, optimizer, start, dataset)
     has_data = trained.num_examples > 0
@@ -257,12 +271,11 @@ def _build_training(
       for mask in selector.select(start.trainable, values)
     )
     sent = tuple(
-      tf.where(mask, value, tf.zeros_like(value))
-      for mask, value in zip(masks, values)
+      tf.where(mask, reference - value, tf.zeros_like(value))
+      for mask, reference, value in zip(masks, server, values)
     )
     update = client_work_process.ClientUpdate(
       update=collections.OrderedDict(
-        # The aggregators call what is averaged a delta.
         update=collections.OrderedDict(delta=sent, mask=masks),
         mask=masks,
       ),
@@ -272,9 +285,9 @@ def _build_training(
       also_finite=(
         # Parts that are not sent are what the client goes on with.
         values,
-        # A finite value times its weight can overflow in the sum, which would
+        # A finite delta times its weight can overflow in the sum, which would
         # void the round of all clients.
-        tuple(tf.cast(weight, value.dtype) * value for value in sent),
+        tuple(tf.cast(weight, delta.dtype) * delta for delta in sent),
       ),
     )
     return update, values
@@ -308,12 +321,14 @@ def _build_client_work(
     bound = model_functions.bind_model(model_fn)
 
     @tf.function
-    def run(start, data):
-      update, values = train(bound, start, data)
+    def run(start, server, data):
+      update, values = train(bound, start, server, data)
       return *client_work_process.leave_out_non_finite(update), values
 
     result, metrics, excluded, values = run(
-      _start_of(model, client_state), dataset
+      _start_of(model, client_state),
+      model_functions.flatten_weights(model['weights']).trainable,
+      dataset,
     )
     new_state = collections.OrderedDict(
       weights=values, last_round=model['round_number'] + 1
@@ -376,7 +391,7 @@ def _build_server_step(
           model['weights'],
           model_functions.FlatWeights(
             tuple(
-              tf.where(s, mean, old)
+              tf.where(s, old - mean, old)
               for s, mean, old in zip(sent, means, weights.trainable)
             ),
             weights.non_trainable,

@@ -86,6 +86,9 @@ from fedfish_tff.client_work.tensor_selection import (
   build_threshold_selector as build_threshold_selector,
 )
 from fedfish_tff.client_work.tensor_selection import (
+  check_selector as check_selector,
+)
+from fedfish_tff.client_work.tensor_selection import (
   CoordinateScore as CoordinateScore,
 )
 from fedfish_tff.client_work.tensor_selection import Direction as Direction

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 import enum
 import fractions
 import math
+import numbers
+from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.client_work import tensor_groups
@@ -166,6 +168,19 @@ class _CoordinateSelector(Selector):
     return tf.abs(tf.abs(after) - tf.abs(before))
 
 
+def check_selector(selector: Selector) -> None:
+  """Raises TypeError unless `selector` is one.
+
+  Args:
+    selector: What is checked.
+  """
+  if not isinstance(selector, Selector):
+    raise TypeError(
+      'selector must be a client_work.Selector, such as '
+      f'client_work.build_share_selector(0.3), got {selector!r}.'
+    )
+
+
 def build_share_selector(
   share: float,
   *,
@@ -225,9 +240,9 @@ def build_threshold_selector(
   Raises:
     errors.InputError: If an argument is out of range.
   """
-  if not 0 <= threshold < math.inf:
+  if not _is_number(threshold) or not 0 <= threshold < math.inf:
     raise errors.InputError(
-      f'threshold is {threshold}; a finite number that is 0 or positive was '
+      f'threshold is {threshold!r}; a finite number that is 0 or positive was '
       'expected.'
     )
   _check_member('direction', direction, Direction)
@@ -286,10 +301,14 @@ def _count(share: float, number: int) -> int:
   return math.ceil(fractions.Fraction(repr(float(share))) * number)
 
 
+def _is_number(value: Any) -> bool:
+  return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 def _check_share(share: float) -> None:
-  if not 0 < share <= 1:
+  if not _is_number(share) or not 0 < share <= 1:
     raise errors.InputError(
-      f'share is {share}; a number above 0 and at most 1 was expected.'
+      f'share is {share!r}; a number above 0 and at most 1 was expected.'
     )
 
 

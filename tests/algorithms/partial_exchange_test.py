@@ -28,9 +28,9 @@ _SELECTORS = {
   'threshold': client_work.build_threshold_selector(0.15),
   'coordinates': client_work.build_coordinate_selector(0.3),
 }
-# A threshold of 0 gives the masks of the first: tensor_selection_test.
 _EVERYTHING = {
   'share': client_work.build_share_selector(1.0),
+  'threshold': client_work.build_threshold_selector(0.0),
   'coordinates': client_work.build_coordinate_selector(1.0),
 }
 
@@ -273,7 +273,15 @@ class PartialExchangeTest(parameterized.TestCase):
         selector=client_work.build_share_selector(0.5, groups=(0, 1)),
       )
     with self.assertRaisesRegex(errors.InputError, 'no selector'):
-      algorithms.build_fed_fish(model, _sgd(0.1), tensor_names=['a'] * 4)
+      algorithms.build_fed_fish(
+        model, _sgd(0.1), count_factory=tff.aggregators.SumFactory()
+      )
+    with self.assertRaisesRegex(errors.InputError, 'diagnostics is True'):
+      algorithms.build_fed_fish(
+        model, _sgd(0.1), selector=_SELECTORS['share'], diagnostics=True
+      )
+    with self.assertRaisesRegex(TypeError, 'selector must be .*got 0.3'):
+      algorithms.build_partial_exchange(model, _sgd(0.1), selector=0.3)
 
   def test_a_model_without_trainable_tensors_is_refused(self):
     def create_model():

@@ -199,6 +199,12 @@ class StatefulPartialExchangeTest(parameterized.TestCase):
     )
     self.assertIn('secure_upper_clipped_count', metrics['aggregator'])
 
+  def test_where_weights_sum_to_too_little_the_server_keeps_its_values(self):
+    simulation = _Simulation(_build(minimum_denominator=1e6))
+    before = simulation.server()
+    simulation.run(_COHORTS[0])
+    self._assert_weights(simulation.server(), before, rtol=0, atol=0)
+
   @parameterized.parameters(
     ('functional', _ALL),
     ('variable', client_work.build_coordinate_selector(1.0)),

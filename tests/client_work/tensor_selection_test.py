@@ -107,13 +107,13 @@ class ShareTest(parameterized.TestCase):
     selector = client_work.build_share_selector(1.0)
     self.assertEqual(_select(selector, nan, nan), [True, True])
 
-  @parameterized.parameters(0, -0.1, 1.01, float('nan'))
+  @parameterized.parameters(0, -0.1, 1.01, float('nan'), '0.3', None, True)
   def test_bad_shares(self, share):
     for build in (
       client_work.build_share_selector,
       client_work.build_coordinate_selector,
     ):
-      with self.assertRaisesRegex(errors.InputError, f'share is {share}'):
+      with self.assertRaisesRegex(errors.InputError, f'share is {share!r}'):
         build(share)
 
   def test_values_of_enums_are_no_members(self):
@@ -162,9 +162,11 @@ class ThresholdTest(parameterized.TestCase):
     selector = client_work.build_threshold_selector(0.0)
     self.assertTrue(all(_select(selector, before, after)))
 
-  @parameterized.parameters(-1.0, float('inf'), float('nan'))
+  @parameterized.parameters(-1.0, float('inf'), float('nan'), '1', None)
   def test_bad_thresholds(self, threshold):
-    with self.assertRaisesRegex(errors.InputError, f'threshold is {threshold}'):
+    with self.assertRaisesRegex(
+      errors.InputError, f'threshold is {threshold!r}'
+    ):
       client_work.build_threshold_selector(threshold)
 
 
