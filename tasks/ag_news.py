@@ -5,8 +5,9 @@
 The benchmark of Zhang and Emerson (Partial Weight Exchange in Federated
 Learning, 2023): a few clients whose class proportions differ. data_dir has the
 published files train.csv and test.csv (Zhang, Zhao and LeCun 2015,
-arXiv:1509.01626), or test.csv alone; without it news are made up. Held-out
-clients are the part for validation and, as one client, all that is to test on.
+arXiv:1509.01626), or test.csv alone; with num_generated instead news are made
+up. Held-out clients are the part for validation and, as one client, all that is
+to test on.
 """
 
 from collections.abc import Callable
@@ -34,6 +35,8 @@ import tensorflow_federated as tff
 
 NAME = 'ag_news'
 MODELS = ('linear', 'cnn', 'roberta')
+# Made-up news: some of each class in every part.
+_LEAST_GENERATED = 4 * len(ag_news_files.CLASS_NAMES)
 
 # Recommended values of config fields: rounds, clients and batches of the memo,
 # and a client learning rate of SGD for the linear model.
@@ -68,15 +71,15 @@ def create_task(
   sequence_length: int = 256,
   vocabulary_size: int = 8192,
   size: str = 'tiny',
-  dropout: float = 0.0,
+  dropout: float | None = None,
   checkpoint: str | None = None,
-  num_generated: int = 4000,
+  num_generated: int = 0,
 ) -> Task:
   """Creates the task.
 
   Args:
     seed: Decides the clients' examples, made-up news and initial weights.
-    data_dir: Folder of train.csv and test.csv, or of test.csv alone; None for
+    data_dir: Folder of train.csv and test.csv, or of test.csv alone; None with
       made-up news.
     model: linear (the mean of the tokens' embeddings, 3 tensors), cnn
       (`models.create_text_cnn`, 9 tensors) or roberta (`tasks.roberta`).
@@ -99,16 +102,18 @@ def create_task(
     vocabulary_size: Token ids of a vocabulary that is trained on the texts that
       clients sample from.
     size: Of roberta with random weights: tiny, small or base.
-    dropout: Of roberta.
+    dropout: Of roberta; None for the checkpoint's own, or 0 without one.
     checkpoint: Folder of weights and tokens to start roberta from, which is
       then of their size; None for random weights.
-    num_generated: The number of made-up news.
+    num_generated: The number of made-up news to use in place of files; 0 for
+      none.
 
   Returns:
     The task: x int32 [sequence_length], y int32; metric accuracy.
 
   Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
+    errors.InputError: If an option is out of range, the data cannot be used, or
+      there are neither files nor made-up news, or both.
   """
   checks.check_choice('model', model, MODELS)
   for name, value, least in (
@@ -116,19 +121,31 @@ def create_task(
     ('max_test_examples', max_test_examples, 0),
     ('sequence_length', sequence_length, 1),
     ('vocabulary_size', vocabulary_size, 1),
-    ('num_generated', num_generated, 4 * len(ag_news_files.CLASS_NAMES)),
+    ('num_generated', num_generated, _LEAST_GENERATED if num_generated else 0),
   ):
     checks.check_integer(name, value, least)
   if not isinstance(data_dir, (str, os.PathLike, type(None))):
     raise errors.InputError(
       f'data_dir is {data_dir!r}; the path of a folder was expected.'
     )
+  if (data_dir is None) == (num_generated == 0):
+    found = (
+      'neither a data_dir nor made-up news'
+      if data_dir is None
+      else f'the data_dir {data_dir!r} and num_generated {num_generated}'
+    )
+    raise errors.InputError(
+      f'Task {NAME} has {found}; expected --data_dir with a folder that has '
+      f'{ag_news_files.TEST_FILE}, or task.num_generated above 0 for made-up '
+      'news.'
+    )
   checks.check_share('test_fraction', test_fraction)
-  checks.check_share('dropout', dropout)
+  if dropout is not None:
+    checks.check_share('dropout', dropout)
   if model != 'roberta':
     for name, value, default in (
       ('size', size, 'tiny'),
-      ('dropout', dropout, 0),
+      ('dropout', dropout, None),
       ('checkpoint', checkpoint, None),
     ):
       if value != default:
@@ -233,8 +250,8 @@ def _load(
       data_dir, test_fraction=test_fraction, seed=seed
     )
   logging.info(
-    'Task %s without --data_dir is trained on made-up news; they show how it '
-    'runs, and nothing about real news.',
+    'Task %s is trained on made-up news; they show how it runs, and nothing '
+    'about real news.',
     NAME,
   )
   return ag_news_files.split_news(

@@ -8,6 +8,7 @@ texts a backslash stands for a line break.
 
 import csv
 import dataclasses
+import io
 import os
 import pathlib
 
@@ -121,8 +122,8 @@ def read_news(path: str | os.PathLike[str]) -> News:
       names the line.
   """
   path = os.fspath(path)
-  lines = _read_text(path).splitlines(keepends=True)
-  reader = csv.reader(lines, strict=True)
+  # `str.splitlines` would also break lines inside texts, as at U+2028.
+  reader = csv.reader(io.StringIO(_read_text(path), newline=''), strict=True)
   texts, labels = [], []
   while True:
     line = reader.line_num + 1

@@ -69,7 +69,7 @@ def create_roberta(
   sequence_length: int = 256,
   vocabulary_size: int = 8192,
   size: str = 'tiny',
-  dropout: float = 0.0,
+  dropout: float | None = None,
   checkpoint: str | os.PathLike[str] | None = None,
 ) -> Roberta:
   """Creates a classifier of texts; nothing is ever downloaded.
@@ -81,7 +81,8 @@ def create_roberta(
     sequence_length: Tokens of a text, those that begin and end it included.
     vocabulary_size: Token ids of tokens that are learned, at most.
     size: Of a model without checkpoint: tiny (2 layers of 128), small or base.
-    dropout: Share that is dropped in training, of all layers.
+    dropout: Share that is dropped in training, of all layers; None for the
+      checkpoint's own, or 0 without one.
     checkpoint: A folder with config.json, model.safetensors or tf_model.h5, and
       tokenizer.json, or vocab.json and merges.txt; it may begin with ~. A
       classifier of other classes, or none, is replaced by one with random
@@ -99,15 +100,21 @@ def create_roberta(
   checks.check_integer('sequence_length', sequence_length, _LEAST_LENGTH)
   checks.check_integer('vocabulary_size', vocabulary_size, 1)
   checks.check_choice('size', size, ROBERTA_SIZES)
-  checks.check_share('dropout', dropout)
+  if dropout is None and checkpoint is None:
+    dropout = 0.0
+  if dropout is not None:
+    checks.check_share('dropout', dropout)
   options = {
     # What the library takes the number of classes from, if there are names.
     'id2label': dict(enumerate(class_names)),
     'label2id': {name: i for i, name in enumerate(class_names)},
-    'hidden_dropout_prob': dropout,
-    'attention_probs_dropout_prob': dropout,
-    'classifier_dropout': dropout,
   }
+  if dropout is not None:
+    options |= {
+      'hidden_dropout_prob': dropout,
+      'attention_probs_dropout_prob': dropout,
+      'classifier_dropout': dropout,
+    }
   if checkpoint is None:
     tokens = roberta_tokens.train_roberta_tokens(
       texts, vocabulary_size=vocabulary_size, sequence_length=sequence_length

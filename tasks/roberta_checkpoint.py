@@ -107,8 +107,8 @@ def load_checkpoint(
   longest = config.get('max_position_embeddings', 512) - _FIRST_POSITION
   if sequence_length > longest:
     raise errors.InputError(
-      f'sequence_length is {sequence_length}; at most the {longest} tokens that '
-      f'the checkpoint {folder} has positions for was expected.'
+      f'sequence_length is {sequence_length}; at most the {longest} tokens '
+      f'that the checkpoint {folder} has positions for was expected.'
     )
   file = _find_weights(folder)
   with quiet_transformers() as transformers:
@@ -133,8 +133,8 @@ def load_checkpoint(
     )
   if lacking:
     logging.info(
-      'The checkpoint %s has no classifier of %d classes: its weights are drawn '
-      'at random.',
+      'The checkpoint %s has no classifier of %d classes: its weights are '
+      'drawn at random.',
       folder,
       model.config.num_labels,
     )
@@ -151,7 +151,8 @@ def _load(
       if (archive.metadata() or {}).get('format') != 'tf':
         # The library's own way for files of PyTorch takes PyTorch, or another
         # release of safetensors.
-        from transformers import modeling_tf_pytorch_utils  # pylint: disable=g-import-not-at-top
+        # pylint: disable-next=g-import-not-at-top
+        from transformers import modeling_tf_pytorch_utils
 
         model = model_class(config)
         model.build_in_name_scope()

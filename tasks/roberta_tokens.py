@@ -147,8 +147,8 @@ def load_roberta_tokens(
   parts = [folder / 'vocab.json', folder / 'merges.txt']
   if not whole.is_file() and not all(part.is_file() for part in parts):
     raise errors.InputError(
-      f'The checkpoint {folder} has no tokens; tokenizer.json, or vocab.json and '
-      'merges.txt, were expected.'
+      f'The checkpoint {folder} has no tokens; tokenizer.json, or vocab.json '
+      'and merges.txt, were expected.'
     )
   try:
     if whole.is_file():

@@ -6,28 +6,31 @@ r"""AG News in four classes, five unlike clients that send a part of a model.
     --workdir=runs/ag_news_partial --data_dir=DIR
 
 trains a linear classifier of words; DIR holds the data set's train.csv and
-test.csv, and without --data_dir there are made-up news. A variant is a model
-and a method, such as cnn_fed_avg_partial_client_keeps:
+test.csv. --config.task.num_generated=4000 in place of --data_dir makes news up.
+A variant is a model and a method, such as cnn_fed_avg_partial_client_keeps:
 
   linear_<method>   a linear classifier of words
   cnn_<method>      a convolutional network
   roberta_<method>  a small RoBERTa, from random weights
-  memo_<method>     RoBERTa from a checkpoint, with the rates of Zhang and
-                    Emerson's memo
+  memo_<method>     RoBERTa from the checkpoint in the folder roberta-base, with
+                    the optimizer and rates of Zhang and Emerson's memo
 
 launch/configs/exchange.py lists the methods. Fields of the exchange are set on
 the command line, too: --config.exchange.share=0.3.
 
 The memo's setting is 5 clients with 75 % of their news each, their classes in
 proportions from a Dirichlet distribution of beta 1, 0.5 or 0.25, 4 rounds of
-1 epoch, batches of 4, 256 tokens, and AdamW of rate 1e-5 and weight decay 1e-3:
+1 epoch, batches of 4, 256 tokens, and AdamW of rate 1e-5 and weight decay 1e-3.
+linear and cnn differ from it in the optimizer, which is Adam of rate 3e-3 and
+1e-3 without weight decay; roberta, which begins at random, in the rate, 3e-4.
 
-  python -m launch.train --config=launch/configs/ag_news.py:memo_fed_avg_partial \
-    --config.task.checkpoint=ROBERTA --workdir=runs/ag_news_memo \
-    --data_dir=DIR
+  python -m launch.train \
+    --config=launch/configs/ag_news.py:memo_fed_avg_partial \
+    --workdir=runs/ag_news_memo --data_dir=DIR
 
-where ROBERTA is the folder of roberta-base as the transformers package saves
-it. Grids over shares are in launch/configs/ag_news_partial.py.
+wants the folder roberta-base, as the transformers package saves it, where it is
+run; --config.task.checkpoint=FOLDER names another one. Grids over shares are in
+launch/configs/ag_news_partial.py.
 """
 
 from collections.abc import Mapping
@@ -54,7 +57,8 @@ _MODELS: Mapping[str, Mapping[str, Any]] = {
   },
 }
 MODELS = tuple(_MODELS)
-_TASK_MODELS = {'memo': 'roberta'}
+# What tasks have beside those of the other models.
+_MEMO_TASK = {'model': 'roberta', 'checkpoint': 'roberta-base'}
 
 
 def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
@@ -62,8 +66,8 @@ def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
   model, _, method = variant.partition('_')
   if model not in _MODELS:
     raise ValueError(
-      f'there is no variant {variant!r}; expected <model>_<method> with a model '
-      f'of {", ".join(_MODELS)}, such as linear_fed_avg_partial'
+      f'there is no variant {variant!r}; expected <model>_<method> with a '
+      f'model of {", ".join(_MODELS)}, such as linear_fed_avg_partial'
     )
   fields = dict(_MODELS[model])
   client_optimizer = fields.pop('client_optimizer')
@@ -71,7 +75,7 @@ def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
     method,
     task={
       'name': 'ag_news',
-      'model': _TASK_MODELS.get(model, model),
+      'model': model,
       'num_clients': 5,
       # How unlike the clients' classes are: the smaller, the more.
       'beta': 1.0,
@@ -86,15 +90,17 @@ def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
       # 0 for all.
       'max_examples': 0,
       'max_test_examples': 0,
-      # Few news are longer than 128.
-      'sequence_length': 256 if model == 'memo' else 128,
+      'sequence_length': 256,
       'vocabulary_size': 8192,
       # Of a RoBERTa with random weights: tiny, small or base.
       'size': 'tiny',
-      'dropout': 0.0,
+      # Of a RoBERTa; None for the checkpoint's own.
+      'dropout': config_dict.placeholder(float),
       # The folder of a RoBERTa; None for random weights.
       'checkpoint': config_dict.placeholder(str),
-      'num_generated': 4000,
+      # Made-up news to use in place of files.
+      'num_generated': 0,
+      **(_MEMO_TASK if model == 'memo' else {}),
     },
     rounds=4,
     cohort_size=5,

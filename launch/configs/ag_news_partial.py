@@ -12,8 +12,8 @@ The others want the data set's folder, with train.csv and test.csv:
   python -m launch.sweep --config=launch/configs/ag_news_partial.py:linear \
     --workdir=runs/ag_news_linear --data_dir=DIR
 
-  linear, cnn           a linear classifier and a convolutional network: betas 1,
-                        0.5 and 0.25, shares 0.1, 0.2, ..., 0.7 and 1, the
+  linear, cnn           a linear classifier and a convolutional network: betas
+                        1, 0.5 and 0.25, shares 0.1, 0.2, ..., 0.7 and 1, the
                         tensors that have moved furthest and those that have
                         moved least, three seeds: 135 runs
   linear_levels         the linear one at shares 0.3, 0.6 and 1: it has three
@@ -21,12 +21,13 @@ The others want the data set's folder, with train.csv and test.csv:
   linear_client_keeps   the same, but clients keep what nobody has sent: 45 runs
   cnn_client_keeps      the network likewise, with all shares: 135 runs
   roberta, roberta_client_keeps
-                        a small RoBERTa, trained on 1,400 news: betas 1 and
-                        0.25, shares 0.3, 0.6 and 1, both directions: 30 runs
-  memo                  the memo's grid on a RoBERTa from a checkpoint, for which
-                        --config.task.checkpoint=FOLDER is needed: its betas and
-                        shares, the tensors that have moved furthest, clients
-                        keep what nobody has sent: 72 runs
+                        a small RoBERTa, whose clients sample from 1,260 of
+                        1,400 news (10 % are for validation): betas 1 and 0.25,
+                        shares 0.3, 0.6 and 1, both directions: 30 runs
+  memo                  the memo's grid on RoBERTa from the folder roberta-base,
+                        or that of --config.task.checkpoint=FOLDER: its betas
+                        and shares, the tensors that have moved furthest,
+                        clients keep what nobody has sent: 72 runs
 
 The folder then holds table.md, and in plots/ accuracy and the classes' F1
 against the share, a panel for each beta.

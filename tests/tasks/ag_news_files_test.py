@@ -74,6 +74,11 @@ class AgNewsFilesTest(parameterized.TestCase):
     (_ROW + '"5","a","b"\n', "line 2: the class is '5'"),
     (_ROW * 2 + '"2"," ","\\"\n', 'line 3: title and description are blank'),
     ('"1","a\nb","c"\n"2","d"\n', r'line 3: the row has 2 column\(s\)'),
+    # What `str.splitlines` takes for ends of lines, too.
+    (
+      '"1","a\u2028b\x85c","d\x0be\x0cf"\r\n"2","d"\r\n',
+      r'line 2: the row has 2 column\(s\)',
+    ),
     (_ROW + '"2","a","b","c"\n', r'line 2: the row has 4 column\(s\)'),
     (_ROW + '\n', r'line 2: the row has 0 column\(s\)'),
     (_ROW.encode() + b'"1","\xff","b"\n', 'line 2: byte 30 .* no UTF-8'),

@@ -181,7 +181,9 @@ class AgNewsTest(parameterized.TestCase):
     rows = [f'"{n % 4 + 1}","news {n}","alpha beta"\n' for n in range(40)]
     folder.create_file('train.csv', ''.join(rows))
     folder.create_file('test.csv', '"1","zzzz zzzz","zzzz"\n' * 9)
-    task = _create(data_dir=folder.full_path, vocabulary_size=200)
+    task = _create(
+      data_dir=folder.full_path, vocabulary_size=200, num_generated=0
+    )
     x, y = task.test.load_client('test')
     self.assertLen(y, 9)
     # One id for what is not in the vocabulary.
@@ -211,15 +213,29 @@ class AgNewsTest(parameterized.TestCase):
     (dict(vocabulary_size=2.5), 'vocabulary_size is 2.5'),
     (dict(max_examples=-1), 'max_examples is -1'),
     (dict(max_test_examples=None), 'max_test_examples is None'),
-    (dict(num_generated=3), 'num_generated is 3'),
+    (dict(num_generated=3), 'num_generated is 3; .* at least 16'),
+    (dict(num_generated=-1), 'num_generated is -1'),
+    (dict(num_generated=None), 'num_generated is None'),
+    (
+      dict(num_generated=0),
+      'has neither a data_dir nor made-up news; .*test.csv, .*num_generated',
+    ),
+    (
+      dict(data_dir='/news'),
+      "has the data_dir '/news' and num_generated 400; expected",
+    ),
     (dict(test_fraction=1.0), 'test_fraction is 1.0'),
     (dict(test_fraction='0.5'), "test_fraction is '0.5'"),
-    (dict(dropout=0.1), 'dropout is 0.1 with model linear; 0 was expected'),
+    (dict(dropout=0.1), 'dropout is 0.1 with model linear; None was'),
     (dict(checkpoint='/roberta', model='cnn'), "'/roberta' with model cnn"),
     (dict(size='base'), "size is 'base' with model linear; 'tiny' was"),
     (dict(model='roberta', size='huge'), "size is 'huge'; one of tiny, small"),
     (dict(beta=-1.0), 'beta is -1.0'),
-    (dict(data_dir='/absent'), 'no test.csv in /absent'),
+    (dict(data_dir='/absent', num_generated=0), 'no test.csv in /absent'),
+    (
+      dict(model='roberta', checkpoint='/absent'),
+      'There is no folder /absent; that of a RoBERTa checkpoint was expected',
+    ),
     (dict(data_dir=5), 'data_dir is 5'),
   )
   def test_bad_options(self, options, regex):

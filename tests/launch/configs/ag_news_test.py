@@ -33,8 +33,7 @@ class AgNewsTest(parameterized.TestCase):
     options = registry.task_options('ag_news')
     self.assertCountEqual(config['task'], ['name', *options])
     for option, value in options.items():
-      if option != 'sequence_length':
-        self.assertEqual(config['task'][option], value, option)
+      self.assertEqual(config['task'][option], value, option)
 
   def test_the_setting_of_the_memo(self):
     config = ag_news.get_config('memo_fed_avg_partial_client_keeps').to_dict()
@@ -55,6 +54,8 @@ class AgNewsTest(parameterized.TestCase):
         'client_fraction': 0.75,
         'validation_fraction': 0.1,
         'sequence_length': 256,
+        'checkpoint': 'roberta-base',
+        'dropout': None,
       }.items(),
       config['task'].items(),
     )
@@ -82,6 +83,11 @@ class AgNewsPartialTest(parameterized.TestCase):
     self.assertLen(runs, size)
     planned = sweep_configs.plan_runs(
       'ag_news_partial.py', ag_news_partial.get_config, runs
+    )
+    # The others must not pass for results on AG News.
+    self.assertEqual(
+      {run.config['task']['num_generated'] for run in planned},
+      {1000 if name == 'smoke' else 0},
     )
     # Each share, and all sent once, with every seed in every panel.
     points = collections.Counter(
