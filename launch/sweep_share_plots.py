@@ -50,8 +50,8 @@ def plan(groups: Sequence[sweep_results.Group]) -> list[dict[str, Any]]:
 
   In each, the share runs along the axis. Lines are the rules of the exchange
   and the variants, panels the values of the other fields. Where everything is
-  sent, the rules do not matter: such runs are part of all lines that have no
-  run of their own there.
+  sent, the rules do not matter: such runs are part of all lines of their
+  variant that have no run of their own there.
 
   Args:
     groups: The sweep's groups.
@@ -110,8 +110,8 @@ def plan(groups: Sequence[sweep_results.Group]) -> list[dict[str, Any]]:
           'kind': BY_BYTES,
           'panels': by_bytes,
           'metric': metric,
-          'title': f'{_capital(metric)} {whose} against what clients have sent, '
-          f'a point for each share{ending}',
+          'title': f'{_capital(metric)} {whose} against what clients have '
+          f'sent, a point for each share{ending}',
         }
       )
   return figures
@@ -159,9 +159,10 @@ def _collect(
 ) -> _Panels:
   """Returns the values of finished runs by panel, line and share."""
   panels: _Panels = {}
-  # Where all is sent, by panel and what is not the direction.
-  whole: dict[str, dict[str, list]] = {}
-  kinds = {}
+  # Where all is sent, by panel, variant and what is not the direction.
+  whole: dict[str, dict[str, dict[str, list]]] = {}
+  # Of each line, its variant and what is not the direction.
+  kinds: dict[str, tuple[str, str]] = {}
   line_fields, panel_fields = _divide_fields(groups)
   without_direction = [f for f in line_fields if f != _DIRECTION]
   for group in groups:
@@ -171,19 +172,23 @@ def _collect(
       continue
     kind = _describe(group, without_direction)
     if _share(group) == 1:
-      whole.setdefault(panel, {})[kind] = found
+      ends = whole.setdefault(panel, {}).setdefault(group.variant, {})
+      ends[kind] = found
       continue
     label = _describe(group, line_fields)
-    kinds[label] = kind
+    kinds[label] = group.variant, kind
     lines = panels.setdefault(panel, {})
     lines.setdefault(label, {})[_share(group)] = found
-  for panel, ends in whole.items():
+  for panel, variants in whole.items():
     lines = panels.setdefault(panel, {})
-    if not lines:
-      lines.update({kind: {1.0: end} for kind, end in ends.items()})
-    for label, line in lines.items():
-      end = ends.get(kinds.get(label, label)) or next(iter(ends.values()))
-      line[1.0] = end
+    for variant, ends in variants.items():
+      own = [label for label in lines if kinds[label][0] == variant]
+      for label in own:
+        _, kind = kinds[label]
+        lines[label][1.0] = ends.get(kind) or next(iter(ends.values()))
+      if not own:
+        kinds.update({kind: (variant, kind) for kind in ends})
+        lines.update({kind: {1.0: end} for kind, end in ends.items()})
   return panels
 
 

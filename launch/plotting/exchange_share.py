@@ -45,7 +45,7 @@ def plot_by_share(
     title: The title of the figure.
     x_label: What is shared.
     reference: The name of the level where everything is sent, which is then
-      drawn across the panel; empty for none.
+      drawn across the panels whose lines all end in it; empty for none.
     shaded: Whether to shade from the lowest to the highest seed.
 
   Returns:
@@ -215,19 +215,20 @@ def _draw_means(
 def _draw_reference(
   axis: mpl_axes.Axes, lines: Mapping[str, Line], label: str
 ) -> None:
-  """Draws the level of the lines' score where everything is sent."""
-  for line in lines.values():
-    values = _finite(line.get(1.0, ()))
-    if len(values):
-      axis.axhline(
-        values.mean(),
-        color=style.MUTED,
-        linestyle=(0, (4, 3)),
-        linewidth=1.1,
-        zorder=1,
-        label=label,
-      )
-      return
+  """Draws the level where everything is sent, if lines have one in common."""
+  ends = [_finite(line.get(1.0, ())) for line in lines.values() if line]
+  if not ends or not len(ends[0]):
+    return
+  if any(not np.array_equal(end, ends[0]) for end in ends):
+    return
+  axis.axhline(
+    ends[0].mean(),
+    color=style.MUTED,
+    linestyle=(0, (4, 3)),
+    linewidth=1.1,
+    zorder=1,
+    label=label,
+  )
 
 
 def _finish_panel(axis: mpl_axes.Axes, title: str) -> None:

@@ -174,6 +174,57 @@ class SweepSharePlotsTest(absltest.TestCase):
       },
     )
 
+  def test_no_line_ends_in_the_run_of_another_variant(self):
+    runs = {
+      ('fed_avg_partial', 'largest', 0.5): 0,
+      ('fed_avg_partial', 'largest', 1.0): 1,
+      ('fed_avg_partial', 'smallest', 0.5): 2,
+      ('fed_fish_partial', 'largest', 0.5): 3,
+      ('fed_fish_partial', 'smallest', 0.5): 4,
+      # Without a line of its own.
+      ('fed_avg', None, 1.0): 5,
+    }
+    groups = self._groups(
+      [
+        sweeps.Run(
+          variant,
+          {
+            **(
+              {'exchange.direction': direction, 'exchange.share': share}
+              if direction
+              else {}
+            ),
+            'task.beta': 1.0,
+            'seed': 0,
+          },
+        )
+        for variant, direction, share in runs
+      ]
+    )
+
+    def value(run):
+      config = run.config
+      exchange = config.get('exchange', {})
+      variant = config['algorithm']['name']
+      return runs[
+        variant + '_partial' * bool(exchange),
+        exchange.get('direction'),
+        exchange.get('share', 1.0),
+      ]
+
+    self.assertEqual(
+      sweep_share_plots._collect(groups, value),
+      {
+        '': {
+          'fed avg partial, largest drift': {0.5: [0], 1.0: [1]},
+          'fed avg partial, smallest drift': {0.5: [2], 1.0: [1]},
+          'fed fish partial, largest drift': {0.5: [3]},
+          'fed fish partial, smallest drift': {0.5: [4]},
+          'fed avg': {1.0: [5]},
+        }
+      },
+    )
+
   def test_the_figures_can_be_drawn(self):
     figures = self._figures(
       exchange.share_sweep('fed_avg_partial', betas=(1.0,), seeds=(0, 1))

@@ -43,6 +43,21 @@ class ExchangeShareTest(parameterized.TestCase):
       [t.get_text() for t in legend.get_texts()], ['FedAvg', 'largest']
     )
 
+  @parameterized.parameters(([0.9, 0.8],), (None,))
+  def test_no_level_of_all_where_lines_end_elsewhere(self, end):
+    other = _line(0.3)
+    del other[1.0]
+    if end:
+      other[1.0] = end
+    figure = exchange_share.plot_by_share(
+      {'': {'': {'fed avg': _line(0.5), 'fed fish': other}}},
+      metric='accuracy',
+      title='',
+      reference='All is sent',
+    )
+    labels = [line.get_label() for line in figure.axes[0].lines]
+    self.assertEqual(labels, ['fed avg', 'fed fish'])
+
   def test_runs_that_have_diverged_are_left_out(self):
     figure = exchange_share.plot_by_share(
       {'': {'': {'a': {0.1: [math.nan], 0.5: [math.nan, 0.4]}}}},
