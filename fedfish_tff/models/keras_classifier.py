@@ -20,6 +20,7 @@ from fedfish_tff.models import supervised
 from fedfish_tff.models import traced_graph
 
 import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
 import tensorflow_federated as tff
 
 # From (x, training) to logits [batch, classes].
@@ -32,6 +33,8 @@ _STATELESS = {
   'RandomStandardNormal': 'StatelessRandomNormal',
   'TruncatedNormal': 'StatelessTruncatedNormal',
 }
+# Recurrent networks, whose layers have a dropout of their own.
+_SEEDED_BUT_NOT_RANDOM = 'CudnnRNN'
 _STREAM = 'fedfish_random_stream'
 
 
@@ -63,8 +66,9 @@ def create_keras_classifier(
 
   Raises:
     errors.InputError: If logits are not of rank 2, a trainable weight is not
-      float32 or not read, or training changes weights outside of gradients,
-      as batch normalisation does.
+      float32 or not read, training changes weights outside of gradients, as
+      batch normalisation does, or something random is within a loop or a
+      branch or is not a uniform or normal number.
   """
   if call is None:
 
@@ -217,6 +221,14 @@ def _trace_pass(
       weights[f'{node.name}:0'] = traced.variables[node.name]
       _make_placeholder(node, traced.variables[node.name].dtype)
   streams = _take_streams(graph_def)
+  for node in traced_graph.all_nodes(graph_def):
+    if _is_random(node.op):
+      raise errors.InputError(
+        f'Model {keras_model.name!r} draws random numbers by {node.op} (node '
+        f'{node.name!r}), with which no run can be repeated; only uniform and '
+        'normal numbers, as of dropout, outside of loops and branches were '
+        'expected.'
+      )
   return _Pass(
     graph_def=graph_def,
     inputs=traced.inputs,
@@ -250,6 +262,15 @@ def _take_streams(graph_def: tf.compat.v1.GraphDef) -> tuple[str, ...]:
     placeholder = graph_def.node.add(name=stream)
     _make_placeholder(placeholder, tf.int32)
   return tuple(streams)
+
+
+def _is_random(op: str) -> bool:
+  """Whether an operation draws numbers that differ from call to call."""
+  definition = op_def_registry.get(op)
+  if definition is None or op.startswith(_SEEDED_BUT_NOT_RANDOM):
+    return False
+  seeds = [a for a in definition.attr if a.name in ('seed', 'seed2')]
+  return definition.is_stateful and bool(seeds)
 
 
 def _fingerprint(values: tf.Tensor) -> tf.Tensor:

@@ -14,7 +14,16 @@ import tensorflow as tf
 from tensorflow.python.framework import convert_to_constants
 
 # Beginnings of the names of operations that change variables.
-_CHANGES = ('Assign', 'RngReadAndSkip', 'ResourceScatter')
+_CHANGES = (
+  'Assign',
+  'RngReadAndSkip',
+  'ResourceScatter',
+  # Which draw from a generator's variable.
+  'StatefulRandomBinomial',
+  'StatefulStandardNormal',
+  'StatefulTruncatedNormal',
+  'StatefulUniform',
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,7 +59,7 @@ def trace_graph(
   function = tf.function(
     compute, input_signature=[input_spec]
   ).get_concrete_function()
-  for node in _all_nodes(function.graph.as_graph_def()):
+  for node in all_nodes(function.graph.as_graph_def()):
     if node.op.startswith(_CHANGES):
       raise errors.InputError(
         f'A variable is changed by {node.name}, as batch normalisation '
@@ -72,7 +81,7 @@ def trace_graph(
     lower_control_flow=False,
   )
   graph_def = frozen.graph.as_graph_def()
-  for node in _all_nodes(graph_def):
+  for node in all_nodes(graph_def):
     if node.op == 'IdentityN':
       # Where the gradient of its operations is replaced by a function of the
       # graph before this one, as of swish to save memory.
@@ -89,8 +98,12 @@ def trace_graph(
   )
 
 
-def _all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
-  """Yields the nodes of a graph and those of its functions."""
+def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
+  """Yields the nodes of a graph and those of its functions.
+
+  Args:
+    graph_def: The graph.
+  """
   yield from graph_def.node
   for function in graph_def.library.function:
     yield from function.node_def

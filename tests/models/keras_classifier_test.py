@@ -270,6 +270,41 @@ class KerasClassifierTest(absltest.TestCase):
       with self.assertRaisesRegex(errors.InputError, regex):
         create(*layers, **kwargs)
 
+  def test_refuses_what_cannot_be_repeated(self):
+    dropout = tf.keras.layers.Dropout(0.5)
+
+    def loop(x):
+      for _ in tf.range(2):
+        x = dropout(x, training=True)
+      return x
+
+    for op, change in (
+      ('RandomShuffle', tf.random.shuffle),
+      ('RandomUniform', tf.function(loop)),
+      (
+        'RandomStandardNormal',
+        lambda x: tf.cond(
+          tf.shape(x)[0] > 2, lambda: x + tf.random.normal([2]), lambda: x
+        ),
+      ),
+      ('RandomGamma', lambda x: x + tf.random.gamma([2], 1.0)),
+      (
+        'Multinomial',
+        lambda x: tf.cast(tf.random.categorical(x, 2), tf.float32) + x,
+      ),
+    ):
+      with self.subTest(op):
+        dense = tf.keras.layers.Dense(2)
+        keras_model = tf.keras.Sequential([tf.keras.Input([4]), dense])
+        with self.assertRaisesRegex(
+          errors.InputError, f'draws random numbers by {op} .*; only uniform'
+        ):
+          keras_classifier.create_keras_classifier(
+            keras_model,
+            input_spec=tf.TensorSpec([None, 4]),
+            call=lambda x, training, m=keras_model, c=change: c(m(x)),
+          )
+
 
 if __name__ == '__main__':
   absltest.main()

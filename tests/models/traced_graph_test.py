@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of functions as graphs, against the functions; see frozen_graph_test."""
+"""Tests of functions as graphs, against these; see frozen_graph_test."""
 
 from fedfish_tff import errors
 from fedfish_tff.models import traced_graph
@@ -108,7 +108,9 @@ class TracedGraphTest(parameterized.TestCase):
     )
     self.assertNotIn('_gradient_op_type', str(traced.graph_def))
 
-  @parameterized.parameters('assign', 'scatter', 'loop', 'call', 'generator')
+  @parameterized.parameters(
+    'assign', 'scatter', 'loop', 'call', 'generator', 'state'
+  )
   def test_refuses_what_changes_variables(self, way):
     generator = tf.random.Generator.from_seed(0)
 
@@ -122,6 +124,13 @@ class TracedGraphTest(parameterized.TestCase):
           self._bias.assign_add(x[0, :2])
       elif way == 'call':
         tf.function(self._bias.assign_add)(x[0, :2])
+      elif way == 'state':
+        x += tf.raw_ops.StatefulUniform(
+          resource=generator.state.handle,
+          algorithm=1,
+          shape=[3],
+          dtype=tf.float32,
+        )
       else:
         x += generator.uniform([3])
       return x @ self._kernel + self._bias
