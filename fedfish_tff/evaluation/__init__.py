@@ -12,9 +12,6 @@ from fedfish_tff.evaluation.client_evaluation import build_metric_totals
 from fedfish_tff.evaluation.client_evaluation import build_totals_finalizer
 from fedfish_tff.evaluation.client_model_evaluation import ClientModelEvaluation
 from fedfish_tff.evaluation.client_model_evaluation import LoadClientStateFn
-from fedfish_tff.evaluation.client_model_evaluation import (
-  locally_trained_models,
-)
 from fedfish_tff.evaluation.client_model_evaluation import own_models
 from fedfish_tff.evaluation.client_server_barrier import barrier
 from fedfish_tff.evaluation.client_server_barrier import (

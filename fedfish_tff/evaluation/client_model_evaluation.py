@@ -51,23 +51,6 @@ def own_models(
     )
 
 
-def locally_trained_models(
-  local_training: tff.Computation,
-  weights: tff.learning.models.ModelWeights,
-  client_data: Iterable[Any],
-) -> Iterator[tff.learning.models.ModelWeights]:
-  """Yields the model that each client makes of the server's.
-
-  Args:
-    local_training: A process's local training, (<ModelWeights, B*> ->
-      ModelWeights).
-    weights: The server's model.
-    client_data: The clients' data, as the current context takes them.
-  """
-  for data in client_data:
-    yield local_training(weights, data)
-
-
 class ClientModelEvaluation:
   """Metrics of every model in a sequence, on one set of examples."""
 

@@ -155,20 +155,6 @@ class ClientModelsTest(absltest.TestCase):
       self.assertIn(sum(mean for mean, _ in same), (1, 2))
       self.assertTrue(all(mean or trained for mean, trained in same))
 
-  def test_locally_trained_models(self):
-    process = algorithms.build_fed_avg(
-      ref.create_functional_model(), tff.learning.optimizers.build_sgdm(0.3)
-    )
-    weights = process.get_model_weights(process.initialize())
-    clients = [ref.make_batches(n, n) for n in (5, 6)]
-    models = client_model_evaluation.locally_trained_models(
-      process.local_training, weights, map(ref.to_dataset, clients)
-    )
-    for found, batches in zip(models, clients, strict=True):
-      expected = ref.train(ref.initial_weights(), batches, rate=0.3, epochs=1)
-      for a, e in zip(found.trainable, expected):
-        np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
-
 
 if __name__ == '__main__':
   absltest.main()
