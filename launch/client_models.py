@@ -18,10 +18,11 @@ def evaluate_client_models(
   result: simulation.TrainingResult,
   client_states: simulation.ClientStateStore,
 ) -> dict[str, float]:
-  """Scores every training client's own model on all test data.
+  """Scores the models of all clients that have come on all test data.
 
-  As Zhang and Emerson (2023) do: a client's model is what it would begin the
-  next round with. That of a client that never came is the server's.
+  As Zhang and Emerson (2023) do, where all clients come in every round. A
+  client's model is what it would begin the next round with. That of one that
+  never came would be the server's, which is scored anyway.
 
   Args:
     experiment: What was run.
@@ -30,9 +31,13 @@ def evaluate_client_models(
 
   Returns:
     Of each metric, `clients/<metric>`, the mean over the clients, each counted
-    once, and `clients/<metric>_std`, the standard deviation over them.
+    once, and `clients/<metric>_std`, the standard deviation over them. Nothing
+    if no client has come.
   """
   task = experiment.task
+  client_ids = [c for c in task.train.client_ids if client_states.has_state(c)]
+  if not client_ids:
+    return {}
 
   def load_test_data() -> Iterator[list[simulation.ClientInput]]:
     return evaluation_inputs.load_chunks(
@@ -43,7 +48,7 @@ def evaluate_client_models(
     evaluation.own_models(
       experiment.process,
       result.state,
-      task.train.client_ids,
+      client_ids,
       client_states.load,
     ),
     load_test_data,

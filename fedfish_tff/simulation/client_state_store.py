@@ -52,6 +52,14 @@ class ClientStateStore:
     """The folder, if there is one."""
     return self._folder
 
+  def has_state(self, client_id: str) -> bool:
+    """Whether a client has a state, which is not read.
+
+    Args:
+      client_id: The client.
+    """
+    return bool(self._rounds(self._key(client_id)))
+
   def load(
     self, client_id: str, structure: Any, *, round_number: int | None = None
   ) -> Any | None:
@@ -142,8 +150,8 @@ class ClientStateStore:
       raise errors.InputError(
         f'{where} with '
         + ('no round' if last_round is None else f'round {last_round}')
-        + f', but the checkpoint is that of round {round_number}: client states '
-        'were lost. '
+        + f', but the checkpoint is that of round {round_number}: client '
+        'states were lost. '
         + (
           'Give the store a folder, to resume from it.'
           if self._folder is None

@@ -65,6 +65,7 @@ class ClientStateStoreTest(parameterized.TestCase):
   def test_the_newest_or_that_of_a_round(self, in_memory):
     store = self._store(in_memory)
     self.assertIsNone(store.load('a', _state(0)))
+    self.assertFalse(store.has_state('a'))
     for round_number in (2, 9, 10):  # As names, 10 comes before 9.
       store.save(round_number, {'a': _state(round_number)})
     self.assertEqual(_value(store.load('a', _state(0))), 10)
@@ -72,7 +73,9 @@ class ClientStateStoreTest(parameterized.TestCase):
       self.assertEqual(
         _value(store.load('a', _state(0), round_number=asked)), expected
       )
+    self.assertTrue(store.has_state('a'))
     self.assertIsNone(store.load('b', _state(0)))
+    self.assertFalse(store.has_state('b'))
 
   @hypothesis.given(
     st.lists(st.text(st.characters(), max_size=300), unique=True, max_size=8)
