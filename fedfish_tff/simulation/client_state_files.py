@@ -95,7 +95,8 @@ def write_state(path: pathlib.Path, state: Any) -> None:
       )
   content = io.BytesIO()
   np.savez(content, *arrays)
-  files.write_atomically(path, content.getvalue())
+  # Not `getvalue`, which copies a whole model.
+  files.write_atomically(path, content.getbuffer())
 
 
 def read_state(path: pathlib.Path, structure: Any, *, client_id: str) -> Any:

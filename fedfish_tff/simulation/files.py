@@ -22,7 +22,9 @@ _SYSTEM_ERRORS = (
 _TEMPORARY_SUFFIX = '.partial'
 
 
-def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
+def write_atomically(
+  path: str | os.PathLike[str], content: bytes | memoryview
+) -> None:
   """Writes a file under a temporary name, then renames it.
 
   A reader, or a run after a crash, sees the old content or the new one.
