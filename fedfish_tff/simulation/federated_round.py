@@ -18,6 +18,8 @@ from fedfish_tff.simulation import run_totals
 
 from absl import logging
 
+# Beginnings of the names of averages over clients.
+_AVERAGES = ('train/', 'aggregator/sent/')
 _NON_FINITE_COLUMN = 'finalizer/update_non_finite'
 
 
@@ -154,9 +156,9 @@ def _check_distinct(client_ids: Sequence[str], round_number: int) -> None:
 def _forget_averages(row: dict[str, Any]) -> None:
   """Makes a row's averages over clients that were all left out NaN.
 
-  The process divides sums over nobody and reports 0, a perfect loss. Counts,
-  which are integers, are right.
+  The process divides sums over nobody and reports 0, a perfect loss, or that
+  nothing is sent. Counts, which are integers, are right.
   """
   for name, value in row.items():
-    if name.startswith('train/') and isinstance(value, float):
+    if name.startswith(_AVERAGES) and isinstance(value, float):
       row[name] = math.nan

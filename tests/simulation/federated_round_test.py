@@ -251,6 +251,26 @@ class ClientStatesRunTest(parameterized.TestCase):
       self.assertEqual(row['communication/payload_bytes_total'], total)
     self.assertEqual(result.totals['payload_bytes'], total)
 
+  def test_a_round_of_excluded_clients_only_has_no_average(self):
+    with self.assertLogs(level='WARNING'):
+      self._run(
+        train_data=_train_data(bad_clients='c'),
+        participation=lambda r: ('ab', 'c', 'ac')[r - 1],
+        rounds=3,
+      )
+    _, *rows = self._rows()
+    averages = [
+      name
+      for name in rows[0]
+      if name == 'train/loss' or name.startswith('aggregator/sent/')
+    ]
+    self.assertLen(averages, 5)
+    for name in averages:
+      self.assertEqual(
+        [np.isnan(row[name]) for row in rows], [False, True, False], name
+      )
+    self.assertEqual(rows[1]['communication/payload_bytes'], 0)
+
   def test_names_excluded_clients_by_their_own_models(self):
     """A client is asked with its weights, not with the server's."""
     asked = []
