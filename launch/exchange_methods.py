@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From a config's block `exchange` to what chooses the weights that are sent."""
+"""From a config's block `exchange` to what chooses which weights are sent."""
 
 from collections.abc import Mapping
 from typing import Any

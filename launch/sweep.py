@@ -103,7 +103,8 @@ _TUNED_METRIC = flags.DEFINE_string(
   'tuned_metric',
   None,
   'With --tuned_by: the metric on validation clients by which rates are the '
-  "best, such as loss, which short runs tell apart better; by default the task's.",
+  'best, such as loss, which short runs tell apart better; by default the '
+  "task's.",
 )
 _EVALUATE = flags.DEFINE_bool(
   'evaluate', False, 'Whether to evaluate each run by launch.evaluate, too.'
@@ -133,13 +134,14 @@ def main(argv: Sequence[str]) -> None:
   sweep_dir = _SWEEP_DIR.value or _WORKDIR.value
   if not _CONFIG.value or not sweep_dir:
     raise errors.InputError(
-      '--config and --sweep_dir are needed; --help shows examples.'
+      '--config and --sweep_dir (or --workdir) are needed; --help shows '
+      'examples.'
     )
   num_processes = _parse_num_processes(_NUM_PROCESSES.value)
   if _TUNED_METRIC.value and not _TUNED_BY.value:
     raise errors.InputError(
-      '--tuned_metric says what decides about the rates of --tuned_by, which is '
-      'missing.'
+      '--tuned_metric says what decides about the rates of --tuned_by, which '
+      'is missing.'
     )
   get_config, runs = sweep_configs.load_runs(_CONFIG.value)
   if _TUNED_BY.value:

@@ -53,8 +53,8 @@ def plot_curves(
     groups: Runs by label, as `run_reader.group_runs` returns them. A run
       without the metric is left out.
     metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
-    x: `'round'`, `'local_steps'` (the fixed-compute view), `'bytes'` or, of runs
-      whose clients send a part of their weights, `'payload_bytes'`.
+    x: `'round'`, `'local_steps'` (the fixed-compute view), `'bytes'` or, of
+      runs whose clients send a part of their weights, `'payload_bytes'`.
     title: The title; the metric's name where empty.
     show_seeds: Whether to draw each seed's line in place of the range.
 

@@ -36,7 +36,8 @@ def plot_exchanged_tensors(
   """Plots tensors, from the model's first at the top, by rounds.
 
   Many tensors are named by the parts of the model that they are in, which are
-  as small as there is room for names. Of more than 400 rounds, neighbours are averaged.
+  as small as there is room for names. Of more than 400 rounds, neighbours are
+  averaged.
 
   Args:
     shares: By the tensor's name, from 0 to 1, `[num_rounds]`; NaN where nothing

@@ -192,7 +192,8 @@ def _caption(
   totals = {s.task: s.total_epochs for s in lines}
   seeds = paper_style.seeds_phrase([len(ys) for _, ys in lines.values()])
   return (
-    f'{style.describe_metric(metric)}, against {against}, at fixed compute: rounds times local epochs '
+    f'{style.describe_metric(metric)}, against {against}, at fixed '
+    'compute: rounds times local epochs '
     f'are {paper_style.per_task(totals)}. '
     f'Lines: means over {seeds}; bands: lowest to highest seed.'
   )

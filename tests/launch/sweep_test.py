@@ -170,7 +170,7 @@ class SweepTest(parameterized.TestCase):
     )
 
   @parameterized.named_parameters(
-    ('nothing', [], 'config and --sweep_dir are needed'),
+    ('nothing', [], r'config and --sweep_dir \(or --workdir\) are needed'),
     (
       'two_folders',
       ['{config}:both', '--workdir=/nowhere'],
