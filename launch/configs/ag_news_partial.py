@@ -20,10 +20,12 @@ The others want the data set's folder, with train.csv and test.csv:
                         tensors, and other shares send as many: 45 runs
   linear_client_keeps   the same, but clients keep what nobody has sent: 45 runs
   cnn_client_keeps      the network likewise, with all shares: 135 runs
-  roberta, roberta_client_keeps
-                        a small RoBERTa, whose clients sample from 1,260 of
-                        1,400 news (10 % are for validation): betas 1 and 0.25,
-                        shares 0.3, 0.6 and 1, both directions: 30 runs
+  roberta               a small RoBERTa, whose clients sample from 1,260 of
+                        1,400 news (10 % are for validation): beta 1, shares
+                        0.3, 0.6 and 1, both directions, three seeds: 15 runs
+  roberta_unlike        the same with beta 0.25
+  roberta_client_keeps  both betas, and clients keep what nobody has sent: 30
+                        runs
   memo                  the memo's grid on RoBERTa from the folder roberta-base,
                         or that of --config.task.checkpoint=FOLDER: its betas
                         and shares, the tensors that have moved furthest,
@@ -54,10 +56,8 @@ _SHORT: Mapping[str, Any] = {
   'task.sequence_length': 64,
   'task.vocabulary_size': 4096,
 }
-# So that 30 runs take less than an hour on two cores.
+# So that 15 runs take less than half an hour on two cores.
 _FEW = {'task.max_examples': 1400, 'task.sequence_length': 48}
-
-_SUFFIXES = ('', '_client_keeps')
 
 
 def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
@@ -89,17 +89,21 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
         f'cnn{suffix}': functools.partial(
           exchange.share_sweep, f'cnn_fed_avg_partial{suffix}', fixed=_SHORT
         )
-        for suffix in _SUFFIXES
+        for suffix in ('', '_client_keeps')
       },
       **{
-        f'roberta{suffix}': functools.partial(
+        name: functools.partial(
           exchange.share_sweep,
           f'roberta_fed_avg_partial{suffix}',
           shares=(0.3, 0.6),
-          betas=(1.0, 0.25),
+          betas=betas,
           fixed={**_SHORT, **_FEW},
         )
-        for suffix in _SUFFIXES
+        for name, suffix, betas in (
+          ('roberta', '', (1.0,)),
+          ('roberta_unlike', '', (0.25,)),
+          ('roberta_client_keeps', '_client_keeps', (1.0, 0.25)),
+        )
       },
       'memo': functools.partial(
         exchange.share_sweep,
