@@ -5,9 +5,9 @@
 The benchmark of Zhang and Emerson (Partial Weight Exchange in Federated
 Learning, 2023): a few clients whose class proportions differ. data_dir has the
 published files train.csv and test.csv (Zhang, Zhao and LeCun 2015,
-arXiv:1509.01626), or test.csv alone; with num_generated instead news are made
-up. Held-out clients are the part for validation and, as one client, all that is
-to test on.
+arXiv:1509.01626), or test.csv alone; without it news are made up, if
+num_generated says how many. Held-out clients are the part for validation and,
+as one client, all that is to test on.
 """
 
 from collections.abc import Callable
@@ -105,15 +105,15 @@ def create_task(
     dropout: Of roberta; None for the checkpoint's own, or 0 without one.
     checkpoint: Folder of weights and tokens to start roberta from, which is
       then of their size; None for random weights.
-    num_generated: The number of made-up news to use in place of files; 0 for
-      none.
+    num_generated: The number of made-up news to use where there is no data_dir;
+      0 for none.
 
   Returns:
     The task: x int32 [sequence_length], y int32; metric accuracy.
 
   Raises:
     errors.InputError: If an option is out of range, the data cannot be used, or
-      there are neither files nor made-up news, or both.
+      there are neither files nor made-up news.
   """
   checks.check_choice('model', model, MODELS)
   for name, value, least in (
@@ -128,16 +128,11 @@ def create_task(
     raise errors.InputError(
       f'data_dir is {data_dir!r}; the path of a folder was expected.'
     )
-  if (data_dir is None) == (num_generated == 0):
-    found = (
-      'neither a data_dir nor made-up news'
-      if data_dir is None
-      else f'the data_dir {data_dir!r} and num_generated {num_generated}'
-    )
+  if data_dir is None and not num_generated:
     raise errors.InputError(
-      f'Task {NAME} has {found}; expected --data_dir with a folder that has '
-      f'{ag_news_files.TEST_FILE}, or task.num_generated above 0 for made-up '
-      'news.'
+      f'Task {NAME} has neither a data_dir nor made-up news; expected '
+      f'--data_dir with a folder that has {ag_news_files.TEST_FILE}, or '
+      'task.num_generated above 0 for made-up news.'
     )
   checks.check_share('test_fraction', test_fraction)
   if dropout is not None:

@@ -7,7 +7,8 @@ A grid that takes about a minute, on made-up news, with its figures:
   python -m launch.sweep --config=launch/configs/ag_news_partial.py:smoke \
     --workdir=runs/ag_news_smoke
 
-The others want the data set's folder, with train.csv and test.csv:
+(on real ones with --data_dir). The others want the data set's folder, with
+train.csv and test.csv:
 
   python -m launch.sweep --config=launch/configs/ag_news_partial.py:linear \
     --workdir=runs/ag_news_linear --data_dir=DIR
