@@ -93,7 +93,7 @@ class SweepExecutionTest(absltest.TestCase):
     log = (self.path / 'logs' / 'fed_avg-seed_1.log').read_text()
     self.assertEqual(log.count('python -m launch.train --config=digits.py'), 2)
     self.assertEqual(log.count('FAILED'), 1)
-    names, _ = json.loads((self.path / 'plots' / 'names.json').read_text())
+    names, _, _ = json.loads((self.path / 'plots' / 'names.json').read_text())
     self.assertEqual(
       names, {str(self.path / 'plots'): [run.name for run in self.runs]}
     )
