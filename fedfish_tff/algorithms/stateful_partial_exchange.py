@@ -14,7 +14,6 @@ had it read every reply.
 """
 
 import collections
-from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,25 +23,13 @@ from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import partial_exchange
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training as local_training_lib
+from fedfish_tff.client_work import partial_update
 from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-# Takes (bound model, start weights, the server's trainable tensors, data of the
-# client), returns (its update, all of its trained tensors). The update is
-# <update=<delta, mask>, mask>.
-_TrainFn = Callable[
-  [
-    model_functions.BoundModel,
-    model_functions.FlatWeights,
-    tuple[tf.Tensor, ...],
-    tf.data.Dataset,
-  ],
-  tuple[client_work_process.ClientUpdate, tuple[tf.Tensor, ...]],
-]
 
 
 def build_stateful_partial_exchange(
@@ -108,7 +95,9 @@ def build_stateful_partial_exchange(
   mask_bits = selector.mask_bits(shapes)
   part_shapes = [s if selector.per_coordinate else () for s in shapes]
   initial_model = _build_initial_model(model_fn, part_shapes)
-  train = _build_training(client_optimizer_fn, selector, client_weighting)
+  train = partial_update.build_stateful_training(
+    client_optimizer_fn, selector, client_weighting
+  )
   client_work = _build_client_work(
     model_fn, train, initial_model.type_signature.result
   )
@@ -252,51 +241,10 @@ def _start_of(model: Any, client_state: Any) -> model_functions.FlatWeights:
   )
 
 
-def _build_training(
-  optimizer: tff.learning.optimizers.Optimizer,
-  selector: tensor_selection.Selector,
-  weighting: tff.learning.ClientWeighting,
-) -> _TrainFn:
-  """Builds what a client does, but for its state: see `_TrainFn`."""
-
-  def train(bound, start, server, dataset):
-    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
-    trained = local_training_lib.train_locally(bound, optimizer, start, dataset)
-    has_data = trained.num_examples > 0
-    weight = client_work_process.client_weight(trained.num_examples, weighting)
-    weight = tf.where(has_data, weight, 0.0)
-    values = trained.weights.trainable
-    masks = tuple(
-      tf.logical_and(mask, has_data)
-      for mask in selector.select(start.trainable, values)
-    )
-    sent = tuple(
-      tf.where(mask, reference - value, tf.zeros_like(value))
-      for mask, reference, value in zip(masks, server, values)
-    )
-    update = client_work_process.ClientUpdate(
-      update=collections.OrderedDict(
-        update=collections.OrderedDict(delta=sent, mask=masks),
-        mask=masks,
-      ),
-      weight=weight,
-      metrics=bound.unfinalized_metrics(trained.metrics_state),
-      initial_metrics=initial_metrics,
-      also_finite=(
-        # Parts that are not sent are what the client goes on with.
-        values,
-        # A finite delta times its weight can overflow in the sum, which would
-        # void the round of all clients.
-        tuple(tf.cast(weight, delta.dtype) * delta for delta in sent),
-      ),
-    )
-    return update, values
-
-  return train
-
-
 def _build_client_work(
-  model_fn: model_functions.ModelFn, train: _TrainFn, model_type: tff.Type
+  model_fn: model_functions.ModelFn,
+  train: partial_update.StatefulTrainFn,
+  model_type: tff.Type,
 ) -> tff.Computation:
   """Builds one client's round, not placed.
 

@@ -3,15 +3,34 @@
 """Client work of which only a chosen part is sent.
 
 Zhang and Emerson (2023), section 2, around any client work whose update has a
-model delta: FedAvg's, or FedFish's with its Fisher diagonal.
+model delta: FedAvg's, or FedFish's with its Fisher diagonal. Clients that keep
+what nobody has sent start from weights of their own; their FedAvg's work has a
+function of its own.
 """
 
 import collections
+from collections.abc import Callable
 
 from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.client_work import tensor_selection
+from fedfish_tff.models import model_functions
 
 import tensorflow as tf
+import tensorflow_federated as tff
+
+# Takes (bound model, start weights, the server's trainable tensors, data of the
+# client), returns (its update, all of its trained tensors). The update is
+# <update=<delta, mask>, mask>.
+StatefulTrainFn = Callable[
+  [
+    model_functions.BoundModel,
+    model_functions.FlatWeights,
+    tuple[tf.Tensor, ...],
+    tf.data.Dataset,
+  ],
+  tuple[client_work_process.ClientUpdate, tuple[tf.Tensor, ...]],
+]
 
 
 def build_partial_update(
@@ -51,6 +70,59 @@ def build_partial_update(
     )
 
   return client_update
+
+
+def build_stateful_training(
+  optimizer: tff.learning.optimizers.Optimizer,
+  selector: tensor_selection.Selector,
+  weighting: tff.learning.ClientWeighting,
+) -> StatefulTrainFn:
+  """Builds what a client does that starts from weights of its own.
+
+  Args:
+    optimizer: The client optimizer.
+    selector: Chooses by the weights before and after local training.
+    weighting: By |D_i| (times local epochs), or uniform.
+
+  Returns:
+    The function. delta is how far the trained tensors are from the server's, 0
+    where the mask is false.
+  """
+
+  def train(bound, start, server, dataset):
+    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
+    trained = local_training_lib.train_locally(bound, optimizer, start, dataset)
+    has_data = trained.num_examples > 0
+    weight = client_work_process.client_weight(trained.num_examples, weighting)
+    weight = tf.where(has_data, weight, 0.0)
+    values = trained.weights.trainable
+    masks = tuple(
+      tf.logical_and(mask, has_data)
+      for mask in selector.select(start.trainable, values)
+    )
+    sent = _keep_sent(
+      tuple(reference - value for reference, value in zip(server, values)),
+      masks,
+    )
+    update = client_work_process.ClientUpdate(
+      update=collections.OrderedDict(
+        update=collections.OrderedDict(delta=sent, mask=masks),
+        mask=masks,
+      ),
+      weight=weight,
+      metrics=bound.unfinalized_metrics(trained.metrics_state),
+      initial_metrics=initial_metrics,
+      also_finite=(
+        # Parts that are not sent are what the client goes on with.
+        values,
+        # A finite delta times its weight can overflow in the sum, which would
+        # void the round of all clients.
+        tuple(tf.cast(weight, delta.dtype) * delta for delta in sent),
+      ),
+    )
+    return update, values
+
+  return train
 
 
 def _keep_sent(

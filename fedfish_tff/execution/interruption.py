@@ -52,6 +52,9 @@ class _Interruption:
       self._managers.add(manager)
     try:
       yield manager
+      # TensorFlow sometimes ends a cancelled loop over a dataset as if the data
+      # had ended, without an error: what it returns then is not the result.
+      self.check()
     finally:
       with self._lock:
         self._managers.discard(manager)
@@ -88,7 +91,8 @@ def cancellable() -> Iterator[cancellation.CancellationManager | None]:
     The manager; `None` outside of work that can be stopped.
 
   Raises:
-    StoppedError: If the running work was told to stop.
+    StoppedError: If the running work was told to stop, before the block or in
+      it.
   """
   interruption = _current.get()
   if interruption is None:

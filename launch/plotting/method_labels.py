@@ -75,7 +75,6 @@ _OPTIMIZER_NAMES = {
   'sgdm': 'SGD with momentum',
   'yogi': 'Yogi',
 }
-_NOT_THERE = object()
 
 
 def label_methods(

@@ -6,6 +6,7 @@ import collections
 
 from fedfish_tff import client_work
 from fedfish_tff import models
+from fedfish_tff.client_work import partial_update
 from tests import numpy_reference as ref
 
 from absl.testing import absltest
@@ -91,6 +92,39 @@ class PartialUpdateTest(parameterized.TestCase):
       ),
       {0.0: 4},
     )
+
+  def test_from_weights_of_its_own(self):
+    start, server = ref.initial_weights(1), ref.initial_weights(2)
+    batches = ref.make_batches(7, 0)
+    train = partial_update.build_stateful_training(
+      _SGD,
+      client_work.build_share_selector(0.5),
+      tff.learning.ClientWeighting.NUM_EXAMPLES,
+    )
+    bound = models.bind_model(ref.create_functional_model())
+    run = tf.function(
+      lambda data: train(
+        bound,
+        models.FlatWeights(tuple(map(tf.constant, start)), ()),
+        tuple(map(tf.constant, server)),
+        data,
+      )
+    )
+    update, values = run(ref.to_dataset(batches))
+    expected = ref.train(start, batches, rate=0.3, epochs=1)
+    drift = [np.linalg.norm(e - s) for e, s in zip(expected, start)]
+    far = np.argsort(drift)[2:]
+    delta = update.update['update']['delta']
+    for i in range(4):
+      np.testing.assert_allclose(values[i], expected[i], rtol=1e-5, atol=1e-6)
+      self.assertEqual(update.update['mask'][i], i in far)
+      np.testing.assert_allclose(
+        delta[i],
+        server[i] - expected[i] if i in far else np.zeros_like(server[i]),
+        rtol=1e-5,
+        atol=1e-6,
+      )
+    self.assertEqual(update.weight, 7.0)
 
 
 if __name__ == '__main__':

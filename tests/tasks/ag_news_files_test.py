@@ -110,7 +110,7 @@ class AgNewsFilesTest(parameterized.TestCase):
       f'"{c + 1}","title {n}","of {c}"\n' for n in range(20) for c in (0, 2)
     ]
     self._write(''.join(rows))
-    with self.assertLogs(level='INFO') as logs:
+    with self.assertLogs('absl', level='INFO') as logs:
       train, test = ag_news_files.load_news(
         self.folder, test_fraction=0.25, seed=0
       )
