@@ -129,7 +129,8 @@ class Module:
         raise BuildFileError(f'{self.path}: the tag "manual" needs a reason.')
       return f'manual: {reason}'
     if self.size in ('large', 'enormous'):
-      return f'size {self.size}: takes minutes.'
+      reason = self.directives.get('size_reason') or 'Takes minutes.'
+      return f'size {self.size}: {reason}'
     return None
 
 

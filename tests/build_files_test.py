@@ -37,7 +37,7 @@ class RepositoryTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.modules = update_build_files.read_modules()
+    cls.modules = repository.read_modules()
 
   def _tests(self):
     return [module for module in self.modules.values() if module.is_test]

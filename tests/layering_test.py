@@ -92,7 +92,7 @@ def _part(name: str) -> str:
 class LayeringTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.modules = update_build_files.read_modules()
+    self.modules = repository.read_modules()
 
   def test_imports_follow_the_arrows(self):
     wrong = []

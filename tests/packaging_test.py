@@ -52,7 +52,7 @@ def _imported_distributions(
   ours = {*sys.stdlib_module_names, *update_build_files.TREES}
   return {
     _canonical(_distribution(name, distributions))
-    for module in update_build_files.read_modules().values()
+    for module in repository.read_modules().values()
     if any(map(module.path.is_relative_to, folders))
     and not any(map(module.path.is_relative_to, without))
     for name, _ in update_build_files.imported_names(module)
@@ -98,7 +98,7 @@ class PackagingTest(absltest.TestCase):
       sources,
       {
         str(module.path)
-        for module in update_build_files.read_modules().values()
+        for module in repository.read_modules().values()
         if module.path.parts[0] == 'fedfish_tff'
       },
     )

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mime Lite against NumPy, TFF's own and exact limits."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
@@ -97,7 +99,7 @@ class MimeLiteTest(parameterized.TestCase):
       )
     self.assertEqual(metrics['client_work']['train']['num_examples'], 40)
 
-  @parameterized.product(kind=list(_MODELS), base=('sgdm', 'adam'))
+  @parameterized.parameters(*zip(_MODELS, ('sgdm', 'adam'), strict=True))
   def test_equals_tff(self, kind, base):
     optimizer = (
       _momentum()

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the client-server barrier."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 import collections
 
 from fedfish_tff import algorithms

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for devices."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 import subprocess
 import sys
 

@@ -362,6 +362,8 @@ context = tff.framework.get_context_stack().current
 @contextlib.contextmanager
 def _scripts(*codes: str):
   """Runs scripts at the same time; ends them and their workers."""
+
+  # bazel: size = 'large'  # Long; make test runs it.
   environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}
   scripts = [
     subprocess.Popen(

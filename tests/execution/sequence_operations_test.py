@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for sequence_operations: against tf.data, on the same graph."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 from fedfish_tff.execution import graph_replay
 from tests.execution import dataset_replays
 

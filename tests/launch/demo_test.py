@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo from start to end, small, and once more where it was stopped."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 import pathlib
 
 from tests.launch import binary_runner
@@ -12,11 +14,17 @@ _SMALL = ('--seeds=1', '--rounds=2', '--toy_seeds=1')
 
 
 class DemoTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.runner = binary_runner.BinaryRunner(
+      'launch.demo', 'launch.training_run'
+    )
+    cls.addClassCleanup(cls.runner.close)
+
   def test_trains_compares_draws_and_continues(self):
-    runner = binary_runner.BinaryRunner('launch.demo', 'launch.training_run')
-    self.addCleanup(runner.close)
     folder = pathlib.Path(self.create_tempdir().full_path) / 'demo'
-    outcome = runner.run(f'--output_dir={folder}', *_SMALL)
+    outcome = self.runner.run(f'--output_dir={folder}', *_SMALL)
     self.assertEqual(outcome.code, 0, outcome.stderr)
     for name in ('fed_avg_sgd_seed0', 'paper_literal_seed0'):
       self.assertTrue((folder / name / 'summary.json').is_file())
@@ -42,7 +50,7 @@ class DemoTest(absltest.TestCase):
       self.assertEqual(first[0], first[1])
 
     with self.subTest('a finished demo is not trained again'):
-      again = runner.run(
+      again = self.runner.run(
         f'--output_dir={folder}', '--seeds=1', '--rounds=2', '--toy_seeds=0'
       )
       self.assertEqual(again.code, 0, again.stderr)
@@ -50,17 +58,15 @@ class DemoTest(absltest.TestCase):
       self.assertEqual(kept.splitlines(), rows[1])
 
     with self.subTest('other settings in the same place are refused'):
-      other = runner.run(
+      other = self.runner.run(
         f'--output_dir={folder}', '--seeds=1', '--rounds=3', '--toy_seeds=0'
       )
       self.assertEqual(other.code, 2)
       self.assertIn('rounds', other.stderr)
 
   def test_bad_input_is_one_line(self):
-    runner = binary_runner.BinaryRunner('launch.demo', 'launch.training_run')
-    self.addCleanup(runner.close)
     for arguments in (('--seeds=0',), ('--rounds=many',), ('--sedes=3',)):
-      outcome = runner.run(*arguments)
+      outcome = self.runner.run(*arguments)
       self.assertEqual(outcome.code, 2)
       self.assertLen(outcome.stderr.splitlines(), 1)
 

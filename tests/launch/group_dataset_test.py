@@ -121,6 +121,8 @@ class GroupDatasetTest(absltest.TestCase):
 class FlagsTest(parameterized.TestCase):
   """Its own flags are checked before Beam and TFDS are imported."""
 
+  # bazel: size = 'large'  # Long; make test runs it.
+
   def test_help_teaches(self):
     outcome = _run_binary('--help')
     self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the runs of one config, and of what they share."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 import contextlib
 import csv
 import io

@@ -460,7 +460,12 @@ class KillTest(absltest.TestCase):
           sys.executable,
           '-m',
           'launch.train',
-          *_TOY,
+          # A server optimizer that has a state, and little else to trace.
+          f'--config={_CONFIGS / "toy_regression.py"}:fed_avg_adam',
+          '--config.local_epochs=2',
+          '--config.task.num_examples=30',
+          '--config.evaluation.barrier=False',
+          '--config.evaluation.personalization_epochs=0',
           '--config.rounds=30',
           '--config.evaluate_every=4',
           '--config.checkpoint_every=5',

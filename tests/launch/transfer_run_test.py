@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the transfer of a workdir's model to other tasks, end to end."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 import contextlib
 import csv
 import io
@@ -161,7 +163,7 @@ class TransferRunTest(parameterized.TestCase):
       errors.InputError, "'digits' cannot be applied"
     ):
       _evaluate(workdir, {'c4': None})
-    paths, _ = _evaluate(workdir, {'digits': None})
+    paths, _ = _evaluate(workdir, {'digits': None}, at=('last',))
     self.assertNotEmpty(paths)
 
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the convolutional networks, against TFF's and Keras's."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 import functools
 import itertools
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the training loop: what it computes, records, and survives."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 import collections
 import pathlib
 

@@ -2,23 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """The binary that measures what a cohort costs among many clients."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 import os
 import pathlib
 
 from tests.launch import binary_runner
 
 from absl.testing import absltest
+import pytest
 
 
 class ClientIndexTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._runner = binary_runner.BinaryRunner(
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._runner = binary_runner.BinaryRunner(
       'launch.benchmarks.client_index', 'launch.benchmarks.generated_folder'
     )
-    self.addCleanup(self._runner.close)
+    cls.addClassCleanup(cls._runner.close)
+
+  def setUp(self):
+    super().setUp()
     self._folder = pathlib.Path(self.create_tempdir().full_path)
 
+  @pytest.mark.slow
   def test_table(self):
     markdown = self._folder / 'table.md'
     outcome = self._runner.run(

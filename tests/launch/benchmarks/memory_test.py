@@ -7,9 +7,11 @@ import pathlib
 from tests.launch import binary_runner
 
 from absl.testing import absltest
+import pytest
 
 
 class MemoryTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_samples_growth_and_plot(self):
     runner = binary_runner.BinaryRunner(
       'launch.benchmarks.memory',

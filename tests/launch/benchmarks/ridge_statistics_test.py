@@ -8,14 +8,15 @@ from absl.testing import absltest
 
 
 class RidgeStatisticsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._runner = binary_runner.BinaryRunner(
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._runner = binary_runner.BinaryRunner(
       'launch.benchmarks.ridge_statistics',
       'launch.benchmarks.round_time',
       'fedfish_tff.execution.contexts',
     )
-    self.addCleanup(self._runner.close)
+    cls.addClassCleanup(cls._runner.close)
 
   def test_table(self):
     outcome = self._runner.run(

@@ -2,20 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """All rows of the table compute the same round."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 from launch.benchmarks import models
 from launch.benchmarks import plan
 from launch.benchmarks import rows as rows_lib
 from launch.benchmarks import workloads
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import numpy as np
+import pytest
 
 
-class RowsTest(parameterized.TestCase):
+class RowsTest(absltest.TestCase):
   # The CNN's rows differ from these by the network only.
-  @parameterized.named_parameters(('fed_avg', False), ('fed_fish', True))
-  def test_rows_agree(self, fed_fish):
+  def test_rows_of_fed_fish_agree(self):
+    self._check_softmax(fed_fish=True)
+
+  @pytest.mark.slow
+  def test_rows_of_fed_avg_agree(self):
+    self._check_softmax(fed_fish=False)
+
+  def _check_softmax(self, *, fed_fish):
     workload = workloads.Workload(
       network=workloads.WORKLOADS['softmax'].network,
       batch_size=10,
@@ -23,6 +31,7 @@ class RowsTest(parameterized.TestCase):
     )
     self._check_rows_agree(workload, plan.ROWS, num_examples=25)
 
+  @pytest.mark.slow
   def test_rows_of_tokens_agree(self):
     workload = workloads.Workload(
       network=models.Transformer(
