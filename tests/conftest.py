@@ -20,7 +20,7 @@ hypothesis.settings.load_profile('fedfish_tff')
 
 @pytest.fixture(scope='session', autouse=True)
 def _absl() -> Iterator[None]:
-  """Parses absl's flags; gives each process a temporary folder; rests gc."""
+  """Parses absl's flags and gives each process a temporary folder."""
   with tempfile.TemporaryDirectory(prefix='fedfish_tff_') as folder:
     # absltest.create_tempdir empties folders named after the tests: two runs
     # at a time must not share the place.
@@ -28,9 +28,13 @@ def _absl() -> Iterator[None]:
     flags.FLAGS(['pytest'])
     if 'test_tmpdir' in flags.FLAGS:
       flags.FLAGS.test_tmpdir = folder
-    # What is imported stays; and graphs are so many objects that looking for
-    # garbage as often as Python does by default took a tenth of the time.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
     yield
+
+
+@pytest.fixture(scope='session', autouse=True)
+def _rare_garbage_collection() -> None:
+  """Looks for garbage less often: with graphs that took a tenth of the time."""
+  gc.collect()
+  # What is imported stays.
+  gc.freeze()
+  gc.set_threshold(100_000, 50, 100)

@@ -18,6 +18,7 @@ import contextvars
 import threading
 from typing import TypeVar
 
+import tensorflow as tf
 from tensorflow.python.eager import cancellation
 
 _T = TypeVar('_T')
@@ -54,7 +55,8 @@ class _Interruption:
       yield manager
       # TensorFlow sometimes ends a cancelled loop over a dataset as if the data
       # had ended, without an error: what it returns then is not the result.
-      self.check()
+      if self.is_stopped:
+        raise tf.errors.CancelledError(None, None, 'The call was cancelled.')
     finally:
       with self._lock:
         self._managers.discard(manager)
@@ -91,8 +93,8 @@ def cancellable() -> Iterator[cancellation.CancellationManager | None]:
     The manager; `None` outside of work that can be stopped.
 
   Raises:
-    StoppedError: If the running work was told to stop, before the block or in
-      it.
+    StoppedError: If the running work was told to stop before the block.
+    tf.errors.CancelledError: If it was in the block.
   """
   interruption = _current.get()
   if interruption is None:

@@ -100,7 +100,7 @@ class FedProxTest(parameterized.TestCase):
   def test_more_strength_keeps_clients_nearer(self):
     model = ref.create_functional_model()
     distances = []
-    for strength in (0.0, 0.5, 5.0):
+    for strength in (0.0, 0.1, 1.0, 5.0):
       process = algorithms.build_fed_prox(
         model, _sgd(0.1), proximal_strength=strength
       )

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds of the cohort context give the same bits in every process."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 # bazel: tags = ['manual']  # Its programs import what BUILD files do not see.
 
 import os

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for local_worker."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 import asyncio
 import collections
 import contextlib
@@ -362,8 +364,6 @@ context = tff.framework.get_context_stack().current
 @contextlib.contextmanager
 def _scripts(*codes: str):
   """Runs scripts at the same time; ends them and their workers."""
-
-  # bazel: size = 'large'  # Long; make test runs it.
   environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}
   scripts = [
     subprocess.Popen(

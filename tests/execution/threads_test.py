@@ -51,8 +51,6 @@ print(number, tf.config.threading.get_intra_op_parallelism_threads())
 
 # The gradient of a convolution, a large sum, at two clients.
 _TRAIN = """
-
-# bazel: size = 'large'  # Long; make test runs it.
 os.sched_setaffinity(0, {cores})
 cohort_context.set_sync_cohort_execution_context()
 images = tff.TensorType(np.float32, [8, 28, 28, 4])

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.group_dataset."""
 
+# bazel: size = 'large'  # Long; make test runs it.
+
 import pathlib
 import signal
 import subprocess
@@ -120,8 +122,6 @@ class GroupDatasetTest(absltest.TestCase):
 
 class FlagsTest(parameterized.TestCase):
   """Its own flags are checked before Beam and TFDS are imported."""
-
-  # bazel: size = 'large'  # Long; make test runs it.
 
   def test_help_teaches(self):
     outcome = _run_binary('--help')

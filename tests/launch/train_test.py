@@ -25,11 +25,8 @@ import psutil
 import tensorflow as tf
 
 _CONFIGS = pathlib.Path(__file__).resolve().parents[2] / 'launch' / 'configs'
-_TOY = (
-  f'--config={_CONFIGS / "toy_regression.py"}:fed_fish',
-  '--config.local_epochs=2',
-  '--config.task.num_examples=30',
-)
+_SMALL = ('--config.local_epochs=2', '--config.task.num_examples=30')
+_TOY = (f'--config={_CONFIGS / "toy_regression.py"}:fed_fish', *_SMALL)
 _TINY = (*_TOY, '--config.rounds=2')
 _ARRAYS = (
   f'--config={_CONFIGS / "arrays.py"}:fed_avg',
@@ -462,8 +459,7 @@ class KillTest(absltest.TestCase):
           'launch.train',
           # A server optimizer that has a state, and little else to trace.
           f'--config={_CONFIGS / "toy_regression.py"}:fed_avg_adam',
-          '--config.local_epochs=2',
-          '--config.task.num_examples=30',
+          *_SMALL,
           '--config.evaluation.barrier=False',
           '--config.evaluation.personalization_epochs=0',
           '--config.rounds=30',

@@ -9,9 +9,10 @@ from tests.launch import binary_runner
 from absl.testing import absltest
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 class MemoryTest(absltest.TestCase):
-  @pytest.mark.slow
   def test_samples_growth_and_plot(self):
     runner = binary_runner.BinaryRunner(
       'launch.benchmarks.memory',

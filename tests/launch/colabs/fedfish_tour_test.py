@@ -83,8 +83,6 @@ class InstallCellTest(absltest.TestCase):
     **values,
   ):
     """Runs the cell where TFF is found or not; returns what it prints."""
-
-    # bazel: size = 'large'  # Long; make test runs it.
     real = importlib.util.find_spec
     spec = importlib.machinery.ModuleSpec('tensorflow_federated', None)
 
