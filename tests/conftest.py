@@ -13,6 +13,8 @@ from absl import flags
 import hypothesis
 import pytest
 
+pytest_plugins = ['tests.cpu_report']
+
 # No test may depend on how fast the machine is.
 hypothesis.settings.register_profile('fedfish_tff', deadline=None)
 hypothesis.settings.load_profile('fedfish_tff')
