@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff.algorithms import process as process_lib
+from fedfish_tff.models import autograph
 from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import model_functions
 from fedfish_tff.models import ridge_classifier
@@ -82,7 +83,7 @@ def build_closed_form_process(
   def solve(statistics, hparams, kernel, bias):
     """Returns the solution, or the classifier given if nobody contributed."""
 
-    @tf.function
+    @autograph.graph_function
     def run(statistics, hparams, kernel, bias):
       return tf.cond(
         tf.equal(_count(statistics), 0),

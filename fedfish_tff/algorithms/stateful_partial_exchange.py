@@ -25,6 +25,7 @@ from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.client_work import partial_update
 from fedfish_tff.client_work import tensor_selection
+from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
 import numpy as np
@@ -268,7 +269,7 @@ def _build_client_work(
   def client_work(model, client_state, dataset):
     bound = model_functions.bind_model(model_fn)
 
-    @tf.function
+    @autograph.graph_function
     def run(start, server, data):
       update, values = train(bound, start, server, data)
       return *client_work_process.leave_out_non_finite(update), values

@@ -13,6 +13,7 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff.client_work import local_training
+from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -132,10 +133,10 @@ def build_client_work(
   def client_work(round_number, weights, dataset):
     bound = model_functions.bind_model(model)
 
-    @tf.function
+    @autograph.graph_function
     def run(flat, data, round_number):
       return leave_out_non_finite(
-        client_update_fn(bound, flat, data, round_number)
+        autograph.convert(client_update_fn)(bound, flat, data, round_number)
       )
 
     return run(model_functions.flatten_weights(weights), dataset, round_number)
@@ -203,9 +204,11 @@ def build_update_is_finite(
   def update_is_finite(weights, dataset):
     bound = model_functions.bind_model(model)
 
-    @tf.function
+    @autograph.graph_function
     def run(flat, data):
-      result = client_update_fn(bound, flat, data, tf.constant(0))
+      result = autograph.convert(client_update_fn)(
+        bound, flat, data, tf.constant(0)
+      )
       return _is_finite(result)
 
     return run(model_functions.flatten_weights(weights), dataset)

@@ -10,6 +10,7 @@ whole batch; two estimators of the per-example Fisher are offered beside it.
 
 import enum
 
+from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -146,7 +147,9 @@ def fisher_diagonal(
             _fingerprint(x) + batch_number * _BATCH_STRIDE,
           ]
         )
-        y = label_sampler(bound.predictions(weights, x), y, stream)
+        y = autograph.convert(label_sampler)(
+          bound.predictions(weights, x), y, stream
+        )
       squares = _per_example_squares(bound, weights, x, y)
       terms = rows
     return (

@@ -10,6 +10,7 @@ diverged client run it outside of a round.
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -71,7 +72,7 @@ def train_locally(
     flat, optimizer_state, metrics_state, num_examples, num_batches = state
     flat = model_functions.FlatWeights(*flat)
     result = bound.training_gradients(flat, metrics_state, batch)
-    optimizer_state, trainable = optimizer.next(
+    optimizer_state, trainable = autograph.convert(optimizer.next)(
       optimizer_state, flat.trainable, result.gradients
     )
     return (
@@ -161,7 +162,7 @@ def build_local_training(
   def local_training(weights, dataset):
     bound = model_functions.bind_model(model)
 
-    @tf.function
+    @autograph.graph_function
     def run(flat, data):
       return train_locally(bound, optimizer, flat, data).weights
 

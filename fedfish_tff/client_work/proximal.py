@@ -17,6 +17,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.client_work import local_training
+from fedfish_tff.models import autograph
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -62,7 +63,7 @@ class _ProximalOptimizer(tff.learning.optimizers.Optimizer):
       + tf.cast(self._strength, w.dtype) * (w - s)
       for g, w, s in zip(tf.nest.flatten(gradients), current, start)
     ]
-    inner, weights = self._inner.next(
+    inner, weights = autograph.convert(self._inner.next)(
       state[_INNER_KEY], weights, tf.nest.pack_sequence_as(weights, pulled)
     )
     return (

@@ -12,6 +12,7 @@ import collections
 
 from fedfish_tff import errors
 from fedfish_tff.client_work import local_training
+from fedfish_tff.models import autograph
 from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import layers
 from fedfish_tff.models import model_functions
@@ -126,7 +127,7 @@ def build_ridge_statistics(
 
   @tff.tensorflow.computation(data_type)
   def ridge_statistics(dataset):
-    @tf.function
+    @autograph.graph_function
     def run(data):
       zeros = collections.OrderedDict()
       if with_gram:

@@ -22,6 +22,7 @@ from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import proximal
+from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
 import numpy as np
@@ -56,7 +57,7 @@ class _FrozenOptimizer(tff.learning.optimizers.Optimizer):
     return self._state
 
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
-    _, weights = self._inner.next(state, weights, gradients)
+    _, weights = autograph.convert(self._inner.next)(state, weights, gradients)
     return state, weights
 
 
@@ -188,10 +189,10 @@ def build_server_statistics_work(
   def client_work(optimizer_state, weights, dataset):
     bound = model_functions.bind_model(model)
 
-    @tf.function
+    @autograph.graph_function
     def run(flat, data, optimizer_state):
       return client_work_process.leave_out_non_finite(
-        client_update_fn(bound, flat, data, optimizer_state)
+        autograph.convert(client_update_fn)(bound, flat, data, optimizer_state)
       )
 
     result, metrics, excluded = run(
@@ -212,11 +213,11 @@ def build_server_statistics_work(
   )
 
   @tff.tensorflow.computation(state_type, client_type.gradient)
-  @tf.function
+  @autograph.graph_function
   def update_optimizer(state, gradient):
     # The state after a step does not depend on where the step is taken from:
     # `build_server_statistics_update` asks for it.
-    updated, _ = optimizer.next(
+    updated, _ = autograph.convert(optimizer.next)(
       state, tf.nest.map_structure(tf.zeros_like, gradient), gradient
     )
     finite = local_training.all_finite(gradient)

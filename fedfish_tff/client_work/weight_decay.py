@@ -12,6 +12,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.client_work import local_training
+from fedfish_tff.models import autograph
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -39,7 +40,7 @@ class _DecayingOptimizer(tff.learning.optimizers.Optimizer):
       else tf.convert_to_tensor(g) + tf.cast(self._weight_decay, w.dtype) * w
       for g, w in zip(tf.nest.flatten(gradients), flat)
     ]
-    return self._inner.next(
+    return autograph.convert(self._inner.next)(
       state, weights, tf.nest.pack_sequence_as(weights, decayed)
     )
 

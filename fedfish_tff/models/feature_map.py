@@ -12,6 +12,7 @@ import dataclasses
 import itertools
 
 from fedfish_tff import errors
+from fedfish_tff.models import autograph
 from fedfish_tff.models import layers
 
 import numpy as np
@@ -55,7 +56,7 @@ class FeatureMap:
     Raises:
       errors.InputError: If the map gives features of another width.
     """
-    features = self.apply(tuple(weights), x, training)
+    features = autograph.convert(self.apply)(tuple(weights), x, training)
     if not features.shape.is_compatible_with([None, self.num_features]):
       raise errors.InputError(
         f'A feature map gives features of shape {features.shape}, but was made '

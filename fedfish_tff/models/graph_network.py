@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.models import autograph
 from fedfish_tff.models import feature_extractor
 from fedfish_tff.models import graph_nodes
 
@@ -52,7 +53,7 @@ class GraphNetwork:
     weights = {key: self.weights[key] for key in self.weights if key in present}
     num_features = math.prod(self.output.shape[1:])
 
-    @tf.function
+    @autograph.graph_function
     def apply(weights_now: Any, x: tf.Tensor) -> tf.Tensor:
       replaced = dict(zip(weights, weights_now, strict=True))
       if self.input_shape is not None:

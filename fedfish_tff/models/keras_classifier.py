@@ -15,6 +15,7 @@ import dataclasses
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.models import autograph
 from fedfish_tff.models import graph_nodes
 from fedfish_tff.models import supervised
 from fedfish_tff.models import traced_graph
@@ -110,7 +111,7 @@ def create_keras_classifier(
   }
   num_trainable = len(trainable)
 
-  @tf.function
+  @autograph.graph_function
   def predict_on_batch(
     model_weights: Any, x: tf.Tensor, training: bool
   ) -> tf.Tensor:

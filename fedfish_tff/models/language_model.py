@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff.datasets import vocabulary as vocabulary_lib
+from fedfish_tff.models import autograph
 from fedfish_tff.models import supervised
 
 import numpy as np
@@ -44,13 +45,14 @@ def create_language_model(
     num_examples (rows). All are 0 where there is no token.
   """
 
-  @tf.function
+  @autograph.graph_function
   def predict_on_batch(
     model_weights: Any, x: tf.Tensor, training: bool
   ) -> tf.Tensor:
     trainable, _ = model_weights
-    return predict(tuple(trainable), x, training)
+    return autograph.convert(predict)(tuple(trainable), x, training)
 
+  @tf.autograph.experimental.do_not_convert
   def loss_fn(
     output: tf.Tensor, label: tf.Tensor, sample_weight: Any = None
   ) -> tf.Tensor:

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff.models import autograph
+
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -121,6 +123,9 @@ class _BoundFunctionalModel(BoundModel):
 
   def __init__(self, model: tff.learning.models.FunctionalModel):
     self._model = model
+    # Its predict_on_batch is a tf.function of its own.
+    self._loss = autograph.convert(model.loss)
+    self._update_metrics = autograph.convert(model.update_metrics_state)
 
   def _packed(self, weights: FlatWeights) -> tuple[Any, Any]:
     trainable, non_trainable = self._model.initial_weights
@@ -136,7 +141,7 @@ class _BoundFunctionalModel(BoundModel):
       self._packed(weights), x, training=training
     )
     return tff.learning.models.BatchOutput(
-      loss=self._model.loss(output=output, label=y),
+      loss=self._loss(output=output, label=y),
       predictions=output,
       num_examples=tf.shape(tf.nest.flatten(output)[0])[0],
     )
@@ -150,14 +155,14 @@ class _BoundFunctionalModel(BoundModel):
     return _dense_gradients(tape, output.loss, weights.trainable), output
 
   def initial_metrics(self) -> Any:
-    return self._model.initialize_metrics_state()
+    return autograph.convert(self._model.initialize_metrics_state)()
 
   def training_gradients(
     self, weights: FlatWeights, metrics_state: Any, batch: Any
   ) -> TrainingGradients:
     x, y = split_batch(batch)
     gradients, output = self._gradients(weights, x, y)
-    metrics_state = self._model.update_metrics_state(
+    metrics_state = self._update_metrics(
       metrics_state, labels=y, batch_output=output
     )
     return TrainingGradients(
@@ -180,7 +185,7 @@ class _BoundFunctionalModel(BoundModel):
   ) -> tuple[Any, tf.Tensor]:
     x, y = split_batch(batch)
     output = self._forward(weights, x, y, training=False)
-    metrics_state = self._model.update_metrics_state(
+    metrics_state = self._update_metrics(
       metrics_state, labels=y, batch_output=output
     )
     return metrics_state, tf.cast(output.num_examples, tf.int64)
@@ -198,6 +203,7 @@ class _BoundVariableModel(BoundModel):
 
   def __init__(self, model: tff.learning.models.VariableModel):
     self._model = model
+    self._forward_pass = autograph.convert(model.forward_pass)
     self._trainable = tuple(tf.nest.flatten(model.trainable_variables))
     self._non_trainable = tuple(tf.nest.flatten(model.non_trainable_variables))
 
@@ -217,11 +223,11 @@ class _BoundVariableModel(BoundModel):
   ) -> tuple[tuple[tf.Tensor, ...], tff.learning.models.BatchOutput]:
     self._assign(weights)
     with tf.GradientTape() as tape:
-      output = self._model.forward_pass(batch, training=True)
+      output = self._forward_pass(batch, training=True)
     return _dense_gradients(tape, output.loss, self._trainable), output
 
   def initial_metrics(self) -> Any:
-    self._model.reset_metrics()
+    autograph.convert(self._model.reset_metrics)()
     return ()
 
   def training_gradients(
@@ -242,18 +248,18 @@ class _BoundVariableModel(BoundModel):
 
   def predictions(self, weights: FlatWeights, x: Any) -> Any:
     self._assign(weights)
-    return self._model.predict_on_batch(x, training=True)
+    return autograph.convert(self._model.predict_on_batch)(x, training=True)
 
   def evaluate_batch(
     self, weights: FlatWeights, metrics_state: Any, batch: Any
   ) -> tuple[Any, tf.Tensor]:
     self._assign(weights)
-    output = self._model.forward_pass(batch, training=False)
+    output = self._forward_pass(batch, training=False)
     return metrics_state, tf.cast(output.num_examples, tf.int64)
 
   def unfinalized_metrics(self, metrics_state: Any) -> Any:
     del metrics_state  # They are in the model's variables.
-    return self._model.report_local_unfinalized_metrics()
+    return autograph.convert(self._model.report_local_unfinalized_metrics)()
 
 
 def bind_model(model: ModelFn) -> BoundModel:
@@ -378,7 +384,7 @@ def build_evaluation_pass(
   def evaluate(weights: Any, dataset: tf.data.Dataset) -> tuple[Any, tf.Tensor]:
     bound = bind_model(model)
 
-    @tf.function
+    @autograph.graph_function
     def run(flat: FlatWeights, data: tf.data.Dataset) -> tuple[Any, tf.Tensor]:
       def reduce_fn(state, batch):
         metrics_state, num_examples = state

@@ -13,6 +13,7 @@ import enum
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 from fedfish_tff.models import ridge_classifier
 
@@ -134,7 +135,7 @@ def partition_model(
       non_trainable, [np.asarray(w) for w in flat.non_trainable]
     )
 
-  @tf.function
+  @autograph.graph_function
   def predict_on_batch(model_weights: Any, x: Any, training: bool) -> Any:
     part, other = model_weights
     whole = tf.nest.pack_sequence_as(

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from fedfish_tff.models import autograph
 from fedfish_tff.models import class_metrics
 
 import numpy as np
@@ -43,13 +44,14 @@ def create_supervised_model(
     A model with the metrics given.
   """
 
-  @tf.function
+  @autograph.graph_function
   def predict_on_batch(
     model_weights: Any, x: tf.Tensor, training: bool
   ) -> tf.Tensor:
     trainable, _ = model_weights
-    return predict(tuple(trainable), x, training)
+    return autograph.convert(predict)(tuple(trainable), x, training)
 
+  @tf.autograph.experimental.do_not_convert
   def loss_fn(
     output: tf.Tensor, label: tf.Tensor, sample_weight: Any = None
   ) -> tf.Tensor:
