@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 import dataclasses
+import functools
 import os
 from typing import Any
 
@@ -51,6 +52,12 @@ class Experiment:
     """The round half-way, whose model is kept beside the last one's."""
     return (self.first_round + self.config['rounds']) // 2
 
+  @functools.cached_property
+  def _evaluations(self) -> round_evaluation.SharedComputations:
+    return round_evaluation.SharedComputations(
+      self.model, self.process.local_training
+    )
+
   def fingerprint_data(self) -> dict[str, str]:
     """Returns the fingerprint of each split's clients, by the split's name."""
     return fingerprint_task(self.task)
@@ -73,8 +80,7 @@ class Experiment:
     """
     epochs = self.config['evaluation']['personalization_epochs']
     return round_evaluation.HeldOutEvaluation(
-      self.model,
-      self.process.local_training,
+      self._evaluations,
       clients,
       eval_batch_size=self.task.eval_batch_size,
       fine_tune_spec=(
@@ -93,8 +99,7 @@ class Experiment:
     if not self.config['evaluation']['barrier']:
       return None
     return round_evaluation.CohortBarrier(
-      self.model,
-      self.process.local_training,
+      self._evaluations,
       eval_batch_size=self.task.eval_batch_size,
       higher_is_better={
         'loss': False,

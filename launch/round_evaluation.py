@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns of metrics.csv from the evaluations of fedfish_tff.evaluation."""
 
+import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 from typing import Any
 
 from fedfish_tff import datasets
@@ -23,6 +25,43 @@ _DIVERGED_CLIENTS = 'diverged_clients'
 Columns = dict[str, float]
 
 
+class SharedComputations:
+  """What the evaluations of one model compute, built and traced once for all.
+
+  Each is built when it is first asked for.
+  """
+
+  def __init__(
+    self,
+    model: tff.learning.models.FunctionalModel,
+    local_training: tff.Computation,
+  ) -> None:
+    """Keeps what the computations are built of.
+
+    Args:
+      model: The model.
+      local_training: The process' local training.
+    """
+    self._model = model
+    self._local_training = local_training
+
+  @functools.cached_property
+  def global_model(self) -> evaluation.ChunkedEvaluation:
+    """Scores the same weights on every client."""
+    return evaluation.ChunkedEvaluation(self._model)
+
+  @functools.cached_property
+  def own_models(self) -> tff.Computation:
+    """Scores clients' own models beside a global one.
+
+    The barrier is measured by it, and so is personalisation, where the global
+    model is the one that the clients' start from.
+    """
+    return evaluation.build_client_server_barrier(
+      self._model, self._local_training
+    )
+
+
 class HeldOutEvaluation:
   """Evaluates weights on held-out clients, before and after personalisation.
 
@@ -32,8 +71,7 @@ class HeldOutEvaluation:
 
   def __init__(
     self,
-    model: tff.learning.models.FunctionalModel,
-    local_training: tff.Computation,
+    computations: SharedComputations,
     clients: datasets.ClientData,
     *,
     eval_batch_size: int,
@@ -44,8 +82,7 @@ class HeldOutEvaluation:
     """Prepares the evaluation.
 
     Args:
-      model: The model.
-      local_training: The process' local training, for personalisation.
+      computations: Of the model and, for personalisation, local training.
       clients: The held-out clients.
       eval_batch_size: Examples a batch.
       fine_tune_spec: Batches of the half that is fine-tuned on; None to leave
@@ -63,12 +100,9 @@ class HeldOutEvaluation:
     self._spec = fine_tune_spec
     self._seed = seed
     self._spread_of = dict(spread_of or {})
-    self._global_evaluation = evaluation.ChunkedEvaluation(model)
+    self._computations = computations
     if fine_tune_spec is None:
       return
-    self._personalization = evaluation.build_personalization_evaluation(
-      model, local_training
-    )
     self._personalized = [
       client_id
       for client_id in clients.client_ids
@@ -101,7 +135,7 @@ class HeldOutEvaluation:
     values. Counts by pairs of classes have no means, so none of personalised
     models.
     """
-    result = self._global_evaluation(
+    result = self._computations.global_model(
       weights,
       evaluation_inputs.load_chunks(
         self._clients, eval_batch_size=self._eval_batch_size
@@ -118,12 +152,12 @@ class HeldOutEvaluation:
     per_client = [
       scores
       for chunk in evaluation_inputs.chunk_clients(self._personalized)
-      for scores in self._personalization(
-        weights, [self._halve(client_id) for client_id in chunk]
+      for scores in self._computations.own_models(
+        weights, weights, [self._halve(client_id) for client_id in chunk]
       )
     ]
-    after = [client['after'] for client in per_client]
-    before = [client['before'] for client in per_client]
+    after = [client['client'] for client in per_client]
+    before = [client['server'] for client in per_client]
     for scores, suffix in ((after, ''), (before, '_before')):
       for name in _metric_names(scores):
         columns[f'personalized/{name}{suffix}'] = evaluation.mean_over_clients(
@@ -135,7 +169,7 @@ class HeldOutEvaluation:
 
   def _halve(self, client_id: str) -> evaluation_inputs.EvaluationInput:
     """Returns a client's half to fine-tune on and its unseen one."""
-    return evaluation_inputs.build_personalization_input(
+    halves = evaluation_inputs.build_personalization_input(
       *datasets.split_examples(
         self._clients.load_client(client_id),
         fraction=_FINE_TUNED_FRACTION,
@@ -147,6 +181,7 @@ class HeldOutEvaluation:
       eval_batch_size=self._eval_batch_size,
       seed=self._seed,
     )
+    return collections.OrderedDict(train=halves['train'], eval=halves['test'])
 
   def _spread(
     self, prefix: str, scores: Sequence[Mapping[str, Any]]
@@ -169,24 +204,20 @@ class CohortBarrier:
 
   def __init__(
     self,
-    model: tff.learning.models.FunctionalModel,
-    local_training: tff.Computation,
+    computations: SharedComputations,
     *,
     eval_batch_size: int,
     higher_is_better: Mapping[str, bool],
   ) -> None:
-    """Prepares the computation.
+    """Prepares the measurement.
 
     Args:
-      model: The model.
-      local_training: The process' local training.
+      computations: Of the model and the process' local training.
       eval_batch_size: Examples a batch.
       higher_is_better: The metrics to measure the barrier in, and whether more
         of them is better.
     """
-    self._barrier = evaluation.build_client_server_barrier(
-      model, local_training
-    )
+    self._computations = computations
     self._eval_batch_size = eval_batch_size
     self._higher_is_better = dict(higher_is_better)
 
@@ -203,7 +234,7 @@ class CohortBarrier:
       after: The global weights after the round.
       cohort: The round's batches. Clients are scored on the examples of them.
     """
-    per_client = self._barrier(
+    per_client = self._computations.own_models(
       before,
       after,
       [

@@ -22,17 +22,46 @@ from tensorflow.python.eager import context as eager_context
 
 # Operations with parts that do not run in a fixed order.
 _CONTROL_FLOW = frozenset(
-  (
-    'Case',
-    'If',
-    'PartitionedCall',
-    'StatefulPartitionedCall',
-    'StatelessCase',
-    'StatelessIf',
-    'StatelessWhile',
-    'While',
-  )
+  ('Case', 'If', 'StatelessCase', 'StatelessIf', 'StatelessWhile', 'While')
 )
+
+
+class Step:
+  """A part of a loop's body, traced once to be called any number of times."""
+
+  def __init__(
+    self, step: Callable[..., Any], *arguments: Any, inlined: bool
+  ) -> None:
+    """Traces a step; to be called within a graph.
+
+    Args:
+      step: From nests of tensors to a nest of tensors.
+      *arguments: Nests of tensors such as it is called with.
+      inlined: Whether TensorFlow puts the operations in the place of a call.
+    """
+
+    def run(*tensors: tf.Tensor) -> list[tf.Tensor]:
+      self._results = step(*tf.nest.pack_sequence_as(arguments, tensors))
+      return tf.nest.flatten(self._results)
+
+    self._function = tf.function(
+      run,
+      autograph=False,
+      experimental_attributes=None if inlined else {'_noinline': True},
+    ).get_concrete_function(
+      *(tf.TensorSpec(t.shape, t.dtype) for t in tf.nest.flatten(arguments))
+    )
+
+  def __call__(self, *arguments: Any) -> Any:
+    """Returns what the step returns; to be called within the same graph."""
+    flat = self._function(*tf.nest.flatten(arguments))
+    return tf.nest.pack_sequence_as(self._results, flat)
+
+  def operations(self) -> set[str]:
+    """Returns the operations, with those of the functions it calls."""
+    graph_def = self._function.graph.as_graph_def()
+    bodies = [function.node_def for function in graph_def.library.function]
+    return {node.op for nodes in (graph_def.node, *bodies) for node in nodes}
 
 
 def call_step(step: Callable[..., Any], *arguments: Any) -> Any:
@@ -45,19 +74,8 @@ def call_step(step: Callable[..., Any], *arguments: Any) -> Any:
   Returns:
     What `step` returns.
   """
-  results = None
-
-  def run(*tensors: tf.Tensor) -> list[tf.Tensor]:
-    nonlocal results
-    results = step(*tf.nest.pack_sequence_as(arguments, tensors))
-    return tf.nest.flatten(results)
-
-  tensors = tf.nest.flatten(arguments)
-  function = tf.function(
-    run, autograph=False, experimental_attributes={'_noinline': True}
-  ).get_concrete_function(*(tf.TensorSpec(t.shape, t.dtype) for t in tensors))
-  types = {operation.type for operation in function.graph.get_operations()}
-  executor = '' if types & _CONTROL_FLOW else 'SINGLE_THREADED_EXECUTOR'
+  function = Step(step, *arguments, inlined=False)
+  has_control_flow = not _CONTROL_FLOW.isdisjoint(function.operations())
+  executor = '' if has_control_flow else 'SINGLE_THREADED_EXECUTOR'
   with eager_context.function_executor_type(executor):
-    flat = function(*tensors)
-  return tf.nest.pack_sequence_as(results, flat)
+    return function(*arguments)

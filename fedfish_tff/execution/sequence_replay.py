@@ -12,6 +12,7 @@ import dataclasses
 import functools
 
 from fedfish_tff.execution import graph_replay
+from fedfish_tff.execution import loop_steps
 
 import tensorflow as tf
 
@@ -175,8 +176,12 @@ def _reduce(replay, node, inputs):
       return state, [replay.value_of(variable) for variable in variables]
 
   def run_elements(element, number, i, state, held):
+    run = functools.partial(run_element, element)
+    if number > 1:
+      # To trace an element so many times would take most of a run's start.
+      run = loop_steps.Step(run, i, state, held, inlined=True)
     for j in range(number):
-      state, held = run_element(element, i + j, state, held)
+      state, held = run(i + j, state, held)
     return state, held
 
   def loop(number, i, state, held):

@@ -71,8 +71,7 @@ class RoundEvaluationTest(absltest.TestCase):
   def _build(self, clients, epochs=2, spread_of=None):
     spec = datasets.BatchSpec(batch_size=2, epochs=epochs) if epochs else None
     return round_evaluation.HeldOutEvaluation(
-      self.model,
-      self.local_training,
+      round_evaluation.SharedComputations(self.model, self.local_training),
       clients,
       eval_batch_size=3,
       fine_tune_spec=spec,
@@ -190,8 +189,7 @@ class RoundEvaluationTest(absltest.TestCase):
     ]
     after = tuple(w + np.float32(0.5) for w in self.weights)
     columns = round_evaluation.CohortBarrier(
-      self.model,
-      self.local_training,
+      round_evaluation.SharedComputations(self.model, self.local_training),
       eval_batch_size=3,
       higher_is_better={'mse': False},
     )(self.model_weights, tff.learning.models.ModelWeights(after, ()), cohort)
@@ -232,8 +230,7 @@ class RoundEvaluationTest(absltest.TestCase):
       for c in 'ab'
     ]
     measure = round_evaluation.CohortBarrier(
-      self.model,
-      self.local_training,
+      round_evaluation.SharedComputations(self.model, self.local_training),
       eval_batch_size=3,
       higher_is_better={'mse': False},
     )
