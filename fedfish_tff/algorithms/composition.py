@@ -8,6 +8,7 @@ from typing import Any
 
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.client_work import local_training as local_training_lib
+from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -87,7 +88,9 @@ def compose_process(
   initial_weights = model_functions.build_initial_weights(model)
   weights_type = initial_weights.type_signature.result
   finalizer = tff.learning.templates.build_apply_optimizer_finalizer(
-    server_optimizer_fn, weights_type, should_reject_update
+    autograph.without_autograph(server_optimizer_fn),
+    weights_type,
+    tf.autograph.experimental.do_not_convert(should_reject_update),
   )
   if wrap_finalizer is not None:
     finalizer = wrap_finalizer(finalizer)

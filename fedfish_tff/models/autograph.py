@@ -8,9 +8,11 @@ label samplers, may branch and loop over tensors as within any `tf.function`.
 """
 
 from collections.abc import Callable
+from typing import Any
 from typing import TypeVar
 
 import tensorflow as tf
+import tensorflow_federated as tff
 
 _Function = TypeVar('_Function', bound=Callable)
 
@@ -36,9 +38,46 @@ def convert(function: _Function) -> _Function:
   Args:
     function: Any callable; this package's own are left as they are.
   """
-  if getattr(function, '__module__', None) and function.__module__.startswith(
-    'fedfish_tff.'
-  ):
+  if _comes_from(function, 'fedfish_tff'):
     return function
   # As Keras does for the call of a layer.
   return tf.__internal__.autograph.tf_convert(function, _STATUS)
+
+
+def without_autograph(
+  optimizer: tff.learning.optimizers.Optimizer,
+) -> tff.learning.optimizers.Optimizer:
+  """Returns an optimizer whose steps TFF's `tf.function`s do not rewrite.
+
+  Args:
+    optimizer: TFF's and this package's need no rewriting; a user's own comes
+      back as it is.
+  """
+  if _comes_from(type(optimizer), 'fedfish_tff', 'tensorflow_federated'):
+    return _PlainOptimizer(optimizer)
+  return optimizer
+
+
+class _PlainOptimizer(tff.learning.optimizers.Optimizer):
+  """An optimizer off AutoGraph, which takes thrice as long as tracing it."""
+
+  def __init__(self, inner: tff.learning.optimizers.Optimizer) -> None:
+    self._inner = inner
+
+  def initialize(self, specs: Any) -> Any:
+    return self._inner.initialize(specs)
+
+  @tf.autograph.experimental.do_not_convert
+  def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
+    return self._inner.next(state, weights, gradients)
+
+  def get_hparams(self, state: Any) -> Any:
+    return self._inner.get_hparams(state)
+
+  def set_hparams(self, state: Any, hparams: Any) -> Any:
+    return self._inner.set_hparams(state, hparams)
+
+
+def _comes_from(thing: Any, *packages: str) -> bool:
+  module = getattr(thing, '__module__', None) or ''
+  return module.partition('.')[0] in packages
