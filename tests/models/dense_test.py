@@ -6,6 +6,7 @@ import collections
 
 from fedfish_tff import errors
 from fedfish_tff.models import dense
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -106,7 +107,7 @@ class ClassifierTest(parameterized.TestCase):
     )
     self.assertAlmostEqual(loss, expected_loss, places=5)
     for found, wanted in zip(gradients, expected, strict=True):
-      np.testing.assert_allclose(found, wanted, atol=1e-6)
+      tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
 
   def test_metrics_are_means_over_examples(self):
     model = _classifier()
@@ -155,7 +156,7 @@ class RegressorTest(parameterized.TestCase):
     )
     self.assertAlmostEqual(loss, expected_loss, places=5)
     for found, wanted in zip(gradients, expected, strict=True):
-      np.testing.assert_allclose(found, wanted, atol=1e-6)
+      tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
     metrics = _metrics(model, [(x[:4], y[:4]), (x[4:], y[4:])])
     self.assertAlmostEqual(metrics['mse'], expected_loss, places=5)
     self.assertEqual(metrics['loss'], metrics['mse'])

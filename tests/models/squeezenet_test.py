@@ -7,6 +7,7 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff.models import squeezenet
 from tests import local_data
+from tests import tolerance
 from tests.models import convolutional_reference
 from tests.models import random_squeezenet
 
@@ -86,8 +87,8 @@ class SqueezenetTest(parameterized.TestCase):
       lower, upper = whole.split(layer)
       vectors = lower.extract(images)
       widths[layer] = vectors.shape[1]
-      np.testing.assert_allclose(
-        upper.extract(vectors), expected, rtol=1e-5, atol=1e-5
+      tolerance.assert_close(
+        upper.extract(vectors), expected, relative=tolerance.FLOAT32_SUMS
       )
       for found, wanted in zip(
         lower.weights + upper.weights, whole.weights, strict=True
@@ -202,11 +203,10 @@ class PublishedWeightsTest(parameterized.TestCase):
     whole = squeezenet.load_squeezenet(self._path)
     lower, upper = whole.split(layer)
     expected = whole.extract(images)
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       upper.extract(lower.extract(images)),
       expected,
-      rtol=0,
-      atol=1e-6 * np.abs(expected).max(),
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   @pytest.mark.slow

@@ -9,6 +9,7 @@ from fedfish_tff import errors
 from tasks import cifar10_features
 from tasks import image_features
 from tests import labelled_images
+from tests import tolerance
 from tests.models import convolutional_reference
 from tests.models import random_squeezenet
 
@@ -88,8 +89,10 @@ class ImageFeaturesTest(parameterized.TestCase):
       np.testing.assert_allclose(x, expected, rtol=0, atol=1e-5 * scale)
       np.testing.assert_array_equal(y, labels)
       unit, _ = self._create().train.load_client(client_id)
-      np.testing.assert_allclose(
-        unit, x / np.linalg.norm(x, axis=1, keepdims=True), rtol=1e-6
+      tolerance.assert_close(
+        unit,
+        x / np.linalg.norm(x, axis=1, keepdims=True),
+        relative=tolerance.FLOAT32,
       )
 
   def test_features_do_not_depend_on_the_division(self):
