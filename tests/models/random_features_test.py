@@ -115,8 +115,10 @@ class RandomFeaturesTest(parameterized.TestCase):
 
 class MedianBandwidthTest(absltest.TestCase):
   def test_equals_scipy(self):
-    self.assertAlmostEqual(
-      models.median_bandwidth(_X), np.median(distance.pdist(_X)), places=5
+    tolerance.assert_close(
+      models.median_bandwidth(_X),
+      np.median(distance.pdist(_X)),
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_of_many_a_thousand_are_drawn(self):

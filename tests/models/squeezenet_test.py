@@ -38,8 +38,7 @@ class SqueezenetTest(parameterized.TestCase):
     )
     self.assertEqual(features.shape, (3, 512))
     self.assertGreater(np.ptp(expected, axis=0).mean(), 1)
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(features, expected, rtol=0, atol=1e-5 * scale)
+    tolerance.assert_close(features, expected, relative=tolerance.FLOAT32_STEPS)
 
   def test_resizes_bilinearly(self):
     weights = random_squeezenet.flatten(random_squeezenet.draw_weights())
@@ -55,8 +54,7 @@ class SqueezenetTest(parameterized.TestCase):
       images
     )
     expected = convolutional_reference.squeezenet(weights, larger)
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(features, expected, rtol=0, atol=1e-5 * scale)
+    tolerance.assert_close(features, expected, relative=tolerance.FLOAT32_STEPS)
 
   def test_number_of_weights(self):
     extractor = squeezenet.create_squeezenet(
@@ -191,9 +189,8 @@ class PublishedWeightsTest(parameterized.TestCase):
     images = archive['images'][:4]
     extractor = squeezenet.load_squeezenet(self._path, image_size=32)
     expected = convolutional_reference.squeezenet(extractor.weights, images)
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(
-      extractor.extract(images), expected, rtol=0, atol=1e-5 * scale
+    tolerance.assert_close(
+      extractor.extract(images), expected, relative=tolerance.FLOAT32_STEPS
     )
 
   @parameterized.parameters('fire6/expand', 'fire9')
