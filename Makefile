@@ -7,7 +7,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test lint bench bazel-test lock build-files install clean help
+.PHONY: demo test test-processors lint bench bazel-test lock build-files install clean help
 
 RUN := .venv/bin/python
 
@@ -19,6 +19,9 @@ demo: install ## train FedAvg and FedFish on real data and draw the results
 
 test: install ## run the tests (ARGS='-m slow' for the slow ones)
 	@$(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 0 $(ARGS)
+
+test-processors: install ## run the tests as if on several processors (slow)
+	@$(RUN) .ci/test_processors.py $(ARGS)
 
 lint: install ## check style and format
 	@$(RUN) -m ruff check .
@@ -47,4 +50,4 @@ clean: ## remove caches and build products (not .venv, not runs/)
 
 help: ## list the targets
 	@echo 'make demo and make test do all their set-up. Targets:'
-	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 19

@@ -8,6 +8,7 @@ import os
 import tempfile
 
 import fedfish_tff  # noqa: F401  Before any test imports TensorFlow.
+from tests import local_data
 
 from absl import flags
 import hypothesis
@@ -40,3 +41,15 @@ def _rare_garbage_collection() -> None:
   # What is imported stays.
   gc.freeze()
   gc.set_threshold(100_000, 50, 100)
+
+
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_terminal_summary(
+  terminalreporter: pytest.TerminalReporter,
+) -> Iterator[None]:
+  """Ends with how to get the samples that tests were skipped for."""
+  yield  # Outside of pytest's own wrapper, which prints the short summary.
+  skipped = terminalreporter.stats.get('skipped', ())
+  text = local_data.explain_skips(str(report.longrepr) for report in skipped)
+  if text:
+    terminalreporter.write_line(text, yellow=True)

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples of data sets that are not in the repository, for tests."""
 
+from collections.abc import Iterable
 import os
 import pathlib
+import re
 import unittest
 
 VARIABLE = 'FEDFISH_TFF_DATA'
@@ -29,3 +31,16 @@ def find_sample(name: str) -> pathlib.Path:
   if not folder.is_dir():
     raise unittest.SkipTest(f'needs the sample {name}: {folder} is not there')
   return folder
+
+
+def explain_skips(reasons: Iterable[str]) -> str:
+  """Returns how to get the samples that tests were skipped for, or nothing."""
+  names = re.findall(r'needs the sample (\w+)', '\n'.join(reasons))
+  if not names:
+    return ''
+  return (
+    f'{len(names)} tests were skipped for want of samples: '
+    f'{", ".join(sorted(set(names)))}.\n'
+    f'Set {VARIABLE} to the folder that holds them; CONTRIBUTING.md says where '
+    'they come from.'
+  )

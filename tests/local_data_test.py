@@ -30,5 +30,22 @@ class FindSampleTest(absltest.TestCase):
         local_data.find_sample('femnist')
 
 
+class ExplainSkipsTest(absltest.TestCase):
+  def test_counts_tests_and_names_samples(self):
+    reasons = ['No GPU.']
+    self.assertEmpty(local_data.explain_skips(reasons))
+    with mock.patch.dict(os.environ, {local_data.VARIABLE: '/nowhere'}):
+      for name in ('cifar10', 'ag_news', 'cifar10'):
+        with self.assertRaises(unittest.SkipTest) as caught:
+          local_data.find_sample(name)
+        # As pytest reports it: path, line and reason.
+        reasons.append(str(('a_test.py', 7, f'Skipped: {caught.exception}')))
+    self.assertStartsWith(
+      local_data.explain_skips(reasons),
+      '3 tests were skipped for want of samples: ag_news, cifar10.\n'
+      f'Set {local_data.VARIABLE} ',
+    )
+
+
 if __name__ == '__main__':
   absltest.main()

@@ -7,6 +7,7 @@ import collections
 from fedfish_tff import aggregators
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -95,7 +96,9 @@ class ValuesTest(parameterized.TestCase):
       _value([sent.get(i, 99)] * 7, [i in sent, True]) for i in range(4)
     ]
     result = _run(process, values, [50, 50, 100, 200]).result
-    np.testing.assert_allclose(result[0], [expected] * 3, rtol=1e-6)
+    tolerance.assert_close(
+      result[0], [expected] * 3, relative=tolerance.FLOAT32
+    )
 
   @hypothesis.settings(
     max_examples=25,

@@ -13,6 +13,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -143,7 +144,7 @@ class NumpyRecomputationTest(parameterized.TestCase):
       state, metrics = variable_process.next(state, _datasets())
     weights = variable_process.get_model_weights(state).trainable
     for a, e in zip(weights, functional):
-      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
     for name in ('loss', 'accuracy', 'num_examples'):
       np.testing.assert_allclose(
         metrics['client_work']['train'][name],
@@ -175,7 +176,7 @@ class ExactLimitsTest(parameterized.TestCase):
       epochs=_EPOCHS,
     )
     for a, e in zip(actual, expected):
-      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
 
   def test_one_client_moves_by_its_own_delta(self):
     actual, metrics = _run(_build(), _CLIENTS[:1])
@@ -184,7 +185,7 @@ class ExactLimitsTest(parameterized.TestCase):
     )
     self.assertEqual(metrics['aggregator']['zero_denominator_share'], 0)
     for a, e in zip(actual, expected):
-      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
 
   def test_scaling_every_fisher_changes_nothing(self):
     # All clients have two batches, so MEAN halves every Fisher.
@@ -195,7 +196,7 @@ class ExactLimitsTest(parameterized.TestCase):
       clients,
     )
     for a, e in zip(mean, total):
-      np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-7)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
 
   def test_zero_fisher_changes_nothing_and_is_measured(self):
     process = _build(ref.create_functional_model(loss_scale=0.0))
@@ -221,7 +222,7 @@ class ExactLimitsTest(parameterized.TestCase):
     )
     self.assertEqual(metrics['aggregator']['zero_denominator_share'], 0)
     for a, e in zip(actual, expected):
-      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
     _, undamped = _run(_build(), clients)
     dead = 2 * ref.NUM_HIDDEN  # Two features times the hidden units.
     total = sum(w.size for w in ref.initial_weights())
@@ -342,7 +343,7 @@ class InterfaceTest(parameterized.TestCase):
       ref.initial_weights(), _CLIENTS[0], rate=_RATE, epochs=_EPOCHS
     )
     for a, e in zip(trained.trainable, expected):
-      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
     self.assertEqual(process.extra_passes, 1)
 
   def test_diagnostics_cosine_equals_numpy(self):

@@ -8,6 +8,7 @@ from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -142,7 +143,7 @@ class FedProxTest(parameterized.TestCase):
     )
     alone, _ = _run(process, _CLIENTS[:1], epochs=3, rounds=1)
     for a, e in zip(trained.trainable, alone):
-      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
 
   def test_diverged_clients_are_left_out_and_counted(self):
     x, y = _CLIENTS[1][0]

@@ -5,6 +5,7 @@
 from fedfish_tff import algorithms
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -46,10 +47,12 @@ class FedSgdTest(parameterized.TestCase):
       tff.learning.algorithms.build_fed_sgd(model, _sgd(0.5)), _CLIENTS
     )
     for a, e in zip(actual, expected):
-      np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-7)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
     for name, value in expected_metrics['client_work']['train'].items():
-      np.testing.assert_allclose(
-        metrics['client_work']['train'][name], value, rtol=1e-6
+      tolerance.assert_close(
+        metrics['client_work']['train'][name],
+        value,
+        relative=tolerance.FLOAT32_SUMS,
       )
 
   def test_variable_model_takes_the_same_step(self):
@@ -61,7 +64,7 @@ class FedSgdTest(parameterized.TestCase):
     state, _ = process.next(state, [ref.to_dataset(c) for c in _CLIENTS])
     expected = ref.fed_sgd_round(start, _CLIENTS, server_rate=0.5)
     for a, e in zip(process.get_model_weights(state).trainable, expected):
-      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
 
   def test_diverged_client_is_left_out_of_weights_and_metrics(self):
     x, y = _CLIENTS[1][0]
@@ -93,8 +96,8 @@ class FedSgdTest(parameterized.TestCase):
         )[i]
         for c in _CLIENTS
       ]
-      np.testing.assert_allclose(
-        a, start[i] - np.mean(steps, axis=0), rtol=1e-5, atol=1e-6
+      tolerance.assert_close(
+        a, start[i] - np.mean(steps, axis=0), relative=tolerance.FLOAT32_SUMS
       )
 
 

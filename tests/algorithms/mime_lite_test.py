@@ -63,9 +63,9 @@ def _run(process, clients, rounds=3):
 
 
 class MimeLiteTest(parameterized.TestCase):
-  def _assert_close(self, actual, expected, tolerance=1e-5):
+  def _assert_close(self, actual, expected):
     for a, e in zip(actual, expected, strict=True):
-      np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance)
+      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)
 
   @parameterized.product(
     kind=list(_MODELS), weighting=(_NUM_EXAMPLES, _UNIFORM)
@@ -131,7 +131,7 @@ class MimeLiteTest(parameterized.TestCase):
       _CLIENTS,
     )
     expected, _ = _run(algorithms.build_fed_avg(model, _sgd(0.3)), _CLIENTS)
-    self._assert_close(weights, expected, 1e-6)
+    self._assert_close(weights, expected)
 
   @parameterized.parameters(*_MODELS)
   def test_diverged_clients_are_left_out_and_counted(self, kind):

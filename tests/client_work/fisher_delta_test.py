@@ -5,6 +5,7 @@
 from fedfish_tff import client_work
 from fedfish_tff import models
 from tests import numpy_reference as ref
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -41,8 +42,11 @@ class FisherDeltaTest(parameterized.TestCase):
     trained = ref.train(start, batches, rate=0.3, epochs=epochs)
     diagonal = ref.fisher(trained, batches)
     for i in range(len(start)):
-      np.testing.assert_allclose(
-        result.update['delta'][i], start[i] - trained[i], atol=1e-6
+      tolerance.assert_close(
+        result.update['delta'][i],
+        start[i] - trained[i],
+        relative=tolerance.FLOAT32_SUMS,
+        scale=np.abs(start[i]).max(),
       )
       np.testing.assert_allclose(
         result.update['fisher'][i], diagonal[i], rtol=1e-4, atol=1e-7

@@ -6,6 +6,7 @@ from fedfish_tff import client_work
 from fedfish_tff import models
 from fedfish_tff.client_work import fisher
 from tests import numpy_reference as ref
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -65,7 +66,7 @@ class FisherTest(parameterized.TestCase):
     batch, _ = _fisher(batches, weights, estimator=_Estimator.BATCH_GRADIENT)
     example, _ = _fisher(batches, weights, estimator=_Estimator.PER_EXAMPLE)
     for a, e in zip(batch, example):
-      np.testing.assert_allclose(a, e, rtol=1e-6)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
 
   def test_without_data_it_is_zero(self):
     for normalization in _Normalization:

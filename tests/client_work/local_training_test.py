@@ -5,6 +5,7 @@
 from fedfish_tff import client_work
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
+from tests import tolerance
 
 from absl.testing import absltest
 import numpy as np
@@ -36,7 +37,7 @@ class LocalTrainingTest(absltest.TestCase):
       trained = local_training(weights, ref.to_dataset(batches, epochs=3))
       self.assertIsInstance(trained, tff.learning.models.ModelWeights)
       for a, e in zip(trained.trainable, expected):
-        np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-6)
+        tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
 
   def test_without_data_it_returns_the_weights(self):
     start = ref.initial_weights(2)
@@ -76,11 +77,10 @@ class LocalTrainingTest(absltest.TestCase):
     batches = ref.make_batches(4, 0)
     trained = local_training(start, ref.to_dataset(batches))
     # Momentum 0 makes the moving mean that of the last batch.
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       trained.non_trainable[0],
       batches[0][0].mean(axis=0),
-      rtol=1e-5,
-      atol=1e-6,
+      relative=tolerance.FLOAT32_SUMS,
     )
 
 

@@ -6,6 +6,7 @@ import collections
 
 from fedfish_tff import errors
 from fedfish_tff.client_work import proximal
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -47,10 +48,16 @@ class ProximalOptimizerTest(parameterized.TestCase):
       optimizer, _WEIGHTS, [_like(1.0), _like(1.0), _like(0.0)]
     )
     for name, start in _WEIGHTS.items():
-      np.testing.assert_allclose(first[name], start - 0.1, rtol=1e-6)
+      tolerance.assert_close(
+        first[name], start - 0.1, relative=tolerance.FLOAT32
+      )
       # -0.1 from the start: a pull of 0.5 * -0.1.
-      np.testing.assert_allclose(second[name], start - 0.195, rtol=1e-6)
-      np.testing.assert_allclose(third[name], start - 0.18525, rtol=1e-6)
+      tolerance.assert_close(
+        second[name], start - 0.195, relative=tolerance.FLOAT32
+      )
+      tolerance.assert_close(
+        third[name], start - 0.18525, relative=tolerance.FLOAT32
+      )
 
   @parameterized.parameters(
     tff.learning.optimizers.build_adam(0.1),
@@ -73,7 +80,9 @@ class ProximalOptimizerTest(parameterized.TestCase):
       )
       state, weights = inner.next(state, weights, pulled)
       for name in _WEIGHTS:
-        np.testing.assert_allclose(result[name], weights[name], rtol=1e-6)
+        tolerance.assert_close(
+          result[name], weights[name], relative=tolerance.FLOAT32
+        )
 
   def test_gradients_that_are_sparse_or_missing(self):
     optimizer = proximal.build_proximal_optimizer(
@@ -84,11 +93,11 @@ class ProximalOptimizerTest(parameterized.TestCase):
       tf.ones([1, 2]), tf.constant([1]), tf.constant([3, 2])
     )
     first, second = _steps(optimizer, weights, [(sparse, None)] * 2)
-    np.testing.assert_allclose(
-      first[0], [[1, 1], [0.9, 0.9], [1, 1]], rtol=1e-6
+    tolerance.assert_close(
+      first[0], [[1, 1], [0.9, 0.9], [1, 1]], relative=tolerance.FLOAT32
     )
-    np.testing.assert_allclose(
-      second[0], [[1, 1], [0.805, 0.805], [1, 1]], rtol=1e-6
+    tolerance.assert_close(
+      second[0], [[1, 1], [0.805, 0.805], [1, 1]], relative=tolerance.FLOAT32
     )
     np.testing.assert_array_equal(second[1], weights[1])
 

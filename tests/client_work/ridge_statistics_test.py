@@ -7,6 +7,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import contexts
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -96,8 +97,8 @@ class RidgeStatisticsTest(parameterized.TestCase):
     for name, expected in zip(
       ('gram', 'moments'), _expected(np.maximum(x @ kernel + bias, 0), y)
     ):
-      np.testing.assert_allclose(
-        statistics[name], expected, rtol=1e-6, atol=2e-6
+      tolerance.assert_close(
+        statistics[name], expected, relative=tolerance.FLOAT32_SUMS
       )
 
   def test_without_gram(self):

@@ -7,6 +7,7 @@ from fedfish_tff.client_work import server_statistics
 from fedfish_tff.execution import contexts
 from fedfish_tff.models import model_functions
 from tests import numpy_reference as ref
+from tests import tolerance
 
 from absl.testing import absltest
 import numpy as np
@@ -60,7 +61,12 @@ class ServerStatisticsUpdateTest(absltest.TestCase):
       )
       with_state, without = self._delta(velocity)
       for delta, start, end in zip(with_state, ref.initial_weights(), expected):
-        np.testing.assert_allclose(delta, start - end, rtol=1e-4, atol=1e-6)
+        tolerance.assert_close(
+          delta,
+          start - end,
+          relative=tolerance.FLOAT32_SUMS,
+          scale=np.abs(start).max(),
+        )
       if not velocity:
         for a, b in zip(with_state, without):
           np.testing.assert_array_equal(a, b)
@@ -119,7 +125,12 @@ class ServerStatisticsWorkTest(absltest.TestCase):
       for delta, start, end in zip(
         result.update, ref.initial_weights(), trained
       ):
-        np.testing.assert_allclose(delta, start - end, rtol=1e-4, atol=1e-6)
+        tolerance.assert_close(
+          delta,
+          start - end,
+          relative=tolerance.FLOAT32_SUMS,
+          scale=np.abs(start).max(),
+        )
       self.assertEqual(result.update_weight, sum(len(y) for _, y in client))
 
 

@@ -4,6 +4,7 @@
 
 from fedfish_tff import client_work
 from fedfish_tff import errors
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -38,7 +39,7 @@ class WeightDecayTest(parameterized.TestCase):
     for gradient in gradients:
       velocity = momentum * velocity + gradient + decay * weights
       weights = weights - rate * velocity
-    np.testing.assert_allclose(actual, weights, rtol=1e-5)
+    tolerance.assert_close(actual, weights, relative=tolerance.FLOAT32_SUMS)
 
   @parameterized.parameters(
     tff.learning.optimizers.build_sgdm(0.1),

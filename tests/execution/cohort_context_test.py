@@ -13,6 +13,7 @@ import threading
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import local_worker
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -504,7 +505,9 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       with tff.framework.get_context_stack().install(context):
         there = run()
     tf.nest.map_structure(
-      lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7),
+      lambda a, b: tolerance.assert_close(
+        a, b, relative=tolerance.FLOAT32_SUMS
+      ),
       here,
       there,
     )

@@ -8,6 +8,7 @@ from unittest import mock
 from fedfish_tff.execution import client_stages
 from fedfish_tff.execution import cohort_stages
 from fedfish_tff.execution import interruption
+from tests import tolerance
 from tests.execution import interrupts
 from tests.execution import single_stages
 
@@ -83,8 +84,10 @@ class CohortStageRunnerTest(parameterized.TestCase):
       else np.zeros(2)
       for client in (list(c.as_numpy_iterator()) for c in clients)
     ]
-    np.testing.assert_allclose(values, expected, rtol=1e-6)
-    np.testing.assert_allclose(total, np.sum(expected, axis=0), rtol=1e-6)
+    tolerance.assert_close(values, expected, relative=tolerance.FLOAT32_SUMS)
+    tolerance.assert_close(
+      total, np.sum(expected, axis=0), relative=tolerance.FLOAT32_SUMS
+    )
     self.assertEmpty(runner.general_path_reasons)
 
   def test_does_not_depend_on_the_chunks(self):
@@ -226,8 +229,8 @@ class CohortStageRunnerTest(parameterized.TestCase):
     error = tf.errors.UnimplementedError(None, None, 'no kernel\nmore')
     with mock.patch.object(graph, 'run', side_effect=error):
       total, values = _run(runner, stage, clients)
-    np.testing.assert_allclose(total, expected[0], rtol=1e-6)
-    np.testing.assert_allclose(values, expected[1], rtol=1e-6)
+    tolerance.assert_close(total, expected[0], relative=tolerance.FLOAT32_SUMS)
+    tolerance.assert_close(values, expected[1], relative=tolerance.FLOAT32_SUMS)
     self.assertLen(runner.general_path_reasons, 1)
     self.assertStartsWith(runner.general_path_reasons[0], 'no kernel (')
 
@@ -242,7 +245,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
     )
     shared_total, shared_values = _run(runner, stage, clients)
     np.testing.assert_array_equal(shared_values, values)
-    np.testing.assert_allclose(shared_total, total, rtol=1e-6)
+    tolerance.assert_close(shared_total, total, relative=tolerance.FLOAT32_SUMS)
 
   def test_an_endless_dataset_of_a_later_chunk_is_interrupted(self):
     stage = single_stages.stage_of(_comp_of(_mean_of_roots))

@@ -17,6 +17,7 @@ from typing import Any
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import models
+from tests import tolerance
 from tests.execution import learning_models
 
 import numpy as np
@@ -305,7 +306,7 @@ def digest(result: Any) -> str:
   return state.hexdigest()
 
 
-def assert_agree(here: Any, there: Any, *, tolerance: float) -> None:
+def assert_agree(here: Any, there: Any, *, relative: float) -> None:
   """Asserts that two results are equal up to a relative tolerance.
 
   Relative to the largest element of each array: a sum's small elements may
@@ -314,17 +315,19 @@ def assert_agree(here: Any, there: Any, *, tolerance: float) -> None:
   Args:
     here: A nest of arrays.
     there: What it should be.
-    tolerance: The tolerance; some times larger for the whole of a state.
+    relative: The tolerance; some times larger for the whole of a state.
   """
   if isinstance(here, Mapping) and 'state' in here:
     here, there = dict(here), dict(there)
     assert_agree(
-      here.pop('state'), there.pop('state'), tolerance=_STATE_FACTOR * tolerance
+      here.pop('state'), there.pop('state'), relative=_STATE_FACTOR * relative
     )
   for number, (a, b) in enumerate(
     zip(flatten(here), flatten(there), strict=True)
   ):
-    scale = np.max(np.abs(b), initial=0.0) if b.dtype.kind == 'f' else 0.0
-    np.testing.assert_allclose(
-      a, b, rtol=0, atol=tolerance * scale, err_msg=f'leaf {number}'
+    tolerance.assert_close(
+      a,
+      b,
+      relative=relative if b.dtype.kind == 'f' else 0,
+      err_msg=f'leaf {number}',
     )

@@ -53,4 +53,4 @@ def check_round(name: str, model: str, kind: str) -> None:
     )
   with tff.framework.get_context_stack().install(_worker()):
     there = run()
-  learning_rounds.assert_agree(here, there, tolerance=case.tolerance)
+  learning_rounds.assert_agree(here, there, relative=case.relative)

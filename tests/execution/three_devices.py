@@ -12,6 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import devices
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -131,7 +132,7 @@ class CohortOnDevicesTest(parameterized.TestCase):
       tf.nest.flatten(self.expected.state.global_model_weights.trainable),
       strict=True,
     ):
-      np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-7)
+      tolerance.assert_close(found, expected, relative=tolerance.FLOAT32_SUMS)
     self.assertEqual(
       output.metrics['client_work']['train']['num_examples'],
       sum(2 * client.num_examples for client in self.cohort),

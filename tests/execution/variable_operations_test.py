@@ -3,6 +3,7 @@
 """Tests for variable_operations: against TensorFlow's own kernels."""
 
 from fedfish_tff.execution import variable_operations
+from tests import tolerance
 from tests.execution import graph_replays
 
 from absl.testing import absltest
@@ -24,7 +25,7 @@ def _check(build, *specs_and_values):
   found = graph.replay(*values, handlers=variable_operations.HANDLERS)
   expected = graph.run_in_session(*values)
   for a, b in zip(found, expected, strict=True):
-    np.testing.assert_allclose(a, b, rtol=1e-6)
+    tolerance.assert_close(a, b, relative=tolerance.FLOAT32_SUMS)
 
 
 class VariableOperationsTest(parameterized.TestCase):

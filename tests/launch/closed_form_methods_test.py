@@ -14,6 +14,7 @@ from launch import closed_form_methods
 from launch import experiment
 from tasks import toy_regression
 from tests import ridge_reference
+from tests import tolerance
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -132,7 +133,7 @@ class ClosedFormTest(parameterized.TestCase):
     means /= np.linalg.norm(means, axis=1, keepdims=True)
     *_, kernel, bias = weights.trainable
     # Sums of float32 features of one sign, in float64.
-    np.testing.assert_allclose(kernel, means.T, rtol=0, atol=1e-6)
+    tolerance.assert_close(kernel, means.T, relative=tolerance.FLOAT32_SUMS)
     self.assertFalse(np.any(bias))
 
   @parameterized.parameters('float32', 'float64')

@@ -14,6 +14,7 @@ from launch import exchange_methods
 from launch import experiment
 from launch import methods
 from launch.configs import exchange
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -149,8 +150,11 @@ class ExchangeMethodsTest(parameterized.TestCase):
       )
       found.append([np.asarray(t) for t in trained.trainable])
     for without, with_decay, start in zip(*found, weights.trainable):
-      np.testing.assert_allclose(
-        with_decay - without, -rate * decay * np.asarray(start), atol=1e-6
+      tolerance.assert_close(
+        with_decay - without,
+        -rate * decay * np.asarray(start),
+        relative=tolerance.FLOAT32_SUMS,
+        scale=1,
       )
 
 

@@ -9,6 +9,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from launch import export
+from tests import tolerance
 from tests.evaluation import softmax_regression
 
 from absl.testing import absltest
@@ -46,10 +47,10 @@ class ExportTest(parameterized.TestCase):
     folder = self._folder / 'saved_model'
     export.write_saved_model(softmax_regression.MODELS[name], _WEIGHTS, folder)
     for size in (6, 2):
-      np.testing.assert_allclose(
+      tolerance.assert_close(
         self._predict(folder, x=_X[:size])['output'],
         _X[:size] @ _KERNEL + _BIAS,
-        rtol=1e-5,
+        relative=tolerance.FLOAT32_SUMS,
       )
     self.assertEqual([p.name for p in self._folder.iterdir()], ['saved_model'])
 
@@ -72,8 +73,10 @@ class ExportTest(parameterized.TestCase):
       cwd=self._folder,
       env={'TF_CPP_MIN_LOG_LEVEL': '3', 'PATH': ''},
     )
-    np.testing.assert_allclose(
-      np.load(self._folder / 'output.npy'), _X @ _KERNEL + _BIAS, rtol=1e-5
+    tolerance.assert_close(
+      np.load(self._folder / 'output.npy'),
+      _X @ _KERNEL + _BIAS,
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_inputs_and_outputs_by_name(self):
@@ -118,8 +121,10 @@ class ExportTest(parameterized.TestCase):
           tff.learning.models.ModelWeights([0 * _KERNEL, _BIAS], []),
           folder,
         )
-    np.testing.assert_allclose(
-      self._predict(folder, x=_X)['output'], _X @ _KERNEL + _BIAS, rtol=1e-5
+    tolerance.assert_close(
+      self._predict(folder, x=_X)['output'],
+      _X @ _KERNEL + _BIAS,
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_a_new_export_replaces_the_earlier_one_and_leftovers(self):

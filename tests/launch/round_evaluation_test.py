@@ -13,6 +13,7 @@ from fedfish_tff.client_work import local_training
 from fedfish_tff.execution import contexts
 from launch import evaluation_inputs
 from launch import round_evaluation
+from tests import tolerance
 
 from absl.testing import absltest
 import numpy as np
@@ -110,9 +111,14 @@ class RoundEvaluationTest(absltest.TestCase):
       'personalized/mse_before': np.average(before, weights=sizes),
     }
     for name, value in expected.items():
-      self.assertAlmostEqual(columns[name], value, places=5, msg=name)
-      self.assertAlmostEqual(
-        columns[name.replace('mse', 'loss')], value, places=5, msg=name
+      tolerance.assert_close(
+        columns[name], value, relative=tolerance.FLOAT32_SUMS, err_msg=name
+      )
+      tolerance.assert_close(
+        columns[name.replace('mse', 'loss')],
+        value,
+        relative=tolerance.FLOAT32_SUMS,
+        err_msg=name,
       )
     self.assertEqual(columns['personalized/diverged_clients'], 0)
     self.assertLen(columns, 7)
@@ -126,7 +132,13 @@ class RoundEvaluationTest(absltest.TestCase):
       'global/mse_client_std': np.std(scores),
       'global/mse_worst_tenth': np.max(scores),
     }.items():
-      self.assertAlmostEqual(columns[name], expected, places=5, msg=name)
+      tolerance.assert_close(
+        columns[name],
+        expected,
+        relative=tolerance.FLOAT32_SUMS,
+        scale=np.max(scores),
+        err_msg=name,
+      )
     plain = self._build(clients)(self.model_weights)
     self.assertContainsSubset(plain, columns)
     self.assertLen(columns, len(plain) + 6)
@@ -134,8 +146,10 @@ class RoundEvaluationTest(absltest.TestCase):
       self._build(_clients(c))(self.model_weights)['personalized/mse']
       for c in 'ab'
     ]
-    self.assertAlmostEqual(
-      columns['personalized/mse_worst_tenth'], max(alone), places=5
+    tolerance.assert_close(
+      columns['personalized/mse_worst_tenth'],
+      max(alone),
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_does_not_depend_on_how_many_are_in_memory(self):
@@ -157,7 +171,9 @@ class RoundEvaluationTest(absltest.TestCase):
         )
       self.assertCountEqual(columns, together)
       for name, value in together.items():
-        self.assertAlmostEqual(columns[name], value, places=5, msg=name)
+        tolerance.assert_close(
+          columns[name], value, relative=tolerance.FLOAT32_SUMS, err_msg=name
+        )
 
   def test_without_personalization(self):
     columns = self._build(_clients('a'), epochs=0)(self.model_weights)
@@ -202,11 +218,17 @@ class RoundEvaluationTest(absltest.TestCase):
       barriers.append(
         _mse(after, x, y) - _mse(_train(self.weights, client), x, y)
       )
-    self.assertAlmostEqual(columns['csb/mse'], np.mean(barriers), places=5)
-    self.assertAlmostEqual(
+    tolerance.assert_close(
+      columns['csb/mse'],
+      np.mean(barriers),
+      relative=tolerance.FLOAT32_SUMS,
+      scale=_mse(after, x, y),
+    )
+    tolerance.assert_close(
       columns['csb/mse_by_examples'],
       np.mean(barriers),  # |D_i| is 3 for both.
-      places=5,
+      relative=tolerance.FLOAT32_SUMS,
+      scale=_mse(after, x, y),
     )
     self.assertEqual(columns['csb/diverged_clients'], 0)
     self.assertLen(columns, 3)
@@ -219,8 +241,10 @@ class RoundEvaluationTest(absltest.TestCase):
     columns = self._build(clients)(self.model_weights)
     alone = self._build(_clients('b'))(self.model_weights)
     self.assertEqual(columns['personalized/diverged_clients'], 1)
-    self.assertAlmostEqual(
-      columns['personalized/mse'], alone['personalized/mse'], places=6
+    tolerance.assert_close(
+      columns['personalized/mse'],
+      alone['personalized/mse'],
+      relative=tolerance.FLOAT32_SUMS,
     )
     spec = datasets.BatchSpec(batch_size=2, epochs=2)
     cohort = [

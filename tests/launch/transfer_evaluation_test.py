@@ -12,6 +12,7 @@ from fedfish_tff.execution import contexts
 from fedfish_tff.models import language_model
 from launch import held_out_evaluation
 from launch import transfer_evaluation
+from tests import tolerance
 from tests.evaluation import softmax_regression
 
 from absl.testing import absltest
@@ -202,16 +203,18 @@ class TransferEvaluationTest(absltest.TestCase):
       1e-4,
     )
     after = totals['after']
-    np.testing.assert_allclose(
-      after['perplexity'], np.exp(after['loss']), rtol=1e-6
+    tolerance.assert_close(
+      after['perplexity'],
+      np.exp(after['loss']),
+      relative=tolerance.FLOAT32_SUMS,
     )
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       after['loss'],
       np.average(
         [row['after/loss'] for row in rows.values()],
         weights=[row['after/num_tokens'] for row in rows.values()],
       ),
-      rtol=1e-6,
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_without_personalisation(self):

@@ -6,6 +6,7 @@ import collections
 
 from fedfish_tff import errors
 from fedfish_tff.models import dense
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -104,9 +105,9 @@ class ClassifierTest(parameterized.TestCase):
     expected_loss, expected = _numpy_gradient(
       model.initial_weights[0], self._x, self._y, 'classifier'
     )
-    self.assertAlmostEqual(loss, expected_loss, places=5)
+    tolerance.assert_close(loss, expected_loss, relative=tolerance.FLOAT32_SUMS)
     for found, wanted in zip(gradients, expected, strict=True):
-      np.testing.assert_allclose(found, wanted, atol=1e-6)
+      tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
 
   def test_metrics_are_means_over_examples(self):
     model = _classifier()
@@ -116,7 +117,7 @@ class ClassifierTest(parameterized.TestCase):
     logits = np.maximum(self._x @ kernel1 + bias1, 0) @ kernel2 + bias2
     loss = -np.log(_softmax(logits)[np.arange(7), self._y]).mean()
     self.assertEqual(list(found), ['loss', 'accuracy', 'num_examples'])
-    self.assertAlmostEqual(found['loss'], loss, places=5)
+    tolerance.assert_close(found['loss'], loss, relative=tolerance.FLOAT32_SUMS)
     self.assertAlmostEqual(
       found['accuracy'], np.mean(logits.argmax(1) == self._y), places=6
     )
@@ -129,10 +130,10 @@ class ClassifierTest(parameterized.TestCase):
     )
     weights = np.array([0, 1, 2, 0, 0, 1, 3], np.float32)
     losses = -np.log(_softmax(logits.numpy())[np.arange(7), self._y])
-    self.assertAlmostEqual(
+    tolerance.assert_close(
       model.loss(logits, self._y, weights).numpy(),
       np.mean(losses * weights),
-      places=5,
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_input_spec(self):
@@ -153,11 +154,13 @@ class RegressorTest(parameterized.TestCase):
     expected_loss, expected = _numpy_gradient(
       model.initial_weights[0], x, y, 'regressor'
     )
-    self.assertAlmostEqual(loss, expected_loss, places=5)
+    tolerance.assert_close(loss, expected_loss, relative=tolerance.FLOAT32_SUMS)
     for found, wanted in zip(gradients, expected, strict=True):
-      np.testing.assert_allclose(found, wanted, atol=1e-6)
+      tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
     metrics = _metrics(model, [(x[:4], y[:4]), (x[4:], y[4:])])
-    self.assertAlmostEqual(metrics['mse'], expected_loss, places=5)
+    tolerance.assert_close(
+      metrics['mse'], expected_loss, relative=tolerance.FLOAT32_SUMS
+    )
     self.assertEqual(metrics['loss'], metrics['mse'])
     self.assertEqual(metrics['num_examples'], 6)
 

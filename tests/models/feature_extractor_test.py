@@ -6,6 +6,7 @@ import dataclasses
 
 from fedfish_tff import errors
 from fedfish_tff.models import feature_extractor
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -35,8 +36,10 @@ class FeatureExtractorTest(parameterized.TestCase):
     x = x.astype(np.float32)
     features = extractor.extract(x, batch_size=5)
     self.assertEqual(features.dtype, np.float32)
-    np.testing.assert_allclose(
-      features, np.maximum(x @ extractor.weights[0], 0), rtol=1e-5, atol=1e-6
+    tolerance.assert_close(
+      features,
+      np.maximum(x @ extractor.weights[0], 0),
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_casts_what_loses_nothing(self):
@@ -88,9 +91,11 @@ class FeatureExtractorTest(parameterized.TestCase):
     lower, upper = whole.split('relu')
     x = np.random.default_rng(1).standard_normal([9, 4]).astype(np.float32)
     between = lower.extract(x)
-    np.testing.assert_allclose(between, x @ product.weights[0], rtol=1e-4)
-    np.testing.assert_allclose(
-      upper.extract(between), whole.extract(x), rtol=1e-5
+    tolerance.assert_close(
+      between, x @ product.weights[0], relative=tolerance.FLOAT32_SUMS
+    )
+    tolerance.assert_close(
+      upper.extract(between), whole.extract(x), relative=tolerance.FLOAT32_SUMS
     )
 
   def test_fingerprint(self):
@@ -115,8 +120,10 @@ class FeatureExtractorTest(parameterized.TestCase):
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
     self.assertGreater(np.count_nonzero(lengths), 3)
     unit = feature_extractor.with_unit_features(extractor)
-    np.testing.assert_allclose(
-      unit.extract(x), features / np.where(lengths > 0, lengths, 1), rtol=1e-5
+    tolerance.assert_close(
+      unit.extract(x),
+      features / np.where(lengths > 0, lengths, 1),
+      relative=tolerance.FLOAT32_SUMS,
     )
     self.assertNotEqual(unit.fingerprint, extractor.fingerprint)
 

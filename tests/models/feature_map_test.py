@@ -4,6 +4,7 @@
 
 from fedfish_tff import errors
 from fedfish_tff import models
+from tests import tolerance
 
 from absl.testing import absltest
 import numpy as np
@@ -25,11 +26,10 @@ class FeatureMapTest(absltest.TestCase):
     self.assertEqual(features.num_features, 5)
     w1, b1, w2, b2 = features.initial_weights
     expected = np.maximum(np.maximum(_X @ w1 + b1, 0) @ w2 + b2, 0)
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       features(features.initial_weights, tf.constant(_X), False),
       expected,
-      rtol=1e-5,
-      atol=1e-6,
+      relative=tolerance.FLOAT32_SUMS,
     )
     again = models.create_dense_features(
       num_inputs=4, hidden_units=[6, 5], seed=2

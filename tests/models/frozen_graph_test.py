@@ -8,6 +8,7 @@ import sys
 
 from fedfish_tff import errors
 from fedfish_tff.models import frozen_graph
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -74,8 +75,8 @@ class FrozenGraphTest(parameterized.TestCase):
     expected = model(_images(), training=False).numpy()
     extractor = frozen_graph.freeze_keras_model(model)
     model.set_weights([0 * weight for weight in model.get_weights()])
-    np.testing.assert_allclose(
-      extractor.extract(_images()), expected, rtol=1e-5, atol=1e-6
+    tolerance.assert_close(
+      extractor.extract(_images()), expected, relative=tolerance.FLOAT32_SUMS
     )
     self.assertEqual((extractor.name, extractor.num_features), ('small', 4))
 
@@ -103,7 +104,7 @@ class FrozenGraphTest(parameterized.TestCase):
     expected = tape.gradient(loss, model.trainable_variables)
     weights = [tf.constant(weight) for weight in extractor.weights]
     for found, wanted in zip(gradients(weights), expected, strict=True):
-      np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+      tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
 
   def test_layer_and_preprocessing(self):
     model = _create_model()
@@ -115,8 +116,10 @@ class FrozenGraphTest(parameterized.TestCase):
     )
     images = (255 * _images()).astype(np.uint8)
     inner = tf.keras.Model(model.inputs, model.get_layer('small_pool').output)
-    np.testing.assert_allclose(
-      extractor.extract(images), inner(images / np.float32(255)), rtol=1e-5
+    tolerance.assert_close(
+      extractor.extract(images),
+      inner(images / np.float32(255)),
+      relative=tolerance.FLOAT32_SUMS,
     )
     # The dense layer's weights are of no use to these features.
     self.assertLen(extractor.weights, 4)
@@ -124,12 +127,12 @@ class FrozenGraphTest(parameterized.TestCase):
   def test_outputs_over_the_image_are_averaged(self):
     model = _create_model()
     maps = tf.keras.Model(model.inputs, model.layers[1].output)
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       frozen_graph.freeze_keras_model(maps).extract(_images()),
       frozen_graph.freeze_keras_model(model, layer='small_pool').extract(
         _images()
       ),
-      rtol=1e-5,
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   @parameterized.parameters((1, 2), (2, 4), (3, 4), (4, 4))
@@ -144,11 +147,13 @@ class FrozenGraphTest(parameterized.TestCase):
     model.set_weights([0 * weight for weight in model.get_weights()])
     lower, upper = whole.split(name)
     vectors = lower.extract(_images())
-    np.testing.assert_allclose(
-      vectors, between.reshape(len(vectors), -1), rtol=1e-5, atol=1e-6
+    tolerance.assert_close(
+      vectors,
+      between.reshape(len(vectors), -1),
+      relative=tolerance.FLOAT32_SUMS,
     )
-    np.testing.assert_allclose(
-      upper.extract(vectors), expected, rtol=1e-5, atol=1e-6
+    tolerance.assert_close(
+      upper.extract(vectors), expected, relative=tolerance.FLOAT32_SUMS
     )
     self.assertLen(lower.weights, num_below)
     self.assertLen(upper.weights, 6 - num_below)
@@ -163,8 +168,10 @@ class FrozenGraphTest(parameterized.TestCase):
     lower, upper = whole.split(model.layers[0].name)
     vectors = lower.extract(_images())
     np.testing.assert_array_equal(vectors, _images().reshape(5, -1))
-    np.testing.assert_allclose(
-      upper.extract(vectors), whole.extract(_images()), rtol=1e-6
+    tolerance.assert_close(
+      upper.extract(vectors),
+      whole.extract(_images()),
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_split_keeps_preprocessing_below(self):
@@ -177,8 +184,10 @@ class FrozenGraphTest(parameterized.TestCase):
     images = (255 * _images()).astype(np.uint8)
     lower, upper = whole.split('small_pool')
     self.assertEqual(lower.input_spec.dtype, tf.uint8)
-    np.testing.assert_allclose(
-      upper.extract(lower.extract(images)), whole.extract(images), rtol=1e-5
+    tolerance.assert_close(
+      upper.extract(lower.extract(images)),
+      whole.extract(images),
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_gradients_of_the_upper_part(self):
@@ -198,7 +207,7 @@ class FrozenGraphTest(parameterized.TestCase):
     expected = tape.gradient(loss, model.layers[-1].trainable_variables)
     weights = [tf.constant(weight) for weight in upper.weights]
     for found, wanted in zip(gradients(weights), expected, strict=True):
-      np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+      tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
 
   def test_connections_past_a_layer(self):
     """As in residual networks: between blocks, not in them."""
@@ -211,13 +220,13 @@ class FrozenGraphTest(parameterized.TestCase):
     x = np.random.default_rng(0).standard_normal([3, 4]).astype(np.float32)
     whole = frozen_graph.freeze_keras_model(model)
     lower, upper = whole.split('last')
-    np.testing.assert_allclose(
-      upper.extract(lower.extract(x)), model(x), rtol=1e-5
+    tolerance.assert_close(
+      upper.extract(lower.extract(x)), model(x), relative=tolerance.FLOAT32_SUMS
     )
     # Both go on from the same tensor.
     lower, upper = whole.split('within')
-    np.testing.assert_allclose(
-      upper.extract(lower.extract(x)), model(x), rtol=1e-5
+    tolerance.assert_close(
+      upper.extract(lower.extract(x)), model(x), relative=tolerance.FLOAT32_SUMS
     )
     self.assertLen(upper.weights, 4)
     second = tf.keras.layers.Dense(4, name='second')(within)
@@ -289,7 +298,9 @@ class FrozenGraphTest(parameterized.TestCase):
     extractor = frozen_graph.freeze_keras_model(model)
     x = np.random.default_rng(0).standard_normal([5, 6, 3]).astype(np.float32)
     expected = model(x, training=False).numpy()
-    np.testing.assert_allclose(extractor.extract(x), expected, rtol=1e-5)
+    tolerance.assert_close(
+      extractor.extract(x), expected, relative=tolerance.FLOAT32_SUMS
+    )
     with tf.GradientTape() as tape:
       weights = [tf.constant(weight) for weight in extractor.weights]
       tape.watch(weights)
@@ -305,8 +316,8 @@ class FrozenGraphTest(parameterized.TestCase):
       for variable, gradient in zip(model.trainable_variables, wanted)
     }
     for weight, gradient in zip(extractor.weights, found, strict=True):
-      np.testing.assert_allclose(
-        gradient, wanted[weight.tobytes()], rtol=1e-4, atol=1e-4
+      tolerance.assert_close(
+        gradient, wanted[weight.tobytes()], relative=tolerance.FLOAT32_SUMS
       )
     again, other = (
       frozen_graph.freeze_keras_model(create(factor)) for factor in (2.0, 3.0)
@@ -336,11 +347,10 @@ class FrozenGraphTest(parameterized.TestCase):
     path = self._folder / name
     model.save(path)
     extractor = frozen_graph.load_extractor(path)
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       extractor.extract(_images()),
       model(_images(), training=False),
-      rtol=1e-5,
-      atol=1e-6,
+      relative=tolerance.FLOAT32_SUMS,
     )
     self.assertLen(extractor.weights, 6)
     self.assertEqual(
@@ -370,10 +380,10 @@ class FrozenGraphTest(parameterized.TestCase):
       ),
     )
     extractor = frozen_graph.load_extractor(path)
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       extractor.extract(_images()),
       np.repeat(_images().sum(axis=(1, 2, 3))[:, np.newaxis], 2, axis=1),
-      rtol=1e-5,
+      relative=tolerance.FLOAT32_SUMS,
     )
     self.assertLen(extractor.weights, 1)
 

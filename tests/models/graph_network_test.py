@@ -4,6 +4,7 @@
 
 from fedfish_tff import errors
 from fedfish_tff.models import graph_network
+from tests import tolerance
 
 from absl.testing import absltest
 import numpy as np
@@ -48,17 +49,19 @@ class GraphNetworkTest(absltest.TestCase):
     self.assertLen(whole.weights, 2)
     lower, upper = whole.split('dense')
     np.testing.assert_allclose(lower.extract(x), between, rtol=1e-6)
-    np.testing.assert_allclose(
-      upper.extract(lower.extract(x)), whole.extract(x), rtol=1e-6
+    tolerance.assert_close(
+      upper.extract(lower.extract(x)),
+      whole.extract(x),
+      relative=tolerance.FLOAT32_SUMS,
     )
     (scale,) = lower.weights
     np.testing.assert_array_equal(scale, [1, 2, 3])
     (kernel,) = upper.weights
     np.testing.assert_array_equal(kernel, _KERNEL)
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       upper.apply([2 * kernel], tf.constant(lower.extract(x))),
       2 * whole.extract(x),
-      rtol=1e-5,
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_other_numbers_between(self):

@@ -14,6 +14,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import image_models
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -81,8 +82,10 @@ class ImageModelsTest(parameterized.TestCase):
     keras_model.set_weights(weights)
     x = rng.random([3, *_EMNIST], np.float32)
     logits = model.predict_on_batch((weights, ()), x, training=training)
-    np.testing.assert_allclose(
-      tf.nn.softmax(logits), keras_model(x, training=training), rtol=1e-4
+    tolerance.assert_close(
+      tf.nn.softmax(logits),
+      keras_model(x, training=training),
+      relative=tolerance.FLOAT32_STEPS,
     )
 
   @parameterized.parameters(

@@ -8,6 +8,7 @@ from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import keras_classifier
+from tests import tolerance
 
 from absl.testing import absltest
 import numpy as np
@@ -87,10 +88,10 @@ class KerasClassifierTest(absltest.TestCase):
         np.testing.assert_array_equal(weight, variable.numpy())
     x, y = _batch(5)
     for training in (False, True):
-      np.testing.assert_allclose(
+      tolerance.assert_close(
         model.predict_on_batch(model.initial_weights, x, training=training),
         keras_model(x, training=training),
-        rtol=1e-6,
+        relative=tolerance.FLOAT32_SUMS,
       )
     weights = list(map(tf.constant, trainable))
     found = _gradients(
@@ -106,7 +107,7 @@ class KerasClassifierTest(absltest.TestCase):
       y,
     )
     for one, other in zip(found, expected, strict=True):
-      np.testing.assert_allclose(one, other, atol=1e-6, rtol=1e-5)
+      tolerance.assert_close(one, other, relative=tolerance.FLOAT32_SUMS)
 
   def test_the_keras_model_may_change_and_weights_come_from_outside(self):
     keras_model = _create_keras_model()
@@ -124,8 +125,10 @@ class KerasClassifierTest(absltest.TestCase):
       (model.initial_weights, before),
       (changed, keras_model(x)),
     ):
-      np.testing.assert_allclose(
-        model.predict_on_batch(weights, x, training=False), expected, rtol=1e-5
+      tolerance.assert_close(
+        model.predict_on_batch(weights, x, training=False),
+        expected,
+        relative=tolerance.FLOAT32_SUMS,
       )
 
   def test_names(self):
@@ -173,7 +176,9 @@ class KerasClassifierTest(absltest.TestCase):
     first = predict(weights, x)
     np.testing.assert_array_equal(predict(weights, x), first)
     evaluated = model.predict_on_batch(weights, x, training=False)
-    np.testing.assert_allclose(evaluated, keras_model(x), rtol=1e-6)
+    tolerance.assert_close(
+      evaluated, keras_model(x), relative=tolerance.FLOAT32_SUMS
+    )
     self.assertGreater(np.abs(first - evaluated).max(), 1e-3)
     # The step before has moved the last bias.
     moved = ([*weights[0][:-1], weights[0][-1] + 0.5], weights[1])

@@ -8,6 +8,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.models import mobilenet
+from tests import tolerance
 
 from absl.testing import absltest
 import numpy as np
@@ -54,8 +55,10 @@ class MobilenetTest(absltest.TestCase):
     vectors = lower.extract(images)
     # 64 pixels are halved five times; the block takes 56 channels.
     self.assertEqual(vectors.shape, (3, 2 * 2 * 56))
-    np.testing.assert_allclose(
-      upper.extract(vectors), whole.extract(images), rtol=1e-5, atol=1e-6
+    tolerance.assert_close(
+      upper.extract(vectors),
+      whole.extract(images),
+      relative=tolerance.FLOAT32_SUMS,
     )
     # Three convolutions, the last one, and two numbers for each channel after.
     self.assertLen(upper.weights, 4 * 3)

@@ -7,6 +7,7 @@ import collections
 from fedfish_tff import models
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -50,8 +51,8 @@ class BoundModelTest(parameterized.TestCase):
     training, loss_only, num_examples = run()
     self.assertEqual(num_examples, 6)
     for a, b, e in zip(training, loss_only, ref.gradients(start, x, y)):
-      np.testing.assert_allclose(a, e, rtol=1e-4, atol=1e-6)
-      np.testing.assert_allclose(b, e, rtol=1e-4, atol=1e-6)
+      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
+      tolerance.assert_close(b, e, relative=tolerance.FLOAT32_SUMS)
 
   @parameterized.named_parameters(*_KINDS)
   def test_predictions_equal_numpy(self, model):
@@ -60,8 +61,10 @@ class BoundModelTest(parameterized.TestCase):
     bound = models.bind_model(model)
     flat = models.FlatWeights(tuple(tf.constant(w) for w in start), ())
     logits = tf.function(lambda: bound.predictions(flat, x))()
-    np.testing.assert_allclose(
-      tf.nn.softmax(logits), ref.probabilities(start, x), rtol=1e-5, atol=1e-6
+    tolerance.assert_close(
+      tf.nn.softmax(logits),
+      ref.probabilities(start, x),
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_sparse_gradients_come_dense(self):

@@ -9,6 +9,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -91,7 +92,9 @@ class FineTuningTest(parameterized.TestCase):
       for a, e, start, t in zip(
         merged, expected, _MODEL.initial_weights[0], trained
       ):
-        np.testing.assert_allclose(a, e if t else start, rtol=1e-6, atol=1e-7)
+        tolerance.assert_close(
+          a, e if t else start, relative=tolerance.FLOAT32_SUMS
+        )
       self.assertAlmostEqual(
         own_metrics['client_work']['train']['loss'],
         metrics['client_work']['train']['loss'],

@@ -4,6 +4,7 @@
 
 from fedfish_tff import errors
 from fedfish_tff import models
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -84,12 +85,12 @@ class RandomFeaturesTest(parameterized.TestCase):
     for a, e in zip(random.initial_weights, dense.initial_weights, strict=True):
       np.testing.assert_array_equal(a, e)
     hidden = dense(dense.initial_weights, tf.constant(_X), training=False)
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       random(random.initial_weights, tf.constant(_X), training=False),
       models.create_random_features(
         models.create_identity_features(5), **options
       )((), hidden, training=False),
-      rtol=1e-6,
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   @parameterized.parameters(0.0, -1.0, np.nan, np.inf)
@@ -114,8 +115,10 @@ class RandomFeaturesTest(parameterized.TestCase):
 
 class MedianBandwidthTest(absltest.TestCase):
   def test_equals_scipy(self):
-    self.assertAlmostEqual(
-      models.median_bandwidth(_X), np.median(distance.pdist(_X)), places=5
+    tolerance.assert_close(
+      models.median_bandwidth(_X),
+      np.median(distance.pdist(_X)),
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_of_many_a_thousand_are_drawn(self):

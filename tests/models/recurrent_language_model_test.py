@@ -9,6 +9,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import recurrent_language_model
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -69,7 +70,9 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
     x[1, 5:] = y[1, 5:] = 0
     logits = _predict(model, weights, x)
     expected = keras_model(x).numpy()
-    np.testing.assert_allclose(logits[y > 0], expected[y > 0], atol=1e-5)
+    tolerance.assert_close(
+      logits[y > 0], expected[y > 0], relative=tolerance.FLOAT32_SUMS
+    )
 
     tensors = list(map(tf.constant, weights))
     with tf.GradientTape(persistent=True) as tape:
@@ -79,14 +82,18 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
         y, keras_model(x), from_logits=True
       )
       keras_loss = tf.reduce_mean(losses[y > 0])
-    self.assertAlmostEqual(loss.numpy(), keras_loss.numpy(), places=5)
+    tolerance.assert_close(
+      loss.numpy(), keras_loss.numpy(), relative=tolerance.FLOAT32_SUMS
+    )
     for found, wanted in zip(
       tape.gradient(loss, tensors),
       tape.gradient(keras_loss, keras_model.trainable_weights),
       strict=True,
     ):
-      np.testing.assert_allclose(
-        tf.convert_to_tensor(found), tf.convert_to_tensor(wanted), atol=1e-6
+      tolerance.assert_close(
+        tf.convert_to_tensor(found),
+        tf.convert_to_tensor(wanted),
+        relative=tolerance.FLOAT32_SUMS,
       )
 
   def test_is_the_same_in_numpy(self):
@@ -104,7 +111,7 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
         cell = special.expit(keep) * cell + special.expit(let_in) * np.tanh(new)
         output = special.expit(let_out) * np.tanh(cell)
         expected = (output @ k1 + b1) @ k2 + b2
-        np.testing.assert_allclose(row, expected, atol=1e-5)
+        tolerance.assert_close(row, expected, relative=tolerance.FLOAT32_SUMS)
 
   def test_no_token_sees_the_future(self):
     model = _create()
@@ -137,7 +144,9 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
       limit = np.sqrt(6 / sum(matrix.shape))
       test = stats.kstest(matrix.ravel() / limit, 'uniform', (-1, 2))
       self.assertGreater(test.pvalue, 1e-3)
-    np.testing.assert_allclose(recurrent @ recurrent.T, np.eye(32), atol=1e-6)
+    tolerance.assert_close(
+      recurrent @ recurrent.T, np.eye(32), relative=tolerance.FLOAT32_SUMS
+    )
     np.testing.assert_array_equal(bias, np.repeat([0, 1, 0, 0], 32))
     self.assertFalse(np.any(b1) or np.any(b2))
     first, again, other = (

@@ -9,6 +9,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import resnet
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -80,8 +81,10 @@ class ResnetTest(parameterized.TestCase):
     x = rng.standard_normal([3, *_SHAPE]).astype(np.float32)
     logits = self.model.predict_on_batch((weights, ()), x, training=True)
     self.assertGreater(np.ptp(logits), 0.1)
-    np.testing.assert_allclose(
-      tf.nn.softmax(logits), self.keras_model(x), rtol=2e-4
+    tolerance.assert_close(
+      tf.nn.softmax(logits),
+      self.keras_model(x),
+      relative=tolerance.FLOAT32_STEPS,
     )
 
   def test_initial_weights(self):

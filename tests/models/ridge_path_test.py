@@ -5,6 +5,7 @@
 from fedfish_tff import errors
 from fedfish_tff import models
 from tests import ridge_reference as ref
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -44,10 +45,8 @@ class RidgePathTest(parameterized.TestCase):
       )
       *extractor, kernel, intercept = weights.trainable
       # The weights are float32.
-      np.testing.assert_allclose(kernel, expected[0], rtol=2.0**-24, atol=1e-12)
-      np.testing.assert_allclose(
-        intercept, expected[1], rtol=2.0**-24, atol=1e-12
-      )
+      tolerance.assert_close(kernel, expected[0], relative=tolerance.FLOAT32)
+      tolerance.assert_close(intercept, expected[1], relative=tolerance.FLOAT32)
       for a, e in zip(extractor, self.features.initial_weights):
         np.testing.assert_array_equal(a, e)
 

@@ -7,6 +7,7 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff.models import squeezenet
 from tests import local_data
+from tests import tolerance
 from tests.models import convolutional_reference
 from tests.models import random_squeezenet
 
@@ -37,8 +38,7 @@ class SqueezenetTest(parameterized.TestCase):
     )
     self.assertEqual(features.shape, (3, 512))
     self.assertGreater(np.ptp(expected, axis=0).mean(), 1)
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(features, expected, rtol=0, atol=1e-5 * scale)
+    tolerance.assert_close(features, expected, relative=tolerance.FLOAT32_STEPS)
 
   def test_resizes_bilinearly(self):
     weights = random_squeezenet.flatten(random_squeezenet.draw_weights())
@@ -54,8 +54,7 @@ class SqueezenetTest(parameterized.TestCase):
       images
     )
     expected = convolutional_reference.squeezenet(weights, larger)
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(features, expected, rtol=0, atol=1e-5 * scale)
+    tolerance.assert_close(features, expected, relative=tolerance.FLOAT32_STEPS)
 
   def test_number_of_weights(self):
     extractor = squeezenet.create_squeezenet(
@@ -86,8 +85,8 @@ class SqueezenetTest(parameterized.TestCase):
       lower, upper = whole.split(layer)
       vectors = lower.extract(images)
       widths[layer] = vectors.shape[1]
-      np.testing.assert_allclose(
-        upper.extract(vectors), expected, rtol=1e-5, atol=1e-5
+      tolerance.assert_close(
+        upper.extract(vectors), expected, relative=tolerance.FLOAT32_SUMS
       )
       for found, wanted in zip(
         lower.weights + upper.weights, whole.weights, strict=True
@@ -190,9 +189,8 @@ class PublishedWeightsTest(parameterized.TestCase):
     images = archive['images'][:4]
     extractor = squeezenet.load_squeezenet(self._path, image_size=32)
     expected = convolutional_reference.squeezenet(extractor.weights, images)
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(
-      extractor.extract(images), expected, rtol=0, atol=1e-5 * scale
+    tolerance.assert_close(
+      extractor.extract(images), expected, relative=tolerance.FLOAT32_STEPS
     )
 
   @parameterized.parameters('fire6/expand', 'fire9')
@@ -202,11 +200,10 @@ class PublishedWeightsTest(parameterized.TestCase):
     whole = squeezenet.load_squeezenet(self._path)
     lower, upper = whole.split(layer)
     expected = whole.extract(images)
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       upper.extract(lower.extract(images)),
       expected,
-      rtol=0,
-      atol=1e-6 * np.abs(expected).max(),
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   @pytest.mark.slow

@@ -4,6 +4,7 @@
 
 from fedfish_tff import errors
 from fedfish_tff.models import text_models
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -81,10 +82,10 @@ class TextModelsTest(parameterized.TestCase):
       texts = _texts(seed, lengths)
       x = _pad(texts, max(*lengths, 1) + padding)
       for training in (True, False):
-        np.testing.assert_allclose(
+        tolerance.assert_close(
           _predict(model, weights, x, training),
           [expected(weights, text) for text in texts],
-          atol=1e-5,
+          relative=tolerance.FLOAT32_SUMS,
         )
 
     check()

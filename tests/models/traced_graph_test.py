@@ -4,6 +4,7 @@
 
 from fedfish_tff import errors
 from fedfish_tff.models import traced_graph
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -52,7 +53,9 @@ class TracedGraphTest(parameterized.TestCase):
       # In the order of their keys, as tf.nest.
       even, total = _run(traced, _rows(count))
       self.assertEqual(even, expected['even'].numpy())
-      np.testing.assert_allclose(total, expected['sum'], rtol=1e-6)
+      tolerance.assert_close(
+        total, expected['sum'], relative=tolerance.FLOAT32_SUMS
+      )
     even, total = traced.outputs
     self.assertEqual((even.dtype, even.shape), (tf.bool, []))
     self.assertEqual(
@@ -73,7 +76,9 @@ class TracedGraphTest(parameterized.TestCase):
       )
     for variable in traced.variables.values():
       variable.assign(0 * variable)
-    np.testing.assert_allclose(_run(traced, _rows())[1], expected, rtol=1e-6)
+    tolerance.assert_close(
+      _run(traced, _rows())[1], expected, relative=tolerance.FLOAT32_SUMS
+    )
 
   def test_variables_of_a_loop(self):
     def compute(x):
@@ -85,8 +90,10 @@ class TracedGraphTest(parameterized.TestCase):
 
     traced = traced_graph.trace_graph(compute, _SPEC)
     self.assertEqual([*traced.variables.values()], [self._kernel])
-    np.testing.assert_allclose(
-      _run(traced, _rows())[0], compute(_rows()), rtol=1e-5, atol=1e-5
+    tolerance.assert_close(
+      _run(traced, _rows())[0],
+      compute(_rows()),
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_gradients_do_not_ask_for_functions_of_another_graph(self):
@@ -103,8 +110,10 @@ class TracedGraphTest(parameterized.TestCase):
       return tf.gradients(y, x)[0]
 
     share = 1 / (1 + np.exp(-_rows()))
-    np.testing.assert_allclose(
-      gradient(x), share * (1 + _rows() * (1 - share)), rtol=1e-5, atol=1e-6
+    tolerance.assert_close(
+      gradient(x),
+      share * (1 + _rows() * (1 - share)),
+      relative=tolerance.FLOAT32,
     )
     self.assertNotIn('_gradient_op_type', str(traced.graph_def))
 

@@ -12,6 +12,7 @@ from fedfish_tff import evaluation
 from fedfish_tff import models
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import transformer
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -138,10 +139,10 @@ class TransformerTest(parameterized.TestCase):
     for row, tokens in zip(logits, x):
       expected = _reference(weights, num_heads, tokens)
       np.testing.assert_allclose(row, expected, rtol=1e-4, atol=1e-4)
-    self.assertAlmostEqual(
+    tolerance.assert_close(
       model.loss(logits, y).numpy(),
       _reference_loss(weights, num_heads, x, y),
-      places=5,
+      relative=tolerance.FLOAT32_SUMS,
     )
 
   def test_gradient_is_that_of_the_reference(self):
@@ -168,7 +169,9 @@ class TransformerTest(parameterized.TestCase):
       found = np.sum(tf.convert_to_tensor(gradient).numpy() * direction)
       self.assertAlmostEqual(found, expected, delta=1e-4, msg=str(i))
 
-  @parameterized.parameters('float32', 'bfloat16')
+  @parameterized.named_parameters(
+    ('float32', 'float32'), ('bfloat16', 'bfloat16')
+  )
   def test_no_token_sees_the_future(self, dtype):
     model = _create(activation_dtype=dtype)
     weights = _random_weights(model)
@@ -183,7 +186,9 @@ class TransformerTest(parameterized.TestCase):
       self.assertTrue(np.all(np.any(after != before, axis=2)[:, place]))
       # Nor does it see how much of it there is.
       shorter = _predict(model, weights, x[:, :place])
-      np.testing.assert_allclose(shorter, before[:, :place], atol=1e-5)
+      tolerance.assert_close(
+        shorter, before[:, :place], relative=tolerance.FLOAT32_SUMS
+      )
 
   def test_later_tokens_see_the_past(self):
     model = _create()

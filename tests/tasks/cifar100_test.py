@@ -7,6 +7,7 @@ import pathlib
 from fedfish_tff import errors
 from tasks import cifar100
 from tests import tff_database
+from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -46,7 +47,7 @@ class Cifar100Test(parameterized.TestCase):
           ),
           client[0].astype(np.float32),
         )
-        np.testing.assert_allclose(x, expected, atol=1e-5)
+        tolerance.assert_close(x, expected, relative=tolerance.FLOAT32_SUMS)
         self.assertEqual((x.dtype, y.dtype), (np.float32, np.int32))
     model = task.create_model()
     self.assertEqual(model.initial_weights[0][-1].shape, (num_classes,))
@@ -70,7 +71,9 @@ class Cifar100Test(parameterized.TestCase):
       rtol=1e-3,
       atol=1e-4,
     )
-    np.testing.assert_allclose(x[0].mean(dtype=np.float64), 0, atol=1e-6)
+    tolerance.assert_close(
+      x[0].mean(dtype=np.float64), 0, relative=tolerance.FLOAT32_SUMS, scale=1
+    )
     np.testing.assert_allclose(x[0].std(dtype=np.float64), 1, atol=1e-5)
     np.testing.assert_array_equal(x[1], 0)
 

@@ -8,6 +8,7 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff.models import squeezenet
 from tasks import extractors
+from tests import tolerance
 from tests.models import random_squeezenet
 
 from absl.testing import absltest
@@ -67,8 +68,8 @@ class ExtractorsTest(absltest.TestCase):
           whole, inputs, unit_features=unit_features
         )
         x = images if frozen is None else frozen.extract(images)
-        np.testing.assert_allclose(
-          trained.extract(x), expected, rtol=1e-5, atol=1e-6
+        tolerance.assert_close(
+          trained.extract(x), expected, relative=tolerance.FLOAT32_SUMS
         )
       self.assertLen(trained.weights, 4)
     with self.assertRaisesRegex(
@@ -90,7 +91,9 @@ class ExtractorsTest(absltest.TestCase):
   def test_unit_length(self):
     features = np.array([[3, 4], [0, 0], [0, -2]], np.float32)
     unit = extractors.to_unit_length(features)
-    np.testing.assert_allclose(unit, [[0.6, 0.8], [0, 0], [0, -1]], rtol=1e-6)
+    tolerance.assert_close(
+      unit, [[0.6, 0.8], [0, 0], [0, -1]], relative=tolerance.FLOAT32
+    )
     self.assertEqual(unit.dtype, np.float32)
 
   def test_paths(self):

@@ -9,6 +9,7 @@ from fedfish_tff import errors
 from tasks import cifar10_features
 from tasks import image_features
 from tests import labelled_images
+from tests import tolerance
 from tests.models import convolutional_reference
 from tests.models import random_squeezenet
 
@@ -84,12 +85,13 @@ class ImageFeaturesTest(parameterized.TestCase):
         grid_mode=True,
       )
       expected = convolutional_reference.squeezenet(weights, larger)
-      scale = np.abs(expected).max()
-      np.testing.assert_allclose(x, expected, rtol=0, atol=1e-5 * scale)
+      tolerance.assert_close(x, expected, relative=tolerance.FLOAT32_STEPS)
       np.testing.assert_array_equal(y, labels)
       unit, _ = self._create().train.load_client(client_id)
-      np.testing.assert_allclose(
-        unit, x / np.linalg.norm(x, axis=1, keepdims=True), rtol=1e-6
+      tolerance.assert_close(
+        unit,
+        x / np.linalg.norm(x, axis=1, keepdims=True),
+        relative=tolerance.FLOAT32,
       )
 
   def test_features_do_not_depend_on_the_division(self):
@@ -163,11 +165,10 @@ class ImageFeaturesTest(parameterized.TestCase):
     changed = [w.astype(np.float32) for w in changed]
     below = whole.feature_map.initial_weights[:-number]
     expected = whole.feature_map((*below, *changed), images, training=False)
-    np.testing.assert_allclose(
+    tolerance.assert_close(
       upper.feature_map(changed, x, training=False),
       expected,
-      rtol=0,
-      atol=1e-5 * np.abs(expected).max(),
+      relative=tolerance.FLOAT32_STEPS,
     )
     if unit_features:
       np.testing.assert_allclose(np.linalg.norm(expected, axis=1), 1, rtol=1e-5)

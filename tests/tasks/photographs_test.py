@@ -9,6 +9,7 @@ from fedfish_tff import errors
 from tasks import inaturalist
 from tasks import photographs
 from tests import photograph_files
+from tests import tolerance
 from tests.models import random_squeezenet
 
 from absl.testing import absltest
@@ -119,7 +120,7 @@ class PhotographsTest(parameterized.TestCase):
           expected = network.extract(pixels)
           if unit_features:
             expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-          np.testing.assert_allclose(x, expected, rtol=1e-5, atol=1e-7)
+          tolerance.assert_close(x, expected, relative=tolerance.FLOAT32_SUMS)
           np.testing.assert_array_equal(y, labels)
 
   def test_model_from_a_layer_on(self):
@@ -139,7 +140,7 @@ class PhotographsTest(parameterized.TestCase):
             (images.feature_map, pixels),
           )
         )
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+        tolerance.assert_close(found, expected, relative=tolerance.FLOAT32_SUMS)
     self.assertLen(task.feature_map.initial_weights, 6)
 
   def test_images_are_decoded_once(self):
