@@ -7,9 +7,11 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test lint bench bazel-test lock build-files install clean help
+.PHONY: demo test test-thorough test-all lint bench bazel-test lock \
+  build-files install clean help
 
 RUN := .venv/bin/python
+PYTEST := $(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 # Samples of data sets that some tests need; they skip where it is absent.
 export FEDFISH_TFF_DATA ?= $(abspath ../shared/data)
@@ -17,8 +19,14 @@ export FEDFISH_TFF_DATA ?= $(abspath ../shared/data)
 demo: install ## train FedAvg and FedFish on real data and draw the results
 	@$(RUN) -m launch.demo $(ARGS)
 
-test: install ## run the tests (ARGS='-m slow' for the slow ones)
-	@$(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 0 $(ARGS)
+test: install ## run the tests of every day, in minutes
+	@$(PYTEST) $(ARGS)
+
+test-thorough: install ## run what make test leaves to CI
+	@$(PYTEST) -m 'thorough and not slow' $(ARGS)
+
+test-all: install ## run all tests, the slow ones too (ARGS=FILE for some)
+	@$(PYTEST) -m '' $(ARGS)
 
 lint: install ## check style and format
 	@$(RUN) -m ruff check .

@@ -13,8 +13,8 @@ behind it:
 
   # bazel: tags = ['manual']  # Reads the working tree.
 
-with the keys size, tags, data and deps. A test module that is marked slow as a
-whole (pytestmark = pytest.mark.slow) gets size large.
+with the keys size, tags, data and deps. A test module that is marked thorough
+or slow as a whole (pytestmark = pytest.mark.slow) gets size large.
 
   python .ci/update_build_files.py              # write
   python .ci/update_build_files.py --left-out   # list what Bazel does not run
@@ -44,6 +44,7 @@ _DIRECTIVE = re.compile(
   r'^# bazel: (?P<key>\w+) = (?P<value>.+?)(?:  # (?P<reason>.+))?$',
   re.MULTILINE,
 )
+_LONG = re.compile(r'pytestmark = pytest\.mark\.(thorough|slow)')
 _PATH = re.compile(rf'\b(?:{"|".join(TREES)})/[\w/]+\.py\b')
 
 
@@ -92,17 +93,16 @@ class Module:
     return self.has_main_guard and self.path.parts[0] != 'tests'
 
   @property
-  def is_slow(self) -> bool:
+  def is_long(self) -> bool:
     return any(
-      isinstance(node, ast.Assign)
-      and ast.unparse(node).startswith('pytestmark = pytest.mark.slow')
+      isinstance(node, ast.Assign) and _LONG.fullmatch(ast.unparse(node))
       for node in self.tree.body
     )
 
   @property
   def size(self) -> str:
     """The size of a test: importing TFF alone takes more than 'small'."""
-    return self.directives.get('size', 'large' if self.is_slow else 'medium')
+    return self.directives.get('size', 'large' if self.is_long else 'medium')
 
   @property
   def tags(self) -> list[str]:

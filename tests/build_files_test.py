@@ -183,17 +183,21 @@ class UpdateBuildFilesTest(parameterized.TestCase):
     )
     self.assertNotIn('deps', files['tests/BUILD'])
 
-  def test_test_is_medium_unless_marked_slow(self):
+  def test_test_is_medium_unless_marked(self):
+    marked = 'import pytest\npytestmark = pytest.mark.'
     files = self._build_files(
       tests__quick_test='',
-      tests__slow_test='import pytest\npytestmark = pytest.mark.slow\n',
+      tests__slow_test=f'{marked}slow\n',
+      tests__thorough_test=f'{marked}thorough\n',
     )
-    self.assertIn(
-      'name = "quick_test",\n    size = "medium"', files['tests/BUILD']
-    )
-    self.assertIn(
-      'name = "slow_test",\n    size = "large"', files['tests/BUILD']
-    )
+    for name, size in (
+      ('quick', 'medium'),
+      ('slow', 'large'),
+      ('thorough', 'large'),
+    ):
+      self.assertIn(
+        f'name = "{name}_test",\n    size = "{size}"', files['tests/BUILD']
+      )
 
   def test_comments_set_attributes(self):
     files = self._build_files(
