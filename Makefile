@@ -35,7 +35,7 @@ lint: install ## check style and format
 bench: install ## measure the speed and print a table
 	@$(RUN) -m launch.benchmarks.run $(ARGS)
 
-bazel-test: install ## run the small and medium Bazel targets, offline
+bazel-test: install ## build all with Bazel, offline, and run its smoke tests
 	@.ci/bazel_test $(ARGS)
 
 lock: ## resolve requirements/*.in into the locks (ARGS=--upgrade for newer)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fault tests of atomic writing."""
 
+# bazel: tags = ['smoke']
+
 import errno
 import os
 import pathlib
