@@ -7,7 +7,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test test-thorough test-all lint bench bazel-test lock \
+.PHONY: demo test test-thorough test-all test-flaky lint bench bazel-test lock \
   build-files install clean help
 
 RUN := .venv/bin/python
@@ -27,6 +27,9 @@ test-thorough: install ## run what make test leaves to CI
 
 test-all: install ## run all tests, the slow ones too (ARGS=FILE for some)
 	@$(PYTEST) -m '' $(ARGS)
+
+test-flaky: install ## run ARGS 100 times (TIMES=N) on busy cores
+	@$(RUN) .ci/test_flaky.py $(ARGS)
 
 lint: install ## check style and format
 	@$(RUN) -m ruff check .
