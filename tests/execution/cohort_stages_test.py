@@ -116,7 +116,9 @@ class CohortStageRunnerTest(parameterized.TestCase):
     graph = runner._graph(stage)
     with (
       mock.patch.object(cohort_stages, '_CHUNK_CLIENTS', 4),
-      mock.patch.object(graph, 'run', wraps=graph.run) as run,
+      mock.patch.object(
+        graph, 'run', autospec=True, side_effect=graph.run
+      ) as run,
     ):
       _run(runner, stage, _clients(*[2] * 10))
     self.assertEqual(
@@ -224,7 +226,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
     expected = _run(runner, stage, clients)
     graph = runner._graph(stage)
     error = tf.errors.UnimplementedError(None, None, 'no kernel\nmore')
-    with mock.patch.object(graph, 'run', side_effect=error):
+    with mock.patch.object(graph, 'run', autospec=True, side_effect=error):
       total, values = _run(runner, stage, clients)
     np.testing.assert_allclose(total, expected[0], rtol=1e-6)
     np.testing.assert_allclose(values, expected[1], rtol=1e-6)

@@ -119,7 +119,7 @@ class OpenWorkdirTest(parameterized.TestCase):
         raise _Killed()
       remove(path)
 
-    with mock.patch.object(shutil, 'rmtree', die):
+    with mock.patch.object(shutil, 'rmtree', autospec=True, side_effect=die):
       with self.assertRaises(_Killed):
         with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
           pass
@@ -143,8 +143,15 @@ class OpenWorkdirTest(parameterized.TestCase):
       return call
 
     with (
-      mock.patch.object(shutil, 'rmtree', dying(shutil.rmtree)),
-      mock.patch.object(pathlib.Path, 'unlink', dying(pathlib.Path.unlink)),
+      mock.patch.object(
+        shutil, 'rmtree', autospec=True, side_effect=dying(shutil.rmtree)
+      ),
+      mock.patch.object(
+        pathlib.Path,
+        'unlink',
+        autospec=True,
+        side_effect=dying(pathlib.Path.unlink),
+      ),
     ):
       with self.assertRaises(_Killed):
         with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
