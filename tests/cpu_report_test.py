@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 
+from tests import processes
 from tests import repository
 
 from absl.testing import absltest
@@ -72,6 +73,7 @@ class CpuReportTest(parameterized.TestCase):
       stdout=subprocess.PIPE,
       stderr=subprocess.STDOUT,
       text=True,
+      timeout=processes.HANG_SECONDS,
     )
     self.assertEqual(result.returncode, 0, result.stdout)
     lines = [line.strip() for line in result.stdout.splitlines()]

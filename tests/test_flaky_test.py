@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 
+from tests import processes
 from tests import repository
 
 from absl.testing import absltest
@@ -42,6 +43,7 @@ class TestFlakyTest(absltest.TestCase):
       stdout=subprocess.PIPE,
       stderr=subprocess.STDOUT,
       text=True,
+      timeout=processes.HANG_SECONDS,
     )
 
   def test_failures_and_hangs_are_told_and_kept(self):

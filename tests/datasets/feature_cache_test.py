@@ -17,6 +17,7 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import feature_cache
+from tests import processes
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -189,7 +190,8 @@ class FeatureCacheTest(parameterized.TestCase):
       stdout=subprocess.PIPE,
       text=True,
     )
-    self.assertEqual(process.stdout.readline(), 'started\n')
+    with processes.killed_if_hanging(process):
+      self.assertEqual(process.stdout.readline(), 'started\n')
     process.send_signal(signal.SIGKILL)
     process.communicate()
     self.assertEmpty(self._files())

@@ -13,6 +13,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import workdir
+from tests import processes
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -256,7 +257,8 @@ class OpenWorkdirTest(parameterized.TestCase):
       stdout=subprocess.PIPE,
       env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
     ) as other:
-      self.assertEqual(other.stdout.readline(), b'open\n')
+      with processes.killed_if_hanging(other):
+        self.assertEqual(other.stdout.readline(), b'open\n')
       with self.assertRaisesRegex(errors.InputError, 'another process'):
         with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
           pass
