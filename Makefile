@@ -7,9 +7,11 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: demo test test-processors lint bench bazel-test lock build-files install clean help
+.PHONY: demo test test-thorough test-all test-flaky \
+  test-processors lint bench bazel-test lock build-files install clean help
 
 RUN := .venv/bin/python
+PYTEST := $(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 # Samples of data sets that some tests need; they skip where it is absent.
 export FEDFISH_TFF_DATA ?= $(abspath ../shared/data)
@@ -17,8 +19,17 @@ export FEDFISH_TFF_DATA ?= $(abspath ../shared/data)
 demo: install ## train FedAvg and FedFish on real data and draw the results
 	@$(RUN) -m launch.demo $(ARGS)
 
-test: install ## run the tests (ARGS='-m slow' for the slow ones)
-	@$(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 0 $(ARGS)
+test: install ## run the tests of every day, in minutes
+	@$(PYTEST) $(ARGS)
+
+test-thorough: install ## run what make test leaves to CI
+	@$(PYTEST) -m 'thorough and not slow' $(ARGS)
+
+test-all: install ## run all tests, the slow ones too (ARGS=FILE for some)
+	@$(PYTEST) -m '' $(ARGS)
+
+test-flaky: install ## run ARGS 100 times (TIMES=N) on busy cores
+	@$(RUN) .ci/test_flaky.py $(ARGS)
 
 test-processors: install ## run the tests as if on several processors (slow)
 	@$(RUN) .ci/test_processors.py $(ARGS)
@@ -30,7 +41,7 @@ lint: install ## check style and format
 bench: install ## measure the speed and print a table
 	@$(RUN) -m launch.benchmarks.run $(ARGS)
 
-bazel-test: install ## run the small and medium Bazel targets, offline
+bazel-test: install ## build all with Bazel, offline, and run its smoke tests
 	@.ci/bazel_test $(ARGS)
 
 lock: ## resolve requirements/*.in into the locks (ARGS=--upgrade for newer)

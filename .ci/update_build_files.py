@@ -13,11 +13,10 @@ behind it:
 
   # bazel: tags = ['manual']  # Reads the working tree.
 
-with the keys size, tags, data and deps. A test module that is marked slow as a
-whole (pytestmark = pytest.mark.slow) gets size large.
+with the keys size, tags, data and deps. A test module that is marked thorough
+or slow as a whole (pytestmark = pytest.mark.slow) gets size large.
 
-  python .ci/update_build_files.py              # write
-  python .ci/update_build_files.py --left-out   # list what Bazel does not run
+  python .ci/update_build_files.py
 """
 
 import ast
@@ -41,9 +40,10 @@ _HEADER = """\
 package(default_visibility = ["//visibility:public"])
 """
 _DIRECTIVE = re.compile(
-  r'^# bazel: (?P<key>\w+) = (?P<value>.+?)(?:  # (?P<reason>.+))?$',
+  r'^# bazel: (?P<key>\w+) = (?P<value>.+?)(?:  # .+)?$',
   re.MULTILINE,
 )
+_LONG = re.compile(r'pytestmark = pytest\.mark\.(thorough|slow)')
 _PATH = re.compile(rf'\b(?:{"|".join(TREES)})/[\w/]+\.py\b')
 
 
@@ -59,7 +59,7 @@ class Module:
     name: Dotted name, a package's own for its `__init__.py`.
     path: Path below the root of the repository.
     tree: The parsed source.
-    directives: The values of its `# bazel:` comments, and '<key>_reason'.
+    directives: The values of its `# bazel:` comments.
   """
 
   name: str
@@ -92,17 +92,16 @@ class Module:
     return self.has_main_guard and self.path.parts[0] != 'tests'
 
   @property
-  def is_slow(self) -> bool:
+  def is_long(self) -> bool:
     return any(
-      isinstance(node, ast.Assign)
-      and ast.unparse(node).startswith('pytestmark = pytest.mark.slow')
+      isinstance(node, ast.Assign) and _LONG.fullmatch(ast.unparse(node))
       for node in self.tree.body
     )
 
   @property
   def size(self) -> str:
     """The size of a test: importing TFF alone takes more than 'small'."""
-    return self.directives.get('size', 'large' if self.is_slow else 'medium')
+    return self.directives.get('size', 'large' if self.is_long else 'medium')
 
   @property
   def tags(self) -> list[str]:
@@ -119,20 +118,6 @@ class Module:
   def label(self) -> str:
     return f'//{self.folder}:{self.target}'
 
-  def left_out_reason(self) -> str | None:
-    """Why the Bazel run leaves this test out, None if it does not."""
-    if not self.is_test:
-      return None
-    if 'manual' in self.tags:
-      reason = self.directives.get('tags_reason')
-      if not reason:
-        raise BuildFileError(f'{self.path}: the tag "manual" needs a reason.')
-      return f'manual: {reason}'
-    if self.size in ('large', 'enormous'):
-      reason = self.directives.get('size_reason') or 'Takes minutes.'
-      return f'size {self.size}: {reason}'
-    return None
-
 
 def _read_module(root: pathlib.Path, file: pathlib.Path) -> Module:
   source = file.read_text(encoding='utf-8')
@@ -148,7 +133,6 @@ def _read_module(root: pathlib.Path, file: pathlib.Path) -> Module:
     if key not in ('size', 'tags', 'data', 'deps'):
       raise BuildFileError(f'{path}: no attribute "{key}" in "# bazel:".')
     directives[key] = ast.literal_eval(match['value'])
-    directives[f'{key}_reason'] = match['reason']
   return Module(
     name='.'.join(parts),
     path=path,
@@ -360,19 +344,9 @@ def present_build_files(root: pathlib.Path = ROOT) -> dict[str, str]:
   }
 
 
-def left_out(root: pathlib.Path = ROOT) -> dict[str, str]:
-  """Labels of the tests that the Bazel run leaves out, and why."""
-  reasons = {m.label: m.left_out_reason() for m in read_modules(root).values()}
-  return {label: reason for label, reason in reasons.items() if reason}
-
-
 def main() -> int:
   """Returns the exit code."""
   try:
-    if '--left-out' in sys.argv[1:]:
-      for label, reason in sorted(left_out().items()):
-        print(f'{label}  ({reason})')
-      return 0
     wanted, present = build_files(), present_build_files()
   except (BuildFileError, SyntaxError) as error:
     print(f'update_build_files: {error}', file=sys.stderr)

@@ -97,10 +97,6 @@ class RepositoryTest(absltest.TestCase):
     ]
     self.assertEmpty(shadowing)
 
-  def test_left_out_tests_have_reasons(self):
-    for label, reason in update_build_files.left_out().items():
-      self.assertNotEmpty(reason, label)
-
   def test_packages_are_not_imported_by_name_from_another_folder(self):
     # `python -m launch.x` and pytest start at the root; nothing may rely on a
     # folder of its own being on sys.path.
@@ -183,17 +179,21 @@ class UpdateBuildFilesTest(parameterized.TestCase):
     )
     self.assertNotIn('deps', files['tests/BUILD'])
 
-  def test_test_is_medium_unless_marked_slow(self):
+  def test_test_is_medium_unless_marked(self):
+    marked = 'import pytest\npytestmark = pytest.mark.'
     files = self._build_files(
       tests__quick_test='',
-      tests__slow_test='import pytest\npytestmark = pytest.mark.slow\n',
+      tests__slow_test=f'{marked}slow\n',
+      tests__thorough_test=f'{marked}thorough\n',
     )
-    self.assertIn(
-      'name = "quick_test",\n    size = "medium"', files['tests/BUILD']
-    )
-    self.assertIn(
-      'name = "slow_test",\n    size = "large"', files['tests/BUILD']
-    )
+    for name, size in (
+      ('quick', 'medium'),
+      ('slow', 'large'),
+      ('thorough', 'large'),
+    ):
+      self.assertIn(
+        f'name = "{name}_test",\n    size = "{size}"', files['tests/BUILD']
+      )
 
   def test_comments_set_attributes(self):
     files = self._build_files(
@@ -218,21 +218,6 @@ class UpdateBuildFilesTest(parameterized.TestCase):
   def test_refuses(self, sources, message):
     with self.assertRaisesRegex(update_build_files.BuildFileError, message):
       self._build_files(**sources)
-
-  def test_manual_test_needs_a_reason(self):
-    root = pathlib.Path(self.create_tempdir().full_path)
-    (root / 'tests').mkdir()
-    test = root / 'tests' / 'x_test.py'
-    test.write_text("# bazel: tags = ['manual']\n")
-    with self.assertRaisesRegex(
-      update_build_files.BuildFileError, 'needs a reason'
-    ):
-      update_build_files.left_out(root)
-    test.write_text("# bazel: tags = ['manual']  # Needs a TPU.\n")
-    self.assertEqual(
-      update_build_files.left_out(root),
-      {'//tests:x_test': 'manual: Needs a TPU.'},
-    )
 
 
 if __name__ == '__main__':

@@ -7,6 +7,10 @@ import gc
 import os
 import tempfile
 
+# As the contexts of this library have it; other tests than theirs would start
+# TensorFlow with a thread for each core, and bits would depend on the machine.
+os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
+
 import fedfish_tff  # noqa: F401  Before any test imports TensorFlow.
 from tests import local_data
 

@@ -5,7 +5,8 @@
 Times of a clock would depend on what else the machine does. CPU seconds of the
 processes that tests start and wait for count, those of imports stand apart:
 each process of xdist imports every file. Beside them stands what a fixed loop
-took, since machines differ; nothing here fails.
+took, since machines differ; nothing here fails. Files of the default tier that
+cost much are named: they belong into another one, or need less data.
 """
 
 import collections
@@ -15,8 +16,9 @@ import time
 
 import pytest
 
-# A file of the default tier that costs more belongs into another tier.
 _LIMIT = 15.0
+# The marks that take a test out of the default tier.
+_TIERS = ('thorough', 'slow')
 _SHOWN = 10
 _IMPORTS = 'imports, in every process'
 _KEY = 'cpu_seconds'
@@ -55,8 +57,11 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator:
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator:
   start = _cpu_seconds()
   result = yield
-  file = item.nodeid.partition('::')[0]
-  item.config.stash[_SECONDS][file] += _cpu_seconds() - start
+  row = item.nodeid.partition('::')[0]
+  tiers = [tier for tier in _TIERS if item.get_closest_marker(tier)]
+  if tiers:
+    row += f' ({tiers[-1]})'
+  item.config.stash[_SECONDS][row] += _cpu_seconds() - start
   return result
 
 
@@ -89,3 +94,10 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
   terminalreporter.write_line(
     f'{calibration_seconds():8.1f}  a loop of plain Python, to compare machines'
   )
+  for row, value in seconds.most_common():
+    if value > _LIMIT and row.endswith('.py'):
+      terminalreporter.write_line(
+        f'{row} cost {value:.1f} CPU seconds, over {_LIMIT:g}: too much for '
+        'the default tier.',
+        yellow=True,
+      )

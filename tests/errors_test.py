@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The input error, and what is made of a check that failed in a graph."""
 
+# bazel: tags = ['smoke']
+
 from fedfish_tff import errors
 
 from absl.testing import absltest

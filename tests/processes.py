@@ -5,8 +5,13 @@
 from collections.abc import Iterator
 import contextlib
 import signal
+import subprocess
+import threading
 
 import psutil
+
+# Long enough for any machine, short enough to fail a test that hangs.
+HANG_SECONDS = 300.0
 
 
 @contextlib.contextmanager
@@ -22,6 +27,22 @@ def interruptible_children() -> Iterator[None]:
       previous = signal.signal(number, signal.default_int_handler)
       stack.callback(signal.signal, number, previous)
     yield
+
+
+@contextlib.contextmanager
+def killed_if_hanging(*processes: subprocess.Popen) -> Iterator[None]:
+  """Kills processes if the block takes long: reading from them then ends."""
+
+  def kill() -> None:
+    for process in processes:
+      process.kill()
+
+  timer = threading.Timer(HANG_SECONDS, kill)
+  timer.start()
+  try:
+    yield
+  finally:
+    timer.cancel()
 
 
 def is_gone(process: psutil.Process) -> bool:

@@ -144,9 +144,10 @@ class _Call:
     """Begins the work."""
     self._thread.start()
 
-  def join(self) -> None:
-    """Waits for the end of the thread of finished work."""
-    self._thread.join()
+  def join_if_done(self) -> None:
+    """Waits for the end of the thread of finished work, which is near."""
+    if self.future.done():
+      self._thread.join()
 
   def stop(self) -> None:
     """Tells the work to stop."""
@@ -171,8 +172,9 @@ def run(work: Callable[[], _T]) -> _T:
   except BaseException:
     call.stop()
     concurrent.futures.wait([call.future], timeout=_STOP_TIMEOUT_SECONDS)
+    call.join_if_done()
     raise
-  call.join()
+  call.join_if_done()
   return call.future.result()
 
 
@@ -195,4 +197,5 @@ async def run_async(work: Callable[[], _T]) -> _T:
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     call.stop()
     await asyncio.wait([future], timeout=_STOP_TIMEOUT_SECONDS)
+    call.join_if_done()
     raise

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packed triangle against NumPy, and the sums it goes through."""
 
+# bazel: tags = ['smoke']
+
 import collections
 
 from fedfish_tff import aggregators

@@ -63,7 +63,9 @@ def _expected(trained, reference_round):
     return tuple(g if t else 0 * g for g, t in zip(chained, trained))
 
   weights = ref.initial_weights()
-  with mock.patch.object(ref, 'gradients', gradients):
+  with mock.patch.object(
+    ref, 'gradients', autospec=True, side_effect=gradients
+  ):
     for _ in range(_ROUNDS):
       weights = reference_round(
         weights,

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A federated process is a learning process that TFF's own tools take."""
 
+# bazel: tags = ['smoke']
+
 import asyncio
 import tempfile
 

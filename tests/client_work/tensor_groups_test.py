@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of tensors by the names of their layers."""
 
+# bazel: tags = ['smoke']
+
 from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff.client_work import tensor_groups

@@ -17,6 +17,7 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import feature_cache
+from tests import processes
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -189,7 +190,8 @@ class FeatureCacheTest(parameterized.TestCase):
       stdout=subprocess.PIPE,
       text=True,
     )
-    self.assertEqual(process.stdout.readline(), 'started\n')
+    with processes.killed_if_hanging(process):
+      self.assertEqual(process.stdout.readline(), 'started\n')
     process.send_signal(signal.SIGKILL)
     process.communicate()
     self.assertEmpty(self._files())
@@ -226,7 +228,7 @@ class FeatureCacheTest(parameterized.TestCase):
     """The run goes on with what it computed, and is told once."""
     no_space = OSError(errno.ENOSPC, 'No space left on device')
     cache = self._create()
-    with mock.patch.object(np, 'savez', side_effect=no_space):
+    with mock.patch.object(np, 'savez', autospec=True, side_effect=no_space):
       with self.assertLogs('absl', 'WARNING') as logs:
         for seed in range(3):
           np.testing.assert_array_equal(
@@ -284,7 +286,7 @@ class FeatureCacheTest(parameterized.TestCase):
         raise OSError(errno.EBADF, 'Bad file descriptor')
       locked.append(operation)
 
-    with mock.patch.object(fcntl, 'flock', flock):
+    with mock.patch.object(fcntl, 'flock', autospec=True, side_effect=flock):
       self._create().extract(_images())
     self.assertEqual(locked, [fcntl.LOCK_EX])
 

@@ -62,7 +62,10 @@ class GroupedClientDataTest(absltest.TestCase):
 
   def test_one_client_is_one_record(self):
     with mock.patch.object(
-      record_files, 'read_record', wraps=record_files.read_record
+      record_files,
+      'read_record',
+      autospec=True,
+      side_effect=record_files.read_record,
     ) as read:
       self._data.load_client('site-7.org')
       self.assertEqual(read.call_count, 1)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what every partition asks of its arguments."""
 
+# bazel: tags = ['smoke']
+
 import re
 
 from fedfish_tff import errors

@@ -98,9 +98,17 @@ class StreamedClientsTest(parameterized.TestCase):
       return original(index, split, start, stop)
 
     original = client_index.ClientIndex.read_rows
-    with mock.patch.object(client_index.ClientIndex, 'read_rows', read_rows):
+    with mock.patch.object(
+      client_index.ClientIndex,
+      'read_rows',
+      autospec=True,
+      side_effect=read_rows,
+    ):
       with mock.patch.object(
-        record_files, 'read_record', wraps=record_files.read_record
+        record_files,
+        'read_record',
+        autospec=True,
+        side_effect=record_files.read_record,
       ) as read:
         clients = self._stream(window).clients()
         for number in range(1, 6):

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the paired comparison."""
 
+# bazel: tags = ['smoke']
+
 import warnings
 
 from fedfish_tff import errors

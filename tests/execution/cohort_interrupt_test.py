@@ -15,8 +15,6 @@ from tests import processes
 from absl.testing import absltest
 import psutil
 
-_HANG_SECONDS = 300.0
-
 # A round of many epochs: hours of work in one call of a graph.
 _PROGRAM = """
 import threading, time
@@ -66,6 +64,7 @@ class InterruptTest(absltest.TestCase):
         text=True,
       )
     self.addCleanup(process.kill)
+    self.enter_context(processes.killed_if_hanging(process))
     self.assertEqual(process.stdout.readline(), 'begins\n')
     # In the midst of the round, which takes all the time of a core.
     cpu_times = psutil.Process(process.pid).cpu_times
@@ -74,7 +73,7 @@ class InterruptTest(absltest.TestCase):
       self.assertIsNone(process.poll())
       time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=_HANG_SECONDS)
+    output, _ = process.communicate(timeout=processes.HANG_SECONDS)
     self.assertEqual(output.splitlines(), ['interrupted', '[]', '[]', 'True'])
     self.assertEqual(process.returncode, 0)
 

@@ -119,7 +119,9 @@ class CohortStageRunnerTest(parameterized.TestCase):
     graph = runner._graph(stage)
     with (
       mock.patch.object(cohort_stages, '_CHUNK_CLIENTS', 4),
-      mock.patch.object(graph, 'run', wraps=graph.run) as run,
+      mock.patch.object(
+        graph, 'run', autospec=True, side_effect=graph.run
+      ) as run,
     ):
       _run(runner, stage, _clients(*[2] * 10))
     self.assertEqual(
@@ -227,7 +229,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
     expected = _run(runner, stage, clients)
     graph = runner._graph(stage)
     error = tf.errors.UnimplementedError(None, None, 'no kernel\nmore')
-    with mock.patch.object(graph, 'run', side_effect=error):
+    with mock.patch.object(graph, 'run', autospec=True, side_effect=error):
       total, values = _run(runner, stage, clients)
     tolerance.assert_close(total, expected[0], relative=tolerance.FLOAT32_SUMS)
     tolerance.assert_close(values, expected[1], relative=tolerance.FLOAT32_SUMS)

@@ -81,7 +81,7 @@ class ReplayTest(parameterized.TestCase):
     graph = graph_replays.ReplayedGraph(build, _INT)
     # What another test was warned of before.
     graph_replay._warn_of_randomness.cache_clear()
-    with mock.patch.object(logging, 'warning') as warning:
+    with mock.patch.object(logging, 'warning', autospec=True) as warning:
       graph.replay(np.int32(1))
       graph.replay(np.int32(2))
     warning.assert_called_once()

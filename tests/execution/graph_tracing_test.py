@@ -3,20 +3,18 @@
 """Tests for graph_tracing."""
 
 import collections
-import os
-import signal
 import threading
 
 from fedfish_tff.execution import graph_tracing
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import sequence_replay
+from tests.execution import interrupts
 
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-_HANG_SECONDS = 300.0
 _SEQUENCE = tff.SequenceType(np.int32)
 _NESTED = tff.StructType(
   [
@@ -167,27 +165,37 @@ class TraceTest(absltest.TestCase):
       self.assertEqual(call(tf.constant(1.0)), 1.0)
 
   def test_calls_can_be_interrupted(self):
+    begun = threading.Event()
+
+    def step(i):
+      begun.set()
+      return np.int32((i + 1) % 7)
+
     call = graph_tracing.trace(
-      lambda x: tf.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 7, [x]),
+      lambda x: tf.while_loop(
+        lambda i: i >= 0,
+        lambda i: tf.ensure_shape(tf.numpy_function(step, [i], tf.int32), []),
+        [x],
+      ),
       [tf.TensorSpec([], tf.int32)],
     )
     errors = []
 
     def work():
-      threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
       try:
         call(tf.constant(0))
       except tf.errors.OpError as error:
         errors.append(error)
         raise
 
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    self.addCleanup(signal.signal, signal.SIGINT, handler)
-    with self.assertRaises(KeyboardInterrupt):
+    with (
+      interrupts.interrupted_after(begun),
+      self.assertRaises(KeyboardInterrupt),
+    ):
       interruption.run(work)
     for thread in threading.enumerate():
       if thread.name == 'cohort_execution_context':
-        thread.join(_HANG_SECONDS)
+        thread.join(interrupts.HANG_SECONDS)
     (error,) = errors
     self.assertIsInstance(error, tf.errors.CancelledError)
 

@@ -41,7 +41,10 @@ class LocalWorkerExecutorFactoryTest(absltest.TestCase):
 
   def _assert_start_fails(self, binary: str, message: str):
     with mock.patch.object(
-      local_worker_executors, '_worker_binary', return_value=binary
+      local_worker_executors,
+      '_worker_binary',
+      autospec=True,
+      return_value=binary,
     ):
       with self.assertRaisesRegex(
         local_worker_executors.LocalWorkerError, message
@@ -122,7 +125,9 @@ class LocalWorkerExecutorFactoryTest(absltest.TestCase):
     )
 
   def test_worker_binary_that_is_missing(self):
-    with mock.patch.object(os.path, 'isfile', return_value=False):
+    with mock.patch.object(
+      os.path, 'isfile', autospec=True, return_value=False
+    ):
       with self.assertRaisesRegex(
         local_worker_executors.LocalWorkerError, 'expected at .*worker_binary'
       ):

@@ -378,7 +378,8 @@ def _scripts(*codes: str):
     for code in codes
   ]
   try:
-    yield scripts
+    with processes.killed_if_hanging(*scripts):
+      yield scripts
   finally:
     for script in scripts:
       # With what it forked, which may still be there.

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 from fedfish_tff.execution import threads
+from tests import processes
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -90,6 +91,7 @@ def _run(*programs):
     env=environment,
     stdout=subprocess.PIPE,
     text=True,
+    timeout=processes.HANG_SECONDS,
     check=True,
   )
   return [line.strip() for line in result.stdout.splitlines()]

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for values."""
 
+# bazel: tags = ['smoke']
+
 import collections
 from typing import NamedTuple
 

@@ -50,12 +50,14 @@ def _script(code: str):
     )
   child = None
   try:
-    line = script.stdout.readline()
+    with processes.killed_if_hanging(script):
+      line = script.stdout.readline()
     if not line:
       raise AssertionError(script.communicate()[1])
     with contextlib.suppress(psutil.NoSuchProcess):
       child = psutil.Process(int(line))
-    yield script, child
+    with processes.killed_if_hanging(script):
+      yield script, child
   finally:
     # With what it forked, which may still be there.
     with contextlib.suppress(ProcessLookupError):

@@ -55,6 +55,8 @@ if __name__ == '__main__':
 '''
 
 _CONFIG = """
+
+# bazel: tags = ['smoke']
 import ml_collections
 
 def get_config(variant='a'):

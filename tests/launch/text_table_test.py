@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns stand below each other; CSV tells an empty cell from NaN."""
 
+# bazel: tags = ['smoke']
+
 from launch import text_table
 
 from absl.testing import absltest

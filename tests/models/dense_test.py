@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the multilayer perceptrons."""
 
+# bazel: tags = ['smoke']
+
 import collections
 
 from fedfish_tff import errors

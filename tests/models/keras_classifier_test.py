@@ -155,7 +155,9 @@ class KerasClassifierTest(absltest.TestCase):
       [tf.keras.layers.Dense(2, input_shape=(2,))]
     )
     (kernel, bias) = keras_model.trainable_variables
-    twice = mock.Mock(trainable_variables=[kernel, kernel, bias, kernel])
+    twice = mock.Mock(
+      spec=tf.keras.Model, trainable_variables=[kernel, kernel, bias, kernel]
+    )
     twice.name = kernel.name.partition('/')[0]
     self.assertEqual(
       keras_classifier.keras_tensor_names(twice),

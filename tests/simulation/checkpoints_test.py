@@ -164,7 +164,9 @@ class CheckpointManagerTest(parameterized.TestCase):
       if call == 'load'
       else (pathlib.Path, call.split()[0])
     )
-    with mock.patch.object(owner, name, failing(getattr(owner, name))):
+    with mock.patch.object(
+      owner, name, autospec=True, side_effect=failing(getattr(owner, name))
+    ):
       manager = checkpoints.CheckpointManager(self.root)
       manager.remove_leftovers()
       self.assertEqual(asyncio.run(manager.get_versions()), [1, 2])
@@ -175,7 +177,9 @@ class CheckpointManagerTest(parameterized.TestCase):
       # The folder could not be looked into; now nor can its files be read.
       read_bytes = failing(pathlib.Path.read_bytes)
       with (
-        mock.patch.object(pathlib.Path, 'read_bytes', read_bytes),
+        mock.patch.object(
+          pathlib.Path, 'read_bytes', autospec=True, side_effect=read_bytes
+        ),
         self.assertLogs(level='WARNING') as logs,
       ):
         state, version = self._load_latest()
@@ -195,7 +199,7 @@ class CheckpointManagerTest(parameterized.TestCase):
     for _ in range(2):
       (self.root / 'program_state_2' / 'saved_model.pb').write_bytes(b'')
       with (
-        mock.patch.object(shutil, 'rmtree', side_effect=denied),
+        mock.patch.object(shutil, 'rmtree', autospec=True, side_effect=denied),
         self.assertLogs(level='WARNING') as logs,
       ):
         self._save(2)
@@ -265,10 +269,24 @@ class CheckpointManagerTest(parameterized.TestCase):
       return call
 
     with (
-      mock.patch.object(os, 'fsync', failing(os.fsync)),
-      mock.patch.object(os, 'replace', failing(os.replace)),
-      mock.patch.object(tf.saved_model, 'save', failing(tf.saved_model.save)),
-      mock.patch.object(tf.io.gfile, 'rename', failing(tf.io.gfile.rename)),
+      mock.patch.object(
+        os, 'fsync', autospec=True, side_effect=failing(os.fsync)
+      ),
+      mock.patch.object(
+        os, 'replace', autospec=True, side_effect=failing(os.replace)
+      ),
+      mock.patch.object(
+        tf.saved_model,
+        'save',
+        autospec=True,
+        side_effect=failing(tf.saved_model.save),
+      ),
+      mock.patch.object(
+        tf.io.gfile,
+        'rename',
+        autospec=True,
+        side_effect=failing(tf.io.gfile.rename),
+      ),
     ):
       try:
         self._save(3)
@@ -289,7 +307,9 @@ class CheckpointManagerTest(parameterized.TestCase):
   def test_tensorflows_own_error_of_a_full_disk(self):
     self._save(1)
     full = tf.errors.ResourceExhaustedError(None, None, 'No space; more\nlines')
-    with mock.patch.object(tf.saved_model, 'save', side_effect=full):
+    with mock.patch.object(
+      tf.saved_model, 'save', autospec=True, side_effect=full
+    ):
       with self.assertRaisesRegex(
         errors.InputError, 'program_state_2: No space; more'
       ):

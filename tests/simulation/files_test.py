@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fault tests of atomic writing."""
 
+# bazel: tags = ['smoke']
+
 import errno
 import os
 import pathlib
@@ -30,7 +32,7 @@ class WriteAtomicallyTest(parameterized.TestCase):
   def test_a_full_disk_leaves_the_old_content(self, function):
     files.write_atomically(self.path, b'old')
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    with mock.patch.object(os, function, side_effect=full):
+    with mock.patch.object(os, function, autospec=True, side_effect=full):
       with self.assertRaisesRegex(
         errors.InputError, f'{self.path}: No space left .*free some space'
       ):
@@ -46,7 +48,10 @@ class WriteAtomicallyTest(parameterized.TestCase):
   def test_knows_its_leftovers(self):
     seen = []
     with mock.patch.object(
-      os, 'replace', side_effect=lambda source, _: seen.append(source)
+      os,
+      'replace',
+      autospec=True,
+      side_effect=lambda source, _: seen.append(source),
     ):
       files.write_atomically(self.path, b'new')
     self.assertTrue(files.is_temporary(seen[0]))

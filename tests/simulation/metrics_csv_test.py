@@ -141,16 +141,18 @@ class CsvMetricsManagerTest(parameterized.TestCase):
 
     def open_with_full_disk(*args, **kwargs):
       file = real_open(*args, **kwargs)
-      wrapper = mock.MagicMock(wraps=file)
+      wrapper = mock.MagicMock(spec=file, wraps=file)
       wrapper.__enter__.return_value = wrapper
       wrapper.__exit__.side_effect = lambda *_: file.close()
       wrapper.write.side_effect = lambda row: file.write(row[: len(row) // 2])
       return wrapper
 
     patch = (
-      mock.patch.object(os, 'fsync', side_effect=full)
+      mock.patch.object(os, 'fsync', autospec=True, side_effect=full)
       if fault == 'fsync'
-      else mock.patch('builtins.open', open_with_full_disk)
+      else mock.patch(
+        'builtins.open', autospec=True, side_effect=open_with_full_disk
+      )
     )
     with patch, self.assertRaisesRegex(errors.InputError, str(self.path)):
       asyncio.run(manager.release(_ROWS[0], 4))

@@ -96,7 +96,9 @@ class UniformParticipationTest(absltest.TestCase):
 
   def test_ids_are_not_copied(self):
     ids = sorted_ids.SortedIds(pa.array(_IDS, pa.large_string()))
-    with mock.patch.object(sorted_ids.SortedIds, '__iter__') as iterate:
+    with mock.patch.object(
+      sorted_ids.SortedIds, '__iter__', autospec=True
+    ) as iterate:
       choose = participation.uniform_participation(ids, cohort_size=3, seed=7)
       self.assertEqual(choose(1), ('client 5', 'client 9', 'client 2'))
       iterate.assert_not_called()
@@ -168,7 +170,9 @@ class VisitOnceParticipationTest(absltest.TestCase):
 
   def test_ids_are_not_copied(self):
     ids = sorted_ids.SortedIds(pa.array(_IDS, pa.large_string()))
-    with mock.patch.object(sorted_ids.SortedIds, '__iter__') as iterate:
+    with mock.patch.object(
+      sorted_ids.SortedIds, '__iter__', autospec=True
+    ) as iterate:
       visit = participation.visit_once_participation(ids, cohort_size=3, seed=7)
       self.assertLen(visit(1), 3)
       iterate.assert_not_called()

@@ -13,6 +13,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import workdir
+from tests import processes
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -119,7 +120,7 @@ class OpenWorkdirTest(parameterized.TestCase):
         raise _Killed()
       remove(path)
 
-    with mock.patch.object(shutil, 'rmtree', die):
+    with mock.patch.object(shutil, 'rmtree', autospec=True, side_effect=die):
       with self.assertRaises(_Killed):
         with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
           pass
@@ -143,8 +144,15 @@ class OpenWorkdirTest(parameterized.TestCase):
       return call
 
     with (
-      mock.patch.object(shutil, 'rmtree', dying(shutil.rmtree)),
-      mock.patch.object(pathlib.Path, 'unlink', dying(pathlib.Path.unlink)),
+      mock.patch.object(
+        shutil, 'rmtree', autospec=True, side_effect=dying(shutil.rmtree)
+      ),
+      mock.patch.object(
+        pathlib.Path,
+        'unlink',
+        autospec=True,
+        side_effect=dying(pathlib.Path.unlink),
+      ),
     ):
       with self.assertRaises(_Killed):
         with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
@@ -249,7 +257,8 @@ class OpenWorkdirTest(parameterized.TestCase):
       stdout=subprocess.PIPE,
       env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
     ) as other:
-      self.assertEqual(other.stdout.readline(), b'open\n')
+      with processes.killed_if_hanging(other):
+        self.assertEqual(other.stdout.readline(), b'open\n')
       with self.assertRaisesRegex(errors.InputError, 'another process'):
         with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
           pass

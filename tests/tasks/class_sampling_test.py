@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of samples with given proportions of the classes."""
 
+# bazel: tags = ['smoke']
+
 from fedfish_tff import datasets
 from tasks import class_sampling
 

@@ -65,7 +65,7 @@ class PhotographsTest(parameterized.TestCase):
     load_tfrecord = utils.load_tfrecord
     with (
       # It writes a log file where it is called.
-      mock.patch('logging.basicConfig'),
+      mock.patch('logging.basicConfig', autospec=True),
       # It calls this without the second argument, and so fails.
       mock.patch.object(
         utils,
@@ -152,6 +152,7 @@ class PhotographsTest(parameterized.TestCase):
     with mock.patch.object(
       photographs.PhotographClientData,
       'load_client',
+      autospec=True,
       side_effect=AssertionError('read again'),
     ):
       again = load()

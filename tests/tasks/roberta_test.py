@@ -168,7 +168,8 @@ class RobertaTest(parameterized.TestCase):
       with mock.patch.object(
         roberta.models,
         'create_keras_classifier',
-        wraps=models.create_keras_classifier,
+        autospec=True,
+        side_effect=models.create_keras_classifier,
       ) as create:
         model = _create(**options).create_model()
       config = create.call_args.args[0].config

@@ -22,6 +22,10 @@ def _write(folder):
   )
 
 
+def _load_data(cache_dir):
+  """As TFF's loaders are called."""
+
+
 class TffFilesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -38,21 +42,21 @@ class TffFilesTest(parameterized.TestCase):
   def test_calls_the_loader_where_the_file_is(self):
     _write(self._folder)
     for download in (True, False):
-      loader = mock.Mock(return_value='data')
+      loader = mock.create_autospec(_load_data, return_value='data')
       self.assertEqual(self._load(loader, download=download), 'data')
       loader.assert_called_once_with(cache_dir=str(self._folder))
 
   def test_without_data_dir_it_is_tffs_cache(self):
     (self._folder / '.tff').mkdir()
     _write(self._folder / '.tff')
-    loader = mock.Mock()
+    loader = mock.create_autospec(_load_data)
     with mock.patch.dict(os.environ, {'HOME': str(self._folder)}):
       self._load(loader, data_dir=None)
     loader.assert_called_once_with(cache_dir=str(self._folder / '.tff'))
 
   @parameterized.parameters('.', 'nowhere')
   def test_missing_file(self, folder):
-    loader = mock.Mock()
+    loader = mock.create_autospec(_load_data)
     with self.assertRaisesRegex(
       errors.InputError,
       "'tiny' found no file .*tiny.sqlite; fetch https://.*/tiny.sqlite.lzma "
@@ -64,7 +68,7 @@ class TffFilesTest(parameterized.TestCase):
 
   def test_file_that_is_no_data_base(self):
     (self._folder / 'tiny.sqlite').write_text('<html>')
-    loader = mock.Mock()
+    loader = mock.create_autospec(_load_data)
     with self.assertRaisesRegex(errors.InputError, 'is not a TFF data base'):
       self._load(loader)
     loader.assert_not_called()

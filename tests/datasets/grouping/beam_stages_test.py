@@ -86,7 +86,7 @@ class BeamStagesTest(absltest.TestCase):
   def test_an_interruption_stays_one(self):
     work = self._work('a')
     with mock.patch.object(
-      grouping.TextSource, 'read', side_effect=KeyboardInterrupt
+      grouping.TextSource, 'read', autospec=True, side_effect=KeyboardInterrupt
     ):
       with self.assertRaisesRegex(KeyboardInterrupt, '^$'):
         beam_stages.read(work, work.source.parts(), beam_flags=())

@@ -2,11 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory is sampled over rounds, and its growth is told."""
 
+from unittest import mock
+
+from fedfish_tff.datasets import batches
 from fedfish_tff.execution import contexts
 from launch.benchmarks import memory_growth
+from launch.benchmarks import process_memory
+from launch.benchmarks import workloads
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import tensorflow as tf
 
 
 def setUpModule():
@@ -14,15 +20,59 @@ def setUpModule():
 
 
 class MemoryGrowthTest(parameterized.TestCase):
-  @parameterized.product(keras=(False, True), datasets=(False, True))
-  def test_a_sample_a_round(self, keras, datasets):
-    samples = list(
-      memory_growth.sample_memory(
-        rounds=3, largest_cohort=2, keras=keras, datasets=datasets
+  @parameterized.named_parameters(
+    ('functional_on_datasets', False, True),
+    ('keras_on_client_batches', True, False),
+  )
+  def test_a_sample_after_each_round(self, keras, datasets):
+    cohorts = []
+    build_process = workloads.Workload.build_process
+
+    def build_watched(workload, model):
+      # Keras models are built by a function, functional ones are there.
+      self.assertEqual(callable(model), keras)
+      process = build_process(workload, model)
+      watched = mock.create_autospec(process, instance=True)
+      watched.initialize.side_effect = process.initialize
+
+      def run_round(state, cohort):
+        cohorts.append(cohort)
+        return process.next(state, cohort)
+
+      watched.next.side_effect = run_round
+      return watched
+
+    with (
+      mock.patch.object(
+        workloads.Workload,
+        'build_process',
+        autospec=True,
+        side_effect=build_watched,
+      ),
+      mock.patch.object(
+        process_memory,
+        'resident_bytes',
+        autospec=True,
+        side_effect=lambda: 1000 + len(cohorts),
+      ),
+    ):
+      samples = list(
+        memory_growth.sample_memory(
+          rounds=3, largest_cohort=2, keras=keras, datasets=datasets
+        )
       )
-    )
-    self.assertEqual([s.round_number for s in samples], [1, 2, 3])
-    self.assertGreater(min(s.resident_bytes for s in samples), 50e6)
+    self.assertEqual(samples, [(1, 1001), (2, 1002), (3, 1003)])
+    kind = tf.data.Dataset if datasets else batches.ClientBatches
+    for client in sum(cohorts, []):
+      self.assertIsInstance(client, kind)
+
+  def test_cohorts_vary(self):
+    clients = workloads.WORKLOADS['softmax'].generate_clients(3, 100)
+    cohorts = [memory_growth._cohort(clients, 10, i) for i in range(1, 41)]
+    self.assertEqual({len(cohort) for cohort in cohorts}, {1, 2, 3})
+    sizes = [client.num_examples for cohort in cohorts for client in cohort]
+    self.assertBetween(min(sizes), 1, 20)
+    self.assertBetween(max(sizes), 80, 100)
 
   def test_growth(self):
     def growth(memory):

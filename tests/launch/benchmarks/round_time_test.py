@@ -21,7 +21,8 @@ class RoundTimeTest(absltest.TestCase):
       calls.append(name)
 
     rows = {name: lambda name=name: take(name) for name in durations}
-    with mock.patch.object(round_time.time, 'perf_counter', lambda: now):
+    with mock.patch.object(round_time, 'time', autospec=True) as time:
+      time.perf_counter.side_effect = lambda: now
       return round_time.measure_in_turns(rows, **kwargs), ''.join(calls)
 
   def test_medians_of_turns(self):

@@ -45,8 +45,12 @@ class RunTest(absltest.TestCase):
     out, err, code = io.StringIO(), io.StringIO(), 0
     with (
       flagsaver.flagsaver(**flag_values),
-      mock.patch.object(measurement, 'measure_in_child', measure),
-      mock.patch.object(measurement, 'available_cores', lambda: [0, 1]),
+      mock.patch.object(
+        measurement, 'measure_in_child', autospec=True, side_effect=measure
+      ),
+      mock.patch.object(
+        measurement, 'available_cores', autospec=True, return_value=[0, 1]
+      ),
       contextlib.redirect_stdout(out),
       contextlib.redirect_stderr(err),
     ):

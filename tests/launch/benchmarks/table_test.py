@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table's figures."""
 
+# bazel: tags = ['smoke']
+
 from launch.benchmarks import measurement
 from launch.benchmarks import table
 

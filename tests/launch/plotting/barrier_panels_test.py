@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the panels of barriers."""
 
+# bazel: tags = ['smoke']
+
 from launch.plotting import barrier_panels
 from launch.plotting import settings
 from tests.launch.plotting import fake_runs
