@@ -11,6 +11,7 @@ from fedfish_tff.models import mobilenet
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 
@@ -45,6 +46,7 @@ class MobilenetTest(absltest.TestCase):
     )
     self.assertEqual(extractor.num_features, 1280)
 
+  @pytest.mark.thorough
   def test_split_between_residual_blocks(self):
     path = self._folder / 'weights.h5'
     self.network.save_weights(path)

@@ -16,6 +16,7 @@ from fedfish_tff.models import transformer
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 from scipy import special
 from scipy import stats
 import tensorflow as tf
@@ -281,6 +282,7 @@ class TransformerTest(parameterized.TestCase):
       _create(**kwargs)
 
 
+@pytest.mark.thorough
 class CohortContextTest(absltest.TestCase):
   def test_rounds_and_evaluation_run_as_graphs_and_repeat(self):
     model = _create(vocabulary_size=20, num_layers=1)
