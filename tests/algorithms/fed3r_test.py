@@ -262,6 +262,7 @@ class RealDataTest(absltest.TestCase):
       accuracies[0], classifier.score(exact[test], y[test]), places=6
     )
 
+  @pytest.mark.thorough
   def test_float32_sums_are_close(self):
     x, y = _examples(200)
     regularization = 0.01
@@ -386,6 +387,7 @@ class ProcessTest(parameterized.TestCase):
     )
     _assert_close(path[5.0].trainable, expected, x, 5.0)
 
+  @pytest.mark.thorough
   def test_defaults_of_process_path_and_solution_agree(self):
     process = algorithms.build_fed3r(
       _IDENTITY, num_classes=_CLASSES, accumulator_dtype=tf.float64
