@@ -12,6 +12,7 @@ from tests import ridge_reference as ref
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 from sklearn import kernel_ridge
 from sklearn import linear_model
 import tensorflow as tf
@@ -102,6 +103,7 @@ class Fed3rRfTest(absltest.TestCase):
       42 * 2.0**-24 * np.abs(z_test) @ np.abs(weights),
     )
 
+  @pytest.mark.thorough
   def test_comes_near_kernel_ridge_regression_as_the_root_of_their_number(self):
     x, y = _examples(200, 1)
     test, labels = _examples(300, 2)

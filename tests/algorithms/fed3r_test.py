@@ -5,6 +5,7 @@
 # bazel: size = 'large'  # Long; make test runs it.
 
 import collections
+import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
@@ -19,6 +20,7 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
+import pytest
 from sklearn import datasets as sklearn_datasets
 from sklearn import linear_model
 import tensorflow as tf
@@ -31,6 +33,12 @@ _LAMBDA = 0.1
 
 def setUpModule():
   contexts.set_default_context()
+
+
+@functools.cache
+def _build():
+  """Tracing takes most of the time here, so one process serves many tests."""
+  return algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
 
 
 def _dataset(x, y, batch_size=8):
@@ -184,6 +192,7 @@ class ExactnessTest(parameterized.TestCase):
 
 
 class RealDataTest(absltest.TestCase):
+  @pytest.mark.thorough
   def test_digits_are_as_accurate_to_the_last_digit_for_every_partition(self):
     x, y = sklearn_datasets.load_digits(return_X_y=True)
     # Sums of whole numbers would be exact in any order.
@@ -253,6 +262,7 @@ class RealDataTest(absltest.TestCase):
       accuracies[0], classifier.score(exact[test], y[test]), places=6
     )
 
+  @pytest.mark.thorough
   def test_float32_sums_are_close(self):
     x, y = _examples(200)
     regularization = 0.01
@@ -287,7 +297,7 @@ class RealDataTest(absltest.TestCase):
 
 class ProcessTest(parameterized.TestCase):
   def test_rounds_metrics_and_empty_cohorts(self):
-    process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
+    process = _build()
     x, y = _examples(20)
     y[:] = y % 2
     state, metrics = process.next(
@@ -304,7 +314,7 @@ class ProcessTest(parameterized.TestCase):
       np.testing.assert_array_equal(a, e)
 
   def test_a_client_with_nan_is_left_out_and_counted(self):
-    process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
+    process = _build()
     x, y = _examples(20)
     broken = np.full_like(x, np.nan)
     start = process.initialize()
@@ -322,7 +332,7 @@ class ProcessTest(parameterized.TestCase):
     self.assertTrue(process.update_is_finite(weights, _dataset(x, y)))
 
   def test_labels_outside_of_the_classes_are_told(self):
-    process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
+    process = _build()
     x, y = _examples(20)
     with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
       process.next(
@@ -377,6 +387,7 @@ class ProcessTest(parameterized.TestCase):
     )
     _assert_close(path[5.0].trainable, expected, x, 5.0)
 
+  @pytest.mark.thorough
   def test_defaults_of_process_path_and_solution_agree(self):
     process = algorithms.build_fed3r(
       _IDENTITY, num_classes=_CLASSES, accumulator_dtype=tf.float64
@@ -426,7 +437,7 @@ class ProcessTest(parameterized.TestCase):
       )
 
   def test_local_training_is_one_client_s_solution(self):
-    process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
+    process = _build()
     x, y = _examples()
     state, _ = process.next(process.initialize(), [_dataset(x[:20], y[:20])])
     own = process.get_model_weights(state)
@@ -441,7 +452,7 @@ class ProcessTest(parameterized.TestCase):
         np.testing.assert_array_equal(a, e)
 
   def test_only_the_upper_triangle_travels(self):
-    process = algorithms.build_fed3r(_IDENTITY, num_classes=_CLASSES)
+    process = _build()
     bytes_ = simulation.measure_wire_bytes(process)
     size = _FEATURES + 1
     self.assertEqual(bytes_.download, 0)
@@ -459,6 +470,7 @@ class ProcessTest(parameterized.TestCase):
       ),
     ),
   )
+  @pytest.mark.thorough
   def test_inner_factories_compose(self, sum_factory):
     x, y = _examples()
     clients = _partition(x, y, 4, 0)
@@ -487,6 +499,7 @@ class ProcessTest(parameterized.TestCase):
     for a, e in zip(actual, expected):
       np.testing.assert_allclose(a, e, rtol=0, atol=bound)
 
+  @pytest.mark.thorough
   def test_private_sums_are_sums(self):
     noise, clip = 0.5, 200.0
     x, y = _examples()

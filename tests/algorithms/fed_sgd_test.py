@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedSGD against NumPy, TFF's own, and central gradient descent."""
 
+import functools
+
 from fedfish_tff import algorithms
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
@@ -10,6 +12,7 @@ from tests import tolerance
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow_federated as tff
 
 _CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7, 3))]
@@ -23,6 +26,11 @@ def _sgd(rate):
   return tff.learning.optimizers.build_sgdm(rate)
 
 
+@functools.cache
+def _build():
+  return algorithms.build_fed_sgd(ref.create_functional_model(), _sgd(0.5))
+
+
 def _run(process, clients, rounds=2):
   state = process.initialize()
   for _ in range(rounds):
@@ -32,19 +40,21 @@ def _run(process, clients, rounds=2):
 
 class FedSgdTest(parameterized.TestCase):
   def test_equals_central_gradient_descent_in_numpy(self):
-    process = algorithms.build_fed_sgd(ref.create_functional_model(), _sgd(0.5))
-    actual, _ = _run(process, _CLIENTS, rounds=3)
+    actual, _ = _run(_build(), _CLIENTS, rounds=3)
     expected = ref.initial_weights()
     for _ in range(3):
       expected = ref.fed_sgd_round(expected, _CLIENTS, server_rate=0.5)
     for a, e in zip(actual, expected):
       np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)
 
+  @pytest.mark.thorough
   def test_equals_tff(self):
-    model = ref.create_functional_model()
-    actual, metrics = _run(algorithms.build_fed_sgd(model, _sgd(0.5)), _CLIENTS)
+    actual, metrics = _run(_build(), _CLIENTS)
     expected, expected_metrics = _run(
-      tff.learning.algorithms.build_fed_sgd(model, _sgd(0.5)), _CLIENTS
+      tff.learning.algorithms.build_fed_sgd(
+        ref.create_functional_model(), _sgd(0.5)
+      ),
+      _CLIENTS,
     )
     for a, e in zip(actual, expected):
       tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
@@ -55,6 +65,7 @@ class FedSgdTest(parameterized.TestCase):
         relative=tolerance.FLOAT32_SUMS,
       )
 
+  @pytest.mark.thorough
   def test_variable_model_takes_the_same_step(self):
     process = algorithms.build_fed_sgd(ref.create_variable_model, _sgd(0.5))
     start = ref.initial_weights(5)
@@ -69,7 +80,7 @@ class FedSgdTest(parameterized.TestCase):
   def test_diverged_client_is_left_out_of_weights_and_metrics(self):
     x, y = _CLIENTS[1][0]
     broken = [(np.full_like(x, np.nan), y)]
-    process = algorithms.build_fed_sgd(ref.create_functional_model())
+    process = _build()
     actual, metrics = _run(process, [_CLIENTS[0], broken, []], rounds=1)
     expected, expected_metrics = _run(process, [_CLIENTS[0]], rounds=1)
     self.assertEqual(metrics['client_work']['excluded_clients'], 1)

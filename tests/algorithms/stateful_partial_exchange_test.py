@@ -17,6 +17,7 @@ from tests import numpy_reference as ref
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -148,17 +149,17 @@ class StatefulPartialExchangeTest(parameterized.TestCase):
     for a, e in zip(found, expected, strict=True):
       np.testing.assert_array_equal(a, e)
 
-  @parameterized.parameters(
-    ('functional', 'tensors'),
-    ('variable', 'tensors'),
-    ('functional', 'coordinates'),
-  )
-  def test_follows_numpy_with_partial_participation(self, model, selection):
-    if selection == 'tensors':
-      selector, choose = _HALF, _largest_tensors(2)
-    else:
-      selector, choose = _COORDINATES, _smallest_coordinates(0.4)
-    simulation = _Simulation(_build(model, selector))
+  def test_follows_numpy_with_partial_participation(self):
+    self._check_follows_numpy(_build(), _largest_tensors(2))
+
+  @pytest.mark.thorough
+  def test_coordinates_of_a_variable_model_follow_numpy(self):
+    self._check_follows_numpy(
+      _build('variable', _COORDINATES), _smallest_coordinates(0.4)
+    )
+
+  def _check_follows_numpy(self, process, choose):
+    simulation = _Simulation(process)
     reference = _Reference(simulation.server(), choose)
     kept = 0
     for cohort in _COHORTS:
@@ -185,6 +186,7 @@ class StatefulPartialExchangeTest(parameterized.TestCase):
     # Or every client would have had the server's model all the time.
     self.assertGreater(kept, 0)
 
+  @pytest.mark.thorough
   def test_uniform_weights_and_sums_of_a_factory(self):
     simulation = _Simulation(
       _build(
@@ -201,20 +203,18 @@ class StatefulPartialExchangeTest(parameterized.TestCase):
     )
     self.assertIn('secure_upper_clipped_count', metrics['aggregator'])
 
+  @pytest.mark.thorough
   def test_where_weights_sum_to_too_little_the_server_keeps_its_values(self):
     simulation = _Simulation(_build(minimum_denominator=1e6))
     before = simulation.server()
     simulation.run(_COHORTS[0])
     self._assert_weights(simulation.server(), before, rtol=0, atol=0)
 
-  @parameterized.parameters(
-    ('functional', _ALL),
-    ('variable', client_work.build_coordinate_selector(1.0)),
-  )
-  def test_everything_sent_is_fed_avg(self, model, selector):
-    simulation = _Simulation(_build(model, selector))
+  @pytest.mark.thorough
+  def test_everything_sent_is_fed_avg(self):
+    simulation = _Simulation(_build('functional', _ALL))
     fed_avg = algorithms.build_fed_avg(
-      _MODELS[model], tff.learning.optimizers.build_sgdm(_RATE)
+      _MODELS['functional'], tff.learning.optimizers.build_sgdm(_RATE)
     )
     state = fed_avg.set_model_weights(
       fed_avg.initialize(),
@@ -293,8 +293,9 @@ class StatefulPartialExchangeTest(parameterized.TestCase):
         process.update_is_finite(weights, ref.to_dataset(batches)), expected
       )
 
+  @pytest.mark.thorough
   def test_a_value_too_large_for_the_sum_leaves_its_client_out(self):
-    simulation = _Simulation(_build(selector=_ALL))
+    simulation = _Simulation(_build('functional', _ALL))
     simulation.run('ab')
     huge = simulation.clients['a']['weights']
     # Finite, and so is what it is trained to, but not 6 times as much. Adding
@@ -371,16 +372,17 @@ class StatefulPartialExchangeTest(parameterized.TestCase):
     ):
       np.testing.assert_array_equal(a, b)
 
+  @pytest.mark.thorough
   def test_bytes_by_hand(self):
     num_weights = sum(np.prod(s) for s in _SHAPES)
     # Two means (a float32 total and count each) and an int64 count of examples.
     metrics = 2 * 2 * 4 + 8
-    for selector, num_parts in (
-      (_HALF, 4),
-      (_COORDINATES, num_weights),
+    for process, num_parts in (
+      (_build(), 4),
+      (_build('functional', _COORDINATES), num_weights),
     ):
       self.assertEqual(
-        communication.measure_wire_bytes(_build(selector=selector)),
+        communication.measure_wire_bytes(process),
         communication.WireBytes(
           # Weights, the round each part was sent last, the round; the client's
           # state is its own.

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sums of one client against NumPy."""
 
+import functools
+
 from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff import models
@@ -29,6 +31,13 @@ _IDENTITY = models.create_identity_features(_FEATURES)
 
 def setUpModule():
   contexts.set_default_context()
+
+
+@functools.cache
+def _build():
+  return client_work.build_ridge_statistics(
+    _IDENTITY, _DATA, num_classes=_CLASSES
+  )
 
 
 def _examples(number, seed=0):
@@ -63,14 +72,16 @@ def _assert_sums(statistics, features, y, dtype):
 
 
 class RidgeStatisticsTest(parameterized.TestCase):
-  @parameterized.product(
-    dtype=[tf.float32, tf.float64],
+  @parameterized.parameters(
+    (tf.float32, 11, 1, 3),
+    (tf.float64, 11, 4, 1024),
+    (tf.float32, 11, 100, 3),
     # Features of 256 examples are multiplied at a time; others wait.
-    layout=[(11, 1), (11, 4), (11, 100), (256, 64), (600, 100), (600, 599)],
-    chunk_size=[3, 1024],
+    (tf.float64, 256, 64, 3),
+    (tf.float32, 600, 100, 1024),
+    (tf.float64, 600, 599, 3),
   )
-  def test_equal_numpy(self, dtype, layout, chunk_size):
-    number, batch_size = layout
+  def test_equal_numpy(self, dtype, number, batch_size, chunk_size):
     x, y = _examples(number)
     result = client_work.build_ridge_statistics(
       _IDENTITY,
@@ -110,9 +121,7 @@ class RidgeStatisticsTest(parameterized.TestCase):
     _assert_sums(statistics, x, y, np.float32)
 
   def test_a_client_without_data_gives_zeros(self):
-    result = client_work.build_ridge_statistics(
-      _IDENTITY, _DATA, num_classes=_CLASSES
-    )(_dataset(*_examples(0)))
+    result = _build()(_dataset(*_examples(0)))
     self.assertEqual(result['excluded'], 0)
     for tensor in result['statistics'].values():
       self.assertFalse(np.any(tensor))
@@ -121,9 +130,7 @@ class RidgeStatisticsTest(parameterized.TestCase):
   def test_sums_that_are_not_finite_are_left_out(self, value):
     x, y = _examples(9)
     x[5, 2] = value
-    result = client_work.build_ridge_statistics(
-      _IDENTITY, _DATA, num_classes=_CLASSES
-    )(_dataset(x, y))
+    result = _build()(_dataset(x, y))
     self.assertEqual(result['excluded'], 1)
     for tensor in result['statistics'].values():
       self.assertFalse(np.any(tensor))
@@ -158,9 +165,7 @@ class RidgeStatisticsTest(parameterized.TestCase):
     x, y = _examples(9)
     y[:] = np.arange(9) % _CLASSES
     y[6] = label
-    computation = client_work.build_ridge_statistics(
-      _IDENTITY, _DATA, num_classes=_CLASSES
-    )
+    computation = _build()
     with self.assertRaises(tf.errors.InvalidArgumentError) as caught:
       computation(_dataset(x, y, 9))
     self.assertEqual(
@@ -191,9 +196,7 @@ class RidgeStatisticsTest(parameterized.TestCase):
 class CohortTest(absltest.TestCase):
   def test_runs_as_a_graph_over_the_cohort(self):
     context = cohort_context.create_sync_cohort_execution_context()
-    statistics = client_work.build_ridge_statistics(
-      _IDENTITY, _DATA, num_classes=_CLASSES
-    )
+    statistics = _build()
 
     @tff.federated_computation(tff.FederatedType(_DATA, tff.CLIENTS))
     def total(data):

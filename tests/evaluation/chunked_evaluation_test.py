@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluation in groups of clients: exact for any metric, one group at a time."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import collections
+import functools
 import gc
+from unittest import mock
 import weakref
 
 from fedfish_tff import errors
@@ -29,6 +29,12 @@ _EMPTY = softmax_regression.draw_examples(0, 0)
 
 def setUpModule():
   contexts.set_default_context()
+
+
+@functools.cache
+def _evaluation(name):
+  """Tracing takes most of the time here, so every test has the same."""
+  return chunked_evaluation.ChunkedEvaluation(softmax_regression.MODELS[name])
 
 
 def _chunks(clients, size):
@@ -76,9 +82,7 @@ class ChunkedEvaluationTest(parameterized.TestCase):
   def test_follows_numpy(self, name, size):
     model = softmax_regression.MODELS[name]
     weights = softmax_regression.start_weights(model)
-    result = chunked_evaluation.ChunkedEvaluation(model)(
-      weights, _chunks(_CLIENTS, size)
-    )
+    result = _evaluation(name)(weights, _chunks(_CLIENTS, size))
     arrays = softmax_regression.as_arrays(weights)
     pooled = tuple(np.concatenate(parts) for parts in zip(*_CLIENTS))
     self.assertLen(result.per_client, len(_CLIENTS))
@@ -110,7 +114,7 @@ class ChunkedEvaluationTest(parameterized.TestCase):
   def test_clients_without_examples_are_missing(self):
     model = softmax_regression.MODELS['functional']
     weights = softmax_regression.start_weights(model)
-    evaluate = chunked_evaluation.ChunkedEvaluation(model)
+    evaluate = _evaluation('functional')
     result = evaluate(weights, _chunks([_EMPTY, _CLIENTS[0], _EMPTY], 1))
     alone = evaluate(weights, _chunks(_CLIENTS[:1], 1))
     self.assertEqual(result.total, alone.total)
@@ -122,7 +126,7 @@ class ChunkedEvaluationTest(parameterized.TestCase):
   def test_one_group_is_asked_for_at_a_time(self):
     model = softmax_regression.MODELS['functional']
     weights = softmax_regression.start_weights(model)
-    evaluate = chunked_evaluation.ChunkedEvaluation(model)
+    evaluate = _evaluation('functional')
     totals, log = evaluate._totals, []
 
     def record(weights, chunk):
@@ -134,8 +138,8 @@ class ChunkedEvaluationTest(parameterized.TestCase):
         log.append('load')
         yield chunk
 
-    evaluate._totals = record
-    evaluate(weights, chunks())
+    with mock.patch.object(evaluate, '_totals', record):
+      evaluate(weights, chunks())
     self.assertEqual(log, ['load', 'evaluate'] * 3)
 
   def test_one_group_is_in_memory_at_a_time(self):
@@ -150,18 +154,21 @@ class ChunkedEvaluationTest(parameterized.TestCase):
 
     def chunks():
       for chunk in map(Group, _chunks(_CLIENTS, 2)):
-        gc.collect()
+        if groups:
+          gc.collect()
         groups.add(chunk)
         self.assertLen(groups, 1)
         yield chunk
         del chunk
 
-    chunked_evaluation.ChunkedEvaluation(model)(weights, chunks())
+    _evaluation('functional')(weights, chunks())
+    if groups:
+      gc.collect()
     self.assertEmpty(groups)
 
   def test_no_client(self):
     model = softmax_regression.MODELS['functional']
-    evaluate = chunked_evaluation.ChunkedEvaluation(model)
+    evaluate = _evaluation('functional')
     with self.assertRaisesRegex(errors.InputError, 'no client to evaluate on'):
       evaluate(softmax_regression.start_weights(model), [])
 

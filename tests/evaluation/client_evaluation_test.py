@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluation on clients."""
 
-# bazel: size = 'large'  # Long; make test runs it.
+import functools
 
 from fedfish_tff.evaluation import client_evaluation
 from fedfish_tff.execution import contexts
@@ -21,6 +21,21 @@ _CLIENTS = tuple(
 _EMPTY = softmax_regression.draw_examples(0, 0)
 
 
+@functools.cache
+def _client_evaluation(name):
+  """Tracing takes most of the time here, so every test has the same."""
+  return client_evaluation.build_client_evaluation(
+    softmax_regression.MODELS[name]
+  )
+
+
+@functools.cache
+def _global_evaluation(name):
+  return client_evaluation.build_global_evaluation(
+    softmax_regression.MODELS[name]
+  )
+
+
 def setUpModule():
   contexts.set_default_context()
 
@@ -34,7 +49,7 @@ class ClientEvaluationTest(parameterized.TestCase):
   @parameterized.parameters('functional', 'keras')
   def test_type_signature(self, name):
     model = softmax_regression.MODELS[name]
-    evaluation = client_evaluation.build_client_evaluation(model)
+    evaluation = _client_evaluation(name)
     self.assertEqual(
       list(evaluation.type_signature.parameter),
       [
@@ -53,7 +68,7 @@ class ClientEvaluationTest(parameterized.TestCase):
   def test_each_client_follows_numpy(self, name):
     model = softmax_regression.MODELS[name]
     weights = softmax_regression.start_weights(model)
-    evaluation = client_evaluation.build_client_evaluation(model)
+    evaluation = _client_evaluation(name)
     results = evaluation(
       weights, [softmax_regression.to_dataset(c) for c in _CLIENTS]
     )
@@ -70,7 +85,7 @@ class ClientEvaluationTest(parameterized.TestCase):
   def test_the_total_is_that_of_the_pooled_examples(self, name):
     model = softmax_regression.MODELS[name]
     weights = softmax_regression.start_weights(model)
-    evaluation = client_evaluation.build_global_evaluation(model)
+    evaluation = _global_evaluation(name)
     self.assertEqual(evaluation.type_signature.result.placement, tff.SERVER)
     result = evaluation(
       weights, [softmax_regression.to_dataset(c) for c in _CLIENTS]
@@ -88,12 +103,10 @@ class ClientEvaluationTest(parameterized.TestCase):
     model = softmax_regression.MODELS[name]
     weights = softmax_regression.start_weights(model)
     datasets = [softmax_regression.to_dataset(c) for c in (_CLIENTS[0], _EMPTY)]
-    full, empty = client_evaluation.build_client_evaluation(model)(
-      weights, datasets
-    )
+    full, empty = _client_evaluation(name)(weights, datasets)
     self.assertEqual(empty['num_examples'], 0)
     self.assertTrue(np.isnan(empty['loss']) and np.isnan(empty['accuracy']))
-    evaluation = client_evaluation.build_global_evaluation(model)
+    evaluation = _global_evaluation(name)
     self._assert_metrics(evaluation(weights, datasets), full)
     nothing = evaluation(weights, datasets[1:])
     self.assertEqual(nothing['num_examples'], 0)
@@ -111,10 +124,8 @@ class ClientEvaluationTest(parameterized.TestCase):
       type(start.trainable)((kernel, bias)), start.non_trainable
     )
     dataset = softmax_regression.to_dataset(_CLIENTS[0])
-    (client,) = client_evaluation.build_client_evaluation(model)(
-      weights, [dataset]
-    )
-    total = client_evaluation.build_global_evaluation(model)(weights, [dataset])
+    (client,) = _client_evaluation(name)(weights, [dataset])
+    total = _global_evaluation(name)(weights, [dataset])
     for metrics in (client, total):
       self.assertEqual(metrics['num_examples'], 9)
       self.assertTrue(np.isnan(metrics['loss']))

@@ -5,6 +5,7 @@
 # bazel: size = 'large'  # Long; make test runs it.
 
 import collections
+import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
@@ -17,6 +18,7 @@ from tests.evaluation import softmax_regression
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow_federated as tff
 
 _CLIENTS = tuple(
@@ -24,10 +26,19 @@ _CLIENTS = tuple(
 )
 
 
-def _build_local_training(model):
+@functools.cache
+def _local_training(name):
+  """Tracing takes most of the time here, so every test has the same."""
   return local_training.build_local_training(
-    model,
+    softmax_regression.MODELS[name],
     tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
+  )
+
+
+@functools.cache
+def _barrier(name):
+  return client_server_barrier.build_client_server_barrier(
+    softmax_regression.MODELS[name], _local_training(name)
   )
 
 
@@ -72,9 +83,7 @@ class BuildClientServerBarrierTest(parameterized.TestCase):
       type(start.trainable)(w.astype(np.float32) for w in merged),
       start.non_trainable,
     )
-    per_client = client_server_barrier.build_client_server_barrier(
-      model, _build_local_training(model)
-    )(start, new, _client_data(_CLIENTS, epochs=4))
+    per_client = _barrier(name)(start, new, _client_data(_CLIENTS, epochs=4))
     own_metrics, merged_metrics = [], []
     for result, weights, examples in zip(per_client, trained, _CLIENTS):
       own_metrics.append(softmax_regression.numpy_metrics(weights, examples))
@@ -105,12 +114,12 @@ class BuildClientServerBarrierTest(parameterized.TestCase):
   def test_one_client_whose_model_becomes_the_global_one_has_none(self, name):
     model = softmax_regression.MODELS[name]
     start = softmax_regression.start_weights(model)
-    train = _build_local_training(model)
+    train = _local_training(name)
     # FedAvg of one client with server learning rate 1.
     new = train(start, softmax_regression.to_dataset(_CLIENTS[0], epochs=5))
-    per_client = client_server_barrier.build_client_server_barrier(
-      model, train
-    )(start, new, _client_data(_CLIENTS[:1], epochs=5))
+    per_client = _barrier(name)(
+      start, new, _client_data(_CLIENTS[:1], epochs=5)
+    )
     for metric, higher_is_better in (('accuracy', True), ('loss', False)):
       self.assertEqual(
         client_server_barrier.barrier(per_client, metric, higher_is_better),
@@ -123,9 +132,9 @@ class BuildClientServerBarrierTest(parameterized.TestCase):
     start = softmax_regression.start_weights(model)
     x, y = _CLIENTS[0]
     clients = ((np.float32(3e38) * np.sign(x), y), _CLIENTS[1])
-    diverged, finite = client_server_barrier.build_client_server_barrier(
-      model, _build_local_training(model)
-    )(start, start, _client_data(clients, epochs=2))
+    diverged, finite = _barrier(name)(
+      start, start, _client_data(clients, epochs=2)
+    )
     self.assertEqual(diverged['num_examples'], 12)
     self.assertTrue(np.isnan(diverged['client']['accuracy']))
     arrays = softmax_regression.as_arrays(start)
@@ -147,6 +156,7 @@ class BuildClientServerBarrierTest(parameterized.TestCase):
       )
 
 
+@pytest.mark.thorough
 class ProcessesTest(parameterized.TestCase):
   """The barrier and the local training that every algorithm exports."""
 

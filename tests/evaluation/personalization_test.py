@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluation before and after fine-tuning."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import collections
+import functools
 
 from fedfish_tff.client_work import local_training
 from fedfish_tff.evaluation import chunked_evaluation
@@ -16,6 +15,7 @@ from tests.evaluation import softmax_regression
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow_federated as tff
 
 _TRAIN = tuple(
@@ -27,13 +27,26 @@ _TEST = tuple(
 _EMPTY = softmax_regression.draw_examples(0, 0)
 
 
-def _build(model):
+@functools.cache
+def _local_training(name):
+  """Tracing takes most of the time here, so every test has the same."""
+  return local_training.build_local_training(
+    softmax_regression.MODELS[name],
+    tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
+  )
+
+
+@functools.cache
+def _build(name):
   return personalization.build_personalization_evaluation(
-    model,
-    local_training.build_local_training(
-      model,
-      tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
-    ),
+    softmax_regression.MODELS[name], _local_training(name)
+  )
+
+
+@functools.cache
+def _build_totals(name):
+  return chunked_evaluation.ChunkedEvaluation(
+    softmax_regression.MODELS[name], _local_training(name)
   )
 
 
@@ -56,7 +69,7 @@ class PersonalizationTest(parameterized.TestCase):
   def test_before_and_after_follow_numpy(self, name):
     model = softmax_regression.MODELS[name]
     start = softmax_regression.start_weights(model)
-    results = _build(model)(start, _client_data(_TRAIN, _TEST, epochs=3))
+    results = _build(name)(start, _client_data(_TRAIN, _TEST, epochs=3))
     arrays = softmax_regression.as_arrays(start)
     for result, train, test in zip(results, _TRAIN, _TEST):
       self.assertEqual(list(result), ['before', 'after', 'num_examples'])
@@ -72,7 +85,7 @@ class PersonalizationTest(parameterized.TestCase):
   @parameterized.parameters('functional', 'keras')
   def test_no_epoch_and_no_example_leave_the_scores_as_they_are(self, name):
     model = softmax_regression.MODELS[name]
-    evaluation = _build(model)
+    evaluation = _build(name)
     start = softmax_regression.start_weights(model)
     for client_data in (
       _client_data(_TRAIN, _TEST, epochs=0),
@@ -87,9 +100,7 @@ class PersonalizationTest(parameterized.TestCase):
     start = softmax_regression.start_weights(model)
     x, y = _TRAIN[0]
     train = (np.float32(3e38) * np.sign(x), y)
-    (result,) = _build(model)(
-      start, _client_data((train,), _TEST[:1], epochs=2)
-    )
+    (result,) = _build(name)(start, _client_data((train,), _TEST[:1], epochs=2))
     expected = softmax_regression.numpy_metrics(
       softmax_regression.as_arrays(start), _TEST[0]
     )
@@ -102,7 +113,7 @@ class PersonalizationTest(parameterized.TestCase):
   def test_a_client_without_unseen_examples_is_missing(self):
     model = softmax_regression.MODELS['functional']
     start = softmax_regression.start_weights(model)
-    (result,) = _build(model)(start, _client_data(_TRAIN[:1], (_EMPTY,)))
+    (result,) = _build('functional')(start, _client_data(_TRAIN[:1], (_EMPTY,)))
     self.assertEqual(result['num_examples'], 0)
     self.assertTrue(np.isnan(result['before']['accuracy']))
     self.assertTrue(np.isnan(result['after']['accuracy']))
@@ -112,12 +123,8 @@ class PersonalizationTotalsTest(parameterized.TestCase):
   def _evaluate(self, name, client_data):
     model = softmax_regression.MODELS[name]
     start = softmax_regression.start_weights(model)
-    training = local_training.build_local_training(
-      model,
-      tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
-    )
-    evaluate = chunked_evaluation.ChunkedEvaluation(model, training)
-    return evaluate(start, [client_data[:1], client_data[1:]]), start
+    chunks = [client_data[:1], client_data[1:]]
+    return _build_totals(name)(start, chunks), start
 
   @parameterized.parameters('functional', 'keras')
   def test_clients_and_total_follow_numpy(self, name):
@@ -157,6 +164,7 @@ class PersonalizationTotalsTest(parameterized.TestCase):
     for metric in ('num_examples', 'loss', 'accuracy'):
       self.assertEqual(total[metric], per_client[1][metric])
 
+  @pytest.mark.thorough
   def test_runs_as_graphs(self):
     context = cohort_context.create_sync_cohort_execution_context()
     with tff.framework.get_context_stack().install(context):

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as np_st
 import numpy as np
 import psutil
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -399,6 +400,7 @@ class InvokeTest(_CohortContextTestCase):
       [t for t in threading.enumerate() if t.name.startswith('cohort')]
     )
 
+  @pytest.mark.thorough
   def test_interrupt_ends_a_program(self):
     program = textwrap.dedent(
       """

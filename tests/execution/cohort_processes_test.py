@@ -9,10 +9,13 @@ import subprocess
 import sys
 
 from absl.testing import absltest
+import pytest
+
+pytestmark = pytest.mark.thorough
 
 _HANG_SECONDS = 300.0
 
-# Runs in a process of its own: prints a digest of the results of two rounds.
+# Runs in a process of its own: prints a digest of a round's results.
 _PROGRAM = """
 import os, sys
 cores = int(sys.argv[1])
@@ -21,14 +24,12 @@ from fedfish_tff.execution import cohort_context
 cohort_context.set_sync_cohort_execution_context(
   max_concurrent_computation_calls=cores
 )
-from tests.execution import learning_models
 from tests.execution import learning_models, learning_rounds
-for name, model, kind in (
-  ('weighted_fed_avg', 'cnn', 'variable'),
-  ('fed_fish_sampled_label', 'mlp', 'functional'),
-):
-  run = learning_rounds.ROUNDS[name](learning_models.MODELS[model], kind)
-  print(learning_rounds.digest(run()))
+# Draws, and sums whose order would depend on the number of threads.
+run = learning_rounds.ROUNDS['fed_fish_sampled_label'](
+  learning_models.MODELS['cnn'], 'functional'
+)
+print(learning_rounds.digest(run()))
 """
 
 
@@ -49,7 +50,7 @@ class ProcessesTest(absltest.TestCase):
       ).stdout.splitlines()
       for cores in ('1', '2')
     ]
-    self.assertLen(outputs[0], 2)
+    self.assertLen(outputs[0], 1)
     self.assertEqual(outputs[0], outputs[1])
 
 

@@ -16,6 +16,7 @@ from tests.execution import learning_rounds
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -30,6 +31,7 @@ class BitsTest(parameterized.TestCase):
     ('weighted_fed_avg', 'cnn', 'functional'),
     ('fed_recon', 'mlp', 'variable'),
   )
+  @pytest.mark.thorough
   def test_in_one_process(self, name, model, kind):
     run = learning_rounds.ROUNDS[name](learning_models.MODELS[model], kind)
     digests = {}
@@ -111,6 +113,7 @@ class InputsTest(absltest.TestCase):
         )
     self.assertEmpty(context.general_path_reasons)
 
+  @pytest.mark.thorough
   def test_a_client_that_diverges(self):
     """TFF leaves it out; the others' result is as if it had no examples."""
     case = learning_models.MODELS['cnn']
@@ -138,6 +141,7 @@ class InputsTest(absltest.TestCase):
 
 
 class ClientErrorsTest(absltest.TestCase):
+  @pytest.mark.thorough
   def test_name_the_client(self):
     case = learning_models.MODELS['mlp']
 

@@ -14,9 +14,14 @@ from tests.execution import round_comparison
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 import tensorflow_federated as tff
 
-_IN_MATRIX_ONLY = ('unweighted_fed_prox', 'unweighted_mime_lite')
+_IN_MATRIX_ONLY = (
+  'unweighted_fed_avg',
+  'unweighted_fed_prox',
+  'unweighted_mime_lite',
+)
 
 
 class TffAlgorithmsTest(round_comparison.RoundTestCase):
@@ -28,6 +33,7 @@ class TffAlgorithmsTest(round_comparison.RoundTestCase):
     ),
     *((name, 'variable') for name in learning_rounds.TFF_ROUNDS_OF_ONE_KIND),
   )
+  @pytest.mark.thorough
   def test_round(self, name, kind):
     round_comparison.check_round(name, 'mlp', kind)
 

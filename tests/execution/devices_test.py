@@ -8,18 +8,29 @@ import subprocess
 import sys
 
 from absl.testing import absltest
+import pytest
+
+_HANG_SECONDS = 300.0
 
 
 class DevicesTest(absltest.TestCase):
-  def test_with_three_devices(self):
+  def _run_tests(self, *names):
     run = subprocess.run(
-      [sys.executable, '-m', 'tests.execution.three_devices'],
+      [sys.executable, '-m', 'tests.execution.three_devices', *names],
       capture_output=True,
       text=True,
       check=False,
+      timeout=_HANG_SECONDS,
     )
     self.assertEqual(run.returncode, 0, run.stderr)
     self.assertRegex(run.stderr, r'Ran \d+ tests in (?s:.*)OK')
+
+  def test_with_three_devices(self):
+    self._run_tests('ResolveDevicesTest', 'PlacementTest')
+
+  @pytest.mark.thorough
+  def test_rounds_on_three_devices(self):
+    self._run_tests('CohortOnDevicesTest', 'XlaTest')
 
 
 if __name__ == '__main__':

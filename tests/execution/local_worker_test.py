@@ -29,6 +29,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as np_st
 import numpy as np
 import psutil
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -388,6 +389,7 @@ def _scripts(*codes: str):
       script.communicate()
 
 
+@pytest.mark.thorough
 class ScriptTest(absltest.TestCase):
   """What is left of a script that computed, and what it prints."""
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for sequence_operations: against tf.data, on the same graph."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from fedfish_tff.execution import graph_replay
 from tests.execution import dataset_replays
 
@@ -56,9 +54,9 @@ class OperationsTest(parameterized.TestCase):
 
     dataset_replays.assert_elements(change, range(size))
 
-  @parameterized.product(
-    size=[0, 3, 6, 7], drop_remainder=[False, True], calls=[None, 2]
-  )
+  @parameterized.parameters(
+    (0, False, None), (3, True, 2), (6, False, 2), (7, True, None), (7, False, 2)
+  )  # fmt: skip
   def test_batch(self, size, drop_remainder, calls):
     dataset_replays.assert_elements(
       lambda dataset: (

@@ -4,6 +4,7 @@
 
 # bazel: tags = ['manual']  # Its programs import what BUILD files do not see.
 
+import functools
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tests import processes
 from absl.testing import absltest
 from absl.testing import parameterized
 
+_HANG_SECONDS = 300.0
 _NUM_CORES = 4
 _WARNING = 'TensorFlow uses %d threads inside each operation'
 
@@ -78,8 +80,24 @@ print(tf.config.threading.get_intra_op_parallelism_threads())
 print(result.tobytes().hex())
 """
 
+_CORES = sorted(os.sched_getaffinity(0))
+_PROGRAMS = {
+  'fresh': _USE_FOUR_CORES + _CALL,
+  'late_on_one_core': (
+    'os.sched_getaffinity = lambda _: [0]; tf.constant(1.0) + 1.0' + _CALL
+  ),
+  'chosen': 'tf.config.threading.set_intra_op_parallelism_threads(1)' + _CALL,
+  'late': f'{_USE_FOUR_CORES}\ntf.constant(1.0) + 1.0{_CALL}',
+  'three': f'tf.config.threading.set_intra_op_parallelism_threads(3){_CALL}',
+  'two_by_environment': f'os.environ["TF_NUM_INTRAOP_THREADS"] = "2"{_CALL}',
+  'train_on_one_core': _TRAIN.format(cores=_CORES[:1]),
+  'train': _TRAIN.format(cores=_CORES),
+}
 
-def _run(*programs):
+
+@functools.cache
+def _outputs():
+  """Runs all programs, since their imports take most of the time."""
   environment = {
     name: value
     for name, value in os.environ.items()
@@ -87,14 +105,16 @@ def _run(*programs):
   }
   environment['PYTHONPATH'] = os.pathsep.join(filter(None, sys.path))
   result = subprocess.run(
-    [sys.executable, '-c', _SERVER, *programs],
+    [sys.executable, '-c', _SERVER, *_PROGRAMS.values()],
     env=environment,
     stdout=subprocess.PIPE,
     text=True,
     timeout=processes.HANG_SECONDS,
     check=True,
+    timeout=_HANG_SECONDS,
   )
-  return [line.strip() for line in result.stdout.splitlines()]
+  lines = [line.strip() for line in result.stdout.splitlines()]
+  return dict(zip(_PROGRAMS, lines, strict=True))
 
 
 class ThreadsTest(parameterized.TestCase):
@@ -102,33 +122,24 @@ class ThreadsTest(parameterized.TestCase):
     self.assertEqual(threads.num_cores(), len(os.sched_getaffinity(0)))
 
   def test_one_thread_where_none_is_chosen(self):
-    fresh, late_on_one_core, chosen = _run(
-      _USE_FOUR_CORES + _CALL,
-      'os.sched_getaffinity = lambda _: [0]; tf.constant(1.0) + 1.0' + _CALL,
-      'tf.config.threading.set_intra_op_parallelism_threads(1)' + _CALL,
-    )
-    self.assertEqual(fresh, '0 1')
-    self.assertEqual(late_on_one_core, '0 0')
-    self.assertEqual(chosen, '1 1')
+    outputs = _outputs()
+    self.assertEqual(outputs['fresh'], '0 1')
+    self.assertEqual(outputs['late_on_one_core'], '0 0')
+    self.assertEqual(outputs['chosen'], '1 1')
 
   def test_more_threads_are_left_alone_with_one_warning(self):
-    outputs = _run(
-      f'{_USE_FOUR_CORES}\ntf.constant(1.0) + 1.0{_CALL}',
-      f'tf.config.threading.set_intra_op_parallelism_threads(3){_CALL}',
-      f'os.environ["TF_NUM_INTRAOP_THREADS"] = "2"{_CALL}',
-    )
-    for output, threads_used, numbers in zip(
-      outputs, (_NUM_CORES, 3, 2), ('0 0', '3 3', '0 0'), strict=True
+    for name, threads_used, numbers in (
+      ('late', _NUM_CORES, '0 0'),
+      ('three', 3, '3 3'),
+      ('two_by_environment', 2, '0 0'),
     ):
+      output = _outputs()[name]
       self.assertEqual(output.count('TensorFlow uses'), 1, output)
       self.assertIn(_WARNING % threads_used, output)
       self.assertIn(numbers, output)
 
   def test_same_bits_on_one_core_and_on_all(self):
-    cores = sorted(os.sched_getaffinity(0))
-    one, all_cores = _run(
-      _TRAIN.format(cores=cores[:1]), _TRAIN.format(cores=cores)
-    )
+    one, all_cores = (_outputs()[n] for n in ('train_on_one_core', 'train'))
     self.assertRegex(one, '^1 [0-9a-f]{1000}')
     self.assertEqual(one, all_cores)
 

@@ -19,6 +19,7 @@ from tests import tolerance
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 from scipy import stats
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -176,10 +177,11 @@ class ImageModelsTest(parameterized.TestCase):
       )
 
 
+@pytest.mark.thorough
 class CohortContextTest(parameterized.TestCase):
   @parameterized.parameters(
     (image_models.create_compact_cnn, (8, 8, 1)),
-    (image_models.create_fed_avg_cnn, (8, 8, 1)),
+    # With max pooling too, as FedAvg's.
     (image_models.create_dropout_cnn, (8, 8, 1)),
   )
   def test_rounds_run_as_graphs_and_repeat(self, create, input_shape):

@@ -12,6 +12,7 @@ from tests import tolerance
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -208,6 +209,7 @@ class KerasClassifierTest(absltest.TestCase):
     self.assertAlmostEqual(np.mean(found > 0), 0.7 * 0.5, delta=0.01)
     np.testing.assert_allclose(found[found > 0], 1 / (0.7 * 0.5), rtol=1e-5)
 
+  @pytest.mark.thorough
   def test_trains_on_the_fast_path(self):
     model = keras_classifier.create_keras_classifier(
       _create_keras_model(rate=0.25),

@@ -12,6 +12,7 @@ from tests import tolerance
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 
@@ -46,6 +47,7 @@ class MobilenetTest(absltest.TestCase):
     )
     self.assertEqual(extractor.num_features, 1280)
 
+  @pytest.mark.thorough
   def test_split_between_residual_blocks(self):
     path = self._folder / 'weights.h5'
     self.network.save_weights(path)

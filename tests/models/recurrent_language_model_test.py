@@ -14,6 +14,7 @@ from tests import tolerance
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 from scipy import special
 from scipy import stats
 import tensorflow as tf
@@ -161,6 +162,7 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
       _create(lstm_size=0)
 
 
+@pytest.mark.thorough
 class CohortContextTest(absltest.TestCase):
   def test_rounds_run_as_graphs_and_repeat(self):
     model = _create()

@@ -14,6 +14,7 @@ from tests import tolerance
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 from scipy import stats
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -115,6 +116,7 @@ class ResnetTest(parameterized.TestCase):
     np.testing.assert_array_equal(first(3), self.model.initial_weights[0][0])
     self.assertFalse(np.array_equal(first(3), first(4)))
 
+  @pytest.mark.thorough
   def test_rounds_run_as_graphs(self):
     """Of a network with two blocks, since tracing all takes long."""
     with mock.patch.multiple(

@@ -17,6 +17,7 @@ from tests import tolerance
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 from scipy import special
 from scipy import stats
 import tensorflow as tf
@@ -286,6 +287,7 @@ class TransformerTest(parameterized.TestCase):
       _create(**kwargs)
 
 
+@pytest.mark.thorough
 class CohortContextTest(absltest.TestCase):
   def test_rounds_and_evaluation_run_as_graphs_and_repeat(self):
     model = _create(vocabulary_size=20, num_layers=1)

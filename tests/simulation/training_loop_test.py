@@ -5,6 +5,7 @@
 # bazel: size = 'large'  # Long; make test runs it.
 
 import collections
+import functools
 import pathlib
 
 from fedfish_tff import algorithms
@@ -22,6 +23,7 @@ from fedfish_tff.simulation import training_loop
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -47,6 +49,7 @@ def _train_data(bad_clients=''):
   return client_data.InMemoryClientData(clients)
 
 
+@functools.cache
 def _build_process(build=algorithms.build_fed_avg, **kwargs):
   model = dense.create_mlp_classifier(
     num_features=2, num_classes=2, hidden_units=(3,), seed=1
@@ -169,6 +172,7 @@ class RunTrainingTest(parameterized.TestCase):
     loaded = training_loop.load_result(self.process, manager)
     self._assert_equal_runs(result, loaded, self.folder, self.folder)
 
+  @pytest.mark.thorough
   def test_a_round_between_has_a_checkpoint_and_changes_nothing(self):
     def run(folder, **kwargs):
       return self._run(
@@ -230,6 +234,7 @@ class RunTrainingTest(parameterized.TestCase):
     self.assertEqual(result.totals['local_steps'], total)
     self.assertGreater(result.totals['round_seconds'], 0)
 
+  @pytest.mark.thorough
   def test_counts_the_fisher_pass_and_calls_the_barrier(self):
     process = _build_process(algorithms.build_fed_fish, local_epochs=2)
     calls = []
@@ -362,6 +367,7 @@ class RunTrainingTest(parameterized.TestCase):
       self._run()
     self.assertFalse((self.folder / 'metrics.csv').exists())
 
+  @pytest.mark.thorough
   def test_runs_tffs_own_process_without_any_extra(self):
     process = _build_process(tff.learning.algorithms.build_weighted_fed_avg)
     result = training_loop.run_training(
@@ -375,16 +381,21 @@ class RunTrainingTest(parameterized.TestCase):
     self.assertEqual(result.round_number, 2)
     self.assertEqual(result.totals['wire_bytes'], 0)
 
+  @pytest.mark.thorough
   def test_seed_pairs_two_algorithms(self):
     """FedAvg and FedFish see the same clients, batches and first weights."""
     seen = collections.defaultdict(list)
-    for build in (algorithms.build_fed_avg, algorithms.build_fed_fish):
+    processes = {
+      'fed_avg': self.process,
+      'fed_fish': _build_process(algorithms.build_fed_fish, local_epochs=2),
+    }
+    for name, process in processes.items():
       self._run(
-        self.folder / build.__name__,
-        process=_build_process(build),
+        self.folder / name,
+        process=process,
         rounds=2,
         evaluate_every=1,
-        barrier_fn=lambda before, _, cohort, name=build.__name__: (
+        barrier_fn=lambda before, _, cohort, name=name: (
           seen[name].append((before, cohort)) or {}
         ),
       )
@@ -440,6 +451,7 @@ class RunTrainingTest(parameterized.TestCase):
       after.totals['round_seconds'], before.totals['round_seconds']
     )
 
+  @pytest.mark.thorough
   def test_a_killed_run_resumes_on_its_start(self):
     start = self._run(self.folder / 'start', rounds=3)
     whole = self._run(self.folder / 'whole', start=start)
@@ -455,6 +467,7 @@ class RunTrainingTest(parameterized.TestCase):
       resumed = self._run(folder, start=start)
       self._assert_equal_runs(whole, resumed, self.folder / 'whole', folder)
 
+  @pytest.mark.thorough
   def test_ctrl_c_before_the_first_round_keeps_the_start_s_round(self):
     start = self._run(self.folder / 'start', rounds=3)
 

@@ -16,6 +16,7 @@ from tests import local_data
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -94,6 +95,7 @@ class AgNewsTest(parameterized.TestCase):
     labels = task.label_sampler(logits, tf.constant(y), seed=[1, 2])
     self.assertEqual(labels.shape, (64,))
 
+  @pytest.mark.thorough
   def test_two_rounds_of_fed_avg_learn(self):
     contexts.set_default_context()
     task = _create(num_generated=1200)

@@ -15,6 +15,7 @@ from tasks import language
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -145,6 +146,7 @@ class GroupedFolderTest(parameterized.TestCase):
 
 
 class MadeUpPagesTest(absltest.TestCase):
+  @pytest.mark.thorough
   def test_trains_for_a_round(self):
     task = language.create_web_text_task(
       'c4',

@@ -18,6 +18,7 @@ from tests import tolerance
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 from scipy import stats
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -153,6 +154,7 @@ class RobertaTest(parameterized.TestCase):
       atol=1e-5,
     )
 
+  @pytest.mark.thorough
   def test_dropout(self):
     keras_model = roberta_files.create_keras_model()
     # Not all as the library has it by default.
@@ -219,6 +221,7 @@ class RobertaTest(parameterized.TestCase):
     ):
       _create([], checkpoint=self._folder)
 
+  @pytest.mark.thorough
   def test_trains_on_the_fast_path(self):
     model = self._parts.create_model()
     labels = np.arange(len(_TEXTS), dtype=np.int32) % 3
