@@ -4,12 +4,14 @@
 
 from collections.abc import Iterator
 import contextlib
+import functools
 import json
 from unittest import mock
 
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch import config_checks
 from launch import experiment as experiment_lib
 from launch import methods
 from launch.configs import fed3r_digits
@@ -60,6 +62,7 @@ _built = {}
 def _once(function, make_key):
   """Returns the function, which is called once for arguments of one key."""
 
+  @functools.wraps(function)
   def call(*args, **kwargs):
     key = (function.__qualname__, make_key(*args, **kwargs))
     if key not in _built:
@@ -71,6 +74,7 @@ def _once(function, make_key):
 
 
 def _key_of_task(config, *, data_dir=None):
+  config_checks.check_config(config)
   return json.dumps([config['task'], config['seed'], data_dir])
 
 
@@ -107,6 +111,7 @@ def _key_of_model(*args, **kwargs):
 def _set_context_once(set_context):
   """Returns the function, which installs what it has made again."""
 
+  @functools.wraps(set_context)
   def call(name=contexts.DEFAULT_CONTEXT_NAME, **options):
     stack = tff.framework.get_context_stack()
     key = (set_context.__qualname__, name, repr(options))
