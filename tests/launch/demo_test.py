@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo from start to end, small, and once more where it was stopped."""
 
+# bazel: size = 'large'  # Trains.
+
 import pathlib
 
 from launch import demo

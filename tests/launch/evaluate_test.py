@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.evaluate."""
 
+# bazel: size = 'large'  # Trains.
+
 import os
 import pathlib
 import subprocess

@@ -40,8 +40,8 @@ class BuildExperimentTest(parameterized.TestCase):
   def test_builds_every_algorithm(self, variant):
     self._check_built(variant)
 
-  @pytest.mark.thorough
   @parameterized.parameters('sampled_label', 'damped')
+  @pytest.mark.thorough
   def test_builds_every_kind_of_fed_fish(self, variant):
     self._check_built(variant)
 

@@ -57,8 +57,8 @@ class CheckRunTest(parameterized.TestCase):
     )
     self.assertBetween(difference, 0, ridge_check.TOLERANCE)
 
-  @pytest.mark.thorough
   @parameterized.parameters(('centered', True), ('none', False))
+  @pytest.mark.thorough
   def test_other_options_pass(self, bias, normalize_classes):
     config = _config(
       **{

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The binary of the toy figure."""
 
+# bazel: size = 'large'  # Trains.
+
 import pathlib
 import subprocess
 import sys

@@ -124,8 +124,8 @@ class SweepsTest(parameterized.TestCase):
   def test_ready_sweeps_can_be_planned(self, module, name):
     self._check_plan(module, name)
 
-  @pytest.mark.thorough
   @parameterized.product(module=_MODULES, name=_READY)
+  @pytest.mark.thorough
   def test_all_ready_sweeps_can_be_planned(self, module, name):
     self._check_plan(module, name)
 
