@@ -1,24 +1,35 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a binary many times and imports TensorFlow Federated only once.
+"""Runs binaries without importing TensorFlow Federated every time.
 
-A server process imports the binary's modules and forks for every run, so each
-run is a process of its own with its own flags, exit code and output, that goes
-through the same code as `python -m`. The server itself runs no TensorFlow.
+`run_here` runs one in this process, which costs nothing besides the run itself.
+`BinaryRunner` is for what must not share a process: a server imports the
+binary's modules and forks for every run, so each run is a process of its own
+with its own flags, exit code and output, that goes through the same code as
+`python -m`. The server itself runs no TensorFlow.
 """
 
+from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import importlib
+import importlib.util
+import io
 import json
+import logging as standard_logging
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 from typing import Any
+from unittest import mock
 
 from launch import cli
+
+from absl import flags
+from absl import logging
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -36,6 +47,80 @@ def environment() -> dict[str, str]:
   """Returns an environment in which the repository can be imported."""
   paths = [str(_ROOT), *filter(None, sys.path)]
   return {**os.environ, 'PYTHONPATH': os.pathsep.join(paths)}
+
+
+def _is_of_a_binary(name: str) -> bool:
+  module = flags.FLAGS.find_module_defining_flag(name) or ''
+  # The names with a point are those of fields of a --config.
+  return '.' in name or module.startswith('launch.')
+
+
+@contextlib.contextmanager
+def _flags_of_a_new_process() -> Iterator[None]:
+  """Inside, no binary has defined flags; after it, all is as it was."""
+  values = vars(flags.FLAGS)
+  before = {
+    # The lists of a module's flags grow, too.
+    name: {k: list(v) if isinstance(v, list) else v for k, v in value.items()}
+    if isinstance(value, dict)
+    else value
+    for name, value in values.items()
+  }
+  given = {name: vars(flag).copy() for name, flag in before['__flags'].items()}
+  for name in filter(_is_of_a_binary, list(flags.FLAGS)):
+    delattr(flags.FLAGS, name)
+  try:
+    yield
+  finally:
+    # Of libraries that were imported inside, and will not be again.
+    kept = {
+      name: values['__flags'][name]
+      for name in flags.FLAGS
+      if name not in given and not _is_of_a_binary(name)
+    }
+    for name, attributes in given.items():
+      vars(before['__flags'][name]).update(attributes)
+    values.update(before)
+    for name, flag in kept.items():
+      flags.FLAGS[name] = flag
+
+
+def run_here(module_name: str, *arguments: Any) -> Outcome:
+  """Runs a binary in this process, from its flags to its exit code.
+
+  Args:
+    module_name: The binary, such as `launch.train`.
+    *arguments: What would stand behind its name.
+
+  Returns:
+    How it ended. Errors that are defects are raised.
+  """
+  stdout, stderr = io.StringIO(), io.StringIO()
+  log = standard_logging.StreamHandler(stderr)
+  verbosity, code = logging.get_verbosity(), 0
+  path = importlib.util.find_spec(module_name).origin
+  argv = [path, *map(str, arguments)]
+  standard_logging.getLogger().addHandler(log)
+  try:
+    with (
+      _flags_of_a_new_process(),
+      mock.patch.object(sys, 'argv', argv),
+      contextlib.redirect_stdout(stdout),
+      contextlib.redirect_stderr(stderr),
+    ):
+      # A module of its own, which defines its flags anew.
+      spec = importlib.util.spec_from_file_location(module_name, path)
+      module = importlib.util.module_from_spec(spec)
+      spec.loader.exec_module(module)
+      parse = getattr(module, 'parse_flags', cli.parse_flags)
+      try:
+        cli.call(module.main, parse(argv))
+      except SystemExit as error:
+        code = error.code
+  finally:
+    logging.set_verbosity(verbosity)
+    standard_logging.getLogger().removeHandler(log)
+  return Outcome(code, stdout.getvalue(), stderr.getvalue())
 
 
 class BinaryRunner:

@@ -14,9 +14,13 @@ from launch import evaluation_run
 from launch import experiment as experiment_lib
 from launch import training_run
 from launch.configs import exchange
+from tests.launch import small_configs
 
 from absl.testing import absltest
 import numpy as np
+import pytest
+
+pytestmark = pytest.mark.thorough
 
 
 def setUpModule():
@@ -47,6 +51,11 @@ def _accuracy(weights, x, y):
 
 
 class ClientModelsTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+
   def test_each_client_that_came_is_scored_on_all_test_data(self):
     workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
     summary = training_run.train(_config(), workdir=workdir, progress_bar=False)

@@ -2,29 +2,43 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo from start to end, small, and once more where it was stopped."""
 
-# bazel: size = 'large'  # Long; make test runs it.
+# bazel: size = 'large'  # Trains.
 
 import pathlib
 
+from launch import demo
 from tests.launch import binary_runner
 
 from absl.testing import absltest
+import pytest
 
 _SMALL = ('--seeds=1', '--rounds=2', '--toy_seeds=1')
 
 
 class DemoTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.runner = binary_runner.BinaryRunner(
-      'launch.demo', 'launch.training_run'
-    )
-    cls.addClassCleanup(cls.runner.close)
+  def test_both_methods_of_a_seed_differ_in_the_algorithm_alone(self):
+    configs = {
+      name: config.to_dict()
+      for name, config in demo.create_configs(seeds=2, rounds=7)
+    }
+    self.assertLen(configs, 4)
+    for seed in range(2):
+      one, other = (
+        configs[f'{method}_seed{seed}']
+        for method in ('fed_avg_sgd', 'paper_literal')
+      )
+      self.assertEqual((one['seed'], one['rounds']), (seed, 7))
+      for config in (one, other):
+        # The names and what only one of them has.
+        del config['algorithm']
+      self.assertEqual(one, other)
 
+  @pytest.mark.slow
   def test_trains_compares_draws_and_continues(self):
     folder = pathlib.Path(self.create_tempdir().full_path) / 'demo'
-    outcome = self.runner.run(f'--output_dir={folder}', *_SMALL)
+    outcome = binary_runner.run_here(
+      'launch.demo', f'--output_dir={folder}', *_SMALL
+    )
     self.assertEqual(outcome.code, 0, outcome.stderr)
     for name in ('fed_avg_sgd_seed0', 'paper_literal_seed0'):
       self.assertTrue((folder / name / 'summary.json').is_file())
@@ -50,7 +64,7 @@ class DemoTest(absltest.TestCase):
       self.assertEqual(first[0], first[1])
 
     with self.subTest('a finished demo is not trained again'):
-      again = self.runner.run(
+      again = binary_runner.run_here(
         f'--output_dir={folder}', '--seeds=1', '--rounds=2', '--toy_seeds=0'
       )
       self.assertEqual(again.code, 0, again.stderr)
@@ -58,7 +72,7 @@ class DemoTest(absltest.TestCase):
       self.assertEqual(kept.splitlines(), rows[1])
 
     with self.subTest('other settings in the same place are refused'):
-      other = self.runner.run(
+      other = binary_runner.run_here(
         f'--output_dir={folder}', '--seeds=1', '--rounds=3', '--toy_seeds=0'
       )
       self.assertEqual(other.code, 2)
@@ -66,7 +80,7 @@ class DemoTest(absltest.TestCase):
 
   def test_bad_input_is_one_line(self):
     for arguments in (('--seeds=0',), ('--rounds=many',), ('--sedes=3',)):
-      outcome = self.runner.run(*arguments)
+      outcome = binary_runner.run_here('launch.demo', *arguments)
       self.assertEqual(outcome.code, 2)
       self.assertLen(outcome.stderr.splitlines(), 1)
 

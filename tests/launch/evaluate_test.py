@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.evaluate."""
 
+# bazel: size = 'large'  # Trains.
+
 import os
 import pathlib
 import subprocess
@@ -11,6 +13,9 @@ from launch import cli
 from launch import evaluate
 from launch import evaluation_run
 from launch import transfer_run
+from tests.launch import binary_runner
+from tests.launch import small_configs
+from tests.launch import trained_runs
 
 from absl import flags
 from absl.testing import absltest
@@ -53,10 +58,20 @@ class EvaluateTest(parameterized.TestCase):
     (('--workdir=/no/such/workdir',), 'There is no workdir /no/such/workdir'),
   )
   def test_bad_input_gets_one_line_and_exit_code_two(self, arguments, message):
-    refused = _run(*arguments)
-    self.assertEqual((refused.returncode, refused.stdout), (2, ''))
+    refused = binary_runner.run_here('launch.evaluate', *arguments)
+    self.assertEqual((refused.code, refused.stdout), (2, ''))
     self.assertIn(message, refused.stderr)
     self.assertLen(refused.stderr.splitlines(), 1)
+
+  def test_evaluates_a_workdir(self):
+    self.enter_context(small_configs.built_once())
+    workdir = trained_runs.fed_fish_on_digits().copy_to(
+      pathlib.Path(self.create_tempdir().full_path) / 'w'
+    )
+    outcome = binary_runner.run_here('launch.evaluate', f'--workdir={workdir}')
+    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
+    self.assertIn('model of round 2 of 2, 2 test clients', outcome.stdout)
+    self.assertTrue((workdir / 'evaluation' / 'clients.csv').exists())
 
   def test_flags_reach_the_evaluation(self):
     calls = []

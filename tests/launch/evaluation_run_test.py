@@ -8,28 +8,19 @@ import csv
 import json
 import pathlib
 import shutil
-import tempfile
 
 from fedfish_tff import errors
 from launch import evaluation_run
 from launch import training_run
-from launch.configs import digits
 from launch.plotting import run_reader
 from tests.launch import small_configs
+from tests.launch import trained_runs
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
-
-
-def _make_config():
-  config = digits.get_config('fed_avg')
-  config.update(
-    {'rounds': 2, 'cohort_size': 3, 'local_epochs': 1, 'checkpoint_every': 2}
-  )
-  config.task.update({'num_clients': 12, 'hidden_units': (8,)})
-  return config.to_dict()
 
 
 def _read(path):
@@ -41,9 +32,8 @@ class EvaluationRunTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    folder = cls.enterClassContext(tempfile.TemporaryDirectory())
-    cls._trained = pathlib.Path(folder) / 'trained'
-    training_run.train(_make_config(), workdir=cls._trained, progress_bar=False)
+    cls.enterClassContext(small_configs.built_once())
+    cls._trained = trained_runs.fed_fish_on_digits().workdir
 
   def setUp(self):
     super().setUp()
@@ -188,7 +178,13 @@ class EvaluationRunTest(absltest.TestCase):
       evaluation_run.evaluate(self.workdir)
 
 
+@pytest.mark.thorough
 class ClosedFormTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+
   @parameterized.parameters(
     ('fed3r', [(64, 8), (8,), (8, 10), (10,)]),
     ('fed3r_ft_lp', [(8, 10), (10,)]),

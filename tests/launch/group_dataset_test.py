@@ -41,16 +41,8 @@ def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
   return _run_python('-m', 'launch.group_dataset', *arguments)
 
 
-def setUpModule():
-  global _runner
-  # Starts by importing Beam and TFDS, which each process of its own would.
-  _runner = binary_runner.BinaryRunner(
-    'launch.group_dataset', 'launch.group_run'
-  )
-
-
-def tearDownModule():
-  _runner.close()
+def _run_here(*arguments: str) -> binary_runner.Outcome:
+  return binary_runner.run_here('launch.group_dataset', *arguments)
 
 
 class GroupDatasetTest(absltest.TestCase):
@@ -76,17 +68,18 @@ class GroupDatasetTest(absltest.TestCase):
 
   def test_groups_and_says_so(self):
     folder = self.parent / 'grouped'
-    outcome = _run_binary(
+    outcome = _run_here(
       *self.flags,
       f'--output_dir={folder}',
       '--runner=DirectRunner',
       '--key=registered_domain',
     )
-    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
+    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
     self.assertIn('train ', outcome.stdout)
     self.assertEndsWith(outcome.stdout, f'{folder}\n')
     self._check(folder)
 
+  @pytest.mark.thorough
   def test_a_killed_job_leaves_nothing_that_looks_whole(self):
     folder = self.parent / 'grouped'
     flags = (*self.flags, f'--output_dir={folder}')
@@ -96,7 +89,7 @@ class GroupDatasetTest(absltest.TestCase):
     (partial,) = self.parent.glob('grouped*')
     self.assertTrue((partial / 'clients.parquet').exists())
     self.assertFalse((partial / 'dataset.json').exists())
-    outcome = _runner.run(*flags)
+    outcome = _run_here(*flags)
     self.assertEqual(outcome.code, 0, outcome.stderr)
     self._check(folder)
     self.assertEqual(list(self.parent.glob('grouped*')), [folder])
@@ -121,8 +114,6 @@ class GroupDatasetTest(absltest.TestCase):
 
 
 class FlagsTest(parameterized.TestCase):
-  """Its own flags are checked before Beam and TFDS are imported."""
-
   def test_help_teaches(self):
     outcome = _run_binary('--help')
     self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
@@ -152,8 +143,8 @@ class FlagsTest(parameterized.TestCase):
     ('stray --format=c4', "Unexpected argument 'stray'"),
   )
   def test_wrong_flags(self, text, message):
-    outcome = _run_binary(*text.split())
-    self.assertEqual((outcome.returncode, outcome.stdout), (2, ''))
+    outcome = _run_here(*text.split())
+    self.assertEqual((outcome.code, outcome.stdout), (2, ''))
     self.assertIn(message, outcome.stderr)
     self.assertLen(outcome.stderr.splitlines(), 1)
 
@@ -168,7 +159,7 @@ class FlagsTest(parameterized.TestCase):
     ),
   )
   def test_wrong_flags_of_beam(self, text, message):
-    outcome = _runner.run(*text.split())
+    outcome = _run_here(*text.split())
     self.assertEqual((outcome.code, outcome.stdout), (2, ''))
     self.assertIn(message, outcome.stderr)
     self.assertLen(outcome.stderr.splitlines(), 1)

@@ -17,6 +17,7 @@ from tests.evaluation import softmax_regression
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow_federated as tff
 
 _SIZES = {'a': 9, 'b': 12, 'c': 3, 'd': 1}
@@ -111,6 +112,7 @@ class HeldOutEvaluationTest(absltest.TestCase):
         self._assert_columns(rows[client_id], column, arrays, unseen)
         self.assertEqual(rows[client_id]['num_unseen'], len(unseen[0]))
 
+  @pytest.mark.thorough
   def test_personalized_rows_do_not_depend_on_how_many_are_in_memory(self):
     def evaluate(at_a_time):
       with mock.patch.object(

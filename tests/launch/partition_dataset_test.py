@@ -25,14 +25,14 @@ def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
   )
 
 
+def _run_here(*arguments: str) -> binary_runner.Outcome:
+  return binary_runner.run_here('launch.partition_dataset', *arguments)
+
+
 class PartitionDatasetTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.runner = binary_runner.BinaryRunner(
-      'launch.partition_dataset', 'launch.partition_run'
-    )
-    cls.addClassCleanup(cls.runner.close)
     cls.data_dir = pathlib.Path(absltest.get_default_test_tmpdir()) / 'tfds_bin'
     tiny_tfds.prepare(cls.data_dir)
 
@@ -42,7 +42,7 @@ class PartitionDatasetTest(absltest.TestCase):
     self.folder = self.parent / 'clients'
 
   def _run(self, *arguments):
-    return self.runner.run(
+    return _run_here(
       f'--output_dir={self.folder}', f'--data_dir={self.data_dir}', *arguments
     )
 
@@ -112,8 +112,6 @@ class PartitionDatasetTest(absltest.TestCase):
 
 
 class FlagsTest(parameterized.TestCase):
-  """Flags are checked before TFDS and TFF are imported."""
-
   @parameterized.parameters(
     ('--output_dir=d', '--dataset is needed'),
     ('--dataset=mnist', '--output_dir is needed'),
@@ -132,8 +130,8 @@ class FlagsTest(parameterized.TestCase):
     arguments = text.split()
     if 'is needed' not in message:
       arguments += ['--dataset=mnist', '--output_dir=d']
-    outcome = _run_binary(*arguments)
-    self.assertEqual((outcome.returncode, outcome.stdout), (2, ''))
+    outcome = _run_here(*arguments)
+    self.assertEqual((outcome.code, outcome.stdout), (2, ''))
     self.assertIn(message, outcome.stderr)
     self.assertLen(outcome.stderr.splitlines(), 1)
 

@@ -17,6 +17,7 @@ from tests.launch import small_configs
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 from sklearn import linear_model
 
 _LAMBDAS = (1000.0, 0.01, 1.0, 100.0)
@@ -69,8 +70,14 @@ class ChoiceTest(parameterized.TestCase):
     super().setUp()
     self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
 
-  @parameterized.parameters('regularized', 'centered')
-  def test_is_that_of_a_recomputation(self, bias):
+  def test_is_that_of_a_recomputation(self):
+    self._check_choice('regularized')
+
+  @pytest.mark.thorough
+  def test_a_centered_bias(self):
+    self._check_choice('centered')
+
+  def _check_choice(self, bias):
     config = _config(
       **{'algorithm.bias': bias, 'algorithm.normalize_classes': False}
     )
@@ -120,6 +127,7 @@ class ChoiceTest(parameterized.TestCase):
       json.loads((self.workdir / 'summary.json').read_text()), summary
     )
 
+  @pytest.mark.thorough
   def test_a_lambda_without_solution_is_left_out(self):
     # A pixel that is blank in all images makes A singular.
     config = _config(

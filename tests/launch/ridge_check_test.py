@@ -19,6 +19,7 @@ from tests.launch import small_configs
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 
 
 def _config(variant='fed3r', **changes):
@@ -57,6 +58,7 @@ class CheckRunTest(parameterized.TestCase):
     self.assertBetween(difference, 0, ridge_check.TOLERANCE)
 
   @parameterized.parameters(('centered', True), ('none', False))
+  @pytest.mark.thorough
   def test_other_options_pass(self, bias, normalize_classes):
     config = _config(
       **{
@@ -104,6 +106,7 @@ class CheckRunTest(parameterized.TestCase):
     with self.assertRaisesRegex(ridge_check.RidgeMismatchError, 'by nan of'):
       ridge_check.check_run(self.config, self.task, workdir)
 
+  @pytest.mark.thorough
   def test_rejects_a_run_that_has_not_seen_all(self):
     config = _config(rounds=2)
     with self.assertLogs(level='WARNING'):

@@ -21,6 +21,7 @@ from launch import training_run
 from tests.launch import small_configs
 
 from absl.testing import absltest
+import pytest
 
 _VARIANTS = ('fed_ncm', 'fed3r', 'fed_avg', 'fed3r_ft_lp')
 
@@ -50,6 +51,26 @@ def _columns(workdir):
     ]
 
 
+class FormatTest(absltest.TestCase):
+  def test_runs_that_never_had_a_number(self):
+    """A run that diverged has no best round and no scores."""
+    table = several_runs.format_summaries(
+      {
+        'diverged': {
+          'rounds': 3,
+          'totals': {'wire_bytes': 1_234_567},
+          'final': {'eval/global/accuracy': None},
+          'test': {'global/accuracy': None},
+          'best_validation': None,
+        }
+      }
+    )
+    self.assertRegex(
+      table.splitlines()[1], r'^diverged  3 +1\.23 +not finite  not finite$'
+    )
+
+
+@pytest.mark.thorough
 class SeveralRunsTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
@@ -181,23 +202,6 @@ class SeveralRunsTest(absltest.TestCase):
     config['runs']['fed_ncm']['seed'] = 1
     with self.assertRaisesRegex(errors.InputError, r'seed \(0 there, 1 asked'):
       _train(config, self.workdir)
-
-  def test_runs_that_never_had_a_number(self):
-    """A run that diverged has no best round and no scores."""
-    table = several_runs.format_summaries(
-      {
-        'diverged': {
-          'rounds': 3,
-          'totals': {'wire_bytes': 1_234_567},
-          'final': {'eval/global/accuracy': None},
-          'test': {'global/accuracy': None},
-          'best_validation': None,
-        }
-      }
-    )
-    self.assertRegex(
-      table.splitlines()[1], r'^diverged  3 +1\.23 +not finite  not finite$'
-    )
 
 
 if __name__ == '__main__':

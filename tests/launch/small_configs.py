@@ -4,14 +4,20 @@
 
 from collections.abc import Iterator
 import contextlib
+import functools
 import json
 from unittest import mock
 
+from fedfish_tff import evaluation
 from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+from launch import config_checks
 from launch import experiment as experiment_lib
+from launch import methods
 from launch.configs import fed3r_digits
 
 import numpy as np
+import tensorflow_federated as tff
 
 NUM_FEATURES, NUM_RANDOM_FEATURES, NUM_CLASSES = 8, 16, 10
 # 8 training clients, 2 validation clients and 2 test clients.
@@ -49,30 +55,95 @@ def make_config(variant='fed3r', **changes):
   return config
 
 
+# Of all tests of the process: what is traced once serves the next file, too.
+_built = {}
+
+
+def _once(function, make_key):
+  """Returns the function, which is called once for arguments of one key."""
+
+  @functools.wraps(function)
+  def call(*args, **kwargs):
+    key = (function.__qualname__, make_key(*args, **kwargs))
+    if key not in _built:
+      # With the arguments: the id of one that is gone may return.
+      _built[key] = function(*args, **kwargs), args
+    return _built[key][0]
+
+  return call
+
+
+def _key_of_task(config, *, data_dir=None):
+  config_checks.check_config(config)
+  return json.dumps([config['task'], config['seed'], data_dir])
+
+
+# Fields on which a method does not depend.
+_OF_THE_LOOP = frozenset(
+  (
+    'batch_size',
+    'checkpoint_every',
+    'cohort_size',
+    'evaluate_every',
+    'evaluation',
+    'max_examples_per_client',
+    'participation',
+    'rounds',
+  )
+)
+
+
+def _key_of_method(config, task, *, start_weights=None):
+  fields = {k: v for k, v in config.items() if k not in _OF_THE_LOOP}
+  return (
+    json.dumps(fields, sort_keys=True),
+    id(task),
+    start_weights
+    and tuple(np.asarray(w).tobytes() for w in start_weights.trainable),
+  )
+
+
+def _key_of_model(*args, **kwargs):
+  options = sorted((name, repr(value)) for name, value in kwargs.items())
+  return *map(id, args), *options
+
+
+def _set_context_once(set_context):
+  """Returns the function, which installs what it has made again."""
+
+  @functools.wraps(set_context)
+  def call(name=contexts.DEFAULT_CONTEXT_NAME, **options):
+    stack = tff.framework.get_context_stack()
+    key = (set_context.__qualname__, name, repr(options))
+    if key in _built:
+      stack.set_default_context(_built[key])
+    else:
+      set_context(name, **options)
+      _built[key] = stack.current
+
+  return call
+
+
 @contextlib.contextmanager
 def built_once() -> Iterator[None]:
-  """Lets runs of one config and task share what is built, and so traced."""
-  build = experiment_lib.build_experiment_of
-  measure = simulation.measure_wire_bytes
-  experiments, wire_bytes = {}, {}
-
-  def build_once(config, task, *, start=None):
-    key = (
-      json.dumps(config, sort_keys=True),
-      id(task),
-      start and tuple(np.asarray(w).tobytes() for w in start.weights.trainable),
+  """Lets runs of one config share what is built, and so traced."""
+  with contextlib.ExitStack() as stack:
+    stack.enter_context(
+      mock.patch.object(
+        contexts,
+        'set_default_context',
+        # A context knows what it has compiled.
+        _set_context_once(contexts.set_default_context),
+      )
     )
-    if key not in experiments:
-      experiments[key] = build(config, task, start=start)
-    return experiments[key]
-
-  def measure_once(process):
-    if process not in wire_bytes:
-      wire_bytes[process] = measure(process)
-    return wire_bytes[process]
-
-  with (
-    mock.patch.object(experiment_lib, 'build_experiment_of', build_once),
-    mock.patch.object(simulation, 'measure_wire_bytes', measure_once),
-  ):
+    for module, name, make_key in (
+      (experiment_lib, 'create_task', _key_of_task),
+      (methods, 'build_method', _key_of_method),
+      (simulation, 'measure_wire_bytes', id),
+      (evaluation, 'ChunkedEvaluation', _key_of_model),
+      (evaluation, 'build_client_server_barrier', _key_of_model),
+      (evaluation, 'build_personalization_evaluation', _key_of_model),
+    ):
+      once = _once(getattr(module, name), make_key)
+      stack.enter_context(mock.patch.object(module, name, once))
     yield

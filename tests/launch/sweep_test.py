@@ -19,6 +19,7 @@ from tests.launch import binary_runner
 from absl.testing import absltest
 from absl.testing import parameterized
 import psutil
+import pytest
 
 _GIVE_UP_SECONDS = 300.0
 _DIGITS = (
@@ -51,6 +52,7 @@ def get_config(variant):
 def sweep(name):
   return sweeps.select(name, {
     'both': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1)}),
+    'one': lambda: sweeps.grid(['fed_avg'], {}),
     'unknown': lambda: sweeps.grid(['fed_fish'], {'algorithm.dampin': (1.0,)}),
   })
 """
@@ -111,6 +113,21 @@ class SweepTest(parameterized.TestCase):
         return process
     raise AssertionError(f'No process writes {path}.')
 
+  def test_trains_and_tells(self):
+    """In this process, with one of its own for the run."""
+    outcome = binary_runner.run_here(
+      'launch.sweep',
+      f'--config={self.config}:one',
+      f'--sweep_dir={self.sweep_dir}',
+      '--num_processes=1',
+      '--config.rounds=1',
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertIn('Done: 1 of 1 runs', outcome.stdout)
+    for name in ('runs.csv', 'plots/methods.csv', 'runs/fed_avg/summary.json'):
+      self.assertTrue((self.sweep_dir / name).exists(), name)
+
+  @pytest.mark.thorough
   def test_a_killed_sweep_equals_single_runs(self):
     sweep = self._start_sweep()
     self._wait_for_rounds(sweep, 'fed_avg-seed_1', 8)
@@ -177,7 +194,11 @@ class SweepTest(parameterized.TestCase):
       '--sweep_dir and --workdir are two names of one flag',
     ),
     ('field_of_the_grid', ['{config}:unknown'], 'no field algorithm.dampin; '),
-    ('sweep', ['{config}:noth'], "no sweep 'noth'; expected one of both, unk"),
+    (
+      'sweep',
+      ['{config}:noth'],
+      "no sweep 'noth'; expected one of both, one, unk",
+    ),
     ('field', ['{config}:both', '--config.sed=1'], 'Did you mean seed'),
     ('flag', ['{config}:both', '--sed=1'], 'flag .*sed'),
     ('word', ['{config}:both', 'seed'], "Unexpected argument 'seed'"),
@@ -202,12 +223,11 @@ class SweepTest(parameterized.TestCase):
       path, *rest = arguments
       arguments = [f'--config={path.format(config=self.config)}', *rest]
       arguments.append(f'--sweep_dir={self.sweep_dir}')
-    process = self._start(*arguments)
-    stdout, stderr = process.communicate()
-    self.assertEqual(process.returncode, 2, stderr)
-    self.assertEqual(stderr.count('\n'), 1, stderr)
-    self.assertRegex(stderr, message)
-    self.assertEmpty(stdout)
+    outcome = binary_runner.run_here('launch.sweep', *arguments)
+    self.assertEqual(outcome.code, 2, outcome.stderr)
+    self.assertEqual(outcome.stderr.count('\n'), 1, outcome.stderr)
+    self.assertRegex(outcome.stderr, message)
+    self.assertEmpty(outcome.stdout)
     self.assertFalse(self.sweep_dir.exists())
 
   def test_what_nohup_ignores_stays_ignored(self):
@@ -221,16 +241,16 @@ class SweepTest(parameterized.TestCase):
     self.assertIn('KeyboardInterrupt', done.stderr)
 
   def test_lists_the_runs(self):
-    process = self._start(
+    outcome = binary_runner.run_here(
+      'launch.sweep',
       f'--config={_DIGITS}:learning_rates',
       f'--workdir={self.sweep_dir}',
       '--config.rounds',
       '3',
       '--dry_run',
     )
-    stdout, stderr = process.communicate()
-    self.assertEqual(process.returncode, 0, stderr)
-    lines = stdout.splitlines()
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    lines = outcome.stdout.splitlines()
     self.assertLen(lines, 5 * 49 + 1)
     self.assertIn(f'--config={_DIGITS}:fed_avg', lines[0])
     self.assertIn('--config.rounds=3', lines[0])

@@ -6,12 +6,14 @@ import pathlib
 
 from launch import sweep_worker
 from launch.configs import toy_regression
+from tests.launch import small_configs
 
 from absl.testing import absltest
 
 
 class SweepWorkerTest(absltest.TestCase):
   def test_trains_evaluates_and_draws(self):
+    self.enter_context(small_configs.built_once())
     folder = pathlib.Path(self.create_tempdir().full_path)
     config = toy_regression.get_config('fed_avg')
     config.local_epochs = 2

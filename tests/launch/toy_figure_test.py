@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The binary of the toy figure."""
 
-# bazel: size = 'large'  # Long; make test runs it.
+# bazel: size = 'large'  # Trains.
 
 import pathlib
 import subprocess
@@ -11,20 +11,15 @@ import sys
 from tests.launch import binary_runner
 
 from absl.testing import absltest
+import pytest
 
 
 class ToyFigureTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.runner = binary_runner.BinaryRunner(
-      'launch.toy_figure', 'launch.toy_regression_report'
-    )
-    cls.addClassCleanup(cls.runner.close)
-
+  @pytest.mark.slow
   def test_writes_figure_and_barriers(self):
     folder = pathlib.Path(self.create_tempdir().full_path) / 'plots'
-    outcome = self.runner.run(
+    outcome = binary_runner.run_here(
+      'launch.toy_figure',
       f'--output_dir={folder}',
       '--seeds=1',
       '--local_epochs=1',
@@ -57,7 +52,7 @@ class ToyFigureTest(absltest.TestCase):
       ('--output_dir=/tmp/x', '--local_epochs=0'),
       ('--output_dir=/dev/null/plots', '--seeds=1', '--local_epochs=1'),
     ):
-      outcome = self.runner.run(*arguments)
+      outcome = binary_runner.run_here('launch.toy_figure', *arguments)
       self.assertEqual(outcome.code, 2, outcome.stderr)
       self.assertNotIn('Traceback', outcome.stderr)
 

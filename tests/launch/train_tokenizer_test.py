@@ -25,22 +25,18 @@ def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
   )
 
 
-class TrainTokenizerTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.runner = binary_runner.BinaryRunner(
-      'launch.train_tokenizer', 'launch.train_tokenizer_run'
-    )
-    cls.addClassCleanup(cls.runner.close)
+def _run_here(*arguments: str) -> binary_runner.Outcome:
+  return binary_runner.run_here('launch.train_tokenizer', *arguments)
 
+
+class TrainTokenizerTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.parent = pathlib.Path(self.create_tempdir().full_path)
     self.output = self.parent / 'new' / 'vocabulary.json'
 
   def _run(self, *arguments):
-    return self.runner.run(f'--output={self.output}', *arguments)
+    return _run_here(f'--output={self.output}', *arguments)
 
   def test_a_folder_of_clients(self):
     folder = self.parent / 'clients'
@@ -70,11 +66,11 @@ class TrainTokenizerTest(absltest.TestCase):
     )
 
     arguments = f'--input={folder}', '--kind=word', '--vocabulary_size=100'
-    self.assertEqual(self.runner.run(*arguments).code, 0)
+    self.assertEqual(_run_here(*arguments).code, 0)
     self.assertEqual(
       (folder / 'vocabulary.json').read_bytes(), self.output.read_bytes()
     )
-    again = self.runner.run(*arguments)
+    again = _run_here(*arguments)
     self.assertEqual((again.code, again.stdout), (2, ''))
     self.assertIn('is there already', again.stderr)
 
@@ -114,8 +110,6 @@ class TrainTokenizerTest(absltest.TestCase):
 
 
 class FlagsTest(parameterized.TestCase):
-  """Flags are checked before TFF is imported."""
-
   def test_help_teaches(self):
     outcome = _run_binary('--help')
     self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
@@ -131,8 +125,8 @@ class FlagsTest(parameterized.TestCase):
     ('--input=i --output=v --kind=morse', 'word_piece'),
   )
   def test_missing_and_wrong_flags(self, text, message):
-    outcome = _run_binary(*text.split())
-    self.assertEqual((outcome.returncode, outcome.stdout), (2, ''))
+    outcome = _run_here(*text.split())
+    self.assertEqual((outcome.code, outcome.stdout), (2, ''))
     self.assertIn(message, outcome.stderr)
     self.assertLen(outcome.stderr.splitlines(), 1)
 

@@ -19,6 +19,7 @@ from tests.launch import small_configs
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 
 
 def _rows(workdir):
@@ -41,6 +42,7 @@ class TrainTest(absltest.TestCase):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
+  @pytest.mark.thorough
   def test_several_runs_in_one_process(self):
     """As notebooks and the demo do; diverging figures stay valid JSON."""
     summaries = {}
@@ -48,7 +50,7 @@ class TrainTest(absltest.TestCase):
       config = toy_regression.get_config(variant)
       config.local_epochs = 1
       config.rounds = 2
-      config.evaluation.personalization_epochs = 0
+      config.evaluation.update(barrier=False, personalization_epochs=0)
       summaries[variant] = training_run.train(
         config.to_dict(), workdir=self.folder / variant, progress_bar=False
       )
@@ -65,13 +67,14 @@ class TrainTest(absltest.TestCase):
       other['totals']['local_steps'], 2 * one['totals']['local_steps']
     )
 
+  @pytest.mark.thorough
   def test_the_checkpoint_half_way_is_kept(self):
     config = toy_regression.get_config('fed_avg')
     config.local_epochs = 1
     config.rounds = 7
     config.checkpoint_every = 2
     config.evaluate_every = 7
-    config.evaluation.personalization_epochs = 0
+    config.evaluation.update(barrier=False, personalization_epochs=0)
     training_run.train(
       config.to_dict(), workdir=self.folder / 'w', progress_bar=False
     )
@@ -79,7 +82,7 @@ class TrainTest(absltest.TestCase):
     self.assertEqual(asyncio.run(manager.get_versions()), [3, 6, 7])
 
   def test_nothing_is_written_if_the_experiment_cannot_be_built(self):
-    config = toy_regression.get_config()
+    config = toy_regression.get_config('fed_avg')
     config.cohort_size = 3
     with self.assertRaisesRegex(errors.InputError, 'cohort_size is 3'):
       training_run.train(config.to_dict(), workdir=self.folder / 'w')
@@ -117,6 +120,7 @@ class ClosedFormTest(parameterized.TestCase):
       np.cumsum([row['train/num_examples'] for row in rows[1:]]).tolist(),
     )
 
+  @pytest.mark.thorough
   def test_first_visits_end_with_the_sums_of_one_visit_to_each(self):
     sums = []
     for name, rounds in (('visit_once', 3), ('first_visits', 12)):

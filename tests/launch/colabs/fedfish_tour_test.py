@@ -20,6 +20,7 @@ from launch import cli
 from absl.testing import absltest
 import nbclient
 import nbformat
+import pytest
 
 _ROOT = pathlib.Path(cli.__file__).resolve().parents[1]
 _NOTEBOOK = _ROOT / 'launch' / 'colabs' / 'fedfish_tour.ipynb'
@@ -168,6 +169,7 @@ class InstallCellTest(absltest.TestCase):
         self._run(found=False, installed=True, path=[str(_ROOT)])
 
 
+@pytest.mark.slow
 class ExecutionTest(absltest.TestCase):
   def test_it_runs_from_start_to_end_without_a_network(self):
     # Paths of sockets are short.
