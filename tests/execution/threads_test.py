@@ -15,7 +15,6 @@ from tests import processes
 from absl.testing import absltest
 from absl.testing import parameterized
 
-_HANG_SECONDS = 300.0
 _NUM_CORES = 4
 _WARNING = 'TensorFlow uses %d threads inside each operation'
 
@@ -111,7 +110,6 @@ def _outputs():
     text=True,
     timeout=processes.HANG_SECONDS,
     check=True,
-    timeout=_HANG_SECONDS,
   )
   lines = [line.strip() for line in result.stdout.splitlines()]
   return dict(zip(_PROGRAMS, lines, strict=True))
