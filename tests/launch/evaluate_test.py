@@ -66,7 +66,9 @@ class EvaluateTest(parameterized.TestCase):
       return [pathlib.Path('w/plots/a.png')]
 
     self.enter_context(
-      absltest.mock.patch.object(evaluation_run, 'evaluate', fake_evaluate)
+      absltest.mock.patch.object(
+        evaluation_run, 'evaluate', autospec=True, side_effect=fake_evaluate
+      )
     )
     with flagsaver.flagsaver(workdir='w', split='validation', export=True):
       cli.call(evaluate.main, ['evaluate'])
@@ -95,7 +97,10 @@ class EvaluateTest(parameterized.TestCase):
 
     self.enter_context(
       absltest.mock.patch.object(
-        transfer_run, 'evaluate_transfer', fake_evaluate
+        transfer_run,
+        'evaluate_transfer',
+        autospec=True,
+        side_effect=fake_evaluate,
       )
     )
     with flagsaver.flagsaver(
