@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mime Lite against NumPy, TFF's own and exact limits."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors

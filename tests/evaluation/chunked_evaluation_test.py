@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluation in groups of clients: exact for any metric, one group at a time."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import collections
 import gc
 import weakref

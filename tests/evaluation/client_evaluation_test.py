@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluation on clients."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from fedfish_tff.evaluation import client_evaluation
 from fedfish_tff.execution import contexts
 from fedfish_tff.models import model_functions

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluation before and after fine-tuning."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import collections
 
 from fedfish_tff.client_work import local_training

@@ -5,8 +5,6 @@
 With some models; cohort_matrix_test has all of them.
 """
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution import round_comparison

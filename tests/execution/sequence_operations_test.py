@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for sequence_operations: against tf.data, on the same graph."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from fedfish_tff.execution import graph_replay
 from tests.execution import dataset_replays
 
