@@ -66,6 +66,8 @@ def main(arguments: list[str]) -> int:
   finally:
     for process in load:
       process.kill()
+  if not failed:
+    logs.rmdir()
   print(f'{failed} of {_TIMES} runs failed.')
   return 1 if failed else 0
 

@@ -13,7 +13,7 @@ behind it:
 
   # bazel: tags = ['manual']  # Reads the working tree.
 
-with the keys size, tags, data and deps. A test module that is marked thorough
+with the keys tags, data and deps. A test module that is marked thorough
 or slow as a whole (pytestmark = pytest.mark.slow) gets size large.
 
   python .ci/update_build_files.py
@@ -101,7 +101,7 @@ class Module:
   @property
   def size(self) -> str:
     """The size of a test: importing TFF alone takes more than 'small'."""
-    return self.directives.get('size', 'large' if self.is_long else 'medium')
+    return 'large' if self.is_long else 'medium'
 
   @property
   def tags(self) -> list[str]:
@@ -130,7 +130,7 @@ def _read_module(root: pathlib.Path, file: pathlib.Path) -> Module:
   directives = {}
   for match in _DIRECTIVE.finditer(source):
     key = match['key']
-    if key not in ('size', 'tags', 'data', 'deps'):
+    if key not in ('tags', 'data', 'deps'):
       raise BuildFileError(f'{path}: no attribute "{key}" in "# bazel:".')
     directives[key] = ast.literal_eval(match['value'])
   return Module(

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every algorithm that trains a model must do: one test runs all of them."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from collections.abc import Callable
 from collections.abc import Mapping
 import functools

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fed3R-RF against kernel ridge regression of scikit-learn."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from fedfish_tff import algorithms
 from fedfish_tff import models
 from fedfish_tff import simulation

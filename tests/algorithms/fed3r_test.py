@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fed3R against scikit-learn on all the examples in one place."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import collections
 import functools
 

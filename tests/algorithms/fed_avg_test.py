@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedAvg against TFF's own and NumPy; excluded clients are counted."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from fedfish_tff import algorithms
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedFish against NumPy, its exact limits and its handling of bad clients."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import functools
 import itertools
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mime Lite against NumPy, TFF's own and exact limits."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import functools
 
 from fedfish_tff import algorithms

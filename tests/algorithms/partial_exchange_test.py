@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Partial exchange against NumPy, and in the limits in which it is FedAvg."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import functools
 
 from fedfish_tff import algorithms

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that keep what nobody sent: against NumPy, and exact limits."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import collections
 import functools
 

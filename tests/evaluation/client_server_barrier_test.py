@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the client-server barrier."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import collections
 import functools
 

@@ -5,8 +5,6 @@
 Each with one model; cohort_matrix_test has all pairs.
 """
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution import round_comparison

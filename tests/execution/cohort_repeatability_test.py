@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds of the cohort context give the same bits, whatever runs them."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from unittest import mock
 
 from fedfish_tff import algorithms

@@ -6,8 +6,6 @@ With a small model; cohort_matrix_test has the other models, and the unweighted
 forms of algorithms whose weighted form is here.
 """
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution import round_comparison

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for devices."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import subprocess
 import sys
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for local_worker."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import asyncio
 import collections
 import contextlib

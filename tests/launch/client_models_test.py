@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of a whole run whose clients keep weights, and of what they score."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import json
 import pathlib
 

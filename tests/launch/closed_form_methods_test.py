@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what solves for the classifier, and of models fine-tuned from it."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import dataclasses
 
 from fedfish_tff import datasets

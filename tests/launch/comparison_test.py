@@ -61,7 +61,10 @@ class CompareWorkdirsTest(absltest.TestCase):
 
   def test_tables_are_written_even_if_plots_fail(self):
     with mock.patch.object(
-      run_plots, 'write_figures', side_effect=errors.InputError('full')
+      run_plots,
+      'write_figures',
+      autospec=True,
+      side_effect=errors.InputError('full'),
     ):
       with self.assertRaisesRegex(errors.InputError, 'full'):
         self._compare(('fed_avg', 'fed_fish'))

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo from start to end, small, and once more where it was stopped."""
 
-# bazel: size = 'large'  # Trains.
-
 import pathlib
 
 from launch import demo

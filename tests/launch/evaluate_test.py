@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.evaluate."""
 
-# bazel: size = 'large'  # Trains.
-
 import os
 import pathlib
 import subprocess
@@ -81,7 +79,9 @@ class EvaluateTest(parameterized.TestCase):
       return [pathlib.Path('w/plots/a.png')]
 
     self.enter_context(
-      absltest.mock.patch.object(evaluation_run, 'evaluate', fake_evaluate)
+      absltest.mock.patch.object(
+        evaluation_run, 'evaluate', autospec=True, side_effect=fake_evaluate
+      )
     )
     with flagsaver.flagsaver(workdir='w', split='validation', export=True):
       cli.call(evaluate.main, ['evaluate'])
@@ -110,7 +110,10 @@ class EvaluateTest(parameterized.TestCase):
 
     self.enter_context(
       absltest.mock.patch.object(
-        transfer_run, 'evaluate_transfer', fake_evaluate
+        transfer_run,
+        'evaluate_transfer',
+        autospec=True,
+        side_effect=fake_evaluate,
       )
     )
     with flagsaver.flagsaver(

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluation of a workdir."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import csv
 import json
 import pathlib

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what a config becomes."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts

@@ -113,7 +113,10 @@ class ExportTest(parameterized.TestCase):
     folder = self._folder / 'saved_model'
     export.write_saved_model(model, _WEIGHTS, folder)
     with mock.patch.object(
-      tf.saved_model, 'save', side_effect=OSError(28, 'No space left on device')
+      tf.saved_model,
+      'save',
+      autospec=True,
+      side_effect=OSError(28, 'No space left on device'),
     ):
       with self.assertRaisesRegex(errors.InputError, 'No space left'):
         export.write_saved_model(

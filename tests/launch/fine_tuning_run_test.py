@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run that is fine-tuned from another: what goes on, and where it can stop."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import json
 import pathlib
 import shutil
@@ -194,7 +192,10 @@ class FineTuningTest(parameterized.TestCase):
   def test_ctrl_c_between_the_start_and_the_fine_tuning(self):
     workdir = self.folder / 'between'
     with mock.patch.object(
-      fine_tuning_start, 'save_start', side_effect=KeyboardInterrupt
+      fine_tuning_start,
+      'save_start',
+      autospec=True,
+      side_effect=KeyboardInterrupt,
     ):
       with self.assertRaises(KeyboardInterrupt):
         self._train(self.config, workdir)

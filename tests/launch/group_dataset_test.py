@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.group_dataset."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import pathlib
 import signal
 import subprocess

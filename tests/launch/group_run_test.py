@@ -115,8 +115,12 @@ class GroupRunTest(absltest.TestCase):
       self.data_dir / 'tiny_leaves' / '1.0.0'
     )
     with (
-      mock.patch.object(importlib.util, 'find_spec', return_value=object()),
-      mock.patch.object(tfds, 'builder', return_value=leaves) as builder,
+      mock.patch.object(
+        importlib.util, 'find_spec', autospec=True, return_value=object()
+      ),
+      mock.patch.object(
+        tfds, 'builder', autospec=True, return_value=leaves
+      ) as builder,
     ):
       self._run(
         format='tfds',

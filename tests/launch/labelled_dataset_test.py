@@ -107,6 +107,7 @@ class LabelledDatasetTest(parameterized.TestCase):
     with mock.patch.object(
       tiny_tfds.TinyLeaves,
       'download_and_prepare',
+      autospec=True,
       side_effect=ConnectionError('No route to host.\nMore about it.'),
     ):
       with self.assertRaisesRegex(

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the comparison of a run with scikit-learn's Ridge."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import asyncio
 import collections
 import pathlib

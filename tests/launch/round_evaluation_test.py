@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluation columns, against NumPy."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from unittest import mock
 
 from fedfish_tff import datasets

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the runs of one config, and of what they share."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import contextlib
 import csv
 import io
@@ -81,7 +79,10 @@ class SeveralRunsTest(absltest.TestCase):
     cls.config = _make_config()
     config_checks.check_runs(cls.config)
     with mock.patch.object(
-      experiment, 'create_task', wraps=experiment.create_task
+      experiment,
+      'create_task',
+      autospec=True,
+      side_effect=experiment.create_task,
     ) as cls.create_task:
       cls.printed = _train(cls.config, cls.workdir)
 

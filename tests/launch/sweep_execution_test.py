@@ -181,18 +181,22 @@ class SweepExecutionTest(absltest.TestCase):
       return self._sweep(**kwargs)._count_processes(num_runs)
 
     with (
-      mock.patch.object(sweep_resources, 'usable_cores', lambda: [0, 1, 2]),
-      mock.patch.object(sweep_resources, 'has_gpu', lambda: False),
+      mock.patch.object(
+        sweep_resources, 'usable_cores', autospec=True, return_value=[0, 1, 2]
+      ),
+      mock.patch.object(
+        sweep_resources, 'has_gpu', autospec=True, return_value=False
+      ) as has_gpu,
     ):
       self.assertEqual(count(10), 3)
       self.assertEqual(count(2), 2)
       self.assertEqual(count(0), 1)
       self.assertEqual(count(10, num_processes=5), 5)
       self.assertEqual(count(10, context_options={'devices': 'TPU'}), 1)
-      with mock.patch.object(sweep_resources, 'has_gpu', lambda: True):
-        self.assertEqual(count(10), 1)
-        self.assertEqual(count(10, context_options={'devices': 'cpu'}), 3)
-        self.assertEqual(count(10, num_processes=2), 2)
+      has_gpu.return_value = True
+      self.assertEqual(count(10), 1)
+      self.assertEqual(count(10, context_options={'devices': 'cpu'}), 3)
+      self.assertEqual(count(10, num_processes=2), 2)
 
   def test_an_interrupt_says_how_to_go_on(self):
     self.enter_context(

@@ -46,17 +46,26 @@ class ResourcesTest(parameterized.TestCase):
     }
     with (
       mock.patch.object(
-        sweep_resources, '_read', lambda path: files.get(path.name, '')
+        sweep_resources,
+        '_read',
+        autospec=True,
+        side_effect=lambda path: files.get(path.name, ''),
       ),
-      mock.patch.object(psutil, 'virtual_memory') as virtual_memory,
+      mock.patch.object(
+        psutil, 'virtual_memory', autospec=True
+      ) as virtual_memory,
     ):
       virtual_memory.return_value.available = 100 * _GIB
       self.assertEqual(sweep_resources.available_bytes(), 2 * _GIB)
 
   def test_a_containers_share_of_the_cores(self):
     with (
-      mock.patch.object(sweep_resources, '_read', lambda _: '150000 100000'),
-      mock.patch.object(os, 'sched_getaffinity', lambda _: range(8)),
+      mock.patch.object(
+        sweep_resources, '_read', autospec=True, return_value='150000 100000'
+      ),
+      mock.patch.object(
+        os, 'sched_getaffinity', autospec=True, return_value=range(8)
+      ),
     ):
       self.assertEqual(sweep_resources.usable_cores(), [0, 1])
 
@@ -84,7 +93,10 @@ class ResourcesTest(parameterized.TestCase):
   )
   def test_memory(self, available, peaks, running, expected):
     with mock.patch.object(
-      sweep_resources, 'available_bytes', lambda: available * _GIB
+      sweep_resources,
+      'available_bytes',
+      autospec=True,
+      return_value=available * _GIB,
     ):
       peaks = [peak * _GIB for peak in peaks]
       running = [now * _GIB for now in running]

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.sweep through the binary."""
 
-# bazel: size = 'large'  # Trains in processes of their own.
-
 import csv
 import json
 import os

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The binary of the toy figure."""
 
-# bazel: size = 'large'  # Trains.
-
 import pathlib
 import subprocess
 import sys

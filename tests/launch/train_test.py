@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.train through the binary: runs, faults and bad input."""
 
-# bazel: size = 'large'  # Trains.
-
 import csv
 import json
 import math

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of a run as a function; tests/launch/train_test.py has the binary's."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import asyncio
 import json
 import pathlib

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the transfer of a workdir's model to other tasks, end to end."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import contextlib
 import csv
 import io

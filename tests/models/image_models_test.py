@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the convolutional networks, against TFF's and Keras's."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import functools
 import itertools
 

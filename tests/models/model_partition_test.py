@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Partitioned models, trained by the package's processes."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff import models

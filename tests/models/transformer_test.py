@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the transformer, against NumPy in float64."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import datasets

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds of a process with client states, alone and in the training loop."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import pathlib
 
 from fedfish_tff import algorithms

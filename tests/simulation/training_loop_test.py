@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the training loop: what it computes, records, and survives."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import collections
 import functools
 import pathlib

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The binary that measures what a cohort costs among many clients."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 import os
 import pathlib
 

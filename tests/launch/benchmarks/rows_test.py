@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """All rows of the table compute the same round."""
 
-# bazel: size = 'large'  # Long; make test runs it.
-
 from launch.benchmarks import models
 from launch.benchmarks import plan
 from launch.benchmarks import rows as rows_lib

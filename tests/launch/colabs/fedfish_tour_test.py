@@ -97,13 +97,17 @@ class InstallCellTest(absltest.TestCase):
       source = source.replace(f"{name} = ''", f'{name} = {value!r}')
     out = io.StringIO()
     with (
-      mock.patch.object(importlib.util, 'find_spec', find_spec),
-      mock.patch.object(platform, 'python_version', return_value=version),
+      mock.patch.object(
+        importlib.util, 'find_spec', autospec=True, side_effect=find_spec
+      ),
+      mock.patch.object(
+        platform, 'python_version', autospec=True, return_value=version
+      ),
       mock.patch.object(
         sys, 'version_info', tuple(map(int, version.split('.')))
       ),
       mock.patch.object(sys, 'path', list(path)),
-      mock.patch('subprocess.run') as self._commands,
+      mock.patch('subprocess.run', autospec=True) as self._commands,
       contextlib.redirect_stdout(out),
     ):
       self._commands.return_value.returncode = 0 if installed else 1
