@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of a whole run whose clients keep weights, and of what they score."""
 
-# bazel: size = 'large'  # Long; make test runs it.
+# bazel: size = 'large'  # Long.
 
 import json
 import pathlib

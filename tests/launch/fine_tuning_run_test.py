@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run that is fine-tuned from another: what goes on, and where it can stop."""
 
-# bazel: size = 'large'  # Long; make test runs it.
+# bazel: size = 'large'  # Long.
 
 import json
 import pathlib

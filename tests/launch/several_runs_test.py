@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the runs of one config, and of what they share."""
 
-# bazel: size = 'large'  # Long; make test runs it.
+# bazel: size = 'large'  # Long.
 
 import contextlib
 import csv

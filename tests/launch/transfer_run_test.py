@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the transfer of a workdir's model to other tasks, end to end."""
 
-# bazel: size = 'large'  # Long; make test runs it.
+# bazel: size = 'large'  # Long.
 
 import contextlib
 import csv
