@@ -63,7 +63,11 @@ class DemoTest(absltest.TestCase):
 
     with self.subTest('a finished demo is not trained again'):
       again = binary_runner.run_here(
-        f'--output_dir={folder}', '--seeds=1', '--rounds=2', '--toy_seeds=0'
+        'launch.demo',
+        f'--output_dir={folder}',
+        '--seeds=1',
+        '--rounds=2',
+        '--toy_seeds=0',
       )
       self.assertEqual(again.code, 0, again.stderr)
       kept = (folder / 'paper_literal_seed0' / 'metrics.csv').read_text()
@@ -71,7 +75,11 @@ class DemoTest(absltest.TestCase):
 
     with self.subTest('other settings in the same place are refused'):
       other = binary_runner.run_here(
-        f'--output_dir={folder}', '--seeds=1', '--rounds=3', '--toy_seeds=0'
+        'launch.demo',
+        f'--output_dir={folder}',
+        '--seeds=1',
+        '--rounds=3',
+        '--toy_seeds=0',
       )
       self.assertEqual(other.code, 2)
       self.assertIn('rounds', other.stderr)
