@@ -6,6 +6,7 @@ Exit codes: 0; 2 for input that cannot be used, with one line on stderr; 130
 for Ctrl-C. Any other error is a defect and keeps its traceback.
 """
 
+import atexit
 from collections.abc import Callable
 from collections.abc import Sequence
 import difflib
@@ -59,6 +60,8 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
   # To import and trace leaves hundreds of thousands of objects that stay; to
   # look through them for garbage took a tenth of a run's start.
   gc.set_threshold(100_000, 20, 20)
+  # And once more at the end, when nothing is worth freeing.
+  atexit.register(gc.freeze)
   app.run(
     lambda argv: call(main, argv), flags_parser=flags_parser or parse_flags
   )

@@ -25,7 +25,6 @@ from fedfish_tff.datasets import sorted_ids
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import tensorflow as tf
 
@@ -250,6 +249,9 @@ class ClientIndex:
           f'The column {name!r} of {path} lacks {table[name].null_count} '
           'value(s); one was expected for each client.'
         )
+    # Imported late: it takes longer than the rest of the package.
+    import pyarrow.compute as pc  # pylint: disable=g-import-not-at-top
+
     in_split = pc.equal(table['split'].cast(pa.string()), split)
     if not pc.all(in_split).as_py():
       place = pc.index(in_split, False).as_py()

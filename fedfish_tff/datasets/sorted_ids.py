@@ -10,7 +10,6 @@ from typing import Any
 from fedfish_tff import errors
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 _IDS_AT_A_TIME = 4096
 
@@ -36,6 +35,9 @@ class SortedIds(Sequence[str]):
         f'{ids.null_count} of {len(ids)} client id(s) are missing; a string '
         'was expected for each client.'
       )
+    # Imported late: it takes longer than the rest of the package.
+    import pyarrow.compute as pc  # pylint: disable=g-import-not-at-top
+
     in_order = pc.less(ids[:-1], ids[1:])
     if pc.all(in_order).as_py() is False:
       place = pc.index(in_order, False).as_py()
