@@ -23,6 +23,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 from typing import Any
 from unittest import mock
 
@@ -85,6 +86,20 @@ def _flags_of_a_new_process() -> Iterator[None]:
       flags.FLAGS[name] = flag
 
 
+def _load(module_name: str, path: str) -> types.ModuleType:
+  # A module of its own, which defines its flags anew.
+  spec = importlib.util.spec_from_file_location(module_name, path)
+  module = importlib.util.module_from_spec(spec)
+  spec.loader.exec_module(module)
+  return module
+
+
+def load(module_name: str) -> types.ModuleType:
+  """Returns a binary's module; tests of other binaries never see its flags."""
+  with _flags_of_a_new_process():
+    return _load(module_name, importlib.util.find_spec(module_name).origin)
+
+
 def run_here(module_name: str, *arguments: Any) -> Outcome:
   """Runs a binary in this process, from its flags to its exit code.
 
@@ -108,10 +123,7 @@ def run_here(module_name: str, *arguments: Any) -> Outcome:
       contextlib.redirect_stdout(stdout),
       contextlib.redirect_stderr(stderr),
     ):
-      # A module of its own, which defines its flags anew.
-      spec = importlib.util.spec_from_file_location(module_name, path)
-      module = importlib.util.module_from_spec(spec)
-      spec.loader.exec_module(module)
+      module = _load(module_name, path)
       parse = getattr(module, 'parse_flags', cli.parse_flags)
       try:
         cli.call(module.main, parse(argv))

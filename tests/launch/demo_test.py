@@ -4,7 +4,6 @@
 
 import pathlib
 
-from launch import demo
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -17,7 +16,9 @@ class DemoTest(absltest.TestCase):
   def test_both_methods_of_a_seed_differ_in_the_algorithm_alone(self):
     configs = {
       name: config.to_dict()
-      for name, config in demo.create_configs(seeds=2, rounds=7)
+      for name, config in binary_runner.load('launch.demo').create_configs(
+        seeds=2, rounds=7
+      )
     }
     self.assertLen(configs, 4)
     for seed in range(2):
