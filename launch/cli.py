@@ -58,7 +58,7 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
     app.usage(shorthelp=True, writeto_stdout=True)
     sys.exit(0)
   # To import and trace leaves hundreds of thousands of objects that stay; to
-  # look through them for garbage took a tenth of a run's start.
+  # look through them for garbage took a fifth of a short run.
   gc.set_threshold(100_000, 20, 20)
   # And once more at the end, when nothing is worth freeing.
   atexit.register(gc.freeze)

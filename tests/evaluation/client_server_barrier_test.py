@@ -7,7 +7,6 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
-from fedfish_tff.client_work import local_training
 from fedfish_tff.evaluation import client_server_barrier
 from fedfish_tff.execution import contexts
 from tests import tolerance
@@ -25,18 +24,10 @@ _CLIENTS = tuple(
 
 
 @functools.cache
-def _local_training(name):
-  """Tracing takes most of the time here, so every test has the same."""
-  return local_training.build_local_training(
-    softmax_regression.MODELS[name],
-    tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
-  )
-
-
-@functools.cache
 def _barrier(name):
   return client_server_barrier.build_client_server_barrier(
-    softmax_regression.MODELS[name], _local_training(name)
+    softmax_regression.MODELS[name],
+    softmax_regression.build_local_training(name),
   )
 
 
@@ -112,7 +103,7 @@ class BuildClientServerBarrierTest(parameterized.TestCase):
   def test_one_client_whose_model_becomes_the_global_one_has_none(self, name):
     model = softmax_regression.MODELS[name]
     start = softmax_regression.start_weights(model)
-    train = _local_training(name)
+    train = softmax_regression.build_local_training(name)
     # FedAvg of one client with server learning rate 1.
     new = train(start, softmax_regression.to_dataset(_CLIENTS[0], epochs=5))
     per_client = _barrier(name)(

@@ -5,7 +5,6 @@
 import collections
 import functools
 
-from fedfish_tff.client_work import local_training
 from fedfish_tff.evaluation import chunked_evaluation
 from fedfish_tff.evaluation import personalization
 from fedfish_tff.execution import cohort_context
@@ -28,25 +27,18 @@ _EMPTY = softmax_regression.draw_examples(0, 0)
 
 
 @functools.cache
-def _local_training(name):
-  """Tracing takes most of the time here, so every test has the same."""
-  return local_training.build_local_training(
-    softmax_regression.MODELS[name],
-    tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
-  )
-
-
-@functools.cache
 def _build(name):
   return personalization.build_personalization_evaluation(
-    softmax_regression.MODELS[name], _local_training(name)
+    softmax_regression.MODELS[name],
+    softmax_regression.build_local_training(name),
   )
 
 
 @functools.cache
 def _build_totals(name):
   return chunked_evaluation.ChunkedEvaluation(
-    softmax_regression.MODELS[name], _local_training(name)
+    softmax_regression.MODELS[name],
+    softmax_regression.build_local_training(name),
   )
 
 

@@ -7,8 +7,10 @@ with them.
 """
 
 import collections
+import functools
 
-from fedfish_tff.models import model_functions  # Before TensorFlow: quiet.
+from fedfish_tff.client_work import local_training  # Before TensorFlow: quiet.
+from fedfish_tff.models import model_functions
 
 import numpy as np
 import tensorflow as tf
@@ -148,3 +150,11 @@ def numpy_train(weights, batches) -> list[np.ndarray]:
     kernel -= LEARNING_RATE * np.asarray(x, np.float64).T @ residual / len(x)
     bias -= LEARNING_RATE * residual.mean(axis=0)
   return [kernel, bias]
+
+
+@functools.cache
+def build_local_training(name: str) -> tff.Computation:
+  """Tracing takes most of a test's time, so all of a process have the same."""
+  return local_training.build_local_training(
+    MODELS[name], tff.learning.optimizers.build_sgdm(LEARNING_RATE)
+  )
