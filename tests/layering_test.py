@@ -15,6 +15,7 @@ update_build_files = repository.load_script('.ci/update_build_files.py')
 # What each part may import beside itself. A part is a folder, or a single
 # module that others may use without the rest of its folder.
 _LIBRARY = {
+  'fedfish_tff.choices',
   'fedfish_tff.errors',
   'fedfish_tff.datasets',
   'fedfish_tff.datasets.grouping',
@@ -30,6 +31,7 @@ _LIBRARY = {
 }
 ALLOWED = {
   'fedfish_tff': set(),
+  'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
   'fedfish_tff.datasets': {'fedfish_tff.errors'},
   # Needs Beam and more, which only those install who group: nothing else of
@@ -38,10 +40,19 @@ ALLOWED = {
     'fedfish_tff.errors',
     'fedfish_tff.datasets',
   },
-  'fedfish_tff.models': {'fedfish_tff.errors', 'fedfish_tff.datasets'},
-  'fedfish_tff.client_work': {'fedfish_tff.errors', 'fedfish_tff.models'},
+  'fedfish_tff.models': {
+    'fedfish_tff.choices',
+    'fedfish_tff.errors',
+    'fedfish_tff.datasets',
+  },
+  'fedfish_tff.client_work': {
+    'fedfish_tff.choices',
+    'fedfish_tff.errors',
+    'fedfish_tff.models',
+  },
   'fedfish_tff.aggregators': {'fedfish_tff.errors'},
   'fedfish_tff.algorithms': {
+    'fedfish_tff.choices',
     'fedfish_tff.errors',
     'fedfish_tff.models',
     'fedfish_tff.client_work',
