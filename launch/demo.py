@@ -65,10 +65,10 @@ def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
   # Imported late: TFF takes seconds, and all above answers at once.
-  from launch import comparison  # pylint: disable=g-import-not-at-top
-  from launch import evaluation_run  # pylint: disable=g-import-not-at-top
-  from launch import toy_regression_report  # pylint: disable=g-import-not-at-top
-  from launch import training_run  # pylint: disable=g-import-not-at-top
+  from launch.plots import comparison  # pylint: disable=g-import-not-at-top
+  from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
+  from launch.runs import toy_regression_report  # pylint: disable=g-import-not-at-top
+  from launch.runs import training_run  # pylint: disable=g-import-not-at-top
 
   folder = pathlib.Path(_OUTPUT_DIR.value)
   configs = dict(create_configs(seeds=_SEEDS.value, rounds=_ROUNDS.value))

@@ -83,10 +83,10 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and all above answers at once.
   if 'runs' in config:
     config_checks.check_runs(config)
-    from launch import several_runs as module  # pylint: disable=g-import-not-at-top
+    from launch.runs import several_runs as module  # pylint: disable=g-import-not-at-top
   else:
     config_checks.check_config(config)
-    from launch import training_run as module  # pylint: disable=g-import-not-at-top
+    from launch.runs import training_run as module  # pylint: disable=g-import-not-at-top
 
   module.train(
     config,

@@ -9,7 +9,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.execution import contexts
 from launch import closed_form_methods
-from launch import experiment
+from launch.runs import experiment
 from tasks import toy_regression
 from tests import ridge_reference
 from tests import tolerance

@@ -11,9 +11,9 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch import config_checks
 from launch import exchange_methods
-from launch import experiment
 from launch import methods
 from launch.configs import exchange
+from launch.runs import experiment
 from tests import tolerance
 
 from absl.testing import absltest

@@ -9,8 +9,8 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 from launch import config_checks
-from launch import experiment
 from launch import methods
+from launch.runs import experiment
 from tests.launch import small_configs
 
 from absl.testing import absltest

@@ -12,9 +12,9 @@ from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch import config_checks
-from launch import experiment as experiment_lib
 from launch import methods
 from launch.configs import fed3r_digits
+from launch.runs import experiment as experiment_lib
 
 import numpy as np
 import tensorflow_federated as tff

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from launch import experiment
+from launch.runs import experiment
 from tests import processes
 from tests.launch import binary_runner
 from tests.launch import small_configs

@@ -5,10 +5,10 @@
 import collections
 
 from launch import config_checks
-from launch import sweep_configs
 from launch.configs import ag_news
 from launch.configs import ag_news_partial
 from launch.configs import exchange
+from launch.sweeps import plan as plan_lib
 from tasks import registry
 
 from absl.testing import absltest
@@ -82,7 +82,7 @@ class AgNewsPartialTest(parameterized.TestCase):
   def test_sweeps(self, name, size):
     runs = ag_news_partial.sweep(name)
     self.assertLen(runs, size)
-    planned = sweep_configs.plan_runs(
+    planned = plan_lib.plan_runs(
       'ag_news_partial.py', ag_news_partial.get_config, runs
     )
     # The others must not pass for results on AG News.

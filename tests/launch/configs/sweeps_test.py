@@ -8,9 +8,9 @@ import itertools
 import math
 
 from launch import config_checks
-from launch import sweep_configs
 from launch.configs import base
 from launch.configs import sweeps
+from launch.sweeps import plan as plan_lib
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -139,7 +139,7 @@ class SweepsTest(parameterized.TestCase):
       self.assertIn('toy_regression', source)
       self.assertStartsWith(name, 'fixed_compute')
       return
-    planned = sweep_configs.plan_runs(source, module.get_config, runs)
+    planned = plan_lib.plan_runs(source, module.get_config, runs)
     self.assertLen({run.name for run in planned}, len(runs))
 
   @parameterized.parameters(
@@ -153,9 +153,7 @@ class SweepsTest(parameterized.TestCase):
   def test_sweeps_of_features_can_be_run(self, name, sweep):
     module = importlib.import_module(name)
     runs = module.sweep(sweep)
-    planned = sweep_configs.plan_runs(
-      f'{name}:{sweep}', module.get_config, runs
-    )
+    planned = plan_lib.plan_runs(f'{name}:{sweep}', module.get_config, runs)
     self.assertLen({run.name for run in planned}, len(runs))
     visits = module.get_config('fed3r').rounds
     for run in planned:
@@ -218,7 +216,7 @@ class SweepsTest(parameterized.TestCase):
   def test_deciding_settings_change_one_thing_at_a_time(self, name):
     module = importlib.import_module(f'launch.configs.{name}')
     source = f'launch.configs.{name}:settings'
-    planned = sweep_configs.plan_runs(
+    planned = plan_lib.plan_runs(
       source, module.get_config, module.sweep('settings')
     )
     first = [run for run in planned if run.fields['seed'] == 0]
