@@ -17,6 +17,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import scipy.special
+import tensorflow as tf
 import tensorflow_federated as tff
 
 # The shapes of the feature extractor's tensors, and of the classifier's.
@@ -95,6 +96,14 @@ class BuildMethodTest(parameterized.TestCase):
       self.assertAlmostEqual(
         build(0.25).initialize([])['learning_rate'], 0.25, msg=name
       )
+
+  def test_no_optimizer_decays_weights_unasked(self):
+    weights = (tf.ones([3]),)
+    for name, build in methods.OPTIMIZERS.items():
+      optimizer = build(0.25)
+      state = optimizer.initialize((tf.TensorSpec([3], tf.float32),))
+      _, (after,) = optimizer.next(state, weights, (tf.zeros([3]),))
+      np.testing.assert_array_equal(after, weights[0], err_msg=name)
 
   @parameterized.parameters(
     ('fed3r', _EXTRACTOR + _CLASSIFIER),
