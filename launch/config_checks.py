@@ -226,6 +226,12 @@ def _check_fine_tuning(config: Mapping[str, Any]) -> None:
     block['start'],
     {NO_START: {'name': field_checks.text}, **CLOSED_FORM_ALGORITHMS},
   )
+  if config.get('client_weight_decay') and block['weight_decay']:
+    raise errors.InputError(
+      f'client_weight_decay is {config["client_weight_decay"]!r}, but '
+      f'fine_tuning.weight_decay is {block["weight_decay"]!r}, and clients '
+      'would decay by both; 0 was expected for one of them.'
+    )
   if block['start']['name'] == NO_START:
     if block['strategy'] == 'ft_feat':
       raise errors.InputError(

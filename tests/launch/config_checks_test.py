@@ -229,10 +229,32 @@ class CheckConfigTest(parameterized.TestCase):
       {'participation.name': 'visit_once'},
       'all clients come in the start of the fine-tuning already; uniform was',
     ),
+    (
+      {
+        'algorithm.client_optimizer': 'adamw',
+        'client_weight_decay': 1e-3,
+        'fine_tuning.weight_decay': 4e-5,
+      },
+      'client_weight_decay is 0.001, but fine_tuning.weight_decay is 4e-05',
+    ),
   )
   def test_fields_of_fine_tuning(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):
       config_checks.check_config(_config('fed3r_ft', fed3r_digits, **changes))
+
+  @parameterized.parameters((1e-3, 0.0), (0.0, 4e-5))
+  def test_fine_tuning_takes_either_decay(self, client_decay, decay):
+    config_checks.check_config(
+      _config(
+        'fed3r_ft',
+        fed3r_digits,
+        **{
+          'algorithm.client_optimizer': 'adamw',
+          'client_weight_decay': client_decay,
+          'fine_tuning.weight_decay': decay,
+        },
+      )
+    )
 
   def test_visits_are_not_for_closed_form_alone(self):
     for name in config_checks.PARTICIPATIONS:
