@@ -12,7 +12,7 @@ import math
 import statistics
 from typing import Any
 
-from launch import config_checks
+from launch.methods import config_checks
 from launch.results import metric_names
 from launch.sweeps import folder as folder_lib
 

@@ -18,7 +18,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
-from launch import config_checks
+from launch.methods import config_checks
 from launch.sweeps import plan as plan_lib
 
 _LOCK_NAME = '.lock'

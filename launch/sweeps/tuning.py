@@ -8,8 +8,8 @@ import os
 from typing import Any
 
 from fedfish_tff import errors
-from launch import config_checks
 from launch.configs import sweeps
+from launch.methods import config_checks
 from launch.results import sweep_results
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import plan as plan_lib

@@ -236,7 +236,7 @@ class TrainTest(parameterized.TestCase):
     self.assertFalse(self.workdir.exists())
 
   @parameterized.parameters(
-    (':fed_nova', "no variant 'fed_nova'; expected one of fed_fish, fed_avg"),
+    (':fed_nova', "The variant is 'fed_nova'; one of "),
     ('.missing', 'cannot be read: No such file'),
   )
   def test_bad_config_file(self, suffix, message):
