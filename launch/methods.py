@@ -181,6 +181,11 @@ def _build_process(
       client_weighting=weighting,
     )
   if algorithm['name'] == 'fed_sgd':
+    if 'fine_tuning' in config:
+      # Nobody but the server takes steps.
+      server_optimizer = client_work.build_weight_decay_optimizer(
+        server_optimizer, config['fine_tuning']['weight_decay']
+      )
     return algorithms.build_fed_sgd(
       model,
       server_optimizer,

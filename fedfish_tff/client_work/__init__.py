@@ -94,5 +94,8 @@ from fedfish_tff.client_work.tensor_selection import (
 from fedfish_tff.client_work.tensor_selection import Direction as Direction
 from fedfish_tff.client_work.tensor_selection import Selector as Selector
 from fedfish_tff.client_work.weight_decay import (
+  add_weight_decay as add_weight_decay,
+)
+from fedfish_tff.client_work.weight_decay import (
   build_weight_decay_optimizer as build_weight_decay_optimizer,
 )

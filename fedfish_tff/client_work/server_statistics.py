@@ -22,6 +22,7 @@ from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import proximal
+from fedfish_tff.client_work import weight_decay
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
@@ -78,7 +79,9 @@ def build_server_statistics_update(
   Args:
     optimizer: The optimizer whose state is the server's. Its state after a
       step must not depend on where the step is taken from: it may know of
-      gradients, but not of weights.
+      gradients, but not of weights. With weight decay, of
+      `build_weight_decay_optimizer`, the gradient is that of the penalised
+      loss.
     local_epochs: How many epochs the client's sequence of batches holds, one
       after another; batches must not straddle epochs. The gradient at the
       global weights is taken over the first of them.
@@ -129,7 +132,10 @@ def build_server_statistics_update(
           start - end
           for start, end in zip(weights.trainable, trained.weights.trainable)
         ),
-        gradient=gradient.update,
+        # The server, which steps from zero, cannot add it.
+        gradient=weight_decay.add_weight_decay(
+          optimizer, weights.trainable, gradient.update
+        ),
       ),
       weight=gradient.weight,
       metrics=metrics,

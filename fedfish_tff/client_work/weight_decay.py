@@ -31,18 +31,20 @@ class _DecayingOptimizer(tff.learning.optimizers.Optimizer):
     return self._inner.initialize(specs)
 
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
-    flat = tf.nest.flatten(weights)
+    return autograph.convert(self._inner.next)(
+      state, weights, self.add_decay(weights, gradients)
+    )
+
+  def add_decay(self, weights: Any, gradients: Any) -> Any:
     decayed = [
       # None is the gradient of a weight that the loss does not depend on, which
       # PyTorch leaves as it is.
       None
       if g is None
       else tf.convert_to_tensor(g) + tf.cast(self._weight_decay, w.dtype) * w
-      for g, w in zip(tf.nest.flatten(gradients), flat)
+      for g, w in zip(tf.nest.flatten(gradients), tf.nest.flatten(weights))
     ]
-    return autograph.convert(self._inner.next)(
-      state, weights, tf.nest.pack_sequence_as(weights, decayed)
-    )
+    return tf.nest.pack_sequence_as(weights, decayed)
 
   def get_hparams(self, state: Any) -> Any:
     return self._inner.get_hparams(state)
@@ -79,3 +81,18 @@ def build_weight_decay_optimizer(
   return (
     _DecayingOptimizer(optimizer, weight_decay) if weight_decay else optimizer
   )
+
+
+def add_weight_decay(
+  optimizer: tff.learning.optimizers.Optimizer, weights: Any, gradients: Any
+) -> Any:
+  """Returns gradients of the loss that an optimizer takes steps on.
+
+  Args:
+    optimizer: Any of TFF's; without weight decay, the gradients stay.
+    weights: Where the gradients were taken.
+    gradients: Of the loss without the added term.
+  """
+  if isinstance(optimizer, _DecayingOptimizer):
+    return optimizer.add_decay(weights, gradients)
+  return gradients

@@ -3,6 +3,7 @@
 """Mime Lite against NumPy, TFF's own and exact limits."""
 
 import functools
+from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
@@ -103,6 +104,39 @@ class MimeLiteTest(parameterized.TestCase):
         state.client_work['optimizer']['accumulator'], velocity
       )
     self.assertEqual(metrics['client_work']['train']['num_examples'], 40)
+
+  def test_the_momentum_is_of_the_loss_with_weight_decay(self):
+    decay = 0.5
+    plain_gradients = ref.gradients
+
+    def penalized(weights, x, y):
+      gradients = plain_gradients(weights, x, y)
+      return tuple(g + decay * w for g, w in zip(gradients, weights))
+
+    process = algorithms.build_mime_lite(
+      _MODELS['functional'],
+      client_work.build_weight_decay_optimizer(_momentum(), decay),
+      _sgd(_SERVER_RATE),
+      local_epochs=_EPOCHS,
+    )
+    state = _start(process)
+    expected = ref.initial_weights()
+    velocity = tuple(np.zeros(np.shape(w)) for w in expected)
+    for _ in range(2):
+      state, _ = _next(process, state, _CLIENTS)
+      with mock.patch.object(
+        ref, 'gradients', autospec=True, side_effect=penalized
+      ):
+        expected, velocity = ref.mime_lite_round(
+          expected,
+          velocity,
+          _CLIENTS,
+          rate=_RATE,
+          momentum=_MOMENTUM,
+          server_rate=_SERVER_RATE,
+          epochs=_EPOCHS,
+        )
+      self._assert_close(process.get_model_weights(state).trainable, expected)
 
   @pytest.mark.thorough
   def test_equals_tff(self):

@@ -124,26 +124,30 @@ class BuildMethodTest(parameterized.TestCase):
     self.assertEqual(method.feature_map is not None, closed_form)
     self.assertEqual(method.process.extra_passes, int('fish' in variant))
 
-  def test_fine_tuning_steps_down_the_gradient_and_the_decay(self):
+  @parameterized.parameters('fed_avg', 'fed_sgd')
+  def test_fine_tuning_steps_down_the_gradient_and_the_decay(self, algorithm):
     """Of the classifier's tensors, at the temperature; recomputed by NumPy."""
     start = _start_weights()
     temperature, decay, rate = 0.5, 0.25, 0.125
     method = self._build(
       'fed3r_ft_lp',
       start_weights=start,
-      client_learning_rate=rate,
+      # FedSGD's one step is the server's.
+      client_learning_rate=rate if algorithm == 'fed_avg' else 7.0,
+      server_learning_rate=rate if algorithm == 'fed_sgd' else 1.0,
       **{
+        'algorithm.name': algorithm,
         'fine_tuning.temperature': temperature,
         'fine_tuning.weight_decay': decay,
       },
     )
     process = method.process
-    weights = process.get_model_weights(process.initialize())
     x, y = self.task.train.load_client(self.task.train.client_ids[0])
     one_batch = datasets.sequential_batches(
       (x, y), client_id='a', batch_size=len(y)
     )
-    after = process.local_training(weights, one_batch.to_dataset())
+    output = process.next(process.initialize(), [one_batch.to_dataset()])
+    after = process.get_model_weights(output.state)
     gradients = _gradient(start.trainable, x, y, temperature)
     for found, old, gradient in zip(
       after.trainable, start.trainable[2:], gradients, strict=True
