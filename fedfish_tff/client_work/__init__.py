@@ -20,6 +20,9 @@ from fedfish_tff.client_work.client_work_process import (
 from fedfish_tff.client_work.client_work_process import (
   leave_out_non_finite as leave_out_non_finite,
 )
+from fedfish_tff.client_work.client_work_process import (
+  weigh_update as weigh_update,
+)
 from fedfish_tff.client_work.excluded_clients import (
   count_excluded_clients as count_excluded_clients,
 )
