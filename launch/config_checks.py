@@ -284,6 +284,11 @@ def _check_combinations(config: Mapping[str, Any]) -> None:
       f'local_epochs is {config["local_epochs"]}, but fed_sgd takes one '
       "gradient of one pass over a client's data; 1 was expected."
     )
+  if algorithm['name'] == 'fed_sgd' and config['evaluation']['barrier']:
+    raise errors.InputError(
+      "evaluation.barrier is True, but fed_sgd's clients train no model; False "
+      'was expected.'
+    )
   if algorithm['name'] == 'mime_lite' and config['evaluation']['barrier']:
     raise errors.InputError(
       "evaluation.barrier is True, but mime_lite's clients train with the "

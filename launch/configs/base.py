@@ -94,6 +94,8 @@ def _fed_sgd(config: ConfigDict) -> None:
   _fed_avg(config)
   config.algorithm.name = 'fed_sgd'
   config.local_epochs = 1
+  # Its clients train no models.
+  config.evaluation.barrier = False
 
 
 def _fed_prox(config: ConfigDict) -> None:
