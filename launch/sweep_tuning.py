@@ -9,6 +9,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch import config_checks
+from launch import metric_names
 from launch import sweep_configs
 from launch import sweep_folder
 from launch import sweep_results
@@ -98,7 +99,7 @@ def _check_metric(
       column.removeprefix(prefix)
       for result in results
       for column in result.values
-      if column.startswith(prefix)
+      if column.startswith(prefix) and not metric_names.is_count(column)
     }
   )
   if metric not in known:
