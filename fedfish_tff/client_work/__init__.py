@@ -24,6 +24,9 @@ from fedfish_tff.client_work.client_work_process import (
 from fedfish_tff.client_work.client_work_process import (
   leave_out_non_finite as leave_out_non_finite,
 )
+from fedfish_tff.client_work.client_work_process import (
+  weigh_update as weigh_update,
+)
 from fedfish_tff.client_work.excluded_clients import (
   count_excluded_clients as count_excluded_clients,
 )
@@ -89,6 +92,9 @@ from fedfish_tff.client_work.tensor_selection import (
   check_selector as check_selector,
 )
 from fedfish_tff.client_work.tensor_selection import Selector as Selector
+from fedfish_tff.client_work.weight_decay import (
+  add_weight_decay as add_weight_decay,
+)
 from fedfish_tff.client_work.weight_decay import (
   build_weight_decay_optimizer as build_weight_decay_optimizer,
 )

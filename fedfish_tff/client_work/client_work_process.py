@@ -60,6 +60,15 @@ def client_weight(
   return tf.cast(num_examples, tf.float32)
 
 
+def weigh_update(update: Any, weight: tf.Tensor) -> Any:
+  """Returns an update times its weight, of which an aggregator forms the sum.
+
+  That of a finite update can overflow, which would void the round of all
+  clients: it belongs to what must be finite, too.
+  """
+  return tf.nest.map_structure(lambda t: tf.cast(weight, t.dtype) * t, update)
+
+
 def _is_finite(result: ClientUpdate) -> tf.Tensor:
   return local_training.all_finite((result.update, result.also_finite))
 

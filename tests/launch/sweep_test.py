@@ -23,16 +23,6 @@ _GIVE_UP_SECONDS = 300.0
 _DIGITS = (
   pathlib.Path(__file__).resolve().parents[2] / 'launch/configs/digits.py'
 )
-_IGNORED = """
-import os, signal
-from launch import sweep
-
-signal.signal(signal.SIGHUP, signal.SIG_IGN)
-with sweep._signals_as_interrupts():
-  os.kill(os.getpid(), signal.SIGHUP)
-  print('goes on')
-  os.kill(os.getpid(), signal.SIGTERM)
-"""
 _CONFIG = """
 from launch.configs import sweeps, toy_regression
 
@@ -227,16 +217,6 @@ class SweepTest(parameterized.TestCase):
     self.assertRegex(outcome.stderr, message)
     self.assertEmpty(outcome.stdout)
     self.assertFalse(self.sweep_dir.exists())
-
-  def test_what_nohup_ignores_stays_ignored(self):
-    done = subprocess.run(
-      [sys.executable, '-c', _IGNORED],
-      env=binary_runner.environment(),
-      capture_output=True,
-      text=True,
-    )
-    self.assertEqual(done.stdout, 'goes on\n')
-    self.assertIn('KeyboardInterrupt', done.stderr)
 
   def test_lists_the_runs(self):
     outcome = binary_runner.run_here(

@@ -140,14 +140,15 @@ class CheckConfigTest(parameterized.TestCase):
       config['algorithm']['proximal_strength'] = -1
       config_checks.check_config(config)
 
-  def test_mime_lite_has_no_barrier(self):
-    config_checks.check_config(_config('mime_lite'))
+  @parameterized.parameters('mime_lite', 'fed_sgd')
+  def test_methods_without_clients_models_have_no_barrier(self, variant):
+    config_checks.check_config(_config(variant))
     with self.assertRaisesRegex(
       errors.InputError,
-      'evaluation.barrier is True, but .* mime_lite.*False was',
+      f'evaluation.barrier is True, but .* {variant}.*False was',
     ):
       config_checks.check_config(
-        _config('mime_lite', **{'evaluation.barrier': True})
+        _config(variant, **{'evaluation.barrier': True})
       )
 
   @parameterized.parameters(
