@@ -5,6 +5,9 @@
 Those whose clients keep a state are `ClientStateProcess`es.
 """
 
+from fedfish_tff.algorithms.client_state_composition import (
+  compose_client_state_process as compose_client_state_process,
+)
 from fedfish_tff.algorithms.client_state_process import (
   ClientStateOutput as ClientStateOutput,
 )

@@ -7,6 +7,9 @@ from fedfish_tff.choices import Direction as Direction
 from fedfish_tff.choices import FisherEstimator as FisherEstimator
 from fedfish_tff.choices import FisherNormalization as FisherNormalization
 from fedfish_tff.client_work.client_work_process import (
+  build_client_state_work as build_client_state_work,
+)
+from fedfish_tff.client_work.client_work_process import (
   build_client_work as build_client_work,
 )
 from fedfish_tff.client_work.client_work_process import (
@@ -14,6 +17,9 @@ from fedfish_tff.client_work.client_work_process import (
 )
 from fedfish_tff.client_work.client_work_process import (
   client_weight as client_weight,
+)
+from fedfish_tff.client_work.client_work_process import (
+  ClientStateUpdateFn as ClientStateUpdateFn,
 )
 from fedfish_tff.client_work.client_work_process import (
   ClientUpdate as ClientUpdate,
