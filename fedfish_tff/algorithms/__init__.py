@@ -15,6 +15,9 @@ from fedfish_tff.algorithms.client_state_process import (
   ClientStateProcess as ClientStateProcess,
 )
 from fedfish_tff.algorithms.composition import (
+  compose_optimizer_step as compose_optimizer_step,
+)
+from fedfish_tff.algorithms.composition import (
   compose_process as compose_process,
 )
 from fedfish_tff.algorithms.composition import (
