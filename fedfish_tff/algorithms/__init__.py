@@ -48,6 +48,7 @@ from fedfish_tff.algorithms.partial_finalizer import (
   keep_what_nobody_sent as keep_what_nobody_sent,
 )
 from fedfish_tff.algorithms.process import FederatedProcess as FederatedProcess
+from fedfish_tff.algorithms.scaffold import build_scaffold as build_scaffold
 from fedfish_tff.algorithms.stateful_partial_exchange import (
   build_stateful_partial_exchange as build_stateful_partial_exchange,
 )

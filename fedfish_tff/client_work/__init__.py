@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a client computes in a round."""
 
+from fedfish_tff.choices import ControlUpdate as ControlUpdate
 from fedfish_tff.choices import CoordinateScore as CoordinateScore
 from fedfish_tff.choices import Direction as Direction
 from fedfish_tff.choices import FisherEstimator as FisherEstimator
@@ -29,6 +30,9 @@ from fedfish_tff.client_work.client_work_process import (
 )
 from fedfish_tff.client_work.client_work_process import (
   leave_out_non_finite as leave_out_non_finite,
+)
+from fedfish_tff.client_work.control_variates import (
+  build_control_variate_update as build_control_variate_update,
 )
 from fedfish_tff.client_work.excluded_clients import (
   count_excluded_clients as count_excluded_clients,
