@@ -27,6 +27,10 @@ warnings.filterwarnings(
   'ignore', message='pkg_resources is deprecated', category=UserWarning
 )
 
+# TFF imports it in any case. Before TensorFlow it leaves its parts until they are
+# used, of which TFF uses one, for discrete noise.
+import tensorflow_probability  # noqa: E402
+
 
 def _end_default_context() -> None:
   """Ends the default context that TFF makes when it is imported.
