@@ -76,11 +76,14 @@ def build_fed_avg(
     )
   weights_type, data_type = local_training.type_signature.parameter
 
-  @tff.tensorflow.computation(weights_type, data_type)
-  def update_is_finite(weights, dataset):
-    return local_training_lib.all_finite(
-      local_training(weights, dataset).trainable
-    )
+  def build_update_is_finite():
+    @tff.tensorflow.computation(weights_type, data_type)
+    def update_is_finite(weights, dataset):
+      return local_training_lib.all_finite(
+        local_training(weights, dataset).trainable
+      )
+
+    return update_is_finite
 
   return composition.compose_process(
     model_fn,
@@ -90,6 +93,6 @@ def build_fed_avg(
     model_aggregator or tff.aggregators.MeanFactory(),
     server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
     local_training=local_training,
-    update_is_finite=update_is_finite,
+    build_update_is_finite=build_update_is_finite,
     model_distributor=model_distributor,
   )
