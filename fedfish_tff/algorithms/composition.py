@@ -74,7 +74,7 @@ def compose_process(
   server_optimizer_fn: tff.learning.optimizers.Optimizer,
   *,
   local_training: tff.Computation,
-  update_is_finite: tff.Computation,
+  build_update_is_finite: Callable[[], tff.Computation],
   model_distributor: tff.learning.templates.DistributionProcess | None = None,
   should_reject_update: RejectFn = tff.learning.templates.reject_non_finite_update,
   wrap_finalizer: FinalizerWrapper | None = None,
@@ -89,7 +89,7 @@ def compose_process(
       trainable weights, with the sign of a gradient.
     server_optimizer_fn: Applies that update to the global weights.
     local_training: See `FederatedProcess`.
-    update_is_finite: See `FederatedProcess`.
+    build_update_is_finite: Returns `FederatedProcess.update_is_finite`.
     model_distributor: Sends the weights to the clients; a plain broadcast by
       default.
     should_reject_update: As in
@@ -128,6 +128,6 @@ def compose_process(
   return process_lib.FederatedProcess(
     composed,
     local_training=local_training,
-    update_is_finite=update_is_finite,
+    build_update_is_finite=build_update_is_finite,
     extra_passes=extra_passes,
   )

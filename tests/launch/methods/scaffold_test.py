@@ -5,12 +5,10 @@
 import json
 import pathlib
 
-from fedfish_tff import algorithms
 from launch.runs import training_run
 from tests.launch import small_configs
 
 from absl.testing import absltest
-import numpy as np
 
 
 class ScaffoldTest(absltest.TestCase):
