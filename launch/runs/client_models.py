@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
+from launch.results import metric_names
 from launch.runs import evaluation_inputs
 from launch.runs import experiment as experiment_lib
-from launch.results import metric_names
 
 _PREFIX = 'clients'
 

@@ -14,12 +14,12 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch.plots import run_plots
+from launch.results import metric_names
+from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import export as export_lib
 from launch.runs import held_out_evaluation
-from launch.results import metric_names
-from launch.plots import run_plots
-from launch.results import run_reader
 
 _PERSONALIZED = ('before', 'few_shot_25', 'after')
 

@@ -14,8 +14,8 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
 from launch import config_checks
-from launch.runs import fine_tuning_start
 from launch import methods
+from launch.runs import fine_tuning_start
 from launch.runs import round_evaluation
 from tasks import registry
 from tasks.task import Task

@@ -15,10 +15,10 @@ from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.models import model_functions
-from launch.runs import evaluation_inputs
 from launch.results import metric_names
-from launch.results import text_table
 from launch.results import run_reader
+from launch.results import text_table
+from launch.runs import evaluation_inputs
 
 import numpy as np
 import tensorflow_federated as tff

@@ -12,8 +12,8 @@ from fedfish_tff import errors
 from fedfish_tff import evaluation
 from fedfish_tff import models
 from fedfish_tff import simulation
-from launch.runs import experiment as experiment_lib
 from launch.results import text_table
+from launch.runs import experiment as experiment_lib
 
 from absl import logging
 

@@ -11,8 +11,8 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import evaluation
-from launch.runs import evaluation_inputs
 from launch.results import metric_names
+from launch.runs import evaluation_inputs
 
 from absl import logging
 import numpy as np

@@ -11,14 +11,14 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from launch.runs import experiment as experiment_lib
-from launch.runs import fine_tuning_start
-from launch.runs import ridge_check
-from launch.results import text_table
-from launch.runs import training_run
 from launch.plots import curves
 from launch.plots import run_plots
 from launch.results import run_reader
+from launch.results import text_table
+from launch.runs import experiment as experiment_lib
+from launch.runs import fine_tuning_start
+from launch.runs import ridge_check
+from launch.runs import training_run
 
 _BYTES = 10**6
 

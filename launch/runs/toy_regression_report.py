@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pathlib
 
 from fedfish_tff import simulation
-from launch.results import text_table
-from launch.runs import toy_regression_study
 from launch.plots import regression
 from launch.plots import run_plots
+from launch.results import text_table
+from launch.runs import toy_regression_study
 from tasks import toy_regression
 
 import numpy as np

@@ -12,12 +12,12 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch import config_checks
 from launch import exchange_checks
+from launch import methods
+from launch.plots import run_plots
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
-from launch import methods
 from launch.runs import regularization_choice
 from launch.runs import run_summary
-from launch.plots import run_plots
 from tasks.task import Task
 
 from absl import logging

@@ -18,11 +18,11 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
+from launch.results import run_reader
+from launch.results import text_table
+from launch.results import transfer_reader
 from launch.runs import evaluation_inputs
 from launch.runs import held_out_evaluation
-from launch.results import text_table
-from launch.results import run_reader
-from launch.results import transfer_reader
 
 import tensorflow_federated as tff
 

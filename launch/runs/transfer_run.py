@@ -12,14 +12,14 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch.plots import run_plots
+from launch.plots import transfer
+from launch.results import run_reader
+from launch.results import transfer_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import held_out_evaluation
 from launch.runs import transfer_evaluation
 from launch.runs import transfer_targets
-from launch.plots import run_plots
-from launch.results import run_reader
-from launch.plots import transfer
-from launch.results import transfer_reader
 from tasks import registry
 from tasks.task import Task
 

@@ -7,11 +7,11 @@ import pathlib
 
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch.configs import exchange
 from launch.runs import client_models
 from launch.runs import evaluation_run
 from launch.runs import experiment as experiment_lib
 from launch.runs import training_run
-from launch.configs import exchange
 from tests.launch import small_configs
 
 from absl.testing import absltest

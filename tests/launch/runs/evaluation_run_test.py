@@ -8,9 +8,9 @@ import pathlib
 import shutil
 
 from fedfish_tff import errors
+from launch.results import run_reader
 from launch.runs import evaluation_run
 from launch.runs import training_run
-from launch.results import run_reader
 from tests.launch import small_configs
 from tests.launch import trained_runs
 

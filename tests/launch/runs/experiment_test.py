@@ -5,9 +5,9 @@
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
+from launch.configs import toy_regression
 from launch.runs import experiment
 from launch.runs import fine_tuning_start
-from launch.configs import toy_regression
 from tests.launch import small_configs
 
 from absl.testing import absltest

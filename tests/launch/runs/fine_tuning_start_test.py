@@ -8,9 +8,9 @@ import tempfile
 
 from fedfish_tff import errors
 from launch import config_checks
+from launch.configs import fed3r_digits
 from launch.runs import fine_tuning_start
 from launch.runs import training_run
-from launch.configs import fed3r_digits
 from tests.launch import small_configs
 
 from absl.testing import absltest

@@ -10,9 +10,9 @@ from unittest import mock
 from fedfish_tff import datasets
 from fedfish_tff.client_work import local_training
 from fedfish_tff.execution import contexts
+from launch.results import run_reader
 from launch.runs import evaluation_inputs
 from launch.runs import held_out_evaluation
-from launch.results import run_reader
 from tests.evaluation import softmax_regression
 
 from absl.testing import absltest

@@ -9,9 +9,9 @@ import shutil
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch.configs import toy_regression
 from launch.runs import experiment as experiment_lib
 from launch.runs import training_run
-from launch.configs import toy_regression
 from tests.launch import small_configs
 
 from absl.testing import absltest

@@ -10,10 +10,10 @@ import shutil
 import tempfile
 
 from fedfish_tff import errors
-from launch.runs import training_run
-from launch.runs import transfer_run
 from launch.configs import digits
 from launch.results import transfer_reader
+from launch.runs import training_run
+from launch.runs import transfer_run
 from tasks import registry
 from tests.launch import small_configs
 from tests.launch import trained_runs
