@@ -29,6 +29,15 @@ _LIBRARY = {
   'fedfish_tff.simulation',
   'fedfish_tff.execution',
 }
+# From methods to sweeps: each room of launch may import those before it.
+_ROOMS = (
+  'launch.methods',
+  'launch.configs',
+  'launch.results',
+  'launch.plots',
+  'launch.runs',
+  'launch.sweeps',
+)
 ALLOWED = {
   'fedfish_tff': set(),
   'fedfish_tff.choices': set(),
@@ -83,16 +92,47 @@ ALLOWED = {
   },
   'fedfish_tff.execution': {'fedfish_tff.errors', 'fedfish_tff.datasets'},
   'tasks': {'fedfish_tff.errors', 'fedfish_tff.datasets', 'fedfish_tff.models'},
-  'launch': {'tasks', *_LIBRARY},
-  'tests': {'launch', 'tasks', *_LIBRARY},
+  'launch.cli': {'fedfish_tff.errors'},
+  'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
+  'launch.benchmarks': {'launch.cli', 'launch.plots', 'tasks', *_LIBRARY},
+  **{
+    room: {'launch.cli', *_ROOMS[:position], 'tasks', *_LIBRARY}
+    for position, room in enumerate(_ROOMS)
+  },
+  # The binaries.
+  'launch': {'launch.cli', 'launch.data', *_ROOMS, 'tasks', *_LIBRARY},
+  'tests': {
+    'launch',
+    'launch.cli',
+    'launch.data',
+    'launch.benchmarks',
+    'tasks',
+    *_ROOMS,
+    *_LIBRARY,
+  },
+}
+# Modules beside the folder that they are parts of.
+_BESIDE = {
+  f'launch.{name}': 'launch.methods'
+  for name in (
+    'closed_form_methods',
+    'config_checks',
+    'exchange_checks',
+    'exchange_methods',
+    'field_checks',
+  )
 }
 
 
 def _part(name: str) -> str:
   """The part a module belongs to: the longest prefix that has a rule."""
+  if name in _BESIDE:
+    return _BESIDE[name]
   parts = name.split('.')
-  # The top package is one file, not the home of folders without a rule.
-  shortest = 1 if len(parts) == 1 or parts[0] != 'fedfish_tff' else 2
+  # The library's top package is one file, and launch's the binaries: neither
+  # is the home of folders without a rule.
+  files = {'fedfish_tff': 1, 'launch': 2}.get(parts[0], len(parts))
+  shortest = 1 if len(parts) <= files else 2
   for length in range(len(parts), shortest - 1, -1):
     prefix = '.'.join(parts[:length])
     if prefix in ALLOWED:
