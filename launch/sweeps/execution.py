@@ -14,6 +14,7 @@ import shlex
 import sys
 from typing import Any
 
+from fedfish_tff import simulation
 from launch.plots import sweep_plots
 from launch.results import sweep_folder
 from launch.results import sweep_results
@@ -120,8 +121,8 @@ class Sweep:
         # One that failed has not taken all it needs.
         'peak_bytes': 0 if outcome.error else outcome.peak_bytes,
       }
-      folder_lib.write_text(
-        folder.usage_path, json.dumps(usage, indent=2) + '\n'
+      simulation.write_atomically(
+        folder.usage_path, f'{json.dumps(usage, indent=2)}\n'.encode()
       )
       run, error = by_name[job.name], outcome.error
       if not error and not self._is_done(folder, run):
@@ -226,15 +227,17 @@ class Sweep:
   ) -> list[sweep_results.Group]:
     results = sweep_results.read_results(folder)
     groups = sweep_results.group_by_seed(results)
-    texts = {
+    tables = {
       'runs.csv': sweep_table.runs_to_csv(
         results, failures=failures, usage=folder.read_usage()
       ),
       'table.csv': sweep_table.groups_to_csv(groups),
-      'table.md': sweep_table.to_markdown(f'Sweep {self.source}', groups),
+      'table.md': sweep_table.to_markdown(
+        f'Sweep {self.source}', groups
+      ).encode(),
     }
-    for name, text in texts.items():
-      folder_lib.write_text(folder.path / name, text)
+    for name, content in tables.items():
+      simulation.write_atomically(folder.path / name, content)
     return groups
 
   def _plot(

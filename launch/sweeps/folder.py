@@ -11,15 +11,14 @@ import contextlib
 import fcntl
 import json
 import os
-import pathlib
 
 from fedfish_tff import errors
+from fedfish_tff.simulation import files
 from launch import config_checks
 from launch.results import sweep_folder
 from launch.sweeps import plan as plan_lib
 
 _LOCK_NAME = '.lock'
-_TEMPORARY_SUFFIX = '.partial'
 _MAX_DIFFERENCES_SHOWN = 5
 
 
@@ -50,7 +49,7 @@ def open_folder(
       (folder.path / name).mkdir(parents=True, exist_ok=True)
     lock = open(folder.path / _LOCK_NAME, 'ab')
   except OSError as error:
-    raise _unwritable(folder.path, error) from error
+    raise files.unwritable_error(folder.path, error) from error
   with lock:
     try:
       fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -69,7 +68,9 @@ def open_folder(
         for run in runs
       },
     }
-    write_text(folder.sweep_path, json.dumps(content, indent=2) + '\n')
+    files.write_atomically(
+      folder.sweep_path, f'{json.dumps(content, indent=2)}\n'.encode()
+    )
     yield folder
 
 
@@ -96,7 +97,7 @@ def check_folder(
   if not folder.sweep_path.exists():
     ours = (_LOCK_NAME, 'runs', 'logs')
     foreign = [
-      n for n in entries if n not in ours and not n.endswith(_TEMPORARY_SUFFIX)
+      n for n in entries if n not in ours and not files.is_temporary(n)
     ]
     if foreign:
       raise errors.InputError(
@@ -127,28 +128,3 @@ def check_folder(
       + (f'; and {more} more differences' if more > 0 else '')
       + '. Choose another --sweep_dir.'
     )
-
-
-def write_text(path: pathlib.Path, text: str) -> None:
-  """Writes a file, whole or not at all.
-
-  Args:
-    path: The file; its folder exists.
-    text: All of the new content.
-
-  Raises:
-    errors.InputError: If it cannot be written; the old content is intact.
-  """
-  temporary = path.with_name(path.name + _TEMPORARY_SUFFIX)
-  try:
-    with open(temporary, 'w', encoding='utf-8') as file:
-      file.write(text)
-      file.flush()
-      os.fsync(file.fileno())
-    os.replace(temporary, path)
-  except OSError as error:
-    raise _unwritable(path, error) from error
-
-
-def _unwritable(path: pathlib.Path, error: OSError) -> errors.InputError:
-  return errors.InputError(f'Cannot write {path}: {error.strerror}.')
