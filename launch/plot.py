@@ -55,19 +55,14 @@ import pathlib
 
 from fedfish_tff import errors
 from launch import cli
+from launch.plots import comparison
+from launch.plots import curves
+from launch.plots import run_layouts
+from launch.plots import style
 
 from absl import flags
 
-_LAYOUTS = (
-  'default',
-  'fixed_compute',
-  'local_epochs',
-  'barrier',
-  'transfer',
-  'all',
-)
-_X_AXES = ('round', 'local_steps', 'bytes', 'payload_bytes')
-_FORMATS = ('png', 'pdf', 'svg')
+_X_AXES = tuple(curves.X_AXES)
 
 _WORKDIRS = flags.DEFINE_list(
   'workdirs', None, 'Workdirs of launch.train, separated by commas.'
@@ -81,7 +76,7 @@ _SWEEP_DIR = flags.DEFINE_string(
 _LAYOUT = flags.DEFINE_enum(
   'layout',
   'default',
-  _LAYOUTS,
+  ['default', *run_layouts.LAYOUTS, 'all'],
   'Which figures: those for a look at the runs, or layouts for a paper; all '
   'draws every layout that the runs make.',
 )
@@ -100,7 +95,7 @@ _X = flags.DEFINE_list(
   f'What the metric is drawn against: any of {", ".join(_X_AXES)}.',
 )
 _FORMAT = flags.DEFINE_enum(
-  'format', 'png', _FORMATS, 'The format of the plots.'
+  'format', 'png', style.FORMATS, 'The format of the plots.'
 )
 _SHOW_SEEDS = flags.DEFINE_bool(
   'show_seeds', False, 'Draw a line for each seed in place of a band.'
@@ -122,9 +117,6 @@ def main(argv: Sequence[str]) -> None:
       f'--x={",".join(_X.value)} is unknown; expected any of '
       f'{", ".join(_X_AXES)}.'
     )
-  # Imported late: TFF takes seconds, and wrong flags are answered at once.
-  from launch.plots import comparison  # pylint: disable=g-import-not-at-top
-
   workdirs = list(_WORKDIRS.value or ())
   if _SWEEP_DIR.value:
     workdirs += comparison.find_workdirs(_SWEEP_DIR.value)

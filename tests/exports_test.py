@@ -76,6 +76,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.datasets.partition_checks': 'a part of every partition',
   'fedfish_tff.datasets.record_files': 'a part of grouped folders',
   'fedfish_tff.errors': 'stands beside the packages, not in one',
+  'fedfish_tff.lazy': 'stands beside the packages, not in one',
   'fedfish_tff.execution.local_worker_executors': 'a part of local_worker',
   'fedfish_tff.execution.worker_process': 'a part of local_worker',
   'fedfish_tff.plug_ins': 'stands beside the packages, not in one',
@@ -90,6 +91,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.simulation.client_state_files': 'a part of client_state_store',
   'fedfish_tff.simulation.federated_round': 'a part of training_loop',
   'fedfish_tff.simulation.files': 'safe writing for the modules beside it',
+  'fedfish_tff.simulation.metrics_rows': 'the reading part of metrics_csv',
   'fedfish_tff.simulation.round_problems': 'a part of training_loop',
   'fedfish_tff.simulation.run_totals': 'a part of training_loop',
 }
@@ -123,10 +125,12 @@ def _public_symbols(tree: ast.Module) -> set[str]:
 
 
 def _exports(tree: ast.Module) -> set[tuple[str, str]]:
-  """What an __init__.py imports by name, as (module, name)."""
+  """What an __init__.py imports for type checkers, as (module, name)."""
   return {
     (node.module, alias.name)
-    for node in tree.body
+    for block in tree.body
+    if isinstance(block, ast.If)
+    for node in block.body
     if isinstance(node, ast.ImportFrom)
     for alias in node.names
     if alias.asname in (None, alias.name)

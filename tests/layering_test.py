@@ -30,12 +30,24 @@ _LIBRARY = {
   'fedfish_tff.execution',
   'fedfish_tff.plug_ins',
 }
+# From methods to sweeps: each room of launch may import those before it.
+_ROOMS = (
+  'launch.methods',
+  'launch.configs',
+  'launch.results',
+  'launch.plots',
+  'launch.runs',
+  'launch.sweeps',
+)
+# What any module may import.
+_FOR_ALL = ('fedfish_tff', 'fedfish_tff.lazy')
 ALLOWED = {
   'fedfish_tff': set(),
   'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
   # Finds what stands above the library, by its name.
   'fedfish_tff.plug_ins': {'fedfish_tff.errors'},
+  'fedfish_tff.lazy': set(),
   'fedfish_tff.datasets': {'fedfish_tff.errors'},
   # Needs Beam and more, which only those install who group: nothing else of
   # the library may import it.
@@ -91,17 +103,36 @@ ALLOWED = {
     'fedfish_tff.models',
     'fedfish_tff.plug_ins',
   },
-  'launch': {'tasks', *_LIBRARY},
-  'examples': {'launch', 'tasks', *_LIBRARY},
-  'tests': {'examples', 'launch', 'tasks', *_LIBRARY},
+  'launch.cli': {'fedfish_tff.errors'},
+  'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
+  'launch.benchmarks': {'launch.cli', 'launch.plots', 'tasks', *_LIBRARY},
+  **{
+    room: {'launch.cli', *_ROOMS[:position], 'tasks', *_LIBRARY}
+    for position, room in enumerate(_ROOMS)
+  },
+  # The binaries.
+  'launch': {'launch.cli', 'launch.data', *_ROOMS, 'tasks', *_LIBRARY},
+  'examples': {*_ROOMS, 'tasks', *_LIBRARY},
+  'tests': {
+    'examples',
+    'launch',
+    'launch.cli',
+    'launch.data',
+    'launch.benchmarks',
+    'tasks',
+    *_ROOMS,
+    *_LIBRARY,
+  },
 }
 
 
 def _part(name: str) -> str:
   """The part a module belongs to: the longest prefix that has a rule."""
   parts = name.split('.')
-  # The top package is one file, not the home of folders without a rule.
-  shortest = 1 if len(parts) == 1 or parts[0] != 'fedfish_tff' else 2
+  # The library's top package is one file, and launch's the binaries: neither
+  # is the home of folders without a rule.
+  files = {'fedfish_tff': 1, 'launch': 2}.get(parts[0], len(parts))
+  shortest = 1 if len(parts) <= files else 2
   for length in range(len(parts), shortest - 1, -1):
     prefix = '.'.join(parts[:length])
     if prefix in ALLOWED:
@@ -120,7 +151,7 @@ class LayeringTest(absltest.TestCase):
       part = _part(name)
       for imported in update_build_files.imported_modules(module, self.modules):
         other = _part(imported)
-        if other not in ALLOWED[part] | {part, 'fedfish_tff'}:
+        if other not in ALLOWED[part] | {part, *_FOR_ALL}:
           wrong.append(f'{module.path} imports {imported}')
     self.assertEmpty(wrong)
 

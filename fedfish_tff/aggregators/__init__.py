@@ -2,15 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """How client updates are combined: `tff.aggregators` factories."""
 
-from fedfish_tff.aggregators.fisher_weighted_mean import (
-  FisherWeightedMeanFactory as FisherWeightedMeanFactory,
-)
-from fedfish_tff.aggregators.partial_mean import (
-  PartialMeanFactory as PartialMeanFactory,
-)
-from fedfish_tff.aggregators.sent_parts import (
-  SentPartsFactory as SentPartsFactory,
-)
-from fedfish_tff.aggregators.upper_triangle_sum import pack_upper_triangle
-from fedfish_tff.aggregators.upper_triangle_sum import unpack_upper_triangle
-from fedfish_tff.aggregators.upper_triangle_sum import UpperTriangleSumFactory
+from typing import TYPE_CHECKING
+
+from fedfish_tff import lazy
+
+if TYPE_CHECKING:
+  from fedfish_tff.aggregators.fisher_weighted_mean import (
+    FisherWeightedMeanFactory as FisherWeightedMeanFactory,
+  )
+  from fedfish_tff.aggregators.partial_mean import (
+    PartialMeanFactory as PartialMeanFactory,
+  )
+  from fedfish_tff.aggregators.sent_parts import (
+    SentPartsFactory as SentPartsFactory,
+  )
+  from fedfish_tff.aggregators.upper_triangle_sum import pack_upper_triangle
+  from fedfish_tff.aggregators.upper_triangle_sum import unpack_upper_triangle
+  from fedfish_tff.aggregators.upper_triangle_sum import UpperTriangleSumFactory
+
+__getattr__, __dir__ = lazy.attach(__name__)

@@ -2,50 +2,57 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where TFF computations run: execution contexts and their names."""
 
-from fedfish_tff.execution.client_stages import ClientError as ClientError
-from fedfish_tff.execution.cohort_context import (
-  AsyncCohortExecutionContext as AsyncCohortExecutionContext,
-)
-from fedfish_tff.execution.cohort_context import (
-  create_async_cohort_execution_context as create_async_cohort_execution_context,
-)
-from fedfish_tff.execution.cohort_context import (
-  create_sync_cohort_execution_context as create_sync_cohort_execution_context,
-)
-from fedfish_tff.execution.cohort_context import (
-  set_async_cohort_execution_context as set_async_cohort_execution_context,
-)
-from fedfish_tff.execution.cohort_context import (
-  set_sync_cohort_execution_context as set_sync_cohort_execution_context,
-)
-from fedfish_tff.execution.cohort_context import (
-  SyncCohortExecutionContext as SyncCohortExecutionContext,
-)
-from fedfish_tff.execution.contexts import context_names as context_names
-from fedfish_tff.execution.contexts import (
-  DEFAULT_CONTEXT_NAME as DEFAULT_CONTEXT_NAME,
-)
-from fedfish_tff.execution.contexts import (
-  set_default_context as set_default_context,
-)
-from fedfish_tff.execution.local_worker import (
-  AsyncLocalWorkerExecutionContext as AsyncLocalWorkerExecutionContext,
-)
-from fedfish_tff.execution.local_worker import (
-  create_async_local_worker_execution_context as create_async_local_worker_execution_context,
-)
-from fedfish_tff.execution.local_worker import (
-  create_sync_local_worker_execution_context as create_sync_local_worker_execution_context,
-)
-from fedfish_tff.execution.local_worker import (
-  set_async_local_worker_execution_context as set_async_local_worker_execution_context,
-)
-from fedfish_tff.execution.local_worker import (
-  set_sync_local_worker_execution_context as set_sync_local_worker_execution_context,
-)
-from fedfish_tff.execution.local_worker import (
-  SyncLocalWorkerExecutionContext as SyncLocalWorkerExecutionContext,
-)
-from fedfish_tff.execution.local_worker_executors import (
-  LocalWorkerError as LocalWorkerError,
-)
+from typing import TYPE_CHECKING
+
+from fedfish_tff import lazy
+
+if TYPE_CHECKING:
+  from fedfish_tff.execution.client_stages import ClientError as ClientError
+  from fedfish_tff.execution.cohort_context import (
+    AsyncCohortExecutionContext as AsyncCohortExecutionContext,
+  )
+  from fedfish_tff.execution.cohort_context import (
+    create_async_cohort_execution_context as create_async_cohort_execution_context,
+  )
+  from fedfish_tff.execution.cohort_context import (
+    create_sync_cohort_execution_context as create_sync_cohort_execution_context,
+  )
+  from fedfish_tff.execution.cohort_context import (
+    set_async_cohort_execution_context as set_async_cohort_execution_context,
+  )
+  from fedfish_tff.execution.cohort_context import (
+    set_sync_cohort_execution_context as set_sync_cohort_execution_context,
+  )
+  from fedfish_tff.execution.cohort_context import (
+    SyncCohortExecutionContext as SyncCohortExecutionContext,
+  )
+  from fedfish_tff.execution.contexts import context_names as context_names
+  from fedfish_tff.execution.contexts import (
+    DEFAULT_CONTEXT_NAME as DEFAULT_CONTEXT_NAME,
+  )
+  from fedfish_tff.execution.contexts import (
+    set_default_context as set_default_context,
+  )
+  from fedfish_tff.execution.local_worker import (
+    AsyncLocalWorkerExecutionContext as AsyncLocalWorkerExecutionContext,
+  )
+  from fedfish_tff.execution.local_worker import (
+    create_async_local_worker_execution_context as create_async_local_worker_execution_context,
+  )
+  from fedfish_tff.execution.local_worker import (
+    create_sync_local_worker_execution_context as create_sync_local_worker_execution_context,
+  )
+  from fedfish_tff.execution.local_worker import (
+    set_async_local_worker_execution_context as set_async_local_worker_execution_context,
+  )
+  from fedfish_tff.execution.local_worker import (
+    set_sync_local_worker_execution_context as set_sync_local_worker_execution_context,
+  )
+  from fedfish_tff.execution.local_worker import (
+    SyncLocalWorkerExecutionContext as SyncLocalWorkerExecutionContext,
+  )
+  from fedfish_tff.execution.local_worker_executors import (
+    LocalWorkerError as LocalWorkerError,
+  )
+
+__getattr__, __dir__ = lazy.attach(__name__)

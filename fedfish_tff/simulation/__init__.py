@@ -2,37 +2,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulation of a run: cohorts, the training loop, and what it writes."""
 
-from fedfish_tff.simulation.checkpoints import CheckpointManager
-from fedfish_tff.simulation.checkpoints import DamagedCheckpointError
-from fedfish_tff.simulation.client_inputs import ClientInput
-from fedfish_tff.simulation.client_inputs import to_client_input
-from fedfish_tff.simulation.client_state_store import ClientStateStore
-from fedfish_tff.simulation.cohort_prefetch import Cohort
-from fedfish_tff.simulation.cohort_prefetch import CohortPrefetcher
-from fedfish_tff.simulation.communication import closed_form_upload_bytes
-from fedfish_tff.simulation.communication import measure_wire_bytes
-from fedfish_tff.simulation.communication import WireBytes
-from fedfish_tff.simulation.files import make_folder
-from fedfish_tff.simulation.files import write_atomically
-from fedfish_tff.simulation.metrics_csv import CsvMetricsManager
-from fedfish_tff.simulation.metrics_csv import read_rows
-from fedfish_tff.simulation.metrics_csv import ROUND_COLUMN
-from fedfish_tff.simulation.metrics_csv import Row
-from fedfish_tff.simulation.metrics_flattening import flatten_metrics
-from fedfish_tff.simulation.metrics_flattening import to_number
-from fedfish_tff.simulation.participation import count_visiting_rounds
-from fedfish_tff.simulation.participation import first_visits
-from fedfish_tff.simulation.participation import Participation
-from fedfish_tff.simulation.participation import uniform_participation
-from fedfish_tff.simulation.participation import visit_once_participation
-from fedfish_tff.simulation.progress import ProgressReporter
-from fedfish_tff.simulation.run_recorder import RunRecorder
-from fedfish_tff.simulation.training_loop import BarrierFn
-from fedfish_tff.simulation.training_loop import EvaluationFn
-from fedfish_tff.simulation.training_loop import FinishFn
-from fedfish_tff.simulation.training_loop import load_result
-from fedfish_tff.simulation.training_loop import Metrics
-from fedfish_tff.simulation.training_loop import run_training
-from fedfish_tff.simulation.training_loop import TrainingResult
-from fedfish_tff.simulation.workdir import open_workdir
-from fedfish_tff.simulation.workdir import Workdir
+from typing import TYPE_CHECKING
+
+from fedfish_tff import lazy
+
+if TYPE_CHECKING:
+  from fedfish_tff.simulation.checkpoints import CheckpointManager
+  from fedfish_tff.simulation.checkpoints import DamagedCheckpointError
+  from fedfish_tff.simulation.client_inputs import ClientInput
+  from fedfish_tff.simulation.client_inputs import to_client_input
+  from fedfish_tff.simulation.client_state_store import ClientStateStore
+  from fedfish_tff.simulation.cohort_prefetch import Cohort
+  from fedfish_tff.simulation.cohort_prefetch import CohortPrefetcher
+  from fedfish_tff.simulation.communication import closed_form_upload_bytes
+  from fedfish_tff.simulation.communication import measure_wire_bytes
+  from fedfish_tff.simulation.communication import WireBytes
+  from fedfish_tff.simulation.files import make_folder
+  from fedfish_tff.simulation.files import write_atomically
+  from fedfish_tff.simulation.metrics_csv import CsvMetricsManager
+  from fedfish_tff.simulation.metrics_flattening import flatten_metrics
+  from fedfish_tff.simulation.metrics_flattening import to_number
+  from fedfish_tff.simulation.metrics_rows import read_rows
+  from fedfish_tff.simulation.metrics_rows import ROUND_COLUMN
+  from fedfish_tff.simulation.metrics_rows import Row
+  from fedfish_tff.simulation.participation import count_visiting_rounds
+  from fedfish_tff.simulation.participation import first_visits
+  from fedfish_tff.simulation.participation import Participation
+  from fedfish_tff.simulation.participation import uniform_participation
+  from fedfish_tff.simulation.participation import visit_once_participation
+  from fedfish_tff.simulation.progress import ProgressReporter
+  from fedfish_tff.simulation.run_recorder import RunRecorder
+  from fedfish_tff.simulation.training_loop import BarrierFn
+  from fedfish_tff.simulation.training_loop import EvaluationFn
+  from fedfish_tff.simulation.training_loop import FinishFn
+  from fedfish_tff.simulation.training_loop import load_result
+  from fedfish_tff.simulation.training_loop import Metrics
+  from fedfish_tff.simulation.training_loop import run_training
+  from fedfish_tff.simulation.training_loop import TrainingResult
+  from fedfish_tff.simulation.workdir import open_workdir
+  from fedfish_tff.simulation.workdir import Workdir
+
+__getattr__, __dir__ = lazy.attach(__name__)

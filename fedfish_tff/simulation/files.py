@@ -5,10 +5,12 @@
 import errno
 import os
 import pathlib
+from typing import TYPE_CHECKING
 
 from fedfish_tff import errors
 
-import tensorflow as tf
+if TYPE_CHECKING:  # Whose import takes seconds.
+  import tensorflow as tf
 
 _SYSTEM_ERRORS = (
   errno.ENOSPC,
@@ -85,7 +87,7 @@ def sync(path: str | os.PathLike[str]) -> None:
 
 
 def unwritable_error(
-  path: str | os.PathLike[str], error: OSError | tf.errors.OpError
+  path: str | os.PathLike[str], error: 'OSError | tf.errors.OpError'
 ) -> errors.InputError:
   """Returns the error for a path that cannot be written.
 
@@ -103,7 +105,7 @@ def unwritable_error(
 
 
 def _number_and_reason(
-  error: OSError | tf.errors.OpError,
+  error: 'OSError | tf.errors.OpError',
 ) -> tuple[int | None, str]:
   if isinstance(error, OSError):
     return error.errno, error.strerror or str(error)

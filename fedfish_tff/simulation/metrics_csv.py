@@ -7,7 +7,6 @@ this one repairs and rewinds the file, so that a resumed run continues it as if
 it had never stopped.
 """
 
-import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -17,15 +16,11 @@ import os
 import pathlib
 from typing import Any
 
-from fedfish_tff import errors
 from fedfish_tff.simulation import files
 from fedfish_tff.simulation import metrics_flattening
+from fedfish_tff.simulation import metrics_rows
 
 import tensorflow_federated as tff
-
-ROUND_COLUMN = 'round'
-
-Row = Mapping[str, int | float]
 
 
 class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
@@ -46,9 +41,9 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
       errors.InputError: If the file exists and is not one of metrics.
     """
     self._path = pathlib.Path(path)
-    self._columns, self._cells = [ROUND_COLUMN], []
+    self._columns, self._cells = [metrics_rows.ROUND_COLUMN], []
     if self._path.exists():
-      self._columns, self._cells, torn = _read_cells(self._path)
+      self._columns, self._cells, torn = metrics_rows.read_cells(self._path)
       if torn:
         self._rewrite()
 
@@ -88,7 +83,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
       for name, number in value.items()
     }
     new_columns = [name for name in numbers if name not in self._columns]
-    numbers[ROUND_COLUMN] = str(int(key))
+    numbers[metrics_rows.ROUND_COLUMN] = str(int(key))
     self._columns.extend(new_columns)
     cells = [numbers.get(name, '') for name in self._columns]
     self._cells.append(cells)
@@ -118,83 +113,8 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
       raise files.unwritable_error(self._path, error) from error
 
 
-def read_rows(path: str | os.PathLike[str]) -> list[Row]:
-  """Reads the whole rows of a metrics.csv.
-
-  Args:
-    path: The file.
-
-  Returns:
-    A mapping from column to number for each row, without the empty cells;
-    numbers without a decimal point are integers.
-
-  Raises:
-    errors.InputError: If the file is not one of metrics.
-  """
-  columns, cells_by_row, _ = _read_cells(pathlib.Path(path))
-  return [
-    collections.OrderedDict(
-      (name, _parse(cell))
-      for name, cell in zip(columns, cells, strict=True)
-      if cell
-    )
-    for cells in cells_by_row
-  ]
-
-
-def _read_cells(
-  path: pathlib.Path,
-) -> tuple[list[str], list[list[str]], bool]:
-  """Returns columns, rows, and whether a torn last row was left out."""
-  try:
-    content = path.read_bytes()
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
-  whole, _, rest = content.rpartition(b'\n')
-  torn = bool(rest)
-  lines = list(csv.reader(io.StringIO(whole.decode('utf-8', 'replace'))))
-  if not lines or lines[0][:1] != [ROUND_COLUMN]:
-    if not whole and ROUND_COLUMN.encode().startswith(rest[:5]):
-      return [ROUND_COLUMN], [], torn
-    raise errors.InputError(
-      f'{path} is not a file of metrics: its first line should begin with '
-      f'{ROUND_COLUMN!r}.'
-    )
-  columns, rows = lines[0], lines[1:]
-  # After a power failure the last line can be whole in length only.
-  if rows and not _is_valid(rows[-1], len(columns)):
-    rows, torn = rows[:-1], True
-  for number, cells in enumerate(rows, start=2):
-    if not _is_valid(cells, len(columns)):
-      raise errors.InputError(
-        f'Line {number} of {path} is damaged: {len(columns)} numbers were '
-        f'expected, found {",".join(cells)[:80]!r}.'
-      )
-  return columns, rows, torn
-
-
-def _is_valid(cells: Sequence[str], width: int) -> bool:
-  """Whether the cells are a row: a round and numbers or nothing."""
-  if len(cells) != width or not cells[0].isdecimal():
-    return False
-  try:
-    for cell in cells:
-      if cell:
-        float(cell)
-  except ValueError:
-    return False
-  return True
-
-
 def _format(number: int | float) -> str:
   return repr(number)
-
-
-def _parse(cell: str) -> int | float:
-  try:
-    return int(cell)
-  except ValueError:
-    return float(cell)
 
 
 def _encode(lines: Iterable[Sequence[str]]) -> bytes:

@@ -8,12 +8,12 @@ import re
 from typing import Any
 
 from launch.plots import sweep_share_plots
+from launch.results import sweep_folder
 from launch.results import sweep_results
-from launch.sweeps import folder as folder_lib
 
 
 def plan(
-  folder: folder_lib.SweepFolder, groups: Sequence[sweep_results.Group]
+  folder: sweep_folder.SweepFolder, groups: Sequence[sweep_results.Group]
 ) -> dict[str, Any]:
   """Returns the arguments of `worker.plot` but for its folder.
 
@@ -73,7 +73,7 @@ def _plan_heat_maps(
 
 
 def _plan_comparisons(
-  folder: folder_lib.SweepFolder, groups: Sequence[sweep_results.Group]
+  folder: sweep_folder.SweepFolder, groups: Sequence[sweep_results.Group]
 ) -> dict[pathlib.Path, list[pathlib.Path]]:
   """Returns workdirs to compare by folder: those of one setting but variant.
 

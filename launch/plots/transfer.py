@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from launch.plots import paper_style
 from launch.plots import style
-from launch.results import run_reader
 from launch.results import settings as settings_lib
 from launch.results import transfer_reader
+from launch.results import transfer_table
 
 from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
@@ -45,36 +45,6 @@ class _Line(NamedTuple):
 
   setting: settings_lib.Setting
   points: Mapping[int, Scores]
-
-
-def read_line(
-  runs: Sequence[run_reader.Run],
-  *,
-  target: str,
-  at: str,
-  metric: str,
-  field: str = 'mean',
-) -> dict[int, dict[int, float]]:
-  """Returns finite scores by percent and seed.
-
-  Args:
-    runs: Runs that differ by their seed.
-    target: The target.
-    at: `transfer_reader.HALF` or `transfer_reader.LAST`.
-    metric: The metric.
-    field: Of `transfer_reader.Score`: mean (over clients) or all_tokens.
-  """
-  points = {}
-  for run in runs:
-    for score in run.transfer:
-      if (score.target, score.metric) != (target, metric):
-        continue
-      if transfer_reader.name_round(run.config['rounds'], score.round) != at:
-        continue
-      value = getattr(score, field)
-      if np.isfinite(value):
-        points.setdefault(score.percent, {})[run.seed] = value
-  return points
 
 
 @paper_style.styled
@@ -153,7 +123,11 @@ def _read_panels(
           _Line(s, points)
           for s in settings
           if s.task == task
-          and (points := read_line(s.runs, target=target, at=at, metric=metric))
+          and (
+            points := transfer_table.read_line(
+              s.runs, target=target, at=at, metric=metric
+            )
+          )
         ]
         if lines:
           panels[task, at, target] = lines

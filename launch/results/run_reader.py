@@ -15,7 +15,7 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
-from fedfish_tff.simulation import metrics_csv
+from fedfish_tff.simulation import metrics_rows
 from launch.methods import config_checks
 from launch.results import method_labels
 from launch.results import transfer_reader
@@ -128,7 +128,7 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
   workdir = pathlib.Path(workdir)
   config = read_config(workdir)
   metrics_path = workdir / 'metrics.csv'
-  rows = metrics_csv.read_rows(metrics_path)
+  rows = metrics_rows.read_rows(metrics_path)
   if not rows:
     raise errors.InputError(f'{metrics_path} holds no round yet.')
   names = dict.fromkeys(name for row in rows for name in row)

@@ -14,7 +14,7 @@ from typing import Any
 
 from launch.methods import config_checks
 from launch.results import metric_names
-from launch.sweeps import folder as folder_lib
+from launch.results import sweep_folder
 
 RATES = ('client_learning_rate', 'server_learning_rate')
 _SEED = 'seed'
@@ -116,7 +116,7 @@ class Group:
     return cell.mean if cell.seeds == len(self.runs) else math.nan
 
 
-def read_results(folder: folder_lib.SweepFolder) -> list[RunResult]:
+def read_results(folder: sweep_folder.SweepFolder) -> list[RunResult]:
   """Reads what the runs of a sweep have reached.
 
   Args:

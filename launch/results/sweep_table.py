@@ -7,13 +7,12 @@ Plain Python, without TensorFlow.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import csv
-import io
 import math
 from typing import Any
 
 from launch.results import metric_names
 from launch.results import sweep_results
+from launch.results import text_table
 
 _KINDS = ('validation', 'test', 'csb')
 
@@ -23,7 +22,7 @@ def runs_to_csv(
   *,
   failures: Mapping[str, str],
   usage: Mapping[str, Mapping[str, float]],
-) -> str:
+) -> bytes:
   """Returns a row a run: its fields, how it ended, and all its numbers.
 
   Args:
@@ -50,7 +49,8 @@ def runs_to_csv(
     for result in results
   ]
   head = ['run', 'variant', *fields, 'status', 'reason']
-  return _to_csv([*head, 'seconds', 'peak_bytes', *columns], rows)
+  head += ['seconds', 'peak_bytes', *columns]
+  return text_table.to_csv(head, rows, keep_nan=True)
 
 
 def _status(
@@ -61,7 +61,7 @@ def _status(
   return 'failed' if result.name in failures else 'unfinished'
 
 
-def groups_to_csv(groups: Sequence[sweep_results.Group]) -> str:
+def groups_to_csv(groups: Sequence[sweep_results.Group]) -> bytes:
   """Returns a row a group: mean, deviation, seeds and diverged of its columns.
 
   The column `best` marks, of groups that differ by learning rates only, the
@@ -94,11 +94,9 @@ def groups_to_csv(groups: Sequence[sweep_results.Group]) -> str:
     ]
     for column in columns:
       cell = group.cell(column)
-      numbers = [cell.mean, cell.deviation]
-      row += ['' if math.isnan(number) else number for number in numbers]
-      row += [cell.seeds, cell.diverged]
+      row += [cell.mean, cell.deviation, cell.seeds, cell.diverged]
     rows.append(row)
-  return _to_csv(head, rows)
+  return text_table.to_csv(head, rows)
 
 
 def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
@@ -232,9 +230,3 @@ def _names(mappings) -> list[str]:
 
 def _row(cells: Sequence[str]) -> str:
   return f'| {" | ".join(cell.replace("|", "/") for cell in cells)} |'
-
-
-def _to_csv(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-  text = io.StringIO()
-  csv.writer(text, lineterminator='\n').writerows([head, *rows])
-  return text.getvalue()

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fedfish_tff.evaluation import paired_comparison
-from launch.plots import transfer
 from launch.results import metric_names
+from launch.results import run_reader
 from launch.results import settings as settings_lib
 from launch.results import text_table
 from launch.results import transfer_reader
@@ -63,6 +63,36 @@ class Row(NamedTuple):
   note: str = ''
 
 
+def read_line(
+  runs: Sequence[run_reader.Run],
+  *,
+  target: str,
+  at: str,
+  metric: str,
+  field: str = 'mean',
+) -> dict[int, dict[int, float]]:
+  """Returns finite scores by percent and seed.
+
+  Args:
+    runs: Runs that differ by their seed.
+    target: The target.
+    at: `transfer_reader.HALF` or `transfer_reader.LAST`.
+    metric: The metric.
+    field: Of `transfer_reader.Score`: mean (over clients) or all_tokens.
+  """
+  points = {}
+  for run in runs:
+    for score in run.transfer:
+      if (score.target, score.metric) != (target, metric):
+        continue
+      if transfer_reader.name_round(run.config['rounds'], score.round) != at:
+        continue
+      value = getattr(score, field)
+      if np.isfinite(value):
+        points.setdefault(score.percent, {})[run.seed] = value
+  return points
+
+
 def transfer_rows(settings: Sequence[settings_lib.Setting]) -> list[Row]:
   """Returns a row a target, metric, round, share, method and local epochs.
 
@@ -79,7 +109,7 @@ def transfer_rows(settings: Sequence[settings_lib.Setting]) -> list[Row]:
     for target, metric in _targets_and_metrics(of_task):
       for at in (transfer_reader.HALF, transfer_reader.LAST):
         lines = {
-          (s, field): transfer.read_line(
+          (s, field): read_line(
             s.runs, target=target, at=at, metric=metric, field=field
           )
           for s in of_task

@@ -8,12 +8,15 @@ Plain Python, without TensorFlow, which is for the processes of the runs.
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import json
 import os
 import shlex
 import sys
 from typing import Any
 
+from fedfish_tff import simulation
 from launch.plots import sweep_plots
+from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.results import sweep_table
 from launch.sweeps import folder as folder_lib
@@ -55,7 +58,7 @@ class Sweep:
     Raises:
       errors.InputError: If the folder holds something else.
     """
-    folder = folder_lib.SweepFolder(self.path)
+    folder = sweep_folder.SweepFolder(self.path)
     folder_lib.check_folder(folder, self.runs)
     for run in self.runs:
       state = 'finished' if self._is_done(folder, run) else 'to do'
@@ -97,7 +100,7 @@ class Sweep:
       return failures
 
   def _execute_runs(
-    self, folder: folder_lib.SweepFolder, failures: dict[str, str]
+    self, folder: sweep_folder.SweepFolder, failures: dict[str, str]
   ) -> None:
     """Runs what is not finished; adds to `failures` by name."""
     todo = [run for run in self.runs if not self._is_done(folder, run)]
@@ -118,7 +121,9 @@ class Sweep:
         # One that failed has not taken all it needs.
         'peak_bytes': 0 if outcome.error else outcome.peak_bytes,
       }
-      folder.write_usage(usage)
+      simulation.write_atomically(
+        folder.usage_path, f'{json.dumps(usage, indent=2)}\n'.encode()
+      )
       run, error = by_name[job.name], outcome.error
       if not error and not self._is_done(folder, run):
         error = 'its process ended without a result'
@@ -143,7 +148,7 @@ class Sweep:
       progress.close()
 
   def _job(
-    self, folder: folder_lib.SweepFolder, run: plan_lib.PlannedRun
+    self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
   ) -> runner_lib.Job:
     workdir = folder.workdir(run.name)
     return runner_lib.Job(
@@ -162,7 +167,7 @@ class Sweep:
     )
 
   def _command(
-    self, folder: folder_lib.SweepFolder, run: plan_lib.PlannedRun
+    self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
   ) -> str:
     """Returns the command that does the same as a run of the sweep."""
     arguments = [f'--workdir={folder.workdir(run.name)}']
@@ -177,7 +182,7 @@ class Sweep:
     return f'python -m launch.train {run.command} {shlex.join(arguments)}'
 
   def _is_done(
-    self, folder: folder_lib.SweepFolder, run: plan_lib.PlannedRun
+    self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
   ) -> bool:
     return folder.read_summary(run.name, run.config) is not None and (
       not self.evaluated or folder.is_evaluated(run.name, run.config)
@@ -192,7 +197,9 @@ class Sweep:
       chosen = 1 if accelerated else len(resources.usable_cores())
     return max(1, min(chosen, num_runs))
 
-  def _find_other_data(self, folder: folder_lib.SweepFolder) -> dict[str, str]:
+  def _find_other_data(
+    self, folder: sweep_folder.SweepFolder
+  ) -> dict[str, str]:
     """Returns the runs that cannot be compared with another, and why.
 
     Each workdir answers for its own data; here two of them are compared.
@@ -216,24 +223,26 @@ class Sweep:
     return others
 
   def _write_tables(
-    self, folder: folder_lib.SweepFolder, failures: Mapping[str, str]
+    self, folder: sweep_folder.SweepFolder, failures: Mapping[str, str]
   ) -> list[sweep_results.Group]:
     results = sweep_results.read_results(folder)
     groups = sweep_results.group_by_seed(results)
-    texts = {
+    tables = {
       'runs.csv': sweep_table.runs_to_csv(
         results, failures=failures, usage=folder.read_usage()
       ),
       'table.csv': sweep_table.groups_to_csv(groups),
-      'table.md': sweep_table.to_markdown(f'Sweep {self.source}', groups),
+      'table.md': sweep_table.to_markdown(
+        f'Sweep {self.source}', groups
+      ).encode(),
     }
-    for name, text in texts.items():
-      folder_lib.write_text(folder.path / name, text)
+    for name, content in tables.items():
+      simulation.write_atomically(folder.path / name, content)
     return groups
 
   def _plot(
     self,
-    folder: folder_lib.SweepFolder,
+    folder: sweep_folder.SweepFolder,
     groups: Sequence[sweep_results.Group],
     failures: dict[str, str],
   ) -> None:
@@ -314,7 +323,7 @@ class _Progress:
 
 
 def _say_failures(
-  folder: folder_lib.SweepFolder, failures: Mapping[str, str]
+  folder: sweep_folder.SweepFolder, failures: Mapping[str, str]
 ) -> None:
   """Says why runs have failed; a reason of many is said once."""
   by_reason: dict[str, list[str]] = {}

@@ -297,8 +297,3 @@ def _command(source: str, run: sweeps.Run, arguments: Sequence[str]) -> str:
   path = source.partition(':')[0]
   fields = [f'{_PREFIX}{name}={v}' for name, v in run.overrides.items()]
   return shlex.join([f'--config={path}:{run.variant}', *fields, *arguments])
-
-
-def to_json(value: Any) -> Any:
-  """Returns a value as it comes back from a JSON file: tuples as lists."""
-  return json.loads(json.dumps(value))

@@ -11,8 +11,8 @@ from fedfish_tff import errors
 from launch.configs import sweeps
 from launch.methods import config_checks
 from launch.results import metric_names
+from launch.results import sweep_folder
 from launch.results import sweep_results
-from launch.sweeps import folder as folder_lib
 from launch.sweeps import plan as plan_lib
 
 # What a tuning sweep may well have otherwise: it is shorter, with fewer seeds.
@@ -67,7 +67,7 @@ def tune_runs(
         f'--tuned_by={path}: the sweep sets {own[0]} itself; one that leaves '
         'the learning rates open was expected.'
       )
-  folder = folder_lib.SweepFolder(path)
+  folder = sweep_folder.SweepFolder(path)
   results = sweep_results.read_results(folder)
   # What has failed once may fail for ever, by too high a rate for example.
   failed = folder.read_failed()
@@ -119,7 +119,7 @@ def _tune(
   theirs = {field for group in groups for field in group.fields}
   ours = {field for other in runs for field in other.overrides}
   matched = {
-    field: plan_lib.to_json(run.overrides[field])
+    field: sweep_folder.to_json(run.overrides[field])
     for field in dict.fromkeys(run.overrides)
     if field in theirs & ours and field not in _UNMATCHED
   }
@@ -183,7 +183,7 @@ def describe(
     f'{server:g} ({len(names)} runs, such as {names[0]})'
     for (variant, client, server), names in lines.items()
   ]
-  failed = folder_lib.SweepFolder(path).read_failed()
+  failed = sweep_folder.SweepFolder(path).read_failed()
   if failed:
     told.append(
       f'Note: {len(failed)} runs of {path} have failed, and their rates were '
@@ -202,7 +202,7 @@ def _untuned_differences(
 
   Rates of another algorithm, such as another server optimizer, are of no use.
   """
-  tuned = folder_lib.SweepFolder(path).read_runs().values()
+  tuned = sweep_folder.SweepFolder(path).read_runs().values()
   set_fields = {
     *_UNMATCHED,
     *(field for run in tuned for field in run['fields']),
@@ -218,7 +218,7 @@ def _untuned_differences(
         'expected.'
       )
     old = config_checks.flatten(there)
-    new = config_checks.flatten(plan_lib.to_json(run.config))
+    new = config_checks.flatten(sweep_folder.to_json(run.config))
     differing |= {
       f for f in new.keys() | old.keys() if old.get(f) != new.get(f)
     }

@@ -16,6 +16,7 @@ from fedfish_tff.simulation import client_state_store
 from fedfish_tff.simulation import communication
 from fedfish_tff.simulation import federated_round
 from fedfish_tff.simulation import metrics_csv
+from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import training_loop
 
@@ -118,7 +119,7 @@ class ClientStatesRunTest(parameterized.TestCase):
     )
 
   def _rows(self, folder=None):
-    rows = metrics_csv.read_rows((folder or self.folder) / 'metrics.csv')
+    rows = metrics_rows.read_rows((folder or self.folder) / 'metrics.csv')
     return [
       {k: v for k, v in row.items() if not k.startswith('time/')}
       for row in rows

@@ -12,6 +12,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_csv
+from fedfish_tff.simulation import metrics_rows
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -54,7 +55,7 @@ class CsvMetricsManagerTest(parameterized.TestCase):
   def test_takes_numpy_scalars(self):
     _write(self.path, [{'a': np.float32(0.1), 'b': np.int64(7), 'c': True}])
     self.assertEqual(
-      metrics_csv.read_rows(self.path),
+      metrics_rows.read_rows(self.path),
       [{'round': 1, 'a': float(np.float32(0.1)), 'b': 7, 'c': 1}],
     )
 
@@ -71,7 +72,7 @@ class CsvMetricsManagerTest(parameterized.TestCase):
   def test_reads_back_what_was_released(self, rows):
     self.path.unlink(missing_ok=True)
     _write(self.path, rows)
-    found = metrics_csv.read_rows(self.path) if rows else []
+    found = metrics_rows.read_rows(self.path) if rows else []
     self.assertLen(found, len(rows))
     for round_number, (row, expected) in enumerate(
       zip(found, rows, strict=True), start=1
@@ -109,7 +110,7 @@ class CsvMetricsManagerTest(parameterized.TestCase):
   def test_repairs_a_torn_header(self, content):
     self.path.write_bytes(content)
     _write(self.path)
-    self.assertLen(metrics_csv.read_rows(self.path), 3)
+    self.assertLen(metrics_rows.read_rows(self.path), 3)
 
   def test_dropping_and_releasing_again_gives_the_same_file(self):
     rows = [*_ROWS[:2], {**_ROWS[2], 'eval/global/loss': 2.0}]
@@ -166,10 +167,6 @@ class CsvMetricsManagerTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'metrics.csv'):
       metrics_csv.CsvMetricsManager(self.path)
     self.assertEqual(self.path.read_bytes(), content)
-
-  def test_a_missing_file_cannot_be_read(self):
-    with self.assertRaisesRegex(errors.InputError, 'No such file'):
-      metrics_csv.read_rows(self.path)
 
 
 if __name__ == '__main__':

@@ -9,6 +9,7 @@ import threading
 from fedfish_tff import errors
 from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import metrics_csv
+from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import run_recorder
 
 from absl.testing import absltest
@@ -32,7 +33,7 @@ class RunRecorderTest(parameterized.TestCase):
     )
 
   def _rounds_written(self):
-    rows = metrics_csv.read_rows(self.folder / 'metrics.csv')
+    rows = metrics_rows.read_rows(self.folder / 'metrics.csv')
     return [row['round'] for row in rows]
 
   def test_resumes_from_the_checkpoint_and_rewinds_the_rows(self):

@@ -5,27 +5,34 @@
 Not imported by fedfish_tff.datasets: Beam and TFDS take seconds to import.
 """
 
-from fedfish_tff.datasets.grouping.beam_options import complete_beam_flags
-from fedfish_tff.datasets.grouping.client_keys import BadRecordError
-from fedfish_tff.datasets.grouping.client_keys import ClientKey
-from fedfish_tff.datasets.grouping.client_splits import ClientSplits
-from fedfish_tff.datasets.grouping.client_table import ClientSizes
-from fedfish_tff.datasets.grouping.flat_features import count_words
-from fedfish_tff.datasets.grouping.flat_features import features_from_json
-from fedfish_tff.datasets.grouping.flat_features import features_to_json
-from fedfish_tff.datasets.grouping.flat_features import FlatFeature
-from fedfish_tff.datasets.grouping.flat_features import serialize_example
-from fedfish_tff.datasets.grouping.grouped_dataset import group
-from fedfish_tff.datasets.grouping.grouped_dataset import GroupedDataset
-from fedfish_tff.datasets.grouping.grouped_dataset import GroupingOptions
-from fedfish_tff.datasets.grouping.sources import Part
-from fedfish_tff.datasets.grouping.sources import Skipped
-from fedfish_tff.datasets.grouping.sources import Source
-from fedfish_tff.datasets.grouping.sources import SourceExample
-from fedfish_tff.datasets.grouping.text_source import TEXT_FORMATS
-from fedfish_tff.datasets.grouping.text_source import TextSource
-from fedfish_tff.datasets.grouping.tfds_source import create_tfds_source
-from fedfish_tff.datasets.grouping.tfds_source import TfdsSource
-from fedfish_tff.datasets.grouping.web_keys import host_of_url
-from fedfish_tff.datasets.grouping.web_keys import normalize_host
-from fedfish_tff.datasets.grouping.web_keys import registered_domain
+from typing import TYPE_CHECKING
+
+from fedfish_tff import lazy
+
+if TYPE_CHECKING:
+  from fedfish_tff.datasets.grouping.beam_options import complete_beam_flags
+  from fedfish_tff.datasets.grouping.client_keys import BadRecordError
+  from fedfish_tff.datasets.grouping.client_keys import ClientKey
+  from fedfish_tff.datasets.grouping.client_splits import ClientSplits
+  from fedfish_tff.datasets.grouping.client_table import ClientSizes
+  from fedfish_tff.datasets.grouping.flat_features import count_words
+  from fedfish_tff.datasets.grouping.flat_features import features_from_json
+  from fedfish_tff.datasets.grouping.flat_features import features_to_json
+  from fedfish_tff.datasets.grouping.flat_features import FlatFeature
+  from fedfish_tff.datasets.grouping.flat_features import serialize_example
+  from fedfish_tff.datasets.grouping.grouped_dataset import group
+  from fedfish_tff.datasets.grouping.grouped_dataset import GroupedDataset
+  from fedfish_tff.datasets.grouping.grouped_dataset import GroupingOptions
+  from fedfish_tff.datasets.grouping.sources import Part
+  from fedfish_tff.datasets.grouping.sources import Skipped
+  from fedfish_tff.datasets.grouping.sources import Source
+  from fedfish_tff.datasets.grouping.sources import SourceExample
+  from fedfish_tff.datasets.grouping.text_source import TEXT_FORMATS
+  from fedfish_tff.datasets.grouping.text_source import TextSource
+  from fedfish_tff.datasets.grouping.tfds_source import create_tfds_source
+  from fedfish_tff.datasets.grouping.tfds_source import TfdsSource
+  from fedfish_tff.datasets.grouping.web_keys import host_of_url
+  from fedfish_tff.datasets.grouping.web_keys import normalize_host
+  from fedfish_tff.datasets.grouping.web_keys import registered_domain
+
+__getattr__, __dir__ = lazy.attach(__name__)

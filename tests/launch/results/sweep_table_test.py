@@ -14,8 +14,8 @@ from absl.testing import absltest
 import numpy as np
 
 
-def _read(text):
-  return list(csv.DictReader(io.StringIO(text)))
+def _read(content):
+  return list(csv.DictReader(io.StringIO(content.decode())))
 
 
 class SweepTableTest(absltest.TestCase):

@@ -1,8 +1,7 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a sweep's folder."""
+"""Tests of opening a sweep's folder."""
 
-import json
 import pathlib
 
 from fedfish_tff import errors
@@ -64,10 +63,6 @@ class SweepFolderTest(absltest.TestCase):
     for content in ('{', '[]', '{}', '{"runs": []}', '{"runs": {"a": {}}}'):
       folder.sweep_path.write_text(content)
       self._refused(self.runs, 'it has no readable sweep.json')
-    (folder.workdir('a')).mkdir()
-    (folder.workdir('a') / 'config.json').write_text('{}')
-    (folder.workdir('a') / 'summary.json').write_text('[]')
-    self.assertIsNone(folder.read_summary('a', {}))
 
   def test_a_sweep_that_died_at_once_is_begun_anew(self):
     self.path.mkdir()
@@ -78,43 +73,6 @@ class SweepFolderTest(absltest.TestCase):
   def test_one_process_at_a_time(self):
     with folder_lib.open_folder(self.path, 'digits.py:a', self.runs):
       self._refused(self.runs, 'is in use by another launch.sweep')
-
-  def test_finished_runs(self):
-    folder = self._open(self.runs)
-    run = self.runs[0]
-    read = lambda: folder.read_summary(run.name, run.config)  # noqa: E731
-    self.assertIsNone(read())
-    fake_sweeps.write_result(folder, run, 0.5)
-    self.assertEqual(read()['final']['eval/global/accuracy'], 0.5)
-    self.assertFalse(folder.is_evaluated(run.name, run.config))
-    summary = folder.workdir(run.name) / 'summary.json'
-    # Half of a file, fewer rounds, another config: not finished.
-    whole = summary.read_text()
-    summary.write_text(whole[:30])
-    self.assertIsNone(read())
-    summary.write_text(json.dumps({**json.loads(whole), 'rounds': 1}))
-    self.assertIsNone(read())
-    summary.write_text(whole)
-    config = folder.workdir(run.name) / 'config.json'
-    config.write_text(json.dumps({**run.config, 'batch_size': 1}))
-    self.assertIsNone(read())
-
-  def test_evaluated_runs(self):
-    folder = self._open(self.runs)
-    run = self.runs[0]
-    fake_sweeps.write_result(folder, run, 0.5, evaluated=True)
-    self.assertTrue(folder.is_evaluated(run.name, run.config))
-    longer = {**run.config, 'rounds': 1000}
-    self.assertFalse(folder.is_evaluated(run.name, longer))
-
-  def test_files_are_whole(self):
-    folder = self._open(self.runs)
-    self.assertEqual(folder.read_usage(), {})
-    usage = {'a': {'seconds': 1.0, 'peak_bytes': 2}}
-    folder.write_usage(usage)
-    self.assertEqual(folder.read_usage(), usage)
-    with self.assertRaisesRegex(errors.InputError, 'Cannot write .*no/file'):
-      folder_lib.write_text(self.path / 'no' / 'file', 'text')
 
 
 if __name__ == '__main__':

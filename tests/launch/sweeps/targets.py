@@ -11,7 +11,7 @@ import time
 import types
 
 from fedfish_tff import errors
-from launch.sweeps import folder as folder_lib
+from launch.results import sweep_folder
 from tests.launch.sweeps import fake_sweeps
 
 _GIVE_UP_SECONDS = 60.0
@@ -78,7 +78,7 @@ def train(*, config, workdir, is_trained, evaluated, data_dir, **unused):
   if (pathlib.Path(data_dir) / f'fail_{workdir.name}').exists():
     raise errors.InputError('The data are missing.')
   run = types.SimpleNamespace(name=workdir.name, config=config)
-  folder = folder_lib.SweepFolder(workdir.parents[1])
+  folder = sweep_folder.SweepFolder(workdir.parents[1])
   if not is_trained:
     fake_sweeps.write_result(folder, run, config['seed'] / 10)
     data = {'train': pathlib.Path(data_dir).name}

@@ -5,10 +5,10 @@
 import pathlib
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
 from launch.configs import sweeps
 from launch.results import sweep_results
 from launch.results import sweep_table
-from launch.sweeps import folder as folder_lib
 from launch.sweeps import tuning
 from tests.launch.sweeps import fake_sweeps
 
@@ -127,7 +127,7 @@ class SweepTuningTest(absltest.TestCase):
     self._refused([sweeps.Run('fed_avg')], 'fed_avg have diverged or failed')
 
   def _write_failures(self, folder, runs):
-    folder_lib.write_text(
+    simulation.write_atomically(
       folder.path / 'runs.csv',
       sweep_table.runs_to_csv(
         sweep_results.read_results(folder),

@@ -1,0 +1,102 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Reads metrics.csv, which `CsvMetricsManager` writes, without TensorFlow."""
+
+import collections
+from collections.abc import Mapping
+from collections.abc import Sequence
+import csv
+import io
+import os
+import pathlib
+
+from fedfish_tff import errors
+
+ROUND_COLUMN = 'round'
+
+Row = Mapping[str, int | float]
+
+
+def read_rows(path: str | os.PathLike[str]) -> list[Row]:
+  """Reads the whole rows of a metrics.csv.
+
+  Args:
+    path: The file.
+
+  Returns:
+    A mapping from column to number for each row, without the empty cells;
+    numbers without a decimal point are integers.
+
+  Raises:
+    errors.InputError: If the file is not one of metrics.
+  """
+  columns, cells_by_row, _ = read_cells(pathlib.Path(path))
+  return [
+    collections.OrderedDict(
+      (name, _parse(cell))
+      for name, cell in zip(columns, cells, strict=True)
+      if cell
+    )
+    for cells in cells_by_row
+  ]
+
+
+def read_cells(
+  path: pathlib.Path,
+) -> tuple[list[str], list[list[str]], bool]:
+  """Reads the cells of a metrics.csv.
+
+  Args:
+    path: The file.
+
+  Returns:
+    The columns, the rows, and whether a torn last row was left out.
+
+  Raises:
+    errors.InputError: If the file is not one of metrics.
+  """
+  try:
+    content = path.read_bytes()
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  whole, _, rest = content.rpartition(b'\n')
+  torn = bool(rest)
+  lines = list(csv.reader(io.StringIO(whole.decode('utf-8', 'replace'))))
+  if not lines or lines[0][:1] != [ROUND_COLUMN]:
+    if not whole and ROUND_COLUMN.encode().startswith(rest[:5]):
+      return [ROUND_COLUMN], [], torn
+    raise errors.InputError(
+      f'{path} is not a file of metrics: its first line should begin with '
+      f'{ROUND_COLUMN!r}.'
+    )
+  columns, rows = lines[0], lines[1:]
+  # After a power failure the last line can be whole in length only.
+  if rows and not _is_valid(rows[-1], len(columns)):
+    rows, torn = rows[:-1], True
+  for number, cells in enumerate(rows, start=2):
+    if not _is_valid(cells, len(columns)):
+      raise errors.InputError(
+        f'Line {number} of {path} is damaged: {len(columns)} numbers were '
+        f'expected, found {",".join(cells)[:80]!r}.'
+      )
+  return columns, rows, torn
+
+
+def _is_valid(cells: Sequence[str], width: int) -> bool:
+  """Whether the cells are a row: a round and numbers or nothing."""
+  if len(cells) != width or not cells[0].isdecimal():
+    return False
+  try:
+    for cell in cells:
+      if cell:
+        float(cell)
+  except ValueError:
+    return False
+  return True
+
+
+def _parse(cell: str) -> int | float:
+  try:
+    return int(cell)
+  except ValueError:
+    return float(cell)

@@ -1,0 +1,65 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what is read from a sweep's folder."""
+
+import json
+import pathlib
+
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+
+
+class SweepFolderTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    self.runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
+
+  def test_finished_runs(self):
+    folder = fake_sweeps.write_sweep(self.path, self.runs)
+    run = self.runs[0]
+    read = lambda: folder.read_summary(run.name, run.config)  # noqa: E731
+    self.assertIsNone(read())
+    fake_sweeps.write_result(folder, run, 0.5)
+    self.assertEqual(read()['final']['eval/global/accuracy'], 0.5)
+    self.assertFalse(folder.is_evaluated(run.name, run.config))
+    summary = folder.workdir(run.name) / 'summary.json'
+    # Half of a file, fewer rounds, another config: not finished.
+    whole = summary.read_text()
+    summary.write_text(whole[:30])
+    self.assertIsNone(read())
+    summary.write_text(json.dumps({**json.loads(whole), 'rounds': 1}))
+    self.assertIsNone(read())
+    summary.write_text(whole)
+    config = folder.workdir(run.name) / 'config.json'
+    config.write_text(json.dumps({**run.config, 'batch_size': 1}))
+    self.assertIsNone(read())
+
+  def test_evaluated_runs(self):
+    folder = fake_sweeps.write_sweep(self.path, self.runs)
+    run = self.runs[0]
+    fake_sweeps.write_result(folder, run, 0.5, evaluated=True)
+    self.assertTrue(folder.is_evaluated(run.name, run.config))
+    longer = {**run.config, 'rounds': 1000}
+    self.assertFalse(folder.is_evaluated(run.name, longer))
+
+  def test_a_damaged_summary_is_none(self):
+    folder = fake_sweeps.write_sweep(self.path, self.runs)
+    workdir = folder.workdir('a')
+    workdir.mkdir()
+    (workdir / 'config.json').write_text('{}')
+    (workdir / 'summary.json').write_text('[]')
+    self.assertIsNone(folder.read_summary('a', {}))
+
+  def test_usage(self):
+    folder = fake_sweeps.write_sweep(self.path, self.runs)
+    self.assertEqual(folder.read_usage(), {})
+    folder.usage_path.write_text('{"a": {"seconds": 1.0, "peak_bytes": 2}}')
+    self.assertEqual(
+      folder.read_usage(), {'a': {'seconds': 1.0, 'peak_bytes': 2}}
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
