@@ -67,7 +67,7 @@ from typing import Any
 from fedfish_tff import errors
 from launch import cli
 from launch import context_flag
-from launch import transfer_targets
+from launch.runs import transfer_targets
 
 from absl import flags
 
@@ -128,7 +128,7 @@ def _evaluate(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
     if value is not None:
       raise errors.InputError(f'--{flag} is for an evaluation by --targets.')
   # Imported late: TFF takes seconds, and all above answers at once.
-  from launch import evaluation_run  # pylint: disable=g-import-not-at-top
+  from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
 
   return evaluation_run.evaluate(
     _WORKDIR.value, export=_EXPORT.value, **options
@@ -143,7 +143,7 @@ def _evaluate_transfer(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
   if _AT.value is not None:
     at = transfer_targets.parse_rounds(_AT.value)
   # Imported late, as above.
-  from launch import transfer_run  # pylint: disable=g-import-not-at-top
+  from launch.runs import transfer_run  # pylint: disable=g-import-not-at-top
 
   return transfer_run.evaluate_transfer(
     _WORKDIR.value, targets, at=at, max_clients=_MAX_CLIENTS.value, **options

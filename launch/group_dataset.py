@@ -156,7 +156,7 @@ def main(argv: Sequence[str]) -> None:
       f'--keep_www does not belong to --key={_KEY.value}, but to --key=host.'
     )
   # Imported late: Beam and TFDS take seconds, and all above answers at once.
-  from launch import group_run  # pylint: disable=g-import-not-at-top
+  from launch.data import group_run  # pylint: disable=g-import-not-at-top
 
   group_run.run(
     group_run.Request(

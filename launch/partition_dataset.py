@@ -163,7 +163,7 @@ def main(argv: Sequence[str]) -> None:
       )
   arguments = _read_arguments(_PARTITION.value)
   # Imported late: TFDS and TFF take seconds, and all above answers at once.
-  from launch import partition_run  # pylint: disable=g-import-not-at-top
+  from launch.data import partition_run  # pylint: disable=g-import-not-at-top
 
   partition_run.run(
     partition_run.Request(

@@ -123,7 +123,7 @@ def main(argv: Sequence[str]) -> None:
       f'{", ".join(_X_AXES)}.'
     )
   # Imported late: TFF takes seconds, and wrong flags are answered at once.
-  from launch import comparison  # pylint: disable=g-import-not-at-top
+  from launch.plots import comparison  # pylint: disable=g-import-not-at-top
 
   workdirs = list(_WORKDIRS.value or ())
   if _SWEEP_DIR.value:

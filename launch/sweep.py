@@ -63,9 +63,9 @@ import sys
 from fedfish_tff import errors
 from launch import cli
 from launch import context_flag
-from launch import sweep_configs
-from launch import sweep_execution
-from launch import sweep_tuning
+from launch.sweeps import execution
+from launch.sweeps import plan as plan_lib
+from launch.sweeps import tuning
 
 from absl import flags
 
@@ -116,13 +116,13 @@ _XLA = context_flag.define_xla()
 
 def parse_flags(argv: Sequence[str]) -> list[str]:
   """Parses flags; what sets fields of all runs is left for `main`."""
-  overrides, rest = sweep_configs.split_arguments(argv)
+  overrides, rest = plan_lib.split_arguments(argv)
   return [*cli.parse_flags(rest), *overrides]
 
 
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
-  overrides, rest = sweep_configs.split_arguments(argv)
+  overrides, rest = plan_lib.split_arguments(argv)
   cli.check_no_arguments(rest)
   if _SWEEP_DIR.value and _WORKDIR.value:
     raise errors.InputError(
@@ -141,16 +141,16 @@ def main(argv: Sequence[str]) -> None:
       '--tuned_metric says what decides about the rates of --tuned_by, which '
       'is missing.'
     )
-  get_config, runs = sweep_configs.load_runs(_CONFIG.value)
+  get_config, runs = plan_lib.load_runs(_CONFIG.value)
   if _TUNED_BY.value:
-    runs = sweep_tuning.tune_runs(
+    runs = tuning.tune_runs(
       runs, _TUNED_BY.value, overrides, metric=_TUNED_METRIC.value
     )
-  planned = sweep_configs.plan_runs(_CONFIG.value, get_config, runs, overrides)
+  planned = plan_lib.plan_runs(_CONFIG.value, get_config, runs, overrides)
   if _TUNED_BY.value:
-    for line in sweep_tuning.describe(planned, _TUNED_BY.value):
+    for line in tuning.describe(planned, _TUNED_BY.value):
       print(line)
-  sweep = sweep_execution.Sweep(
+  sweep = execution.Sweep(
     source=_CONFIG.value,
     runs=planned,
     path=sweep_dir,

@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--output_dir is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
-  from launch import toy_regression_report  # pylint: disable=g-import-not-at-top
+  from launch.runs import toy_regression_report  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context(_CONTEXT.value)
   toy_regression_report.draw(

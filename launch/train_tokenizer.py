@@ -92,7 +92,7 @@ def main(argv: Sequence[str]) -> None:
       'nothing is overwritten.'
     )
   # Imported late: TFF takes seconds, and all above answers at once.
-  from launch import train_tokenizer_run  # pylint: disable=g-import-not-at-top
+  from launch.data import train_tokenizer_run  # pylint: disable=g-import-not-at-top
 
   train_tokenizer_run.run(
     train_tokenizer_run.Request(

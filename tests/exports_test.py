@@ -68,6 +68,7 @@ _GROUPING_PARTS = (
 INTERNAL_MODULES = {
   'fedfish_tff.aggregators.tensor_names': 'a part of two aggregators',
   'fedfish_tff.algorithms.closed_form': 'a part of closed-form methods',
+  'fedfish_tff.choices': 'stands beside the packages, not in one',
   'fedfish_tff.client_work.partial_update': 'a part of partial exchange',
   'fedfish_tff.datasets.dirichlet_draws': 'a part of two partitions',
   'fedfish_tff.datasets.grouped_examples': 'a part of grouped folders',
@@ -77,6 +78,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.errors': 'stands beside the packages, not in one',
   'fedfish_tff.execution.local_worker_executors': 'a part of local_worker',
   'fedfish_tff.execution.worker_process': 'a part of local_worker',
+  'fedfish_tff.plug_ins': 'stands beside the packages, not in one',
   'fedfish_tff.models.autograph': 'a part of the models and of client work',
   'fedfish_tff.models.graph_network': 'a part of frozen_graph',
   'fedfish_tff.models.graph_nodes': 'a part of frozen_graph',

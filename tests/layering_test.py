@@ -15,6 +15,7 @@ update_build_files = repository.load_script('.ci/update_build_files.py')
 # What each part may import beside itself. A part is a folder, or a single
 # module that others may use without the rest of its folder.
 _LIBRARY = {
+  'fedfish_tff.choices',
   'fedfish_tff.errors',
   'fedfish_tff.datasets',
   'fedfish_tff.datasets.grouping',
@@ -27,10 +28,14 @@ _LIBRARY = {
   'fedfish_tff.evaluation',
   'fedfish_tff.simulation',
   'fedfish_tff.execution',
+  'fedfish_tff.plug_ins',
 }
 ALLOWED = {
   'fedfish_tff': set(),
+  'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
+  # Finds what stands above the library, by its name.
+  'fedfish_tff.plug_ins': {'fedfish_tff.errors'},
   'fedfish_tff.datasets': {'fedfish_tff.errors'},
   # Needs Beam and more, which only those install who group: nothing else of
   # the library may import it.
@@ -38,10 +43,19 @@ ALLOWED = {
     'fedfish_tff.errors',
     'fedfish_tff.datasets',
   },
-  'fedfish_tff.models': {'fedfish_tff.errors', 'fedfish_tff.datasets'},
-  'fedfish_tff.client_work': {'fedfish_tff.errors', 'fedfish_tff.models'},
+  'fedfish_tff.models': {
+    'fedfish_tff.choices',
+    'fedfish_tff.errors',
+    'fedfish_tff.datasets',
+  },
+  'fedfish_tff.client_work': {
+    'fedfish_tff.choices',
+    'fedfish_tff.errors',
+    'fedfish_tff.models',
+  },
   'fedfish_tff.aggregators': {'fedfish_tff.errors'},
   'fedfish_tff.algorithms': {
+    'fedfish_tff.choices',
     'fedfish_tff.errors',
     'fedfish_tff.models',
     'fedfish_tff.client_work',
@@ -71,9 +85,15 @@ ALLOWED = {
     'fedfish_tff.algorithms.process',
   },
   'fedfish_tff.execution': {'fedfish_tff.errors', 'fedfish_tff.datasets'},
-  'tasks': {'fedfish_tff.errors', 'fedfish_tff.datasets', 'fedfish_tff.models'},
+  'tasks': {
+    'fedfish_tff.errors',
+    'fedfish_tff.datasets',
+    'fedfish_tff.models',
+    'fedfish_tff.plug_ins',
+  },
   'launch': {'tasks', *_LIBRARY},
-  'tests': {'launch', 'tasks', *_LIBRARY},
+  'examples': {'launch', 'tasks', *_LIBRARY},
+  'tests': {'examples', 'launch', 'tasks', *_LIBRARY},
 }
 
 

@@ -26,7 +26,6 @@ from fedfish_tff.algorithms.fed3r_rf import build_fed3r_rf as build_fed3r_rf
 from fedfish_tff.algorithms.fed_avg import build_fed_avg as build_fed_avg
 from fedfish_tff.algorithms.fed_fish import build_fed_fish as build_fed_fish
 from fedfish_tff.algorithms.fed_ncm import build_fed_ncm as build_fed_ncm
-from fedfish_tff.algorithms.fed_ncm import ClassDistance as ClassDistance
 from fedfish_tff.algorithms.fed_prox import build_fed_prox as build_fed_prox
 from fedfish_tff.algorithms.fed_sgd import build_fed_sgd as build_fed_sgd
 from fedfish_tff.algorithms.mime_lite import build_mime_lite as build_mime_lite
@@ -46,3 +45,4 @@ from fedfish_tff.algorithms.process import FederatedProcess as FederatedProcess
 from fedfish_tff.algorithms.stateful_partial_exchange import (
   build_stateful_partial_exchange as build_stateful_partial_exchange,
 )
+from fedfish_tff.choices import ClassDistance as ClassDistance

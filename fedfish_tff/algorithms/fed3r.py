@@ -22,6 +22,7 @@ Any process fine-tunes them (Fed3R+FT) as weights of that model with
 `temperature=0.1`, as published; `models.partition_model` says which tensors.
 """
 
+from fedfish_tff import choices
 from fedfish_tff.aggregators import upper_triangle_sum
 from fedfish_tff.algorithms import closed_form
 from fedfish_tff.algorithms import process
@@ -29,7 +30,6 @@ from fedfish_tff.client_work import ridge_statistics
 from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import model_functions
 from fedfish_tff.models import ridge_classifier
-from fedfish_tff.models import ridge_equations
 from fedfish_tff.models import ridge_path
 from fedfish_tff.models import ridge_solution
 
@@ -42,7 +42,7 @@ def build_fed3r(
   *,
   num_classes: int,
   regularization: float = 0.01,
-  bias: ridge_equations.RidgeBias = ridge_equations.RidgeBias.REGULARIZED,
+  bias: choices.RidgeBias = choices.RidgeBias.REGULARIZED,
   normalize_classes: bool = True,
   accumulator_dtype: tf.DType = tf.float32,
   chunk_size: int = 1024,

@@ -6,11 +6,11 @@ Fani et al., ICML 2024: a kernel ridge classifier in closed form, of which the
 statistics are [D, D]. The random features are a function of the seed.
 """
 
+from fedfish_tff import choices
 from fedfish_tff.algorithms import fed3r
 from fedfish_tff.algorithms import process
 from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import random_features
-from fedfish_tff.models import ridge_equations
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -24,7 +24,7 @@ def build_fed3r_rf(
   bandwidth: float,
   seed: int,
   regularization: float = 0.01,
-  bias: ridge_equations.RidgeBias = ridge_equations.RidgeBias.REGULARIZED,
+  bias: choices.RidgeBias = choices.RidgeBias.REGULARIZED,
   normalize_classes: bool = True,
   accumulator_dtype: tf.DType = tf.float32,
   chunk_size: int = 1024,

@@ -21,13 +21,13 @@ state, metrics = process.next(state, clients)
 from collections.abc import Sequence
 import functools
 
+from fedfish_tff import choices
 from fedfish_tff import errors
 from fedfish_tff.aggregators import fisher_weighted_mean
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import partial_exchange
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import client_work_process
-from fedfish_tff.client_work import fisher
 from fedfish_tff.client_work import fisher_delta
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import partial_update
@@ -49,11 +49,11 @@ def build_fed_fish(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
-  fisher_estimator: fisher.FisherEstimator = (
-    fisher.FisherEstimator.BATCH_GRADIENT
+  fisher_estimator: choices.FisherEstimator = (
+    choices.FisherEstimator.BATCH_GRADIENT
   ),
-  fisher_normalization: fisher.FisherNormalization = (
-    fisher.FisherNormalization.SUM
+  fisher_normalization: choices.FisherNormalization = (
+    choices.FisherNormalization.SUM
   ),
   damping: float = 0.0,
   minimum_denominator: float = 0.0,

@@ -7,8 +7,7 @@ Federated Learning with Pre-Trained Models", NeurIPS 2023. The cheap baseline of
 Fed3R: clients send sums of features by class and no products of features.
 """
 
-import enum
-
+from fedfish_tff import choices
 from fedfish_tff.algorithms import closed_form
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import ridge_statistics
@@ -23,25 +22,11 @@ import tensorflow_federated as tff
 _NEVER = -1e9
 
 
-class ClassDistance(enum.Enum):
-  """How near features are to a class' mean m.
-
-  Attributes:
-    COSINE: By the product with m / |m|, as published. A class without examples
-      has weights of zero.
-    EUCLIDEAN: By |phi - m|^2, as logits phi m - |m|^2 / 2. A class without
-      examples is never the nearest.
-  """
-
-  COSINE = 'cosine'
-  EUCLIDEAN = 'euclidean'
-
-
 def build_fed_ncm(
   feature_map: feature_map_lib.FeatureMap,
   *,
   num_classes: int,
-  distance: ClassDistance = ClassDistance.COSINE,
+  distance: choices.ClassDistance = choices.ClassDistance.COSINE,
   accumulator_dtype: tf.DType = tf.float32,
   chunk_size: int = 1024,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
@@ -54,7 +39,7 @@ def build_fed_ncm(
   Args:
     feature_map: The feature extractor, frozen.
     num_classes: C; labels are from 0 to C - 1.
-    distance: See `ClassDistance`.
+    distance: See `choices.ClassDistance`.
     accumulator_dtype: tf.float32 or tf.float64.
     chunk_size: Examples whose features are in memory at a time.
     sum_factory: Sums the sums of features by class, with the examples of each
@@ -74,7 +59,7 @@ def build_fed_ncm(
     del hparams  # There are none.
     moments = tf.cast(statistics['moments'], tf.float64)
     sums, counts = moments[:-1], moments[-1]
-    if distance is ClassDistance.COSINE:
+    if distance is choices.ClassDistance.COSINE:
       # Of the mean's direction, which needs no counts: noise may make them
       # negative, and the mean point the other way.
       norms = tf.norm(sums, axis=0)

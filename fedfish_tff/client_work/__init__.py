@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a client computes in a round."""
 
+from fedfish_tff.choices import CoordinateScore as CoordinateScore
+from fedfish_tff.choices import Direction as Direction
+from fedfish_tff.choices import FisherEstimator as FisherEstimator
+from fedfish_tff.choices import FisherNormalization as FisherNormalization
 from fedfish_tff.client_work.client_work_process import (
   build_client_work as build_client_work,
 )
@@ -27,10 +31,6 @@ from fedfish_tff.client_work.excluded_clients import (
   count_excluded_clients as count_excluded_clients,
 )
 from fedfish_tff.client_work.fisher import fisher_diagonal as fisher_diagonal
-from fedfish_tff.client_work.fisher import FisherEstimator as FisherEstimator
-from fedfish_tff.client_work.fisher import (
-  FisherNormalization as FisherNormalization,
-)
 from fedfish_tff.client_work.fisher_delta import (
   build_fisher_delta_update as build_fisher_delta_update,
 )
@@ -91,10 +91,6 @@ from fedfish_tff.client_work.tensor_selection import (
 from fedfish_tff.client_work.tensor_selection import (
   check_selector as check_selector,
 )
-from fedfish_tff.client_work.tensor_selection import (
-  CoordinateScore as CoordinateScore,
-)
-from fedfish_tff.client_work.tensor_selection import Direction as Direction
 from fedfish_tff.client_work.tensor_selection import Selector as Selector
 from fedfish_tff.client_work.weight_decay import (
   add_weight_decay as add_weight_decay,

@@ -8,8 +8,7 @@ gradients at the client's final weights. The paper squares the gradient of a
 whole batch; two estimators of the per-example Fisher are offered beside it.
 """
 
-import enum
-
+from fedfish_tff import choices
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
@@ -19,35 +18,6 @@ import tensorflow as tf
 # multiplicative hash and a prime of xxHash); any odd numbers would do.
 _ROUND_STRIDE = -1640531535
 _BATCH_STRIDE = 374761393
-
-
-class FisherEstimator(enum.Enum):
-  """Which squared gradients make the Fisher diagonal.
-
-  Attributes:
-    BATCH_GRADIENT: (grad of a batch's mean loss)^2, summed over batches: the
-      paper's Algorithm 2 as written.
-    PER_EXAMPLE: (grad of one example's loss)^2, real labels, summed over
-      examples: the empirical Fisher.
-    SAMPLED_LABEL: As PER_EXAMPLE with labels drawn from the model: the Fisher
-      information itself, estimated with one draw an example.
-  """
-
-  BATCH_GRADIENT = 'batch_gradient'
-  PER_EXAMPLE = 'per_example'
-  SAMPLED_LABEL = 'sampled_label'
-
-
-class FisherNormalization(enum.Enum):
-  """What the sum of squared gradients is divided by.
-
-  Attributes:
-    SUM: Nothing, as the paper's Algorithm 2; grows with the client's data.
-    MEAN: The number of batches (BATCH_GRADIENT) or examples (otherwise).
-  """
-
-  SUM = 'sum'
-  MEAN = 'mean'
 
 
 def _num_rows(x: object) -> tf.Tensor:
@@ -109,8 +79,8 @@ def fisher_diagonal(
   weights: model_functions.FlatWeights,
   dataset: tf.data.Dataset,
   *,
-  estimator: FisherEstimator,
-  normalization: FisherNormalization,
+  estimator: choices.FisherEstimator,
+  normalization: choices.FisherNormalization,
   label_sampler: model_functions.LabelSampler | None = None,
   seed: int = 0,
   round_number: tf.Tensor | int = 0,
@@ -136,11 +106,11 @@ def fisher_diagonal(
     sums, num_terms, num_examples, batch_number = state
     x, y = model_functions.split_batch(batch)
     rows = tf.cast(_num_rows(x), tf.int64)
-    if estimator is FisherEstimator.BATCH_GRADIENT:
+    if estimator is choices.FisherEstimator.BATCH_GRADIENT:
       squares = tuple(tf.square(g) for g in bound.loss_gradients(weights, x, y))
       terms = tf.constant(1, tf.int64)
     else:
-      if estimator is FisherEstimator.SAMPLED_LABEL:
+      if estimator is choices.FisherEstimator.SAMPLED_LABEL:
         stream = tf.stack(
           [
             seed + tf.cast(round_number, tf.int32) * _ROUND_STRIDE,
@@ -168,7 +138,7 @@ def fisher_diagonal(
     ),
     add_batch,
   )
-  if normalization is FisherNormalization.MEAN:
+  if normalization is choices.FisherNormalization.MEAN:
     sums = tuple(
       tf.math.divide_no_nan(s, tf.cast(num_terms, s.dtype)) for s in sums
     )

@@ -10,6 +10,7 @@ eta_c g that the paper writes and holds for any other client optimizer.
 
 import collections
 
+from fedfish_tff import choices
 from fedfish_tff import errors
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import fisher
@@ -27,11 +28,11 @@ def build_fisher_delta_update(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
-  fisher_estimator: fisher.FisherEstimator = (
-    fisher.FisherEstimator.BATCH_GRADIENT
+  fisher_estimator: choices.FisherEstimator = (
+    choices.FisherEstimator.BATCH_GRADIENT
   ),
-  fisher_normalization: fisher.FisherNormalization = (
-    fisher.FisherNormalization.SUM
+  fisher_normalization: choices.FisherNormalization = (
+    choices.FisherNormalization.SUM
   ),
   damping: float = 0.0,
   label_sampler: model_functions.LabelSampler | None = None,
@@ -50,7 +51,7 @@ def build_fisher_delta_update(
     fisher_normalization: Their sum, or their mean.
     damping: Added to every F_i; with it a coordinate whose Fisher is zero at
       every client gets FedAvg's update, and very large damping is FedAvg.
-    label_sampler: Needed by FisherEstimator.SAMPLED_LABEL.
+    label_sampler: Needed by choices.FisherEstimator.SAMPLED_LABEL.
     seed: Seed of the sampled labels.
 
   Returns:
@@ -66,8 +67,8 @@ def build_fisher_delta_update(
       f'local_epochs must be 1 or more, got {local_epochs}.'
     )
   for name, value, kind in (
-    ('fisher_estimator', fisher_estimator, fisher.FisherEstimator),
-    ('fisher_normalization', fisher_normalization, fisher.FisherNormalization),
+    ('fisher_estimator', fisher_estimator, choices.FisherEstimator),
+    ('fisher_normalization', fisher_normalization, choices.FisherNormalization),
   ):
     # Its value would be no member, and so be taken for another one.
     if not isinstance(value, kind):
@@ -78,7 +79,7 @@ def build_fisher_delta_update(
   if not damping >= 0:
     raise errors.InputError(f'damping must be 0 or positive, got {damping}.')
   if (
-    fisher_estimator is fisher.FisherEstimator.SAMPLED_LABEL
+    fisher_estimator is choices.FisherEstimator.SAMPLED_LABEL
     and label_sampler is None
   ):
     raise errors.InputError(

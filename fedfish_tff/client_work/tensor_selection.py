@@ -19,35 +19,13 @@ import math
 import numbers
 from typing import Any
 
+from fedfish_tff import choices
 from fedfish_tff import errors
 from fedfish_tff.client_work import tensor_groups
 
 import tensorflow as tf
 
 _Tensors = tuple[tf.Tensor, ...]
-
-
-class Direction(enum.Enum):
-  """Which drift is sent.
-
-  The memo sends the largest; Passban et al. found the smallest to be the better
-  half.
-  """
-
-  LARGEST = 'largest'
-  SMALLEST = 'smallest'
-
-
-class CoordinateScore(enum.Enum):
-  """What coordinates are chosen by, as FL4Health names its scores.
-
-  WEIGHT is |w| after training, CHANGE is |w - w0|, MAGNITUDE_CHANGE is
-  ||w| - |w0||.
-  """
-
-  WEIGHT = 'weight'
-  CHANGE = 'change'
-  MAGNITUDE_CHANGE = 'magnitude_change'
 
 
 class Selector(abc.ABC):
@@ -136,7 +114,10 @@ class _CoordinateSelector(Selector):
   per_coordinate = True
 
   def __init__(
-    self, share: float, direction: Direction, score: CoordinateScore
+    self,
+    share: float,
+    direction: choices.Direction,
+    score: choices.CoordinateScore,
   ) -> None:
     self._share = share
     self._direction = direction
@@ -161,9 +142,9 @@ class _CoordinateSelector(Selector):
 
   def _score_of(self, before: tf.Tensor, after: tf.Tensor) -> tf.Tensor:
     before, after = tf.cast(before, tf.float32), tf.cast(after, tf.float32)
-    if self._score is CoordinateScore.WEIGHT:
+    if self._score is choices.CoordinateScore.WEIGHT:
       return tf.abs(after)
-    if self._score is CoordinateScore.CHANGE:
+    if self._score is choices.CoordinateScore.CHANGE:
       return tf.abs(after - before)
     return tf.abs(tf.abs(after) - tf.abs(before))
 
@@ -184,7 +165,7 @@ def check_selector(selector: Selector) -> None:
 def build_share_selector(
   share: float,
   *,
-  direction: Direction = Direction.LARGEST,
+  direction: choices.Direction = choices.Direction.LARGEST,
   normalize: bool = False,
   groups: Sequence[int] | None = None,
 ) -> Selector:
@@ -208,7 +189,7 @@ def build_share_selector(
     errors.InputError: If an argument is out of range.
   """
   _check_share(share)
-  _check_member('direction', direction, Direction)
+  _check_member('direction', direction, choices.Direction)
 
   def choose(drift: tf.Tensor) -> tf.Tensor:
     return _best(drift, _count(share, drift.shape[0]), direction)
@@ -219,7 +200,7 @@ def build_share_selector(
 def build_threshold_selector(
   threshold: float,
   *,
-  direction: Direction = Direction.LARGEST,
+  direction: choices.Direction = choices.Direction.LARGEST,
   normalize: bool = False,
   groups: Sequence[int] | None = None,
 ) -> Selector:
@@ -245,10 +226,10 @@ def build_threshold_selector(
       f'threshold is {threshold!r}; a finite number that is 0 or positive was '
       'expected.'
     )
-  _check_member('direction', direction, Direction)
+  _check_member('direction', direction, choices.Direction)
 
   def choose(drift: tf.Tensor) -> tf.Tensor:
-    if direction is Direction.LARGEST:
+    if direction is choices.Direction.LARGEST:
       return drift >= threshold
     return drift <= threshold
 
@@ -258,8 +239,8 @@ def build_threshold_selector(
 def build_coordinate_selector(
   share: float,
   *,
-  direction: Direction = Direction.LARGEST,
-  score: CoordinateScore = CoordinateScore.CHANGE,
+  direction: choices.Direction = choices.Direction.LARGEST,
+  score: choices.CoordinateScore = choices.CoordinateScore.CHANGE,
 ) -> Selector:
   """Builds a selector of the ceil(share * n) best of all n coordinates.
 
@@ -278,18 +259,20 @@ def build_coordinate_selector(
     errors.InputError: If an argument is out of range.
   """
   _check_share(share)
-  _check_member('direction', direction, Direction)
-  _check_member('score', score, CoordinateScore)
+  _check_member('direction', direction, choices.Direction)
+  _check_member('score', score, choices.CoordinateScore)
   return _CoordinateSelector(share, direction, score)
 
 
-def _best(values: tf.Tensor, count: int, direction: Direction) -> tf.Tensor:
+def _best(
+  values: tf.Tensor, count: int, direction: choices.Direction
+) -> tf.Tensor:
   """Returns a bool [n], true for the `count` largest or smallest values."""
   size = values.shape[0]
   if count == size:
     # Whatever the values are, NaN included.
     return tf.fill([size], True)
-  if direction is Direction.SMALLEST:
+  if direction is choices.Direction.SMALLEST:
     values = -values
   # Of equal values, top_k takes the first.
   indices = tf.math.top_k(values, k=count, sorted=False).indices

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models, and one view of TFF's two kinds of model."""
 
+from fedfish_tff.choices import FineTuning
+from fedfish_tff.choices import RidgeBias
 from fedfish_tff.models.class_metrics import check_class_names
 from fedfish_tff.models.class_metrics import create_class_metric_fns
 from fedfish_tff.models.class_metrics import MetricFns
@@ -67,7 +69,6 @@ from fedfish_tff.models.model_functions import (
 from fedfish_tff.models.model_functions import weights_like as weights_like
 from fedfish_tff.models.model_functions import weights_type as weights_type
 from fedfish_tff.models.model_partition import fine_tuned_tensors
-from fedfish_tff.models.model_partition import FineTuning
 from fedfish_tff.models.model_partition import partition_model
 from fedfish_tff.models.model_partition import PartitionedModel
 from fedfish_tff.models.random_features import create_random_features
@@ -77,7 +78,6 @@ from fedfish_tff.models.resnet import create_resnet18
 from fedfish_tff.models.ridge_classifier import create_feature_classifier
 from fedfish_tff.models.ridge_classifier import NUM_CLASSIFIER_TENSORS
 from fedfish_tff.models.ridge_classifier import with_classifier
-from fedfish_tff.models.ridge_equations import RidgeBias
 from fedfish_tff.models.ridge_path import check_regularizations
 from fedfish_tff.models.ridge_path import solve_ridge_path
 from fedfish_tff.models.ridge_solution import solve_ridge

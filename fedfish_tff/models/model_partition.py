@@ -9,9 +9,9 @@ what is frozen is neither trained nor sent in a round.
 
 from collections.abc import Sequence
 import dataclasses
-import enum
 from typing import Any
 
+from fedfish_tff import choices
 from fedfish_tff import errors
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
@@ -20,20 +20,6 @@ from fedfish_tff.models import ridge_classifier
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-
-class FineTuning(enum.Enum):
-  """What is trained of a feature classifier; names as in the Fed3R paper.
-
-  Attributes:
-    FT: Everything.
-    FT_LP: The classifier only, a linear probe.
-    FT_FEAT: The feature extractor only; the classifier is frozen.
-  """
-
-  FT = 'ft'
-  FT_LP = 'ft_lp'
-  FT_FEAT = 'ft_feat'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,7 +55,7 @@ class PartitionedModel:
 
 
 def fine_tuned_tensors(
-  model: tff.learning.models.FunctionalModel, strategy: FineTuning
+  model: tff.learning.models.FunctionalModel, strategy: choices.FineTuning
 ) -> tuple[bool, ...]:
   """Returns which tensors of a feature classifier a strategy trains.
 
@@ -85,13 +71,13 @@ def fine_tuned_tensors(
   """
   total = len(tf.nest.flatten(model.initial_weights[0]))
   num_extractor = total - ridge_classifier.NUM_CLASSIFIER_TENSORS
-  if strategy is FineTuning.FT_FEAT and not num_extractor:
+  if strategy is choices.FineTuning.FT_FEAT and not num_extractor:
     raise errors.InputError(
       'FT-FEAT trains the feature extractor, but that of this model has no '
       'weights; FT or FT-LP, or an extractor with weights, was expected.'
     )
-  return (strategy is not FineTuning.FT_LP,) * num_extractor + (
-    strategy is not FineTuning.FT_FEAT,
+  return (strategy is not choices.FineTuning.FT_LP,) * num_extractor + (
+    strategy is not choices.FineTuning.FT_FEAT,
   ) * ridge_classifier.NUM_CLASSIFIER_TENSORS
 
 

@@ -6,8 +6,9 @@ The equations (matrix + lambda I) W = right of each kind of bias, the classifier
 that W is, and what is said where sums do not tell it. Arrays may be NumPy's or TensorFlow's.
 """
 
-import enum
 from typing import Any
+
+from fedfish_tff import choices
 
 import tensorflow as tf
 
@@ -18,30 +19,14 @@ _FLOAT64 = (
 )
 
 
-class RidgeBias(enum.Enum):
-  """What becomes of the bias.
-
-  Attributes:
-    REGULARIZED: The weight of the constant feature, regularised as any other:
-      the official code's.
-    CENTERED: Not regularised, as in scikit-learn's Ridge: features and labels
-      are centred.
-    NONE: No bias.
-  """
-
-  REGULARIZED = 'regularized'
-  CENTERED = 'centered'
-  NONE = 'none'
-
-
 def build_equations(
-  gram: Any, moments: Any, bias: RidgeBias
+  gram: Any, moments: Any, bias: choices.RidgeBias
 ) -> tuple[Any, Any]:
   """Returns the matrix and the right side, from float64 sums."""
-  if bias is RidgeBias.REGULARIZED:
+  if bias is choices.RidgeBias.REGULARIZED:
     return gram, moments
   matrix, right = gram[:-1, :-1], moments[:-1]
-  if bias is RidgeBias.CENTERED:
+  if bias is choices.RidgeBias.CENTERED:
     sums, count = gram[:-1, -1:], gram[-1, -1]
     matrix = matrix - sums * (gram[-1:, :-1] / count)
     right = right - sums * (moments[-1:] / count)
@@ -52,15 +37,15 @@ def to_classifier(
   weights: Any,
   gram: Any,
   moments: Any,
-  bias: RidgeBias,
+  bias: choices.RidgeBias,
   *,
   normalize_classes: bool,
 ) -> tuple[tf.Tensor, tf.Tensor]:
   """Returns (kernel, bias) of W, which solves the equations of `gram`."""
   class_counts = moments[-1]
-  if bias is RidgeBias.REGULARIZED:
+  if bias is choices.RidgeBias.REGULARIZED:
     kernel, intercept = weights[:-1], weights[-1]
-  elif bias is RidgeBias.CENTERED:
+  elif bias is choices.RidgeBias.CENTERED:
     kernel = weights
     predicted = tf.linalg.matvec(kernel, gram[:-1, -1], transpose_a=True)
     intercept = (class_counts - predicted) / gram[-1, -1]

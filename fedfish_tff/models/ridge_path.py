@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import math
 from typing import Any
 
+from fedfish_tff import choices
 from fedfish_tff import errors
 from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import ridge_equations
@@ -24,7 +25,7 @@ def solve_ridge_path(
   statistics: Mapping[str, np.ndarray],
   regularizations: Sequence[float],
   *,
-  bias: ridge_equations.RidgeBias = ridge_equations.RidgeBias.REGULARIZED,
+  bias: choices.RidgeBias = choices.RidgeBias.REGULARIZED,
   normalize_classes: bool = True,
 ) -> dict[float, tff.learning.models.ModelWeights]:
   """Solves for each lambda.
@@ -34,7 +35,7 @@ def solve_ridge_path(
     statistics: gram [p, p] and moments [p, C] as in `ridge_solution`: a Fed3R
       state's `statistics`.
     regularizations: The lambdas.
-    bias: See `ridge_equations.RidgeBias`.
+    bias: See `choices.RidgeBias`.
     normalize_classes: As in `ridge_solution.solve_ridge`.
 
   Returns:

@@ -12,6 +12,7 @@ Fed3R (Fani, Camoriano, Caputo and Ciccone, "Accelerating Heterogeneous
 Federated Learning with Closed-form Classifiers", ICML 2024).
 """
 
+from fedfish_tff import choices
 from fedfish_tff.models import ridge_equations
 
 import tensorflow as tf
@@ -24,7 +25,7 @@ def solve_ridge(
   moments: tf.Tensor,
   regularization: tf.Tensor,
   *,
-  bias: ridge_equations.RidgeBias = ridge_equations.RidgeBias.REGULARIZED,
+  bias: choices.RidgeBias = choices.RidgeBias.REGULARIZED,
   normalize_classes: bool = True,
 ) -> tuple[tf.Tensor, tf.Tensor]:
   """Solves (A + lambda I) W = b by Cholesky, in float64.
@@ -33,7 +34,7 @@ def solve_ridge(
     gram: [p, p], float32 or float64; sums over one example at least.
     moments: [p, C].
     regularization: lambda, a scalar.
-    bias: See `RidgeBias`.
+    bias: See `choices.RidgeBias`.
     normalize_classes: Whether each class' weights are divided by their norm,
       and its bias by the same, as the official code does.
 

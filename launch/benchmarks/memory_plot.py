@@ -7,7 +7,7 @@ import pathlib
 
 from fedfish_tff import errors
 from launch.benchmarks import memory_growth
-from launch.plotting import style
+from launch.plots import style
 
 from matplotlib import figure as mpl_figure
 

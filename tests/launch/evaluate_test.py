@@ -9,8 +9,8 @@ import sys
 
 from launch import cli
 from launch import evaluate
-from launch import evaluation_run
-from launch import transfer_run
+from launch.runs import evaluation_run
+from launch.runs import transfer_run
 from tests import processes
 from tests.launch import binary_runner
 from tests.launch import small_configs

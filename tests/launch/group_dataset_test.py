@@ -18,7 +18,8 @@ import pytest
 # Kills the process when all but dataset.json is written.
 _KILLED = """
 import os, signal, sys
-from launch import cli, group_dataset, group_run
+from launch import cli, group_dataset
+from launch.data import group_run
 def kill(*unused):
   os.kill(os.getpid(), signal.SIGKILL)
 group_run._write_statistics = kill

@@ -10,7 +10,7 @@ import sys
 
 from tests import processes
 from tests.launch import binary_runner
-from tests.launch import tiny_tfds
+from tests.launch.data import tiny_tfds
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -13,7 +13,7 @@ import sys
 from launch import cli
 from launch import plot
 from tests import processes
-from tests.launch.plotting import fake_runs
+from tests.launch.results import fake_runs
 
 from absl import flags
 from absl.testing import absltest

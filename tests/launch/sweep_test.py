@@ -38,7 +38,7 @@ def get_config(variant):
   return config
 
 def sweep(name):
-  return sweeps.select(name, {
+  return sweeps.select(name, get_config, lambda get_config: {
     'both': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1)}),
     'one': lambda: sweeps.grid(['fed_avg'], {}),
     'unknown': lambda: sweeps.grid(['fed_fish'], {'algorithm.dampin': (1.0,)}),

@@ -15,7 +15,7 @@ import time
 from unittest import mock
 
 from fedfish_tff.simulation import run_recorder
-from launch import experiment
+from launch.runs import experiment
 from tests import processes
 from tests.launch import binary_runner
 from tests.launch import small_configs
@@ -238,7 +238,7 @@ class TrainTest(parameterized.TestCase):
     self.assertFalse(self.workdir.exists())
 
   @parameterized.parameters(
-    (':fed_nova', "no variant 'fed_nova'; expected one of fed_fish, fed_avg"),
+    (':fed_nova', "The variant is 'fed_nova'; one of "),
     ('.missing', 'cannot be read: No such file'),
   )
   def test_bad_config_file(self, suffix, message):

@@ -12,7 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import grouping
 from fedfish_tff.datasets.grouping import sources
 from fedfish_tff.datasets.grouping import tfds_source
-from tests.launch import tiny_tfds
+from tests.launch.data import tiny_tfds
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -1,0 +1,104 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What methods leave to choose: enums of several parts, without TensorFlow.
+
+Configs and flags name their values before TensorFlow is imported.
+"""
+
+import enum
+
+
+class FisherEstimator(enum.Enum):
+  """Which squared gradients make the Fisher diagonal.
+
+  Attributes:
+    BATCH_GRADIENT: (grad of a batch's mean loss)^2, summed over batches: the
+      paper's Algorithm 2 as written.
+    PER_EXAMPLE: (grad of one example's loss)^2, real labels, summed over
+      examples: the empirical Fisher.
+    SAMPLED_LABEL: As PER_EXAMPLE with labels drawn from the model: the Fisher
+      information itself, estimated with one draw an example.
+  """
+
+  BATCH_GRADIENT = 'batch_gradient'
+  PER_EXAMPLE = 'per_example'
+  SAMPLED_LABEL = 'sampled_label'
+
+
+class FisherNormalization(enum.Enum):
+  """What the sum of squared gradients is divided by.
+
+  Attributes:
+    SUM: Nothing, as the paper's Algorithm 2; grows with the client's data.
+    MEAN: The number of batches (BATCH_GRADIENT) or examples (otherwise).
+  """
+
+  SUM = 'sum'
+  MEAN = 'mean'
+
+
+class Direction(enum.Enum):
+  """Which drift is sent.
+
+  The memo sends the largest; Passban et al. found the smallest to be the better
+  half.
+  """
+
+  LARGEST = 'largest'
+  SMALLEST = 'smallest'
+
+
+class CoordinateScore(enum.Enum):
+  """What coordinates are chosen by, as FL4Health names its scores.
+
+  WEIGHT is |w| after training, CHANGE is |w - w0|, MAGNITUDE_CHANGE is
+  ||w| - |w0||.
+  """
+
+  WEIGHT = 'weight'
+  CHANGE = 'change'
+  MAGNITUDE_CHANGE = 'magnitude_change'
+
+
+class RidgeBias(enum.Enum):
+  """What becomes of the bias.
+
+  Attributes:
+    REGULARIZED: The weight of the constant feature, regularised as any other:
+      the official code's.
+    CENTERED: Not regularised, as in scikit-learn's Ridge: features and labels
+      are centred.
+    NONE: No bias.
+  """
+
+  REGULARIZED = 'regularized'
+  CENTERED = 'centered'
+  NONE = 'none'
+
+
+class FineTuning(enum.Enum):
+  """What is trained of a feature classifier; names as in the Fed3R paper.
+
+  Attributes:
+    FT: Everything.
+    FT_LP: The classifier only, a linear probe.
+    FT_FEAT: The feature extractor only; the classifier is frozen.
+  """
+
+  FT = 'ft'
+  FT_LP = 'ft_lp'
+  FT_FEAT = 'ft_feat'
+
+
+class ClassDistance(enum.Enum):
+  """How near features are to a class' mean m.
+
+  Attributes:
+    COSINE: By the product with m / |m|, as published. A class without examples
+      has weights of zero.
+    EUCLIDEAN: By |phi - m|^2, as logits phi m - |m|^2 / 2. A class without
+      examples is never the nearest.
+  """
+
+  COSINE = 'cosine'
+  EUCLIDEAN = 'euclidean'

@@ -1,0 +1,148 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A new folder with one .npz file a client, whole or not there."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import contextlib
+import fcntl
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from fedfish_tff.simulation import files
+from launch.results import text_table
+
+import numpy as np
+
+# Less than the 255 that file systems take, for what is appended.
+_MOST_BYTES = 200
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\%]|^\.')
+
+
+def client_id(name: str) -> str:
+  """Returns the id of a client called `name`, which a file can have too.
+
+  It is the name itself where that is possible; slashes, control characters and
+  a dot in front become %2F and the like, and long names are cut, with a hash
+  behind. Different names have different ids.
+
+  Args:
+    name: Any text.
+  """
+  if not name:
+    return '%'  # No other name has this id.
+  safe = _UNSAFE.sub(lambda match: f'%{ord(match[0]):02X}', name)
+  encoded = safe.encode()
+  if len(encoded) <= _MOST_BYTES:
+    return safe
+  start = encoded[:_MOST_BYTES].decode(errors='ignore')
+  return f'{start}%{hashlib.sha256(name.encode()).hexdigest()[:16]}'
+
+
+def check_is_free(folder: str | os.PathLike[str]) -> None:
+  """Raises an InputError unless the folder is empty or not there."""
+  folder = pathlib.Path(folder)
+  if folder.is_dir():
+    if not any(folder.iterdir()):
+      return
+    found = 'a folder that is not empty'
+  elif folder.exists():
+    found = 'a file'
+  else:
+    return
+  raise errors.InputError(
+    f'{folder} is {found}; a new folder was expected, since nothing is '
+    'overwritten.'
+  )
+
+
+@contextlib.contextmanager
+def new_folder(folder: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+  """Gives a folder to write to, which becomes `folder` when all is written.
+
+  Until then it is called `<folder>.partial`. It is removed if writing fails;
+  what a killed process left of it is removed the next time.
+
+  Args:
+    folder: An empty folder, or a path where there is nothing.
+
+  Raises:
+    errors.InputError: If the folder is not free, cannot be written, or another
+      process is writing it.
+  """
+  folder = pathlib.Path(folder).resolve()
+  check_is_free(folder)
+  partial = simulation.make_folder(folder.with_name(f'{folder.name}.partial'))
+  with contextlib.ExitStack() as stack:
+    lock = os.open(partial, os.O_RDONLY)
+    stack.callback(os.close, lock)
+    try:
+      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+      raise errors.InputError(
+        f'Another process is writing {folder}; wait for its end or choose '
+        'another folder.'
+      ) from None
+    try:
+      # Again: another process may just have ended.
+      check_is_free(folder)
+      _clear(partial)
+      yield partial
+      files.sync(partial)
+      os.replace(partial, folder)
+      files.sync(folder.parent)
+    except OSError as error:
+      shutil.rmtree(partial, ignore_errors=True)
+      raise files.unwritable_error(folder, error) from error
+    except BaseException:
+      shutil.rmtree(partial, ignore_errors=True)
+      raise
+
+
+def write_client(
+  folder: pathlib.Path, name: str, x: np.ndarray, y: np.ndarray
+) -> None:
+  """Writes one client's examples, as `NpzFolderClientData` reads them.
+
+  Args:
+    folder: Of `new_folder`.
+    name: The client's id.
+    x: Features, [n, ...].
+    y: Labels, [n].
+  """
+  with open(folder / f'{name}.npz', 'wb') as file:
+    np.savez(file, x=x, y=y)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def format_clients_csv(
+  client_ids: Sequence[str], class_names: Sequence[str], counts: np.ndarray
+) -> bytes:
+  """Returns a table of a row a client: id, examples, and those of each class.
+
+  Args:
+    client_ids: The clients.
+    class_names: The names of the columns from the third on.
+    counts: int [number of clients, number of classes].
+  """
+  return text_table.to_csv(
+    ['client_id', 'examples', *class_names],
+    [
+      [name, sum(row), *row]
+      for name, row in zip(client_ids, counts.tolist(), strict=True)
+    ],
+  )
+
+
+def _clear(folder: pathlib.Path) -> None:
+  for entry in list(folder.iterdir()):
+    if entry.is_dir() and not entry.is_symlink():
+      shutil.rmtree(entry)
+    else:
+      entry.unlink()

@@ -1,0 +1,153 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Fields of configs: their checks, one by one and as a block.
+
+Plain Python, without TensorFlow.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import enum
+import math
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff import errors
+
+# Raises InputError, or returns, for (field's dotted name, value).
+Check = Callable[[str, Any], None]
+
+
+class Field(NamedTuple):
+  """A field of a config.
+
+  Attributes:
+    default: Its value where a config names none.
+    check: Refuses values that cannot be used.
+    help: What it is, in a line.
+  """
+
+  default: Any
+  check: Check
+  help: str
+
+
+def error(name: str, value: Any, expected: str) -> errors.InputError:
+  """Returns what to raise: which field is what, and what was expected."""
+  return errors.InputError(f'{name} is {value!r}; {expected} was expected.')
+
+
+def integer(minimum: int) -> Check:
+  """Returns a check for integers from `minimum` on."""
+  expected = {
+    0: 'an integer that is 0 or more',
+    1: 'a positive integer',
+  }[minimum]
+
+  def check(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+      raise error(name, value, expected)
+    if value < minimum:
+      raise error(name, value, expected)
+
+  return check
+
+
+def number(*, positive: bool) -> Check:
+  """Returns a check for finite numbers above 0, or 0 too."""
+  expected = 'a positive number' if positive else 'a number that is 0 or more'
+
+  def check(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+      raise error(name, value, expected)
+    if not math.isfinite(value) or value < 0 or (positive and value == 0):
+      raise error(name, value, expected)
+
+  return check
+
+
+def share(name: str, value: Any) -> None:
+  """Checks a part of a whole: above 0, at most 1."""
+  expected = 'a number above 0 and at most 1'
+  if isinstance(value, bool) or not isinstance(value, (int, float)):
+    raise error(name, value, expected)
+  if not 0 < value <= 1:
+    raise error(name, value, expected)
+
+
+def one_of(*names: str) -> Check:
+  """Returns a check for one of some texts."""
+
+  def check(name: str, value: Any) -> None:
+    if value not in names:
+      raise error(name, value, f'one of {", ".join(names)}')
+
+  return check
+
+
+def member_of(choices: type[enum.Enum]) -> Check:
+  """Returns a check for the value of a member of an enum."""
+  return one_of(*(choice.value for choice in choices))
+
+
+def numbers(name: str, value: Any) -> None:
+  """Checks a sequence of finite numbers that are 0 or more; may be empty."""
+  if not isinstance(value, (list, tuple)):
+    raise error(name, value, 'a sequence of numbers')
+  check = number(positive=False)
+  for one in value:
+    check(f'A number of {name}', one)
+
+
+def boolean(name: str, value: Any) -> None:
+  """Checks a boolean."""
+  if not isinstance(value, bool):
+    raise error(name, value, 'True or False')
+
+
+def text(name: str, value: Any) -> None:
+  """Checks a text."""
+  if not isinstance(value, str):
+    raise error(name, value, 'a string')
+
+
+def block(name: str, value: Any) -> None:
+  """Checks a block of fields."""
+  if not isinstance(value, Mapping):
+    raise error(name, value, 'a block of fields')
+
+
+def checks(some: Mapping[str, Field]) -> dict[str, Check]:
+  """Returns the check of each field by its name."""
+  return {name: field.check for name, field in some.items()}
+
+
+def check_fields(
+  prefix: str,
+  block: Mapping[str, Any],
+  checks: Mapping[str, Check],
+  *,
+  owner: str = '',
+) -> None:
+  """Checks each field of a block.
+
+  Args:
+    prefix: Goes before the names of the fields.
+    block: The block.
+    checks: The check of each field by its name.
+    owner: Whose fields they are, if not anyone's.
+
+  Raises:
+    errors.InputError: If a field is missing, unknown or refused.
+  """
+  for name in checks:
+    if name not in block:
+      raise errors.InputError(f'The config has no field {prefix}{name}.')
+  for name, value in block.items():
+    if name not in checks:
+      raise errors.InputError(
+        f'The config field {prefix}{name} does not exist'
+        + (f' for {owner}' if owner else '')
+        + f'; there are: {", ".join(sorted(checks))}.'
+      )
+    checks[name](prefix + name, value)

@@ -1,0 +1,142 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Draws several workdirs and compares their methods, pair by pair."""
+
+from collections.abc import Sequence
+import os
+import pathlib
+
+from fedfish_tff import simulation
+from launch.plots import curves
+from launch.plots import run_layouts
+from launch.plots import run_plots
+from launch.results import method_comparison
+from launch.results import method_table
+from launch.results import run_reader
+from launch.results import settings as settings_lib
+from launch.results import transfer_table
+
+_METHODS_FILE = 'methods.csv'
+_COMPARISON_FILE = 'comparison.csv'
+_TEST_COMPARISON_FILE = 'test_comparison.csv'
+_CAPTIONS_FILE = 'captions.txt'
+_TRANSFER_FILE = 'transfer_table.csv'
+# Larger tables are for their files; a terminal shows them broken.
+_MAX_PRINTED_METHODS = 6
+_MAX_PRINTED_COMPARISONS = 60
+_MAX_PRINTED_TRANSFERS = 150
+
+
+def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
+  """Returns a sweep's finished runs; prints the names of the others.
+
+  Args:
+    sweep_dir: The folder of launch.sweep.
+
+  Raises:
+    errors.InputError: If there is no such folder, or no run is finished.
+  """
+  finished, others = run_reader.find_workdirs(sweep_dir)
+  if others:
+    names = ', '.join(path.name for path in others)
+    print(f'Not finished, so not drawn: {names}.')
+  return finished
+
+
+def compare_workdirs(
+  workdirs: Sequence[str | os.PathLike[str]],
+  folder: pathlib.Path,
+  *,
+  metric: str | None = None,
+  x_axes: Sequence[str] = tuple(curves.X_AXES),
+  file_format: str = 'png',
+  show_seeds: bool = False,
+  layout: str = 'default',
+) -> None:
+  """Writes tables and the plots that apply; prints what it wrote.
+
+  Tables are printed, too, unless they are large.
+  methods.csv has what each method reached, comparison.csv paired differences,
+  test_comparison.csv those on test clients by seed, once runs are finished;
+  with the layout of transfer, transfer_table.csv its scores.
+
+  Args:
+    workdirs: Of launch.train; those that differ by their seed are pooled.
+    folder: Where to; made if it does not exist.
+    metric: A column of metrics.csv; None for the usual one.
+    x_axes: What curves are drawn against, of `curves.X_AXES`.
+    file_format: Of the plots, one of `style.FORMATS`.
+    show_seeds: Whether to draw a line a seed in place of a band.
+    layout: `'default'`, one of `run_layouts.LAYOUTS`, or `'all'` of these.
+
+  Raises:
+    errors.InputError: If a workdir or the metric cannot be used.
+  """
+  runs = [run_reader.read_run(workdir) for workdir in workdirs]
+  groups = run_reader.group_runs(runs)
+  metric = run_plots.choose_metric(runs, metric)
+  name = metric.rpartition('/')[2]
+  drawings = {}
+  if layout != 'default':
+    layouts = run_layouts.LAYOUTS if layout == 'all' else [layout]
+    drawings = run_layouts.draw_layouts(runs, layouts, metric, x_axes)
+  folder = simulation.make_folder(folder)
+  # The tables first: they are whole even if a plot cannot be drawn.
+  rows = method_table.method_rows(groups, metric)
+  path = folder / _METHODS_FILE
+  simulation.write_atomically(path, method_table.to_csv(rows))
+  print(path)
+  if len(rows) <= _MAX_PRINTED_METHODS:
+    print(method_table.format_table(rows))
+  for file_name, comparisons in (
+    (_COMPARISON_FILE, method_comparison.compare_methods(groups, metric)),
+    (_TEST_COMPARISON_FILE, method_comparison.compare_test(groups, name)),
+  ):
+    if comparisons:
+      path = folder / file_name
+      simulation.write_atomically(path, method_comparison.to_csv(comparisons))
+      print(path)
+      if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
+        print(method_comparison.format_table(comparisons))
+  if layout in ('transfer', 'all'):
+    _write_transfer_table(runs, folder, name)
+  if layout == 'default':
+    figures = run_plots.draw_curves(
+      groups, metric, x_axes, show_seeds=show_seeds
+    )
+    figures.update(run_plots.draw_barriers(groups, name))
+    figures.update(run_plots.draw_clients(groups, name))
+  else:
+    figures = {title: drawing.figure for title, drawing in drawings.items()}
+    path = folder / _CAPTIONS_FILE
+    captions = run_layouts.format_captions(drawings)
+    simulation.write_atomically(path, captions.encode())
+    print(path)
+  for path in run_plots.write_figures(figures, folder, file_format):
+    print(path)
+  without = [
+    str(run.workdir) for run in runs if not len(run.series('round', metric)[0])
+  ]
+  if without:
+    print(f'Without {metric}, so not in its plots: {", ".join(without)}.')
+  bare = [str(run.workdir) for run in runs if run.clients is None]
+  if bare and layout == 'default':
+    print(
+      'Not evaluated by launch.evaluate, so not in the plots of clients: '
+      f'{", ".join(bare)}.'
+    )
+
+
+def _write_transfer_table(
+  runs: Sequence[run_reader.Run], folder: pathlib.Path, name: str
+) -> None:
+  """Writes and prints what runs score on other tasks, if any has been scored."""
+  rows = transfer_table.transfer_rows(settings_lib.read_settings(runs))
+  if not rows:
+    return
+  path = folder / _TRANSFER_FILE
+  simulation.write_atomically(path, transfer_table.to_csv(rows))
+  print(path)
+  shown = [row for row in rows if row.metric == name]
+  if shown and len(shown) <= _MAX_PRINTED_TRANSFERS:
+    print(transfer_table.format_table(shown))

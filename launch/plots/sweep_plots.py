@@ -1,0 +1,105 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which plots suit a sweep: plain Python that names runs and numbers."""
+
+from collections.abc import Sequence
+import pathlib
+import re
+from typing import Any
+
+from launch.plots import sweep_share_plots
+from launch.results import sweep_results
+from launch.sweeps import folder as folder_lib
+
+
+def plan(
+  folder: folder_lib.SweepFolder, groups: Sequence[sweep_results.Group]
+) -> dict[str, Any]:
+  """Returns the arguments of `worker.plot` but for its folder.
+
+  A sweep over both learning rates gets heat maps of the validation metric, one
+  figure for each value of its other fields, with a panel a variant. One over
+  the share of weights that clients send gets its scores against that. Any other
+  has its methods compared for each value of the fields that they share.
+
+  Args:
+    folder: Of the sweep.
+    groups: Its groups.
+  """
+  arguments = {'comparisons': {}, 'heat_maps': [], 'share_figures': []}
+  if not any(run.is_finished for group in groups for run in group.runs):
+    return arguments
+  if all(_varies(groups, rate) for rate in sweep_results.RATES) and (
+    sweep_results.varies_rates(groups)
+  ):
+    arguments['heat_maps'] = _plan_heat_maps(groups)
+  elif sweep_share_plots.is_over_shares(groups):
+    arguments['share_figures'] = sweep_share_plots.plan(groups)
+  else:
+    arguments['comparisons'] = _plan_comparisons(folder, groups)
+  return arguments
+
+
+def _varies(groups: Sequence[sweep_results.Group], field: str) -> bool:
+  return len({repr(group.fields.get(field)) for group in groups}) > 1
+
+
+def _plan_heat_maps(
+  groups: Sequence[sweep_results.Group],
+) -> list[dict[str, Any]]:
+  """Returns a figure for each setting but for the variant."""
+  figures: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
+  for group in groups:
+    label = _describe(group, ('variant', *sweep_results.RATES))
+    rates = tuple(group.runs[0].config[rate] for rate in sweep_results.RATES)
+    panels = figures.setdefault(label, {})
+    panels.setdefault(group.variant, {})[rates] = group.validation()
+  runs = [run for group in groups for run in group.runs]
+  metric = sweep_results.common_metric(runs)
+  if metric is None:
+    return []
+  task = runs[0].config['task']['name']
+  title = f'Validation clients after the last round ({task})'
+  return [
+    {
+      'name': _slug(f'learning_rates {label}'),
+      'panels': panels,
+      'metric': metric,
+      'higher_is_better': sweep_results.best_is_highest(runs),
+      'title': f'{title}, {label}' if label else title,
+    }
+    for label, panels in figures.items()
+  ]
+
+
+def _plan_comparisons(
+  folder: folder_lib.SweepFolder, groups: Sequence[sweep_results.Group]
+) -> dict[pathlib.Path, list[pathlib.Path]]:
+  """Returns workdirs to compare by folder: those of one setting but variant.
+
+  Rates that each setting has one pair of are tuned, and no setting of their
+  own.
+  """
+  without = ('variant',)
+  if not sweep_results.varies_rates(groups):
+    without += sweep_results.RATES
+  targets = {}
+  for group in groups:
+    label = _describe(group, without)
+    target = folder.plots_path / _slug(label) if label else folder.plots_path
+    targets.setdefault(target, []).extend(
+      folder.workdir(run.name) for run in group.runs if run.is_finished
+    )
+  return {target: workdirs for target, workdirs in targets.items() if workdirs}
+
+
+def _describe(group: sweep_results.Group, without: Sequence[str]) -> str:
+  fields = sweep_results.setting(group, without=without)
+  return ', '.join(
+    f'{name.rpartition(".")[2].replace("_", " ")} {value}'
+    for name, value in fields.items()
+  )
+
+
+def _slug(text: str) -> str:
+  return re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_')

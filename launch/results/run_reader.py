@@ -1,0 +1,326 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Reads what runs have left in their workdirs, and groups runs by method."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import csv
+import dataclasses
+import io
+import json
+import os
+import pathlib
+import re
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff import errors
+from fedfish_tff.simulation import metrics_csv
+from launch.methods import config_checks
+from launch.results import method_labels
+from launch.results import transfer_reader
+
+from absl import logging
+import numpy as np
+
+# Fields that do not make a run another experiment.
+_POOLED_FIELDS = ('seed', 'checkpoint_every')
+SUMMARY_JSON = 'summary.json'
+CLIENTS_CSV = 'evaluation/clients.csv'
+_CLIENTS_HEAD = ['client_id', 'round', 'split']
+# Columns of clients.csv by the share of a client's examples fine-tuned on; all
+# are scored on the same unseen half.
+FEW_SHOT_COLUMNS = {0.0: 'before', 0.25: 'few_shot_25', 0.5: 'after'}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+  """What a run has left in its workdir.
+
+  Attributes:
+    workdir: The workdir.
+    config: The run's config, nested mappings.
+    columns: metrics.csv by column, float64 `[num_rows]`; NaN in an empty cell,
+      and where the run itself has written it.
+    clients: evaluation/clients.csv by client and column, without the empty
+      cells; None where the run has not been evaluated after its last round.
+    empty: The empty cells by column, bool `[num_rows]`; a column that is not
+      in it has none.
+    test: What summary.json says of the test clients, such as
+      `global/accuracy`; NaN where the run has diverged, None where it is not
+      finished.
+    transfer: The scores of evaluation/transfer.csv, of any round.
+  """
+
+  workdir: pathlib.Path
+  config: Mapping[str, Any]
+  columns: Mapping[str, np.ndarray]
+  clients: Mapping[str, Mapping[str, float]] | None
+  empty: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+  test: Mapping[str, float] | None = None
+  transfer: Sequence[transfer_reader.Score] = ()
+
+  @property
+  def seed(self) -> int:
+    return self.config['seed']
+
+  @property
+  def algorithm(self) -> str:
+    return self.config['algorithm']['name']
+
+  @property
+  def task(self) -> str:
+    return self.config['task']['name']
+
+  def series(self, x: str, y: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns rounds, x and y of the rows that have both columns."""
+    nothing = np.full(len(self.columns['round']), np.nan)
+    x_values = self.columns.get(x, nothing)
+    y_values = self.columns.get(y, nothing)
+    # A loss that became infinite is part of the run, but cannot be drawn.
+    present = np.isfinite(x_values) & np.isfinite(y_values)
+    return self.columns['round'][present], x_values[present], y_values[present]
+
+  def recorded(self, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Returns rounds and values of a column where the run has written one.
+
+    Unlike those of `series`, the values of a run that has diverged are among
+    them: they are not finite.
+
+    Args:
+      column: A column of metrics.csv; one that the run lacks has no rounds.
+    """
+    if column not in self.columns:
+      return np.empty(0), np.empty(0)
+    values = self.columns[column]
+    written = ~self.empty.get(column, np.zeros(len(values), bool))
+    return self.columns['round'][written], values[written]
+
+
+class ClientTable(NamedTuple):
+  """What a clients.csv holds.
+
+  Attributes:
+    round_number: The round of the model that was evaluated; None where the
+      table has no client.
+    split: The split of the clients.
+    clients: The numbers by client and column, without the empty cells.
+  """
+
+  round_number: int | None
+  split: str | None
+  clients: dict[str, dict[str, float]]
+
+
+def read_run(workdir: str | os.PathLike[str]) -> Run:
+  """Reads a run's workdir.
+
+  Args:
+    workdir: The folder a run has written.
+
+  Returns:
+    The run, up to its last whole row. An evaluation of another round than the
+    last is left out, with a warning.
+
+  Raises:
+    errors.InputError: If a file is missing or damaged, or no round is done.
+  """
+  workdir = pathlib.Path(workdir)
+  config = read_config(workdir)
+  metrics_path = workdir / 'metrics.csv'
+  rows = metrics_csv.read_rows(metrics_path)
+  if not rows:
+    raise errors.InputError(f'{metrics_path} holds no round yet.')
+  names = dict.fromkeys(name for row in rows for name in row)
+  columns = {
+    name: np.array([row.get(name, np.nan) for row in rows], np.float64)
+    for name in names
+  }
+  return Run(
+    workdir=workdir,
+    config=config,
+    columns=columns,
+    clients=_read_current_clients(workdir, rows[-1]['round']),
+    empty={name: np.array([name not in row for row in rows]) for name in names},
+    test=_read_test(workdir),
+    transfer=transfer_reader.read_scores(workdir),
+  )
+
+
+def _read_test(workdir: pathlib.Path) -> dict[str, float] | None:
+  """Returns the test block of summary.json; None where there is none yet."""
+  path = workdir / SUMMARY_JSON
+  if not path.exists():
+    return None
+  try:
+    test = json.loads(path.read_text(encoding='utf-8'))['test']
+    # JSON knows no NaN.
+    return {
+      name: np.nan if value is None else float(value)
+      for name, value in test.items()
+      if value is None or isinstance(value, (int, float))
+    }
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  except (AttributeError, KeyError, TypeError, ValueError) as error:
+    raise errors.InputError(
+      f'{path} is damaged: a block test of numbers was expected; finish the run '
+      'anew with launch.train.'
+    ) from error
+
+
+def find_workdirs(
+  sweep_dir: str | os.PathLike[str],
+) -> tuple[list[pathlib.Path], list[pathlib.Path]]:
+  """Returns the workdirs of a sweep, those finished and the others.
+
+  Args:
+    sweep_dir: The folder that launch.sweep has written; a run of it is finished
+      where `runs/<name>` holds a summary.json.
+
+  Raises:
+    errors.InputError: If there is no such folder, or no run in it is finished.
+  """
+  folder = pathlib.Path(sweep_dir) / 'runs'
+  if not folder.is_dir():
+    raise errors.InputError(
+      f'There is no {folder}; a folder of launch.sweep was expected.'
+    )
+  workdirs = sorted(
+    (path for path in folder.iterdir() if path.is_dir()), key=_natural_order
+  )
+  finished = [w for w in workdirs if (w / SUMMARY_JSON).exists()]
+  if not finished:
+    raise errors.InputError(
+      f'No run in {folder} is finished ({len(workdirs)} begun).'
+    )
+  return finished, [w for w in workdirs if w not in finished]
+
+
+def _natural_order(path: pathlib.Path) -> list[tuple[int, str]]:
+  """Orders names by the numbers in them: run_8 goes before run_16."""
+  parts = re.findall(r'\d+|\D+', path.name)
+  return [(int(p), '') if p.isdigit() else (-1, p) for p in parts]
+
+
+def _read_current_clients(
+  workdir: pathlib.Path, last_round: int
+) -> dict[str, dict[str, float]] | None:
+  """Returns the test clients of the last round's model, None without them."""
+  path = workdir / CLIENTS_CSV
+  if not path.exists():
+    return None
+  table = read_clients(path)
+  if table.round_number != last_round:
+    logging.warning(
+      'The evaluation in %s is of round %s, the last round is %s: it is not '
+      'used; run launch.evaluate again.',
+      workdir,
+      table.round_number,
+      last_round,
+    )
+    return None
+  return table.clients
+
+
+def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
+  """Reads a workdir's config.json; see `read_run`."""
+  path = pathlib.Path(workdir) / 'config.json'
+  if not path.parent.is_dir():
+    raise errors.InputError(f'There is no workdir {workdir}.')
+  try:
+    config = json.loads(path.read_text(encoding='utf-8'))
+  except OSError as error:
+    raise errors.InputError(
+      f'Cannot read {path}: {error.strerror}; a workdir of launch.train was '
+      'expected.'
+    ) from error
+  except ValueError as error:
+    raise errors.InputError(f'{path} is not valid JSON: {error}.') from error
+  for fields in (('seed',), ('algorithm', 'name'), ('task', 'name')):
+    value = config
+    for field in fields:
+      if not isinstance(value, Mapping) or field not in value:
+        raise errors.InputError(
+          f'{path} has no field {".".join(fields)}; a config of launch.train '
+          'was expected.'
+        )
+      value = value[field]
+  return config
+
+
+def read_clients(path: str | os.PathLike[str]) -> ClientTable:
+  """Reads a clients.csv, one row a client.
+
+  Args:
+    path: The file; its first columns are `client_id`, `round` and `split`, the
+      others are numbers.
+
+  Returns:
+    The table.
+
+  Raises:
+    errors.InputError: If the file is missing or damaged.
+  """
+  try:
+    text = pathlib.Path(path).read_text(encoding='utf-8')
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  lines = list(csv.reader(io.StringIO(text)))
+  head = len(_CLIENTS_HEAD)
+  if not lines or lines[0][:head] != _CLIENTS_HEAD:
+    raise errors.InputError(
+      f'{path} should begin with the columns {", ".join(_CLIENTS_HEAD)}; write '
+      'it anew with launch.evaluate.'
+    )
+  round_number, split, clients = None, None, {}
+  for number, cells in enumerate(lines[1:], start=2):
+    try:
+      round_number, split = int(cells[1]), cells[2]
+      clients[cells[0]] = {
+        name: float(cell)
+        for name, cell in zip(lines[0][head:], cells[head:], strict=True)
+        if cell
+      }
+    except (ValueError, IndexError) as error:
+      raise errors.InputError(
+        f'Line {number} of {path} is damaged: {len(lines[0])} cells were '
+        'expected, a client, a round, a split and numbers, found '
+        f'{",".join(cells)[:80]!r}.'
+      ) from error
+  return ClientTable(round_number, split, clients)
+
+
+def group_runs(runs: Sequence[Run]) -> dict[str, list[Run]]:
+  """Groups runs that differ by their seed only, under the method's name.
+
+  Args:
+    runs: The runs.
+
+  Returns:
+    Runs by label, in the given order, seeds rising. The labels are those of
+    `method_labels.label_methods`.
+
+  Raises:
+    errors.InputError: If a group holds one seed twice.
+  """
+  groups = {}
+  for run in runs:
+    fields = config_checks.flatten(run.config)
+    key = tuple(
+      (name, repr(value))
+      for name, value in sorted(fields.items())
+      if name not in _POOLED_FIELDS
+    )
+    groups.setdefault(key, []).append(run)
+  members = list(groups.values())
+  for group in members:
+    group.sort(key=lambda run: run.seed)
+    for one, other in zip(group, group[1:]):
+      if one.seed == other.seed:
+        raise errors.InputError(
+          f'{one.workdir} and {other.workdir} are runs of one config and one '
+          f'seed ({one.seed}); give one of them.'
+        )
+  labels = method_labels.label_methods([group[0].config for group in members])
+  return dict(zip(labels, members))

@@ -1,0 +1,234 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the runs of a sweep have reached, by run and over seeds.
+
+What is best is decided by validation clients. Plain Python, without TensorFlow.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import math
+import statistics
+from typing import Any
+
+from launch.methods import config_checks
+from launch.results import metric_names
+from launch.sweeps import folder as folder_lib
+
+RATES = ('client_learning_rate', 'server_learning_rate')
+_SEED = 'seed'
+_VARIANT = 'variant'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunResult:
+  """What a run has reached.
+
+  Attributes:
+    name: The run.
+    variant: Its variant.
+    fields: Values of the fields in which runs of the sweep differ, by dotted
+      name.
+    config: Its whole config.
+    metric: The task's metric, such as `'accuracy'`; None of a run that is not
+      finished or has never had a finite value.
+    higher_is_better: Whether it is better when higher.
+    values: Numbers by column, at the last round: `validation/global/<metric>`,
+      `test/global/<metric>`, `csb/<metric>` and so on. NaN where a run has
+      diverged. Empty unless the run is finished.
+  """
+
+  name: str
+  variant: str
+  fields: Mapping[str, Any]
+  config: Mapping[str, Any]
+  metric: str | None
+  higher_is_better: bool
+  values: Mapping[str, float]
+
+  @property
+  def is_finished(self) -> bool:
+    return bool(self.values)
+
+  @property
+  def seed(self) -> int:
+    return self.config[_SEED]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cell:
+  """A column over seeds.
+
+  Attributes:
+    mean: Over the seeds with finite values; NaN without one.
+    deviation: Sample standard deviation; NaN for less than two.
+    seeds: How many have finite values.
+    diverged: How many have others.
+  """
+
+  mean: float
+  deviation: float
+  seeds: int
+  diverged: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Group:
+  """Runs that differ by their seed only.
+
+  Attributes:
+    variant: Their variant.
+    fields: Values of the fields in which groups differ, by dotted name.
+    runs: The runs.
+  """
+
+  variant: str
+  fields: Mapping[str, Any]
+  runs: Sequence[RunResult]
+
+  @property
+  def is_finished(self) -> bool:
+    return all(run.is_finished for run in self.runs)
+
+  def cell(self, column: str) -> Cell:
+    """Returns a column over the finished runs that have it."""
+    values = [run.values[column] for run in self.runs if column in run.values]
+    finite = [value for value in values if math.isfinite(value)]
+    return Cell(
+      mean=statistics.fmean(finite) if finite else math.nan,
+      deviation=statistics.stdev(finite) if len(finite) > 1 else math.nan,
+      seeds=len(finite),
+      diverged=len(values) - len(finite),
+    )
+
+  def validation(self, metric: str | None = None) -> float:
+    """What decides: NaN unless all seeds have finished and have not diverged.
+
+    It is the mean over seeds of the metric on validation clients after the
+    last round.
+
+    Args:
+      metric: The metric; None for the task's.
+    """
+    metric = metric or common_metric(self.runs)
+    cell = self.cell(f'validation/global/{metric}')
+    return cell.mean if cell.seeds == len(self.runs) else math.nan
+
+
+def read_results(folder: folder_lib.SweepFolder) -> list[RunResult]:
+  """Reads what the runs of a sweep have reached.
+
+  Args:
+    folder: Of the sweep.
+
+  Raises:
+    errors.InputError: If it is not that of a sweep.
+  """
+  runs = folder.read_runs()
+  flat = {
+    name: config_checks.flatten(run['config']) for name, run in runs.items()
+  }
+  varied = [
+    field
+    for field in dict.fromkeys(
+      f for run in runs.values() for f in run['fields']
+    )
+    if len({repr(fields.get(field)) for fields in flat.values()}) > 1
+  ]
+  results = []
+  for name, run in runs.items():
+    summary = folder.read_summary(name, run['config'])
+    best = (summary or {}).get('best_validation') or {}
+    metric = best.get('metric', '').rpartition('/')[2] or None
+    results.append(
+      RunResult(
+        name=name,
+        variant=run['variant'],
+        fields={f: flat[name][f] for f in varied if f in flat[name]},
+        config=run['config'],
+        metric=metric,
+        higher_is_better=best.get('higher_is_better', True),
+        values=_read_values(summary) if summary else {},
+      )
+    )
+  return results
+
+
+def _read_values(summary: Mapping[str, Any]) -> dict[str, float]:
+  """Returns the numbers of a summary.json by column."""
+  values = {}
+  for name, value in summary['final'].items():
+    column = name.replace('eval/', 'validation/', 1)
+    values[column] = math.nan if value is None else value
+  for name, value in summary['test'].items():
+    values[f'test/{name}'] = math.nan if value is None else value
+  for name, value in summary['totals'].items():
+    values[f'total/{name}'] = value
+  return values
+
+
+def common_metric(runs: Sequence[RunResult]) -> str | None:
+  """Returns the metric of the first run that has one."""
+  return next((run.metric for run in runs if run.metric), None)
+
+
+def group_by_seed(runs: Sequence[RunResult]) -> list[Group]:
+  """Returns groups of runs that differ by their seed only, in order."""
+  groups = {}
+  for run in runs:
+    fields = {k: v for k, v in run.fields.items() if k != _SEED}
+    groups.setdefault((run.variant, repr(fields)), (fields, []))[1].append(run)
+  return [
+    Group(variant=variant, fields=fields, runs=members)
+    for (variant, _), (fields, members) in groups.items()
+  ]
+
+
+def setting(group: Group, *, without: Sequence[str] = RATES) -> dict[str, Any]:
+  """Returns a group's variant and fields, but for some: what was not tuned."""
+  return {
+    name: value
+    for name, value in {_VARIANT: group.variant, **group.fields}.items()
+    if name not in without
+  }
+
+
+def best_groups(
+  groups: Sequence[Group], metric: str | None = None
+) -> list[Group]:
+  """Returns, of the groups that differ by learning rates only, the best one.
+
+  The best is that with the best metric on validation clients, never on test
+  clients; of equals the first. Where none has a finite value, there is none.
+
+  Args:
+    groups: The groups of a sweep.
+    metric: The metric; None for the task's.
+  """
+  chosen = {}
+  for group in groups:
+    value = group.validation(metric)
+    if math.isnan(value):
+      continue
+    if metric is None:
+      highest = best_is_highest(group.runs)
+    else:
+      highest = metric_names.higher_is_better(metric)
+    key = repr(setting(group))
+    best = chosen.get(key)
+    sign = 1 if highest else -1
+    if best is None or sign * value > sign * best.validation(metric):
+      chosen[key] = group
+  return list(chosen.values())
+
+
+def best_is_highest(runs: Sequence[RunResult]) -> bool:
+  """Whether the runs' metric is better when higher."""
+  return next((run.higher_is_better for run in runs if run.metric), True)
+
+
+def varies_rates(groups: Sequence[Group]) -> bool:
+  """Whether some groups differ by learning rates only."""
+  settings = [repr(setting(group)) for group in groups]
+  return len(set(settings)) < len(settings)

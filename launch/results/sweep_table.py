@@ -1,0 +1,240 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of a sweep: a row a run, and a row a group of seeds.
+
+Plain Python, without TensorFlow.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import csv
+import io
+import math
+from typing import Any
+
+from launch.results import metric_names
+from launch.results import sweep_results
+
+_KINDS = ('validation', 'test', 'csb')
+
+
+def runs_to_csv(
+  results: Sequence[sweep_results.RunResult],
+  *,
+  failures: Mapping[str, str],
+  usage: Mapping[str, Mapping[str, float]],
+) -> str:
+  """Returns a row a run: its fields, how it ended, and all its numbers.
+
+  Args:
+    results: The runs.
+    failures: Why runs have failed, by name.
+    usage: Their `seconds` and `peak_bytes`, by name.
+  """
+  fields = _names(result.fields for result in results)
+  columns = _names(result.values for result in results)
+  rows = [
+    [
+      result.name,
+      result.variant,
+      *(result.fields.get(field, '') for field in fields),
+      _status(result, failures),
+      failures.get(result.name, ''),
+      *(
+        usage.get(result.name, {}).get(name, '')
+        for name in ('seconds', 'peak_bytes')
+      ),
+      # A number that is not finite is written as it is: the run diverged.
+      *(result.values.get(column, '') for column in columns),
+    ]
+    for result in results
+  ]
+  head = ['run', 'variant', *fields, 'status', 'reason']
+  return _to_csv([*head, 'seconds', 'peak_bytes', *columns], rows)
+
+
+def _status(
+  result: sweep_results.RunResult, failures: Mapping[str, str]
+) -> str:
+  if result.is_finished and result.name not in failures:
+    return 'done'
+  return 'failed' if result.name in failures else 'unfinished'
+
+
+def groups_to_csv(groups: Sequence[sweep_results.Group]) -> str:
+  """Returns a row a group: mean, deviation, seeds and diverged of its columns.
+
+  The column `best` marks, of groups that differ by learning rates only, the
+  one that is best on validation clients; where rates do not vary, the best of
+  all.
+
+  Args:
+    groups: The groups.
+  """
+  fields = _names(group.fields for group in groups)
+  columns = _table_columns(groups)
+  if sweep_results.varies_rates(groups):
+    best = sweep_results.best_groups(groups)
+  else:
+    row = _best_row(groups)
+    best = [] if row is None else [groups[row]]
+  head = ['variant', *fields, 'best', 'runs', 'finished']
+  for column in columns:
+    head += [
+      f'{column} {part}' for part in ('mean', 'deviation', 'seeds', 'diverged')
+    ]
+  rows = []
+  for group in groups:
+    row = [
+      group.variant,
+      *(group.fields.get(field, '') for field in fields),
+      'yes' if group in best else '',
+      len(group.runs),
+      sum(run.is_finished for run in group.runs),
+    ]
+    for column in columns:
+      cell = group.cell(column)
+      numbers = [cell.mean, cell.deviation]
+      row += ['' if math.isnan(number) else number for number in numbers]
+      row += [cell.seeds, cell.diverged]
+    rows.append(row)
+  return _to_csv(head, rows)
+
+
+def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
+  """Returns the table that people read: mean and deviation over seeds.
+
+  Where groups differ by learning rates, the best of them on validation clients
+  stand for all; the others are in table.csv.
+
+  Args:
+    title: What the sweep is called.
+    groups: The groups.
+  """
+  metric = sweep_results.common_metric([r for g in groups for r in g.runs])
+  tuned = sweep_results.varies_rates(groups)
+  shown = sweep_results.best_groups(groups) if tuned else list(groups)
+  fields = _names(group.fields for group in groups)
+  columns = _table_columns(groups, metric)
+  lines = [f'# {title}', '']
+  runs = [run for group in groups for run in group.runs]
+  finished = sum(run.is_finished for run in runs)
+  lines.append(
+    f'{finished} of {len(runs)} runs are finished. Numbers are those after the '
+    'last round: mean ± sample standard deviation over seeds (number of seeds, '
+    'where there are several).'
+  )
+  if not shown:
+    lines += ['', 'No run has a result to show yet.']
+    return '\n'.join(lines) + '\n'
+  if tuned:
+    lines.append(
+      'Of the learning rates, those that were best by '
+      f'validation/global/{metric} are shown; test clients had no part in the '
+      'choice. table.csv has all.'
+    )
+    lines += _tell_without_best(groups, shown)
+  head = ['variant', *fields, *columns]
+  rows = [
+    [
+      group.variant,
+      *(_format(group.fields.get(field, '')) for field in fields),
+      *(_format_cell(group, column) for column in columns),
+    ]
+    for group in shown
+  ]
+  bold = _best_row(shown)
+  if bold is not None:
+    column = head.index(f'validation/global/{metric}')
+    rows[bold][column] = f'**{rows[bold][column]}**'
+    lines.append('The best of all on validation clients is bold.')
+  lines.append('')
+  lines += [_row(head), _row(['---'] * len(head)), *map(_row, rows)]
+  return '\n'.join(lines) + '\n'
+
+
+def _tell_without_best(
+  groups: Sequence[sweep_results.Group], shown: Sequence[sweep_results.Group]
+) -> list[str]:
+  """Returns a line that names what has no row in a table of the best."""
+  told = [sweep_results.setting(group) for group in shown]
+  absent = []
+  for group in groups:
+    setting = sweep_results.setting(group)
+    if setting not in told:
+      told.append(setting)
+      absent.append(' '.join(map(_format, setting.values())))
+  if not absent:
+    return []
+  return [
+    f'Not shown, since all runs have diverged or are not finished: '
+    f'{", ".join(absent)}.'
+  ]
+
+
+def _best_row(groups: Sequence[sweep_results.Group]) -> int | None:
+  """Returns which of several groups is best on validation clients."""
+  values = [group.validation() for group in groups]
+  finite = [i for i, value in enumerate(values) if not math.isnan(value)]
+  if len(finite) < 2:
+    return None
+  runs = [run for group in groups for run in group.runs]
+  sign = 1 if sweep_results.best_is_highest(runs) else -1
+  return max(finite, key=lambda i: sign * values[i])
+
+
+def _table_columns(
+  groups: Sequence[sweep_results.Group], metric: str | None = None
+) -> list[str]:
+  """Returns the columns of held-out clients and barriers, of all metrics or one.
+
+  Counts are left out.
+  """
+  columns = _names(run.values for group in groups for run in group.runs)
+  return [
+    column
+    for kind in _KINDS
+    for column in columns
+    if column.partition('/')[0] == kind
+    and not column.endswith('/num_clients')
+    and not metric_names.is_count(column)
+    and (metric is None or column.rpartition('/')[2] in _shown(metric))
+  ]
+
+
+def _shown(metric: str) -> tuple[str, str]:
+  """Returns the metric and its mean over the tenth of clients with the worst."""
+  return metric, f'{metric}_worst_tenth'
+
+
+def _format_cell(group: sweep_results.Group, column: str) -> str:
+  cell = group.cell(column)
+  parts = []
+  if cell.seeds == 1:
+    parts.append(f'{cell.mean:.4f}')
+  elif cell.seeds:
+    parts.append(f'{cell.mean:.4f} ± {cell.deviation:.4f} ({cell.seeds})')
+  if cell.diverged:
+    parts.append(f'diverged: {cell.diverged}')
+  if not group.is_finished:
+    missing = sum(not run.is_finished for run in group.runs)
+    parts.append(f'missing: {missing}')
+  return ', '.join(parts)
+
+
+def _format(value: Any) -> str:
+  return f'{value:g}' if isinstance(value, float) else str(value)
+
+
+def _names(mappings) -> list[str]:
+  return list(dict.fromkeys(name for mapping in mappings for name in mapping))
+
+
+def _row(cells: Sequence[str]) -> str:
+  return f'| {" | ".join(cell.replace("|", "/") for cell in cells)} |'
+
+
+def _to_csv(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+  text = io.StringIO()
+  csv.writer(text, lineterminator='\n').writerows([head, *rows])
+  return text.getvalue()

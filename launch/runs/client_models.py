@@ -1,0 +1,63 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What clients' own models score, where clients keep weights between rounds."""
+
+from collections.abc import Iterator
+
+from fedfish_tff import evaluation
+from fedfish_tff import simulation
+from launch.results import metric_names
+from launch.runs import evaluation_inputs
+from launch.runs import experiment as experiment_lib
+
+_PREFIX = 'clients'
+
+
+def evaluate_client_models(
+  experiment: experiment_lib.Experiment,
+  result: simulation.TrainingResult,
+  client_states: simulation.ClientStateStore,
+) -> dict[str, float]:
+  """Scores the models of all clients that have come on all test data.
+
+  As Zhang and Emerson (2023) do, where all clients come in every round. A
+  client's model is what it would begin the next round with. That of one that
+  never came would be the server's, which is scored anyway.
+
+  Args:
+    experiment: What was run.
+    result: Its end.
+    client_states: The clients' states after it.
+
+  Returns:
+    Of each metric, `clients/<metric>`, the mean over the clients, each counted
+    once, and `clients/<metric>_std`, the standard deviation over them. Nothing
+    if no client has come.
+  """
+  task = experiment.task
+  client_ids = [c for c in task.train.client_ids if client_states.has_state(c)]
+  if not client_ids:
+    return {}
+
+  def load_test_data() -> Iterator[list[simulation.ClientInput]]:
+    return evaluation_inputs.load_chunks(
+      task.test, eval_batch_size=task.eval_batch_size
+    )
+
+  scores = evaluation.ClientModelEvaluation(experiment.model)(
+    evaluation.own_models(
+      experiment.process,
+      result.state,
+      client_ids,
+      client_states.load,
+    ),
+    load_test_data,
+  )
+  columns = {}
+  for name in scores[0]:
+    if metric_names.is_count(name):
+      continue
+    values, sizes = evaluation.metric_values(scores, name)
+    columns[f'{_PREFIX}/{name}'] = evaluation.weighted_mean(values, sizes)
+    columns[f'{_PREFIX}/{name}_std'] = evaluation.standard_deviation(values)
+  return columns

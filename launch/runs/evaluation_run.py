@@ -1,0 +1,221 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates the last checkpoint of a workdir and writes what it finds."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import functools
+import os
+import pathlib
+from typing import Any
+
+from fedfish_tff import algorithms
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+from launch.plots import run_plots
+from launch.results import metric_names
+from launch.results import run_reader
+from launch.runs import experiment as experiment_lib
+from launch.runs import export as export_lib
+from launch.runs import held_out_evaluation
+
+_PERSONALIZED = ('before', 'few_shot_25', 'after')
+
+
+def evaluate(
+  workdir: str | os.PathLike[str],
+  *,
+  split: str = 'test',
+  export: bool = False,
+  context: str = contexts.DEFAULT_CONTEXT_NAME,
+  context_options: Mapping[str, Any] | None = None,
+  data_dir: str | None = None,
+) -> list[pathlib.Path]:
+  """Evaluates a workdir's model on held-out clients, into its own folders.
+
+  The tables of another split than test have its name before theirs.
+
+  Args:
+    workdir: A workdir with at least one checkpoint.
+    split: `'test'` or `'validation'`.
+    export: Whether to write the model and its weights, too.
+    context: Name of the execution context.
+    context_options: Of the context, see `contexts.set_default_context`.
+    data_dir: Where tasks that read files find them.
+
+  Returns:
+    The paths of what was written.
+
+  Raises:
+    errors.InputError: If something cannot be used, read or written.
+  """
+  config = run_reader.read_config(workdir)
+  contexts.set_default_context(context, **(context_options or {}))
+  experiment = experiment_lib.build_experiment(
+    config, data_dir=data_dir, workdir=workdir
+  )
+  fingerprint = experiment.fingerprint_data()
+  with simulation.open_workdir(
+    workdir, config, data_fingerprint=fingerprint
+  ) as folder:
+    result = simulation.load_result(
+      experiment.process,
+      simulation.CheckpointManager(folder.checkpoints_path),
+    )
+    if result is None:
+      raise errors.InputError(
+        f'{workdir} has no checkpoint yet; train it first with launch.train.'
+      )
+    # Before the work, since a folder that cannot be made would be in vain.
+    output = simulation.make_folder(folder.path / 'evaluation')
+    clients = getattr(experiment.task, split)
+    print(
+      f'{workdir}: model of round {result.round_number} of '
+      f'{config["rounds"]}, {len(clients.client_ids)} {split} clients'
+    )
+    rows, summaries = _evaluate_clients(experiment, result, clients, split)
+    tables = {
+      'clients.csv': held_out_evaluation.rows_to_csv(
+        rows, round_number=result.round_number, split=split
+      )
+    }
+    if config['evaluation']['barrier']:
+      table, barrier_summaries = _evaluate_barrier(experiment, result)
+      tables['barrier.csv'] = table
+      summaries += barrier_summaries
+    tables['summary.csv'] = held_out_evaluation.summaries_to_csv(summaries)
+    print(held_out_evaluation.format_summaries(summaries))
+    paths = []
+    prefix = '' if split == 'test' else f'{split}_'
+    for name, content in tables.items():
+      name = prefix + name
+      simulation.write_atomically(output / name, content)
+      paths.append(output / name)
+    if export:
+      paths += _export(
+        experiment, result, simulation.make_folder(folder.path / 'export')
+      )
+    return paths + run_plots.plot_workdir(folder.path)
+
+
+def _evaluate_clients(
+  experiment: experiment_lib.Experiment,
+  result: simulation.TrainingResult,
+  clients: datasets.ClientData,
+  split: str,
+) -> tuple[held_out_evaluation.Rows, list[Mapping[str, Any]]]:
+  """Returns the held-out clients' rows, and statistics over them."""
+  process = experiment.process
+  weights = process.get_model_weights(result.state)
+  rows, pooled = held_out_evaluation.evaluate_global(
+    experiment.model,
+    weights,
+    clients,
+    batch_size=experiment.task.eval_batch_size,
+  )
+  epochs = experiment.config['evaluation']['personalization_epochs']
+  if epochs:
+    personalized = held_out_evaluation.evaluate_personalization(
+      experiment.model,
+      weights,
+      process.local_training,
+      clients,
+      batch_spec=datasets.BatchSpec(
+        batch_size=experiment.config['batch_size'], epochs=epochs
+      ),
+      eval_batch_size=experiment.task.eval_batch_size,
+      seed=experiment.config['seed'],
+    )
+    for client_id, row in personalized.items():
+      rows[client_id].update(row)
+  summarize = functools.partial(
+    held_out_evaluation.summarize,
+    round_number=result.round_number,
+    split=split,
+  )
+  summaries = []
+  # Counts by pairs of classes are in the clients' rows only.
+  metrics = [name for name in pooled if not metric_names.is_count(name)]
+  for metric, higher in _directions(experiment, metrics).items():
+    summaries.append(
+      summarize(
+        'global',
+        rows,
+        metric,
+        higher_is_better=higher,
+        all_examples=pooled[metric],
+      )
+    )
+    if not epochs:
+      continue
+    for name in _PERSONALIZED:
+      summaries.append(summarize(name, rows, metric, higher_is_better=higher))
+    summaries.append(
+      summarize('after', rows, metric, higher_is_better=higher, minus='before')
+    )
+  return rows, summaries
+
+
+def _evaluate_barrier(
+  experiment: experiment_lib.Experiment, result: simulation.TrainingResult
+) -> tuple[bytes, list[Mapping[str, Any]]]:
+  """Returns the table and statistics of the barrier of one more round.
+
+  The round starts from the checkpoint and is not kept. That of the last round
+  itself is in metrics.csv; its start is not on the disk any more.
+  """
+  process: algorithms.FederatedProcess = experiment.process
+  round_number = result.round_number + 1
+  cohort = [
+    datasets.plan_batches(
+      experiment.task.train.load_client(client_id),
+      experiment.batch_spec,
+      client_id=client_id,
+      seed=experiment.config['seed'],
+      round_number=round_number,
+    )
+    for client_id in experiment.participation(round_number)
+  ]
+  output = process.next(
+    result.state, [simulation.to_client_input(client) for client in cohort]
+  )
+  directions = _directions(experiment, ['loss', experiment.task.metric])
+  rows = held_out_evaluation.evaluate_barrier(
+    experiment.model,
+    process.get_model_weights(result.state),
+    process.get_model_weights(output.state),
+    process.local_training,
+    cohort,
+    eval_batch_size=experiment.task.eval_batch_size,
+    higher_is_better=directions,
+  )
+  labels = dict(round_number=round_number, split='train')
+  return held_out_evaluation.rows_to_csv(rows, **labels), [
+    # A barrier is a loss to the client, whatever its metric.
+    held_out_evaluation.summarize(
+      'barrier', rows, metric, higher_is_better=False, **labels
+    )
+    for metric in directions
+  ]
+
+
+def _directions(
+  experiment: experiment_lib.Experiment, metrics: Sequence[str]
+) -> dict[str, bool]:
+  return held_out_evaluation.metric_directions(
+    metrics, experiment.task.metric, experiment.task.higher_is_better
+  )
+
+
+def _export(
+  experiment: experiment_lib.Experiment,
+  result: simulation.TrainingResult,
+  folder: pathlib.Path,
+) -> list[pathlib.Path]:
+  weights = experiment.process.get_model_weights(result.state)
+  saved_model, arrays = folder / 'saved_model', folder / 'weights.npz'
+  export_lib.write_saved_model(experiment.model, weights, saved_model)
+  export_lib.write_weights(weights, arrays)
+  return [saved_model, arrays]

@@ -1,0 +1,236 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""From a config to everything that a run needs."""
+
+from collections.abc import Mapping
+import dataclasses
+import functools
+import os
+from typing import Any
+
+from fedfish_tff import algorithms
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from launch.methods import building
+from launch.methods import config_checks
+from launch.methods import fine_tuning
+from launch.methods import method as method_lib
+from launch.methods import participation as participation_lib
+from launch.methods import registry
+from launch.runs import fine_tuning_start
+from launch.runs import round_evaluation
+from tasks import registry as task_registry
+from tasks.task import Task
+
+import tensorflow_federated as tff
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Experiment:
+  """What a config means.
+
+  Attributes:
+    config: The config, nested mappings.
+    task: Clients, model and metric.
+    method: What the config's method declares.
+    built: What is trained, and what may be asked of it.
+    participation: The cohort of a round.
+    batch_spec: Batches of a client in a round.
+    first_round: The last round of what a fine-tuning starts from; 0 without.
+  """
+
+  config: Mapping[str, Any]
+  task: Task
+  method: method_lib.Method
+  built: building.BuiltMethod
+  participation: simulation.Participation
+  batch_spec: datasets.BatchSpec
+  first_round: int = 0
+
+  @property
+  def model(self) -> tff.learning.models.FunctionalModel:
+    """The model that is trained."""
+    return self.built.model
+
+  @property
+  def process(
+    self,
+  ) -> algorithms.FederatedProcess | algorithms.ClientStateProcess:
+    """The learning process."""
+    return self.built.process
+
+  @property
+  def half_round(self) -> int:
+    """The round half-way, whose model is kept beside the last one's."""
+    return (self.first_round + self.config['rounds']) // 2
+
+  @functools.cached_property
+  def _evaluations(self) -> round_evaluation.SharedComputations:
+    return round_evaluation.SharedComputations(
+      self.model, self.process.local_training
+    )
+
+  def fingerprint_data(self) -> dict[str, str]:
+    """Returns the fingerprint of each split's clients, by the split's name."""
+    return fingerprint_task(self.task)
+
+  def build_held_out_evaluation(
+    self, clients: datasets.ClientData, *, spread: bool = False
+  ) -> round_evaluation.HeldOutEvaluation:
+    """Builds the evaluation on held-out clients that the config asks for.
+
+    Args:
+      clients: The held-out clients.
+      spread: Whether to also measure how the task's metric spreads over them.
+
+    Returns:
+      The evaluation.
+
+    Raises:
+      errors.InputError: If a client's data cannot be used, or none has the two
+        examples that personalisation needs.
+    """
+    epochs = self.config['evaluation']['personalization_epochs']
+    return round_evaluation.HeldOutEvaluation(
+      self._evaluations,
+      clients,
+      eval_batch_size=self.task.eval_batch_size,
+      fine_tune_spec=(
+        datasets.BatchSpec(batch_size=self.config['batch_size'], epochs=epochs)
+        if epochs
+        else None
+      ),
+      seed=self.config['seed'],
+      spread_of=(
+        {self.task.metric: self.task.higher_is_better} if spread else None
+      ),
+    )
+
+  def build_barrier(self) -> round_evaluation.CohortBarrier | None:
+    """Builds the barrier, in the loss and the task's metric; or None."""
+    if not self.config['evaluation']['barrier']:
+      return None
+    return round_evaluation.CohortBarrier(
+      self._evaluations,
+      eval_batch_size=self.task.eval_batch_size,
+      higher_is_better={
+        'loss': False,
+        self.task.metric: self.task.higher_is_better,
+      },
+    )
+
+
+def create_task(
+  config: Mapping[str, Any], *, data_dir: str | None = None
+) -> Task:
+  """Creates a config's task.
+
+  Args:
+    config: Nested mappings, such as `ConfigDict.to_dict()` or a config.json.
+    data_dir: Where tasks that read files find them.
+
+  Returns:
+    The task.
+
+  Raises:
+    errors.InputError: If a field or the data cannot be used.
+  """
+  config_checks.check_config(config)
+  options = dict(config['task'])
+  task = task_registry.create_task(
+    options.pop('name'), seed=config['seed'], data_dir=data_dir, **options
+  )
+  for split in ('validation', 'test'):
+    if not getattr(task, split).client_ids:
+      raise errors.InputError(
+        f'Task {task.name!r} has no {split} clients; at least one held-out '
+        f'client was expected (task.{split}_fraction).'
+      )
+  return task
+
+
+def fingerprint_task(task: Task) -> dict[str, str]:
+  """Returns the fingerprint of each split's clients, by the split's name."""
+  return {
+    split: datasets.fingerprint(getattr(task, split))
+    for split in ('train', 'validation', 'test')
+  }
+
+
+def build_experiment(
+  config: Mapping[str, Any],
+  *,
+  data_dir: str | None = None,
+  workdir: str | os.PathLike[str] | None = None,
+) -> Experiment:
+  """Builds a config's task and process.
+
+  Args:
+    config: Nested mappings, such as `ConfigDict.to_dict()` or a config.json.
+    data_dir: Where tasks that read files find them.
+    workdir: The run's, in which a fine-tuning finds what it has started from.
+
+  Returns:
+    The experiment.
+
+  Raises:
+    errors.InputError: If a field or the data cannot be used.
+  """
+  task = create_task(config, data_dir=data_dir)
+  start = None
+  if fine_tuning.has_start(config):
+    start = workdir and fine_tuning_start.load_start(workdir)
+    if not start:
+      raise errors.InputError(
+        f'{workdir or "A run"} has no {fine_tuning_start.FILE_NAME}, from '
+        'which its fine-tuning starts; train it first with launch.train.'
+      )
+  return build_experiment_of(config, task, start=start)
+
+
+def build_experiment_of(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  start: fine_tuning_start.Start | None = None,
+) -> Experiment:
+  """Builds the process for a task that there is already.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+    start: What its fine-tuning starts from, if it has a start.
+
+  Raises:
+    errors.InputError: If a field cannot be used.
+  """
+  return Experiment(
+    config=config,
+    task=task,
+    method=registry.method_of(config),
+    built=registry.build_method(
+      config, task, start_weights=start and start.weights
+    ),
+    participation=participation_lib.create_participation(config, task),
+    batch_spec=datasets.BatchSpec(
+      batch_size=config['batch_size'],
+      epochs=config['local_epochs'],
+      max_examples=config['max_examples_per_client'] or None,
+    ),
+    first_round=start.round_number if start else 0,
+  )
+
+
+def count_coming_clients(
+  participation: simulation.Participation, rounds: int
+) -> int:
+  """Returns how many clients come in all rounds, each visit counted.
+
+  Args:
+    participation: The cohort of a round.
+    rounds: The last round.
+  """
+  return sum(
+    len(participation(round_number)) for round_number in range(1, rounds + 1)
+  )

@@ -1,0 +1,146 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a fine-tuning starts from: a closed-form classifier, in its workdir.
+
+The start is a run of its own, in which each client comes once. What it has led
+to is kept as start.npz: frozen tensors are part of the model that is
+fine-tuned, and must be the same whenever the run is resumed or evaluated.
+"""
+
+from collections.abc import Mapping
+import io
+import json
+import os
+import pathlib
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import simulation
+
+import numpy as np
+import tensorflow_federated as tff
+
+FILE_NAME = 'start.npz'
+# The workdir of the start, in that of the run.
+FOLDER_NAME = 'start'
+
+_STATE = 'state'
+_WEIGHT = 'weight_{:03d}'
+# Of content that is not what was written.
+_DAMAGED = (*datasets.NPZ_READ_ERRORS, TypeError)
+
+
+class Start(NamedTuple):
+  """Where the start has led to.
+
+  Attributes:
+    weights: Of the whole model.
+    round_number: How many rounds it took.
+    totals: What it has cost, see `simulation.TrainingResult`.
+  """
+
+  weights: tff.learning.models.ModelWeights
+  round_number: int
+  totals: Mapping[str, int | float]
+
+
+def start_config(
+  config: Mapping[str, Any], *, num_clients: int
+) -> dict[str, Any]:
+  """Returns the config of the start of a run.
+
+  Args:
+    config: The run's, with a start.
+    num_clients: How many training clients there are.
+
+  Raises:
+    errors.InputError: If the run ends before the start.
+  """
+  rounds = simulation.count_visiting_rounds(
+    num_clients, cohort_size=config['cohort_size']
+  )
+  if config['rounds'] <= rounds:
+    raise errors.InputError(
+      f'rounds is {config["rounds"]}, but the start of the fine-tuning, in '
+      f'which all {num_clients} training clients come once, takes {rounds}; '
+      f'{rounds + 1} or more was expected.'
+    )
+  kept = {
+    name: config[name]
+    for name in (
+      'seed',
+      'cohort_size',
+      'batch_size',
+      'max_examples_per_client',
+      'checkpoint_every',
+      'task',
+    )
+  }
+  return {
+    **kept,
+    'rounds': rounds,
+    'local_epochs': 1,
+    'evaluate_every': config['evaluate_every'],
+    'algorithm': dict(config['fine_tuning']['start']),
+    'participation': {'name': 'visit_once'},
+    'evaluation': {'personalization_epochs': 0, 'barrier': False},
+  }
+
+
+def save_start(workdir: str | os.PathLike[str], start: Start) -> None:
+  """Writes start.npz atomically."""
+  state = {
+    'round': start.round_number,
+    'totals': dict(start.totals),
+    # A list of members that was cut looks like a shorter one.
+    'num_weights': len(start.weights.trainable),
+  }
+  content = io.BytesIO()
+  np.savez(
+    content,
+    **{_STATE: np.array(json.dumps(state))},
+    **{
+      _WEIGHT.format(i): np.asarray(w)
+      for i, w in enumerate(start.weights.trainable)
+    },
+  )
+  simulation.write_atomically(
+    pathlib.Path(workdir, FILE_NAME), content.getvalue()
+  )
+
+
+def load_start(workdir: str | os.PathLike[str]) -> Start | None:
+  """Reads start.npz; None if there is none.
+
+  Args:
+    workdir: The run's.
+
+  Raises:
+    errors.InputError: If the file is damaged or cannot be read.
+  """
+  path = pathlib.Path(workdir, FILE_NAME)
+  try:
+    with open(path, 'rb') as file:
+      content = file.read()
+  except FileNotFoundError:
+    return None
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  try:
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+      state = json.loads(str(arrays[_STATE]))
+      weights = tuple(
+        arrays[_WEIGHT.format(i)] for i in range(state['num_weights'])
+      )
+    return Start(
+      tff.learning.models.ModelWeights(weights, ()),
+      state['round'],
+      state['totals'],
+    )
+  except _DAMAGED as error:
+    raise errors.InputError(
+      f'{path} is damaged ({error}); restore it, or start afresh with '
+      '--overwrite.'
+    ) from error

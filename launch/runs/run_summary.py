@@ -1,0 +1,116 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What summary.json says of a finished run."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import importlib.metadata
+import math
+import platform
+from typing import Any
+
+import fedfish_tff
+from fedfish_tff import simulation
+from launch.methods import building
+from launch.runs import client_models
+from launch.runs import experiment as experiment_lib
+
+_PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
+
+
+def summarize(
+  experiment: experiment_lib.Experiment,
+  result: simulation.TrainingResult,
+  rows: Sequence[Mapping[str, int | float]],
+  *,
+  client_states: simulation.ClientStateStore | None = None,
+) -> Mapping[str, Any]:
+  """Returns the content of summary.json; test clients are used here only.
+
+  Args:
+    experiment: What was run.
+    result: Its end.
+    rows: Those of metrics.csv.
+    client_states: The weights that clients keep, if they do.
+  """
+  task = experiment.task
+  test = experiment.build_held_out_evaluation(task.test, spread=True)(
+    experiment.process.get_model_weights(result.state)
+  )
+  if client_states is not None and experiment.built.clients_keep_models:
+    test |= client_models.evaluate_client_models(
+      experiment, result, client_states
+    )
+  totals = dict(result.totals)
+  if 'exchange' not in experiment.config:
+    # Of all weights, which nothing counts.
+    totals.pop('payload_bytes', None)
+  return {
+    'task': task.name,
+    'algorithm': experiment.method.name,
+    'rounds': result.round_number,
+    'final': {
+      name: _to_json(value)
+      for name, value in rows[-1].items()
+      if name.startswith(('train/', 'eval/', 'csb/'))
+    },
+    'test': {name: _to_json(value) for name, value in test.items()},
+    'best_validation': _find_best(
+      rows, f'eval/global/{task.metric}', task.higher_is_better
+    ),
+    'totals': totals,
+    **_reported_hparams(experiment, result),
+    **_total_published_bytes(rows),
+    'versions': {
+      'python': platform.python_version(),
+      'fedfish_tff': fedfish_tff.__version__,
+      **{name: importlib.metadata.version(name) for name in _PACKAGES},
+    },
+  }
+
+
+def _reported_hparams(
+  experiment: experiment_lib.Experiment, result: simulation.TrainingResult
+) -> Mapping[str, float]:
+  """Returns what the method has chosen, such as lambda."""
+  names = experiment.built.reported_hparams
+  hparams = experiment.process.get_hparams(result.state) if names else {}
+  return {name: float(hparams[name]) for name in names}
+
+
+def _total_published_bytes(
+  rows: Sequence[Mapping[str, int | float]],
+) -> Mapping[str, int]:
+  """Returns the bytes of all rounds as the method's paper counts them."""
+  column = building.PUBLISHED_BYTES
+  counts = [row[column] for row in rows if column in row]
+  return {'published_bytes': int(sum(counts))} if counts else {}
+
+
+def _find_best(
+  rows: Sequence[Mapping[str, int | float]],
+  column: str,
+  higher_is_better: bool,
+) -> Mapping[str, Any] | None:
+  """Returns the first round with the best finite value; None without one."""
+  sign = 1 if higher_is_better else -1
+  values = [
+    (sign * row[column], -row['round'])
+    for row in rows
+    if math.isfinite(row.get(column, math.nan))
+  ]
+  if not values:
+    return None
+  value, negative_round = max(values)
+  return {
+    'metric': column,
+    'value': sign * value,
+    'round': -negative_round,
+    # For launch.sweep, which knows no tasks.
+    'higher_is_better': higher_is_better,
+  }
+
+
+def _to_json(value: int | float) -> int | float | None:
+  """JSON knows no NaN and no infinity."""
+  return value if math.isfinite(value) else None

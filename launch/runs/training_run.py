@@ -1,0 +1,308 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One run of an experiment in its workdir, from start or resumed to the end."""
+
+from collections.abc import Mapping
+import json
+import os
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff import algorithms
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+from launch.methods import building
+from launch.methods import fine_tuning
+from launch.methods import participation
+from launch.plots import run_plots
+from launch.runs import experiment as experiment_lib
+from launch.runs import fine_tuning_start
+from launch.runs import regularization_choice
+from launch.runs import run_summary
+from tasks.task import Task
+
+from absl import logging
+import tensorflow_federated as tff
+
+
+def train(
+  config: Mapping[str, Any],
+  *,
+  workdir: str | os.PathLike[str],
+  context: str = contexts.DEFAULT_CONTEXT_NAME,
+  context_options: Mapping[str, Any] | None = None,
+  data_dir: str | None = None,
+  overwrite: bool = False,
+  progress_bar: bool | None = None,
+) -> Mapping[str, Any]:
+  """Trains, evaluates, plots; resumes an interrupted run of the same config.
+
+  Args:
+    config: Nested mappings, see `launch/configs`.
+    workdir: The folder for all output.
+    context: Name of the execution context.
+    context_options: Of the context, see `contexts.set_default_context`.
+    data_dir: Where tasks that read files find them.
+    overwrite: Whether to remove an earlier run in the workdir first.
+    progress_bar: Whether to show a bar; None to do so on a terminal only.
+
+  Returns:
+    What is in summary.json.
+
+  Raises:
+    errors.InputError: If something cannot be used, read or written.
+    KeyboardInterrupt: On Ctrl-C; its message says how to resume.
+  """
+  contexts.set_default_context(context, **(context_options or {}))
+  task = experiment_lib.create_task(config, data_dir=data_dir)
+  return train_task(
+    config,
+    task,
+    workdir=workdir,
+    overwrite=overwrite,
+    progress_bar=progress_bar,
+  )
+
+
+def train_task(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  workdir: str | os.PathLike[str],
+  overwrite: bool = False,
+  progress_bar: bool | None = None,
+  starts: Mapping[str, str | os.PathLike[str]] | None = None,
+  plots: bool = True,
+) -> Mapping[str, Any]:
+  """Does what `train` does, in the context that is set, on a task there is.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+    workdir: The folder for all output.
+    overwrite: Whether to remove an earlier run in the workdir first.
+    progress_bar: Whether to show a bar; None to do so on a terminal only.
+    starts: Workdirs of finished runs, from which a fine-tuning may start, by
+      their `config_key`; by default it trains its start in a folder of its own.
+    plots: Whether to draw the run and say where its files are.
+
+  Returns:
+    What is in summary.json.
+
+  Raises:
+    errors.InputError: If something cannot be used, read or written.
+    KeyboardInterrupt: On Ctrl-C; its message says how to resume.
+  """
+  return _train(
+    config,
+    task,
+    workdir=workdir,
+    overwrite=overwrite,
+    progress_bar=progress_bar,
+    starts=starts or {},
+    plots=plots,
+  ).summary
+
+
+class _Outcome(NamedTuple):
+  """A finished run."""
+
+  experiment: experiment_lib.Experiment
+  result: simulation.TrainingResult
+  summary: Mapping[str, Any]
+
+
+def _train(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  workdir: str | os.PathLike[str],
+  overwrite: bool,
+  progress_bar: bool | None,
+  starts: Mapping[str, str | os.PathLike[str]],
+  plots: bool,
+) -> _Outcome:
+  """Does what `train_task` does."""
+  # What cannot be used is told before anything is written: by the experiment,
+  # where no start has to be trained before it can be built.
+  start, experiment = None, None
+  if fine_tuning.has_start(config):
+    check_task(config, task)
+  else:
+    experiment = experiment_lib.build_experiment_of(config, task)
+  with simulation.open_workdir(
+    workdir,
+    config,
+    data_fingerprint=experiment_lib.fingerprint_task(task),
+    overwrite=overwrite,
+  ) as folder:
+    if experiment is None:
+      start = fine_tuning_start.load_start(folder.path) or _train_start(
+        config, task, folder, starts, progress_bar, plots
+      )
+      experiment = experiment_lib.build_experiment_of(config, task, start=start)
+    client_states = None
+    if isinstance(experiment.process, algorithms.ClientStateProcess):
+      client_states = simulation.ClientStateStore(folder.client_states_path)
+    result = _run(experiment, folder, start, client_states, progress_bar)
+    summary = run_summary.summarize(
+      experiment,
+      result,
+      simulation.read_rows(folder.metrics_path),
+      client_states=client_states,
+    )
+    folder.write_summary(summary)
+    if plots:
+      run_plots.plot_workdir(folder.path)
+      _print_closing_line(folder, experiment, summary)
+  return _Outcome(experiment, result, summary)
+
+
+def check_task(config: Mapping[str, Any], task: Task) -> None:
+  """Checks what of a config depends on its task, before anything is trained.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+
+  Raises:
+    errors.InputError: If it cannot be used.
+  """
+  participation.create_participation(config, task)
+  if fine_tuning.has_start(config):
+    fine_tuning_start.start_config(
+      config, num_clients=len(task.train.client_ids)
+    )
+  if 'fine_tuning' in config:
+    building.create_model(config, task)
+
+
+def config_key(config: Mapping[str, Any]) -> str:
+  """Returns a text that is the same for equal configs."""
+  return json.dumps(config, sort_keys=True)
+
+
+def _train_start(
+  config: Mapping[str, Any],
+  task: Task,
+  folder: simulation.Workdir,
+  starts: Mapping[str, str | os.PathLike[str]],
+  progress_bar: bool | None,
+  plots: bool,
+) -> fine_tuning_start.Start:
+  """Trains what a fine-tuning starts from, unless it is there, and keeps it."""
+  start_config = fine_tuning_start.start_config(
+    config, num_clients=len(task.train.client_ids)
+  )
+  path = starts.get(config_key(start_config))
+  if path is None:
+    path = folder.path / fine_tuning_start.FOLDER_NAME
+    print(f'The start of the fine-tuning, in {path}:')
+  outcome = _train(
+    start_config,
+    task,
+    workdir=path,
+    overwrite=False,
+    progress_bar=progress_bar,
+    starts={},
+    plots=plots,
+  )
+  start = fine_tuning_start.Start(
+    outcome.experiment.process.get_model_weights(outcome.result.state),
+    outcome.result.round_number,
+    outcome.result.totals,
+  )
+  fine_tuning_start.save_start(folder.path, start)
+  return start
+
+
+def _run(
+  experiment: experiment_lib.Experiment,
+  folder: simulation.Workdir,
+  start: fine_tuning_start.Start | None,
+  client_states: simulation.ClientStateStore | None,
+  progress_bar: bool | None,
+) -> simulation.TrainingResult:
+  """Trains from the start, or on from the last checkpoint."""
+  config, process = experiment.config, experiment.process
+  if 'repeated_visits' not in experiment.method.supports:
+    _warn_of_absent_clients(experiment)
+  held_out = experiment.build_held_out_evaluation(experiment.task.validation)
+
+  def evaluate(state: Any, unused_round_number: int) -> Mapping[str, float]:
+    columns = held_out(process.get_model_weights(state))
+    return {f'eval/{name}': value for name, value in columns.items()}
+
+  # The model half-way is evaluated, too: launch.evaluate --at=half.
+  checkpoints = simulation.CheckpointManager(
+    folder.checkpoints_path, keep_versions=[experiment.half_round]
+  )
+  checkpoints.remove_leftovers()
+  progress = simulation.ProgressReporter(
+    config['rounds'],
+    report_every=config['evaluate_every'],
+    show_bar=progress_bar,
+    first_round=start.round_number if start else 0,
+  )
+  try:
+    return simulation.run_training(
+      process,
+      train_data=experiment.task.train,
+      participation=experiment.participation,
+      batch_spec=experiment.batch_spec,
+      seed=config['seed'],
+      rounds=config['rounds'],
+      evaluation_fn=evaluate,
+      evaluate_every=config['evaluate_every'],
+      barrier_fn=experiment.build_barrier(),
+      checkpoint_every=config['checkpoint_every'],
+      checkpoint_at=[experiment.half_round],
+      program_state_manager=checkpoints,
+      client_states=client_states,
+      metrics_managers=[
+        simulation.CsvMetricsManager(folder.metrics_path),
+        tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
+      ],
+      wire_bytes=simulation.measure_wire_bytes(process),
+      costs_per_client=experiment.built.costs_per_client,
+      # The whole model's weights: those of its process are the trained ones.
+      start=start
+      and simulation.TrainingResult(
+        process.initialize(), start.round_number, start.totals
+      ),
+      finish_fn=regularization_choice.build_choice(experiment, folder.path),
+      on_round=progress,
+    )
+  finally:
+    progress.close()
+
+
+def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
+  """Says how many clients the classifier will know nothing of."""
+  rounds = experiment.config['rounds']
+  num_clients = len(experiment.task.train.client_ids)
+  num_coming = experiment_lib.count_coming_clients(
+    experiment.participation, rounds
+  )
+  if num_coming < num_clients:
+    logging.warning(
+      'In %d rounds, %d of %d training clients come; the classifier is theirs.',
+      rounds,
+      num_coming,
+      num_clients,
+    )
+
+
+def _print_closing_line(
+  folder: simulation.Workdir,
+  experiment: experiment_lib.Experiment,
+  summary: Mapping[str, Any],
+) -> None:
+  metric = experiment.task.metric
+  value = summary['test'][f'global/{metric}']
+  score = 'not finite' if value is None else f'{value:.4f}'
+  print(
+    f'Done: {summary["rounds"]} rounds, {metric} {score} on test clients. See '
+    f'{folder.summary_path}, {folder.metrics_path} and {folder.plots_path}, or '
+    f'run tensorboard --logdir={folder.tensorboard_path}.'
+  )

@@ -1,0 +1,303 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Scores a model on clients of any task: zero-shot, few-shot, personalised.
+
+The protocol of the FedFish paper (arXiv 2311.10291, section 5): fine-tuned on
+0, 25 or 50 % of a client's examples, and always scored on the same half, which
+fine-tuning has not seen. Clients too small for that are left out of all scores,
+so that these are of the same clients.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import evaluation
+from fedfish_tff import simulation
+from launch.results import run_reader
+from launch.results import text_table
+from launch.results import transfer_reader
+from launch.runs import evaluation_inputs
+from launch.runs import held_out_evaluation
+
+import tensorflow_federated as tff
+
+_Columns = dict[str, dict[str, float]]
+
+
+class TransferClients(NamedTuple):
+  """The clients of a target that are scored.
+
+  Attributes:
+    data: The clients, each with at least `datasets.MIN_FEW_SHOT_EXAMPLES`
+      examples.
+    num_too_small: How many others were left out.
+  """
+
+  data: datasets.ClientData
+  num_too_small: int
+
+
+class TransferScores(NamedTuple):
+  """What one model scores on one target.
+
+  Attributes:
+    rows: A row a client: `num_unseen` and `<column>/<metric>`, the columns
+      being those of `run_reader.FEW_SHOT_COLUMNS`.
+    totals: By column, the metrics over all unseen examples of all clients that
+      have not diverged.
+  """
+
+  rows: held_out_evaluation.Rows
+  totals: _Columns
+
+
+def select_clients(
+  target: str,
+  clients: datasets.ClientData,
+  *,
+  seed: int,
+  max_clients: int | None = None,
+) -> TransferClients:
+  """Leaves out the clients that are too small for the protocol.
+
+  Args:
+    target: What the clients are of, for errors.
+    clients: The clients.
+    seed: Decides which clients are drawn.
+    max_clients: The most clients to look at, drawn at random; None for all.
+
+  Returns:
+    The others, and how many are left out.
+
+  Raises:
+    errors.InputError: If all are too small, or a client cannot be read.
+  """
+  client_ids = clients.client_ids
+  if max_clients is not None and len(client_ids) > max_clients:
+    stream = datasets.random_generator('transfer clients', seed, target)
+    drawn = stream.choice(len(client_ids), size=max_clients, replace=False)
+    client_ids = [client_ids[int(index)] for index in sorted(drawn)]
+  kept = [
+    client_id
+    for client_id in client_ids
+    if datasets.count_examples(clients.load_client(client_id))
+    >= datasets.MIN_FEW_SHOT_EXAMPLES
+  ]
+  if not kept:
+    raise errors.InputError(
+      f'None of the {len(client_ids)} held-out clients of target {target} has '
+      f'the {datasets.MIN_FEW_SHOT_EXAMPLES} examples that transfer is measured '
+      'on.'
+    )
+  return TransferClients(clients.select(kept), len(client_ids) - len(kept))
+
+
+class TransferEvaluation:
+  """Scores weights of one model on clients, by share of their data."""
+
+  def __init__(
+    self,
+    model: tff.learning.models.FunctionalModel,
+    local_training: tff.Computation,
+    *,
+    fine_tune_spec: datasets.BatchSpec | None,
+    eval_batch_size: int,
+    seed: int,
+  ) -> None:
+    """Builds the computations.
+
+    Args:
+      model: The model.
+      local_training: A process's local training, `(<M, B*> -> M)`.
+      fine_tune_spec: Batches and epochs of the fine-tuning; None to score
+        without only.
+      eval_batch_size: Examples a batch in evaluation.
+      seed: Decides the halves and the batches.
+    """
+    self._as_it_is = evaluation.ChunkedEvaluation(model)
+    self._fine_tuned = None
+    if fine_tune_spec is not None:
+      self._fine_tuned = evaluation.ChunkedEvaluation(model, local_training)
+    self._spec = fine_tune_spec
+    self._eval_batch_size = eval_batch_size
+    self._seed = seed
+
+  def __call__(
+    self,
+    weights: tff.learning.models.ModelWeights,
+    clients: datasets.ClientData,
+  ) -> TransferScores:
+    """Scores weights on the unseen half of each client.
+
+    Args:
+      weights: The model's weights.
+      clients: As in `TransferClients`.
+    """
+    rows = {client_id: {} for client_id in clients.client_ids}
+    totals = {}
+    for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():
+      evaluate = self._fine_tuned if fraction else self._as_it_is
+      if evaluate is None:
+        continue
+      result = evaluate(weights, self._load_chunks(clients, fraction))
+      totals[column] = held_out_evaluation.scalar_metrics(result.total)
+      for row, metrics in zip(rows.values(), result.per_client, strict=True):
+        row['num_unseen'] = int(metrics['num_examples'])
+        row.update(held_out_evaluation.metric_columns(column, metrics))
+    return TransferScores(rows, totals)
+
+  def _load_chunks(
+    self, clients: datasets.ClientData, fraction: float
+  ) -> Iterator[list[Any]]:
+    """Yields clients' data for `evaluation.ChunkedEvaluation`."""
+    for chunk in evaluation_inputs.chunk_clients(clients.client_ids):
+      yield [
+        self._build_input(clients.load_client(client_id), fraction, client_id)
+        for client_id in chunk
+      ]
+
+  def _build_input(
+    self, examples: datasets.Examples, fraction: float, client_id: str
+  ) -> Any:
+    support, unseen = datasets.split_few_shot(
+      examples, fraction=fraction, client_id=client_id, seed=self._seed
+    )
+    if not fraction:
+      return simulation.to_client_input(
+        datasets.sequential_batches(
+          unseen, client_id=client_id, batch_size=self._eval_batch_size
+        )
+      )
+    return evaluation_inputs.build_personalization_input(
+      support,
+      unseen,
+      client_id=client_id,
+      batch_spec=self._spec,
+      eval_batch_size=self._eval_batch_size,
+      seed=self._seed,
+    )
+
+
+def summarize(
+  scores: TransferScores,
+  directions: Mapping[str, bool],
+  *,
+  target: str,
+  round_number: int,
+  split: str,
+  num_too_small: int,
+) -> list[transfer_reader.Score]:
+  """Returns rows of transfer.csv.
+
+  Args:
+    scores: Of one model on one target.
+    directions: The metrics, and whether more of them is better.
+    target: The target.
+    round_number: The round of the model.
+    split: What the clients are, for example `'test'`.
+    num_too_small: How many clients were left out.
+  """
+  found = []
+  for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():
+    for metric, higher in directions.items() if column in scores.totals else ():
+      summary = held_out_evaluation.summarize(
+        column,
+        scores.rows,
+        metric,
+        higher_is_better=higher,
+        round_number=round_number,
+        split=split,
+      )
+      found.append(
+        transfer_reader.Score(
+          target=target,
+          round=round_number,
+          split=split,
+          percent=round(100 * fraction),
+          metric=metric,
+          num_clients=summary['num_clients'],
+          num_too_small=num_too_small,
+          num_diverged=summary['num_diverged'],
+          mean=summary['mean'],
+          low=summary['low'],
+          high=summary['high'],
+          all_tokens=scores.totals[column][metric],
+        )
+      )
+  return found
+
+
+def scores_to_csv(scores: Sequence[transfer_reader.Score]) -> bytes:
+  """Returns rows of `summarize` as CSV; a statistic over no client is empty."""
+  return text_table.to_csv(transfer_reader.Score._fields, scores)
+
+
+def clients_to_csv(
+  scores: Mapping[tuple[str, int], TransferScores],
+  metrics: Sequence[str],
+  *,
+  split: str,
+) -> bytes:
+  """Returns a row a client, round and share of its data, as CSV.
+
+  Args:
+    scores: By target and round.
+    metrics: The metrics.
+    split: What the clients are, for example `'test'`.
+  """
+  lines = [
+    [target, client_id, round_number, split, round(100 * fraction)]
+    + [row['num_unseen']]
+    + [row[f'{column}/{metric}'] for metric in metrics]
+    for (target, round_number), found in scores.items()
+    for client_id, row in found.rows.items()
+    for fraction, column in run_reader.FEW_SHOT_COLUMNS.items()
+    if column in found.totals
+  ]
+  head = ['target', 'client_id', 'round', 'split', 'percent', 'num_unseen']
+  return text_table.to_csv([*head, *metrics], lines, keep_nan=True)
+
+
+def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
+  """Returns rows of `summarize` as lines of text, shares side by side.
+
+  Counts, such as of tokens, are no scores and are left to the files.
+  """
+  percents = sorted({score.percent for score in scores})
+  lines = [
+    ('target', 'round', 'metric', 'clients', *(f'{p} %' for p in percents))
+  ]
+  by_line = {}
+  for score in scores:
+    key = (score.target, score.round, score.metric)
+    by_line.setdefault(key, {})[score.percent] = score
+  for (target, round_number, metric), cells in by_line.items():
+    if metric in transfer_reader.COUNTS:
+      continue
+    one = next(iter(cells.values()))
+    lines.append(
+      (
+        target,
+        str(round_number),
+        metric,
+        f'{one.num_clients} ({one.num_too_small} too small)',
+        *(_format_cell(cells[p]) for p in percents),
+      )
+    )
+  return text_table.align(lines)
+
+
+def _format_cell(score: transfer_reader.Score) -> str:
+  """Returns '0.21 [0.2, 0.22], all 0.23', the last one over all tokens."""
+  text = f'{score.mean:.4g}'
+  if score.low == score.low:
+    text += f' [{score.low:.4g}, {score.high:.4g}]'
+  text += f', all {score.all_tokens:.4g}'
+  if score.num_diverged:
+    text += f' (diverged: {score.num_diverged})'
+  return text

@@ -1,0 +1,329 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A sweep from its planned runs to its tables and plots.
+
+Plain Python, without TensorFlow, which is for the processes of the runs.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import os
+import shlex
+import sys
+from typing import Any
+
+from launch.plots import sweep_plots
+from launch.results import sweep_results
+from launch.results import sweep_table
+from launch.sweeps import folder as folder_lib
+from launch.sweeps import plan as plan_lib
+from launch.sweeps import resources
+from launch.sweeps import runner as runner_lib
+from launch.sweeps import worker
+
+import tqdm
+
+_BAR = '{desc}: {percentage:3.0f}% |{bar}| {postfix} [{elapsed}<{remaining}]'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sweep:
+  """A sweep.
+
+  Attributes:
+    source: `<config file>:<sweep>`.
+    runs: Its runs.
+    path: Its folder.
+    data_dir: Where tasks that read files find them.
+    evaluated: Whether runs are evaluated by launch.evaluate, too.
+    num_processes: The most runs at a time; None to choose it.
+    context_options: Of the cohort context.
+  """
+
+  source: str
+  runs: Sequence[plan_lib.PlannedRun]
+  path: str | os.PathLike[str]
+  data_dir: str | None = None
+  evaluated: bool = False
+  num_processes: int | None = None
+  context_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+  def describe(self) -> None:
+    """Prints what would run.
+
+    Raises:
+      errors.InputError: If the folder holds something else.
+    """
+    folder = folder_lib.SweepFolder(self.path)
+    folder_lib.check_folder(folder, self.runs)
+    for run in self.runs:
+      state = 'finished' if self._is_done(folder, run) else 'to do'
+      print(f'{state}: {self._command(folder, run)}')
+    todo = sum(not self._is_done(folder, run) for run in self.runs)
+    print(
+      f'{len(self.runs)} runs, {todo} to do, up to '
+      f'{self._count_processes(todo)} at a time'
+    )
+
+  def execute(self) -> dict[str, str]:
+    """Runs what is not finished, and writes the tables and plots.
+
+    Returns:
+      Why runs have failed, by name.
+
+    Raises:
+      errors.InputError: If the folder cannot be used.
+      KeyboardInterrupt: On Ctrl-C; its message says how to go on.
+    """
+    with folder_lib.open_folder(self.path, self.source, self.runs) as folder:
+      failures: dict[str, str] = {}
+      try:
+        self._execute_runs(folder, failures)
+      except KeyboardInterrupt as error:
+        done = sum(self._is_done(folder, run) for run in self.runs)
+        self._write_tables(folder, failures)
+        raise KeyboardInterrupt(
+          f'Interrupted: {done} of {len(self.runs)} runs are finished. The same '
+          'command continues the sweep.'
+        ) from error
+      failures |= self._find_other_data(folder)
+      groups = self._write_tables(folder, failures)
+      self._plot(folder, groups, failures)
+      print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
+      done = sum(self._is_done(folder, run) for run in self.runs)
+      print(f'\nDone: {done} of {len(self.runs)} runs. See {folder.path}.')
+      _say_failures(folder, failures)
+      return failures
+
+  def _execute_runs(
+    self, folder: folder_lib.SweepFolder, failures: dict[str, str]
+  ) -> None:
+    """Runs what is not finished; adds to `failures` by name."""
+    todo = [run for run in self.runs if not self._is_done(folder, run)]
+    if not todo:
+      return
+    # The longest first, so that no core is idle at the end.
+    todo.sort(key=lambda run: -run.work)
+    by_name = {run.name: run for run in todo}
+    num_processes = self._count_processes(len(todo))
+    usage = folder.read_usage()
+    progress = _Progress(self.runs, todo, num_processes)
+
+    def on_end(job: runner_lib.Job, outcome: runner_lib.Outcome) -> None:
+      earlier = usage.get(job.name, {})
+      usage[job.name] = {
+        # Of all attempts.
+        'seconds': round(earlier.get('seconds', 0) + outcome.seconds, 3),
+        # One that failed has not taken all it needs.
+        'peak_bytes': 0 if outcome.error else outcome.peak_bytes,
+      }
+      folder.write_usage(usage)
+      run, error = by_name[job.name], outcome.error
+      if not error and not self._is_done(folder, run):
+        error = 'its process ended without a result'
+      if error:
+        failures[run.name] = error
+      progress.update(run, error, outcome.seconds)
+
+    runner = runner_lib.Runner(
+      num_processes=num_processes,
+      cores=resources.usable_cores(),
+      memory=resources.MemoryLimit(self.num_processes is None),
+      preload=worker.PRELOADED,
+    )
+    try:
+      with runner:
+        runner.run(
+          [self._job(folder, run) for run in todo],
+          on_end,
+          known_peaks=[u.get('peak_bytes', 0) for u in usage.values()],
+        )
+    finally:
+      progress.close()
+
+  def _job(
+    self, folder: folder_lib.SweepFolder, run: plan_lib.PlannedRun
+  ) -> runner_lib.Job:
+    workdir = folder.workdir(run.name)
+    return runner_lib.Job(
+      name=run.name,
+      target=worker.TRAIN,
+      arguments={
+        'config': run.config,
+        'workdir': workdir,
+        'data_dir': self.data_dir,
+        'context_options': self.context_options,
+        'is_trained': folder.read_summary(run.name, run.config) is not None,
+        'evaluated': self.evaluated,
+      },
+      log_path=folder.log_path(run.name),
+      heading=self._command(folder, run),
+    )
+
+  def _command(
+    self, folder: folder_lib.SweepFolder, run: plan_lib.PlannedRun
+  ) -> str:
+    """Returns the command that does the same as a run of the sweep."""
+    arguments = [f'--workdir={folder.workdir(run.name)}']
+    if self.data_dir is not None:
+      arguments.append(f'--data_dir={self.data_dir}')
+    if 'devices' in self.context_options:
+      arguments.append(f'--devices={self.context_options["devices"]}')
+    if 'use_xla' in self.context_options:
+      arguments.append(
+        '--xla' if self.context_options['use_xla'] else '--noxla'
+      )
+    return f'python -m launch.train {run.command} {shlex.join(arguments)}'
+
+  def _is_done(
+    self, folder: folder_lib.SweepFolder, run: plan_lib.PlannedRun
+  ) -> bool:
+    return folder.read_summary(run.name, run.config) is not None and (
+      not self.evaluated or folder.is_evaluated(run.name, run.config)
+    )
+
+  def _count_processes(self, num_runs: int) -> int:
+    """Returns how many runs may run at a time."""
+    chosen = self.num_processes
+    if chosen is None:
+      devices = self.context_options.get('devices', '')
+      accelerated = devices.upper() != 'CPU' if devices else resources.has_gpu()
+      chosen = 1 if accelerated else len(resources.usable_cores())
+    return max(1, min(chosen, num_runs))
+
+  def _find_other_data(self, folder: folder_lib.SweepFolder) -> dict[str, str]:
+    """Returns the runs that cannot be compared with another, and why.
+
+    Each workdir answers for its own data; here two of them are compared.
+
+    Args:
+      folder: Of the sweep.
+    """
+    first: dict[str, tuple[str, Any]] = {}
+    others = {}
+    for run in self.runs:
+      data = folder.read_data_fingerprint(run.name)
+      if data is None:
+        continue
+      key = repr((run.config['task'], run.config['seed']))
+      name, expected = first.setdefault(key, (run.name, data))
+      if data != expected:
+        others[run.name] = (
+          f'it has run on other data than {name}; another --data_dir? Remove '
+          f'one of the two from {folder.workdir(name).parent}'
+        )
+    return others
+
+  def _write_tables(
+    self, folder: folder_lib.SweepFolder, failures: Mapping[str, str]
+  ) -> list[sweep_results.Group]:
+    results = sweep_results.read_results(folder)
+    groups = sweep_results.group_by_seed(results)
+    texts = {
+      'runs.csv': sweep_table.runs_to_csv(
+        results, failures=failures, usage=folder.read_usage()
+      ),
+      'table.csv': sweep_table.groups_to_csv(groups),
+      'table.md': sweep_table.to_markdown(f'Sweep {self.source}', groups),
+    }
+    for name, text in texts.items():
+      folder_lib.write_text(folder.path / name, text)
+    return groups
+
+  def _plot(
+    self,
+    folder: folder_lib.SweepFolder,
+    groups: Sequence[sweep_results.Group],
+    failures: dict[str, str],
+  ) -> None:
+    """Draws the finished runs, in a process that has imported TensorFlow."""
+    arguments = sweep_plots.plan(folder, groups)
+    if not any(arguments.values()):
+      return
+    job = runner_lib.Job(
+      name='plots',
+      target=worker.PLOT,
+      arguments={**arguments, 'folder': folder.plots_path},
+      log_path=folder.log_path('plots'),
+    )
+
+    def on_end(job: runner_lib.Job, outcome: runner_lib.Outcome) -> None:
+      if outcome.error:
+        failures[job.name] = outcome.error
+
+    with runner_lib.Runner(
+      num_processes=1,
+      cores=resources.usable_cores(),
+      memory=resources.MemoryLimit(False),
+      preload=worker.PRELOADED,
+    ) as runner:
+      runner.run([job], on_end)
+
+
+class _Progress:
+  """A bar over the runs with the time left, or a line a run."""
+
+  def __init__(
+    self,
+    runs: Sequence[plan_lib.PlannedRun],
+    todo: Sequence[plan_lib.PlannedRun],
+    num_processes: int,
+  ) -> None:
+    self._num_runs = len(runs)
+    self._finished = len(runs) - len(todo)
+    self._failed = 0
+    _say(
+      f'{len(runs)} runs, {self._finished} finished before, up to '
+      f'{num_processes} at a time'
+    )
+    self._bar = None
+    if sys.stderr.isatty():
+      # The time left counts work, not runs, and none that was done before.
+      self._bar = tqdm.tqdm(
+        total=sum(run.work for run in todo),
+        desc='sweep',
+        bar_format=_BAR,
+        postfix=self._counts(),
+        dynamic_ncols=True,
+      )
+
+  def _counts(self) -> str:
+    failed = f', {self._failed} failed' if self._failed else ''
+    return f'{self._finished}/{self._num_runs} runs{failed}'
+
+  def update(
+    self, run: plan_lib.PlannedRun, error: str | None, seconds: float
+  ) -> None:
+    """Tells that a run has ended."""
+    self._failed += bool(error)
+    self._finished += not error
+    line = f'FAILED {run.name}: {error}' if error else run.name
+    if self._bar is None:
+      _say(f'{self._counts()}: {line} ({seconds:.0f} s)')
+      return
+    if error:
+      self._bar.write(line, file=sys.stderr)
+    self._bar.set_postfix_str(self._counts(), refresh=False)
+    self._bar.update(run.work)
+
+  def close(self) -> None:
+    """Ends the bar's line."""
+    if self._bar is not None:
+      self._bar.close()
+
+
+def _say_failures(
+  folder: folder_lib.SweepFolder, failures: Mapping[str, str]
+) -> None:
+  """Says why runs have failed; a reason of many is said once."""
+  by_reason: dict[str, list[str]] = {}
+  for name, reason in failures.items():
+    by_reason.setdefault(reason, []).append(name)
+  for reason, names in by_reason.items():
+    _say(f'FAILED: {reason} (see {folder.log_path(names[0])})')
+    _say(f'  {len(names)} runs: {", ".join(names)}')
+
+
+def _say(line: str) -> None:
+  print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,304 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The runs of a sweep, each with its whole config, checked before any starts.
+
+Plain Python, without TensorFlow.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import hashlib
+import importlib.util
+import json
+import pathlib
+import re
+import shlex
+import types
+from typing import Any
+
+from fedfish_tff import errors
+from launch import cli
+from launch.configs import sweeps
+from launch.methods import config_checks
+
+from absl import flags
+from ml_collections import config_flags
+from ml_collections import ConfigDict
+
+# A file's name may have 255 bytes, of which temporary names add some.
+_MAX_NAME = 160
+_PREFIX = '--config.'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PlannedRun:
+  """One run of a sweep.
+
+  Attributes:
+    name: Tells the run apart from the others; also the name of its folder.
+    variant: The variant of the config.
+    fields: Values of the fields that the sweep sets, by dotted name.
+    config: The whole config, nested mappings.
+    command: The arguments with which launch.train does the same, but for
+      --workdir.
+  """
+
+  name: str
+  variant: str
+  fields: Mapping[str, Any]
+  config: Mapping[str, Any]
+  command: str
+
+  @property
+  def work(self) -> int:
+    """How long the run takes, in a unit of its own: passes over the data."""
+    return self.config['rounds'] * (self.config['local_epochs'] + 1)
+
+
+def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+  """Splits `--config.field=value` from the other arguments.
+
+  Args:
+    argv: All arguments; a value may also follow its field, after a space.
+
+  Returns:
+    The overrides, each as one argument with two dashes, and the rest.
+  """
+  overrides, rest = [], []
+  arguments = iter(argv)
+  for argument in arguments:
+    flag = '--' + argument.lstrip('-')
+    if not argument.startswith('-') or not flag.startswith(_PREFIX):
+      rest.append(argument)
+    elif '=' in flag:
+      overrides.append(flag)
+    else:
+      overrides.append(f'{flag}={next(arguments, "")}')
+  return overrides, rest
+
+
+def overridden_field(argument: str) -> str:
+  """Returns the dotted field that `--config.<field>=<value>` sets."""
+  return argument.removeprefix(_PREFIX).partition('=')[0]
+
+
+def load_runs(
+  source: str,
+) -> tuple[Callable[[str], ConfigDict], tuple[sweeps.Run, ...]]:
+  """Loads a sweep.
+
+  Args:
+    source: `<config file>:<name of the sweep>`.
+
+  Returns:
+    The file's `get_config`, and the runs.
+
+  Raises:
+    errors.InputError: If the file cannot be read or has no such sweep.
+  """
+  path, _, name = source.partition(':')
+  module = _load_module(path)
+  if not callable(getattr(module, 'sweep', None)):
+    raise errors.InputError(
+      f'The config file {path} has no sweeps: a function sweep(name) was '
+      'expected; see launch/configs/sweeps.py.'
+    )
+  if not callable(getattr(module, 'get_config', None)):
+    raise errors.InputError(
+      f'The config file {path} has sweeps, but no function '
+      'get_config(variant), which was expected.'
+    )
+  try:
+    found = module.sweep(name)
+    runs = tuple(found) if isinstance(found, Iterable) else (None,)
+  except ValueError as error:
+    raise errors.InputError(
+      f'--config={source}: {str(error).rstrip(".")}.'
+    ) from error
+  if not all(isinstance(run, sweeps.Run) for run in runs):
+    raise errors.InputError(
+      f'--config={source}: sweep({name!r}) has returned {found!r:.100}; a '
+      'sequence of sweeps.Run was expected.'
+    )
+  if not runs:
+    raise errors.InputError(f'--config={source}: the sweep has no runs.')
+  return module.get_config, runs
+
+
+def _load_module(path: str) -> types.ModuleType:
+  if not pathlib.Path(path).is_file():
+    raise errors.InputError(
+      f'There is no config file {path}; --config=<file>:<sweep> was expected.'
+    )
+  spec = importlib.util.spec_from_file_location('sweep_config', path)
+  if spec is None:
+    raise errors.InputError(f'The config file {path} is no Python file.')
+  module = importlib.util.module_from_spec(spec)
+  try:
+    spec.loader.exec_module(module)
+  except Exception as error:
+    raise errors.InputError(
+      f'The config file {path} cannot be loaded: {type(error).__name__}: '
+      f'{error}.'
+    ) from error
+  return module
+
+
+def plan_runs(
+  source: str,
+  get_config: Callable[[str], ConfigDict],
+  runs: Sequence[sweeps.Run],
+  arguments: Sequence[str] = (),
+) -> list[PlannedRun]:
+  """Makes and checks the config of every run.
+
+  Args:
+    source: Where the runs are from, for error messages and commands.
+    get_config: The config of a variant.
+    runs: The runs.
+    arguments: Fields of all runs, each as `--config.<field>=<value>`.
+
+  Returns:
+    The runs, in the same order.
+
+  Raises:
+    errors.InputError: If a variant or field is unknown, a value cannot be used,
+      `arguments` set what differs between the runs, or two runs are the same.
+  """
+  _check_overrides(source, runs, arguments)
+  planned, seen = [], {}
+  for run, name in zip(runs, name_runs(runs)):
+    try:
+      config = get_config(run.variant)
+    except ValueError as error:
+      raise errors.InputError(
+        f'Run {name} of {source}: {str(error).rstrip(".")}.'
+      ) from error
+    for field, value in run.overrides.items():
+      _set_field(config, field, value, name)
+    config = _apply_arguments(config, arguments, name)
+    values = config.to_dict()
+    try:
+      config_checks.check_config(values)
+    except errors.InputError as error:
+      raise errors.InputError(f'Run {name}: {error}') from error
+    same = seen.setdefault(json.dumps(values, sort_keys=True), name)
+    if same != name:
+      raise errors.InputError(
+        f'{source}: the runs {same} and {name} have the same config; a sweep '
+        'of different runs was expected.'
+      )
+    planned.append(
+      PlannedRun(
+        name=name,
+        variant=run.variant,
+        fields=dict(run.overrides),
+        config=values,
+        command=_command(source, run, arguments),
+      )
+    )
+  return planned
+
+
+def _check_overrides(
+  source: str, runs: Sequence[sweeps.Run], arguments: Sequence[str]
+) -> None:
+  """Refuses to set for all runs what the sweep is there to vary."""
+  for argument in arguments:
+    field = overridden_field(argument)
+    if len({repr(run.overrides.get(field)) for run in runs}) > 1:
+      raise errors.InputError(
+        f'{argument} cannot hold for all runs: {source} varies {field}.'
+      )
+
+
+def _set_field(config: ConfigDict, field: str, value: Any, name: str) -> None:
+  path = field.split('.')
+  missing = cli.describe_missing_field(config, path)
+  if missing:
+    raise errors.InputError(f'Run {name}: its config has {missing}')
+  block = config
+  for part in path[:-1]:
+    block = block[part]
+  try:
+    block[path[-1]] = value
+  except (TypeError, ValueError) as error:
+    raise errors.InputError(
+      f'Run {name}: {field} is {value!r}, which is of another type than '
+      f'{block[path[-1]]!r} of the config.'
+    ) from error
+
+
+def _apply_arguments(
+  config: ConfigDict, arguments: Sequence[str], name: str
+) -> ConfigDict:
+  """Sets fields from text, which ml_collections reads as launch.train does."""
+  for argument in arguments:
+    field = overridden_field(argument)
+    missing = cli.describe_missing_field(config, field.split('.'))
+    if missing:
+      raise errors.InputError(
+        f'{argument} cannot be set: the config of run {name} has {missing}'
+      )
+  argv = [name, *arguments]  # The first is taken for the program.
+  values = flags.FlagValues()
+  try:
+    holder = config_flags.DEFINE_config_dict(
+      'config', config, flag_values=values, sys_argv=argv
+    )
+    values(argv)
+  except (flags.Error, TypeError, ValueError) as error:
+    raise errors.InputError(f'Run {name}: {error}') from error
+  return holder.value
+
+
+def name_runs(runs: Sequence[sweeps.Run]) -> list[str]:
+  """Returns a readable name for each run.
+
+  A name is the variant and the fields in which runs differ, but for those that
+  the variant and earlier fields settle.
+
+  Args:
+    runs: The runs.
+  """
+  told = [[_to_text(run.variant)] for run in runs]
+  for field in dict.fromkeys(field for run in runs for field in run.overrides):
+    values = [repr(run.overrides.get(field)) for run in runs]
+    known = {tuple(parts) for parts in told}
+    if len({(*parts, v) for parts, v in zip(told, values)}) == len(known):
+      continue
+    for run, parts in zip(runs, told):
+      value = _to_text(run.overrides.get(field, 'unset'))
+      parts.append(f'{field.rpartition(".")[2]}_{value}')
+  names = ['-'.join(parts) for parts in told]
+  # Two fields of one last name can make equal texts, and texts can be long.
+  return [
+    name if len(name) <= _MAX_NAME and names.count(name) == 1 else _cut(name, r)
+    for name, r in zip(names, runs)
+  ]
+
+
+def _cut(name: str, run: sweeps.Run) -> str:
+  digest = hashlib.sha256(repr(run).encode()).hexdigest()[:8]
+  return f'{name[:_MAX_NAME]}-{digest}'
+
+
+def _to_text(value: Any) -> str:
+  if isinstance(value, (list, tuple)):
+    return '_'.join(map(_to_text, value))
+  text = f'{value:g}' if isinstance(value, float) else str(value)
+  return re.sub(r'[^A-Za-z0-9_.+]', '_', text).strip('.') or '_'
+
+
+def _command(source: str, run: sweeps.Run, arguments: Sequence[str]) -> str:
+  path = source.partition(':')[0]
+  fields = [f'{_PREFIX}{name}={v}' for name, v in run.overrides.items()]
+  return shlex.join([f'--config={path}:{run.variant}', *fields, *arguments])
+
+
+def to_json(value: Any) -> Any:
+  """Returns a value as it comes back from a JSON file: tuples as lists."""
+  return json.loads(json.dumps(value))

@@ -1,0 +1,314 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs jobs in processes of their own, several at a time.
+
+The processes are forked from one that has imported TensorFlow Federated and has
+run none of it, so that it is imported once. Each has its share of the cores, its
+own log file, and ends with the sweep, however that ends.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import importlib
+import multiprocessing
+from multiprocessing import connection as mp_connection
+from multiprocessing import forkserver
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+import traceback
+from typing import Any
+
+from fedfish_tff import errors
+from launch.sweeps import resources
+
+_POLL_SECONDS = 0.5
+# A run that was told to stop ends its round, or is killed: checkpoints are
+# written whole or not at all.
+_STOP_SECONDS = 10.0
+_INTERRUPTED = 130
+# Of a reason, which the log has whole: a pipe takes no more than 64 KiB until
+# it is read, which is when the process has ended.
+_MAX_ERROR = 1000
+_SIGNALS = tuple(
+  getattr(signal, name)
+  for name in ('SIGINT', 'SIGHUP', 'SIGTERM')
+  if hasattr(signal, name)
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Job:
+  """Work for one process.
+
+  Attributes:
+    name: What the sweep calls it.
+    target: `<module>:<function>`.
+    arguments: Keyword arguments of the function.
+    log_path: The file to which it appends what it prints.
+    heading: The first line of the log.
+  """
+
+  name: str
+  target: str
+  arguments: Mapping[str, Any]
+  log_path: pathlib.Path
+  heading: str = ''
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome:
+  """How a job ended.
+
+  Attributes:
+    error: Why it failed, in one line; None if it is done.
+    seconds: How long it took.
+    peak_bytes: How much memory it took, beyond what processes share; 0 if that
+      is not known.
+  """
+
+  error: str | None
+  seconds: float
+  peak_bytes: int
+
+
+@dataclasses.dataclass(kw_only=True)
+class _Process:
+  """A job's process."""
+
+  job: Job
+  process: multiprocessing.process.BaseProcess
+  result: mp_connection.Connection
+  slot: int
+  started: float
+  initial_bytes: int
+  peak_bytes: int = 0
+
+  def measure(self) -> int:
+    """Returns how much memory it takes now, and keeps the most."""
+    now = resources.resident_bytes(self.process.pid) - self.initial_bytes
+    self.peak_bytes = max(self.peak_bytes, now)
+    return max(0, now)
+
+  def outcome(self) -> Outcome:
+    """Returns how the ended process ended."""
+    error, peak = None, 0
+    with contextlib.suppress(EOFError, OSError):
+      if self.result.poll():
+        error, peak = self.result.recv()
+    code = self.process.exitcode
+    if code and not error:
+      error = _describe_exit(code)
+    return Outcome(
+      error=error,
+      seconds=time.monotonic() - self.started,
+      peak_bytes=max(peak, self.peak_bytes),
+    )
+
+
+def _describe_exit(code: int) -> str:
+  if code >= 0:
+    return f'its process ended with exit code {code}'
+  try:
+    name = signal.Signals(-code).name
+  except ValueError:
+    name = f'signal {-code}'
+  advice = ' (out of memory?)' if name == 'SIGKILL' else ''
+  return f'its process was killed by {name}{advice}'
+
+
+class Runner:
+  """Runs jobs, as many at a time as there are processes and memory.
+
+  Use it as a context manager: what still runs at the end is stopped.
+  """
+
+  def __init__(
+    self,
+    *,
+    num_processes: int,
+    cores: Sequence[int],
+    memory: resources.MemoryLimit,
+    preload: Sequence[str] = (),
+  ) -> None:
+    """Starts nothing yet.
+
+    Args:
+      num_processes: The most processes at a time.
+      cores: The cores that they share.
+      memory: Whether there is memory for one more.
+      preload: Modules that processes share.
+    """
+    self._slots = resources.share_cores(cores, num_processes)
+    self._memory = memory
+    self._preload = list(preload)
+    self._context = multiprocessing.get_context('forkserver')
+    self._processes: list[_Process] = []
+
+  def __enter__(self) -> 'Runner':
+    return self
+
+  def __exit__(self, *unused_error) -> None:
+    self.stop()
+
+  def run(
+    self,
+    jobs: Sequence[Job],
+    on_end: Callable[[Job, Outcome], None],
+    *,
+    known_peaks: Sequence[float] = (),
+  ) -> None:
+    """Runs jobs to their ends, in the given order as far as there is room.
+
+    Args:
+      jobs: The jobs.
+      on_end: Called with each job that has ended.
+      known_peaks: What jobs like these took of memory, in bytes.
+    """
+    self._start_server()
+    waiting = list(jobs)[::-1]
+    peaks = [peak for peak in known_peaks if peak]
+    while waiting or self._processes:
+      while waiting and self._has_room(peaks):
+        self._start(waiting.pop())
+      mp_connection.wait(
+        [p.process.sentinel for p in self._processes], timeout=_POLL_SECONDS
+      )
+      for process in list(self._processes):
+        if process.process.is_alive():
+          process.measure()
+          continue
+        self._processes.remove(process)
+        process.process.join()
+        outcome = process.outcome()
+        process.result.close()
+        if outcome.peak_bytes and not outcome.error:
+          peaks.append(outcome.peak_bytes)
+        on_end(process.job, outcome)
+
+  def stop(self) -> None:
+    """Ends all processes; those that do not stop in time are killed."""
+    try:
+      for process in self._processes:
+        process.process.terminate()
+      deadline = time.monotonic() + _STOP_SECONDS
+      for process in self._processes:
+        process.process.join(max(0.0, deadline - time.monotonic()))
+    finally:
+      # Also after a second Ctrl-C, which cuts the waiting short.
+      for process in self._processes:
+        process.process.kill()
+      for process in self._processes:
+        process.process.join()
+      self._processes = []
+
+  def _start_server(self) -> None:
+    """Starts what forks the processes; Ctrl-C is for the sweep alone."""
+    self._context.set_forkserver_preload(self._preload)
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS[:2])
+    try:
+      forkserver.ensure_running()
+    finally:
+      signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+  def _has_room(self, peaks: Sequence[float]) -> bool:
+    return len(self._processes) < len(self._slots) and self._memory.allows(
+      peaks, [process.measure() for process in self._processes]
+    )
+
+  def _start(self, job: Job) -> None:
+    taken = {process.slot for process in self._processes}
+    slot = next(i for i in range(len(self._slots)) if i not in taken)
+    receiver, sender = self._context.Pipe(duplex=False)
+    process = self._context.Process(
+      target=_work, args=(job, self._slots[slot], sender), name=job.name
+    )
+    process.start()
+    sender.close()
+    self._processes.append(
+      _Process(
+        job=job,
+        process=process,
+        result=receiver,
+        slot=slot,
+        started=time.monotonic(),
+        initial_bytes=resources.resident_bytes(process.pid),
+      )
+    )
+
+
+def _work(
+  job: Job, cores: Sequence[int], sender: mp_connection.Connection
+) -> None:
+  """Does a job, in its own process."""
+  # The sweep hears Ctrl-C, and tells its processes by SIGTERM.
+  for number in _SIGNALS:
+    signal.signal(number, signal.SIG_IGN)
+  signal.signal(signal.SIGTERM, signal.default_int_handler)
+  signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+  _end_with_parent()
+  # Before TensorFlow makes its threads, whose number follows from this.
+  if hasattr(os, 'sched_setaffinity'):
+    os.sched_setaffinity(0, cores)
+  _redirect_output(job)
+  initial_bytes = resources.resident_bytes(os.getpid())
+  error = None
+  try:
+    module, _, function = job.target.partition(':')
+    getattr(importlib.import_module(module), function)(**job.arguments)
+  except errors.InputError as exception:
+    error = ' '.join(str(exception).split())
+  except KeyboardInterrupt as exception:
+    print(str(exception) or 'Interrupted.', file=sys.stderr)
+    sys.exit(_INTERRUPTED)
+  except Exception as exception:
+    traceback.print_exc()
+    text = ' '.join(str(exception).split())
+    error = f'{type(exception).__name__}: {text}'
+  if error:
+    print(f'FAILED: {error}', file=sys.stderr)
+    if len(error) > _MAX_ERROR:
+      error = f'{error[:_MAX_ERROR]}...'
+  sender.send((error, _peak_bytes() - initial_bytes))
+  sys.exit(1 if error else 0)
+
+
+def _redirect_output(job: Job) -> None:
+  descriptor = os.open(
+    job.log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666
+  )
+  for number in (1, 2):
+    os.dup2(descriptor, number)
+  os.close(descriptor)
+  sys.stdout.reconfigure(line_buffering=True)
+  now = time.strftime('%Y-%m-%d %H:%M:%S')
+  print(f'[{now}] {job.heading or job.name}')
+
+
+def _peak_bytes() -> int:
+  """Returns the most memory that this process has held."""
+  import resource  # pylint: disable=g-import-not-at-top
+
+  # Kibibytes, but for macOS.
+  unit = 1 if sys.platform == 'darwin' else 1024
+  return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _end_with_parent() -> None:
+  """Ends this process should the sweep, or what has forked it, be killed."""
+  sweep = multiprocessing.parent_process()
+  server = os.getppid()
+
+  def watch() -> None:
+    while not mp_connection.wait([sweep.sentinel], timeout=1.0):
+      if os.getppid() != server:
+        break
+    os._exit(_INTERRUPTED)
+
+  threading.Thread(target=watch, name='end_with_parent', daemon=True).start()

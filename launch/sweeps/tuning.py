@@ -1,0 +1,232 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Learning rates of a sweep from those that another sweep has tuned."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import os
+from typing import Any
+
+from fedfish_tff import errors
+from launch.configs import sweeps
+from launch.methods import config_checks
+from launch.results import metric_names
+from launch.results import sweep_results
+from launch.sweeps import folder as folder_lib
+from launch.sweeps import plan as plan_lib
+
+# What a tuning sweep may well have otherwise: it is shorter, with fewer seeds.
+_UNMATCHED = (
+  *sweep_results.RATES,
+  'seed',
+  'rounds',
+  'evaluate_every',
+  'checkpoint_every',
+)
+_DIAGNOSTICS = 'algorithm.diagnostics'
+
+
+def tune_runs(
+  runs: Sequence[sweeps.Run],
+  path: str | os.PathLike[str],
+  arguments: Sequence[str] = (),
+  *,
+  metric: str | None = None,
+) -> tuple[sweeps.Run, ...]:
+  """Gives runs the learning rates that were best in another sweep.
+
+  A run gets those of its variant and of its values of the fields that both
+  sweeps set, such as local_epochs; seeds, rounds and how often is evaluated do
+  not count. The best are those with the best metric on validation clients
+  after the last round, averaged over seeds.
+
+  Args:
+    runs: The runs; none sets a learning rate.
+    path: The folder of the other sweep, all of whose runs are finished or have
+      failed; rates with which one has failed are none of the best.
+    arguments: Fields of all runs, each as `--config.<field>=<value>`.
+    metric: The metric that decides; None for the task's.
+
+  Returns:
+    The runs, with the rates.
+
+  Raises:
+    errors.InputError: If the other sweep is not finished, or has no rates for a
+      run, or the runs or the arguments have their own.
+  """
+  for argument in arguments:
+    if plan_lib.overridden_field(argument) in sweep_results.RATES:
+      raise errors.InputError(
+        f'{argument} would replace what --tuned_by={path} is there to give; '
+        'leave out one of the two.'
+      )
+  for run in runs:
+    own = [field for field in sweep_results.RATES if field in run.overrides]
+    if own:
+      raise errors.InputError(
+        f'--tuned_by={path}: the sweep sets {own[0]} itself; one that leaves '
+        'the learning rates open was expected.'
+      )
+  folder = folder_lib.SweepFolder(path)
+  results = sweep_results.read_results(folder)
+  # What has failed once may fail for ever, by too high a rate for example.
+  failed = folder.read_failed()
+  open_runs = [
+    result.name
+    for result in results
+    if not result.is_finished and result.name not in failed
+  ]
+  if open_runs:
+    raise errors.InputError(
+      f'--tuned_by={path}: {len(open_runs)} of its {len(results)} runs are not '
+      f'finished ({open_runs[0]}{", ..." if len(open_runs) > 1 else ""}); '
+      'finish that sweep first.'
+    )
+  if metric is not None:
+    _check_metric(metric, results, path)
+  groups = sweep_results.group_by_seed(results)
+  return tuple(_tune(run, groups, runs, path, metric) for run in runs)
+
+
+def _check_metric(
+  metric: str,
+  results: Sequence[sweep_results.RunResult],
+  path: str | os.PathLike[str],
+) -> None:
+  prefix = 'validation/global/'
+  known = sorted(
+    {
+      column.removeprefix(prefix)
+      for result in results
+      for column in result.values
+      if column.startswith(prefix) and not metric_names.is_count(column)
+    }
+  )
+  if metric not in known:
+    raise errors.InputError(
+      f'--tuned_metric={metric}: the runs of {path} have no such metric on '
+      f'validation clients; one of {", ".join(known)} was expected.'
+    )
+
+
+def _tune(
+  run: sweeps.Run,
+  groups: Sequence[sweep_results.Group],
+  runs: Sequence[sweeps.Run],
+  path: str | os.PathLike[str],
+  metric: str | None,
+) -> sweeps.Run:
+  theirs = {field for group in groups for field in group.fields}
+  ours = {field for other in runs for field in other.overrides}
+  matched = {
+    field: plan_lib.to_json(run.overrides[field])
+    for field in dict.fromkeys(run.overrides)
+    if field in theirs & ours and field not in _UNMATCHED
+  }
+  candidates = [
+    group
+    for group in groups
+    if group.variant == run.variant
+    and all(group.fields.get(k) == v for k, v in matched.items())
+  ]
+  described = ', '.join(
+    [run.variant, *(f'{name} {value}' for name, value in matched.items())]
+  )
+  if not candidates:
+    raise errors.InputError(
+      f'--tuned_by={path} has no runs of {described}; a sweep with the same '
+      'variants and values was expected.'
+    )
+  best = sweep_results.best_groups(candidates, metric)
+  if not best:
+    raise errors.InputError(
+      f'--tuned_by={path}: all runs of {described} have diverged or failed.'
+    )
+  if len(best) > 1:
+    varied = _differing_names([sweep_results.setting(group) for group in best])
+    raise errors.InputError(
+      f'--tuned_by={path} varies {", ".join(varied)}, which this sweep does not '
+      f'set: the best rates of {described} are not one pair.'
+    )
+  config = best[0].runs[0].config
+  rates = {field: config[field] for field in sweep_results.RATES}
+  return sweeps.Run(run.variant, {**run.overrides, **rates})
+
+
+def _differing_names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+  return [
+    name
+    for name in dict.fromkeys(name for s in settings for name in s)
+    if len({repr(s.get(name)) for s in settings}) > 1
+  ]
+
+
+def describe(
+  planned: Sequence[plan_lib.PlannedRun], path: str | os.PathLike[str]
+) -> list[str]:
+  """Returns lines that say which rates runs got, and what is odd about them.
+
+  Args:
+    planned: The runs with the tuned rates.
+    path: The folder of the sweep they are from.
+
+  Raises:
+    errors.InputError: If that sweep was on another task, or of another
+      algorithm.
+  """
+  lines: dict[tuple[Any, ...], list[str]] = {}
+  for run in planned:
+    rates = tuple(run.config[field] for field in sweep_results.RATES)
+    lines.setdefault((run.variant, *rates), []).append(run.name)
+  told = [
+    f'{variant}: client_learning_rate {client:g}, server_learning_rate '
+    f'{server:g} ({len(names)} runs, such as {names[0]})'
+    for (variant, client, server), names in lines.items()
+  ]
+  failed = folder_lib.SweepFolder(path).read_failed()
+  if failed:
+    told.append(
+      f'Note: {len(failed)} runs of {path} have failed, and their rates were '
+      f'not chosen: {", ".join(failed)}.'
+    )
+  differing = _untuned_differences(planned, path)
+  if differing:
+    told.append(f'Note: {path} was tuned with another {", ".join(differing)}.')
+  return told
+
+
+def _untuned_differences(
+  planned: Sequence[plan_lib.PlannedRun], path: str | os.PathLike[str]
+) -> list[str]:
+  """Returns the fields that neither sweep sets and that yet differ.
+
+  Rates of another algorithm, such as another server optimizer, are of no use.
+  """
+  tuned = folder_lib.SweepFolder(path).read_runs().values()
+  set_fields = {
+    *_UNMATCHED,
+    *(field for run in tuned for field in run['fields']),
+    *(field for run in planned for field in run.fields),
+  }
+  differing = set()
+  for run in planned:
+    there = next(r for r in tuned if r['variant'] == run.variant)['config']
+    name, other = run.config['task']['name'], there['task']['name']
+    if name != other:
+      raise errors.InputError(
+        f'--tuned_by={path} is a sweep of task {other!r}; {name!r} was '
+        'expected.'
+      )
+    old = config_checks.flatten(there)
+    new = config_checks.flatten(plan_lib.to_json(run.config))
+    differing |= {
+      f for f in new.keys() | old.keys() if old.get(f) != new.get(f)
+    }
+  found = sorted(differing - set_fields)
+  other = [f for f in found if f.startswith('algorithm.') and f != _DIAGNOSTICS]
+  if other:
+    raise errors.InputError(
+      f'--tuned_by={path} was tuned with another {", ".join(other)}; the same '
+      'algorithms were expected.'
+    )
+  return found

@@ -1,0 +1,146 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the way from a data set to a folder of clients."""
+
+import csv
+import json
+import pathlib
+import shutil
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from launch.data import partition_run
+from tasks import registry
+from tests.launch.data import tiny_tfds
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+
+class PartitionRunTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.data_dir = pathlib.Path(absltest.get_default_test_tmpdir()) / 'tfds_run'
+    tiny_tfds.prepare(cls.data_dir)
+    cls.addClassCleanup(shutil.rmtree, cls.data_dir)
+
+  def _run(self, folder, partition, arguments, **options):
+    partition_run.run(
+      partition_run.Request(
+        dataset='tiny_leaves',
+        split='train',
+        partition=partition,
+        arguments=arguments,
+        data_dir=str(self.data_dir),
+        **options,
+      ),
+      str(folder),
+    )
+
+  def _new_path(self):
+    return pathlib.Path(self.create_tempdir().full_path) / 'clients'
+
+  @parameterized.parameters(
+    ('dirichlet', dict(num_clients=5, alpha=0.3, seed=1), {}, 0),
+    (
+      'pachinko',
+      dict(num_clients=11, examples_per_client=20, seed=1),
+      dict(coarse_label='kind'),
+      20,
+    ),
+    ('shards', dict(num_clients=10, classes_per_client=2, seed=1), {}, 0),
+    ('key', {}, dict(key='author'), 0),
+    ('key', {}, dict(key='kind'), 0),
+  )
+  def test_clients_hold_each_example_once(
+    self, partition, arguments, options, left_over
+  ):
+    folder = self._new_path()
+    self._run(folder, partition, arguments, **options)
+    expected = tiny_tfds.examples()
+    by_pixels = {
+      pixels.tobytes(): i for i, pixels in enumerate(expected['image'])
+    }
+    clients = datasets.NpzFolderClientData(folder)
+    with open(folder / 'clients.csv', newline='') as file:
+      header, *rows = csv.reader(file)
+    self.assertEqual(header, ['client_id', 'examples', *tiny_tfds.SPECIES])
+    self.assertEqual(sorted(row[0] for row in rows), list(clients.client_ids))
+    found = []
+    for client_id, size, *counts in rows:
+      x, y = clients.load_client(client_id)
+      self.assertEqual(x.dtype, np.float32)
+      indices = [
+        by_pixels[pixels.tobytes()]
+        for pixels in np.round(x * 255).astype(np.uint8)
+      ]
+      np.testing.assert_array_equal(y, expected['species'][indices])
+      self.assertEqual(
+        list(map(int, counts)), list(np.bincount(y, minlength=5))
+      )
+      self.assertLen(indices, int(size))
+      if partition == 'key':
+        kinds = dict(zip(tiny_tfds.KINDS, (0, 1)))
+        name = client_id.replace('%2F', '/')
+        self.assertEqual(
+          set(expected[options['key']][indices]), {kinds.get(name, name)}
+        )
+      found += indices
+    self.assertLen(set(found), len(found))
+    self.assertLen(found, tiny_tfds.NUM_EXAMPLES - left_over)
+    record = json.loads((folder / 'partition.json').read_text())
+    self.assertEqual(record['left_over'], left_over)
+    self.assertEqual(record['dataset'], 'tiny_leaves/1.0.0')
+    self.assertEqual(record['arguments'], arguments)
+    self.assertNotIn(str(self.data_dir), json.dumps(record))
+    self.assertTrue((folder / 'label_partition.png').exists())
+
+  def test_the_task_arrays_reads_them(self):
+    folder = self._new_path()
+    self._run(folder, 'dirichlet', dict(num_clients=10, alpha=1.0, seed=0))
+    task = registry.create_task('arrays', seed=0, data_dir=str(folder))
+    self.assertLen(
+      task.train.client_ids + task.validation.client_ids + task.test.client_ids,
+      10,
+    )
+    self.assertEqual(task.metric, 'accuracy')
+    x, y = task.train.load_client(task.train.client_ids[0])
+    self.assertEqual(x.shape, (len(y), 12))
+    self.assertLessEqual(x.max(), 1)
+
+  def test_the_same_request_writes_the_same_bytes(self):
+    folders = [self._new_path() for _ in range(2)]
+    for folder in folders:
+      self._run(
+        folder,
+        'shards',
+        dict(num_clients=4, shards_per_client=2, seed=3),
+        scale_images=False,
+        file_format='svg',
+      )
+    names = sorted(path.name for path in folders[0].iterdir())
+    self.assertIn('label_partition.svg', names)
+    for name in names:
+      one, other = ((folder / name).read_bytes() for folder in folders)
+      self.assertEqual(one, other, name)
+    x, _ = datasets.NpzFolderClientData(folders[0]).load_client('client_0')
+    self.assertEqual(x.dtype, np.uint8)
+
+  def test_a_request_that_fails_leaves_nothing(self):
+    folder = self._new_path()
+    with self.assertRaisesRegex(errors.InputError, '240 examples cannot give'):
+      self._run(folder, 'dirichlet', dict(num_clients=241, alpha=1.0, seed=0))
+    self.assertEmpty(list(folder.parent.iterdir()))
+
+  def test_a_folder_in_use_is_refused_first(self):
+    folder = self._new_path()
+    folder.mkdir()
+    (folder / 'mine').write_text('')
+    with self.assertRaisesRegex(errors.InputError, 'not empty'):
+      self._run(folder, 'key', {}, key='no such feature')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,362 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the checks of a config, field by field."""
+
+import copy
+import math
+
+from fedfish_tff import errors
+from launch.configs import digits
+from launch.configs import fed3r_digits
+from launch.methods import config_checks
+from launch.methods import participation
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import strategies as st
+
+_POSITIVE_INTEGERS = (
+  'rounds',
+  'cohort_size',
+  'local_epochs',
+  'batch_size',
+  'evaluate_every',
+  'checkpoint_every',
+)
+
+
+def _config(variant='fed_fish', module=digits, **changes):
+  """A valid config with fields changed by their dotted names."""
+  config = copy.deepcopy(module.get_config(variant).to_dict())
+  for name, value in changes.items():
+    *blocks, field = name.split('.')
+    block = config
+    for inner in blocks:
+      block = block[inner]
+    block[field] = value
+  return config
+
+
+class CheckConfigTest(parameterized.TestCase):
+  def _assert_refused(self, name, value, message=None):
+    with self.assertRaises(errors.InputError) as raised:
+      config_checks.check_config(_config(**{name: value}))
+    self.assertStartsWith(str(raised.exception), f'{name} is {value!r}; ')
+    self.assertIn(message or 'expected', str(raised.exception))
+
+  @given(
+    st.sampled_from(_POSITIVE_INTEGERS),
+    st.integers(max_value=0) | st.floats() | st.booleans() | st.text(),
+  )
+  def test_sizes_are_positive_integers(self, name, value):
+    self._assert_refused(name, value, 'a positive integer')
+
+  @given(
+    st.sampled_from(
+      ('seed', 'max_examples_per_client', 'evaluation.personalization_epochs')
+    ),
+    st.integers(max_value=-1) | st.floats() | st.booleans() | st.none(),
+  )
+  def test_counts_may_be_zero(self, name, value):
+    config_checks.check_config(_config(**{name: 0}))
+    self._assert_refused(name, value, 'an integer that is 0 or more')
+
+  @given(
+    st.sampled_from(('client_learning_rate', 'server_learning_rate')),
+    st.floats(max_value=0)
+    | st.sampled_from((math.nan, math.inf, -math.inf, 0, -1, True, '0.1')),
+  )
+  def test_rates_are_positive_and_finite(self, name, value):
+    self._assert_refused(name, value, 'a positive number')
+
+  @given(
+    st.sampled_from(('algorithm.damping', 'algorithm.minimum_denominator')),
+    st.floats(max_value=0, exclude_max=True)
+    | st.sampled_from((math.nan, math.inf, -1, False, None)),
+  )
+  def test_damping_may_be_zero(self, name, value):
+    config_checks.check_config(_config(**{name: 0}))
+    self._assert_refused(name, value, 'a number that is 0 or more')
+
+  @parameterized.parameters(
+    ('algorithm.name', 'fed_nova', 'one of fed3r, fed3r_rf, fed_avg, '),
+    ('algorithm.client_optimizer', 'SGD', 'one of adagrad, adam, adamw'),
+    ('algorithm.server_optimizer', 'lbfgs', 'one of adagrad, adam, adamw'),
+    ('algorithm.client_weighting', 'size', 'one of num_examples, uniform'),
+    ('algorithm.fisher_estimator', 'true', 'one of batch_gradient'),
+    ('algorithm.fisher_normalization', 'none', 'one of sum, mean'),
+    ('algorithm.diagnostics', 1, 'True or False'),
+    ('participation.name', 'all', 'one of uniform'),
+    ('evaluation.barrier', 'yes', 'True or False'),
+    ('task.name', None, 'a string'),
+    ('algorithm', 'fed_avg', 'a block of fields'),
+  )
+  def test_choices(self, name, value, message):
+    self._assert_refused(name, value, message)
+
+  @parameterized.parameters(
+    (
+      'momentum',
+      'The config field momentum does not exist for fed_fish; there ',
+    ),
+    ('participation.speed', 'The config field participation.speed does not'),
+    ('evaluation.loss', 'The config field evaluation.loss does not exist'),
+  )
+  def test_unknown_fields(self, name, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      config_checks.check_config(_config(**{name: 1}))
+
+  @parameterized.parameters('fed_avg', 'fed_sgd', 'fed_prox', 'mime_lite')
+  def test_fields_that_do_not_apply_to_the_algorithm(self, variant):
+    with self.assertRaisesRegex(
+      errors.InputError, f'algorithm.damping does not exist for {variant};'
+    ):
+      config_checks.check_config(_config(variant, **{'algorithm.damping': 0.0}))
+
+  @parameterized.parameters('rounds', 'algorithm.damping', 'evaluation.barrier')
+  def test_missing_fields(self, name):
+    config = _config()
+    *blocks, field = name.split('.')
+    block = config
+    for inner in blocks:
+      block = block[inner]
+    del block[field]
+    with self.assertRaisesRegex(errors.InputError, f'has no field {name}'):
+      config_checks.check_config(config)
+
+  def test_fed_sgd_takes_one_epoch(self):
+    with self.assertRaisesRegex(
+      errors.InputError, 'local_epochs is 2, but .* fed_sgd.*; 1 was expected'
+    ):
+      config_checks.check_config(_config('fed_sgd', local_epochs=2))
+
+  def test_the_strength_of_fed_prox(self):
+    config = _config('fed_prox', **{'algorithm.proximal_strength': 0})
+    config_checks.check_config(config)
+    with self.assertRaisesRegex(
+      errors.InputError, 'algorithm.proximal_strength is -1; a number that is 0'
+    ):
+      config['algorithm']['proximal_strength'] = -1
+      config_checks.check_config(config)
+
+  @parameterized.parameters('mime_lite', 'fed_sgd')
+  def test_methods_without_clients_models_have_no_barrier(self, variant):
+    config_checks.check_config(_config(variant))
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f'evaluation.barrier is True, but .* {variant}.*False was',
+    ):
+      config_checks.check_config(
+        _config(variant, **{'evaluation.barrier': True})
+      )
+
+  @parameterized.parameters(
+    ('fed3r', 'client_learning_rate', 0.1),
+    ('fed3r', 'server_learning_rate', 1.0),
+    ('fed3r', 'algorithm.num_random_features', 5),
+    ('fed3r', 'fine_tuning', {'strategy': 'ft'}),
+    ('fed_ncm', 'client_learning_rate', 0.1),
+    ('fed_ncm', 'algorithm.regularization', 0.1),
+    ('fed3r_rf', 'algorithm.distance', 'cosine'),
+  )
+  def test_fields_that_do_not_apply_to_closed_form(self, variant, name, value):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f'The config field {name} does not exist for {variant}; there are: ',
+    ):
+      config_checks.check_config(
+        _config(variant, fed3r_digits, **{name: value})
+      )
+
+  @parameterized.parameters(
+    ('fed3r', 'algorithm.regularization', -1, 'a number that is 0 or more'),
+    ('fed3r', 'algorithm.regularization', math.nan, 'a number that is 0'),
+    ('fed3r', 'algorithm.regularization_path', 0.1, 'a sequence of numbers'),
+    ('fed3r', 'algorithm.bias', 'maybe', 'one of regularized, centered, none'),
+    ('fed3r', 'algorithm.accumulator', 'float16', 'one of float32, float64'),
+    ('fed3r', 'algorithm.normalize_classes', 1, 'True or False'),
+    ('fed3r_rf', 'algorithm.num_random_features', 0, 'a positive integer'),
+    ('fed3r_rf', 'algorithm.bandwidth', -1.0, 'a number that is 0 or more'),
+    ('fed_ncm', 'algorithm.distance', 'l1', 'one of cosine, euclidean'),
+    ('fed3r', 'participation.name', 'uniform', 'one of visit_once, first_vis'),
+    ('fed3r', 'local_epochs', 2, '1 was'),
+    ('fed3r', 'evaluation.barrier', True, 'False was'),
+    ('fed3r', 'evaluation.personalization_epochs', 3, '0 was'),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.strategy',
+      'lp',
+      'one of ft, ft_lp, ft_feat',
+    ),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.temperature',
+      0.0,
+      'a positive number',
+    ),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.weight_decay',
+      -1,
+      'a number that is 0 or more',
+    ),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.start',
+      'fed3r',
+      'a block of fields',
+    ),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.start.name',
+      'fed_avg',
+      'it finds no classifier to start from; none or',
+    ),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.start.bias',
+      1,
+      'one of regularized, centered',
+    ),
+  )
+  def test_choices_of_closed_form(self, variant, name, value, message):
+    with self.assertRaises(errors.InputError) as raised:
+      config_checks.check_config(
+        _config(variant, fed3r_digits, **{name: value})
+      )
+    self.assertStartsWith(str(raised.exception), f'{name} is {value!r}')
+    self.assertIn(f'{message}', str(raised.exception))
+    self.assertEndsWith(str(raised.exception), 'expected.')
+
+  def test_every_lambda_is_looked_at(self):
+    name = 'algorithm.regularization_path'
+    config_checks.check_config(_config('fed3r', fed3r_digits, **{name: (0, 1)}))
+    with self.assertRaisesRegex(
+      errors.InputError, f'A number of {name} is -1;'
+    ):
+      config_checks.check_config(
+        _config('fed3r', fed3r_digits, **{name: (1.0, -1)})
+      )
+
+  @parameterized.parameters(
+    ({'fine_tuning.rate': 1}, 'fine_tuning.rate does not exist; there are'),
+    (
+      {'fine_tuning.start.distance': 'cosine'},
+      'fine_tuning.start.distance does not exist for fed3r;',
+    ),
+    (
+      {'fine_tuning.start': {'name': 'none', 'bias': 'none'}},
+      'fine_tuning.start.bias does not exist for none; there are: name.',
+    ),
+    (
+      {'fine_tuning.start': {'name': 'fed_ncm'}},
+      'has no field fine_tuning.start.distance',
+    ),
+    ({'fine_tuning': {'strategy': 'ft'}}, 'no field fine_tuning.temperature'),
+    (
+      {
+        'fine_tuning.start': {'name': 'none'},
+        'fine_tuning.strategy': 'ft_feat',
+      },
+      'freezes the classifier, but fine_tuning.start.name is none',
+    ),
+    (
+      {'participation.name': 'visit_once'},
+      'all clients come in the start of the fine-tuning already; uniform was',
+    ),
+    (
+      {
+        'algorithm.client_optimizer': 'adamw',
+        'client_weight_decay': 1e-3,
+        'fine_tuning.weight_decay': 4e-5,
+      },
+      'client_weight_decay is 0.001, but fine_tuning.weight_decay is 4e-05',
+    ),
+  )
+  def test_fields_of_fine_tuning(self, changes, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      config_checks.check_config(
+        _config('fed_avg,fine_tuning=ft,start=fed3r', fed3r_digits, **changes)
+      )
+
+  @parameterized.parameters((1e-3, 0.0), (0.0, 4e-5))
+  def test_fine_tuning_takes_either_decay(self, client_decay, decay):
+    config_checks.check_config(
+      _config(
+        'fed_avg,fine_tuning=ft,start=fed3r',
+        fed3r_digits,
+        **{
+          'algorithm.client_optimizer': 'adamw',
+          'client_weight_decay': client_decay,
+          'fine_tuning.weight_decay': decay,
+        },
+      )
+    )
+
+  def test_visits_are_not_for_closed_form_alone(self):
+    for name in ('uniform', *participation.VISITS):
+      config_checks.check_config(
+        _config('fed_avg', **{'participation.name': name})
+      )
+
+  def test_flatten_names_fields_by_their_place(self):
+    self.assertEqual(
+      config_checks.flatten(
+        {'a': 1, 'b': {'c': (2,), 'd': {'e': None}, 'f': {}}}
+      ),
+      {'a': 1, 'b.c': (2,), 'b.d.e': None, 'b.f': {}},
+    )
+
+
+class CheckRunsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.config = copy.deepcopy(fed3r_digits.get_config().to_dict())
+
+  def _assert_refused(self, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      config_checks.check_runs(self.config)
+
+  def test_names_the_run_whose_field_is_wrong(self):
+    config_checks.check_runs(self.config)
+    self.config['runs']['fed_ncm']['rounds'] = 0
+    self._assert_refused('^Run fed_ncm: rounds is 0; a positive integer was')
+
+  def test_there_are_runs(self):
+    self.config.update(runs={}, check_ridge='')
+    self._assert_refused('^runs is empty; one config at least was expected')
+
+  @parameterized.parameters('', 'a/b', '..', 'a b')
+  def test_names_of_runs_are_those_of_folders(self, name):
+    self.config['runs'][name] = self.config['runs']['fed3r']
+    self._assert_refused(f'^The name of a run is {name!r}; letters, digits and')
+
+  @parameterized.parameters(1, None, 'fed3r')
+  def test_a_run_is_a_config(self, run):
+    self.config['runs']['mine'] = run
+    self._assert_refused('^runs.mine is .*; a block of fields was expected')
+
+  def test_what_is_compared_is_a_run_of_fed3r(self):
+    self.config['check_ridge'] = ''
+    config_checks.check_runs(self.config)
+    for name in ('fed3r_rf', 'nothing'):
+      self.config['check_ridge'] = name
+      self._assert_refused(
+        rf"^check_ridge is '{name}'; a run of fed3r \(fed3r\), or '' was expec"
+      )
+    del self.config['runs']['fed3r']
+    self._assert_refused("'nothing'; a run of fed3r, or '' was expected")
+
+  @parameterized.parameters('runs', 'check_ridge')
+  def test_missing_fields(self, name):
+    del self.config[name]
+    self._assert_refused(f'^The config has no field {name}')
+
+  def test_unknown_fields(self):
+    self.config['seed'] = 1
+    self._assert_refused('field seed does not exist; there are: check_ridge,')
+
+
+if __name__ == '__main__':
+  absltest.main()

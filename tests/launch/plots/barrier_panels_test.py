@@ -1,0 +1,80 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the panels of barriers."""
+
+# bazel: tags = ['smoke']
+
+from launch.plots import barrier_panels
+from launch.results import settings
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+import numpy as np
+
+
+def _settings(tasks=('digits',), rounds=(6, 6)):
+  return settings.read_settings(
+    [
+      fake_runs.make_setting_run(
+        algorithm, seed, local_epochs=e, rounds=r, task=task
+      )
+      for task in tasks
+      for algorithm in ('fed_avg', 'fed_fish')
+      for e, r in zip((1, 8), rounds)
+      for seed in (0, 1)
+    ]
+  )
+
+
+class PlotBarrierPanelsTest(absltest.TestCase):
+  def test_a_point_a_seed_and_round_and_a_marker_by_local_epochs(self):
+    figure, caption = barrier_panels.plot_barrier_panels(
+      _settings(), 'accuracy'
+    )
+    axis, bar = figure.axes
+    self.assertLen(axis.collections, 2)
+    for points in axis.collections:
+      self.assertLen(points.get_offsets(), 2 * 6)
+      x, y = points.get_offsets().T
+      np.testing.assert_allclose(y - x, 0.1)
+      np.testing.assert_array_equal(points.get_array(), 2 * [*range(1, 7)])
+    self.assertEqual(bar.get_ylabel(), 'Round')
+    self.assertEqual(
+      [text.get_text() for text in figure.legends[0].get_texts()],
+      ['1 local epoch', '8 local epochs'],
+    )
+    self.assertIn('lower for FedFish at 12 of 12 points', caption)
+
+  def test_shades_are_shares_where_rounds_differ(self):
+    figure, _ = barrier_panels.plot_barrier_panels(
+      _settings(rounds=(48, 6)), 'accuracy'
+    )
+    self.assertEqual(figure.axes[-1].get_ylabel(), 'Share of the rounds')
+    for points in figure.axes[0].collections:
+      self.assertEqual(points.get_array().max(), 1)
+
+  def test_a_panel_a_task(self):
+    figure, _ = barrier_panels.plot_barrier_panels(
+      _settings(('digits', 'emnist')), 'accuracy'
+    )
+    self.assertEqual(
+      [axis.get_title('left') for axis in figure.axes[:-1]],
+      ['digits', 'emnist'],
+    )
+
+  def test_rounds_in_which_a_method_diverged_are_left_out(self):
+    found = _settings()
+    for s in found:
+      s.runs[0].columns['csb/accuracy'][2] = np.nan
+    figure, caption = barrier_panels.plot_barrier_panels(found, 'accuracy')
+    self.assertLen(figure.axes[0].collections[0].get_offsets(), 11)
+    self.assertIn('of 11 points', caption)
+
+  def test_without_barriers_there_is_no_figure(self):
+    self.assertIsNone(barrier_panels.plot_barrier_panels(_settings(), 'mse'))
+    alone = [s for s in _settings() if s.method == 'FedFish']
+    self.assertIsNone(barrier_panels.plot_barrier_panels(alone, 'accuracy'))
+
+
+if __name__ == '__main__':
+  absltest.main()

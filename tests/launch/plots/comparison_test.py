@@ -1,0 +1,95 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the comparison of workdirs."""
+
+import contextlib
+import csv
+import io
+import pathlib
+from unittest import mock
+
+from fedfish_tff import errors
+from launch.plots import comparison
+from launch.plots import run_plots
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+
+
+class CompareWorkdirsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self._runs, self._output = folder / 'runs', folder / 'plots'
+
+  def _compare(self, algorithms, **kwargs):
+    """Returns what is printed."""
+    workdirs = [
+      fake_runs.write_workdir(self._runs / f'{a}_{s}', a, s, evaluated=True)
+      for a in algorithms
+      for s in (0, 1)
+    ]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+      comparison.compare_workdirs(workdirs, self._output, **kwargs)
+    return out.getvalue()
+
+  def test_two_methods(self):
+    out = self._compare(('fed_avg', 'fed_fish'))
+    with open(self._output / 'comparison.csv', encoding='utf-8') as file:
+      rows = {row['metric']: row for row in csv.DictReader(file)}
+    self.assertAlmostEqual(float(rows['eval/global/accuracy']['mean']), 0.1)
+    self.assertAlmostEqual(float(rows['csb/accuracy']['mean']), -0.1)
+    self.assertEqual(rows['after/accuracy']['wins'], '10')
+    for path in self._output.iterdir():
+      self.assertIn(str(path), out)
+    self.assertNotIn('Not evaluated', out)
+
+  def test_large_tables_are_not_printed(self):
+    out = self._compare(('fed_avg', *'abcdefg'), x_axes=['round'])
+    self.assertIn(str(self._output / 'methods.csv'), out)
+    self.assertNotIn('mean of rounds', out)
+    with open(self._output / 'comparison.csv', encoding='utf-8') as file:
+      self.assertGreater(len(list(file)), 60)
+
+  def test_one_method_has_nothing_to_be_compared_with(self):
+    self._compare(('fed_avg',), x_axes=['round'], file_format='svg')
+    names = [path.name for path in self._output.iterdir()]
+    self.assertIn('eval_global_accuracy_by_round.svg', names)
+    self.assertNotIn('eval_global_accuracy_by_bytes.svg', names)
+    self.assertNotIn('comparison.csv', names)
+
+  def test_tables_are_written_even_if_plots_fail(self):
+    with mock.patch.object(
+      run_plots,
+      'write_figures',
+      autospec=True,
+      side_effect=errors.InputError('full'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, 'full'):
+        self._compare(('fed_avg', 'fed_fish'))
+    self.assertSameElements(
+      [path.name for path in self._output.iterdir()],
+      ['methods.csv', 'comparison.csv'],
+    )
+
+  def test_runs_without_the_metric_are_named(self):
+    workdir = fake_runs.write_workdir(self._runs / 'other')
+    (workdir / 'metrics.csv').write_text('round,a\n2,0.5\n')
+    complete = fake_runs.write_workdir(self._runs / 'complete', 'fed_fish')
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+      comparison.compare_workdirs([workdir, complete], self._output)
+    self.assertIn(
+      f'Without eval/global/accuracy, so not in its plots: {workdir}.\n',
+      out.getvalue(),
+    )
+
+  def test_nothing_is_written_where_input_is_bad(self):
+    with self.assertRaises(errors.InputError):
+      self._compare(('fed_avg',), metric='no/such')
+    self.assertFalse(self._output.exists())
+
+
+if __name__ == '__main__':
+  absltest.main()

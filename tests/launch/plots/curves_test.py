@@ -1,0 +1,128 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the curves."""
+
+import dataclasses
+
+from launch.plots import curves
+from launch.results import run_reader
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+_METRIC = 'eval/global/accuracy'
+
+
+def _groups(seeds=(0, 1, 2)):
+  return run_reader.group_runs(
+    [fake_runs.make_run(a, s) for a in ('fed_avg', 'fed_fish') for s in seeds]
+  )
+
+
+def _lines(figure):
+  return {
+    line.get_label(): line
+    for line in figure.axes[0].lines
+    if not line.get_label().startswith('_')
+  }
+
+
+def _texts(figure):
+  return [text.get_text() for text in figure.axes[0].texts]
+
+
+class PlotCurvesTest(parameterized.TestCase):
+  def test_lines_are_the_means_over_seeds(self):
+    figure = curves.plot_curves(_groups(), _METRIC)
+    lines = _lines(figure)
+    self.assertEqual(list(lines), ['FedAvg', 'FedFish'])
+    np.testing.assert_allclose(
+      lines['FedFish'].get_xydata(), [[2, 0.31], [4, 0.51], [6, 0.71]]
+    )
+    self.assertContainsSubset(['FedAvg', 'FedFish'], _texts(figure))
+    self.assertEqual(figure.axes[0].get_xlabel(), 'Round')
+    self.assertEqual(figure.axes[0].get_ylabel(), 'Accuracy')
+
+  def test_the_band_is_the_range_over_seeds(self):
+    figure = curves.plot_curves(_groups(), _METRIC)
+    self.assertLen(figure.axes[0].collections, 2)
+    vertices = figure.axes[0].collections[0].get_paths()[0].vertices
+    at_round_2 = vertices[vertices[:, 0] == 2, 1]
+    self.assertAlmostEqual(at_round_2.min(), 0.2)
+    self.assertAlmostEqual(at_round_2.max(), 0.22)
+
+  def test_seeds_may_be_drawn_one_by_one(self):
+    figure = curves.plot_curves(_groups(), _METRIC, show_seeds=True)
+    self.assertEmpty(figure.axes[0].collections)
+    self.assertLen(figure.axes[0].lines, 8)
+
+  def test_local_steps_are_averaged_over_seeds(self):
+    figure = curves.plot_curves(_groups(), _METRIC, x='local_steps')
+    np.testing.assert_allclose(
+      _lines(figure)['FedAvg'].get_xdata(), [202, 404, 606]
+    )
+
+  def test_bytes_have_a_unit_and_lines_of_two_lengths_a_legend(self):
+    figure = curves.plot_curves(_groups(), _METRIC, x='bytes')
+    self.assertIn('(MB)', figure.axes[0].get_xlabel())
+    np.testing.assert_allclose(
+      _lines(figure)['FedFish'].get_xdata(), [4, 8, 12]
+    )
+    self.assertLen(figure.legends, 1)
+
+  def test_bytes_that_differ_much_have_a_logarithmic_axis(self):
+    column = 'communication/wire_bytes_total'
+    dear = fake_runs.make_run(seed=0)
+    # The first row is that of the initial model: nothing is sent.
+    sent = np.arange(len(dear.columns['round'])) * 1e9
+    dear = dataclasses.replace(dear, columns={**dear.columns, column: sent})
+    cheap = dataclasses.replace(
+      dear, columns={**dear.columns, column: sent / 1000}
+    )
+    figure = curves.plot_curves(
+      {'Dear': [dear], 'Cheap': [cheap]}, _METRIC, x='bytes'
+    )
+    self.assertEqual(figure.axes[0].get_xscale(), 'log')
+    for line in _lines(figure).values():
+      self.assertTrue(np.all(line.get_xdata() > 0))
+    figure = curves.plot_curves({'Dear': [dear]}, _METRIC, x='bytes')
+    self.assertEqual(figure.axes[0].get_xscale(), 'linear')
+
+  def test_seeds_with_other_rounds_meet_at_the_common_ones(self):
+    late = fake_runs.make_run(seed=1)
+    late = dataclasses.replace(
+      late, columns={n: c[1:] for n, c in late.columns.items()}
+    )
+    groups = {'FedAvg': [fake_runs.make_run(seed=0), late]}
+    line = _lines(curves.plot_curves(groups, _METRIC))['FedAvg']
+    np.testing.assert_allclose(line.get_xdata(), [4, 6])
+
+  @parameterized.parameters(*curves.X_AXES)
+  def test_a_single_run_of_a_single_round(self, x):
+    run = fake_runs.make_run()
+    run.columns['communication/payload_bytes_total'] = (
+      run.columns['round'] * 5e3
+    )
+    run = dataclasses.replace(
+      run, columns={n: c[:1] for n, c in run.columns.items()}
+    )
+    figure = curves.plot_curves({'FedAvg': [run]}, _METRIC, x=x)
+    if x == 'payload_bytes':
+      self.assertEndsWith(figure.axes[0].get_xlabel(), '(kB)')
+    self.assertLen(_lines(figure)['FedAvg'].get_xdata(), 1)
+
+  def test_runs_without_the_metric_are_left_out(self):
+    groups = _groups()
+    bare = fake_runs.make_run('fed_sgd')
+    groups['FedSGD'] = [
+      dataclasses.replace(
+        bare, columns={n: c for n, c in bare.columns.items() if n != _METRIC}
+      )
+    ]
+    self.assertNotIn('FedSGD', _lines(curves.plot_curves(groups, _METRIC)))
+
+
+if __name__ == '__main__':
+  absltest.main()

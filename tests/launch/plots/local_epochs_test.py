@@ -1,0 +1,129 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the figure of scores by local epochs."""
+
+import dataclasses
+
+from launch.plots import local_epochs
+from launch.results import settings
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+import numpy as np
+
+
+def _runs(algorithms=('fed_avg', 'fed_fish'), tasks=('digits',), **kwargs):
+  return [
+    fake_runs.make_setting_run(
+      algorithm, seed, local_epochs=e, task=task, **kwargs
+    )
+    for task in tasks
+    for algorithm in algorithms
+    for e in (1, 8)
+    for seed in (0, 1)
+  ]
+
+
+def _draw(runs):
+  return local_epochs.plot_local_epochs(
+    settings.read_settings(runs), 'accuracy'
+  )
+
+
+def _means(axis):
+  """Returns the heights of the points that are means."""
+  return [
+    line.get_ydata()[0]
+    for line in axis.lines
+    if line.get_marker() not in ('_', 'None')
+  ]
+
+
+class PlotLocalEpochsTest(absltest.TestCase):
+  def test_means_of_test_clients_before_and_after(self):
+    figure, caption = _draw(_runs())
+    scores, differences = figure.axes
+    expected = [
+      score
+      for gain in (0.0, 0.1)
+      for e in (1, 8)
+      for score in (0.52 + gain - 0.01 * e, 0.81 + gain - 0.01 * e)
+    ]
+    np.testing.assert_allclose(_means(scores), expected)
+    np.testing.assert_allclose(_means(differences), 4 * [0.1])
+    self.assertEqual(scores.get_ylabel(), 'Accuracy, test clients')
+    self.assertEqual(differences.get_ylabel(), 'Minus FedAvg')
+    self.assertEqual(
+      differences.get_xlabel(), 'Local epochs a round (6 rounds)'
+    )
+    ticks = [label.get_text() for label in differences.get_xticklabels()]
+    self.assertEqual(ticks, ['1', '8'])
+    self.assertIn(
+      'digits, FedFish, 8 local epochs, personalized: +0.1', caption
+    )
+
+  def test_open_points_are_global_ones(self):
+    figure, _ = _draw(_runs())
+    fills = [
+      line.get_markerfacecolor()
+      for line in figure.axes[0].lines
+      if line.get_marker() == 'o'
+    ]
+    self.assertEqual(fills, 2 * ['white', fills[1]])
+    self.assertNotEqual(fills[1], 'white')
+
+  def test_an_unfinished_setting_is_left_out_and_named(self):
+    runs = _runs()
+    runs[0] = dataclasses.replace(runs[0], test=None)
+    figure, caption = _draw(runs)
+    self.assertEqual(figure.axes[0].get_ylabel(), 'Accuracy, test clients')
+    np.testing.assert_allclose(
+      _means(figure.axes[0]), [0.44, 0.73, 0.61, 0.9, 0.54, 0.83]
+    )
+    np.testing.assert_allclose(_means(figure.axes[1]), 2 * [0.1])
+    self.assertIn(
+      'Left out, not finished: FedAvg at 1 local epoch (digits).', caption
+    )
+
+  def test_unfinished_runs_alone_show_validation_clients(self):
+    figure, caption = _draw(_runs(finished=False))
+    self.assertIn('on validation clients', caption)
+    self.assertNotIn('not finished', caption)
+    self.assertEqual(
+      figure.axes[0].get_ylabel(), 'Accuracy, validation clients'
+    )
+    np.testing.assert_allclose(_means(figure.axes[0])[:2], [0.5, 0.7])
+
+  def test_a_diverged_seed_is_left_out_and_counted(self):
+    runs = _runs()
+    for name in runs[0].test:
+      runs[0].test[name] = np.nan
+    figure, caption = _draw(runs)
+    np.testing.assert_allclose(_means(figure.axes[0])[0], 0.52)
+    self.assertIn('FedAvg at 1 local epoch (digits): 1 of 2', caption)
+    self.assertIn('1 local epoch, global: +0.1, better in 1 of 1', caption)
+
+  def test_one_method_has_no_differences(self):
+    figure, caption = _draw(_runs(('fed_avg',), ('digits', 'emnist')))
+    self.assertEqual(
+      [axis.get_title('left') for axis in figure.axes], ['digits', 'emnist']
+    )
+    self.assertNotIn('Below', caption)
+
+  def test_runs_without_personalisation(self):
+    runs = _runs()
+    for run in runs:
+      for name in list(run.test):
+        if name.startswith('personalized'):
+          del run.test[name]
+    figure, _ = _draw(runs)
+    np.testing.assert_allclose(_means(figure.axes[0])[:2], [0.5, 0.43])
+
+  def test_without_the_metric_there_is_no_figure(self):
+    found = settings.read_settings(_runs())
+    self.assertIsNone(local_epochs.plot_local_epochs(found, 'mse'))
+    self.assertIsNone(local_epochs.plot_local_epochs([], 'accuracy'))
+
+
+if __name__ == '__main__':
+  absltest.main()

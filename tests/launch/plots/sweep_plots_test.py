@@ -1,0 +1,128 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of choosing the plots of a sweep."""
+
+import math
+import pathlib
+
+from launch.configs import sweeps
+from launch.plots import sweep_plots
+from launch.results import sweep_results
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+
+
+class SweepPlotsTest(absltest.TestCase):
+  def _plan(self, runs, values):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    folder = fake_sweeps.write_sweep(path, runs)
+    for run, value in zip(runs, values):
+      fake_sweeps.write_result(folder, run, value)
+    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    return folder, sweep_plots.plan(folder, groups)
+
+  def test_a_grid_of_rates_has_heat_maps(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'],
+      local_epochs=(1, 8),
+      client_learning_rate=(0.1, 1.0),
+      server_learning_rate=(0.1, 1.0),
+    )
+    _, plots = self._plan(runs, [i / 16 for i in range(15)])
+    self.assertEmpty(plots['comparisons'])
+    first, second = plots['heat_maps']
+    self.assertEqual(first['name'], 'learning_rates_local_epochs_1')
+    self.assertEqual(first['metric'], 'accuracy')
+    self.assertEqual(
+      first['panels'],
+      {
+        'fed_avg': {
+          (0.1, 0.1): 0.0,
+          (0.1, 1.0): 1 / 16,
+          (1.0, 0.1): 2 / 16,
+          (1.0, 1.0): 3 / 16,
+        },
+        'fed_fish': {
+          (0.1, 0.1): 8 / 16,
+          (0.1, 1.0): 9 / 16,
+          (1.0, 0.1): 10 / 16,
+          (1.0, 1.0): 11 / 16,
+        },
+      },
+    )
+    # The run that is not finished is blank.
+    self.assertTrue(math.isnan(second['panels']['fed_fish'][1.0, 1.0]))
+
+  def test_other_sweeps_compare_methods_in_each_setting(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'], local_epochs=(1, 8), seed=(0, 1)
+    )
+    folder, plots = self._plan(runs, [0.5] * 7)
+    self.assertEmpty(plots['heat_maps'])
+    by_name = {
+      target.name: [workdir.name for workdir in workdirs]
+      for target, workdirs in plots['comparisons'].items()
+    }
+    self.assertEqual(list(by_name), ['local_epochs_1', 'local_epochs_8'])
+    self.assertEqual(
+      by_name['local_epochs_8'],
+      [
+        'fed_avg-local_epochs_8-seed_0',
+        'fed_avg-local_epochs_8-seed_1',
+        'fed_fish-local_epochs_8-seed_0',
+      ],
+    )
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
+    folder, plots = self._plan(runs, [0.5] * 4)
+    self.assertEqual(list(plots['comparisons']), [folder.plots_path])
+
+  def test_tuned_rates_do_not_part_methods(self):
+    rates = {
+      ('fed_avg', 1): 0.1,
+      ('fed_avg', 8): 0.05,
+      ('fed_fish', 1): 0.5,
+      ('fed_fish', 8): 0.05,
+    }
+    runs = fake_sweeps.plan(
+      [
+        sweeps.Run(
+          variant,
+          {
+            'local_epochs': epochs,
+            'client_learning_rate': rate,
+            'server_learning_rate': 10 * rate,
+            'seed': seed,
+          },
+        )
+        for (variant, epochs), rate in rates.items()
+        for seed in (0, 1)
+      ]
+    )
+    _, plots = self._plan(runs, [0.5] * 8)
+    self.assertEmpty(plots['heat_maps'])
+    self.assertEqual(
+      [
+        (target.name, len(workdirs))
+        for target, workdirs in plots['comparisons'].items()
+      ],
+      [('local_epochs_1', 4), ('local_epochs_8', 4)],
+    )
+
+  def test_a_grid_of_one_rate_compares_methods_at_each(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'], client_learning_rate=(0.1, 1.0)
+    )
+    _, plots = self._plan(runs, [0.5] * 4)
+    self.assertEqual(
+      [target.name for target in plots['comparisons']],
+      ['client_learning_rate_0.1', 'client_learning_rate_1.0'],
+    )
+
+  def test_nothing_to_draw(self):
+    _, plots = self._plan(fake_sweeps.grid(['fed_avg'], seed=(0, 1)), [])
+    self.assertFalse(any(plots.values()))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,140 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the figure of transfer."""
+
+import dataclasses
+import warnings
+
+from launch.plots import transfer
+from launch.results import settings
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+_TARGETS = ('c4', 'cc_news', 'stackoverflow')
+
+
+def _runs(
+  algorithms=('fed_avg', 'fed_fish'), tasks=('c4',), epochs=(1, 16), **kwargs
+):
+  runs = [
+    fake_runs.make_setting_run(algorithm, seed, local_epochs=e, task=task)
+    for task in tasks
+    for algorithm in algorithms
+    for e in epochs
+    for seed in (0, 1)
+  ]
+  return [
+    dataclasses.replace(
+      run, transfer=fake_runs.make_transfer_scores(run, **kwargs)
+    )
+    for run in runs
+  ]
+
+
+def _draw(runs, metric='accuracy'):
+  return transfer.plot_transfer(settings.read_settings(runs), metric)
+
+
+def _check_fits(test, figure):
+  with warnings.catch_warnings():
+    # Matplotlib warns where there is no room for the axes.
+    warnings.simplefilter('error')
+    figure.draw_without_rendering()
+  texts = [text for key in figure.legends for text in key.get_texts()]
+  for axis in figure.axes:
+    texts += [axis.title, axis.xaxis.label, axis.yaxis.label, *axis.texts]
+  for text in texts:
+    if text.get_text():
+      box = text.get_window_extent()
+      test.assertGreaterEqual(box.x0, -1, text)
+      test.assertLessEqual(box.x1, figure.bbox.x1 + 1, text)
+
+
+class PlotTransferTest(parameterized.TestCase):
+  def test_a_column_a_target_and_a_row_a_round(self):
+    figure, caption = _draw(_runs(targets=_TARGETS))
+    titles = [axis.get_title('left') for axis in figure.axes]
+    self.assertEqual(
+      titles,
+      [f'{target}, round {at}' for at in ('R/2', 'R') for target in _TARGETS],
+    )
+    for i, axis in enumerate(figure.axes):
+      score = 0.005 + (0.05 if i < 3 else 0.1)
+      expected = [
+        score + gain + 0.002 * np.array([0, 25, 50])
+        for gain in (0.0, 0.0, 0.1, 0.1)
+      ]
+      found = [container.lines[0].get_ydata() for container in axis.containers]
+      np.testing.assert_allclose(np.array(found, float), expected)
+      # A deviation of two seeds to either side.
+      (bars,) = axis.containers[0].lines[2]
+      np.testing.assert_allclose(
+        [np.ptp(path.vertices[:, 1]) for path in bars.get_paths()],
+        2 * 0.01 / np.sqrt(2),
+      )
+    self.assertIn('2 seeds', caption)
+    self.assertIn('c4 to cc_news: 20 clients (3 too small).', caption)
+    self.assertNotIn('Without', caption)
+    _check_fits(self, figure)
+
+  def test_several_tasks_and_runs_without_scores(self):
+    runs = _runs(tasks=('c4', 'cc_news'), epochs=(1,))
+    runs[0] = dataclasses.replace(runs[0], transfer=())
+    figure, caption = _draw(runs, 'perplexity')
+    self.assertLen(figure.axes, 8)
+    self.assertEqual(
+      figure.axes[0].get_title('left').split(), 'c4 to c4, round R/2'.split()
+    )
+    self.assertIn('1 to 2 seeds', caption)
+    self.assertIn('Without evaluation/transfer.csv: fed_avg_0.', caption)
+    _check_fits(self, figure)
+
+  def test_one_target_fits_a_column(self):
+    figure, _ = _draw(_runs(targets=('c4',), epochs=(1,)))
+    self.assertLen(figure.axes, 2)
+    _check_fits(self, figure)
+
+  def test_without_the_metric_there_is_no_figure(self):
+    self.assertIsNone(_draw(_runs(), 'mse'))
+    self.assertIsNone(_draw([fake_runs.make_setting_run()]))
+
+
+class PlotWorkdirTest(parameterized.TestCase):
+  @parameterized.parameters(1, 2, 3)
+  def test_a_panel_a_target_and_a_line_a_round(self, count):
+    (run, *_) = _runs(targets=_TARGETS[:count])
+    figures = transfer.plot_workdir_transfer(run.transfer, rounds=6, task='c4')
+    self.assertEqual(
+      list(figures), ['transfer_accuracy', 'transfer_perplexity']
+    )
+    figure = figures['transfer_accuracy']
+    self.assertEqual(
+      [axis.get_title('left') for axis in figure.axes], list(_TARGETS[:count])
+    )
+    for axis in figure.axes:
+      found = [container.lines[0].get_ydata() for container in axis.containers]
+      np.testing.assert_allclose(found, [[0.05, 0.1, 0.15], [0.1, 0.15, 0.2]])
+    self.assertEqual(
+      [text.get_text() for text in figure.legends[0].get_texts()],
+      ['round 3', 'round 6'],
+    )
+    _check_fits(self, figure)
+
+  def test_clients_that_all_diverged(self):
+    (run, *_) = _runs(targets=('c4',))
+    scores = [
+      s._replace(mean=np.nan, low=np.nan, high=np.nan)
+      if s.round == 3
+      else s._replace(low=np.nan, high=np.nan)
+      for s in run.transfer
+    ]
+    figures = transfer.plot_workdir_transfer(scores, rounds=6, task='c4')
+    (axis,) = figures['transfer_accuracy'].axes
+    self.assertLen(axis.containers, 1)
+
+
+if __name__ == '__main__':
+  absltest.main()

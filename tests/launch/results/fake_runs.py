@@ -1,0 +1,180 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Workdirs and runs as launch.train and launch.evaluate leave them."""
+
+import dataclasses
+import json
+import pathlib
+
+from launch.results import run_reader
+from launch.results import transfer_reader
+
+import numpy as np
+
+ROUNDS = (2, 4, 6)
+
+
+def make_config(algorithm='fed_avg', seed=0, task='digits', **algorithm_fields):
+  return dict(
+    seed=seed,
+    rounds=6,
+    local_epochs=4,
+    checkpoint_every=2,
+    algorithm=dict(name=algorithm, **algorithm_fields),
+    task=dict(name=task),
+  )
+
+
+def make_exchange(**fields):
+  """Returns the block of a config whose clients send a part."""
+  return {
+    'selection': 'share',
+    'share': 0.5,
+    'threshold': 0.1,
+    'direction': 'largest',
+    'normalize': False,
+    'group_by': 'tensor',
+    'coordinate_score': 'change',
+    'unsent': 'server_keeps',
+    **fields,
+  }
+
+
+def make_columns(algorithm='fed_avg', seed=0):
+  rounds = np.array(ROUNDS, np.float64)
+  gain = 0.1 if algorithm == 'fed_fish' else 0.0
+  return {
+    'round': rounds,
+    'train/loss': 2 / rounds,
+    'eval/global/accuracy': 0.1 * rounds + gain + 0.01 * seed,
+    'csb/accuracy': 0.3 - gain + 0.01 * rounds,
+    'compute/local_steps_total': rounds * (100 + seed),
+    'communication/wire_bytes_total': rounds * (2e6 if gain else 1e6),
+  }
+
+
+def make_clients(algorithm='fed_avg', seed=0):
+  gain = 0.1 if algorithm == 'fed_fish' else 0.0
+  clients = {}
+  for i in range(5):
+    before = 0.4 + 0.05 * i + 0.01 * seed
+    clients[f'client_{i}'] = {
+      'num_examples': 10.0,
+      'num_unseen': 5.0,
+      'global/accuracy': before,
+      'before/accuracy': before,
+      'few_shot_25/accuracy': before + gain / 2,
+      'after/accuracy': before + gain,
+    }
+  # Too small a client to personalise.
+  clients['tiny'] = {'num_examples': 1.0, 'global/accuracy': 1.0}
+  return clients
+
+
+def make_run(algorithm='fed_avg', seed=0, *, evaluated=False, **fields):
+  return run_reader.Run(
+    workdir=pathlib.Path(f'{algorithm}_{seed}'),
+    config=make_config(algorithm, seed, **fields),
+    columns=make_columns(algorithm, seed),
+    clients=make_clients(algorithm, seed) if evaluated else None,
+  )
+
+
+def make_setting_run(
+  algorithm='fed_avg',
+  seed=0,
+  *,
+  local_epochs=1,
+  rounds=6,
+  task='digits',
+  finished=True,
+  **algorithm_fields,
+):
+  """Returns a run of so many rounds and local epochs, as far as layouts go."""
+  run = make_run(algorithm, seed, task=task, **algorithm_fields)
+  run.config.update(local_epochs=local_epochs, rounds=rounds)
+  numbers = np.arange(1, rounds + 1, dtype=np.float64)
+  gain = 0.1 if algorithm == 'fed_fish' else 0.0
+  score = 0.5 + gain - 0.01 * local_epochs + 0.02 * seed
+  columns = {
+    'round': numbers,
+    'eval/global/accuracy': score * numbers / rounds,
+    'eval/personalized/accuracy_before': score * numbers / rounds,
+    'eval/personalized/accuracy': (score + 0.2) * numbers / rounds,
+    'csb/accuracy': 0.3 - gain + 0.01 * numbers,
+    'compute/local_steps_total': numbers * local_epochs * 1000,
+    'communication/wire_bytes_total': numbers * 2e6,
+  }
+  test = {
+    'global/accuracy': score,
+    'personalized/accuracy_before': score + 0.01,
+    'personalized/accuracy': score + 0.3,
+  }
+  return dataclasses.replace(
+    run, columns=columns, test=test if finished else None
+  )
+
+
+def make_transfer_scores(run, targets=('c4', 'cc_news')):
+  """Returns the scores of a run at half of its rounds and at the end."""
+  gain = 0.1 if run.algorithm == 'fed_fish' else 0.0
+  rounds = run.config['rounds']
+  return tuple(
+    transfer_reader.Score(
+      target=target,
+      round=number,
+      split='test',
+      percent=percent,
+      metric=metric,
+      num_clients=20,
+      num_too_small=3,
+      num_diverged=0,
+      mean=(score := gain + 0.01 * run.seed + 0.1 * number / rounds)
+      + 0.002 * percent,
+      low=score + 0.002 * percent - 0.01,
+      high=score + 0.002 * percent + 0.01,
+      all_tokens=score + 0.5,
+    )
+    for target in targets
+    for number in (rounds // 2, rounds)
+    for metric in ('accuracy', 'perplexity', 'num_tokens')
+    for percent in (0, 25, 50)
+  )
+
+
+def write_run(run, folder):
+  """Writes config.json, metrics.csv and what else the run has."""
+  folder = pathlib.Path(folder)
+  folder.mkdir(parents=True)
+  (folder / 'config.json').write_text(json.dumps(run.config))
+  columns = dict(run.columns, round=run.columns['round'].astype(int))
+  lines = [','.join(columns)]
+  for row in zip(*(column.tolist() for column in columns.values())):
+    lines.append(','.join(map(repr, row)))
+  (folder / 'metrics.csv').write_text('\n'.join(lines) + '\n')
+  if run.test is not None:
+    summary = json.dumps({'test': run.test})
+    (folder / run_reader.SUMMARY_JSON).write_text(summary)
+  if run.transfer:
+    path = folder / transfer_reader.TRANSFER_CSV
+    path.parent.mkdir()
+    lines = [','.join(transfer_reader.Score._fields)]
+    lines += [','.join(map(str, score)) for score in run.transfer]
+    path.write_text('\n'.join(lines) + '\n')
+  return folder
+
+
+def write_workdir(folder, algorithm='fed_avg', seed=0, *, evaluated=False):
+  """Writes config.json, metrics.csv and, if asked, evaluation/clients.csv."""
+  folder = write_run(make_run(algorithm, seed), folder)
+  if evaluated:
+    (folder / 'evaluation').mkdir()
+    clients = make_clients(algorithm, seed)
+    names = list(clients['client_0'])
+    lines = [','.join(['client_id', 'round', 'split', *names])]
+    for client, row in clients.items():
+      cells = [repr(row[name]) if name in row else '' for name in names]
+      lines.append(','.join([client, str(ROUNDS[-1]), 'test', *cells]))
+    path = folder / run_reader.CLIENTS_CSV
+    path.write_text('\n'.join(lines) + '\n')
+  return folder

@@ -1,0 +1,288 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the comparison of methods."""
+
+import csv
+import dataclasses
+import io
+
+from launch.results import method_comparison
+from launch.results import run_reader
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+_METRIC = 'eval/global/accuracy'
+
+
+def _groups(fed_avg_seeds=(0, 1, 2), fed_fish_seeds=(0, 1, 2), **kwargs):
+  return run_reader.group_runs(
+    [fake_runs.make_run('fed_avg', s, **kwargs) for s in fed_avg_seeds]
+    + [fake_runs.make_run('fed_fish', s, **kwargs) for s in fed_fish_seeds]
+  )
+
+
+class MethodComparisonTest(parameterized.TestCase):
+  def test_baselines_come_second_in_a_pair(self):
+    groups = run_reader.group_runs(
+      [fake_runs.make_run(a) for a in ('fed_fish', 'fed_avg', 'fed_sgd')]
+    )
+    self.assertEqual(
+      method_comparison.method_pairs(groups),
+      [('FedFish', 'FedAvg'), ('FedFish', 'FedSGD'), ('FedAvg', 'FedSGD')],
+    )
+
+  def test_what_sends_a_part_is_compared_with_what_sends_all(self):
+    partial, whole = fake_runs.make_run(), fake_runs.make_run()
+    partial.config['exchange'] = fake_runs.make_exchange()
+    for runs in ([partial, whole], [whole, partial]):
+      self.assertEqual(
+        method_comparison.method_pairs(run_reader.group_runs(runs)),
+        [('Partial FedAvg, share 0.5, largest', 'FedAvg')],
+      )
+
+  def test_pairs_differ_in_one_thing(self):
+    runs = [
+      fake_runs.make_setting_run(algorithm, local_epochs=e)
+      for algorithm in ('fed_avg', 'fed_fish')
+      for e in (1, 8)
+    ]
+    for number, run in enumerate(runs):
+      run.config['client_learning_rate'] = 0.1 * number  # Tuned.
+    self.assertEqual(
+      method_comparison.method_pairs(run_reader.group_runs(runs)),
+      [
+        ('FedAvg, 8 local epochs', 'FedAvg, 1 local epoch'),
+        ('FedFish, 1 local epoch', 'FedAvg, 1 local epoch'),
+        ('FedFish, 8 local epochs', 'FedAvg, 8 local epochs'),
+        ('FedFish, 8 local epochs', 'FedFish, 1 local epoch'),
+      ],
+    )
+    # Two runs are there to be compared, whatever they are.
+    self.assertEqual(
+      method_comparison.method_pairs(run_reader.group_runs([runs[0], runs[3]])),
+      [('FedFish, 8 local epochs', 'FedAvg, 1 local epoch')],
+    )
+
+  def test_methods_on_different_tasks_are_not_compared(self):
+    groups = run_reader.group_runs(
+      [
+        fake_runs.make_run('fed_fish', task='digits'),
+        fake_runs.make_run('fed_avg', task='toy_regression'),
+      ]
+    )
+    self.assertEmpty(method_comparison.method_pairs(groups))
+
+  def test_differences_at_the_last_round_by_seed(self):
+    comparison, _ = method_comparison.compare_runs(_groups(), [_METRIC])
+    self.assertEqual(comparison.rounds, method_comparison.LAST_ROUND)
+    self.assertEqual(comparison.method, 'FedFish')
+    self.assertEqual(comparison.baseline, 'FedAvg')
+    self.assertAlmostEqual(comparison.result.mean, 0.1)
+    self.assertEqual((comparison.result.n, comparison.result.wins), (3, 3))
+
+  def test_all_rounds_but_the_initial_model_are_averaged(self):
+    groups = {}
+    for algorithm, values in (('fed_avg', [9, 1, 5]), ('fed_fish', [9, 2, 8])):
+      run = dataclasses.replace(
+        fake_runs.make_run(algorithm),
+        columns={
+          'round': np.array([0.0, 2.0, 4.0]),
+          _METRIC: np.array(values, np.float64),
+        },
+      )
+      groups[algorithm] = [run]
+    last, mean = method_comparison.compare_runs(groups, [_METRIC])
+    self.assertEqual(mean.rounds, method_comparison.ALL_ROUNDS)
+    self.assertEqual(last.result.mean, 3)
+    self.assertEqual(mean.result.mean, 2)
+
+  def test_a_method_that_diverges_is_not_compared_by_what_it_had_before(self):
+    nan, inf = float('nan'), float('inf')
+    groups = {
+      algorithm: [
+        dataclasses.replace(
+          fake_runs.make_run(algorithm, seed),
+          columns={
+            'round': np.array([0.0, 1.0, 2.0, 3.0]),
+            'train/loss': np.array(losses),
+          },
+        )
+        for seed, losses in enumerate(by_seed)
+      ]
+      for algorithm, by_seed in (
+        ('fed_avg', ([2.3, 1.0, 0.8, 0.6], [2.3, 1.0, 0.8, 0.6])),
+        ('fed_fish', ([2.3, 0.9, nan, inf], [2.3, 0.9, 0.6, 0.3])),
+      )
+    }
+    last, mean = method_comparison.compare_runs(groups, ['train/loss'])
+    self.assertAlmostEqual(last.result.mean, -0.3)
+    self.assertAlmostEqual(mean.result.mean, 0.6 - 0.8)
+    for comparison in (last, mean):
+      self.assertEqual(comparison.result.n, 1)
+      self.assertIn('finite value: 1', comparison.result.note)
+    # Where all seeds have diverged there is still a row that says so.
+    groups = {label: runs[:1] for label, runs in groups.items()}
+    comparisons = method_comparison.compare_runs(groups, ['train/loss'])
+    self.assertEqual([c.result.n for c in comparisons], [0, 0])
+    table = method_comparison.format_table(comparisons).splitlines()
+    self.assertTrue(table[1].endswith('finite value: 1'), table[1])
+
+  def test_rounds_that_one_run_was_not_evaluated_at_are_not_diverged(self):
+    columns = {
+      'round': np.array([1.0, 2.0, 3.0, 4.0]),
+      _METRIC: np.array([np.nan, 0.5, np.nan, 0.7]),
+    }
+    every_second = dataclasses.replace(
+      fake_runs.make_run('fed_fish'),
+      columns=columns,
+      empty={_METRIC: np.array([True, False, True, False])},
+    )
+    every = dataclasses.replace(
+      fake_runs.make_run('fed_avg'),
+      columns=columns | {_METRIC: np.array([0.1, 0.2, 0.3, 0.4])},
+    )
+    last, mean = method_comparison.compare_runs(
+      {'fed_fish': [every_second], 'fed_avg': [every]}, [_METRIC]
+    )
+    self.assertAlmostEqual(last.result.mean, 0.3)
+    self.assertAlmostEqual(mean.result.mean, 0.6 - 0.3)
+
+  def test_runs_of_other_lengths_are_compared_at_their_own_ends(self):
+    def run(algorithm, epochs, rounds, values, done=None):
+      one = fake_runs.make_setting_run(
+        algorithm, local_epochs=epochs, rounds=rounds
+      )
+      numbers = np.linspace(0, done or rounds, len(values))
+      return dataclasses.replace(
+        one, columns={'round': numbers, _METRIC: np.array(values)}
+      )
+
+    groups = {
+      'short': [run('fed_fish', 16, 2, [0.1, 0.4, 0.6])],
+      'long': [run('fed_avg', 1, 32, [0.1, 0.3, 0.5])],
+    }
+    (last,) = method_comparison.compare_runs(groups, [_METRIC])
+    self.assertEqual(last.rounds, method_comparison.LAST_ROUND)
+    self.assertAlmostEqual(last.result.mean, 0.1)
+    # What is not finished is not at its end.
+    groups['long'] = [run('fed_avg', 1, 32, [0.1, 0.3, 0.5], done=16)]
+    self.assertEmpty(method_comparison.compare_runs(groups, [_METRIC]))
+
+  def test_the_initial_model_alone_is_not_compared(self):
+    groups = {
+      algorithm: [
+        dataclasses.replace(
+          fake_runs.make_run(algorithm),
+          columns={'round': np.array(rounds), _METRIC: np.array([0.1, 0.5])},
+        )
+      ]
+      for algorithm, rounds in (
+        ('fed_avg', [0.0, 2.0]),
+        ('fed_fish', [0.0, 3.0]),
+      )
+    }
+    self.assertEmpty(method_comparison.compare_runs(groups, [_METRIC]))
+
+  def test_test_clients_are_compared_by_seed(self):
+    nan = float('nan')
+    scores = {
+      'fed_avg': (0.5, 0.6, 0.7, 0.8),
+      'fed_fish': (0.7, 0.7, 0.9, nan),
+    }
+    groups = {}
+    for algorithm, values in scores.items():
+      groups[algorithm] = [
+        dataclasses.replace(
+          fake_runs.make_run(algorithm, seed),
+          test={
+            'global/accuracy': value,
+            'global/accuracy_worst_tenth': value / 2,
+            'personalized/accuracy_before': value,
+            'personalized/accuracy': 0.9,
+            'personalized/accuracy_client_std': 0.1,
+            'global/loss': 1 - value,
+          },
+        )
+        for seed, value in enumerate(values)
+      ] + [fake_runs.make_run(algorithm, len(values))]  # Not finished.
+    found = method_comparison.compare_test(groups, 'accuracy')
+    self.assertEqual(
+      [c.metric for c in found],
+      [
+        'test/global/accuracy',
+        'test/global/accuracy_worst_tenth',
+        'test/personalized/accuracy_before',
+        'test/personalized/accuracy',
+      ],
+    )
+    differences = np.array([0.2, 0.1, 0.2])
+    self.assertAlmostEqual(found[0].result.mean, differences.mean())
+    self.assertAlmostEqual(found[1].result.mean, differences.mean() / 2)
+    self.assertEqual((found[0].result.n, found[0].result.wins), (3, 3))
+    self.assertIn('finite value: 1', found[0].result.note)
+    self.assertEqual((found[3].result.n, found[3].result.ties), (4, 4))
+    (loss,) = method_comparison.compare_test(groups, 'loss')
+    self.assertEqual(loss.result.wins, 3)
+    self.assertEmpty(method_comparison.compare_test(_groups(), 'accuracy'))
+
+  def test_a_lower_barrier_wins(self):
+    comparison, _ = method_comparison.compare_runs(_groups(), ['csb/accuracy'])
+    self.assertAlmostEqual(comparison.result.mean, -0.1)
+    self.assertEqual(comparison.result.wins, 3)
+
+  def test_only_common_seeds_are_paired(self):
+    comparison, _ = method_comparison.compare_runs(
+      _groups((0, 1, 2), (1, 2, 3)), [_METRIC]
+    )
+    self.assertEqual(comparison.result.n, 2)
+    self.assertEmpty(
+      method_comparison.compare_runs(_groups((0,), (1,)), [_METRIC])
+    )
+
+  def test_clients_are_paired_within_seeds(self):
+    groups = _groups(evaluated=True)
+    before, after = method_comparison.compare_clients(
+      groups, ['before/accuracy', 'after/accuracy']
+    )
+    self.assertEqual(before.result.mean, 0)
+    self.assertEqual(before.result.ties, 15)
+    self.assertAlmostEqual(after.result.mean, 0.1)
+    # The client that was too small to personalise is in no pair.
+    self.assertEqual((after.result.n, after.result.wins), (15, 15))
+
+  def test_clients_that_diverged_are_counted(self):
+    groups = _groups((0,), (0,), evaluated=True)
+    clients = groups['FedFish'][0].clients
+    clients['client_2']['after/accuracy'] = float('nan')
+    (after,) = method_comparison.compare_clients(groups, ['after/accuracy'])
+    self.assertEqual(after.result.n, 4)
+    self.assertIn('finite value: 1', after.result.note)
+
+  def test_runs_without_evaluation_have_no_clients_to_compare(self):
+    self.assertEmpty(
+      method_comparison.compare_clients(_groups(), ['after/accuracy'])
+    )
+
+  def test_csv_and_table_say_the_same(self):
+    comparisons = method_comparison.compare_runs(
+      _groups((0,), (0,)), [_METRIC, 'csb/accuracy']
+    )
+    text = method_comparison.to_csv(comparisons).decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    self.assertEqual(
+      [row['metric'] for row in rows],
+      [_METRIC, _METRIC, 'csb/accuracy', 'csb/accuracy'],
+    )
+    self.assertAlmostEqual(float(rows[0]['mean']), 0.1)
+    self.assertEqual((rows[0]['low'], rows[0]['n']), ('', '1'))
+    table = method_comparison.format_table(comparisons).splitlines()
+    self.assertLen(table, 5)
+    self.assertIn('FedFish - FedAvg', table[1])
+    self.assertIn('+0.1', table[1])
+
+
+if __name__ == '__main__':
+  absltest.main()

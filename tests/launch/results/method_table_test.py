@@ -1,0 +1,96 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The table of methods against statistics computed here."""
+
+import csv
+import dataclasses
+import io
+import statistics
+
+from launch.results import method_comparison
+from launch.results import method_table
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+import numpy as np
+
+_METRIC = 'eval/global/accuracy'
+
+
+def _run(seed, values):
+  return dataclasses.replace(
+    fake_runs.make_run('fed_avg', seed),
+    columns={
+      'round': np.array([0.0, 2.0, 4.0]),
+      _METRIC: np.array(values, np.float64),
+      # Evaluated once only.
+      'csb/accuracy': np.array([np.nan, 0.25, np.nan]),
+    },
+    empty={'csb/accuracy': np.array([True, False, True])},
+  )
+
+
+class MethodTableTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.rows = method_table.method_rows(
+      {
+        'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],
+        'B': [_run(0, [9, 3, 4])],
+      },
+      _METRIC,
+    )
+
+  def test_mean_and_deviation_over_seeds(self):
+    last = self.rows['A'][_METRIC, method_comparison.LAST_ROUND]
+    self.assertEqual((last.mean, last.seeds), (6.5, 2))
+    self.assertAlmostEqual(last.deviation, statistics.stdev([5, 8]))
+    every = self.rows['A'][_METRIC, method_comparison.ALL_ROUNDS]
+    self.assertEqual(every.mean, 4)
+    self.assertAlmostEqual(every.deviation, statistics.stdev([3, 5]))
+
+  def test_runs_that_diverged_are_counted(self):
+    nan, inf = float('nan'), float('inf')
+    rows = method_table.method_rows(
+      {
+        'A': [_run(0, [9, 1, 5]), _run(1, [9, nan, 8]), _run(2, [9, 2, inf])],
+        'B': [_run(0, [9, 1, nan])],
+      },
+      _METRIC,
+    )
+    last = rows['A'][_METRIC, method_comparison.LAST_ROUND]
+    self.assertEqual((last.mean, last.seeds, last.diverged), (6.5, 2, 1))
+    every = rows['A'][_METRIC, method_comparison.ALL_ROUNDS]
+    self.assertEqual((every.mean, every.seeds, every.diverged), (3, 1, 2))
+    barrier = rows['A']['csb/accuracy', method_comparison.LAST_ROUND]
+    self.assertEqual((barrier.mean, barrier.diverged), (0.25, 0))
+    lines = method_table.format_table(rows).splitlines()
+    self.assertIn('6.5000 ± 2.1213 (2 seeds), diverged: 1 of 3', lines[1])
+    self.assertTrue(lines[1].endswith('  diverged: 1 of 1'), lines[1])
+    self.assertIn('3.0000, diverged: 2 of 3', lines[2])
+    table = list(
+      csv.DictReader(io.StringIO(method_table.to_csv(rows).decode()))
+    )
+    self.assertEqual((table[0]['seeds'], table[0]['diverged']), ('2', '1'))
+    (gone, *_) = [row for row in table if row['method'] == 'B']
+    self.assertEqual(
+      (gone['mean'], gone['seeds'], gone['diverged']), ('', '0', '1')
+    )
+
+  def test_columns_that_runs_lack_are_left_out(self):
+    columns = {column for column, _ in self.rows['B']}
+    self.assertEqual(columns, {_METRIC, 'csb/accuracy'})
+
+  def test_text_and_csv_say_the_same(self):
+    lines = method_table.format_table(self.rows).splitlines()
+    self.assertEqual(lines[0].split()[:4], ['metric', 'of', 'A', 'B'])
+    self.assertIn('6.5000 ± 2.1213 (2 seeds)', lines[1])
+    self.assertTrue(lines[1].endswith('4.0000'), lines[1])
+    text = method_table.to_csv(self.rows).decode()
+    first, *_, last = csv.DictReader(io.StringIO(text))
+    self.assertEqual((first['method'], float(first['mean'])), ('A', 6.5))
+    self.assertEqual((last['method'], last['deviation']), ('B', ''))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,176 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of reading and grouping runs."""
+
+import pathlib
+
+from fedfish_tff import errors
+from launch.results import run_reader
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+_HEAD = 'client_id,round,split'
+
+
+class ReadRunTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_it_reads_what_a_run_wrote(self):
+    workdir = fake_runs.write_workdir(
+      self._folder / 'w', 'fed_fish', 3, evaluated=True
+    )
+    run = run_reader.read_run(workdir)
+    self.assertEqual(
+      (run.algorithm, run.task, run.seed), ('fed_fish', 'digits', 3)
+    )
+    expected = fake_runs.make_columns('fed_fish', 3)
+    self.assertEqual(list(run.columns), list(expected))
+    for name, values in expected.items():
+      np.testing.assert_array_equal(run.columns[name], values)
+    self.assertEqual(run.clients, fake_runs.make_clients('fed_fish', 3))
+
+  def test_a_run_without_evaluation_has_no_clients(self):
+    workdir = fake_runs.write_workdir(self._folder / 'w')
+    self.assertIsNone(run_reader.read_run(workdir).clients)
+
+  def test_an_evaluation_of_an_earlier_round_is_not_used(self):
+    workdir = fake_runs.write_workdir(self._folder / 'w', evaluated=True)
+    with open(workdir / 'metrics.csv', 'a', encoding='utf-8') as file:
+      file.write('8,0.25,0.9,0.3,800,8e6\n')
+    with self.assertLogs(level='WARNING') as logs:
+      run = run_reader.read_run(workdir)
+    self.assertIsNone(run.clients)
+    (line,) = logs.output
+    self.assertRegex(line, f'{workdir} is of round 6, the last round is 8')
+
+  def test_values_that_are_not_finite_are_recorded_and_not_drawn(self):
+    workdir = fake_runs.write_workdir(self._folder / 'w')
+    (workdir / 'metrics.csv').write_text('round,a\n1,0.5\n2,\n3,nan\n4,inf\n')
+    run = run_reader.read_run(workdir)
+    rounds, values = run.recorded('a')
+    self.assertEqual(rounds.tolist(), [1, 3, 4])
+    np.testing.assert_array_equal(values, [0.5, np.nan, np.inf])
+    self.assertEqual(run.series('round', 'a')[0].tolist(), [1])
+    self.assertEmpty(run.recorded('b')[0])
+
+  def test_a_row_being_written_and_empty_cells_are_left_out(self):
+    workdir = fake_runs.write_workdir(self._folder / 'w')
+    path = workdir / 'metrics.csv'
+    path.write_text('round,a,b\n1,0.5,\n2,0.25,7\n3,0.1')
+    run = run_reader.read_run(workdir)
+    rounds, x, y = run.series('a', 'b')
+    self.assertEqual((rounds, x, y), (2, 0.25, 7))
+    self.assertLen(run.columns['round'], 2)
+
+  def test_unknown_columns_and_infinite_values_give_no_points(self):
+    workdir = fake_runs.write_workdir(self._folder / 'w')
+    (workdir / 'metrics.csv').write_text('round,a\n1,inf\n2,0.5\n')
+    run = run_reader.read_run(workdir)
+    self.assertEqual(run.series('round', 'a')[0].tolist(), [2])
+    self.assertEmpty(run.series('round', 'b')[0])
+
+  @parameterized.parameters(
+    ('metrics.csv', None, 'metrics.csv: No such file'),
+    ('metrics.csv', 'loss\n1\n', "begin with 'round'"),
+    ('metrics.csv', 'round,loss\n', 'no round yet'),
+    ('metrics.csv', 'round,loss\n1,x\n2,1\n', 'Line 2'),
+    ('config.json', None, 'config.json: No such file'),
+    ('config.json', '{', 'not valid JSON'),
+    ('config.json', '{"seed": 1, "algorithm": {}}', 'algorithm.name'),
+    ('config.json', '[]', 'no field seed'),
+    ('evaluation/clients.csv', 'name\n', 'columns client_id, round, split'),
+    ('evaluation/clients.csv', f'{_HEAD},a\nx,6,test,1,2\n', 'Line 2'),
+    (
+      'evaluation/clients.csv',
+      f'{_HEAD},a\nx,6,test,1\ny,6,test,z\n',
+      'Line 3',
+    ),
+    ('evaluation/clients.csv', f'{_HEAD},a\nx,z,test,1\n', 'Line 2'),
+    ('evaluation/clients.csv', f'{_HEAD},a\n\n', 'Line 2'),
+  )
+  def test_damaged_files_are_named(self, name, content, message):
+    workdir = fake_runs.write_workdir(self._folder / 'w', evaluated=True)
+    if content is None:
+      (workdir / name).unlink()
+    else:
+      (workdir / name).write_text(content)
+    with self.assertRaisesRegex(errors.InputError, message) as caught:
+      run_reader.read_run(workdir)
+    self.assertIn(str(workdir / name), str(caught.exception))
+
+  def test_no_such_workdir(self):
+    with self.assertRaisesRegex(errors.InputError, 'no workdir.*nowhere'):
+      run_reader.read_run(self._folder / 'nowhere')
+
+
+class SummaryTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_the_test_clients_are_in_the_summary(self):
+    workdir = fake_runs.write_run(
+      fake_runs.make_setting_run(finished=False), self._folder / 'w'
+    )
+    self.assertIsNone(run_reader.read_run(workdir).test)
+    (workdir / 'summary.json').write_text(
+      '{"test": {"global/mse": 0.5, "personalized/mse": null, "other": {}}}'
+    )
+    np.testing.assert_equal(
+      run_reader.read_run(workdir).test,
+      {'global/mse': 0.5, 'personalized/mse': np.nan},
+    )
+
+  def test_a_damaged_summary_is_named(self):
+    workdir = fake_runs.write_run(
+      fake_runs.make_setting_run(), self._folder / 'w'
+    )
+    for content in ('{', '[]', '{}', '{"test": 1}'):
+      (workdir / 'summary.json').write_text(content)
+      with self.assertRaisesRegex(errors.InputError, 'summary.json is damaged'):
+        run_reader.read_run(workdir)
+
+  def test_finished_runs_of_a_sweep(self):
+    runs = self._folder / 'runs'
+    with self.assertRaisesRegex(errors.InputError, 'no .*runs; a folder of'):
+      run_reader.find_workdirs(self._folder)
+    begun = fake_runs.write_run(
+      fake_runs.make_setting_run(finished=False), runs / 'b'
+    )
+    with self.assertRaisesRegex(errors.InputError, r'finished \(1 begun\)'):
+      run_reader.find_workdirs(self._folder)
+    done = [
+      fake_runs.write_run(fake_runs.make_setting_run(), runs / name)
+      for name in ('a_16', 'a_8')
+    ]
+    self.assertEqual(
+      run_reader.find_workdirs(self._folder), (done[::-1], [begun])
+    )
+
+
+class GroupRunsTest(absltest.TestCase):
+  def test_seeds_of_one_config_are_pooled_in_rising_order(self):
+    groups = run_reader.group_runs(
+      [
+        fake_runs.make_run('fed_avg', 2),
+        fake_runs.make_run('fed_fish', 1),
+        fake_runs.make_run('fed_avg', 1),
+      ]
+    )
+    self.assertEqual(list(groups), ['FedAvg', 'FedFish'])
+    self.assertEqual([run.seed for run in groups['FedAvg']], [1, 2])
+
+  def test_one_run_given_twice_is_refused(self):
+    with self.assertRaisesRegex(errors.InputError, 'seed \\(4\\)'):
+      run_reader.group_runs(
+        [fake_runs.make_run(seed=4), fake_runs.make_run(seed=4)]
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,111 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of reading and grouping what runs of a sweep have reached."""
+
+import math
+import pathlib
+
+from launch.results import sweep_results
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+
+class SweepResultsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+
+  def _results(self, runs, values, **kwargs):
+    """Writes a sweep whose runs have validation values; absent: unfinished."""
+    folder = fake_sweeps.write_sweep(self.path, runs)
+    for run, value in zip(runs, values):
+      if value != 'unfinished':
+        fake_sweeps.write_result(folder, run, value, **kwargs)
+    return sweep_results.read_results(folder)
+
+  def test_reads_runs(self):
+    runs = fake_sweeps.grid(['fed_avg'], rounds=(3,), seed=(0, 1))
+    results = self._results(runs, [0.25, 'unfinished'], test=None)
+    self.assertEqual([r.name for r in results], [r.name for r in runs])
+    self.assertEqual([r.is_finished for r in results], [True, False])
+    # All runs have the same rounds.
+    self.assertEqual(results[0].fields, {'seed': 0})
+    self.assertEqual(results[0].config['rounds'], 3)
+    self.assertEqual(results[0].metric, 'accuracy')
+    values = results[0].values
+    self.assertEqual(values['validation/global/accuracy'], 0.25)
+    self.assertEqual(values['csb/accuracy'], 0.25)
+    self.assertEqual(values['total/local_steps'], 7)
+    self.assertTrue(math.isnan(values['test/global/accuracy']))
+
+  def test_mean_and_deviation_are_numpys(self):
+    values = [0.1, 0.4, 0.3]
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1, 2))
+    results = self._results(runs, [*values, 0.5, None, 'unfinished'])
+    first, second = sweep_results.group_by_seed(results)
+    cell = first.cell('validation/global/accuracy')
+    self.assertAlmostEqual(cell.mean, np.mean(values), places=15)
+    self.assertAlmostEqual(cell.deviation, np.std(values, ddof=1), places=15)
+    self.assertEqual((cell.seeds, cell.diverged), (3, 0))
+    self.assertAlmostEqual(first.validation(), np.mean(values))
+    # One run has diverged, one is not finished: no answer.
+    cell = second.cell('validation/global/accuracy')
+    self.assertEqual((cell.mean, cell.seeds, cell.diverged), (0.5, 1, 1))
+    self.assertTrue(math.isnan(cell.deviation))
+    self.assertTrue(math.isnan(second.validation()))
+    self.assertFalse(second.is_finished)
+
+  @parameterized.parameters((True, 0.05), (False, 0.01))
+  def test_the_best_rates(self, higher_is_better, expected):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'], client_learning_rate=(0.01, 0.05), seed=(0, 1)
+    )
+    # The means are 0.45 and 0.5; that of one run with fed_fish diverged.
+    values = [0.0, 0.9, 0.5, 0.5, 0.1, 0.1, 0.9, None]
+    groups = sweep_results.group_by_seed(
+      self._results(runs, values, higher_is_better=higher_is_better)
+    )
+    self.assertTrue(sweep_results.varies_rates(groups))
+    best = sweep_results.best_groups(groups)
+    self.assertEqual([g.variant for g in best], ['fed_avg', 'fed_fish'])
+    self.assertEqual(best[0].fields['client_learning_rate'], expected)
+    self.assertEqual(best[1].fields['client_learning_rate'], 0.01)
+
+  def test_test_clients_decide_nothing(self):
+    runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
+    folder = fake_sweeps.write_sweep(self.path, runs)
+    fake_sweeps.write_result(folder, runs[0], 0.6, test=0.1)
+    fake_sweeps.write_result(folder, runs[1], 0.5, test=0.9)
+    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    (best,) = sweep_results.best_groups(groups)
+    self.assertEqual(best.fields['client_learning_rate'], 0.01)
+
+  def test_each_setting_has_its_best(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg'], local_epochs=(1, 8), server_learning_rate=(0.1, 1.0)
+    )
+    groups = sweep_results.group_by_seed(
+      self._results(runs, [0.1, 0.2, 0.4, 0.3])
+    )
+    best = [g.fields for g in sweep_results.best_groups(groups)]
+    self.assertEqual(
+      best,
+      [
+        {'local_epochs': 1, 'server_learning_rate': 1.0},
+        {'local_epochs': 8, 'server_learning_rate': 0.1},
+      ],
+    )
+
+  def test_nothing_is_best_of_nothing(self):
+    runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
+    groups = sweep_results.group_by_seed(
+      self._results(runs, [None, 'unfinished'])
+    )
+    self.assertEmpty(sweep_results.best_groups(groups))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,125 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the tables of a sweep."""
+
+import csv
+import io
+import pathlib
+
+from launch.results import sweep_results
+from launch.results import sweep_table
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+import numpy as np
+
+
+def _read(text):
+  return list(csv.DictReader(io.StringIO(text)))
+
+
+class SweepTableTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'], client_learning_rate=(0.01, 0.05), seed=(0, 1)
+    )
+    folder = fake_sweeps.write_sweep(path, runs)
+    values = [0.2, 0.3, 0.8, 0.6, 0.7, None, 0.9, None]
+    for run, value in list(zip(runs, values))[:-1]:
+      fake_sweeps.write_result(
+        folder,
+        run,
+        value,
+        test=value,
+        more_test={'global/confusion_a_as_b': 3},
+      )
+    self.results = sweep_results.read_results(folder)
+    self.groups = sweep_results.group_by_seed(self.results)
+    self.failures = {runs[-1].name: 'its process, "x", was killed'}
+
+  def test_a_row_a_run(self):
+    usage = {self.results[0].name: {'seconds': 2.5, 'peak_bytes': 1000}}
+    rows = _read(
+      sweep_table.runs_to_csv(self.results, failures=self.failures, usage=usage)
+    )
+    self.assertLen(rows, 8)
+    self.assertEqual(rows[0]['run'], 'fed_avg-client_learning_rate_0.01-seed_0')
+    self.assertEqual(rows[0]['client_learning_rate'], '0.01')
+    self.assertEqual(rows[0]['status'], 'done')
+    self.assertEqual(rows[0]['seconds'], '2.5')
+    self.assertEqual(rows[0]['validation/global/accuracy'], '0.2')
+    self.assertEqual(rows[0]['total/local_steps'], '7')
+    self.assertEqual(rows[5]['test/global/accuracy'], 'nan')
+    self.assertEqual(rows[-1]['status'], 'failed')
+    self.assertEqual(rows[-1]['reason'], 'its process, "x", was killed')
+    self.assertEqual(rows[-1]['test/global/accuracy'], '')
+    rows = _read(sweep_table.runs_to_csv(self.results, failures={}, usage={}))
+    self.assertEqual(rows[-1]['status'], 'unfinished')
+
+  def test_a_row_a_group(self):
+    rows = _read(sweep_table.groups_to_csv(self.groups))
+    self.assertLen(rows, 4)
+    self.assertNotIn('seed', rows[0])
+    self.assertEqual([row['best'] for row in rows], ['', 'yes', '', ''])
+    self.assertEqual([row['finished'] for row in rows], ['2', '2', '2', '1'])
+    column = 'validation/global/accuracy'
+    self.assertAlmostEqual(float(rows[1][f'{column} mean']), 0.7)
+    self.assertAlmostEqual(
+      float(rows[1][f'{column} deviation']), np.std([0.8, 0.6], ddof=1)
+    )
+    self.assertEqual(rows[2][f'{column} diverged'], '1')
+    self.assertEqual(rows[2][f'{column} deviation'], '')
+    self.assertFalse([name for name in rows[0] if 'num_examples' in name])
+    # Sixteen counts of four classes are for runs.csv.
+    self.assertFalse([name for name in rows[0] if 'confusion' in name])
+
+  def test_markdown_shows_the_best_rates(self):
+    text = sweep_table.to_markdown('Sweep x', self.groups)
+    self.assertIn('# Sweep x\n\n7 of 8 runs are finished.', text)
+    self.assertIn('best by validation/global/accuracy', text)
+    lines = [line for line in text.splitlines() if line.startswith('|')]
+    self.assertIn('diverged or are not finished: fed_fish.', text)
+    self.assertEqual(
+      lines,
+      [
+        '| variant | client_learning_rate | validation/global/accuracy | '
+        'test/global/accuracy | csb/accuracy |',
+        '| --- | --- | --- | --- | --- |',
+        '| fed_avg | 0.05 | 0.7000 ± 0.1414 (2) | 0.7000 ± 0.1414 (2) | '
+        '0.2500 ± 0.0000 (2) |',
+      ],
+    )
+
+  def test_markdown_shows_every_group_without_rates(self):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0, 1))
+    folder = fake_sweeps.write_sweep(path, runs)
+    for run, value in zip(runs, [0.5, 0.5, 0.6, 0.7, None]):
+      fake_sweeps.write_result(folder, run, value)
+    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    text = sweep_table.to_markdown('x', groups)
+    self.assertIn('| fed_avg | 0.5000 ± 0.0000 (2) |', text)
+    self.assertIn('| fed_fish | **0.6500 ± 0.0707 (2)** |', text)
+    self.assertIn('| damped | diverged: 1, missing: 1 |', text)
+    self.assertIn('The best of all on validation clients is bold.', text)
+    rows = _read(sweep_table.groups_to_csv(groups))
+    self.assertEqual([row['best'] for row in rows], ['', 'yes', ''])
+    (row,) = _read(sweep_table.groups_to_csv(groups[:1]))
+    self.assertEqual(row['best'], '')
+
+  def test_markdown_of_nothing(self):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    folder = fake_sweeps.write_sweep(
+      path, fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.1, 1.0))
+    )
+    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    text = sweep_table.to_markdown('x', groups)
+    self.assertIn('0 of 2 runs are finished', text)
+    self.assertIn('No run has a result to show yet.', text)
+    self.assertNotIn('None', text)
+
+
+if __name__ == '__main__':
+  absltest.main()

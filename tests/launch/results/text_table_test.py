@@ -1,0 +1,48 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Columns stand below each other; CSV tells an empty cell from NaN."""
+
+# bazel: tags = ['smoke']
+
+from launch.results import text_table
+
+from absl.testing import absltest
+import numpy as np
+
+
+class TextTableTest(absltest.TestCase):
+  def test_columns_are_as_wide_as_their_widest_cell(self):
+    self.assertEqual(
+      text_table.align(
+        [
+          ('method', 'mean', ''),
+          ('FedFish', '0.5 ± 0.25', 'one pair'),
+          ('', '1', ''),
+        ]
+      ),
+      'method   mean\nFedFish  0.5 ± 0.25  one pair\n         1',
+    )
+
+  def test_header_alone(self):
+    self.assertEqual(text_table.align([['metric', 'of']]), 'metric  of')
+
+  def test_rows_of_another_length_are_refused(self):
+    with self.assertRaises(ValueError):
+      text_table.align([('a', 'b'), ('c',)])
+
+  def test_csv(self):
+    rows = [('FedFish, 1', 0.1, None), ('ä', float('nan'), np.nan)]
+    self.assertEqual(
+      text_table.to_csv(['method', 'mean', 'low'], rows).decode(),
+      'method,mean,low\n"FedFish, 1",0.1,\nä,,\n',
+    )
+    self.assertEqual(
+      text_table.to_csv(
+        ['method', 'mean', 'low'], rows, keep_nan=True
+      ).decode(),
+      'method,mean,low\n"FedFish, 1",0.1,\nä,nan,nan\n',
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,86 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the table of transfer over workdirs."""
+
+import csv
+import dataclasses
+import io
+
+from launch.results import settings
+from launch.results import transfer_table
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+import numpy as np
+
+
+def _rows(seeds=(0, 1, 2), algorithms=('fed_avg', 'fed_fish'), change=None):
+  runs = []
+  for algorithm in algorithms:
+    for epochs in (1, 8):
+      for seed in seeds:
+        run = fake_runs.make_setting_run(
+          algorithm, seed, local_epochs=epochs, task='c4'
+        )
+        scores = fake_runs.make_transfer_scores(run)
+        if change is not None:
+          scores = change(run, scores)
+        runs.append(dataclasses.replace(run, transfer=scores))
+  return transfer_table.transfer_rows(settings.read_settings(runs))
+
+
+class TransferRowsTest(absltest.TestCase):
+  def test_means_deviations_and_differences(self):
+    rows = _rows()
+    # Targets, metrics, rounds, shares, methods, local epochs; without counts.
+    self.assertLen(rows, 2 * 2 * 2 * 3 * 2 * 2)
+    for row in rows:
+      gain = 0.1 if row.method == 'FedFish' else 0.0
+      score = gain + 0.01 + (0.05 if row.at == 'R/2' else 0.1)
+      self.assertEqual((row.task, row.seeds, row.rounds), ('c4', 3, 6))
+      np.testing.assert_allclose(row.mean, score + 0.002 * row.percent)
+      np.testing.assert_allclose(row.all_tokens, score + 0.5)
+      np.testing.assert_allclose(row.deviation, 0.01)
+      if not gain:
+        self.assertEqual((row.baseline, row.pairs), ('', 0))
+        self.assertTrue(np.isnan(row.difference))
+        continue
+      self.assertEqual((row.baseline, row.pairs), ('FedAvg', 3))
+      np.testing.assert_allclose(row.difference, 0.1)
+      # More perplexity is worse.
+      self.assertEqual(row.wins, 3 if row.metric == 'accuracy' else 0)
+
+  def test_a_seed_that_diverged_is_no_pair(self):
+    def change(run, scores):
+      if (run.seed, run.algorithm) != (1, 'fed_fish'):
+        return scores
+      return tuple(s._replace(mean=np.nan, all_tokens=np.nan) for s in scores)
+
+    for row in _rows(change=change):
+      expected = (2, 2) if row.method == 'FedFish' else (3, 0)
+      self.assertEqual((row.seeds, row.pairs), expected)
+
+  def test_nothing_scored(self):
+    self.assertEmpty(_rows(change=lambda run, scores: ()))
+
+  def test_one_method_and_seed(self):
+    rows = _rows(seeds=(4,), algorithms=('fed_avg',))
+    content = transfer_table.to_csv(rows).decode()
+    first = next(csv.DictReader(io.StringIO(content)))
+    self.assertEqual((first['seeds'], first['deviation']), ('1', ''))
+    self.assertEqual((first['baseline'], first['difference']), ('', ''))
+
+  def test_text(self):
+    rows = [row for row in _rows() if row.metric == 'accuracy']
+    lines = transfer_table.format_table(rows).splitlines()
+    self.assertLen(lines, 1 + 2 * 2 * 2 * 2)
+    (line,) = [
+      line
+      for line in lines
+      if line.split()[:6] == ['c4', 'cc_news', 'FedFish', '8', '6', '(R)']
+    ]
+    self.assertIn('0.21 ± 0.01, +0.1 [+0.1, +0.1]', line)
+
+
+if __name__ == '__main__':
+  absltest.main()

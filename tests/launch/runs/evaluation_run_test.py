@@ -1,0 +1,218 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the evaluation of a workdir."""
+
+import csv
+import json
+import pathlib
+import shutil
+
+from fedfish_tff import errors
+from launch.results import run_reader
+from launch.runs import evaluation_run
+from launch.runs import training_run
+from tests.launch import small_configs
+from tests.launch import trained_runs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+
+def _read(path):
+  with open(path, newline='', encoding='utf-8') as file:
+    return list(csv.DictReader(file))
+
+
+class EvaluationRunTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+    cls._trained = trained_runs.fed_fish_on_digits().workdir
+
+  def setUp(self):
+    super().setUp()
+    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    shutil.copytree(self._trained, self.workdir)
+
+  def test_all_of_it(self):
+    before = (self.workdir / 'metrics.csv').read_bytes()
+    paths = evaluation_run.evaluate(self.workdir, export=True)
+    for path in paths:
+      self.assertTrue(path.exists(), path)
+    self.assertEqual((self.workdir / 'metrics.csv').read_bytes(), before)
+    self._check_tables()
+    self._check_export()
+    self._check_plots()
+
+  def _check_tables(self):
+    """The tables agree with the figures that training wrote."""
+    summary = json.loads((self.workdir / 'summary.json').read_text())['test']
+    table = {
+      (row['evaluation'], row['metric']): row
+      for row in _read(self.workdir / 'evaluation' / 'summary.csv')
+    }
+    self.assertContainsSubset(
+      [
+        (name, metric)
+        for name in (
+          'global',
+          'before',
+          'few_shot_25',
+          'after',
+          'after minus before',
+          'barrier',
+        )
+        for metric in ('loss', 'accuracy')
+      ],
+      table,
+    )
+    for metric in ('loss', 'accuracy'):
+      for (name, column), expected in {
+        ('global', 'all_examples'): f'global/{metric}',
+        ('global', 'mean_by_examples'): f'global/{metric}',
+        ('before', 'mean_by_examples'): f'personalized/{metric}_before',
+        ('after', 'mean_by_examples'): f'personalized/{metric}',
+      }.items():
+        self.assertAlmostEqual(
+          float(table[name, metric][column]), summary[expected], places=5
+        )
+    self.assertEqual(
+      {(row['round'], row['split']) for row in table.values()},
+      {('2', 'test'), ('3', 'train')},  # The latter: the further round.
+    )
+    clients = run_reader.read_run(self.workdir).clients
+    self.assertLen(clients, int(table['global', 'loss']['num_clients']))
+    self.assertAlmostEqual(
+      np.mean([row['after/accuracy'] for row in clients.values()]),
+      float(table['after', 'accuracy']['mean']),
+    )
+    cohort = _read(self.workdir / 'evaluation' / 'barrier.csv')
+    self.assertLen(cohort, 3)
+    self.assertAlmostEqual(
+      np.mean([float(row['barrier/loss']) for row in cohort]),
+      float(table['barrier', 'loss']['mean']),
+    )
+
+  def _check_export(self):
+    """The exported model and the exported arrays predict alike."""
+    x = np.random.default_rng(0).random((5, 64), np.float32)
+    folder = self.workdir / 'export'
+    model = tf.saved_model.load(folder / 'saved_model')
+    logits = model.signatures['serving_default'](x=tf.constant(x))['output']
+    with np.load(folder / 'weights.npz', allow_pickle=False) as arrays:
+      kernel, bias, kernel_out, bias_out = (
+        arrays[f'trainable_{i}'] for i in range(4)
+      )
+    expected = np.maximum(x @ kernel + bias, 0) @ kernel_out + bias_out
+    np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-5)
+
+  def _check_plots(self):
+    self.assertContainsSubset(
+      ['personalization_accuracy.png', 'client_spread_accuracy.png'],
+      [path.name for path in (self.workdir / 'plots').iterdir()],
+    )
+
+  def test_validation_clients(self):
+    test_clients = self.workdir / run_reader.CLIENTS_CSV
+    test_clients.parent.mkdir()
+    # What was measured on test clients stays, even where it cannot be used.
+    test_clients.write_text('client_id,round,split,global/loss\na,1,test,2\n')
+    with self.assertLogs(level='WARNING') as logs:
+      paths = evaluation_run.evaluate(self.workdir, split='validation')
+    self.assertIn(str(self.workdir), logs.output[-1])
+    self.assertTrue(test_clients.read_text().endswith('a,1,test,2\n'))
+    self.assertContainsSubset(
+      [f'validation_{name}.csv' for name in ('clients', 'barrier', 'summary')],
+      [path.name for path in paths],
+    )
+    final = json.loads((self.workdir / 'summary.json').read_text())['final']
+    (row,) = [
+      row
+      for row in _read(self.workdir / 'evaluation' / 'validation_summary.csv')
+      if (row['evaluation'], row['metric']) == ('global', 'accuracy')
+    ]
+    self.assertEqual((row['round'], row['split']), ('2', 'validation'))
+    self.assertAlmostEqual(
+      float(row['all_examples']), final['eval/global/accuracy'], places=6
+    )
+    self.assertFalse((self.workdir / 'export').exists())
+
+  def test_other_data_than_those_of_training(self):
+    path = self.workdir / 'data_fingerprint.json'
+    fingerprint = json.loads(path.read_text())
+    self.assertEqual(fingerprint.keys(), {'train', 'validation', 'test'})
+    self.assertLen(set(fingerprint.values()), 3)
+    path.write_text(json.dumps({**fingerprint, 'test': '0' * 64}))
+    with self.assertRaisesRegex(
+      errors.InputError, 'data_fingerprint of test differs'
+    ):
+      evaluation_run.evaluate(self.workdir)
+    self.assertFalse((self.workdir / 'evaluation').exists())
+
+  def test_a_run_without_a_checkpoint(self):
+    shutil.rmtree(self.workdir / 'checkpoints')
+    with self.assertRaisesRegex(errors.InputError, 'no checkpoint yet'):
+      evaluation_run.evaluate(self.workdir)
+
+  def test_a_damaged_checkpoint_is_named(self):
+    for path in (self.workdir / 'checkpoints').rglob('*.pb'):
+      path.write_bytes(b'torn')
+    with self.assertRaisesRegex(errors.InputError, 'damaged'):
+      evaluation_run.evaluate(self.workdir)
+
+  def test_a_folder_that_is_no_workdir_is_left_alone(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    with self.assertRaisesRegex(errors.InputError, 'config.json'):
+      evaluation_run.evaluate(folder)
+    self.assertEmpty(list(folder.iterdir()))
+
+  def test_a_place_that_is_taken(self):
+    (self.workdir / 'evaluation').write_text('a file')
+    with self.assertRaisesRegex(errors.InputError, 'evaluation'):
+      evaluation_run.evaluate(self.workdir)
+
+
+@pytest.mark.thorough
+class ClosedFormTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+
+  @parameterized.parameters(
+    ('fed3r', [(64, 8), (8,), (8, 10), (10,)]),
+    ('fed_avg,fine_tuning=ft_lp,start=fed3r', [(8, 10), (10,)]),
+  )
+  def test_evaluates_and_exports_what_was_trained(self, variant, shapes):
+    workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    config = small_configs.make_config(variant)
+    summary = training_run.train(config, workdir=workdir, progress_bar=False)
+    evaluation_run.evaluate(workdir, export=True)
+    table = {
+      row['metric']: row
+      for row in _read(workdir / 'evaluation' / 'summary.csv')
+    }
+    for metric in ('loss', 'accuracy'):
+      self.assertAlmostEqual(
+        float(table[metric]['all_examples']),
+        summary['test'][f'global/{metric}'],
+        places=5,
+      )
+    with np.load(workdir / 'export' / 'weights.npz') as arrays:
+      self.assertEqual(
+        [arrays[f'trainable_{i}'].shape for i in range(len(shapes))], shapes
+      )
+    if variant == 'fed_avg,fine_tuning=ft_lp,start=fed3r':
+      (workdir / 'start.npz').unlink()
+      with self.assertRaisesRegex(
+        errors.InputError, f'{workdir} has no start.npz, from which its fine-'
+      ):
+        evaluation_run.evaluate(workdir)
+
+
+if __name__ == '__main__':
+  absltest.main()

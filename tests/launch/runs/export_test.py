@@ -1,0 +1,173 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the export of trained models."""
+
+import pathlib
+import subprocess
+import sys
+from unittest import mock
+
+from fedfish_tff import errors
+from launch.runs import export
+from tests import processes
+from tests import tolerance
+from tests.evaluation import softmax_regression
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_X, _ = softmax_regression.draw_examples(6, 0)
+# Not the model's initial weights.
+_KERNEL, _BIAS = (2 * w for w in softmax_regression.initial_weights())
+_WEIGHTS = tff.learning.models.ModelWeights([_KERNEL, _BIAS], [])
+
+_READER = """
+import sys, numpy as np, tensorflow as tf
+model = tf.saved_model.load(sys.argv[1])
+x = np.load(sys.argv[2], allow_pickle=False)
+output = model.signatures['serving_default'](x=tf.constant(x))['output']
+np.save(sys.argv[3], output.numpy())
+"""
+
+
+class ExportTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _predict(self, folder, **inputs):
+    return tf.saved_model.load(folder).signatures['serving_default'](
+      **{name: tf.constant(value) for name, value in inputs.items()}
+    )
+
+  @parameterized.parameters('functional', 'keras')
+  def test_the_saved_model_predicts_with_the_weights(self, name):
+    folder = self._folder / 'saved_model'
+    export.write_saved_model(softmax_regression.MODELS[name], _WEIGHTS, folder)
+    for size in (6, 2):
+      tolerance.assert_close(
+        self._predict(folder, x=_X[:size])['output'],
+        _X[:size] @ _KERNEL + _BIAS,
+        relative=tolerance.FLOAT32_SUMS,
+      )
+    self.assertEqual([p.name for p in self._folder.iterdir()], ['saved_model'])
+
+  def test_another_process_reads_it_with_tensorflow_alone(self):
+    folder = self._folder / 'saved_model'
+    export.write_saved_model(
+      softmax_regression.MODELS['functional'], _WEIGHTS, folder
+    )
+    np.save(self._folder / 'x.npy', _X)
+    subprocess.run(
+      [
+        sys.executable,
+        '-c',
+        _READER,
+        folder,
+        self._folder / 'x.npy',
+        self._folder / 'output.npy',
+      ],
+      check=True,
+      cwd=self._folder,
+      env={'TF_CPP_MIN_LOG_LEVEL': '3', 'PATH': ''},
+      timeout=processes.HANG_SECONDS,
+    )
+    tolerance.assert_close(
+      np.load(self._folder / 'output.npy'),
+      _X @ _KERNEL + _BIAS,
+      relative=tolerance.FLOAT32_SUMS,
+    )
+
+  def test_inputs_and_outputs_by_name(self):
+    @tf.function
+    def predict_on_batch(model_weights, x, training):
+      del training  # Unused.
+      return {'scaled': x['a'] * model_weights[0][0], 'same': x['b']}
+
+    model = tff.learning.models.FunctionalModel(
+      initial_weights=((np.float32(1),), ()),
+      predict_on_batch_fn=predict_on_batch,
+      loss_fn=lambda output, label, sample_weight=None: 0.0,
+      input_spec=(
+        {
+          'a': tf.TensorSpec([None], tf.float32),
+          'b': tf.TensorSpec([None], tf.int32),
+        },
+        tf.TensorSpec([None], tf.float32),
+      ),
+    )
+    export.write_saved_model(
+      model,
+      tff.learning.models.ModelWeights((np.float32(3),), ()),
+      self._folder / 'm',
+    )
+    result = self._predict(
+      self._folder / 'm', a=np.float32([1, 2]), b=np.int32([5, 6])
+    )
+    np.testing.assert_array_equal(result['scaled'], [3, 6])
+    np.testing.assert_array_equal(result['same'], [5, 6])
+
+  def test_a_failed_export_leaves_the_earlier_one(self):
+    model = softmax_regression.MODELS['functional']
+    folder = self._folder / 'saved_model'
+    export.write_saved_model(model, _WEIGHTS, folder)
+    with mock.patch.object(
+      tf.saved_model,
+      'save',
+      autospec=True,
+      side_effect=OSError(28, 'No space left on device'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, 'No space left'):
+        export.write_saved_model(
+          model,
+          tff.learning.models.ModelWeights([0 * _KERNEL, _BIAS], []),
+          folder,
+        )
+    tolerance.assert_close(
+      self._predict(folder, x=_X)['output'],
+      _X @ _KERNEL + _BIAS,
+      relative=tolerance.FLOAT32_SUMS,
+    )
+
+  def test_a_new_export_replaces_the_earlier_one_and_leftovers(self):
+    model = softmax_regression.MODELS['functional']
+    folder = self._folder / 'saved_model'
+    export.write_saved_model(model, _WEIGHTS, folder)
+    (self._folder / 'saved_model.new').mkdir()
+    (self._folder / 'saved_model.new' / 'torn').write_text('half')
+    export.write_saved_model(
+      model, tff.learning.models.ModelWeights([0 * _KERNEL, _BIAS], []), folder
+    )
+    np.testing.assert_allclose(
+      self._predict(folder, x=_X)['output'], np.tile(_BIAS, (6, 1)), rtol=1e-6
+    )
+    self.assertEqual([p.name for p in self._folder.iterdir()], ['saved_model'])
+
+  def test_an_unwritable_folder_is_named(self):
+    (self._folder / 'file').write_text('')
+    with self.assertRaisesRegex(errors.InputError, 'Cannot write .*file/m'):
+      export.write_saved_model(
+        softmax_regression.MODELS['functional'],
+        _WEIGHTS,
+        self._folder / 'file' / 'm',
+      )
+
+  def test_weights_are_arrays_in_the_models_order(self):
+    path = self._folder / 'weights.npz'
+    export.write_weights(
+      tff.learning.models.ModelWeights([_KERNEL, _BIAS], [np.int64(7)]), path
+    )
+    with np.load(path, allow_pickle=False) as arrays:
+      self.assertEqual(
+        list(arrays), ['trainable_0', 'trainable_1', 'non_trainable_0']
+      )
+      np.testing.assert_array_equal(arrays['trainable_0'], _KERNEL)
+      np.testing.assert_array_equal(arrays['trainable_1'], _BIAS)
+      self.assertEqual(arrays['non_trainable_0'], 7)
+
+
+if __name__ == '__main__':
+  absltest.main()

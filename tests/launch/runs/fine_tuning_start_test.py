@@ -1,0 +1,206 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what a fine-tuning starts from, and of the file that keeps it."""
+
+import json
+import pathlib
+import tempfile
+
+from fedfish_tff import errors
+from launch.configs import fed3r_digits
+from launch.methods import config_checks
+from launch.runs import fine_tuning_start
+from launch.runs import training_run
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import tensorflow_federated as tff
+
+_STARTED = (
+  'fed_avg,fine_tuning=ft,start=fed3r',
+  'fed_avg,fine_tuning=ft_lp,start=fed3r',
+  'fed_avg,fine_tuning=ft_feat,start=fed3r',
+)
+_TOTALS = {'wire_bytes': 2**40, 'local_steps': 7, 'round_seconds': 0.1}
+
+
+def _make_start():
+  rng = np.random.default_rng(0)
+  return fine_tuning_start.Start(
+    tff.learning.models.ModelWeights(
+      tuple(
+        rng.normal(size=shape).astype(np.float32)
+        for shape in ((3, 2), (2,), (), (0, 4))
+      ),
+      (),
+    ),
+    3,
+    _TOTALS,
+  )
+
+
+class StartConfigTest(parameterized.TestCase):
+  @parameterized.parameters(*_STARTED)
+  def test_it_is_the_config_of_the_closed_form_run(self, variant):
+    """So that runs of one config can share it."""
+    start = fine_tuning_start.start_config(
+      small_configs.make_config(variant),
+      num_clients=small_configs.NUM_TRAINING_CLIENTS,
+    )
+    config_checks.check_config(start)
+    self.assertEqual(
+      training_run.config_key(start),
+      training_run.config_key(small_configs.make_config('fed3r')),
+    )
+
+  @parameterized.parameters(*_STARTED)
+  def test_the_runs_of_fed3r_digits_share_it(self, variant):
+    runs = fed3r_digits.get_config().to_dict()['runs']
+    run = fed3r_digits.get_config(variant).to_dict()
+    start = fine_tuning_start.start_config(run, num_clients=24)
+    self.assertEqual(
+      training_run.config_key(start), training_run.config_key(runs['fed3r'])
+    )
+
+  def test_it_takes_what_concerns_the_sums_from_the_run(self):
+    changes = {
+      'seed': 5,
+      'cohort_size': 2,
+      'batch_size': 9,
+      'max_examples_per_client': 11,
+      'rounds': 30,
+    }
+    config = small_configs.make_config(
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      local_epochs=4,
+      **changes,
+      **{'fine_tuning.start.regularization': 3.0},
+    )
+    start = fine_tuning_start.start_config(
+      config, num_clients=small_configs.NUM_TRAINING_CLIENTS
+    )
+    config_checks.check_config(start)
+    self.assertContainsSubset({**changes, 'rounds': 4}, start)
+    self.assertEqual(start['task'], config['task'])
+    self.assertEqual(start['algorithm']['regularization'], 3.0)
+    # Each example counts once, whatever the clients train later.
+    self.assertEqual(start['local_epochs'], 1)
+
+  @parameterized.parameters(1, small_configs.VISITING_ROUNDS)
+  def test_rejects_a_run_that_ends_before_the_fine_tuning(self, rounds):
+    config = small_configs.make_config(
+      'fed_avg,fine_tuning=ft,start=fed3r', rounds=rounds
+    )
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f'^rounds is {rounds}, but the start .* all 8 training clients come once,'
+      ' takes 3; 4 or more was expected.$',
+    ):
+      fine_tuning_start.start_config(
+        config, num_clients=small_configs.NUM_TRAINING_CLIENTS
+      )
+
+
+class FileTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+    cls.start = _make_start()
+    fine_tuning_start.save_start(folder, cls.start)
+    cls.content = (
+      pathlib.Path(folder) / fine_tuning_start.FILE_NAME
+    ).read_bytes()
+
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.path = self.folder / fine_tuning_start.FILE_NAME
+
+  def _assert_equal(self, found):
+    self.assertEqual(found.round_number, self.start.round_number)
+    self.assertEqual(found.totals, self.start.totals)
+    for one, other in zip(
+      found.weights.trainable, self.start.weights.trainable, strict=True
+    ):
+      self.assertEqual(one.dtype, other.dtype)
+      np.testing.assert_array_equal(one, other)
+
+  def _assert_damaged(self):
+    with self.assertRaises(errors.InputError) as raised:
+      fine_tuning_start.load_start(self.folder)
+    message = str(raised.exception)
+    self.assertStartsWith(message, f'{self.path} is damaged (')
+    self.assertEndsWith(
+      message, '; restore it, or start afresh with --overwrite.'
+    )
+    self.assertNotIn('\n', message)
+
+  def test_is_read_as_it_was_written(self):
+    self.path.write_bytes(self.content)
+    self._assert_equal(fine_tuning_start.load_start(self.folder))
+    self.assertEqual([p.name for p in self.folder.iterdir()], ['start.npz'])
+
+  def test_a_workdir_without_one(self):
+    self.assertIsNone(fine_tuning_start.load_start(self.folder))
+    self.assertIsNone(fine_tuning_start.load_start(self.folder / 'nothing'))
+
+  @given(st.data())
+  def test_a_file_that_was_cut(self, data):
+    length = data.draw(st.integers(0, len(self.content) - 1))
+    self.path.write_bytes(self.content[:length])
+    self._assert_damaged()
+
+  @given(st.data())
+  def test_a_byte_that_has_changed(self, data):
+    """It is noticed, unless nothing depends on it."""
+    place = data.draw(st.integers(0, len(self.content) - 1))
+    content = bytearray(self.content)
+    content[place] ^= data.draw(st.integers(1, 255))
+    self.path.write_bytes(content)
+    try:
+      found = fine_tuning_start.load_start(self.folder)
+    except errors.InputError:
+      self._assert_damaged()
+    else:
+      self._assert_equal(found)
+
+  def test_files_of_something_else(self):
+    for content in (b'text', b'PK', np.float32(1).tobytes(), b'[]'):
+      self.path.write_bytes(content)
+      self._assert_damaged()
+    with open(self.path, 'wb') as file:
+      np.save(file, np.zeros(3))
+    self._assert_damaged()
+    for arrays in (
+      {'other': np.zeros(3)},
+      {'state': np.array('not JSON')},
+      {'state': np.array('[]')},
+      {'state': np.array('{}')},
+      {
+        'state': np.array(
+          json.dumps({'round': 3, 'totals': {}, 'num_weights': 1})
+        ),
+        'w': 1,
+      },
+    ):
+      with open(self.path, 'wb') as file:
+        np.savez(file, **arrays)
+      self._assert_damaged()
+
+  def test_a_place_that_is_taken(self):
+    self.path.mkdir()
+    with self.assertRaisesRegex(
+      errors.InputError, f'^Cannot read {self.path}: Is a directory.$'
+    ):
+      fine_tuning_start.load_start(self.folder)
+    with self.assertRaisesRegex(errors.InputError, f'Cannot write {self.path}'):
+      fine_tuning_start.save_start(self.folder, self.start)
+
+
+if __name__ == '__main__':
+  absltest.main()

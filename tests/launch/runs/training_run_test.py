@@ -1,0 +1,163 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of a run as a function; tests/launch/train_test.py has the binary's."""
+
+import asyncio
+import json
+import pathlib
+import shutil
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from launch.configs import toy_regression
+from launch.runs import experiment as experiment_lib
+from launch.runs import training_run
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+
+
+def _rows(workdir):
+  """The rows of metrics.csv, without the columns of time."""
+  return [
+    {k: v for k, v in row.items() if not k.startswith('time/')}
+    for row in simulation.read_rows(workdir / 'metrics.csv')
+  ]
+
+
+def _load_result(config, task, workdir):
+  experiment = experiment_lib.build_experiment_of(config, task)
+  return experiment, simulation.load_result(
+    experiment.process, simulation.CheckpointManager(workdir / 'checkpoints')
+  )
+
+
+class TrainTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  @pytest.mark.thorough
+  def test_several_runs_in_one_process(self):
+    """As notebooks and the demo do; diverging figures stay valid JSON."""
+    summaries = {}
+    for variant in ('fed_avg', 'per_example'):
+      config = toy_regression.get_config(variant)
+      config.local_epochs = 1
+      config.rounds = 2
+      config.evaluation.update(barrier=False, personalization_epochs=0)
+      summaries[variant] = training_run.train(
+        config.to_dict(), workdir=self.folder / variant, progress_bar=False
+      )
+      self.assertEqual(
+        json.loads((self.folder / variant / 'summary.json').read_text()),
+        summaries[variant],
+      )
+    one, other = summaries.values()
+    # Clients that send all of their weights choose nothing.
+    self.assertNotIn('payload_bytes', one['totals'])
+    self.assertLess(one['totals']['wire_bytes'], other['totals']['wire_bytes'])
+    # The Fisher pass.
+    self.assertEqual(
+      other['totals']['local_steps'], 2 * one['totals']['local_steps']
+    )
+
+  @pytest.mark.thorough
+  def test_the_checkpoint_half_way_is_kept(self):
+    config = toy_regression.get_config('fed_avg')
+    config.local_epochs = 1
+    config.rounds = 7
+    config.checkpoint_every = 2
+    config.evaluate_every = 7
+    config.evaluation.update(barrier=False, personalization_epochs=0)
+    training_run.train(
+      config.to_dict(), workdir=self.folder / 'w', progress_bar=False
+    )
+    manager = simulation.CheckpointManager(self.folder / 'w' / 'checkpoints')
+    self.assertEqual(asyncio.run(manager.get_versions()), [3, 6, 7])
+
+  def test_nothing_is_written_if_the_experiment_cannot_be_built(self):
+    config = toy_regression.get_config('fed_avg')
+    config.cohort_size = 3
+    with self.assertRaisesRegex(errors.InputError, 'cohort_size is 3'):
+      training_run.train(config.to_dict(), workdir=self.folder / 'w')
+    self.assertFalse((self.folder / 'w').exists())
+
+
+class ClosedFormTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+    cls.task = experiment_lib.create_task(small_configs.make_config())
+
+  def setUp(self):
+    super().setUp()
+    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+
+  def _train(self, config):
+    return training_run.train_task(
+      config, self.task, workdir=self.workdir, progress_bar=False, plots=False
+    )
+
+  def test_rows_have_what_the_paper_counts(self):
+    """K (D^2 + D C) 4 bytes; what is sent is less, or more in float64."""
+    self._train(small_configs.make_config('fed3r'))
+    features, classes = small_configs.NUM_FEATURES, small_configs.NUM_CLASSES
+    rows = _rows(self.workdir)
+    self.assertNotIn('communication/published_bytes', rows[0])
+    self.assertEqual(
+      [row['communication/published_bytes'] for row in rows[1:]],
+      [k * 4 * features * (features + classes) for k in (3, 3, 2)],
+    )
+    self.assertEqual(
+      [row['finalizer/total_examples'] for row in rows[1:]],
+      np.cumsum([row['train/num_examples'] for row in rows[1:]]).tolist(),
+    )
+
+  @pytest.mark.thorough
+  def test_first_visits_end_with_the_sums_of_one_visit_to_each(self):
+    sums = []
+    for name, rounds in (('visit_once', 3), ('first_visits', 12)):
+      config = small_configs.make_config(
+        rounds=rounds,
+        **{'participation.name': name, 'algorithm.accumulator': 'float64'},
+      )
+      self._train(config)
+      _, result = _load_result(config, self.task, self.workdir)
+      sums.append(result.state['statistics'])
+      shutil.rmtree(self.workdir)
+    for name, expected in sums[0].items():
+      # The order of float64 sums of a thousand terms.
+      np.testing.assert_allclose(sums[1][name], expected, rtol=1e-12)
+    examples = sums[0]['gram'][-1, -1]
+    self.assertEqual(
+      examples,
+      sum(
+        len(self.task.train.load_client(c)[1])
+        for c in self.task.train.client_ids
+      ),
+    )
+
+  @parameterized.parameters(
+    (dict(variant='fed3r', rounds=4), 'rounds is 4, but participation visit'),
+    (
+      dict(variant='fed_avg,fine_tuning=ft,start=fed3r', rounds=3),
+      'rounds is 3, but the start of the',
+    ),
+    (
+      dict(variant='fed_avg,fine_tuning=ft,start=fed3r', cohort_size=9),
+      'cohort_size is 9, but there',
+    ),
+  )
+  def test_nothing_is_written_of_what_cannot_be_run(self, changes, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      self._train(small_configs.make_config(**changes))
+    self.assertFalse(self.workdir.exists())
+
+
+if __name__ == '__main__':
+  absltest.main()

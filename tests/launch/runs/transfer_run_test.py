@@ -1,0 +1,178 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the transfer of a workdir's model to other tasks, end to end."""
+
+import contextlib
+import csv
+import io
+import pathlib
+import shutil
+import tempfile
+
+from fedfish_tff import errors
+from launch.configs import digits
+from launch.results import transfer_reader
+from launch.runs import training_run
+from launch.runs import transfer_run
+from tasks import registry
+from tests.launch import small_configs
+from tests.launch import trained_runs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import pytest
+
+_TASK = {
+  'name': 'c4',
+  'size': 'tiny',
+  'sequence_length': 32,
+  'eval_sequence_length': 16,
+  'num_generated_domains': 30,
+}
+
+
+def _make_config(task):
+  config = digits.get_config('fed_avg').to_dict()
+  config.update(
+    rounds=3,
+    cohort_size=2,
+    local_epochs=1,
+    batch_size=4,
+    max_examples_per_client=4,
+    client_learning_rate=0.1,
+    evaluate_every=3,
+    checkpoint_every=3,
+    task=task,
+  )
+  config['evaluation'].update(personalization_epochs=1, barrier=False)
+  return config
+
+
+def _read(path):
+  with open(path, newline='', encoding='utf-8') as file:
+    return list(csv.DictReader(file))
+
+
+def _evaluate(workdir, targets, **options):
+  """Returns the paths and what is printed."""
+  out = io.StringIO()
+  with contextlib.redirect_stdout(out):
+    paths = transfer_run.evaluate_transfer(workdir, targets, **options)
+  return paths, out.getvalue()
+
+
+class OwnTaskTest(absltest.TestCase):
+  def test_a_model_of_another_kind_has_its_own_task_only(self):
+    self.enter_context(small_configs.built_once())
+    workdir = trained_runs.fed_fish_on_digits().copy_to(
+      pathlib.Path(self.create_tempdir().full_path) / 'w'
+    )
+    with self.assertRaisesRegex(
+      errors.InputError, "'digits' cannot be applied"
+    ):
+      _evaluate(workdir, {'c4': None})
+    paths, printed = _evaluate(workdir, {'digits': None})
+    self.assertContainsSubset([workdir / transfer_reader.TRANSFER_CSV], paths)
+    self.assertIn('digits: model of round 1 of 2', printed)
+    scores = transfer_reader.read_scores(workdir)
+    self.assertEqual({score.round for score in scores}, {1, 2})
+
+
+@pytest.mark.thorough
+class TransferRunTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+    folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+    cls._trained = pathlib.Path(folder) / 'trained'
+    training_run.train(
+      _make_config(_TASK), workdir=cls._trained, progress_bar=False
+    )
+
+  def setUp(self):
+    super().setUp()
+    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    shutil.copytree(self._trained, self.workdir)
+
+  def test_made_up_pages_of_two_tasks(self):
+    paths, printed = _evaluate(self.workdir, {'c4': None, 'cc_news': None})
+    metrics = [
+      'accuracy',
+      'accuracy_without_oov_and_eos',
+      'loss',
+      'perplexity',
+    ]
+    self.assertCountEqual(
+      [path.relative_to(self.workdir).as_posix() for path in paths],
+      [
+        transfer_reader.TRANSFER_CSV,
+        transfer_reader.CLIENTS_CSV,
+        *(f'plots/transfer_{metric}.png' for metric in metrics),
+      ],
+    )
+    scores = transfer_reader.read_scores(self.workdir)
+    self.assertLen(scores, 2 * 2 * 3 * 5)
+    self.assertEqual({score.round for score in scores}, {1, 3})
+    self.assertEqual({score.percent for score in scores}, {0, 25, 50})
+    own = registry.create_task(seed=0, **_TASK)
+    sizes = [len(own.test.load_client(c)[0]) for c in own.test.client_ids]
+    for score in scores:
+      if score.target == 'c4':
+        self.assertEqual(score.num_clients, sum(n >= 4 for n in sizes))
+        self.assertEqual(score.num_too_small, sum(n < 4 for n in sizes))
+    rows = _read(self.workdir / transfer_reader.CLIENTS_CSV)
+    by_target = {s.target: s.num_clients for s in scores}
+    self.assertLen(rows, 6 * sum(by_target.values()))
+    # The halves are the same at all shares and rounds.
+    tokens = {}
+    for row in rows:
+      key = (row['target'], row['client_id'])
+      tokens.setdefault(key, set()).add((row['num_unseen'], row['num_tokens']))
+    self.assertEqual({len(found) for found in tokens.values()}, {1})
+    # Another model has another score.
+    means = {
+      (s.round, s.percent): s.mean
+      for s in scores
+      if (s.target, s.metric) == ('cc_news', 'loss')
+    }
+    self.assertLen(set(means.values()), 6)
+    self.assertIn('cc_news: model of round 1 of 3', printed)
+    self.assertIn('too small)', printed)
+
+  def test_validation_clients_and_one_round(self):
+    paths, _ = _evaluate(
+      self.workdir, {'c4': None}, at=('last',), split='validation'
+    )
+    self.assertContainsSubset(
+      ['validation_transfer.csv', 'validation_transfer_loss.png'],
+      [path.name for path in paths],
+    )
+    rows = _read(self.workdir / 'evaluation' / 'validation_transfer.csv')
+    self.assertEqual(
+      {(row['round'], row['split']) for row in rows}, {('3', 'validation')}
+    )
+    self.assertEmpty(transfer_reader.read_scores(self.workdir))
+
+  def test_without_the_checkpoint_half_way(self):
+    shutil.rmtree(self.workdir / 'checkpoints' / 'program_state_1')
+    with self.assertRaisesRegex(
+      errors.InputError, 'no checkpoint of round 1, half-way to round 3'
+    ):
+      _evaluate(self.workdir, {'c4': None})
+    self.assertFalse((self.workdir / 'evaluation').exists())
+
+  @parameterized.parameters(
+    ({'news': None}, "There is no task 'news'"),
+    ({'digits': None}, "cannot be applied to task 'digits', which has no"),
+    ({'cc_news': '/no/such'}, '/no/such'),
+    ({'stackoverflow': '/no/such'}, '/no/such'),
+  )
+  def test_bad_targets(self, targets, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      _evaluate(self.workdir, targets)
+    self.assertFalse((self.workdir / 'evaluation').exists())
+
+
+if __name__ == '__main__':
+  absltest.main()

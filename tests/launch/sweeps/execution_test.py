@@ -1,0 +1,225 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of a sweep from its runs to its tables, with runs that are made up."""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import pathlib
+import shutil
+import signal
+import threading
+import time
+from unittest import mock
+
+from launch.sweeps import execution
+from launch.sweeps import resources
+from launch.sweeps import worker
+from tests import processes
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+
+_GIVE_UP_SECONDS = 60.0
+
+# Alone, so that the BUILD file knows it.
+_TARGETS = 'tests.launch.sweeps.targets'
+
+
+class SweepExecutionTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.path = self.folder / 'sweep'
+    self.data_dir = self.folder / 'data'
+    self.data_dir.mkdir()
+    self.runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
+    for name, value in (
+      ('TRAIN', f'{_TARGETS}:train'),
+      ('PLOT', f'{_TARGETS}:plot'),
+      ('PRELOADED', ()),
+    ):
+      self.enter_context(mock.patch.object(worker, name, value))
+
+  def _sweep(self, **kwargs):
+    arguments = dict(
+      source=fake_sweeps.SOURCE,
+      runs=self.runs,
+      path=self.path,
+      data_dir=str(self.data_dir),
+    )
+    return execution.Sweep(**{**arguments, **kwargs})
+
+  def _execute(self, **kwargs):
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with (
+      contextlib.redirect_stdout(stdout),
+      contextlib.redirect_stderr(stderr),
+    ):
+      failures = self._sweep(**kwargs).execute()
+    return failures, stdout.getvalue(), stderr.getvalue()
+
+  def _rows(self, name):
+    with open(self.path / name, newline='') as file:
+      return list(csv.DictReader(file))
+
+  def test_a_failed_run_does_not_stop_the_others(self):
+    flag = self.data_dir / 'fail_fed_avg-seed_1'
+    flag.touch()
+    failures, stdout, stderr = self._execute()
+    self.assertEqual(failures, {'fed_avg-seed_1': 'The data are missing.'})
+    self.assertIn('3 of 4 runs. See', stdout)
+    self.assertRegex(
+      stderr, 'FAILED: The data are missing. .see .*fed_avg-seed_1.log'
+    )
+    rows = {row['run']: row for row in self._rows('runs.csv')}
+    self.assertEqual(rows['fed_avg-seed_1']['status'], 'failed')
+    self.assertEqual(rows['fed_avg-seed_1']['reason'], 'The data are missing.')
+    self.assertEqual(rows['fed_fish-seed_1']['status'], 'done')
+    self.assertGreater(float(rows['fed_fish-seed_1']['seconds']), 0)
+    self.assertIn('missing: 1', (self.path / 'table.md').read_text())
+
+    # The same command does what is left, and only that.
+    flag.unlink()
+    failures, stdout, stderr = self._execute()
+    self.assertEmpty(failures)
+    self.assertIn('4 runs, 3 finished before', stderr)
+    self.assertIn('4/4 runs: fed_avg-seed_1', stderr)
+    self.assertIn('Done: 4 of 4 runs', stdout)
+    self.assertNotIn('FAILED', stderr)
+    self.assertIn('| fed_avg | **0.0500 ± 0.0707 (2)**', stdout)
+    log = (self.path / 'logs' / 'fed_avg-seed_1.log').read_text()
+    self.assertEqual(log.count('python -m launch.train --config=digits.py'), 2)
+    self.assertEqual(log.count('FAILED'), 1)
+    names, _, _ = json.loads((self.path / 'plots' / 'names.json').read_text())
+    self.assertEqual(
+      names, {str(self.path / 'plots'): [run.name for run in self.runs]}
+    )
+
+  def test_a_terminal_has_a_bar(self):
+    (self.data_dir / 'fail_fed_avg-seed_1').touch()
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    with (
+      contextlib.redirect_stdout(io.StringIO()),
+      contextlib.redirect_stderr(terminal),
+    ):
+      self._sweep().execute()
+    text = terminal.getvalue()
+    self.assertIn('FAILED fed_avg-seed_1: The data are missing.', text)
+    # All work is done at the end, also that which was in vain.
+    last = [part for part in text.split('\r') if 'sweep: ' in part][-1]
+    self.assertRegex(last, r'sweep: 100% .*3/4 runs, 1 failed \[\d\d:\d\d<')
+
+  def test_many_failures_of_one_reason_are_told_once(self):
+    for run in self.runs:
+      (self.data_dir / f'fail_{run.name}').touch()
+    failures, _, stderr = self._execute()
+    self.assertLen(failures, 4)
+    self.assertEqual(stderr.count('FAILED: The data are missing.'), 1)
+    self.assertIn('4 runs: ', stderr.splitlines()[-1])
+
+  def test_evaluates_what_is_trained(self):
+    self._execute()
+    summaries = list(self.path.glob('runs/*/summary.json'))
+    before = [path.stat().st_mtime_ns for path in summaries]
+    failures, _, stderr = self._execute(evaluated=True)
+    self.assertEqual([path.stat().st_mtime_ns for path in summaries], before)
+    self.assertEmpty(failures)
+    self.assertIn('0 finished before', stderr)
+    self.assertLen(list(self.path.glob('runs/*/evaluation/summary.csv')), 4)
+
+  def test_a_half_written_run_runs_again(self):
+    self._execute()
+    summary = self.path / 'runs' / 'fed_avg-seed_1' / 'summary.json'
+    whole = summary.read_text()
+    summary.write_text(whole[:20])
+    _, _, stderr = self._execute()
+    self.assertIn('3 finished before', stderr)
+    self.assertEqual(summary.read_text(), whole)
+
+  def test_other_data_are_noticed(self):
+    self._execute()
+    other = self.folder / 'other'
+    other.mkdir()
+    shutil.rmtree(self.path / 'runs' / 'fed_fish-seed_1')
+    failures, _, _ = self._execute(data_dir=str(other))
+    self.assertEqual(list(failures), ['fed_fish-seed_1'])
+    self.assertIn(
+      'on other data than fed_avg-seed_1', failures['fed_fish-seed_1']
+    )
+
+  def test_describes_without_a_trace(self):
+    stdout = io.StringIO()
+    with contextlib.redirect_stdout(stdout):
+      self._sweep(num_processes=3).describe()
+    self.assertFalse(self.path.exists())
+    lines = stdout.getvalue().splitlines()
+    self.assertLen(lines, 5)
+    self.assertEqual(
+      lines[0],
+      'to do: python -m launch.train --config=digits.py:fed_avg '
+      f'--config.seed=0 --workdir={self.path}/runs/fed_avg-seed_0 '
+      f'--data_dir={self.data_dir}',
+    )
+    stdout = io.StringIO()
+    with contextlib.redirect_stdout(stdout):
+      self._sweep(
+        data_dir='my data',
+        context_options={'devices': 'GPU:0,GPU:1', 'use_xla': False},
+      ).describe()
+    self.assertIn(
+      " '--data_dir=my data' --devices=GPU:0,GPU:1 --noxla\n",
+      stdout.getvalue(),
+    )
+    self.assertEqual(lines[-1], '4 runs, 4 to do, up to 3 at a time')
+
+  def test_processes_as_cores_and_accelerators_allow(self):
+    def count(num_runs, **kwargs):
+      return self._sweep(**kwargs)._count_processes(num_runs)
+
+    with (
+      mock.patch.object(
+        resources, 'usable_cores', autospec=True, return_value=[0, 1, 2]
+      ),
+      mock.patch.object(
+        resources, 'has_gpu', autospec=True, return_value=False
+      ) as has_gpu,
+    ):
+      self.assertEqual(count(10), 3)
+      self.assertEqual(count(2), 2)
+      self.assertEqual(count(0), 1)
+      self.assertEqual(count(10, num_processes=5), 5)
+      self.assertEqual(count(10, context_options={'devices': 'TPU'}), 1)
+      has_gpu.return_value = True
+      self.assertEqual(count(10), 1)
+      self.assertEqual(count(10, context_options={'devices': 'cpu'}), 3)
+      self.assertEqual(count(10, num_processes=2), 2)
+
+  def test_an_interrupt_says_how_to_go_on(self):
+    self.enter_context(mock.patch.object(worker, 'TRAIN', f'{_TARGETS}:wait'))
+    begun = self.data_dir / 'begun'
+
+    def interrupt():
+      give_up = time.monotonic() + _GIVE_UP_SECONDS
+      while not begun.exists() and time.monotonic() < give_up:
+        time.sleep(0.02)
+      os.kill(os.getpid(), signal.SIGINT)
+
+    self.enter_context(processes.interruptible_children())
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with self.assertRaisesRegex(
+      KeyboardInterrupt, '0 of 4 runs are finished. The same command continues'
+    ):
+      self._execute(num_processes=1)
+    thread.join()
+    self.assertEqual(
+      [row['status'] for row in self._rows('runs.csv')], ['unfinished'] * 4
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,83 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Workdirs as finished runs of a sweep leave them."""
+
+import csv
+import json
+
+from launch.configs import digits
+from launch.configs import sweeps
+from launch.sweeps import folder as folder_lib
+from launch.sweeps import plan as plan_lib
+
+SOURCE = 'digits.py:test'
+
+
+def plan(runs, *arguments, get_config=digits.get_config):
+  """Returns the planned runs of a sweep of the digits, or of other configs."""
+  return plan_lib.plan_runs(SOURCE, get_config, runs, arguments)
+
+
+def grid(variants, **fields):
+  """Returns the planned runs of a grid of the digits."""
+  return plan(sweeps.grid(variants, fields))
+
+
+def write_sweep(path, runs):
+  """Writes sweep.json and returns the folder."""
+  with folder_lib.open_folder(path, SOURCE, runs) as folder:
+    return folder
+
+
+def write_result(
+  folder,
+  run,
+  validation,
+  *,
+  test=0.5,
+  metric='accuracy',
+  higher_is_better=True,
+  loss=1.0,
+  evaluated=False,
+  more_test=None,
+  totals=None,
+):
+  """Writes what is in the workdir of a finished run; None has diverged."""
+  workdir = folder.workdir(run.name)
+  workdir.mkdir(parents=True, exist_ok=True)
+  (workdir / 'config.json').write_text(json.dumps(run.config))
+  best = {
+    'metric': f'eval/global/{metric}',
+    'value': validation,
+    'round': 1,
+    'higher_is_better': higher_is_better,
+  }
+  summary = {
+    'rounds': run.config['rounds'],
+    'final': {
+      f'eval/global/{metric}': validation,
+      'eval/global/loss': loss,
+      'eval/global/num_examples': 10,
+      f'csb/{metric}': 0.25,
+    },
+    'test': {
+      f'global/{metric}': test,
+      'global/num_examples': 12,
+      **(more_test or {}),
+    },
+    'best_validation': best,
+    'totals': {'local_steps': 7, **(totals or {})},
+  }
+  (workdir / 'summary.json').write_text(json.dumps(summary))
+  if evaluated:
+    write_evaluation(folder, run)
+
+
+def write_evaluation(folder, run):
+  """Writes what launch.evaluate leaves in a workdir."""
+  path = folder.workdir(run.name) / 'evaluation' / 'summary.csv'
+  path.parent.mkdir()
+  with open(path, 'w') as file:
+    csv.writer(file).writerows(
+      [['evaluation', 'round'], ['global', run.config['rounds']]]
+    )

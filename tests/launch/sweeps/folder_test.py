@@ -1,0 +1,121 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of a sweep's folder."""
+
+import json
+import pathlib
+
+from fedfish_tff import errors
+from launch.sweeps import folder as folder_lib
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+
+
+class SweepFolderTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    self.runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
+
+  def _open(self, runs):
+    return fake_sweeps.write_sweep(self.path, runs)
+
+  def _refused(self, runs, message):
+    before = {p: p.read_bytes() for p in self.path.rglob('*') if p.is_file()}
+    with self.assertRaisesRegex(errors.InputError, message):
+      self._open(runs)
+    after = {p: p.read_bytes() for p in self.path.rglob('*') if p.is_file()}
+    self.assertEqual(before, after)
+
+  def test_the_same_sweep_again(self):
+    folder = self._open(self.runs)
+    self.assertEqual(list(folder.read_runs()), [r.name for r in self.runs])
+    self._open(self.runs)
+
+  def test_more_runs_may_be_added(self):
+    self._open(self.runs)
+    more = fake_sweeps.grid(['fed_avg'], seed=(0, 1, 2))
+    self.assertLen(self._open(more).read_runs(), 3)
+
+  def test_another_sweep_is_refused(self):
+    self._open(self.runs)
+    self._refused(
+      fake_sweeps.grid(['fed_avg'], seed=(0, 2)),
+      'holds another sweep: run fed_avg-seed_1 is not among those asked for',
+    )
+    self._refused(
+      fake_sweeps.plan(
+        [
+          fake_sweeps.sweeps.Run(r.variant, {**r.fields, 'rounds': 3})
+          for r in self.runs
+        ]
+      ),
+      'rounds of run fed_avg-seed_0 is 50 there, 3 asked for; rounds of',
+    )
+
+  def test_a_folder_of_something_else_is_refused(self):
+    self.path.mkdir()
+    (self.path / 'thesis.tex').touch()
+    self._refused(self.runs, "it holds 'thesis.tex', but no sweep.json")
+
+  def test_damaged(self):
+    folder = self._open(self.runs)
+    for content in ('{', '[]', '{}', '{"runs": []}', '{"runs": {"a": {}}}'):
+      folder.sweep_path.write_text(content)
+      self._refused(self.runs, 'it has no readable sweep.json')
+    (folder.workdir('a')).mkdir()
+    (folder.workdir('a') / 'config.json').write_text('{}')
+    (folder.workdir('a') / 'summary.json').write_text('[]')
+    self.assertIsNone(folder.read_summary('a', {}))
+
+  def test_a_sweep_that_died_at_once_is_begun_anew(self):
+    self.path.mkdir()
+    (self.path / 'runs').mkdir()
+    (self.path / 'sweep.json.partial').write_text('{"ru')
+    self._open(self.runs)
+
+  def test_one_process_at_a_time(self):
+    with folder_lib.open_folder(self.path, 'digits.py:a', self.runs):
+      self._refused(self.runs, 'is in use by another launch.sweep')
+
+  def test_finished_runs(self):
+    folder = self._open(self.runs)
+    run = self.runs[0]
+    read = lambda: folder.read_summary(run.name, run.config)  # noqa: E731
+    self.assertIsNone(read())
+    fake_sweeps.write_result(folder, run, 0.5)
+    self.assertEqual(read()['final']['eval/global/accuracy'], 0.5)
+    self.assertFalse(folder.is_evaluated(run.name, run.config))
+    summary = folder.workdir(run.name) / 'summary.json'
+    # Half of a file, fewer rounds, another config: not finished.
+    whole = summary.read_text()
+    summary.write_text(whole[:30])
+    self.assertIsNone(read())
+    summary.write_text(json.dumps({**json.loads(whole), 'rounds': 1}))
+    self.assertIsNone(read())
+    summary.write_text(whole)
+    config = folder.workdir(run.name) / 'config.json'
+    config.write_text(json.dumps({**run.config, 'batch_size': 1}))
+    self.assertIsNone(read())
+
+  def test_evaluated_runs(self):
+    folder = self._open(self.runs)
+    run = self.runs[0]
+    fake_sweeps.write_result(folder, run, 0.5, evaluated=True)
+    self.assertTrue(folder.is_evaluated(run.name, run.config))
+    longer = {**run.config, 'rounds': 1000}
+    self.assertFalse(folder.is_evaluated(run.name, longer))
+
+  def test_files_are_whole(self):
+    folder = self._open(self.runs)
+    self.assertEqual(folder.read_usage(), {})
+    usage = {'a': {'seconds': 1.0, 'peak_bytes': 2}}
+    folder.write_usage(usage)
+    self.assertEqual(folder.read_usage(), usage)
+    with self.assertRaisesRegex(errors.InputError, 'Cannot write .*no/file'):
+      folder_lib.write_text(self.path / 'no' / 'file', 'text')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,215 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of planning a sweep's runs."""
+
+import pathlib
+
+from fedfish_tff import errors
+from launch.configs import digits
+from launch.configs import sweeps
+from launch.methods import config_checks
+from launch.sweeps import plan as plan_lib
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+class SplitArgumentsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (['--config.seed=1'],),
+    (['-config.seed=1'],),
+    (['--config.seed', '1'],),
+  )
+  def test_splits(self, arguments):
+    argv = ['program', *arguments, '--config=digits.py:seeds', '--dry_run']
+    overrides, rest = plan_lib.split_arguments(argv)
+    self.assertEqual(overrides, ['--config.seed=1'])
+    self.assertEqual(rest, ['program', '--config=digits.py:seeds', '--dry_run'])
+
+
+class NamesTest(absltest.TestCase):
+  def test_what_differs_is_named(self):
+    runs = sweeps.grid(
+      ['fed_avg', 'fed_fish'],
+      {'client_learning_rate': (1e-4, 0.05), 'seed': (0, 1)},
+      fixed={'rounds': 3},
+    )
+    names = plan_lib.name_runs(runs)
+    self.assertEqual(names[0], 'fed_avg-client_learning_rate_0.0001-seed_0')
+    self.assertEqual(names[-1], 'fed_fish-client_learning_rate_0.05-seed_1')
+
+  def test_what_follows_is_not(self):
+    """Rounds follow from local epochs, rates from those and the variant."""
+    runs = sweeps.fixed_compute(
+      ['fed_avg'], total_local_epochs=16, evaluations=2, seeds=(0,)
+    )
+    self.assertEqual(
+      plan_lib.name_runs(runs),
+      [f'fed_avg-local_epochs_{epochs}' for epochs in (1, 8, 16)],
+    )
+
+  def test_names_are_those_of_files(self):
+    values = ['a/b', '..', (1, 2), 'x' * 300, 'x' * 301, None, 1e-7, '']
+    runs = [sweeps.Run('fed_avg', {'task.name': value}) for value in values]
+    names = plan_lib.name_runs(runs)
+    self.assertLen(set(names), len(values))
+    for name in names:
+      self.assertEqual(pathlib.Path(name).name, name)
+      self.assertLess(len(name), 200)
+
+  def test_clashing_names_are_told_apart(self):
+    runs = [sweeps.Run('a', {'x.b': '1'}), sweeps.Run('a', {'x.b': 1})]
+    self.assertLen(set(plan_lib.name_runs(runs)), 2)
+
+
+class PlanTest(parameterized.TestCase):
+  def test_configs_are_whole(self):
+    planned = fake_sweeps.plan(
+      [sweeps.Run('fed_fish', {'algorithm.damping': 1, 'rounds': 3})],
+      '--config.task.hidden_units=(8,)',
+      '--config.evaluation.barrier=false',
+    )
+    config = planned[0].config
+    config_checks.check_config(config)
+    self.assertEqual(config['rounds'], 3)
+    self.assertEqual(config['algorithm']['damping'], 1.0)
+    self.assertEqual(config['task']['hidden_units'], (8,))
+    self.assertIs(config['evaluation']['barrier'], False)
+    self.assertEqual(
+      config['batch_size'], digits.get_config('fed_fish').batch_size
+    )
+    self.assertEqual(
+      planned[0].command,
+      '--config=digits.py:fed_fish --config.algorithm.damping=1 '
+      "--config.rounds=3 '--config.task.hidden_units=(8,)' "
+      '--config.evaluation.barrier=false',
+    )
+
+  @parameterized.named_parameters(
+    (
+      'unknown_field',
+      [('fed_avg', {'sed': 1})],
+      (),
+      'Run fed_avg: its config has no field sed; .*Did you mean seed',
+    ),
+    (
+      'field_of_another_variant',
+      [
+        ('fed_fish', {'algorithm.damping': 1.0}),
+        ('fed_avg', {'algorithm.damping': 1.0}),
+      ],
+      (),
+      'Run fed_avg: its config has no field algorithm.damping',
+    ),
+    (
+      'no_block',
+      [('fed_avg', {'seed.x': 1})],
+      (),
+      'no field seed.x; expected no fields there',
+    ),
+    (
+      'unknown_variant',
+      [('fed_vag', {})],
+      (),
+      "Run fed_vag of digits.py:test: The variant is 'fed_vag'; one of ",
+    ),
+    (
+      'wrong_type',
+      [('fed_avg', {'seed': 'one'})],
+      (),
+      "Run fed_avg: seed is 'one', which is of another type than 0",
+    ),
+    (
+      'out_of_range',
+      [('fed_avg', {'rounds': 0})],
+      (),
+      'Run fed_avg: rounds is 0; a positive integer was expected',
+    ),
+    (
+      'equal_runs',
+      [('fed_avg', {'seed': 0}), ('fed_avg', {})],
+      (),
+      'the runs fed_avg-seed_0 and fed_avg-seed_unset have the same config',
+    ),
+    (
+      'unknown_argument',
+      [('fed_avg', {})],
+      ('--config.sed=1',),
+      '--config.sed=1 cannot be set: the config of run fed_avg has no field',
+    ),
+    (
+      'unreadable_argument',
+      [('fed_avg', {})],
+      ('--config.rounds=many',),
+      'Run fed_avg: .*config.rounds=many',
+    ),
+    (
+      'argument_for_what_varies',
+      [('fed_avg', {'seed': 0}), ('fed_avg', {'seed': 1})],
+      ('--config.seed=2',),
+      'config.seed=2 cannot hold for all runs: digits.py:test varies seed',
+    ),
+  )
+  def test_bad_input(self, runs, arguments, message):
+    runs = [sweeps.Run(*run) for run in runs]
+    with self.assertRaisesRegex(errors.InputError, message):
+      fake_sweeps.plan(runs, *arguments)
+
+
+class LoadTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_loads_any_file(self):
+    path = self.folder / 'mine.py'
+    path.write_text(
+      'from launch.configs import digits, sweeps\n'
+      'get_config = digits.get_config\n'
+      'def sweep(name):\n'
+      '  return sweeps.grid(["fed_avg"], {"seed": range(int(name))})\n'
+    )
+    get_config, runs = plan_lib.load_runs(f'{path}:4')
+    self.assertLen(plan_lib.plan_runs('mine', get_config, runs), 4)
+    with self.assertRaisesRegex(errors.InputError, 'the sweep has no runs'):
+      plan_lib.load_runs(f'{path}:0')
+
+  @parameterized.parameters(
+    (None, 'There is no config file .*mine.py'),
+    ('x = 1', 'has no sweeps: a function sweep'),
+    ('1 / 0', 'cannot be loaded: ZeroDivisionError'),
+    ('x = ', 'cannot be loaded: SyntaxError'),
+    ('def sweep(name): return ()', 'but no function get_config.variant.'),
+    (
+      'get_config = sweep = lambda name: 5',
+      r"sweep.'seeds'. has returned 5; a sequence of sweeps.Run was",
+    ),
+    (
+      'get_config = sweep = lambda name: [{"seed": 0}]',
+      "has returned .{'seed': 0}.; a sequence",
+    ),
+    (
+      'from launch.configs import sweeps\n'
+      'get_config = lambda name: None\n'
+      'sweep = lambda name: sweeps.grid(["fed_avg"], {"rounds": 5})\n',
+      'the values of rounds are 5; a sequence was expected',
+    ),
+  )
+  def test_bad_file(self, content, message):
+    path = self.folder / 'mine.py'
+    if content:
+      path.write_text(content)
+    with self.assertRaisesRegex(errors.InputError, message):
+      plan_lib.load_runs(f'{path}:seeds')
+
+  def test_the_sweeps_of_a_file_are_named(self):
+    for source in (digits.__file__, f'{digits.__file__}:sees'):
+      with self.assertRaisesRegex(
+        errors.InputError, 'no sweep .*expected one of seeds, variants, learn'
+      ):
+        plan_lib.load_runs(source)
+
+
+if __name__ == '__main__':
+  absltest.main()

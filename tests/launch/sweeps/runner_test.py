@@ -1,0 +1,186 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of running jobs in processes; none of them needs TensorFlow."""
+
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+
+from launch.sweeps import resources
+from launch.sweeps import runner as runner_lib
+from tests import processes
+
+from absl.testing import absltest
+import psutil
+
+_TARGETS = 'tests.launch.sweeps.targets'
+_GIVE_UP_SECONDS = 60.0
+
+
+class RunnerTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.ended = {}
+
+  def _job(self, name, target, **arguments):
+    return runner_lib.Job(
+      name=name,
+      target=f'{_TARGETS}:{target}',
+      arguments=arguments,
+      log_path=self.folder / f'{name}.log',
+      heading=f'the heading of {name}',
+    )
+
+  def _runner(self, num_processes, cores=None):
+    return runner_lib.Runner(
+      num_processes=num_processes,
+      cores=cores or resources.usable_cores(),
+      memory=resources.MemoryLimit(False),
+    )
+
+  def _on_end(self, job, outcome):
+    self.ended[job.name] = outcome
+
+  def _log(self, name):
+    return (self.folder / f'{name}.log').read_text()
+
+  def _wait_for(self, path):
+    give_up = time.monotonic() + _GIVE_UP_SECONDS
+    while not path.exists():
+      self.assertLess(time.monotonic(), give_up, f'No {path}.')
+      time.sleep(0.02)
+
+  def test_a_long_error_is_cut(self):
+    with self._runner(1) as runner:
+      runner.run([self._job('long', 'fail', kind='long')], self._on_end)
+    error = self.ended['long'].error
+    self.assertStartsWith(error, 'RuntimeError: xxx')
+    self.assertEndsWith(error, 'x...')
+    self.assertLess(len(error), 2000)
+    self.assertIn('the end', self._log('long'))
+
+  def test_runs_and_fails_one_by_one(self):
+    jobs = [
+      self._job('good', 'touch', path=self.folder / 'good'),
+      self._job('bad_input', 'fail', kind='input'),
+      self._job('defect', 'fail', kind='defect'),
+      self._job('killed', 'kill_itself', number=signal.SIGKILL),
+      self._job('left', 'leave', code=3),
+      self._job('missing', 'no_such_function'),
+      self._job('last', 'touch', path=self.folder / 'last'),
+    ]
+    with self._runner(2) as runner:
+      runner.run(jobs, self._on_end)
+    found = {name: outcome.error for name, outcome in self.ended.items()}
+    self.assertEqual(
+      found,
+      {
+        'good': None,
+        'bad_input': 'The input is bad, on two lines.',
+        'defect': 'RuntimeError: a defect',
+        'killed': 'its process was killed by SIGKILL (out of memory?)',
+        'left': 'its process ended with exit code 3',
+        'missing': f"AttributeError: module '{_TARGETS}' has no attribute "
+        "'no_such_function'",
+        'last': None,
+      },
+    )
+    self.assertTrue((self.folder / 'good').exists())
+    self.assertTrue((self.folder / 'last').exists())
+    self.assertIn(
+      'the heading of good\nit touches\non stderr', self._log('good')
+    )
+    self.assertIn('Traceback', self._log('defect'))
+    self.assertNotIn('Traceback', self._log('bad_input'))
+    self.assertIn('FAILED: The input is bad', self._log('bad_input'))
+
+  def test_each_has_its_core(self):
+    cores = resources.usable_cores()
+    jobs = [
+      self._job(str(i), 'write_cores', path=self.folder / f'{i}', until=2)
+      for i in range(2)
+    ]
+    with self._runner(2) as runner:
+      runner.run(jobs, self._on_end)
+    self.assertEqual([o.error for o in self.ended.values()], [None, None])
+    found = [(self.folder / f'{i}').read_text() for i in range(2)]
+    shares = resources.share_cores(cores, 2)
+    self.assertCountEqual(found, [repr(share) for share in shares])
+
+  def test_memory_is_measured(self):
+    jobs = [
+      self._job('small', 'hold', num_bytes=1 << 20),
+      self._job('large', 'hold', num_bytes=200 << 20),
+    ]
+    with self._runner(1) as runner:
+      runner.run(jobs, self._on_end)
+    self.assertLess(self.ended['small'].peak_bytes, 100 << 20)
+    self.assertBetween(self.ended['large'].peak_bytes, 195 << 20, 300 << 20)
+
+  def test_an_interrupt_leaves_no_process(self):
+    started = self.folder / 'started'
+    job = self._job('long', 'sleep', path=started)
+    stubborn = self._job('deaf', 'sleep_deaf', path=self.folder / 'deaf_too')
+
+    def interrupt():
+      for path in (started, self.folder / 'deaf_too'):
+        self._wait_for(path)
+      os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    self.enter_context(processes.interruptible_children())
+    self.enter_context(
+      absltest.mock.patch.object(runner_lib, '_STOP_SECONDS', 2.0)
+    )
+    with self.assertRaises(KeyboardInterrupt):
+      with self._runner(2) as runner:
+        runner.run([job, stubborn], self._on_end)
+    thread.join()
+    self.assertEmpty(self.ended)
+    for path in (started, self.folder / 'deaf_too'):
+      pid = int(path.read_text())
+      self.assertFalse(psutil.pid_exists(pid) and not _is_gone(pid))
+    self.assertIn('Interrupted.', self._log('long'))
+
+  def test_they_end_with_the_sweep(self):
+    """The sweep is killed, and so its own end can do nothing."""
+    started = self.folder / 'started'
+    program = (
+      'import pathlib, sys\n'
+      'from launch.sweeps import resources, runner as runner_lib\n'
+      'folder = pathlib.Path(sys.argv[1])\n'
+      'job = runner_lib.Job(name="a", log_path=folder / "a.log",\n'
+      f'  target="{_TARGETS}:sleep", arguments={{"path": folder / "started"}})\n'
+      'with runner_lib.Runner(num_processes=1, cores=[0],\n'
+      '    memory=resources.MemoryLimit(False)) as runner:\n'
+      '  runner.run([job], print)\n'
+    )
+    sweep = psutil.Popen(
+      [sys.executable, '-c', program, str(self.folder)],
+      env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
+    )
+    self._wait_for(started)
+    family = sweep.children(recursive=True)
+    self.assertIn(int(started.read_text()), [p.pid for p in family])
+    sweep.kill()
+    sweep.wait(processes.HANG_SECONDS)
+    give_up = time.monotonic() + _GIVE_UP_SECONDS
+    while not all(processes.is_gone(process) for process in family):
+      self.assertLess(time.monotonic(), give_up, family)
+      time.sleep(0.05)
+
+
+def _is_gone(pid):
+  try:
+    return processes.is_gone(psutil.Process(pid))
+  except psutil.NoSuchProcess:
+    return True
+
+
+if __name__ == '__main__':
+  absltest.main()

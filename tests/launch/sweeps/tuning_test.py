@@ -1,0 +1,220 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of taking learning rates from another sweep."""
+
+import pathlib
+
+from fedfish_tff import errors
+from launch.configs import sweeps
+from launch.results import sweep_results
+from launch.results import sweep_table
+from launch.sweeps import folder as folder_lib
+from launch.sweeps import tuning
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+
+_RATES = (0.01, 0.05)
+
+
+class SweepTuningTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'tuning'
+
+  def _tuned(self, value_of, **fields):
+    """Writes a finished sweep over rates; returns its runs."""
+    runs = fake_sweeps.plan(
+      sweeps.grid(
+        ['fed_avg', 'fed_fish'],
+        {
+          **fields,
+          'client_learning_rate': _RATES,
+          'server_learning_rate': (1.0, 5.0),
+        },
+        fixed={'rounds': 12},
+      )
+    )
+    folder = fake_sweeps.write_sweep(self.path, runs)
+    for run in runs:
+      fake_sweeps.write_result(folder, run, value_of(run))
+    return folder, runs
+
+  def test_takes_the_best_of_the_same_variant_and_epochs(self):
+    wanted = {
+      ('fed_avg', 1): (0.01, 1.0),
+      ('fed_avg', 8): (0.05, 1.0),
+      ('fed_fish', 1): (0.05, 5.0),
+      ('fed_fish', 8): (0.01, 5.0),
+    }
+
+    def value_of(run):
+      rates = tuple(
+        run.fields[f'{s}_learning_rate'] for s in ('client', 'server')
+      )
+      return float(rates == wanted[run.variant, run.fields['local_epochs']])
+
+    self._tuned(value_of, local_epochs=(1, 8), seed=(7,))
+    # Other rounds, seeds and evaluations do not matter.
+    runs = sweeps.fixed_compute(
+      ['fed_avg', 'fed_fish'],
+      total_local_epochs=16,
+      evaluations=2,
+      local_epochs=(1, 8),
+    )
+    tuned = tuning.tune_runs(runs, self.path)
+    self.assertLen(tuned, len(runs))
+    for before, after in zip(runs, tuned):
+      client, server = wanted[after.variant, after.overrides['local_epochs']]
+      self.assertEqual(
+        after.overrides,
+        {
+          **before.overrides,
+          'client_learning_rate': client,
+          'server_learning_rate': server,
+        },
+      )
+    lines = tuning.describe(fake_sweeps.plan(tuned), self.path)
+    self.assertLen(lines, 4)
+    self.assertIn('client_learning_rate 0.01, server_learning_rate 1', lines[0])
+    # The names need no rates: they follow from variant and epochs.
+    names = [run.name for run in fake_sweeps.plan(tuned)]
+    self.assertEqual(names[0], 'fed_avg-local_epochs_1-seed_0')
+
+  def test_what_differs_besides_is_said(self):
+    self._tuned(lambda run: 0.5)
+    runs = tuning.tune_runs([sweeps.Run('fed_avg')], self.path)
+    planned = fake_sweeps.plan(runs, '--config.cohort_size=9')
+    self.assertIn(
+      'was tuned with another cohort_size.',
+      tuning.describe(planned, self.path)[-1],
+    )
+    planned[0].config['task']['name'] = 'arrays'
+    with self.assertRaisesRegex(
+      errors.InputError, "sweep of task 'digits'; 'ar"
+    ):
+      tuning.describe(planned, self.path)
+
+  def test_failed_runs_have_no_part(self):
+    def value_of(run):
+      return run.fields['client_learning_rate'] + run.fields['seed']
+
+    folder, runs = self._tuned(value_of, seed=(0, 1))
+    best = [
+      run
+      for run in runs
+      if run.variant == 'fed_avg' and run.fields['client_learning_rate'] == 0.05
+    ]
+    # One seed has failed at the best client rate with either server rate.
+    failed = best[:2]
+    for run in failed:
+      (folder.workdir(run.name) / 'summary.json').unlink()
+    self._refused([sweeps.Run('fed_avg')], '2 of its 16 runs are not finished')
+    self._write_failures(folder, failed)
+    tuned = tuning.tune_runs(
+      [sweeps.Run('fed_avg'), sweeps.Run('fed_fish')], self.path
+    )
+    self.assertEqual(
+      [run.overrides['client_learning_rate'] for run in tuned], [0.01, 0.05]
+    )
+    note = tuning.describe(fake_sweeps.plan(tuned), self.path)[-1]
+    self.assertIn('2 runs of', note)
+    self.assertIn(f'{failed[0].name}, {failed[1].name}.', note)
+    every = [run for run in runs if run.variant == 'fed_avg']
+    for run in every:
+      (folder.workdir(run.name) / 'summary.json').unlink(missing_ok=True)
+    self._write_failures(folder, every)
+    self._refused([sweeps.Run('fed_avg')], 'fed_avg have diverged or failed')
+
+  def _write_failures(self, folder, runs):
+    folder_lib.write_text(
+      folder.path / 'runs.csv',
+      sweep_table.runs_to_csv(
+        sweep_results.read_results(folder),
+        failures={run.name: 'killed' for run in runs},
+        usage={},
+      ),
+    )
+
+  def test_another_algorithm_is_refused(self):
+    self._tuned(lambda run: 0.5)
+    runs = tuning.tune_runs([sweeps.Run('fed_avg')], self.path)
+    planned = fake_sweeps.plan(runs, '--config.algorithm.server_optimizer=sgd')
+    with self.assertRaisesRegex(
+      errors.InputError, 'tuned with another algorithm.server_optimizer; the'
+    ):
+      tuning.describe(planned, self.path)
+    runs = tuning.tune_runs([sweeps.Run('fed_fish')], self.path)
+    planned = fake_sweeps.plan(runs, '--config.algorithm.diagnostics=false')
+    self.assertIn(
+      'another algorithm.diagnostics.',
+      tuning.describe(planned, self.path)[-1],
+    )
+
+  def test_rates_for_all_runs_are_refused(self):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      '--config.client_learning_rate=1 would replace what --tuned_by=.*tuning',
+    ):
+      tuning.tune_runs(
+        [sweeps.Run('fed_avg')], self.path, ['--config.client_learning_rate=1']
+      )
+
+  def test_another_metric_decides_if_asked_for(self):
+    runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
+    folder = fake_sweeps.write_sweep(self.path, runs)
+    # The better accuracy has the worse loss, of which less is better.
+    fake_sweeps.write_result(folder, runs[0], 0.5, loss=1.5)
+    fake_sweeps.write_result(folder, runs[1], 0.6, loss=2.5)
+    for metric, expected in ((None, 0.05), ('accuracy', 0.05), ('loss', 0.01)):
+      (tuned,) = tuning.tune_runs(
+        [sweeps.Run('fed_avg')], self.path, metric=metric
+      )
+      self.assertEqual(tuned.overrides['client_learning_rate'], expected)
+    # One that there is not, and a count.
+    for metric in ('perplexity', 'num_examples'):
+      with self.assertRaisesRegex(
+        errors.InputError, 'no such metric .* one of accuracy, loss was'
+      ):
+        tuning.tune_runs([sweeps.Run('fed_avg')], self.path, metric=metric)
+
+  def _refused(self, runs, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      tuning.tune_runs(runs, self.path)
+
+  def test_bad_input(self):
+    self._refused(
+      [sweeps.Run('fed_avg')], 'tuning is not the folder of a sweep'
+    )
+    folder, runs = self._tuned(lambda run: 0.5, local_epochs=(1, 8))
+    self._refused(
+      [sweeps.Run('damped', {'local_epochs': 1})],
+      'has no runs of damped, local_epochs 1; a sweep with the same',
+    )
+    self._refused(
+      [sweeps.Run('fed_avg', {'local_epochs': 16})],
+      'has no runs of fed_avg, local_epochs 16',
+    )
+    self._refused(
+      [sweeps.Run('fed_avg')],
+      'varies local_epochs, which this sweep does not set',
+    )
+    self._refused(
+      [sweeps.Run('fed_avg', {'client_learning_rate': 1.0})],
+      'the sweep sets client_learning_rate itself',
+    )
+    for run in runs:
+      fake_sweeps.write_result(folder, run, None)
+    self._refused(
+      [sweeps.Run('fed_avg', {'local_epochs': 1})],
+      'all runs of fed_avg, local_epochs 1 have diverged',
+    )
+    (folder.workdir(runs[3].name) / 'summary.json').unlink()
+    self._refused(
+      [sweeps.Run('fed_avg', {'local_epochs': 1})],
+      f'1 of its 16 runs are not finished .{runs[3].name}',
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,66 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what the processes of a sweep do, on a tiny run."""
+
+import pathlib
+
+from launch.configs import toy_regression
+from launch.sweeps import worker
+from tests.launch import small_configs
+
+from absl.testing import absltest
+
+
+class SweepWorkerTest(absltest.TestCase):
+  def test_trains_evaluates_and_draws(self):
+    self.enter_context(small_configs.built_once())
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    config = toy_regression.get_config('fed_avg')
+    config.local_epochs = 2
+    config.task.num_examples = 20
+    config.evaluation.personalization_epochs = 0
+    config.evaluation.barrier = False
+    workdir = folder / 'runs' / 'a'
+    arguments = dict(
+      config=config.to_dict(),
+      workdir=workdir,
+      data_dir=None,
+      context_options={},
+    )
+    worker.train(**arguments, is_trained=False, evaluated=False)
+    summary = workdir / 'summary.json'
+    before = summary.stat().st_mtime_ns
+    self.assertFalse((workdir / 'evaluation').exists())
+    # A trained run is not trained again.
+    worker.train(**arguments, is_trained=True, evaluated=True)
+    self.assertEqual(summary.stat().st_mtime_ns, before)
+    self.assertTrue((workdir / 'evaluation' / 'summary.csv').exists())
+
+    heat_map = dict(
+      name='rates',
+      panels={'fed_avg': {(0.1, 1.0): 0.5}},
+      metric='mse',
+      higher_is_better=False,
+      title='Rates',
+    )
+    by_share = dict(
+      name='share',
+      kind='share',
+      rows={'': {'': {'largest': {0.5: [0.5]}}}},
+      metric='mse',
+      title='Shares',
+    )
+    plots = folder / 'plots'
+    worker.plot(
+      comparisons={plots / 'one': [workdir]},
+      heat_maps=[heat_map],
+      share_figures=[by_share],
+      folder=plots,
+    )
+    self.assertTrue((plots / 'rates.png').exists())
+    self.assertTrue((plots / 'share.png').exists())
+    self.assertTrue((plots / 'one' / 'methods.csv').exists())
+
+
+if __name__ == '__main__':
+  absltest.main()
