@@ -9,12 +9,12 @@ import typing
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import models
 from launch.methods import fields
 
 import numpy as np
 
 if typing.TYPE_CHECKING:
-  from fedfish_tff import models
   from tasks.task import Task
 
 # Held-out examples whose distances give the bandwidth.
@@ -68,8 +68,6 @@ def create_feature_map(
   Raises:
     errors.InputError: If the task's model has no features.
   """
-  from fedfish_tff import models  # pylint: disable=g-import-not-at-top
-
   if task.feature_map is None:
     raise errors.InputError(
       f'Task {task.name!r} has a model without a feature map, which '
@@ -88,8 +86,6 @@ def create_feature_map(
 
 def _median_bandwidth(task: Task) -> float:
   """Returns the median distance between features of validation clients."""
-  from fedfish_tff import models  # pylint: disable=g-import-not-at-top
-
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
   features, count = [], 0

@@ -13,11 +13,11 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import choices
+from fedfish_tff import client_work
 from fedfish_tff import errors
 from launch.methods import fields
 
 if typing.TYPE_CHECKING:
-  from fedfish_tff import client_work
   from tasks.task import Task
 
 CLIENT_KEEPS, SERVER_KEEPS = 'client_keeps', 'server_keeps'
@@ -189,8 +189,6 @@ def build(config: Mapping[str, Any], task: Task) -> Exchange | None:
 def _create_selector(
   exchange: Mapping[str, Any], tensor_names: tuple[str, ...] | None
 ) -> client_work.Selector:
-  from fedfish_tff import client_work  # pylint: disable=g-import-not-at-top
-
   direction = choices.Direction(exchange['direction'])
   if exchange['selection'] == 'coordinates':
     return client_work.build_coordinate_selector(

@@ -5,8 +5,11 @@
 import functools
 from typing import Any
 
+from fedfish_tff import algorithms
 from fedfish_tff import choices
 from fedfish_tff import errors
+from fedfish_tff import models
+from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import closed_form
 from launch.methods import fields
@@ -17,10 +20,6 @@ from absl import logging
 
 def build(parts: building.Ingredients) -> building.BuiltMethod:
   """Builds Fed3R on the task's features, or on random features of them."""
-  from fedfish_tff import algorithms  # pylint: disable=g-import-not-at-top
-  from fedfish_tff import models  # pylint: disable=g-import-not-at-top
-  from fedfish_tff import simulation  # pylint: disable=g-import-not-at-top
-
   algorithm = parts.algorithm
   feature_map, arguments = closed_form.prepare(parts.config, parts.task)
   solution = {
@@ -58,8 +57,6 @@ def _solve(
   state: Any, *, feature_map: Any, path: list[float], **arguments: Any
 ) -> dict[float, Any]:
   """Returns the weights by lambda; None where the sums have no solution."""
-  from fedfish_tff import models  # pylint: disable=g-import-not-at-top
-
   sums = (feature_map, state['statistics'])
   try:
     return models.solve_ridge_path(*sums, path, **arguments)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import typing
 
+from fedfish_tff import algorithms
 from launch.methods import building
 from launch.methods import method
 from launch.methods import optimizers
@@ -23,8 +24,6 @@ def build_mean(
   client_optimizer: tff.learning.optimizers.Optimizer,
 ) -> building.BuiltMethod:
   """Builds FedAvg with a client optimizer, which may make it another method."""
-  from fedfish_tff import algorithms  # pylint: disable=g-import-not-at-top
-
   weighting = {'client_weighting': parts.client_weighting}
   if parts.exchange is None:
     process = algorithms.build_fed_avg(

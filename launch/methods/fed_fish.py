@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedFish (Dhawan et al., 2024): a mean weighted by Fisher information."""
 
+from fedfish_tff import algorithms
 from fedfish_tff import choices
 from fedfish_tff import errors
 from launch.methods import building
@@ -11,8 +12,6 @@ from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  from fedfish_tff import algorithms  # pylint: disable=g-import-not-at-top
-
   algorithm, task = parts.algorithm, parts.task
   estimator = choices.FisherEstimator(algorithm['fisher_estimator'])
   if (

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedNCM (Legate et al., 2023): the nearest class mean."""
 
+from fedfish_tff import algorithms
 from fedfish_tff import choices
+from fedfish_tff import models
 from launch.methods import building
 from launch.methods import closed_form
 from launch.methods import fields
@@ -10,9 +12,6 @@ from launch.methods import method
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  from fedfish_tff import algorithms  # pylint: disable=g-import-not-at-top
-  from fedfish_tff import models  # pylint: disable=g-import-not-at-top
-
   feature_map, arguments = closed_form.prepare(parts.config, parts.task)
   return building.BuiltMethod(
     model=models.create_feature_classifier(

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedProx (Li et al., 2020): clients are pulled to where the round began."""
 
+from fedfish_tff import client_work
 from launch.methods import building
 from launch.methods import fed_avg
 from launch.methods import fields
@@ -10,8 +11,6 @@ from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  from fedfish_tff import client_work  # pylint: disable=g-import-not-at-top
-
   # FedProx is FedAvg with this optimizer: see `algorithms.build_fed_prox`.
   return fed_avg.build_mean(
     parts,

@@ -5,14 +5,13 @@
 The client's rate is that of personalisation alone.
 """
 
+from fedfish_tff import algorithms
 from launch.methods import building
 from launch.methods import method
 from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  from fedfish_tff import algorithms  # pylint: disable=g-import-not-at-top
-
   return building.BuiltMethod(
     model=parts.model,
     process=algorithms.build_fed_sgd(
@@ -31,7 +30,8 @@ METHOD = method.Method(
   fields=optimizers.FIELDS,
   supports={'fine_tuning', 'learning_rates', 'repeated_visits'},
   reasons={
-    'local_epochs': "it takes one gradient of a pass over a client's data"
+    'barrier': 'its clients train no model',
+    'local_epochs': "it takes one gradient of a pass over a client's data",
   },
   build=_build,
 )

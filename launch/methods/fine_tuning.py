@@ -13,6 +13,7 @@ from typing import Any
 
 from fedfish_tff import choices
 from fedfish_tff import errors
+from fedfish_tff import models
 from launch.methods import closed_form
 from launch.methods import fields
 from launch.methods import participation
@@ -128,8 +129,6 @@ def create_model(
     errors.InputError: If the task's model has no features, or none that can be
       trained where the strategy trains them only.
   """
-  from fedfish_tff import models  # pylint: disable=g-import-not-at-top
-
   start = fine_tuning['start']
   whole = models.create_feature_classifier(
     closed_form.create_feature_map(

@@ -6,14 +6,13 @@ Clients step with it. What adapts is their optimizer, so that the paper's server
 takes the mean as it is: the variant's axis server=sgd.
 """
 
+from fedfish_tff import algorithms
 from launch.methods import building
 from launch.methods import method
 from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  from fedfish_tff import algorithms  # pylint: disable=g-import-not-at-top
-
   return building.BuiltMethod(
     model=parts.model,
     process=algorithms.build_mime_lite(

@@ -12,10 +12,10 @@ import typing
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
 from launch.methods import fields
 
 if typing.TYPE_CHECKING:
-  from fedfish_tff import simulation
   from tasks.task import Task
 
 # Each client counts once.
@@ -42,8 +42,6 @@ def create_participation(
   Raises:
     errors.InputError: If there are fewer clients than the config asks for.
   """
-  from fedfish_tff import simulation  # pylint: disable=g-import-not-at-top
-
   client_ids = task.train.client_ids
   name = config['participation']['name']
   arguments = dict(cohort_size=config['cohort_size'], seed=config['seed'])

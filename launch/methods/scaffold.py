@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """SCAFFOLD (Karimireddy et al., 2020): clients keep a control variate."""
 
+from fedfish_tff import algorithms
 from fedfish_tff import choices
 from launch.methods import building
 from launch.methods import fields
@@ -10,8 +11,6 @@ from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  from fedfish_tff import algorithms  # pylint: disable=g-import-not-at-top
-
   return building.BuiltMethod(
     model=parts.model,
     process=algorithms.build_scaffold(

@@ -196,7 +196,7 @@ class FeatureCacheTest(parameterized.TestCase):
     with processes.killed_if_hanging(process):
       self.assertEqual(process.stdout.readline(), 'started\n')
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.communicate(timeout=processes.HANG_SECONDS)
     self.assertEmpty(self._files())
     self.assertNotEmpty(self._partial_files())
     with self.assertNoLogs('absl', 'WARNING'):

@@ -46,6 +46,12 @@ def sweep(name):
 """
 
 
+def _finish(process):
+  """Returns stdout and stderr of a process; one that hangs is killed."""
+  with processes.killed_if_hanging(process):
+    return process.communicate()
+
+
 def _columns(workdir):
   """metrics.csv as text, without the columns of time."""
   with open(workdir / 'metrics.csv', newline='') as file:
@@ -123,7 +129,7 @@ class SweepTest(parameterized.TestCase):
     family = sweep.children(recursive=True)
     # Ctrl-C reaches every process of the group.
     os.killpg(sweep.pid, signal.SIGINT)
-    _, stderr = sweep.communicate()
+    _, stderr = _finish(sweep)
     self.assertEqual(sweep.returncode, 130, stderr)
     self.assertRegex(
       stderr.splitlines()[-1],
@@ -139,7 +145,7 @@ class SweepTest(parameterized.TestCase):
     )
 
     sweep = self._start_sweep()
-    stdout, stderr = sweep.communicate()
+    stdout, stderr = _finish(sweep)
     self.assertEqual(sweep.returncode, 0, stderr)
     self.assertIn('Done: 2 of 2 runs', stdout)
     log = (self.sweep_dir / 'logs' / 'fed_avg-seed_1.log').read_text()
@@ -154,7 +160,7 @@ class SweepTest(parameterized.TestCase):
       f'--workdir={alone}',
       module='launch.train',
     )
-    _, stderr = train.communicate()
+    _, stderr = _finish(train)
     self.assertEqual(train.returncode, 0, stderr)
     together = self.sweep_dir / 'runs' / 'fed_avg-seed_1'
     self.assertEqual(_columns(together), _columns(alone))
@@ -236,7 +242,7 @@ class SweepTest(parameterized.TestCase):
 
   def test_help_teaches(self):
     process = self._start('--help')
-    stdout, stderr = process.communicate()
+    stdout, stderr = _finish(process)
     self.assertEqual(process.returncode, 0)
     self.assertIn('--config=launch/configs/digits.py:seeds', stdout)
     for name in ('learning_rates', 'fixed_rounds', 'fixed_compute', 'tuning'):

@@ -338,17 +338,23 @@ class TrainTest(parameterized.TestCase):
     )
     size = beside + checkpoint * 3 // 2
     if os.geteuid() or subprocess.call(
-      ['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', self.workdir]
+      ['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', self.workdir],
+      timeout=processes.HANG_SECONDS,
     ):
       self.skipTest('A small file system can only be mounted by root.')
-    self.addCleanup(subprocess.call, ['umount', self.workdir])
+    self.addCleanup(
+      subprocess.call,
+      ['umount', self.workdir],
+      timeout=processes.HANG_SECONDS,
+    )
     outcome = self._run_tiny()
     self.assertEqual(outcome.code, 2, outcome.stderr)
     last = outcome.stderr.splitlines()[-1]
     self.assertRegex(last, f'Cannot write {self.workdir}.*No space left')
     self.assertNotIn('Traceback', outcome.stderr)
     subprocess.check_call(
-      ['mount', '-o', 'remount,size=10m', 'tmpfs', self.workdir]
+      ['mount', '-o', 'remount,size=10m', 'tmpfs', self.workdir],
+      timeout=processes.HANG_SECONDS,
     )
     outcome = self._run_tiny()
     self.assertEqual(outcome.code, 0, outcome.stderr)
@@ -414,7 +420,8 @@ class KillTest(absltest.TestCase):
       os.killpg(process.pid, signal_number)
     else:
       process.send_signal(signal_number)
-    _, stderr = process.communicate(timeout=processes.HANG_SECONDS)
+    with processes.killed_if_hanging(process):
+      _, stderr = process.communicate()
     return stderr
 
   @pytest.mark.thorough
