@@ -9,6 +9,7 @@ import itertools
 from typing import Any
 
 from fedfish_tff.evaluation import paired_comparison
+from launch.methods import fine_tuning
 from launch.results import metric_names
 from launch.results import run_reader
 from launch.results import text_table
@@ -71,7 +72,10 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
 
   def rank(label: str) -> tuple[int, bool]:
     run = groups[label][0]
-    known = run.algorithm in _BASELINES
+    # Fed3R+FT is FedAvg by its algorithm, but more than a baseline.
+    known = run.algorithm in _BASELINES and not fine_tuning.has_start(
+      run.config
+    )
     return (
       _BASELINES.index(run.algorithm) if known else len(_BASELINES),
       # What sends a part is compared with what sends all.

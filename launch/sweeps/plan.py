@@ -5,6 +5,7 @@
 Plain Python, without TensorFlow.
 """
 
+import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -30,7 +31,7 @@ from ml_collections import ConfigDict
 
 # A file's name may have 255 bytes, of which temporary names add some.
 _MAX_NAME = 160
-_PREFIX = '--config.'
+_PREFIX, _NO = '--config.', '--noconfig.'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -62,21 +63,28 @@ def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
   """Splits `--config.field=value` from the other arguments.
 
   Args:
-    argv: All arguments; a value may also follow its field, after a space.
+    argv: All arguments; a value may also follow its field, after a space. A
+      field without a value is true, and one of --noconfig.field is false.
 
   Returns:
     The overrides, each as one argument with two dashes, and the rest.
   """
   overrides, rest = [], []
-  arguments = iter(argv)
-  for argument in arguments:
+  arguments = collections.deque(argv)
+  while arguments:
+    argument = arguments.popleft()
     flag = '--' + argument.lstrip('-')
-    if not argument.startswith('-') or not flag.startswith(_PREFIX):
+    if not argument.startswith('-') or not flag.startswith((_PREFIX, _NO)):
       rest.append(argument)
+    elif flag.startswith(_NO):
+      overrides.append(f'{_PREFIX}{flag.removeprefix(_NO)}=False')
     elif '=' in flag:
       overrides.append(flag)
+    # What follows may be a negative number, but not another flag.
+    elif arguments and not arguments[0].startswith('--'):
+      overrides.append(f'{flag}={arguments.popleft()}')
     else:
-      overrides.append(f'{flag}={next(arguments, "")}')
+      overrides.append(f'{flag}=True')
   return overrides, rest
 
 

@@ -149,7 +149,8 @@ def _tune(
       f'set: the best rates of {described} are not one pair.'
     )
   config = best[0].runs[0].config
-  rates = {field: config[field] for field in sweep_results.RATES}
+  # A method with a closed form has none.
+  rates = {f: config[f] for f in sweep_results.RATES if f in config}
   return sweeps.Run(run.variant, {**run.overrides, **rates})
 
 
@@ -176,6 +177,8 @@ def describe(
   """
   lines: dict[tuple[Any, ...], list[str]] = {}
   for run in planned:
+    if not set(sweep_results.RATES) <= set(run.config):
+      continue
     rates = tuple(run.config[field] for field in sweep_results.RATES)
     lines.setdefault((run.variant, *rates), []).append(run.name)
   told = [

@@ -34,6 +34,17 @@ class MethodComparisonTest(parameterized.TestCase):
       [('FedFish', 'FedAvg'), ('FedFish', 'FedSGD'), ('FedAvg', 'FedSGD')],
     )
 
+  def test_what_is_fine_tuned_from_a_start_is_no_baseline(self):
+    runs = [fake_runs.make_run(a) for a in ('fed_avg', 'fed_sgd', 'fed_avg')]
+    runs[0].config['fine_tuning'] = {
+      'strategy': 'ft',
+      'start': {'name': 'fed3r'},
+    }
+    self.assertEqual(
+      method_comparison.method_pairs(run_reader.group_runs(runs)),
+      [('Fed3R+FT', 'FedAvg'), ('FedAvg', 'FedSGD')],
+    )
+
   def test_what_sends_a_part_is_compared_with_what_sends_all(self):
     partial, whole = fake_runs.make_run(), fake_runs.make_run()
     partial.config['exchange'] = fake_runs.make_exchange()

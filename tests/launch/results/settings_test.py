@@ -113,6 +113,16 @@ class SettingsTest(absltest.TestCase):
     found = _read(('fed_fish', 1, 6), ('fed_prox', 1, 6))
     self.assertEmpty(settings.find_baselines(found))
 
+  def test_what_is_fine_tuned_from_a_start_is_no_baseline(self):
+    started = fake_runs.make_setting_run()
+    started.config['fine_tuning'] = {
+      'strategy': 'ft',
+      'start': {'name': 'fed3r'},
+    }
+    found = settings.read_settings([started, fake_runs.make_setting_run()])
+    self.assertEqual(settings.find_baselines(found), {'Fed3R+FT': 'FedAvg'})
+    self.assertEmpty(settings.find_baselines(settings.read_settings([started])))
+
   def test_what_sends_all_is_the_baseline_of_what_sends_a_part(self):
     partial = fake_runs.make_setting_run()
     partial.config['exchange'] = fake_runs.make_exchange()

@@ -27,6 +27,20 @@ class SplitArgumentsTest(parameterized.TestCase):
     self.assertEqual(overrides, ['--config.seed=1'])
     self.assertEqual(rest, ['program', '--config=digits.py:seeds', '--dry_run'])
 
+  @parameterized.parameters(
+    (['--config.evaluation.barrier', '--dry_run'], 'evaluation.barrier=True'),
+    (['--dry_run', '--config.evaluation.barrier'], 'evaluation.barrier=True'),
+    (
+      ['--noconfig.evaluation.barrier', '--dry_run'],
+      'evaluation.barrier=False',
+    ),
+    (['--config.seed', '-1', '--dry_run'], 'seed=-1'),
+  )
+  def test_a_field_alone_swallows_no_flag(self, arguments, expected):
+    overrides, rest = plan_lib.split_arguments(['program', *arguments])
+    self.assertEqual(overrides, [f'--config.{expected}'])
+    self.assertEqual(rest, ['program', '--dry_run'])
+
 
 class NamesTest(absltest.TestCase):
   def test_what_differs_is_named(self):

@@ -6,6 +6,7 @@ import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch.configs import fed3r_digits
 from launch.configs import sweeps
 from launch.results import sweep_results
 from launch.results import sweep_table
@@ -94,6 +95,24 @@ class SweepTuningTest(absltest.TestCase):
       errors.InputError, "sweep of task 'digits'; 'ar"
     ):
       tuning.describe(planned, self.path)
+
+  def test_a_closed_form_among_the_runs_has_no_rates(self):
+    get_config = fed3r_digits.get_config
+    runs = fake_sweeps.plan(
+      [sweeps.Run('fed3r'), sweeps.Run('fed_avg')], get_config=get_config
+    )
+    folder = fake_sweeps.write_sweep(self.path, runs)
+    for run in runs:
+      fake_sweeps.write_result(folder, run, 0.5)
+    tuned = tuning.tune_runs(
+      [sweeps.Run('fed3r'), sweeps.Run('fed_avg')], self.path
+    )
+    self.assertEqual(
+      [sorted(run.overrides) for run in tuned],
+      [[], ['client_learning_rate', 'server_learning_rate']],
+    )
+    planned = fake_sweeps.plan(tuned, get_config=get_config)
+    self.assertLen(tuning.describe(planned, self.path), 1)
 
   def test_failed_runs_have_no_part(self):
     def value_of(run):
