@@ -6,6 +6,8 @@ McMahan et al., AISTATS 2017 (arXiv:1602.05629), Algorithm 1, with the server
 optimizer of Reddi et al., ICLR 2021 (arXiv:2003.00295).
 """
 
+import functools
+
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import client_work_process
@@ -84,7 +86,8 @@ def build_fed_avg(
     model_aggregator or tff.aggregators.MeanFactory(),
     server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
     local_training=local_training,
-    update_is_finite=client_work_process.build_update_is_finite(
+    build_update_is_finite=functools.partial(
+      client_work_process.build_update_is_finite,
       model_fn,
       model_delta.build_model_delta_update(
         client_optimizer_fn, client_weighting=client_weighting

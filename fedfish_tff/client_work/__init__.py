@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a client computes in a round."""
 
+from fedfish_tff.choices import ControlUpdate as ControlUpdate
 from fedfish_tff.choices import CoordinateScore as CoordinateScore
 from fedfish_tff.choices import Direction as Direction
 from fedfish_tff.choices import FisherEstimator as FisherEstimator
 from fedfish_tff.choices import FisherNormalization as FisherNormalization
+from fedfish_tff.client_work.client_work_process import (
+  build_client_state_work as build_client_state_work,
+)
 from fedfish_tff.client_work.client_work_process import (
   build_client_work as build_client_work,
 )
@@ -14,6 +18,9 @@ from fedfish_tff.client_work.client_work_process import (
 )
 from fedfish_tff.client_work.client_work_process import (
   client_weight as client_weight,
+)
+from fedfish_tff.client_work.client_work_process import (
+  ClientStateUpdateFn as ClientStateUpdateFn,
 )
 from fedfish_tff.client_work.client_work_process import (
   ClientUpdate as ClientUpdate,
@@ -26,6 +33,9 @@ from fedfish_tff.client_work.client_work_process import (
 )
 from fedfish_tff.client_work.client_work_process import (
   weigh_update as weigh_update,
+)
+from fedfish_tff.client_work.control_variates import (
+  build_control_variate_update as build_control_variate_update,
 )
 from fedfish_tff.client_work.excluded_clients import (
   count_excluded_clients as count_excluded_clients,
