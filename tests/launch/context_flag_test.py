@@ -22,7 +22,8 @@ from launch import {binary}
 try:
   cli.run({binary}.main)
 except SystemExit as error:
-  print(error.code, [name for name in sys.modules if 'tensorflow' in name])
+  print(error.code, [m for m in ('tensorflow', 'tensorflow_federated')
+                     if m in sys.modules])
 """
 
 
