@@ -13,7 +13,8 @@ behind it:
 
   # bazel: tags = ['manual']  # Reads the working tree.
 
-with the keys tags, data and deps. A test module that is marked thorough
+with the keys tags, data and deps; and found_by = 'NAME' where a module imports
+all others of its folder that define NAME. A test module that is marked thorough
 or slow as a whole (pytestmark = pytest.mark.slow) gets size large.
 
   python .ci/update_build_files.py
@@ -30,7 +31,7 @@ import sys
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TREES = ('fedfish_tff', 'launch', 'tasks', 'tests')
+TREES = ('examples', 'fedfish_tff', 'launch', 'tasks', 'tests')
 
 _HEADER = """\
 # Copyright 2026 The FedFish-TFF Authors.
@@ -91,6 +92,17 @@ class Module:
   def is_binary(self) -> bool:
     return self.has_main_guard and self.path.parts[0] != 'tests'
 
+  def defines(self, name: str) -> bool:
+    """Whether the module has a variable or a function of that name."""
+    return any(
+      (isinstance(node, ast.FunctionDef) and node.name == name)
+      or (
+        isinstance(node, ast.Assign)
+        and any(ast.unparse(target) == name for target in node.targets)
+      )
+      for node in self.tree.body
+    )
+
   @property
   def is_long(self) -> bool:
     return any(
@@ -130,7 +142,7 @@ def _read_module(root: pathlib.Path, file: pathlib.Path) -> Module:
   directives = {}
   for match in _DIRECTIVE.finditer(source):
     key = match['key']
-    if key not in ('tags', 'data', 'deps'):
+    if key not in ('tags', 'data', 'deps', 'found_by'):
       raise BuildFileError(f'{path}: no attribute "{key}" in "# bazel:".')
     directives[key] = ast.literal_eval(match['value'])
   return Module(
@@ -203,6 +215,14 @@ def dependencies(module: Module, modules: Mapping[str, Module]) -> set[str]:
   TensorFlow and imports nothing, goes with everything.
   """
   found = imported_modules(module, modules) | _named_modules(module, modules)
+  if 'found_by' in module.directives:
+    found |= {
+      name
+      for name, other in modules.items()
+      if other.folder == module.folder
+      and other is not module
+      and other.defines(module.directives['found_by'])
+    }
   if 'fedfish_tff' in modules and not imported_modules(
     modules['fedfish_tff'], modules
   ):

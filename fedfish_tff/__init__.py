@@ -18,10 +18,18 @@ __version__ = '0.1.0'
 
 # Level 3 because TensorFlow 2.14 logs the absence of CUDA as errors.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+# NumPy's threads wait for work in a loop of 2^14 processor cycles, not the usual
+# 2^26, which keeps all cores busy where a program calls linear algebra now and
+# then, as Matplotlib does. Their number stays, and so do results.
+os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '14')
 # Dependencies of TFF still import pkg_resources, which warns at each import.
 warnings.filterwarnings(
   'ignore', message='pkg_resources is deprecated', category=UserWarning
 )
+
+# TFF imports it in any case. Before TensorFlow it leaves its parts until they are
+# used, of which TFF uses one, for discrete noise.
+import tensorflow_probability  # noqa: E402
 
 
 def _end_default_context() -> None:

@@ -37,6 +37,20 @@ class FisherNormalization(enum.Enum):
   MEAN = 'mean'
 
 
+class ControlUpdate(enum.Enum):
+  """What a client's control variate becomes in a round of SCAFFOLD.
+
+  Attributes:
+    GRADIENT: Option I of the paper: the gradient of the client's loss at the
+      global weights, which takes one more pass over its data.
+    LOCAL_STEPS: Option II, that of the paper's experiments: the mean gradient
+      of the client's local steps.
+  """
+
+  GRADIENT = 'gradient'
+  LOCAL_STEPS = 'local_steps'
+
+
 class Direction(enum.Enum):
   """Which drift is sent.
 

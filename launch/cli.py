@@ -3,17 +3,21 @@
 """How every binary starts and ends: one clear line where the input is bad.
 
 Exit codes: 0; 2 for input that cannot be used, with one line on stderr; 130
-for Ctrl-C. Any other error is a defect and keeps its traceback.
+for Ctrl-C, SIGTERM and SIGHUP, which all let a run save what it has. Any other
+error is a defect and keeps its traceback.
 """
 
 import atexit
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
 import difflib
 import errno
 import gc
 import os
 import re
+import signal
 import sys
 from typing import NoReturn
 
@@ -93,12 +97,13 @@ def parse_flags(argv: Sequence[str]) -> list[str]:
 
 
 def call(main: Main, argv: Sequence[str]) -> None:
-  """Calls a binary's main; bad input and Ctrl-C end the process."""
+  """Calls a binary's main; bad input and signals end the process."""
   if not flags.FLAGS['verbosity'].present:
     # TensorFlow and TFF log much at INFO that is not for the user.
     logging.set_verbosity(logging.WARNING)
   try:
-    main(argv)
+    with _signals_as_interrupts():
+      main(argv)
   except errors.InputError as error:
     _fail(str(error))
   except KeyboardInterrupt as error:
@@ -119,6 +124,24 @@ def call(main: Main, argv: Sequence[str]) -> None:
       raise
     # Computations cannot raise InputError.
     _fail(text)
+
+
+@contextlib.contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+  """Lets SIGTERM and SIGHUP raise KeyboardInterrupt, as SIGINT does.
+
+  What is ignored stays so: nohup is there to outlive SIGHUP.
+  """
+  previous = {
+    number: signal.signal(number, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP)
+    if signal.getsignal(number) != signal.SIG_IGN
+  }
+  try:
+    yield
+  finally:
+    for number, handler in previous.items():
+      signal.signal(number, handler)
 
 
 def _fail(message: str) -> NoReturn:

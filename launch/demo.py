@@ -40,7 +40,8 @@ _TOY_SEEDS = flags.DEFINE_integer(
 )
 _CONTEXT = context_flag.define()
 
-_VARIANTS = ('fed_avg_sgd', 'paper_literal')
+# By the name of a run, its variant.
+_VARIANTS = {'fed_avg': 'fed_avg,server=sgd', 'fed_fish': 'fed_fish,server=sgd'}
 _METRIC = 'eval/global/accuracy'
 
 
@@ -49,7 +50,7 @@ def create_configs(
 ) -> Iterator[tuple[str, base.ConfigDict]]:
   """Yields (name of the workdir, config) of every run."""
   for seed in range(seeds):
-    for variant in _VARIANTS:
+    for name, variant in _VARIANTS.items():
       config = digits.get_config(variant)
       config.seed = seed
       config.rounds = rounds
@@ -58,7 +59,7 @@ def create_configs(
       if 'diagnostics' in config.algorithm:
         # Its sum would count among the bytes that the plots compare.
         config.algorithm.diagnostics = False
-      yield f'{variant}_seed{seed}', config
+      yield f'{name}_seed{seed}', config
 
 
 def main(argv: Sequence[str]) -> None:

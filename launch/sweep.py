@@ -58,8 +58,6 @@ there is memory for it. On a GPU runs go one after another; on a TPU, too, where
 """
 
 from collections.abc import Sequence
-import contextlib
-import signal
 import sys
 
 from fedfish_tff import errors
@@ -164,9 +162,7 @@ def main(argv: Sequence[str]) -> None:
   if _DRY_RUN.value:
     sweep.describe()
     return
-  with _signals_as_interrupts():
-    failures = sweep.execute()
-  if failures:
+  if sweep.execute():
     sys.exit(1)
 
 
@@ -179,29 +175,6 @@ def _parse_num_processes(text: str) -> int | None:
       f'--num_processes={text} is neither auto nor a positive number.'
     )
   return int(text)
-
-
-@contextlib.contextmanager
-def _signals_as_interrupts():
-  """Lets SIGTERM and SIGHUP end the sweep as Ctrl-C does.
-
-  What is ignored stays so: nohup is there to outlive SIGHUP.
-  """
-
-  def interrupt(*unused) -> None:
-    raise KeyboardInterrupt
-
-  numbers = [
-    number
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    if signal.getsignal(number) != signal.SIG_IGN
-  ]
-  previous = [signal.signal(number, interrupt) for number in numbers]
-  try:
-    yield
-  finally:
-    for number, handler in zip(numbers, previous):
-      signal.signal(number, handler)
 
 
 if __name__ == '__main__':

@@ -13,6 +13,12 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
     python -m launch.plot --output_dir=runs/plots \
       --workdirs=runs/digits_fed_fish,runs/digits_fed_avg
 
+  Another server optimizer, and clients that send half of the tensors (--methods
+  lists methods, launch/configs/base.py explains what they combine with):
+
+    python -m launch.train --workdir=runs/digits_partial \
+      --config=launch/configs/digits.py:fed_prox,server=yogi,exchange=partial
+
   Another seed and more local epochs (any field of the config can be set):
 
     python -m launch.train --config=launch/configs/digits.py:fed_fish \
@@ -42,8 +48,9 @@ from collections.abc import Sequence
 
 from fedfish_tff import errors
 from launch import cli
-from launch import config_checks
 from launch import context_flag
+from launch.methods import config_checks
+from launch.methods import registry
 
 from absl import flags
 from ml_collections import config_flags
@@ -71,10 +78,19 @@ _PROGRESS_BAR = flags.DEFINE_bool(
   'progress_bar', None, 'Show a progress bar; by default on a terminal only.'
 )
 
+_METHODS = flags.DEFINE_bool(
+  'methods',
+  False,
+  'Print all methods, with their variants and fields, and do nothing else.',
+)
+
 
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
+  if _METHODS.value:
+    print(registry.describe())
+    return
   if _CONFIG.value is None or not _WORKDIR.value:
     raise errors.InputError(
       '--config and --workdir are needed; --help shows examples.'

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 import os
-from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -37,21 +36,6 @@ NAME = 'ag_news'
 MODELS = ('linear', 'cnn', 'roberta')
 # Made-up news: some of each class in every part.
 _LEAST_GENERATED = 4 * len(ag_news_files.CLASS_NAMES)
-
-# Recommended values of config fields: rounds, clients and batches of the memo,
-# and a client learning rate of SGD for the linear model.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 4,
-  'cohort_size': 5,
-  'local_epochs': 1,
-  'batch_size': 4,
-  'max_examples_per_client': 0,
-  'client_learning_rate': 3.0,
-  'server_learning_rate': 1.0,
-  'evaluate_every': 1,
-  'checkpoint_every': 1,
-}
 
 
 def create_task(

@@ -8,7 +8,6 @@ cast to float32 and not scaled.
 """
 
 from collections.abc import Callable
-from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 import math
@@ -23,20 +22,6 @@ from tasks.task import Task
 import numpy as np
 
 NAME = 'arrays'
-
-# Recommended values of config fields.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 100,
-  'cohort_size': 10,
-  'local_epochs': 1,
-  'batch_size': 10,
-  'max_examples_per_client': 0,
-  'client_learning_rate': 0.05,
-  'server_learning_rate': 0.01,
-  'evaluate_every': 10,
-  'checkpoint_every': 10,
-}
 
 
 def create_task(

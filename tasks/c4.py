@@ -7,26 +7,10 @@ vocabulary of launch.train_tokenizer; without it pages are made up. Test clients
 are the folder's split held_out.
 """
 
-from collections.abc import Mapping
 import functools
-from typing import Any
 
 from tasks import language
 
 NAME = 'c4'
-
-# Recommended values of config fields: table 2 of the FedFish paper, for C4.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 10_000,
-  'cohort_size': 8,
-  'local_epochs': 1,
-  'batch_size': 4,
-  'max_examples_per_client': 16,
-  'client_learning_rate': 1e-3,
-  'server_learning_rate': 1e-2,
-  'evaluate_every': 500,
-  'checkpoint_every': 100,
-}
 
 create_task = functools.partial(language.create_web_text_task, NAME)

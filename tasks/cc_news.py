@@ -7,17 +7,10 @@ vocabulary of launch.train_tokenizer; without it pages are made up. Test clients
 are the folder's split held_out.
 """
 
-from collections.abc import Mapping
 import functools
-from typing import Any
 
-from tasks import c4
 from tasks import language
 
 NAME = 'cc_news'
-
-# Recommended values of config fields: as for C4, since the FedFish paper has
-# this data as a target of transfer only.
-DEFAULTS: Mapping[str, Any] = c4.DEFAULTS
 
 create_task = functools.partial(language.create_web_text_task, NAME)

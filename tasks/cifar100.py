@@ -14,7 +14,6 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import functools
 import math
-from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -29,20 +28,6 @@ import tensorflow_federated as tff
 NAME = 'cifar100'
 IMAGE_SHAPE = (24, 24, 3)
 _FILE_NAME = 'cifar100.sqlite'
-
-# Recommended values of config fields: table 2 of the FedFish paper.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 1500,
-  'cohort_size': 64,
-  'local_epochs': 1,
-  'batch_size': 25,
-  'max_examples_per_client': 100,
-  'client_learning_rate': 1e-3,
-  'server_learning_rate': 1e-3,
-  'evaluate_every': 50,
-  'checkpoint_every': 50,
-}
 
 # The arrays of labels, and how many classes they tell apart.
 _LABELS = {'fine': ('label', 100), 'coarse': ('coarse_label', 20)}

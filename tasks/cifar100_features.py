@@ -11,10 +11,8 @@ and 10,000 held out, as published), or from an .npz file with the arrays images
 (uint8 [n, 32, 32, 3]), labels (integers [n]) and is_test ([n]).
 """
 
-from collections.abc import Mapping
 import os
 import pathlib
-from typing import Any
 
 from fedfish_tff import datasets
 from tasks import extractors
@@ -27,8 +25,6 @@ import tensorflow_federated as tff
 
 NAME = 'cifar100_features'
 _NUM_CLASSES = 100
-
-DEFAULTS: Mapping[str, Any] = image_features.DEFAULTS
 
 
 def create_task(

@@ -7,17 +7,12 @@ arrays images (uint8 [n, 32, 32, 3]), labels (integers [n]) and is_test ([n]):
 all 60,000 images or a sample. See `tasks.image_features`.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from tasks import extractors
 from tasks import image_features
 from tasks.task import Task
 
 NAME = 'cifar10_features'
 _NUM_CLASSES = 10
-
-DEFAULTS: Mapping[str, Any] = image_features.DEFAULTS
 
 
 def create_task(

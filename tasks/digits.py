@@ -7,10 +7,8 @@ Optical Recognition of Handwritten Digits data of Alpaydin and Kaynak, 1998);
 nothing is downloaded. A perceptron classifies them.
 """
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
-from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import models
@@ -23,20 +21,6 @@ from sklearn import datasets as sklearn_datasets
 NAME = 'digits'
 NUM_CLASSES = 10
 NUM_FEATURES = 64
-
-# Recommended values of config fields.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 50,
-  'cohort_size': 5,
-  'local_epochs': 16,
-  'batch_size': 10,
-  'max_examples_per_client': 0,
-  'client_learning_rate': 0.05,
-  'server_learning_rate': 0.03,
-  'evaluate_every': 5,
-  'checkpoint_every': 10,
-}
 
 # A held-out client's examples are divided into halves and those into quarters.
 _MIN_EXAMPLES = 2 * datasets.MIN_FEW_SHOT_EXAMPLES

@@ -15,7 +15,6 @@ its examples.
 from collections.abc import Callable
 from collections.abc import Mapping
 import functools
-from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import models
@@ -29,20 +28,6 @@ import tensorflow_federated as tff
 NAME = 'emnist'
 IMAGE_SHAPE = (28, 28, 1)
 _FILE_NAME = 'emnist_all.sqlite'
-
-# Recommended values of config fields: table 2 of the FedFish paper.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 1500,
-  'cohort_size': 64,
-  'local_epochs': 1,
-  'batch_size': 10,
-  'max_examples_per_client': 100,
-  'client_learning_rate': 1e-3,
-  'server_learning_rate': 1e-3,
-  'evaluate_every': 50,
-  'checkpoint_every': 50,
-}
 
 _MODELS: Mapping[str, Callable[..., tff.learning.models.FunctionalModel]] = {
   'cnn': models.create_fed_avg_cnn,

@@ -9,7 +9,6 @@ class is a normal distribution of features. Nothing about the accuracy on real
 photographs follows from it.
 """
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 from typing import Any
@@ -24,20 +23,6 @@ import numpy as np
 import tensorflow as tf
 
 NAME = 'generated_features'
-
-# Recommended values of config fields: those of Fed3R on iNaturalist.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 928,
-  'cohort_size': 10,
-  'local_epochs': 1,
-  'batch_size': 64,
-  'max_examples_per_client': 0,
-  'client_learning_rate': 0.1,
-  'server_learning_rate': 1.0,
-  'evaluate_every': 100,
-  'checkpoint_every': 100,
-}
 
 # The share of a class falls with its rank as Zipf's law on 10 more.
 _RANK_SHIFT = 10

@@ -9,10 +9,8 @@ as well; or the inputs of one of its layers, to train it from that layer on,
 which takes a fraction of the time. All in the same division.
 """
 
-from collections.abc import Mapping
 import dataclasses
 import os
-from typing import Any
 import zipfile
 
 from fedfish_tff import datasets
@@ -23,20 +21,6 @@ from tasks import extractors
 from tasks.task import Task
 
 import numpy as np
-
-# Recommended values of config fields: those of Fed3R's fine-tuning.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 10,
-  'cohort_size': 10,
-  'local_epochs': 5,
-  'batch_size': 64,
-  'max_examples_per_client': 0,
-  'client_learning_rate': 0.01,
-  'server_learning_rate': 1.0,
-  'evaluate_every': 1,
-  'checkpoint_every': 10,
-}
 
 _ARRAYS = ('images', 'labels', 'is_test')
 # Of held-out images, which are divided at random.

@@ -8,9 +8,6 @@ that `tff.simulation.datasets.inaturalist.load_data` made as its cache_dir. See
 `tasks.photographs`.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from tasks import checks
 from tasks import extractors
 from tasks import photographs
@@ -27,20 +24,6 @@ SPLITS = (
   'geo_10k',
   'geo_30k',
 )
-
-# Recommended values of config fields: those of Fed3R's fine-tuning.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 928,
-  'cohort_size': 10,
-  'local_epochs': 5,
-  'batch_size': 64,
-  'max_examples_per_client': 0,
-  'client_learning_rate': 0.01,
-  'server_learning_rate': 1.0,
-  'evaluate_every': 100,
-  'checkpoint_every': 100,
-}
 
 
 def create_task(

@@ -9,7 +9,6 @@ that `tff.simulation.datasets.gldv2.load_data` made as its cache_dir. See
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from tasks import checks
 from tasks import extractors
@@ -19,20 +18,6 @@ from tasks.task import Task
 NAME = 'landmarks'
 # The splits, and how many landmarks they have.
 SPLITS: Mapping[str, int] = {'gld160k': 2028, 'gld23k': 203}
-
-# Recommended values of config fields: those of Fed3R's fine-tuning.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 127,
-  'cohort_size': 10,
-  'local_epochs': 5,
-  'batch_size': 64,
-  'max_examples_per_client': 0,
-  'client_learning_rate': 0.01,
-  'server_learning_rate': 1.0,
-  'evaluate_every': 10,
-  'checkpoint_every': 10,
-}
 
 
 def create_task(

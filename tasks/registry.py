@@ -1,78 +1,58 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The tasks by name.
+"""The tasks by name: those of this package, and those of others.
 
-A task is a module with a docstring, a function `create_task(*, seed, data_dir,
-...)` whose further keyword arguments are the task's options, and `DEFAULTS`,
-the recommended values of config fields. To add one, import it here.
+A task is a function `create_task(*, seed, data_dir, ...)` whose further keyword
+arguments are the task's options. A module of this package that has one is found
+by being there, and is imported when its name is asked for. Others are named as
+package.module:NAME, or announced by an installed package as an entry point of
+the group fedfish_tff.tasks.
 """
 
+# bazel: found_by = 'create_task'  # Imported by name.
+
+from collections.abc import Callable
 from collections.abc import Mapping
+import functools
+import importlib
 import inspect
-import types
+import pkgutil
 from typing import Any
 
 from fedfish_tff import errors
-from tasks import ag_news
-from tasks import arrays
-from tasks import c4
-from tasks import cc_news
-from tasks import cifar10_features
-from tasks import cifar100
-from tasks import cifar100_features
-from tasks import digits
-from tasks import emnist
-from tasks import generated_features
-from tasks import inaturalist
-from tasks import landmarks
-from tasks import stackoverflow
-from tasks import toy_regression
+from fedfish_tff import plug_ins
 from tasks.task import Task
 
-_TASKS: Mapping[str, types.ModuleType] = {
-  'ag_news': ag_news,
-  'arrays': arrays,
-  'c4': c4,
-  'cc_news': cc_news,
-  'cifar100': cifar100,
-  'cifar100_features': cifar100_features,
-  'cifar10_features': cifar10_features,
-  'digits': digits,
-  'emnist': emnist,
-  'generated_features': generated_features,
-  'inaturalist': inaturalist,
-  'landmarks': landmarks,
-  'stackoverflow': stackoverflow,
-  'toy_regression': toy_regression,
-}
+ENTRY_POINTS = 'fedfish_tff.tasks'
+
+CreateTask = Callable[..., Task]
+
 _NOT_OPTIONS = ('seed', 'data_dir')
 
 
+@functools.cache
 def task_names() -> tuple[str, ...]:
-  """Returns the names of all tasks, sorted."""
-  return tuple(sorted(_TASKS))
+  """Returns the names of all tasks of this package, sorted."""
+  return tuple(sorted(filter(_find_own, _module_names())))
 
 
-def task_defaults(name: str) -> Mapping[str, Any]:
-  """Returns the recommended config fields of a task.
+def _module_names() -> tuple[str, ...]:
+  package = importlib.import_module('tasks')
+  return tuple(module.name for module in pkgutil.iter_modules(package.__path__))
 
-  Args:
-    name: One of `task_names()`.
 
-  Returns:
-    A mapping from names of config fields to values.
-
-  Raises:
-    errors.InputError: If there is no such task.
-  """
-  return dict(_find(name).DEFAULTS)
+def _find_own(name: str) -> CreateTask | None:
+  """Returns the task of a module of this package; None if it has none."""
+  if name not in _module_names() or name == 'registry':
+    return None
+  return getattr(importlib.import_module(f'tasks.{name}'), 'create_task', None)
 
 
 def task_options(name: str) -> Mapping[str, Any]:
   """Returns a task's own options with their default values.
 
   Args:
-    name: One of `task_names()`.
+    name: One of `task_names()`, or somebody else's.
 
   Returns:
     A mapping from names of options to values.
@@ -80,7 +60,7 @@ def task_options(name: str) -> Mapping[str, Any]:
   Raises:
     errors.InputError: If there is no such task.
   """
-  parameters = inspect.signature(_find(name).create_task).parameters
+  parameters = inspect.signature(_find(name)).parameters
   return {
     option: parameter.default
     for option, parameter in parameters.items()
@@ -94,7 +74,7 @@ def create_task(
   """Creates a task.
 
   Args:
-    name: One of `task_names()`.
+    name: One of `task_names()`, or somebody else's.
     seed: Decides partitions, held-out clients and initial weights.
     data_dir: Where tasks that read files find them.
     **options: The task's own options, see `task_options`.
@@ -106,7 +86,7 @@ def create_task(
     errors.InputError: If there is no such task or option, or the data cannot
       be used.
   """
-  module = _find(name)
+  create = _find(name)
   known = task_options(name)
   for option in options:
     if option not in known:
@@ -114,7 +94,7 @@ def create_task(
         f'Task {name!r} has no option {option!r}; its options are '
         f'{", ".join(sorted(known))}.'
       )
-  return module.create_task(seed=seed, data_dir=data_dir, **options)
+  return create(seed=seed, data_dir=data_dir, **options)
 
 
 def create_transfer_task(
@@ -124,7 +104,7 @@ def create_transfer_task(
 
   Args:
     source: The task of the model.
-    name: One of `task_names()`.
+    name: One of `task_names()`, or somebody else's.
     seed: As in `create_task`.
     data_dir: Where the task finds its files.
 
@@ -152,9 +132,12 @@ def create_transfer_task(
   return create_task(name, seed=seed, data_dir=data_dir, **shared)
 
 
-def _find(name: str) -> types.ModuleType:
-  if name not in _TASKS:
-    raise errors.InputError(
-      f'There is no task {name!r}; expected one of {", ".join(task_names())}.'
-    )
-  return _TASKS[name]
+def _find(name: str) -> CreateTask:
+  return _find_own(name) or plug_ins.load(
+    name,
+    field='task.name',
+    group=ENTRY_POINTS,
+    known=task_names,
+    is_one=callable,
+    expected='a function that creates a tasks.Task',
+  )

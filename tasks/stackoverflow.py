@@ -12,9 +12,6 @@ its test authors, whose ids here begin with "test/".
 Texts are words in lower case between spaces, as TFF publishes them.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from fedfish_tff import datasets
 from tasks import checks
 from tasks import language
@@ -27,20 +24,6 @@ NAME = 'stackoverflow'
 _FILE_NAME = 'stackoverflow.sqlite'
 _FEATURE = 'tokens'
 _TEST_PREFIX = 'test/'
-
-# Recommended values of config fields: table 2 of the FedFish paper.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 1500,
-  'cohort_size': 16,
-  'local_epochs': 1,
-  'batch_size': 4,
-  'max_examples_per_client': 16,
-  'client_learning_rate': 1e-3,
-  'server_learning_rate': 1e-2,
-  'evaluate_every': 50,
-  'checkpoint_every': 50,
-}
 
 
 def create_task(

@@ -11,7 +11,6 @@ ranges and noise; these are ours.
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
-from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -29,20 +28,6 @@ RANGES: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
   'full': ((-2.0, 2.0), (-2.0, 2.0)),
   'partial': ((-2.0, 0.7), (-0.7, 2.0)),
   'none': ((-2.0, -0.2), (0.2, 2.0)),
-}
-
-# Recommended values of config fields.
-DEFAULTS: Mapping[str, Any] = {
-  'seed': 0,
-  'rounds': 1,
-  'cohort_size': 2,
-  'local_epochs': 50,
-  'batch_size': 10,
-  'max_examples_per_client': 0,
-  'client_learning_rate': 0.05,
-  'server_learning_rate': 1.0,
-  'evaluate_every': 1,
-  'checkpoint_every': 1,
 }
 
 

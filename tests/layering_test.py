@@ -28,6 +28,7 @@ _LIBRARY = {
   'fedfish_tff.evaluation',
   'fedfish_tff.simulation',
   'fedfish_tff.execution',
+  'fedfish_tff.plug_ins',
 }
 # From methods to sweeps: each room of launch may import those before it.
 _ROOMS = (
@@ -44,6 +45,8 @@ ALLOWED = {
   'fedfish_tff': set(),
   'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
+  # Finds what stands above the library, by its name.
+  'fedfish_tff.plug_ins': {'fedfish_tff.errors'},
   'fedfish_tff.lazy': set(),
   'fedfish_tff.datasets': {'fedfish_tff.errors'},
   # Needs Beam and more, which only those install who group: nothing else of
@@ -94,7 +97,12 @@ ALLOWED = {
     'fedfish_tff.algorithms.process',
   },
   'fedfish_tff.execution': {'fedfish_tff.errors', 'fedfish_tff.datasets'},
-  'tasks': {'fedfish_tff.errors', 'fedfish_tff.datasets', 'fedfish_tff.models'},
+  'tasks': {
+    'fedfish_tff.errors',
+    'fedfish_tff.datasets',
+    'fedfish_tff.models',
+    'fedfish_tff.plug_ins',
+  },
   'launch.cli': {'fedfish_tff.errors'},
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
   'launch.benchmarks': {'launch.cli', 'launch.plots', 'tasks', *_LIBRARY},
@@ -104,7 +112,9 @@ ALLOWED = {
   },
   # The binaries.
   'launch': {'launch.cli', 'launch.data', *_ROOMS, 'tasks', *_LIBRARY},
+  'examples': {*_ROOMS, 'tasks', *_LIBRARY},
   'tests': {
+    'examples',
     'launch',
     'launch.cli',
     'launch.data',
@@ -114,23 +124,10 @@ ALLOWED = {
     *_LIBRARY,
   },
 }
-# Modules beside the folder that they are parts of.
-_BESIDE = {
-  f'launch.{name}': 'launch.methods'
-  for name in (
-    'closed_form_methods',
-    'config_checks',
-    'exchange_checks',
-    'exchange_methods',
-    'field_checks',
-  )
-}
 
 
 def _part(name: str) -> str:
   """The part a module belongs to: the longest prefix that has a rule."""
-  if name in _BESIDE:
-    return _BESIDE[name]
   parts = name.split('.')
   # The library's top package is one file, and launch's the binaries: neither
   # is the home of folders without a rule.

@@ -240,6 +240,37 @@ def mime_lite_round(
   )
 
 
+def scaffold_client(
+  weights: Weights,
+  control: Weights,
+  client_control: Weights,
+  batches: Sequence[Batch],
+  *,
+  rate: float,
+  epochs: int,
+  option: int,
+) -> tuple[Weights, Weights]:
+  """A client's part of SCAFFOLD's Algorithm 1: y and the new c_i."""
+  trained = tuple(np.asarray(w, np.float64) for w in weights)
+  for _ in range(epochs):
+    for batch in batches:
+      trained = tuple(
+        w - rate * (g - own + c)
+        for w, g, own, c in zip(
+          trained, gradients(trained, *batch), client_control, control
+        )
+      )
+  if option == 1:
+    x = np.concatenate([x for x, _ in batches])
+    y = np.concatenate([y for _, y in batches])
+    return trained, gradients(weights, x, y)
+  steps = epochs * len(batches)
+  return trained, tuple(
+    own - c + (np.float64(start) - end) / (steps * rate)
+    for own, c, start, end in zip(client_control, control, weights, trained)
+  )
+
+
 def fed_sgd_round(
   weights: Weights, clients: Sequence[Sequence[Batch]], *, server_rate: float
 ) -> Weights:

@@ -17,6 +17,7 @@ import tempfile
 import zipfile
 
 import fedfish_tff
+from tests import processes
 from tests import repository
 
 from absl.testing import absltest
@@ -75,7 +76,9 @@ class PackagingTest(absltest.TestCase):
         shutil.copytree(repository.ROOT / name, root / name)
     command = [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps']
     command += ['--no-index', '--no-build-isolation', '--wheel-dir', 'wheels']
-    subprocess.run([*command, '.'], cwd=root, check=True)
+    subprocess.run(
+      [*command, '.'], cwd=root, check=True, timeout=processes.HANG_SECONDS
+    )
     (file,) = (root / 'wheels').glob('*.whl')
     with zipfile.ZipFile(file) as wheel:
       cls.names = wheel.namelist()

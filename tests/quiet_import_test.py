@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+from tests import processes
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import psutil
@@ -38,6 +40,7 @@ class QuietImportTest(parameterized.TestCase):
       capture_output=True,
       text=True,
       check=True,
+      timeout=processes.HANG_SECONDS,
     )
 
   def test_prints_nothing(self):

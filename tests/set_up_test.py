@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 
+from tests import processes
 from tests import repository
 
 from absl.testing import absltest
@@ -47,6 +48,7 @@ class FindPythonTest(absltest.TestCase):
       capture_output=True,
       text=True,
       check=False,
+      timeout=processes.HANG_SECONDS,
     )
 
   def _assert_found(self, result):
@@ -123,7 +125,10 @@ class SetUpTest(absltest.TestCase):
 
   def _check(self):
     command = [sys.executable, '.ci/set_up.py', '--check']
-    return subprocess.run(command, cwd=self.root, check=False).returncode == 0
+    result = subprocess.run(
+      command, cwd=self.root, check=False, timeout=processes.HANG_SECONDS
+    )
+    return result.returncode == 0
 
   def _pretend_installed(self):
     python = self.root / '.venv' / 'bin' / 'python'

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
+  from fedfish_tff.algorithms.client_state_composition import (
+    compose_client_state_process as compose_client_state_process,
+  )
   from fedfish_tff.algorithms.client_state_process import (
     ClientStateOutput as ClientStateOutput,
   )
   from fedfish_tff.algorithms.client_state_process import (
     ClientStateProcess as ClientStateProcess,
+  )
+  from fedfish_tff.algorithms.composition import (
+    compose_optimizer_step as compose_optimizer_step,
   )
   from fedfish_tff.algorithms.composition import (
     compose_process as compose_process,
@@ -51,6 +57,7 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.process import (
     FederatedProcess as FederatedProcess,
   )
+  from fedfish_tff.algorithms.scaffold import build_scaffold as build_scaffold
   from fedfish_tff.algorithms.stateful_partial_exchange import (
     build_stateful_partial_exchange as build_stateful_partial_exchange,
   )

@@ -206,10 +206,13 @@ def build_closed_form_process(
       ),
     )
 
-  @tff.tensorflow.computation(weights_type, data_type)
-  def update_is_finite(weights, dataset):
-    del weights  # The statistics are of the frozen feature map.
-    return tf.equal(client_statistics(dataset)['excluded'], 0)
+  def build_update_is_finite():
+    @tff.tensorflow.computation(weights_type, data_type)
+    def update_is_finite(weights, dataset):
+      del weights  # The statistics are of the frozen feature map.
+      return tf.equal(client_statistics(dataset)['excluded'], 0)
+
+    return update_is_finite
 
   @tff.tensorflow.computation(state_type)
   def get_hparams(state):
@@ -229,7 +232,7 @@ def build_closed_form_process(
       set_hparams_fn=set_hparams,
     ),
     local_training=local_training,
-    update_is_finite=update_is_finite,
+    build_update_is_finite=build_update_is_finite,
     uses_weights=False,
   )
 

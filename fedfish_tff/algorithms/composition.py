@@ -44,6 +44,29 @@ def reject_empty_update(
   return tf.logical_or(rejected, empty), measurements
 
 
+def compose_optimizer_step(
+  server_optimizer_fn: tff.learning.optimizers.Optimizer,
+  weights_type: tff.Type,
+  should_reject_update: RejectFn = tff.learning.templates.reject_non_finite_update,
+) -> tff.learning.templates.FinalizerProcess:
+  """Makes a finalizer of a server optimizer.
+
+  Args:
+    server_optimizer_fn: Applied to the aggregated update.
+    weights_type: Of the model's `ModelWeights`.
+    should_reject_update: See `compose_process`.
+
+  Raises:
+    TypeError: If `server_optimizer_fn` is not one of TFF's optimizers.
+  """
+  local_training_lib.check_optimizer(server_optimizer_fn, 'server_optimizer_fn')
+  return tff.learning.templates.build_apply_optimizer_finalizer(
+    autograph.without_autograph(server_optimizer_fn),
+    weights_type,
+    tf.autograph.experimental.do_not_convert(should_reject_update),
+  )
+
+
 def compose_process(
   model: model_functions.ModelFn,
   client_work: tff.learning.templates.ClientWorkProcess,
@@ -51,7 +74,7 @@ def compose_process(
   server_optimizer_fn: tff.learning.optimizers.Optimizer,
   *,
   local_training: tff.Computation,
-  update_is_finite: tff.Computation,
+  build_update_is_finite: Callable[[], tff.Computation],
   model_distributor: tff.learning.templates.DistributionProcess | None = None,
   should_reject_update: RejectFn = tff.learning.templates.reject_non_finite_update,
   wrap_finalizer: FinalizerWrapper | None = None,
@@ -66,7 +89,7 @@ def compose_process(
       trainable weights, with the sign of a gradient.
     server_optimizer_fn: Applies that update to the global weights.
     local_training: See `FederatedProcess`.
-    update_is_finite: See `FederatedProcess`.
+    build_update_is_finite: Returns `FederatedProcess.update_is_finite`.
     model_distributor: Sends the weights to the clients; a plain broadcast by
       default.
     should_reject_update: As in
@@ -84,13 +107,10 @@ def compose_process(
     TypeError: If the server optimizer is not a
       `tff.learning.optimizers.Optimizer`, or parts do not fit.
   """
-  local_training_lib.check_optimizer(server_optimizer_fn, 'server_optimizer_fn')
   initial_weights = model_functions.build_initial_weights(model)
   weights_type = initial_weights.type_signature.result
-  finalizer = tff.learning.templates.build_apply_optimizer_finalizer(
-    autograph.without_autograph(server_optimizer_fn),
-    weights_type,
-    tf.autograph.experimental.do_not_convert(should_reject_update),
+  finalizer = compose_optimizer_step(
+    server_optimizer_fn, weights_type, should_reject_update
   )
   if wrap_finalizer is not None:
     finalizer = wrap_finalizer(finalizer)
@@ -108,6 +128,6 @@ def compose_process(
   return process_lib.FederatedProcess(
     composed,
     local_training=local_training,
-    update_is_finite=update_is_finite,
+    build_update_is_finite=build_update_is_finite,
     extra_passes=extra_passes,
   )

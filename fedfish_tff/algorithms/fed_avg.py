@@ -6,10 +6,14 @@ McMahan et al., AISTATS 2017 (arXiv:1602.05629), Algorithm 1, with the server
 optimizer of Reddi et al., ICLR 2021 (arXiv:2003.00295).
 """
 
+import functools
+
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
+from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import excluded_clients
 from fedfish_tff.client_work import local_training as local_training_lib
+from fedfish_tff.client_work import model_delta
 from fedfish_tff.models import model_functions
 
 import tensorflow_federated as tff
@@ -74,14 +78,6 @@ def build_fed_avg(
       client_weighting,
       metrics_aggregator,
     )
-  weights_type, data_type = local_training.type_signature.parameter
-
-  @tff.tensorflow.computation(weights_type, data_type)
-  def update_is_finite(weights, dataset):
-    return local_training_lib.all_finite(
-      local_training(weights, dataset).trainable
-    )
-
   return composition.compose_process(
     model_fn,
     excluded_clients.count_excluded_clients(
@@ -90,6 +86,12 @@ def build_fed_avg(
     model_aggregator or tff.aggregators.MeanFactory(),
     server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
     local_training=local_training,
-    update_is_finite=update_is_finite,
+    build_update_is_finite=functools.partial(
+      client_work_process.build_update_is_finite,
+      model_fn,
+      model_delta.build_model_delta_update(
+        client_optimizer_fn, client_weighting=client_weighting
+      ),
+    ),
     model_distributor=model_distributor,
   )

@@ -176,8 +176,8 @@ def build_fed_fish(
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
-    update_is_finite=client_work_process.build_update_is_finite(
-      model_fn, client_update_fn
+    build_update_is_finite=functools.partial(
+      client_work_process.build_update_is_finite, model_fn, client_update_fn
     ),
     model_distributor=model_distributor,
     extra_passes=1,

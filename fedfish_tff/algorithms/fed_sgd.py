@@ -5,6 +5,8 @@
 McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2.
 """
 
+import functools
+
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import client_work_process
@@ -70,8 +72,8 @@ def build_fed_sgd(
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn or default_optimizer
     ),
-    update_is_finite=client_work_process.build_update_is_finite(
-      model_fn, client_update_fn
+    build_update_is_finite=functools.partial(
+      client_work_process.build_update_is_finite, model_fn, client_update_fn
     ),
     model_distributor=model_distributor,
   )

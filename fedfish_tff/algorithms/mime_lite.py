@@ -9,6 +9,8 @@ centralized barrier for cross-device federated learning", NeurIPS 2021
 diverge and for the price of the gradient: see `client_work.server_statistics`.
 """
 
+import functools
+
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import client_work_process
@@ -104,8 +106,8 @@ def build_mime_lite(
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
-    update_is_finite=client_work_process.build_update_is_finite(
-      model_fn, first_round_update
+    build_update_is_finite=functools.partial(
+      client_work_process.build_update_is_finite, model_fn, first_round_update
     ),
     model_distributor=model_distributor,
     extra_passes=1,

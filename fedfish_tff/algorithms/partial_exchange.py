@@ -126,8 +126,8 @@ def build_partial_exchange(
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
-    update_is_finite=client_work_process.build_update_is_finite(
-      model_fn, client_update_fn
+    build_update_is_finite=functools.partial(
+      client_work_process.build_update_is_finite, model_fn, client_update_fn
     ),
     model_distributor=model_distributor,
   )

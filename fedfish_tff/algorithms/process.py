@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A learning process that also exports what one client does in it."""
 
+from collections.abc import Callable
+import functools
+
 import tensorflow_federated as tff
 
 
@@ -16,7 +19,7 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
       client's local training outside of a round.
     update_is_finite: A computation (<ModelWeights, B*> -> bool): whether the
       client's update would be accepted. Sums hide who was left out, so a
-      simulation asks client by client.
+      simulation asks client by client. Built when first asked for.
     extra_passes: Passes over a client's data in a round beside its training
       epochs, such as FedFish's Fisher pass.
     uses_weights: Whether clients start from the model's weights. In closed-form
@@ -28,7 +31,7 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
     process: tff.learning.templates.LearningProcess,
     *,
     local_training: tff.Computation,
-    update_is_finite: tff.Computation,
+    build_update_is_finite: Callable[[], tff.Computation],
     extra_passes: int = 0,
     uses_weights: bool = True,
   ):
@@ -41,6 +44,11 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
       set_hparams_fn=process.set_hparams,
     )
     self.local_training = local_training
-    self.update_is_finite = update_is_finite
+    self._build_update_is_finite = build_update_is_finite
     self.extra_passes = extra_passes
     self.uses_weights = uses_weights
+
+  @functools.cached_property
+  def update_is_finite(self) -> tff.Computation:
+    # Most runs never ask, and tracing it takes as long as a round.
+    return self._build_update_is_finite()

@@ -19,16 +19,15 @@ from typing import Any
 
 from fedfish_tff.aggregators import partial_mean
 from fedfish_tff.aggregators import sent_parts
+from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import partial_exchange
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.client_work import partial_update
 from fedfish_tff.client_work import tensor_selection
-from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -96,11 +95,33 @@ def build_stateful_partial_exchange(
   mask_bits = selector.mask_bits(shapes)
   part_shapes = [s if selector.per_coordinate else () for s in shapes]
   initial_model = _build_initial_model(model_fn, part_shapes)
+  model_type = initial_model.type_signature.result
   train = partial_update.build_stateful_training(
     client_optimizer_fn, selector, client_weighting
   )
-  client_work = _build_client_work(
-    model_fn, train, initial_model.type_signature.result
+
+  @tff.tensorflow.computation(model_type)
+  def initialize_client(model):
+    return collections.OrderedDict(
+      weights=tuple(tf.nest.flatten(model['weights'].trainable)),
+      last_round=tf.constant(0),
+    )
+
+  client_type = initialize_client.type_signature.result
+
+  def client_update(bound, model, client_state, dataset):
+    update, values = train(
+      bound,
+      _start_of(model, client_state),
+      model_functions.flatten_weights(model['weights']).trainable,
+      dataset,
+    )
+    return update, collections.OrderedDict(
+      weights=values, last_round=model['round_number'] + 1
+    )
+
+  client_work = client_work_process.build_client_state_work(
+    model_fn, client_update, model_type=model_type, client_type=client_type
   )
   client_result_type = client_work.type_signature.result.result
   aggregator = sent_parts.SentPartsFactory(
@@ -111,114 +132,38 @@ def build_stateful_partial_exchange(
     tensor_names=tensor_names,
     count_factory=count_factory,
   ).create(client_result_type.update, client_result_type.update_weight)
-  excluded_sum = (excluded_sum_factory or tff.aggregators.SumFactory()).create(
-    tff.TensorType(np.int32)
-  )
-  aggregate_metrics = (
-    metrics_aggregator or tff.learning.metrics.sum_then_finalize
-  )(model_functions.metric_finalizers(model_fn))
-  finish = _build_server_step(
-    client_work.type_signature.parameter[0],
-    aggregator.next.type_signature.result.result.member,
-  )
 
-  @tff.federated_computation
-  def initialize():
-    return tff.federated_zip(
-      collections.OrderedDict(
-        model=tff.federated_eval(initial_model, tff.SERVER),
-        aggregator=aggregator.initialize(),
-        excluded_sum=excluded_sum.initialize(),
-      )
-    )
+  @tff.tensorflow.computation(model_type)
+  def get_model_weights(model):
+    return model['weights']
 
-  def run_round(state, client_states, client_data):
-    output = tff.federated_map(
-      client_work,
-      (tff.federated_broadcast(state['model']), client_states, client_data),
-    )
-    aggregated = aggregator.next(
-      state['aggregator'], output.result.update, output.result.update_weight
-    )
-    excluded = excluded_sum.next(state['excluded_sum'], output.excluded)
-    finished = tff.federated_map(finish, (state['model'], aggregated.result))
-    metrics = collections.OrderedDict(
-      client_work=collections.OrderedDict(
-        train=aggregate_metrics(output.metrics),
-        excluded_clients=excluded.result,
-      ),
-      aggregator=aggregated.measurements,
-      finalizer=finished.measurements,
-    )
-    return client_state_process.ClientStateOutput(
-      state=tff.federated_zip(
-        collections.OrderedDict(
-          model=finished.model,
-          aggregator=aggregated.state,
-          excluded_sum=excluded.state,
-        )
-      ),
-      client_states=output.client_state,
-      metrics=tff.federated_zip(metrics),
-    )
-
-  state_type = initialize.type_signature.result
-  client_type, data_type = client_work.type_signature.parameter[1:]
-
-  @tff.federated_computation(
-    state_type,
-    tff.FederatedType(client_type, tff.CLIENTS),
-    tff.FederatedType(data_type, tff.CLIENTS),
-  )
-  def next_fn(state, client_states, client_data):
-    return run_round(state, client_states, client_data)
-
-  @tff.federated_computation(
-    state_type,
-    tff.FederatedType(
-      collections.OrderedDict(client_state=client_type, data=data_type),
-      tff.CLIENTS,
-    ),
-  )
-  def next_without_client_states(state, clients):
-    output = run_round(state, clients['client_state'], clients['data'])
-    return tff.learning.templates.LearningProcessOutput(
-      output.state, output.metrics
-    )
-
-  @tff.tensorflow.computation(state_type.member)
-  def initialize_client(state):
-    trainable = state['model']['weights'].trainable
-    return collections.OrderedDict(
-      weights=tuple(tf.nest.flatten(trainable)), last_round=tf.constant(0)
-    )
-
-  @tff.tensorflow.computation(state_type.member)
-  def get_model_weights(state):
-    return state['model']['weights']
-
-  @tff.tensorflow.computation(state_type.member, client_type)
-  def client_model_weights(state, client_state):
-    weights = state['model']['weights']
+  @tff.tensorflow.computation(model_type, client_type)
+  def client_model_weights(model, client_state):
     return model_functions.weights_like(
-      weights, _start_of(state['model'], client_state)
+      model['weights'], _start_of(model, client_state)
     )
 
   def update_alone(bound, start, data, unused_round_number):
     # How far the values are from the server's is finite where they are.
     return train(bound, start, start.trainable, data)[0]
 
-  return client_state_process.ClientStateProcess(
-    initialize=initialize,
+  return client_state_composition.compose_client_state_process(
+    model_fn,
+    client_work,
+    aggregator,
+    _build_finalizer(
+      model_type, aggregator.next.type_signature.result.result.member
+    ),
+    initial_model=initial_model,
     initialize_client=initialize_client,
-    next_fn=next_fn,
-    next_without_client_states=next_without_client_states,
     get_model_weights=get_model_weights,
     client_model_weights=client_model_weights,
     local_training=local_training,
     update_is_finite=client_work_process.build_update_is_finite(
       model_fn, update_alone
     ),
+    metrics_aggregator=metrics_aggregator,
+    excluded_sum_factory=excluded_sum_factory,
   )
 
 
@@ -240,60 +185,6 @@ def _start_of(model: Any, client_state: Any) -> model_functions.FlatWeights:
     ),
     weights.non_trainable,
   )
-
-
-def _build_client_work(
-  model_fn: model_functions.ModelFn,
-  train: partial_update.StatefulTrainFn,
-  model_type: tff.Type,
-) -> tff.Computation:
-  """Builds one client's round, not placed.
-
-  Args:
-    model_fn: The model.
-    train: What a client does, but for its state.
-    model_type: The type of what the server sends.
-
-  Returns:
-    A computation (<M, C, B*> -> <client_state=C, result=ClientResult,
-    metrics=unfinalized metrics, excluded=int32>).
-  """
-  client_type = collections.OrderedDict(
-    weights=tuple(tff.structure.flatten(model_type['weights'].trainable)),
-    last_round=np.int32,
-  )
-
-  @tff.tensorflow.computation(
-    model_type, client_type, model_functions.data_type(model_fn)
-  )
-  def client_work(model, client_state, dataset):
-    bound = model_functions.bind_model(model_fn)
-
-    @autograph.graph_function
-    def run(start, server, data):
-      update, values = train(bound, start, server, data)
-      return *client_work_process.leave_out_non_finite(update), values
-
-    result, metrics, excluded, values = run(
-      _start_of(model, client_state),
-      model_functions.flatten_weights(model['weights']).trainable,
-      dataset,
-    )
-    new_state = collections.OrderedDict(
-      weights=values, last_round=model['round_number'] + 1
-    )
-    return collections.OrderedDict(
-      client_state=tf.nest.map_structure(
-        lambda new, old: tf.where(excluded > 0, old, new),
-        new_state,
-        client_state,
-      ),
-      result=result,
-      metrics=metrics,
-      excluded=excluded,
-    )
-
-  return client_work
 
 
 def _build_initial_model(
@@ -320,10 +211,10 @@ def _build_initial_model(
   return initial_model
 
 
-def _build_server_step(
+def _build_finalizer(
   model_type: tff.Type, aggregate_type: tff.Type
-) -> tff.Computation:
-  """Builds (<M, <update, sent>> -> <model=M, measurements>), not placed."""
+) -> tff.templates.MeasuredProcess:
+  """Builds the step from M and <update, sent> to the next M; has no state."""
 
   @tff.tensorflow.computation(model_type, aggregate_type)
   def server_step(model, aggregate):
@@ -357,4 +248,19 @@ def _build_server_step(
       ),
     )
 
-  return server_step
+  @tff.federated_computation
+  def initialize():
+    return tff.federated_value((), tff.SERVER)
+
+  @tff.federated_computation(
+    initialize.type_signature.result,
+    tff.FederatedType(model_type, tff.SERVER),
+    tff.FederatedType(aggregate_type, tff.SERVER),
+  )
+  def next_fn(state, model, aggregate):
+    finished = tff.federated_map(server_step, (model, aggregate))
+    return tff.templates.MeasuredProcessOutput(
+      state, finished.model, finished.measurements
+    )
+
+  return tff.templates.MeasuredProcess(initialize, next_fn)

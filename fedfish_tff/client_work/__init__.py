@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
+  from fedfish_tff.choices import ControlUpdate as ControlUpdate
   from fedfish_tff.choices import CoordinateScore as CoordinateScore
   from fedfish_tff.choices import Direction as Direction
   from fedfish_tff.choices import FisherEstimator as FisherEstimator
   from fedfish_tff.choices import FisherNormalization as FisherNormalization
+  from fedfish_tff.client_work.client_work_process import (
+    build_client_state_work as build_client_state_work,
+  )
   from fedfish_tff.client_work.client_work_process import (
     build_client_work as build_client_work,
   )
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
     client_weight as client_weight,
   )
   from fedfish_tff.client_work.client_work_process import (
+    ClientStateUpdateFn as ClientStateUpdateFn,
+  )
+  from fedfish_tff.client_work.client_work_process import (
     ClientUpdate as ClientUpdate,
   )
   from fedfish_tff.client_work.client_work_process import (
@@ -28,6 +35,12 @@ if TYPE_CHECKING:
   )
   from fedfish_tff.client_work.client_work_process import (
     leave_out_non_finite as leave_out_non_finite,
+  )
+  from fedfish_tff.client_work.client_work_process import (
+    weigh_update as weigh_update,
+  )
+  from fedfish_tff.client_work.control_variates import (
+    build_control_variate_update as build_control_variate_update,
   )
   from fedfish_tff.client_work.excluded_clients import (
     count_excluded_clients as count_excluded_clients,
@@ -94,7 +107,9 @@ if TYPE_CHECKING:
     check_selector as check_selector,
   )
   from fedfish_tff.client_work.tensor_selection import Selector as Selector
-  from fedfish_tff.client_work.weight_decay import add_decay as add_decay
+  from fedfish_tff.client_work.weight_decay import (
+    add_weight_decay as add_weight_decay,
+  )
   from fedfish_tff.client_work.weight_decay import (
     build_weight_decay_optimizer as build_weight_decay_optimizer,
   )

@@ -50,6 +50,13 @@ ClientUpdateFn = Callable[
   ClientUpdate,
 ]
 
+# Takes (bound model, what the server sends, the client's state, its data),
+# returns (its update, its new state).
+ClientStateUpdateFn = Callable[
+  [model_functions.BoundModel, Any, Any, tf.data.Dataset],
+  tuple[ClientUpdate, Any],
+]
+
 
 def client_weight(
   num_examples: tf.Tensor, weighting: tff.learning.ClientWeighting
@@ -58,6 +65,15 @@ def client_weight(
   if weighting == tff.learning.ClientWeighting.UNIFORM:
     return tf.constant(1.0)
   return tf.cast(num_examples, tf.float32)
+
+
+def weigh_update(update: Any, weight: tf.Tensor) -> Any:
+  """Returns an update times its weight, of which an aggregator forms the sum.
+
+  That of a finite update can overflow, which would void the round of all
+  clients: it belongs to what must be finite, too.
+  """
+  return tf.nest.map_structure(lambda t: tf.cast(weight, t.dtype) * t, update)
 
 
 def _is_finite(result: ClientUpdate) -> tf.Tensor:
@@ -182,6 +198,58 @@ def build_client_work(
     )
 
   return tff.learning.templates.ClientWorkProcess(init_fn, next_fn)
+
+
+def build_client_state_work(
+  model: model_functions.ModelFn,
+  client_update_fn: ClientStateUpdateFn,
+  *,
+  model_type: tff.Type,
+  client_type: tff.Type,
+) -> tff.Computation:
+  """Builds one client's round in a method whose clients keep a state.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+    client_update_fn: A graph-time function that computes one client's update
+      and new state; it is called inside a `tf.function`. The state must be
+      finite where the update and its `also_finite` are.
+    model_type: M, the type of what the server sends.
+    client_type: C, the type of a client's state.
+
+  Returns:
+    A computation (<M, C, B*> -> <client_state=C, result=ClientResult,
+    metrics=unfinalized metrics, excluded=int32>), not placed, for
+    `algorithms.compose_client_state_process`. A client that is left out keeps
+    its state.
+  """
+
+  @tff.tensorflow.computation(
+    model_type, client_type, model_functions.data_type(model)
+  )
+  def client_work(sent, client_state, dataset):
+    bound = model_functions.bind_model(model)
+
+    @autograph.graph_function
+    def run(sent, client_state, data):
+      update, new_state = autograph.convert(client_update_fn)(
+        bound, sent, client_state, data
+      )
+      result, metrics, excluded = leave_out_non_finite(update)
+      return collections.OrderedDict(
+        client_state=tf.nest.map_structure(
+          lambda new, old: tf.where(excluded > 0, old, new),
+          new_state,
+          client_state,
+        ),
+        result=result,
+        metrics=metrics,
+        excluded=excluded,
+      )
+
+    return run(sent, client_state, dataset)
+
+  return client_work
 
 
 def build_update_is_finite(

@@ -1,13 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the clients that TFF's own client work leaves out of a round.
+"""Counts the clients that are left out of a round of TFF's own client work.
 
 TFF's client work gives a client with a non-finite model delta the weight zero
 and says nothing. `count_excluded_clients` adds the count to any such process:
-a client that has data and nevertheless weighs nothing was left out.
+a client that has data and nevertheless weighs nothing was left out. It also
+leaves out those whose delta is finite and overflows times its weight, which
+TFF's does not: they would void the round of all clients.
 """
 
 import collections
+
+from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import local_training
 
 import numpy as np
 import tensorflow as tf
@@ -30,7 +35,8 @@ def count_excluded_clients(
 
   Returns:
     A process of the same type but for its state, which also holds that of the
-    sum, and its measurements, which also hold `excluded_clients` (int32).
+    sum, and its measurements, which also hold `excluded_clients` (int32). The
+    update and the weight of a client whose weighted update overflows are zero.
   """
   weights_at_clients, data_at_clients = (
     client_work.next.type_signature.parameter[1:]
@@ -38,16 +44,30 @@ def count_excluded_clients(
   excluded_sum = (sum_factory or tff.aggregators.SumFactory()).create(
     tff.TensorType(np.int32)
   )
-  weight_type = client_work.next.type_signature.result.result.member[
-    'update_weight'
-  ]
+  result_type = client_work.next.type_signature.result.result.member
 
-  @tff.tensorflow.computation(weight_type, data_at_clients.member)
-  def is_excluded(weight, dataset):
+  @tff.tensorflow.computation(result_type, data_at_clients.member)
+  def leave_out(result, dataset):
+    # Of the largest only: a product of the model's size takes longer.
+    # The maximum of no elements is -inf.
+    largest = [
+      tf.maximum(tf.reduce_max(tf.abs(t)), 0)
+      for t in tf.nest.flatten(result.update)
+    ]
+    finite = local_training.all_finite(
+      client_work_process.weigh_update(largest, result.update_weight)
+    )
+    # Not tf.where, which would copy the update.
+    kept = tf.cond(
+      finite,
+      lambda: tf.nest.map_structure(tf.identity, result),
+      lambda: tf.nest.map_structure(tf.zeros_like, result),
+    )
     has_data = dataset.take(1).reduce(
       tf.constant(False), lambda _, __: tf.constant(True)
     )
-    return tf.cast(tf.logical_and(has_data, tf.equal(weight, 0)), tf.int32)
+    excluded = tf.logical_and(has_data, tf.equal(kept.update_weight, 0))
+    return kept, tf.cast(excluded, tf.int32)
 
   @tff.federated_computation
   def init_fn():
@@ -63,8 +83,8 @@ def count_excluded_clients(
   )
   def next_fn(state, weights, client_data):
     output = client_work.next(state.client_work, weights, client_data)
-    excluded = tff.federated_map(
-      is_excluded, (output.result.update_weight, client_data)
+    result, excluded = tff.federated_map(
+      leave_out, (output.result, client_data)
     )
     excluded_output = excluded_sum.next(state.excluded_sum, excluded)
     return tff.templates.MeasuredProcessOutput(
@@ -73,7 +93,7 @@ def count_excluded_clients(
           client_work=output.state, excluded_sum=excluded_output.state
         )
       ),
-      output.result,
+      result,
       tff.federated_zip(
         collections.OrderedDict(
           train=output.measurements.train,

@@ -56,9 +56,7 @@ def build_model_delta_update(
       weight=weight,
       metrics=bound.unfinalized_metrics(trained.metrics_state),
       initial_metrics=initial_metrics,
-      # A finite delta times its weight can overflow in the sum, which would
-      # void the round of all clients.
-      also_finite=tuple(tf.cast(weight, d.dtype) * d for d in delta),
+      also_finite=client_work_process.weigh_update(delta, weight),
     )
 
   return client_update

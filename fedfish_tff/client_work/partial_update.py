@@ -115,9 +115,7 @@ def build_stateful_training(
       also_finite=(
         # Parts that are not sent are what the client goes on with.
         values,
-        # A finite delta times its weight can overflow in the sum, which would
-        # void the round of all clients.
-        tuple(tf.cast(weight, delta.dtype) * delta for delta in sent),
+        client_work_process.weigh_update(sent, weight),
       ),
     )
     return update, values

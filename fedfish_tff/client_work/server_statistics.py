@@ -126,20 +126,22 @@ def build_server_statistics_update(
     gradient = full_gradient(
       bound, weights, dataset.take(batches_per_epoch), tf.constant(0)
     )
-    return client_work_process.ClientUpdate(
-      update=collections.OrderedDict(
-        delta=tuple(
-          start - end
-          for start, end in zip(weights.trainable, trained.weights.trainable)
-        ),
-        # The server, which steps from zero, cannot add it.
-        gradient=weight_decay.add_decay(
-          optimizer, weights.trainable, gradient.update
-        ),
+    update = collections.OrderedDict(
+      delta=tuple(
+        start - end
+        for start, end in zip(weights.trainable, trained.weights.trainable)
       ),
+      # The server, which steps from zero, cannot add it.
+      gradient=weight_decay.add_weight_decay(
+        optimizer, weights.trainable, gradient.update
+      ),
+    )
+    return client_work_process.ClientUpdate(
+      update=update,
       weight=gradient.weight,
       metrics=metrics,
       initial_metrics=initial_metrics,
+      also_finite=client_work_process.weigh_update(update, gradient.weight),
     )
 
   return client_update

@@ -83,7 +83,7 @@ def build_weight_decay_optimizer(
   )
 
 
-def add_decay(
+def add_weight_decay(
   optimizer: tff.learning.optimizers.Optimizer, weights: Any, gradients: Any
 ) -> Any:
   """Returns gradients of the loss that an optimizer takes steps on.

@@ -37,7 +37,7 @@ _PARTIAL_SUFFIX = '.partial'
 # The array beside the others that says whose features a file holds.
 _IDENTITY = 'identity'
 # Beside the features, since NFS locks files that may be written, not folders.
-_LOCK_FILE = '.lock'
+_LOCK_SUFFIX = '.lock'
 
 
 class Extractor(Protocol):
@@ -63,8 +63,8 @@ class FeatureCache:
 
   Files get their names once they are written whole, and what is damaged all the
   same, as by a power failure, is computed again. Several processes may share
-  the folder: what one computes, others wait for. Features that cannot be
-  written, as on a full disk, serve the run that computed them.
+  the folder: what one computes, others wait for if they want the same. Features
+  that cannot be written, as on a full disk, serve the run that computed them.
   """
 
   def __init__(
@@ -88,11 +88,17 @@ class FeatureCache:
     self._told_of_writing = False
     with _telling(self._folder):
       self._folder.mkdir(parents=True, exist_ok=True)
-    if any(self._partial_files()):
-      # If another run is writing now, it is not to be waited for; and there may
-      # be features to read where nothing can be removed.
-      with contextlib.suppress(errors.InputError), self._lock(wait=False):
-        for path in self._partial_files():
+      left = [
+        path
+        for path in self._folder.iterdir()
+        if path.suffix in (_PARTIAL_SUFFIX, _LOCK_SUFFIX)
+      ]
+    for path in left:
+      name = path.stem.partition('-')[0]
+      # If another run is writing it now, it is not to be waited for; and there
+      # may be features to read where nothing can be removed.
+      with contextlib.suppress(errors.InputError), self._lock(name, wait=False):
+        if path.suffix == _PARTIAL_SUFFIX:
           path.unlink(missing_ok=True)
 
   @property
@@ -140,7 +146,7 @@ class FeatureCache:
     arrays, _ = _read(path, identity)
     if arrays is not None:
       return arrays
-    with self._lock():
+    with self._lock(name):
       # Another process may have been faster.
       arrays, damage = _read(path, identity)
       if arrays is None:
@@ -155,27 +161,43 @@ class FeatureCache:
     return arrays
 
   @contextlib.contextmanager
-  def _lock(self, *, wait: bool = True) -> Iterator[None]:
-    """Lets no other process write in the folder, which it makes if need be."""
+  def _lock(self, name: str, *, wait: bool = True) -> Iterator[None]:
+    """Lets no other process write an entry, in a folder made if need be."""
+    path = self._folder / f'{name}{_LOCK_SUFFIX}'
     with _telling(self._folder):
-      self._folder.mkdir(parents=True, exist_ok=True)
-      lock = os.open(self._folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
+      lock = self._open_locked(path, wait=wait)
     try:
-      # The system frees the lock of a process that ends, however it ends.
-      with _telling(self._folder):
-        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
       yield
     finally:
+      # Those who wait for it see that it is gone, and make another.
+      with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
       os.close(lock)
 
-  def _partial_files(self) -> Iterator[pathlib.Path]:
-    return self._folder.glob(f'*{_PARTIAL_SUFFIX}')
+  def _open_locked(self, path: pathlib.Path, *, wait: bool) -> int:
+    """Returns the descriptor of a lock file that is held and has its name."""
+    while True:
+      self._folder.mkdir(parents=True, exist_ok=True)
+      lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+      try:
+        # The system frees the lock of a process that ends, however it ends.
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        # Whoever held it before may have removed it.
+        with contextlib.suppress(FileNotFoundError):
+          if os.path.samestat(os.fstat(lock), path.stat()):
+            return lock
+      except BaseException:
+        os.close(lock)
+        raise
+      os.close(lock)
 
   def _write(self, path: pathlib.Path, identity: str, arrays: Arrays) -> None:
     """Keeps arrays for other runs; tells once if that cannot be."""
     # A name of its own: if the folder is deleted and made again meanwhile, so
     # is the lock, and another process may hold the new one.
-    temporary = path.with_name(f'{uuid.uuid4().hex}{_PARTIAL_SUFFIX}')
+    temporary = path.with_name(
+      f'{path.stem}-{uuid.uuid4().hex}{_PARTIAL_SUFFIX}'
+    )
     try:
       try:
         with open(temporary, 'wb') as file:

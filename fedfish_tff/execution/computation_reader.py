@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From a compiled TFF computation to its list of operations.
+"""From the building block of a TFF computation to its list of operations.
 
 A computation is read once, as an interpreter would run it, but on symbols
 instead of values: lambdas are applied, blocks are entered, structures,
@@ -45,17 +45,18 @@ _Emit: TypeAlias = Callable[
 ]
 
 
-def read_operations(comp: tff.Computation) -> operations.Operations:
-  """Returns the operations of a computation that TFF has compiled.
+def read_operations(block: Any) -> operations.Operations:
+  """Returns the operations of a computation.
 
   Args:
-    comp: What `tff.backends.native.desugar_and_transform_to_native` returns.
+    block: Its `tff.framework.ComputationBuildingBlock`, with TFF's intrinsics
+      replaced by their bodies.
 
   Raises:
     TypeError: If the computation takes or returns a function.
     ValueError: If it consists of something that no context runs.
   """
-  return _Reader().read(comp)
+  return _Reader().read(block)
 
 
 class _Reader:
@@ -69,12 +70,10 @@ class _Reader:
     ] = []
     self._leaves: dict[bytes, local_functions.TensorFlowLeaf] = {}
 
-  def read(self, comp: tff.Computation) -> operations.Operations:
+  def read(self, block: Any) -> operations.Operations:
     """See `read_operations`."""
-    function = self._evaluate(
-      comp.to_building_block(), {}, self._call_at_server
-    )
-    parameter_type = comp.type_signature.parameter
+    function = self._evaluate(block, {}, self._call_at_server)
+    parameter_type = block.type_signature.parameter
     parameter = (
       None if parameter_type is None else self._new_parameter(parameter_type)
     )

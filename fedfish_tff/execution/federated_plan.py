@@ -116,22 +116,35 @@ def compile_plan(comp: tff.Computation) -> Plan:
 
 @functools.lru_cache(maxsize=_NUM_PLANS_CACHED)
 def _compile(comp: tff.Computation) -> Plan:
-  # Simulations sum in the clear: TFF's test backend does so as well.
-  block = tff.backends.test.replace_secure_intrinsics_with_bodies(
-    comp
-  ).to_building_block()
+  block = comp.to_building_block()
+  if _has_secure_intrinsics(block):
+    # Simulations sum in the clear: TFF's test backend does so as well.
+    block = tff.backends.test.replace_secure_intrinsics_with_bodies(
+      comp
+    ).to_building_block()
   block, _ = tff.tensorflow.replace_intrinsics_with_bodies(block)
   # What native contexts do, but without rewriting the TensorFlow graphs: that
   # would turn branches and loops into cycles, and is done later with more in
   # view.
-  compiled = tff.backends.native.transform_to_native_form(
-    tff.framework.ConcreteComputation.from_building_block(block)
-  )
+  block = tff.framework.to_call_dominant(block)
   return schedule(
-    computation_reader.read_operations(compiled),
-    parameter_type=compiled.type_signature.parameter,
-    result_type=compiled.type_signature.result,
+    computation_reader.read_operations(block),
+    parameter_type=block.type_signature.parameter,
+    result_type=block.type_signature.result,
   )
+
+
+def _has_secure_intrinsics(block: Any) -> bool:
+  found = False
+
+  def look(part: Any) -> tuple[Any, bool]:
+    nonlocal found
+    if isinstance(part, tff.framework.Intrinsic):
+      found = found or part.uri.startswith('federated_secure')
+    return part, False
+
+  tff.framework.transform_postorder(block, look)
+  return found
 
 
 def schedule(

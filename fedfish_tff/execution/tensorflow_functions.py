@@ -164,6 +164,14 @@ class _Imported:
 def _import(graph: pb.TensorFlow) -> _Imported:
   graph_def = tf.compat.v1.GraphDef()
   graph.graph_def.Unpack(graph_def)
+  # Functions that a graph calls run as it does: see `_call_options`.
+  for node in itertools.chain(
+    graph_def.node, *(f.node_def for f in graph_def.library.function)
+  ):
+    if node.op in ('PartitionedCall', 'StatefulPartitionedCall'):
+      config = tf.compat.v1.ConfigProto.FromString(node.attr['config_proto'].s)
+      config.graph_options.rewrite_options.disable_meta_optimizer = True
+      node.attr['config_proto'].s = config.SerializeToString(deterministic=True)
   feeds = tensor_names(graph.parameter)
   return _Imported(
     graph_functions.build_graph_functions(

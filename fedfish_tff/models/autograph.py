@@ -19,6 +19,10 @@ _Function = TypeVar('_Function', bound=Callable)
 # That of code which is in no graph: what it hands to TensorFlow is rewritten.
 _STATUS = tf.__internal__.autograph.control_status_ctx()
 
+# Of its modules, two call code of the user's.
+_TFF_OPTIMIZERS = 'tensorflow_federated.python.learning.optimizers'
+_WITH_CODE_OF_USERS = ('keras_optimizer', 'scheduling')
+
 
 def graph_function(function: _Function) -> _Function:
   """Makes a `tf.function` of code that needs no AutoGraph.
@@ -36,9 +40,10 @@ def convert(function: _Function) -> _Function:
   """Lets a function of the user's have AutoGraph inside a `graph_function`.
 
   Args:
-    function: Any callable; this package's own are left as they are.
+    function: Any callable; this package's own and the steps of TFF's optimizers
+      are left as they are.
   """
-  if _comes_from(function, 'fedfish_tff'):
+  if _needs_none(function):
     return function
   # As Keras does for the call of a layer.
   return tf.__internal__.autograph.tf_convert(function, _STATUS)
@@ -53,7 +58,7 @@ def without_autograph(
     optimizer: TFF's and this package's need no rewriting; a user's own comes
       back as it is.
   """
-  if _comes_from(type(optimizer), 'fedfish_tff', 'tensorflow_federated'):
+  if _needs_none(type(optimizer)):
     return _PlainOptimizer(optimizer)
   return optimizer
 
@@ -78,6 +83,8 @@ class _PlainOptimizer(tff.learning.optimizers.Optimizer):
     return self._inner.set_hparams(state, hparams)
 
 
-def _comes_from(thing: Any, *packages: str) -> bool:
-  module = getattr(thing, '__module__', None) or ''
-  return module.partition('.')[0] in packages
+def _needs_none(thing: Any) -> bool:
+  package, _, name = (getattr(thing, '__module__', None) or '').rpartition('.')
+  if package == _TFF_OPTIMIZERS:
+    return name not in _WITH_CODE_OF_USERS
+  return f'{package}.'.startswith('fedfish_tff.')

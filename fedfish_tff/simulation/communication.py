@@ -2,14 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes that cross the boundary between server and clients in a round."""
 
+from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
 
 import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
+
+# What sums come down to, and what has no fixed size.
+_SUMS = (
+  'federated_aggregate',
+  'federated_secure_modular_sum',
+  'federated_secure_sum',
+  'federated_secure_sum_bitwidth',
+)
+_SELECTS = ('federated_select', 'federated_secure_select')
 
 
 class WireBytes(NamedTuple):
@@ -33,9 +42,9 @@ def measure_wire_bytes(
     tff.templates.IterativeProcess | client_state_process.ClientStateProcess
   ),
 ) -> WireBytes:
-  """Measures a process' communication from its compiled types.
+  """Measures a process' communication from its types.
 
-  The computation is compiled to a broadcast, client work and sums; the sizes
+  The computation is taken apart to a broadcast, client work and sums; the sizes
   are those of what is broadcast and of what a client gives to the sums, plain
   and secure. Nothing is run.
 
@@ -47,24 +56,41 @@ def measure_wire_bytes(
     The bytes per client and round.
 
   Raises:
-    errors.InputError: If a tensor's size is not known from its type.
+    errors.InputError: If a tensor's size is not known from its type, or what a
+      client gets depends on keys that it selects.
   """
   round_fn = (
     process.next_without_client_states
     if isinstance(process, client_state_process.ClientStateProcess)
     else process.next
   )
-  # Only types are looked at: graphs need not be optimized.
-  grappler_config = tf.compat.v1.ConfigProto()
-  rewrites = grappler_config.graph_options.rewrite_options
-  rewrites.disable_meta_optimizer = True
-  form = tff.backends.mapreduce.get_map_reduce_form_for_computation(
-    round_fn, grappler_config=grappler_config
+  block, _ = tff.tensorflow.replace_intrinsics_with_bodies(
+    round_fn.to_building_block()
   )
-  return WireBytes(
-    download=_count_bytes(form.prepare.type_signature.result),
-    upload=_count_bytes(form.work.type_signature.result),
+  download, upload = 0, 0
+
+  def count(part: Any) -> tuple[Any, bool]:
+    nonlocal download, upload
+    if isinstance(part, tff.framework.Call) and isinstance(
+      part.function, tff.framework.Intrinsic
+    ):
+      sent = part.function.type_signature.parameter
+      if part.function.uri == 'federated_broadcast':
+        download += _count_bytes(sent.member)
+      elif part.function.uri in _SUMS:
+        upload += _count_bytes(sent[0].member)
+      elif part.function.uri in _SELECTS:
+        raise errors.InputError(
+          'The bytes of a round cannot be counted: clients select what they '
+          f'get ({part.function.uri}).'
+        )
+    return part, False
+
+  # In this form every call is made once, and all are in one list.
+  tff.framework.transform_postorder(
+    tff.framework.to_call_dominant(block), count
   )
+  return WireBytes(download=download, upload=upload)
 
 
 def closed_form_upload_bytes(num_features: int, num_classes: int) -> int:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One round of a process, whether its clients have states or not."""
 
+import collections
 from collections.abc import Sequence
 import math
 from typing import Any
@@ -145,7 +146,8 @@ def report_problems(
 
 
 def _check_distinct(client_ids: Sequence[str], round_number: int) -> None:
-  twice = sorted({c for c in client_ids if client_ids.count(c) > 1})
+  counts = collections.Counter(client_ids)
+  twice = sorted(c for c, count in counts.items() if count > 1)
   if twice:
     raise errors.InputError(
       f'Client {twice[0]!r} is in the cohort of round {round_number} more than '

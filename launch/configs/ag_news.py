@@ -7,16 +7,17 @@ r"""AG News in four classes, five unlike clients that send a part of a model.
 
 trains a linear classifier of words; DIR holds the data set's train.csv and
 test.csv. --config.task.num_generated=4000 in place of --data_dir makes news up.
-A variant is a model and a method, such as cnn_fed_avg_partial_client_keeps:
+Variants (launch/configs/base.py) have an axis model:
 
-  linear_<method>   a linear classifier of words
-  cnn_<method>      a convolutional network
-  roberta_<method>  a small RoBERTa, from random weights
-  memo_<method>     RoBERTa from the checkpoint in the folder roberta-base, with
-                    the optimizer and rates of Zhang and Emerson's memo
+  linear   a linear classifier of words
+  cnn      a convolutional network
+  roberta  a small RoBERTa, from random weights
+  memo     RoBERTa from the checkpoint in the folder roberta-base, with the
+           optimizer and rates of Zhang and Emerson's memo
 
-launch/configs/exchange.py lists the methods. Fields of the exchange are set on
-the command line, too: --config.exchange.share=0.3.
+as in fed_avg,model=cnn,exchange=partial,unsent=client_keeps. Fields of the
+exchange are set on the command line, too: --config.exchange.share=0.3. The
+server takes plain steps; neither personalisation nor the barrier is measured.
 
 The memo's setting is 5 clients with 75 % of their news each, their classes in
 proportions from a Dirichlet distribution of beta 1, 0.5 or 0.25, 4 rounds of
@@ -25,57 +26,104 @@ linear and cnn differ from it in the optimizer, which is Adam of rate 3e-3 and
 1e-3 without weight decay; roberta, which begins at random, in the rate, 3e-4.
 
   python -m launch.train \
-    --config=launch/configs/ag_news.py:memo_fed_avg_partial \
+    --config=launch/configs/ag_news.py:fed_avg,model=memo,exchange=partial \
     --workdir=runs/ag_news_memo --data_dir=DIR
 
 wants the folder roberta-base, as the transformers package saves it, where it is
-run; --config.task.checkpoint=FOLDER names another one. Grids over shares are in
-launch/configs/ag_news_partial.py.
+run; --config.task.checkpoint=FOLDER names another one.
+
+A grid that takes about a minute, on made-up news, with its figures:
+
+  python -m launch.sweep --config=launch/configs/ag_news.py:smoke \
+    --workdir=runs/ag_news_smoke
+
+(on real ones with --data_dir). The others want the data set's folder, with
+train.csv and test.csv:
+
+  python -m launch.sweep --config=launch/configs/ag_news.py:linear \
+    --workdir=runs/ag_news_linear --data_dir=DIR
+
+  linear, cnn           a linear classifier and a convolutional network: betas
+                        1, 0.5 and 0.25, shares 0.1, 0.2, ..., 0.7 and 1, the
+                        tensors that have moved furthest and those that have
+                        moved least, three seeds: 135 runs
+  linear_levels         the linear one at shares 0.3, 0.6 and 1: it has three
+                        tensors, and other shares send as many: 45 runs
+  linear_client_keeps   the same, but clients keep what nobody has sent: 45 runs
+  cnn_client_keeps      the network likewise, with all shares: 135 runs
+  roberta               a small RoBERTa, whose clients sample from 1,260 of
+                        1,400 news (10 % are for validation): beta 1, shares
+                        0.3, 0.6 and 1, both directions, three seeds: 15 runs
+  roberta_unlike        the same with beta 0.25
+  roberta_client_keeps  both betas, and clients keep what nobody has sent: 30
+                        runs
+  memo                  the memo's grid on RoBERTa from the folder roberta-base,
+                        or that of --config.task.checkpoint=FOLDER: its betas
+                        and shares, the tensors that have moved furthest,
+                        clients keep what nobody has sent: 72 runs
+
+The folder then holds table.md, and in plots/ accuracy and the classes' F1
+against the share, a panel for each beta.
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence
+import functools
 from typing import Any
 
 from launch.configs import base
 from launch.configs import exchange
+from launch.configs import sweeps
 
 from ml_collections import config_dict
 
-# How each model is trained, beside the memo's setting.
+# The memo's setting but for the optimizer, or with it.
+_ADAM = {'algorithm.client_optimizer': 'adam'}
+_ADAMW = {'algorithm.client_optimizer': 'adamw'}
 _MODELS: Mapping[str, Mapping[str, Any]] = {
-  'linear': {'client_optimizer': 'adam', 'client_learning_rate': 3e-3},
-  'cnn': {'client_optimizer': 'adam', 'client_learning_rate': 1e-3},
-  'roberta': {
-    'client_optimizer': 'adamw',
-    'client_learning_rate': 3e-4,
-    'client_weight_decay': 1e-3,
-  },
+  'linear': {**_ADAM, 'client_learning_rate': 3e-3, 'task.model': 'linear'},
+  'cnn': {**_ADAM, 'client_learning_rate': 1e-3, 'task.model': 'cnn'},
+  'roberta': {**_ADAMW, 'client_learning_rate': 3e-4, 'task.model': 'roberta'},
   'memo': {
-    'client_optimizer': 'adamw',
+    **_ADAMW,
     'client_learning_rate': 1e-5,
-    'client_weight_decay': 1e-3,
+    'task.model': 'roberta',
+    'task.checkpoint': 'roberta-base',
   },
 }
 MODELS = tuple(_MODELS)
-# What tasks have beside those of the other models.
-_MEMO_TASK = {'model': 'roberta', 'checkpoint': 'roberta-base'}
+
+_PARTIAL = 'fed_avg,model={},exchange=partial'
+_CLIENT_KEEPS = ',unsent=client_keeps'
+_SMOKE: Mapping[str, Any] = {
+  'rounds': 2,
+  'task.num_generated': 1000,
+  'task.sequence_length': 32,
+  'task.vocabulary_size': 1000,
+}
+# Nine tenths of the texts have no more than 64 tokens.
+_SHORT: Mapping[str, Any] = {
+  'task.sequence_length': 64,
+  'task.vocabulary_size': 4096,
+}
+# So that 15 runs take less than half an hour on two cores.
+_FEW = {'task.max_examples': 1400, 'task.sequence_length': 48}
 
 
-def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
-  """Returns the config of `<model>_<method>`."""
-  model, _, method = variant.partition('_')
-  if model not in _MODELS:
-    raise ValueError(
-      f'there is no variant {variant!r}; expected <model>_<method> with a '
-      f'model of {", ".join(_MODELS)}, such as linear_fed_avg_partial'
-    )
-  fields = dict(_MODELS[model])
-  client_optimizer = fields.pop('client_optimizer')
-  config = exchange.create_config(
-    method,
+def get_config(
+  variant: str = 'fed_avg,model=linear,exchange=partial',
+) -> base.ConfigDict:
+  """Returns the config of a variant; the model is linear by default."""
+  _, chosen = base.parse_variant(variant)
+  model = chosen.get('model', 'linear')
+  return base.create_config(
+    variant if 'model' in chosen else f'{variant},model={model}',
+    axes={'model': _MODELS},
+    server_optimizer='sgd',
     task={
       'name': 'ag_news',
-      'model': model,
+      # Those of the axis model; memo's is roberta.
+      'model': 'linear',
       'num_clients': 5,
       # How unlike the clients' classes are: the smaller, the more.
       'beta': 1.0,
@@ -100,7 +148,6 @@ def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
       'checkpoint': config_dict.placeholder(str),
       # Made-up news to use in place of files.
       'num_generated': 0,
-      **(_MEMO_TASK if model == 'memo' else {}),
     },
     rounds=4,
     cohort_size=5,
@@ -108,7 +155,67 @@ def get_config(variant: str = 'linear_fed_avg_partial') -> base.ConfigDict:
     batch_size=4,
     evaluate_every=1,
     checkpoint_every=1,
-    **fields,
+    client_learning_rate=3e-3,
+    server_learning_rate=1.0,
+    evaluation={'personalization_epochs': 0, 'barrier': False},
+    # Of adamw, the optimizer of a RoBERTa.
+    **({'client_weight_decay': 1e-3} if model in ('roberta', 'memo') else {}),
   )
-  config.algorithm.client_optimizer = client_optimizer
-  return config
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep, see above."""
+  return sweeps.select(
+    name,
+    get_config,
+    lambda unused_get_config: {
+      'linear': functools.partial(
+        exchange.share_sweep, _PARTIAL.format('linear'), fixed=_SHORT
+      ),
+      **{
+        name: functools.partial(
+          exchange.share_sweep,
+          _PARTIAL.format('linear') + suffix,
+          shares=(0.3, 0.6),
+          fixed=_SHORT,
+        )
+        for name, suffix in (
+          ('linear_levels', ''),
+          ('linear_client_keeps', _CLIENT_KEEPS),
+        )
+      },
+      **{
+        name: functools.partial(
+          exchange.share_sweep, _PARTIAL.format('cnn') + suffix, fixed=_SHORT
+        )
+        for name, suffix in (('cnn', ''), ('cnn_client_keeps', _CLIENT_KEEPS))
+      },
+      **{
+        name: functools.partial(
+          exchange.share_sweep,
+          _PARTIAL.format('roberta') + suffix,
+          shares=(0.3, 0.6),
+          betas=betas,
+          fixed={**_SHORT, **_FEW},
+        )
+        for name, suffix, betas in (
+          ('roberta', '', (1.0,)),
+          ('roberta_unlike', '', (0.25,)),
+          ('roberta_client_keeps', _CLIENT_KEEPS, (1.0, 0.25)),
+        )
+      },
+      'memo': functools.partial(
+        exchange.share_sweep,
+        _PARTIAL.format('memo') + _CLIENT_KEEPS,
+        directions=('largest',),
+      ),
+      'smoke': functools.partial(
+        exchange.share_sweep,
+        _PARTIAL.format('linear'),
+        shares=(0.5,),
+        betas=(1.0, 0.25),
+        seeds=(0,),
+        fixed=_SMOKE,
+      ),
+    },
+  )

@@ -11,6 +11,7 @@ validation and test. What to expect depends on the data.
 """
 
 from collections.abc import Sequence
+import functools
 
 from launch.configs import base
 from launch.configs import sweeps
@@ -46,9 +47,10 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
   """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
   return sweeps.select(
     name,
-    sweeps.ready_sweeps(
-      get_config,
+    get_config,
+    functools.partial(
+      sweeps.ready_sweeps,
       methods=_METHODS,
-      variants=[v for v in base.VARIANTS if not v.startswith('sampled_label')],
+      variants=[v for v in sweeps.VARIANTS if 'sampled_label' not in v],
     ),
   )

@@ -1,47 +1,111 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the configs share: all fields, and the variants of the algorithm."""
+"""What the configs share: all fields, and the variants.
 
-from collections.abc import Callable
+A variant is a method, or a variant of one, and axes that change what it is
+combined with, such as
+
+  fed_fish                          the method with the config's values
+  per_example,server=sgd            FedFish's variant, plain steps at the server
+  fed_avg,exchange=partial          clients send the half that has moved furthest
+  fed_avg,fine_tuning=ft_lp,start=fed3r
+                                    the classifier alone, from Fed3R's
+
+`python -m launch.train --methods` lists methods, their variants and fields. The
+axes, with which a value of the config is overruled:
+
+  server      the server's optimizer; sgd has rate 1, which takes the aggregate
+              as it is: FedAvg as McMahan et al. have it, FedFish as Algorithms
+              1 and 2 are written
+  exchange    what clients send: partial, partial_smallest, layers, threshold or
+              coordinates, see docs/partial_exchange.md
+  unsent      client_keeps: what nobody sends stays different from client to
+              client, who start from their own; the server takes plain steps,
+              and there is no barrier
+  fine_tuning what is trained of a linear classifier on features: ft all of it,
+              ft_lp the classifier, ft_feat what is before it
+  start       the closed-form method that a fine-tuning starts from, such as
+              fed3r; its visits come before the config's rounds
+  size        and others that the config's docstring names
+"""
+
 from collections.abc import Mapping
 from typing import Any
+
+from fedfish_tff import errors
+from launch.configs import old_names
+from launch.methods import exchange
+from launch.methods import fine_tuning
+from launch.methods import optimizers
+from launch.methods import registry
 
 import ml_collections
 
 ConfigDict = ml_collections.ConfigDict
 
-_Variant = Callable[[ConfigDict], None]
+# By axis, the changes of each of its values, by the dotted names of fields.
+Axes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 # The rule of the paper, theta <- theta - eta_g * mean. Its published eta_g, 1e-3,
 # would leave the weights where they are; 1 takes the mean as it is.
 _PLAIN_SERVER_LEARNING_RATE = 1.0
+# Fed3R's fine-tuning, as published.
+FINE_TUNING_LEARNING_RATE = 0.01
+
+# Of the runs of docs/results.md: an axis' changes.
+FEW_ROUNDS: Mapping[str, Any] = {
+  'rounds': 32,
+  'evaluate_every': 4,
+  'checkpoint_every': 16,
+  # A sum of the model's size and a column that nothing there needs.
+  'algorithm.diagnostics': False,
+}
 
 
 def create_config(
-  variant: str, *, server_optimizer: str = 'adam', **fields: Any
+  variant: str,
+  *,
+  server_optimizer: str = 'adam',
+  axes: Axes | None = None,
+  visiting_rounds: int | None = None,
+  fine_tuning_learning_rate: float = FINE_TUNING_LEARNING_RATE,
+  **values: Any,
 ) -> ConfigDict:
   """Returns a config with all fields.
 
   Args:
-    variant: One of `VARIANTS`.
-    server_optimizer: The task's, for variants that do not name another. Adam
-      for all methods alike: see the docstring of `build_fed_fish`.
-    **fields: The task's fields; what the variant asks for goes before them.
+    variant: A method or a variant of one, and axes: see the module.
+    server_optimizer: The task's. Adam for all methods alike: see the docstring
+      of `build_fed_fish`.
+    axes: The task's own axes.
+    visiting_rounds: Of a task with features, in how many rounds all training
+      clients come once: those of a closed form and of the start of a
+      fine-tuning, whose own `rounds` come after them.
+    fine_tuning_learning_rate: The client's rate in a fine-tuning with a start.
+    **values: The task's values of fields.
 
   Returns:
     The config.
 
   Raises:
-    ValueError: If there is no such variant.
+    ValueError: If there is no such variant, or it cannot be had here.
   """
-  if variant not in VARIANTS:
-    raise ValueError(
-      f'there is no variant {variant!r}; expected one of {", ".join(VARIANTS)}'
-    )
+  name, chosen = parse_variant(variant)
+  method, method_variant = registry.find_variant(name)
+  own = axes or {}
+  known = {
+    'server': {name: {} for name in optimizers.OPTIMIZERS},
+    'exchange': exchange.PRESETS,
+    'unsent': {exchange.CLIENT_KEEPS: {}},
+    'fine_tuning': {s: {} for s in fine_tuning.STRATEGIES},
+    'start': {m: {} for m in registry.names('fine_tuning_start')},
+    **own,
+  }
+  _check_axes(variant, chosen, known)
   config = ConfigDict(
     {
       'seed': 0,
-      'algorithm': {'server_optimizer': server_optimizer},
+      'algorithm': method.defaults(method_variant),
       # Rounds between two evaluations, and between two checkpoints.
       'evaluate_every': 5,
       'checkpoint_every': 10,
@@ -57,143 +121,114 @@ def create_config(
       },
     }
   )
-  config.update(fields)
-  VARIANTS[variant](config)
+  config.update(values)
+  if 'server_optimizer' in config.algorithm:
+    config.algorithm.server_optimizer = server_optimizer
+  for axis in own:
+    for field, value in known[axis].get(chosen.get(axis), {}).items():
+      _set(config, field, value)
+  _leave_out_unsupported(config, method.supports, visiting_rounds)
+  if 'server' in chosen:
+    _set_server(config, chosen['server'])
+  if 'exchange' in chosen:
+    _set_exchange(config, chosen['exchange'], chosen.get('unsent'))
+  if 'fine_tuning' in chosen:
+    start = chosen.get('start')
+    config.fine_tuning = fine_tuning.defaults(
+      chosen['fine_tuning'],
+      start and registry.find_method(start).defaults(),
+    )
+    if start:
+      config.client_learning_rate = fine_tuning_learning_rate
+      # The visits count.
+      config.rounds += visiting_rounds or 0
   return config
 
 
-def shorten(config: ConfigDict) -> ConfigDict:
-  """Cuts a config down to the runs of the `_results` configs, in place.
+def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
+  """Splits a variant into its name and the value of each axis.
 
   Args:
-    config: With all fields.
+    variant: <name>[,<axis>=<value> ...], or a name of an earlier version.
 
-  Returns:
-    The same config.
+  Raises:
+    ValueError: If an axis has no value, or stands there twice.
   """
-  config.update(rounds=32, evaluate_every=4, checkpoint_every=16)
+  name, *parts = old_names.translate(variant).split(',')
+  chosen = {}
+  for part in parts:
+    axis, equals, value = part.partition('=')
+    if not equals or axis in chosen:
+      raise errors.InputError(
+        f'the variant {variant!r} has {part!r} in it; axes, each once, as '
+        '<axis>=<value>, were expected'
+      )
+    chosen[axis] = value
+  return name, chosen
+
+
+def _check_axes(
+  variant: str, chosen: Mapping[str, str], known: Mapping[str, Any]
+) -> None:
+  for axis, value in chosen.items():
+    if axis not in known:
+      raise errors.InputError(
+        f'the variant {variant!r} has an axis {axis}; one of '
+        f'{", ".join(known)} was expected'
+      )
+    if value not in known[axis]:
+      raise errors.InputError(
+        f'the variant {variant!r} has {axis}={value}; one of '
+        f'{", ".join(known[axis])} was expected'
+      )
+  for axis, needed in (('unsent', 'exchange'), ('start', 'fine_tuning')):
+    if axis in chosen and needed not in chosen:
+      raise errors.InputError(
+        f'the variant {variant!r} has {axis} without {needed}; both were '
+        'expected'
+      )
+
+
+def _set(config: ConfigDict, field: str, value: Any) -> None:
+  """Sets a field of the task's axis, unless the method does not have it."""
+  *blocks, last = field.split('.')
+  block = config
+  for inner in blocks:
+    block = block[inner]
+  if last in block:
+    block[last] = value
+
+
+def _leave_out_unsupported(
+  config: ConfigDict, supports: frozenset[str], visiting_rounds: int | None
+) -> None:
+  """Gives fields the only values that they can have for a method."""
+  if 'barrier' not in supports:
+    config.evaluation.barrier = False
+  if 'local_epochs' not in supports:
+    config.local_epochs = 1
+  if 'learning_rates' not in supports:
+    del config.client_learning_rate
+    del config.server_learning_rate
+    config.evaluation.personalization_epochs = 0
+  if 'repeated_visits' not in supports:
+    config.participation.name = 'visit_once'
+    if visiting_rounds is not None:
+      config.rounds = visiting_rounds
+
+
+def _set_server(config: ConfigDict, optimizer: str) -> None:
+  config.algorithm.server_optimizer = optimizer
+  if optimizer == 'sgd':
+    config.server_learning_rate = _PLAIN_SERVER_LEARNING_RATE
+
+
+def _set_exchange(config: ConfigDict, preset: str, unsent: str | None) -> None:
+  config.exchange = exchange.defaults(preset)
   if 'diagnostics' in config.algorithm:
-    # A sum of the model's size and a column that nothing there needs.
+    # It compares with FedAvg's update, which is of all weights.
     config.algorithm.diagnostics = False
-  return config
-
-
-def _fed_avg(config: ConfigDict) -> None:
-  config.algorithm = ConfigDict(
-    {
-      'name': 'fed_avg',
-      'client_optimizer': 'sgd',
-      'server_optimizer': config.algorithm.server_optimizer,
-      'client_weighting': 'num_examples',
-    }
-  )
-
-
-def _fed_sgd(config: ConfigDict) -> None:
-  """FedSGD; the client's rate is then that of personalisation alone."""
-  _fed_avg(config)
-  config.algorithm.name = 'fed_sgd'
-  config.local_epochs = 1
-
-
-def _fed_prox(config: ConfigDict) -> None:
-  """FedAvg whose clients are pulled back to where the round started."""
-  _fed_avg(config)
-  config.algorithm.update(
-    # Li et al. (2020) tune it over 0.001, 0.01, 0.1 and 1.
-    {'name': 'fed_prox', 'proximal_strength': 0.1}
-  )
-
-
-def _mime_lite(config: ConfigDict) -> None:
-  """Mime Lite: the momentum is the server's, and clients step with it."""
-  _fed_avg(config)
-  config.algorithm.update({'name': 'mime_lite', 'client_optimizer': 'sgdm'})
-  # All of a client's steps repeat the server's momentum, which adds up to ten
-  # gradients (1 / (1 - 0.9)).
-  config.client_learning_rate /= 10
-  # As Karimireddy et al. (2021) have it: what adapts is the client's steps.
-  _set_plain_server(config)
-  # Its clients' own models depend on the server's momentum, which there is in
-  # rounds only, so that nothing else can train them again.
-  config.evaluation.barrier = False
-
-
-def _fed_fish(config: ConfigDict, **changes: Any) -> None:
-  _fed_avg(config)
-  config.algorithm.update(
-    {
-      'name': 'fed_fish',
-      # Or per_example, sampled_label; see fedfish_tff/client_work/fisher.py.
-      'fisher_estimator': 'batch_gradient',
-      'fisher_normalization': 'sum',
-      'damping': 0.0,
-      'minimum_denominator': 0.0,
-      # The column aggregator/cosine_to_mean: the cosine between this and
-      # FedAvg's update, for a third sum of the model's size.
-      'diagnostics': True,
-      **changes,
-    }
-  )
-
-
-def _per_example(config: ConfigDict) -> None:
-  _fed_fish(config, fisher_estimator='per_example')
-
-
-def _sampled_label(config: ConfigDict) -> None:
-  _fed_fish(config, fisher_estimator='sampled_label')
-
-
-def _damped(config: ConfigDict) -> None:
-  """FedFish that becomes FedAvg where clients have no Fisher information."""
-  _fed_fish(config, fisher_normalization='mean', damping=1e-4)
-
-
-def _set_plain_server(config: ConfigDict) -> None:
-  config.algorithm.server_optimizer = 'sgd'
-  config.server_learning_rate = _PLAIN_SERVER_LEARNING_RATE
-
-
-def _with_plain_server(variant: _Variant) -> _Variant:
-  """Returns a variant whose server takes the aggregate as it is."""
-
-  def change(config: ConfigDict) -> None:
-    variant(config)
-    _set_plain_server(config)
-
-  return change
-
-
-def _with_server(optimizer: str, variant: _Variant) -> _Variant:
-  """Returns a variant with a named server optimizer, at the task's rate."""
-
-  def change(config: ConfigDict) -> None:
-    variant(config)
-    config.algorithm.server_optimizer = optimizer
-
-  return change
-
-
-VARIANTS: Mapping[str, _Variant] = {
-  'fed_fish': _fed_fish,
-  'fed_avg': _fed_avg,
-  'fed_sgd': _fed_sgd,
-  'fed_prox': _fed_prox,
-  'mime_lite': _mime_lite,
-  # FedAvg as McMahan et al. have it: the server takes the mean.
-  'fed_avg_sgd': _with_plain_server(_fed_avg),
-  'fed_avg_adam': _with_server('adam', _fed_avg),
-  'fed_avg_yogi': _with_server('yogi', _fed_avg),
-  # FedFish as Algorithms 1 and 2 are written: plain steps at the server.
-  'paper_literal': _with_plain_server(_fed_fish),
-  'fed_fish_sgd': _with_plain_server(_fed_fish),
-  'fed_fish_adam': _with_server('adam', _fed_fish),
-  'fed_fish_yogi': _with_server('yogi', _fed_fish),
-  'per_example': _per_example,
-  'per_example_sgd': _with_plain_server(_per_example),
-  'sampled_label': _sampled_label,
-  'sampled_label_sgd': _with_plain_server(_sampled_label),
-  'damped': _damped,
-  'damped_sgd': _with_plain_server(_damped),
-}
+  if unsent:
+    config.exchange.unsent = unsent
+    _set_server(config, 'sgd')
+    config.evaluation.barrier = False

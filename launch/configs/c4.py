@@ -17,16 +17,33 @@ path/to/grouped is a folder of clients with a vocabulary, made once:
 Variants: see launch/configs/base.py. A local epoch of a round has up to 131,072
 tokens, or 10^14 floating-point operations: a matter for GPUs.
 
-Variants tiny and tiny_<variant> have a model of two layers and sequences of 64
-tokens, and run anywhere in minutes; without --data_dir on made-up pages, which
-show how it goes and nothing about real text:
+With size=tiny it is a model of two layers and sequences of 64 tokens, and runs
+anywhere in minutes; without --data_dir on made-up pages, which show how it goes
+and nothing about real text:
 
-  python -m launch.train --config=launch/configs/c4.py:tiny \
+  python -m launch.train --config=launch/configs/c4.py:fed_fish,size=tiny \
     --workdir=runs/c4_tiny
   python -m launch.evaluate --workdir=runs/c4_tiny --targets=c4,cc_news
 
 With seed 0 expect an accuracy of 0.107 on made-up test domains, after about a
 minute, and of 0.106 and 0.105 on those of the two targets that are large enough.
+
+size=results is tiny with sequences of 128 tokens, as the paper has them in
+evaluation, and few rounds: 512 local epochs in total, 1 or 16 of them a round.
+Plain steps at the server learn next to nothing in so few rounds, so it has Adam.
+docs/results.md has what came out, and how the models do on other corpora, by
+
+  python -m launch.group_dataset --format=c4 --input='c4/*.json.gz' \
+    --key=host --keep_www --validation_fraction=0.1 --held_out_fraction=0.25 \
+    --output_dir=runs/c4
+  python -m launch.train_tokenizer --input=runs/c4 --vocabulary_size=2048
+  python -m launch.sweep --sweep_dir=runs/c4_tuning --data_dir=runs/c4 \
+    --config=launch/configs/c4.py:fixed_compute_tuning,size=results \
+    --config.evaluation.barrier=False \
+    --config.evaluation.personalization_epochs=0
+  python -m launch.sweep --sweep_dir=runs/c4_fixed_compute \
+    --config=launch/configs/c4.py:fixed_compute,size=results \
+    --tuned_by=runs/c4_tuning --tuned_metric=loss --data_dir=runs/c4
 """
 
 from collections.abc import Sequence
@@ -38,9 +55,18 @@ from launch.configs import sweeps
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  return language.create_web_config('c4', variant)
+  return language.create_web_config(
+    'c4',
+    variant,
+    sizes={'tiny': language.TINY, 'results': language.RESULTS},
+  )
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
-  return sweeps.select(name, sweeps.ready_sweeps(get_config))
+  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`.
+
+  With size=results, of `language.comparison_sweeps`.
+  """
+  if 'size=results' in name:
+    return sweeps.select(name, get_config, language.comparison_sweeps)
+  return sweeps.select(name, get_config, sweeps.ready_sweeps)

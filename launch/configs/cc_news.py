@@ -17,12 +17,25 @@ path/to/grouped is a folder of clients with a vocabulary, made once:
 Variants: see launch/configs/base.py. A local epoch of a round has up to 131,072
 tokens, or 10^14 floating-point operations: a matter for GPUs.
 
-Variants tiny and tiny_<variant> have a model of two layers and sequences of 64
-tokens, and run anywhere in minutes; without --data_dir on made-up pages, which
-show how it goes and nothing about real text:
+With size=tiny it is a model of two layers and sequences of 64 tokens, and runs
+anywhere in minutes; without --data_dir on made-up pages, which show how it goes
+and nothing about real text:
 
-  python -m launch.train --config=launch/configs/cc_news.py:tiny \
+  python -m launch.train --config=launch/configs/cc_news.py:fed_fish,size=tiny \
     --workdir=runs/cc_news_tiny
+
+size=results is that of c4.py with half of its rounds, 256 local epochs in total,
+since news sites have more text, and with the learning rates that were the best
+on C4. docs/results.md has what came out, and how the models do on other corpora,
+by
+
+  python -m launch.group_dataset --format=cc_news --input='news/*.jsonl.gz' \
+    --key=host --validation_fraction=0.03 --held_out_fraction=0.04 \
+    --output_dir=runs/news
+  python -m launch.train_tokenizer --input=runs/news --vocabulary_size=2048
+  python -m launch.sweep --sweep_dir=runs/cc_news_fixed_compute \
+    --config=launch/configs/cc_news.py:fixed_compute,size=results \
+    --data_dir=runs/news
 """
 
 from collections.abc import Sequence
@@ -31,12 +44,31 @@ from launch.configs import base
 from launch.configs import language
 from launch.configs import sweeps
 
+_SIZES = {'tiny': language.TINY, 'results': {**language.RESULTS, 'rounds': 16}}
+# By local epochs, what tuning has chosen on C4.
+_C4_RATES = {1: (0.1, 0.005), 16: (0.01, 0.01)}
+
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  return language.create_web_config('cc_news', variant)
+  return language.create_web_config('cc_news', variant, sizes=_SIZES)
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
-  return sweeps.select(name, sweeps.ready_sweeps(get_config))
+  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`.
+
+  With size=results, of `language.comparison_sweeps`.
+  """
+  if 'size=results' not in name:
+    return sweeps.select(name, get_config, sweeps.ready_sweeps)
+  runs = sweeps.select(name, get_config, language.comparison_sweeps)
+  return _with_c4_rates(runs) if name.startswith('fixed_compute,') else runs
+
+
+def _with_c4_rates(runs: Sequence[sweeps.Run]) -> tuple[sweeps.Run, ...]:
+  tuned = []
+  for run in runs:
+    client, server = _C4_RATES[run.overrides['local_epochs']]
+    rates = {'client_learning_rate': client, 'server_learning_rate': server}
+    tuned.append(sweeps.Run(run.variant, {**run.overrides, **rates}))
+  return tuple(tuned)

@@ -5,9 +5,9 @@ r"""Handwritten digits, non-IID clients, many local epochs; a minute or less.
   python -m launch.train --config=launch/configs/digits.py:fed_fish \
     --workdir=runs/digits_fed_fish
 
-and the same with :fed_avg to compare (launch.plot draws both). Other variants,
-such as fed_avg_sgd, fed_prox, mime_lite, paper_literal or per_example, are
-listed in launch/configs/base.py.
+and the same with :fed_avg to compare (launch.plot draws both). Others are
+fed_prox, mime_lite, per_example, and with plain server steps fed_avg,server=sgd
+and so on: see launch/configs/base.py.
 
 Expect, with seed 0, an accuracy of 0.925 on the 8 test clients for fed_fish and
 of 0.958 for fed_avg. With Adam at the server and 50 rounds both have converged,
@@ -19,6 +19,17 @@ clients change:
 
   python -m launch.sweep --config=launch/configs/digits.py:heterogeneity \
     --sweep_dir=runs/digits_heterogeneity
+
+With size=tpu it is for a TPU VM; docs/tpu.md says how to set one up:
+
+  python -m launch.train --config=launch/configs/digits.py:fed_fish,size=tpu \
+    --workdir=runs/digits_tpu --devices=TPU
+
+XLA compiles client work once for each size of a batch, so every client uses 16
+of its examples in a round (a fresh choice each round), which is one batch of 16:
+clients with fewer are the only ones that cost a compilation. It has run on a CPU
+compiled by XLA (--devices=CPU --xla), not yet on a TPU, so no time is promised.
+On the CPU expect, with seed 0, an accuracy of 0.894 on the 8 test clients.
 """
 
 from collections.abc import Sequence
@@ -27,11 +38,14 @@ import functools
 from launch.configs import base
 from launch.configs import sweeps
 
+_SIZES = {'tpu': {'batch_size': 16, 'max_examples_per_client': 16}}
+
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   return base.create_config(
     variant,
+    axes={'size': _SIZES},
     task={
       'name': 'digits',
       'num_clients': 40,
@@ -58,11 +72,15 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
   """
   heterogeneity = functools.partial(
     sweeps.grid,
-    ('fed_avg_sgd', 'fed_fish_sgd', 'per_example_sgd'),
+    ('fed_avg,server=sgd', 'fed_fish,server=sgd', 'per_example,server=sgd'),
     {'task.alpha': (0.1, 1.0, 100.0), 'seed': (0, 1, 2, 3, 4)},
     fixed={'rounds': 20, 'evaluate_every': 2},
   )
   return sweeps.select(
     name,
-    {**sweeps.ready_sweeps(get_config), 'heterogeneity': heterogeneity},
+    get_config,
+    lambda get_config: {
+      **sweeps.ready_sweeps(get_config),
+      'heterogeneity': heterogeneity,
+    },
   )

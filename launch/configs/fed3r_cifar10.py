@@ -8,8 +8,7 @@ r"""Fed3R on CIFAR-10 with SqueezeNet's features, and what is compared with it.
 --data_dir holds the images and SqueezeNet's published weights (see the tasks'
 module, tasks/cifar10_features.py); --config.task.images and
 --config.task.weights name other files. Features are kept on the disk: the first
-run computes them, for all others. launch/configs/features.py lists the
-variants. What they reached is in docs/results.md, by
+run computes them, for all others. launch/configs/base.py lists the variants. What they reached is in docs/results.md, by
 
   python -m launch.sweep --config=launch/configs/fed3r_cifar10.py:tuning \
     --sweep_dir=runs/cifar10_fed3r_tuning --data_dir=path/to/folder
@@ -18,8 +17,10 @@ and the same with :results, :fine_tuning and :fine_tuning_tuned.
 """
 
 from collections.abc import Sequence
+import functools
 
 from launch.configs import base
+from launch.configs import features
 from launch.configs import image_features
 from launch.configs import sweeps
 
@@ -33,15 +34,16 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
   """Returns the runs of a sweep: one of `image_features.feature_sweeps`."""
   return sweeps.select(
     name,
-    image_features.feature_sweeps(
-      get_config,
+    get_config,
+    functools.partial(
+      image_features.feature_sweeps,
       # What tuning has chosen.
       random_feature_lambdas={1000: 0.1, 5000: 0.1},
       learning_rates={
-        'fed_avg_lp': 10.0,
-        'fed3r_ft_lp': 0.0001,
-        'fed3r_ft_feat': 0.0001,
-        'fed3r_ft': 0.0001,
+        features.LINEAR_PROBE: 10.0,
+        features.FT_LP: 0.0001,
+        features.FT_FEAT: 0.0001,
+        features.FT: 0.0001,
       },
     ),
   )

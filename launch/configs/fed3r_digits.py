@@ -11,10 +11,10 @@ against rounds and bytes. It fails if Fed3R's classifier is not the one that
 scikit-learn's Ridge finds for all the examples in one place. Fields of a run
 have its name before them: --config.runs.fed3r_rf.algorithm.bandwidth=2.
 
-A single method is a variant (launch/configs/features.py lists them):
+A single method is a variant (launch/configs/base.py explains them):
 
-  python -m launch.train --config=launch/configs/fed3r_digits.py:fed3r_ft_lp \
-    --workdir=runs/digits_ft_lp
+  python -m launch.train --workdir=runs/digits_ft_lp \
+    --config=launch/configs/fed3r_digits.py:fed_avg,fine_tuning=ft_lp,start=fed3r
 
 The feature extractor is a layer of 64 random features, the one with which the
 model of launch/configs/digits.py begins: a stand-in for a pretrained network
@@ -27,15 +27,16 @@ from launch.configs import features
 
 # 24 training clients in cohorts of 5.
 _VISITING_ROUNDS = 5
-_RUNS = (
-  'fed3r',
-  'fed3r_rf',
-  'fed_ncm',
-  'fed3r_ft',
-  'fed3r_ft_lp',
-  'fed3r_ft_feat',
-  'fed_avg',
-)
+# By the name of its folder, the variant of a run.
+_RUNS = {
+  'fed3r': 'fed3r',
+  'fed3r_rf': 'fed3r_rf',
+  'fed_ncm': 'fed_ncm',
+  'fed3r_ft': features.FT,
+  'fed3r_ft_lp': features.FT_LP,
+  'fed3r_ft_feat': features.FT_FEAT,
+  'fed_avg': 'fed_avg',
+}
 
 
 def get_config(variant: str = '') -> base.ConfigDict:
@@ -44,16 +45,19 @@ def get_config(variant: str = '') -> base.ConfigDict:
     return _create_config(variant)
   return base.ConfigDict(
     {
-      'runs': {name: _create_config(name) for name in _RUNS},
+      'runs': {
+        name: _create_config(variant) for name, variant in _RUNS.items()
+      },
       'check_ridge': 'fed3r',
     }
   )
 
 
 def _create_config(variant: str) -> base.ConfigDict:
-  config = features.create_config(
+  config = base.create_config(
     variant,
     visiting_rounds=_VISITING_ROUNDS,
+    fine_tuning_learning_rate=0.01,
     task={
       'name': 'digits',
       'num_clients': 40,
@@ -63,6 +67,7 @@ def _create_config(variant: str) -> base.ConfigDict:
       'test_fraction': 0.2,
     },
     server_optimizer='sgd',
+    # Of what is trained by gradients: after the visits, if it has a start.
     rounds=10,
     cohort_size=5,
     local_epochs=5,

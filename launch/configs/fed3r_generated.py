@@ -11,6 +11,7 @@ those of iNaturalist; accuracies are of made-up classes and say nothing.
 """
 
 from collections.abc import Sequence
+import functools
 
 from launch.configs import base
 from launch.configs import features
@@ -22,7 +23,7 @@ _VISITING_ROUNDS = 928
 
 def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  return features.create_config(
+  return base.create_config(
     variant,
     visiting_rounds=_VISITING_ROUNDS,
     task={
@@ -45,5 +46,7 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
 def sweep(name: str) -> Sequence[sweeps.Run]:
   """Returns the runs of a sweep: one of `features.ready_sweeps`."""
   return sweeps.select(
-    name, features.ready_sweeps(get_config, trains_extractor=False)
+    name,
+    get_config,
+    functools.partial(features.ready_sweeps, has_extractor=False),
   )

@@ -41,4 +41,4 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
   """Returns the runs of a sweep: one of `features.ready_sweeps`."""
-  return sweeps.select(name, features.ready_sweeps(get_config))
+  return sweeps.select(name, get_config, features.ready_sweeps)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the configs of photographs on a pretrained network's features share."""
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -30,7 +29,7 @@ def create_config(variant: str, task_name: str) -> base.ConfigDict:
   Rates and rounds are those of Fed3R's published fine-tuning.
 
   Args:
-    variant: A variant of `features` or `base`.
+    variant: See `base.create_config`.
     task_name: The task.
   """
   return features.create_network_config(
@@ -59,11 +58,11 @@ _IMAGES = {
 
 
 def feature_sweeps(
-  get_config: Callable[[str], base.ConfigDict],
+  get_config: sweeps.GetConfig,
   *,
   random_feature_lambdas: Mapping[int, float],
   learning_rates: Mapping[str, float],
-) -> dict[str, Callable[[], tuple[sweeps.Run, ...]]]:
+) -> dict[str, sweeps.MakeRuns]:
   """Returns the sweeps of a config, by name.
 
   `tuning`: rates of what is trained by gradients, and lambdas of Fed3R-RF, one
@@ -100,10 +99,12 @@ def feature_sweeps(
         },
       ),
       *sweeps.grid(
-        ['fed_avg_lp'], {rates: (1.0, 10.0, 100.0)}, fixed={**one, **probe}
+        [features.LINEAR_PROBE],
+        {rates: (1.0, 10.0, 100.0)},
+        fixed={**one, **probe},
       ),
       *sweeps.grid(
-        ['fed3r_ft_lp', 'fed3r_ft_feat', 'fed3r_ft'],
+        [features.FT_LP, features.FT_FEAT, features.FT],
         {rates: (0.0001, 0.001, 0.01)},
         fixed=one,
       ),
@@ -140,13 +141,13 @@ def feature_sweeps(
       *everywhere(['fed3r'], {'algorithm.regularization_path': _LAMBDAS}),
       *random_features(),
       *everywhere(['fed_ncm'], {}),
-      *trained('fed_avg_lp', probe),
-      *everywhere(['fed3r_ft_lp'], plain),
-      *trained('fed3r_ft_lp', {}),
+      *trained(features.LINEAR_PROBE, probe),
+      *everywhere([features.FT_LP], plain),
+      *trained(features.FT_LP, {}),
     ),
-    'fine_tuning': lambda: everywhere(['fed3r_ft_feat', 'fed3r_ft'], plain),
+    'fine_tuning': lambda: everywhere([features.FT_FEAT, features.FT], plain),
     'fine_tuning_tuned': lambda: (
-      *trained('fed3r_ft_feat', {}),
-      *trained('fed3r_ft', {}),
+      *trained(features.FT_FEAT, {}),
+      *trained(features.FT, {}),
     ),
   }

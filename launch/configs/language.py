@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the configs of language models share: variants named tiny, web pages."""
+"""What the configs of language models share: sizes, web pages."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -14,32 +14,36 @@ from ml_collections import config_dict
 # The paper's local epochs for text.
 LOCAL_EPOCHS = (1, 16)
 
-_TINY = 'tiny'
-_TINY_TASK: Mapping[str, Any] = {
-  'model': 'transformer',
-  'size': 'tiny',
-  'sequence_length': 64,
-  'eval_sequence_length': 64,
-}
-_TINY_FIELDS: Mapping[str, Any] = {
+# Values of the axis size.
+TINY: Mapping[str, Any] = {
+  'task.model': 'transformer',
+  'task.size': 'tiny',
+  'task.sequence_length': 64,
+  'task.eval_sequence_length': 64,
   'rounds': 100,
   'cohort_size': 8,
   'client_learning_rate': 0.05,
   'evaluate_every': 10,
   'checkpoint_every': 20,
 }
+RESULTS: Mapping[str, Any] = {
+  **TINY,
+  **base.FEW_ROUNDS,
+  'task.sequence_length': 128,
+  'task.eval_sequence_length': 128,
+}
 
 
 def create_config(
-  variant: str, *, task: Mapping[str, Any], **fields: Any
+  variant: str, *, task: Mapping[str, Any], axes: base.Axes, **values: Any
 ) -> base.ConfigDict:
-  """Returns a config of a language model, or a tiny one for any machine.
+  """Returns a config of a language model.
 
   Args:
-    variant: One of `base.VARIANTS`, or tiny_<variant> for a small model, short
-      sequences and few rounds; tiny alone is tiny_fed_fish.
+    variant: See `base.create_config`.
     task: The task's block, but for what the tasks of text have in common.
-    **fields: The task's fields.
+    axes: The task's own axes.
+    **values: The task's values of fields.
 
   Returns:
     The config.
@@ -47,10 +51,9 @@ def create_config(
   Raises:
     ValueError: If there is no such variant.
   """
-  head, _, method = variant.partition('_')
-  tiny = head == _TINY
   return base.create_config(
-    (method or 'fed_fish') if tiny else variant,
+    variant,
+    axes=axes,
     task={
       **task,
       # A file of launch.train_tokenizer; None for the task's own.
@@ -58,17 +61,18 @@ def create_config(
       # Or bfloat16.
       'activation_dtype': 'float32',
       'cache_megabytes': 1024,
-      **(_TINY_TASK if tiny else {}),
     },
     local_epochs=1,
     batch_size=4,
     max_examples_per_client=16,
     evaluation={'personalization_epochs': 4},
-    **{**fields, **(_TINY_FIELDS if tiny else {})},
+    **values,
   )
 
 
-def create_web_config(name: str, variant: str) -> base.ConfigDict:
+def create_web_config(
+  name: str, variant: str, *, sizes: Mapping[str, Mapping[str, Any]]
+) -> base.ConfigDict:
   """Returns a config of a language model on web pages, a client a domain.
 
   The fields are those of table 2 of the FedFish paper (arXiv 2311.10291) for
@@ -76,13 +80,15 @@ def create_web_config(name: str, variant: str) -> base.ConfigDict:
 
   Args:
     name: The task, of `tasks.language.create_web_text_task`.
-    variant: See `create_config`.
+    variant: See `base.create_config`.
+    sizes: Values of the axis size.
 
   Raises:
     ValueError: If there is no such variant.
   """
   return create_config(
     variant,
+    axes={'size': sizes},
     task={
       'name': name,
       # Or rnn, TFF's recurrent baseline for Stack Overflow.
@@ -103,24 +109,10 @@ def create_web_config(name: str, variant: str) -> base.ConfigDict:
   )
 
 
-def shorten(config: base.ConfigDict) -> base.ConfigDict:
-  """Cuts a tiny config down to the runs of the `_results` configs, in place.
-
-  Args:
-    config: Of a variant tiny_<variant>.
-
-  Returns:
-    The same config.
-  """
-  base.shorten(config)
-  config.task.update(sequence_length=128, eval_sequence_length=128)
-  return config
-
-
 def comparison_sweeps(
   get_config: Callable[[str], base.ConfigDict],
 ) -> dict[str, Callable[[], tuple[sweeps.Run, ...]]]:
-  """Returns the sweeps of a `_results` config, by name.
+  """Returns the sweeps of a config with size=results, by name.
 
   `sweeps.ready_sweeps` of FedAvg and FedFish, both with Adam at the server, at
   the paper's local epochs for text.

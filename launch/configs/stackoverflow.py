@@ -10,8 +10,8 @@ paper names its model only by its kind, and here it is TFF's recurrent baseline
 for this data. path/to/tff_cache holds stackoverflow.sqlite, as TFF unpacks it
 (--config.task.download=True fetches it if it is not there).
 
-Variants: see launch/configs/base.py. Variants tiny and tiny_<variant> have a
-transformer of two layers and few rounds.
+Variants: see launch/configs/base.py. With size=tiny it is a transformer of two
+layers, in few rounds.
 """
 
 from collections.abc import Sequence
@@ -25,6 +25,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   return language.create_config(
     variant,
+    axes={'size': {'tiny': language.TINY}},
     task={
       'name': 'stackoverflow',
       # Or transformer.
@@ -49,4 +50,4 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
   """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
-  return sweeps.select(name, sweeps.ready_sweeps(get_config))
+  return sweeps.select(name, get_config, sweeps.ready_sweeps)

@@ -5,14 +5,17 @@
 A config file has sweeps where it defines `sweep(name) -> Sequence[Run]`:
 
   def sweep(name: str) -> Sequence[sweeps.Run]:
-    return sweeps.select(name, sweeps.ready_sweeps(get_config))
+    return sweeps.select(name, get_config, sweeps.ready_sweeps)
 
 or, with one of its own beside the ready ones:
 
-    return sweeps.select(name, {
+    return sweeps.select(name, get_config, lambda get_config: {
       **sweeps.ready_sweeps(get_config),
       'batches': lambda: sweeps.grid(['fed_avg'], {'batch_size': (5, 10, 20)}),
     })
+
+The name of a sweep may have axes behind it, as a variant has: with
+fixed_rounds,size=compact all runs have that size.
 
 Plain Python, without TensorFlow.
 """
@@ -28,6 +31,7 @@ import math
 from typing import Any
 
 from launch.configs import base
+from launch.methods import registry
 
 # The paper's grid, for both rates.
 LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1)
@@ -38,12 +42,23 @@ SEEDS = (0, 1, 2)
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
 # The same with plain steps at the server, as Algorithm 2 is written.
-PLAIN_ESTIMATORS = (
-  'fed_avg_sgd',
-  'fed_fish_sgd',
-  'per_example_sgd',
-  'sampled_label_sgd',
+PLAIN_ESTIMATORS = tuple(f'{method},server=sgd' for method in ESTIMATORS)
+# Every method that is trained by gradients, as a task has it and with other
+# server optimizers.
+VARIANTS = (
+  *registry.variants('learning_rates'),
+  *(
+    f'{method},server={optimizer}'
+    for method in ('fed_avg', 'fed_fish')
+    for optimizer in ('sgd', 'adam', 'yogi')
+  ),
+  *(
+    f'{method},server=sgd'
+    for method in ('mime_lite', 'per_example', 'sampled_label', 'damped')
+  ),
 )
+
+GetConfig = Callable[[str], base.ConfigDict]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +74,9 @@ class Run:
 
   variant: str
   overrides: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+MakeRuns = Callable[[], Sequence[Run]]
 
 
 def grid(
@@ -216,11 +234,11 @@ def deciding_settings(
   adam = {'server_learning_rate': adam_learning_rate}
   epochs = {'local_epochs': LOCAL_EPOCHS[-1]}
   settings = (
-    ('fed_avg_sgd', usual | plain),
-    ('fed_fish_sgd', usual | plain),
-    ('damped_sgd', usual | plain),
-    ('fed_avg_sgd', low | plain),
-    ('fed_fish_sgd', low | plain),
+    ('fed_avg,server=sgd', usual | plain),
+    ('fed_fish,server=sgd', usual | plain),
+    ('damped,server=sgd', usual | plain),
+    ('fed_avg,server=sgd', low | plain),
+    ('fed_fish,server=sgd', low | plain),
     ('fed_avg', usual | adam),
     ('fed_fish', usual | adam),
   )
@@ -253,7 +271,7 @@ def rates_around(rate: float, count: int = 3) -> tuple[float, ...]:
 
 
 def distinct_variants(
-  get_config: Callable[[str], base.ConfigDict], variants: Sequence[str]
+  get_config: GetConfig, variants: Sequence[str]
 ) -> list[str]:
   """Returns the variants without those whose config an earlier one has.
 
@@ -268,13 +286,13 @@ def distinct_variants(
 
 
 def ready_sweeps(
-  get_config: Callable[[str], base.ConfigDict],
+  get_config: GetConfig,
   *,
   methods: Sequence[str] = METHODS,
   variants: Sequence[str] | None = None,
   local_epochs: Sequence[int] = LOCAL_EPOCHS,
   seeds: Sequence[int] = SEEDS,
-) -> dict[str, Callable[[], tuple[Run, ...]]]:
+) -> dict[str, MakeRuns]:
   """Returns the sweeps that every task has, by name.
 
   `seeds`: the methods as the config has them, each with every seed.
@@ -290,8 +308,9 @@ def ready_sweeps(
   Args:
     get_config: The config of a variant.
     methods: Variants that are compared closely.
-    variants: Variants of `variants`; None for all. Of those that are the same
-      in this task, such as fed_avg and fed_avg_adam, the first one runs.
+    variants: Variants of `variants`; None for VARIANTS. Of those that are the
+      same in this task, such as fed_avg and fed_avg,server=adam, the first one
+      runs.
     local_epochs: Local epochs.
     seeds: Seeds.
   """
@@ -353,7 +372,7 @@ def ready_sweeps(
   return {
     'seeds': lambda: grid(methods, {'seed': seeds}),
     'variants': lambda: grid(
-      distinct_variants(get_config, variants or tuple(base.VARIANTS)),
+      distinct_variants(get_config, variants or VARIANTS),
       {'seed': seeds},
     ),
     'learning_rates': lambda: learning_rates(methods, seeds=seeds[:1]),
@@ -365,8 +384,8 @@ def ready_sweeps(
 
 
 def comparison_sweeps(
-  get_config: Callable[[str], base.ConfigDict], **rates: float
-) -> dict[str, Callable[[], tuple[Run, ...]]]:
+  get_config: GetConfig, **rates: float
+) -> dict[str, MakeRuns]:
   """Returns the sweeps of a `_results` config, by name.
 
   `ready_sweeps` of PLAIN_ESTIMATORS, and `settings`: `deciding_settings`.
@@ -382,19 +401,27 @@ def comparison_sweeps(
 
 
 def select(
-  name: str, sweeps: Mapping[str, Callable[[], Sequence[Run]]]
+  name: str,
+  get_config: GetConfig,
+  make_sweeps: Callable[[GetConfig], Mapping[str, MakeRuns]],
 ) -> tuple[Run, ...]:
   """Returns the runs of one of several sweeps.
 
   Args:
-    name: The name asked for.
-    sweeps: What makes the runs, by name.
+    name: The name asked for, which may have axes behind it.
+    get_config: The config of a variant.
+    make_sweeps: What makes the runs, by name, for configs with those axes.
 
   Raises:
     ValueError: If there is no such sweep; the message names those that are.
   """
+  name, comma, axes = name.partition(',')
+  sweeps = make_sweeps(lambda variant: get_config(f'{variant}{comma}{axes}'))
   if name not in sweeps:
     raise ValueError(
       f'there is no sweep {name!r}; expected one of {", ".join(sweeps)}'
     )
-  return tuple(sweeps[name]())
+  return tuple(
+    dataclasses.replace(run, variant=f'{run.variant}{comma}{axes}')
+    for run in sweeps[name]()
+  )

@@ -8,8 +8,7 @@ r"""The paper's toy: two clients that know sin(3x) on different intervals.
 One round of many local epochs, after which the server takes the aggregate as
 it is (plain SGD with rate 1), from the same initial weights for all methods.
 Variants: see launch/configs/base.py; since the server's steps are plain here,
-fed_avg is fed_avg_sgd and fed_fish is paper_literal, and in a single round
-mime_lite is fed_avg.
+fed_avg is fed_avg,server=sgd and so on.
 
 Expect, with seed 0 and --config.task.overlap=partial, a barrier (csb/mse) of
 0.30 for fed_avg, 0.37 for fed_fish and 0.35 for per_example. Seeds differ more
@@ -62,11 +61,16 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
   `overlaps` has every overlap of the two intervals. One round is too short for
   the comparison by local epochs to be one of compute.
   """
-  ready = sweeps.ready_sweeps(
-    get_config, methods=_METHODS, variants=_METHODS, local_epochs=(10, 50, 200)
-  )
-  del ready['fixed_compute'], ready['fixed_compute_tuning']
   overlaps = {'task.overlap': ('full', 'partial', 'none'), 'seed': sweeps.SEEDS}
-  return sweeps.select(
-    name, {**ready, 'overlaps': lambda: sweeps.grid(_METHODS, overlaps)}
-  )
+
+  def make_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
+    ready = sweeps.ready_sweeps(
+      get_config,
+      methods=_METHODS,
+      variants=_METHODS,
+      local_epochs=(10, 50, 200),
+    )
+    del ready['fixed_compute'], ready['fixed_compute_tuning']
+    return {**ready, 'overlaps': lambda: sweeps.grid(_METHODS, overlaps)}
+
+  return sweeps.select(name, get_config, make_sweeps)

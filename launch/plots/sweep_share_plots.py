@@ -9,7 +9,7 @@ import functools
 import math
 from typing import Any
 
-from launch import exchange_checks
+from launch.methods import exchange as exchange_lib
 from launch.plots import exchange_share
 from launch.results import sweep_results
 
@@ -195,7 +195,8 @@ def _describe(group: sweep_results.Group, fields: Sequence[str]) -> str:
   parts = []
   for field in fields:
     if field == _VARIANT:
-      parts.append(group.variant.replace('_', ' '))
+      text = group.variant.replace(',', ', ').replace('=', ' ')
+      parts.append(text.replace('_', ' '))
     elif field in group.fields:
       parts.append(_describe_field(field, group.fields[field]))
   return ', '.join(parts)
@@ -209,8 +210,8 @@ def _describe_field(field: str, value: Any) -> str:
     return f'{value} drift'
   if field == f'{_EXCHANGE}unsent':
     return {
-      exchange_checks.SERVER_KEEPS: 'server keeps the unsent',
-      exchange_checks.CLIENT_KEEPS: 'clients keep the unsent',
+      exchange_lib.SERVER_KEEPS: 'server keeps the unsent',
+      exchange_lib.CLIENT_KEEPS: 'clients keep the unsent',
     }[value]
   return f'{name} {value}'
 

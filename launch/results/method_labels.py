@@ -6,20 +6,14 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
-from launch import config_checks
-from launch import exchange_checks
+from fedfish_tff import errors
 from launch.configs import base
-
-METHOD_NAMES = {
-  'fed3r': 'Fed3R',
-  'fed3r_rf': 'Fed3R-RF',
-  'fed_avg': 'FedAvg',
-  'fed_fish': 'FedFish',
-  'fed_ncm': 'FedNCM',
-  'fed_prox': 'FedProx',
-  'fed_sgd': 'FedSGD',
-  'mime_lite': 'Mime Lite',
-}
+from launch.methods import config_checks
+from launch.methods import exchange as exchange_lib
+from launch.methods import fine_tuning
+from launch.methods import method as method_lib
+from launch.methods import optimizers
+from launch.methods import registry
 
 _STRATEGIES = {'ft': 'FT', 'ft_lp': 'FT-LP', 'ft_feat': 'FT-FEAT'}
 
@@ -66,15 +60,6 @@ _OF_THE_METHOD = (
   # Where the part of a pretrained network that is trained begins.
   'task.inputs',
 )
-_OPTIMIZER_NAMES = {
-  'adagrad': 'Adagrad',
-  'adam': 'Adam',
-  'adamw': 'AdamW',
-  'rmsprop': 'RMSProp',
-  'sgd': 'SGD',
-  'sgdm': 'SGD with momentum',
-  'yogi': 'Yogi',
-}
 
 
 def label_methods(
@@ -112,17 +97,30 @@ def name_method(config: Mapping[str, Any]) -> str:
     config: Nested mappings.
   """
   algorithm = config['algorithm']['name']
-  name = METHOD_NAMES.get(algorithm, algorithm)
+  name = _title(algorithm)
   if 'exchange' in config:
     name = f'{_PARTIAL} {name}'
   if 'fine_tuning' not in config:
     return name
   strategy = config['fine_tuning']['strategy']
   start = config['fine_tuning']['start']['name']
-  if start == config_checks.NO_START:
+  if start == fine_tuning.NO_START:
     return name if strategy == 'ft' else f'{name}-{_STRATEGIES[strategy][3:]}'
-  fine_tuned = f'{METHOD_NAMES.get(start, start)}+{_STRATEGIES[strategy]}'
+  fine_tuned = f'{_title(start)}+{_STRATEGIES[strategy]}'
   return fine_tuned if algorithm == 'fed_avg' else f'{fine_tuned} by {name}'
+
+
+def _find_method(name: str) -> method_lib.Method | None:
+  """Returns a method; None for one that is not there, whose runs may be."""
+  try:
+    return registry.find_method(name)
+  except errors.InputError:
+    return None
+
+
+def _title(name: str) -> str:
+  method = _find_method(name)
+  return method.title if method else name
 
 
 def _fields(config: Mapping[str, Any]) -> dict[str, str]:
@@ -135,7 +133,8 @@ def _fields(config: Mapping[str, Any]) -> dict[str, str]:
     for name in [n for n in fields if n.startswith('exchange.')]:
       del fields[name]
     fields.update(_exchange_fields(config['exchange']))
-  if config_checks.is_closed_form(config):
+  method = _find_method(config['algorithm']['name'])
+  if method and 'local_epochs' not in method.supports:
     # Always 1.
     fields.pop('local_epochs', None)
   return fields
@@ -195,7 +194,7 @@ def _tell_apart(
     for name, value in config_checks.flatten(
       base.create_config('fed_fish').to_dict()
     ).items()
-  } | {'exchange.unsent': repr(exchange_checks.SERVER_KEEPS)}
+  } | {'exchange.unsent': repr(exchange_lib.SERVER_KEEPS)}
   values = [_with_absent(f, fields) for f in fields]
   told = []
   for name in sorted(dict.fromkeys(n for f in fields for n in f), key=_rank):
@@ -270,7 +269,8 @@ def _describe(name: str, value: str) -> str:
   value = _unquoted(value)
   short = name.rpartition('.')[2]
   if short.endswith('_optimizer'):
-    value = _OPTIMIZER_NAMES.get(value, value)
+    if value in optimizers.OPTIMIZERS:
+      value = optimizers.OPTIMIZERS[value].title
     return f'{short.removesuffix("_optimizer")} {value}'
   value = value.replace('_', ' ')
   if value != 'unset':

@@ -11,6 +11,7 @@ import re
 SUFFIXES = ('_before', '_worst_tenth')
 # How often examples of one class were taken for those of another.
 _CONFUSION = re.compile(r'confusion_(.+)_as_(.+)')
+_COUNTS = ('num_examples', 'num_tokens')
 _LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
 
 
@@ -31,6 +32,6 @@ def confused_classes(metric: str) -> tuple[str, str] | None:
 
 
 def is_count(metric: str) -> bool:
-  """Whether a column counts examples: it is no score to compare models by."""
+  """Whether a column counts examples, tokens: it is no score of a model."""
   name = metric.rpartition('/')[2]
-  return name == 'num_examples' or confused_classes(name) is not None
+  return name in _COUNTS or confused_classes(name) is not None

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_rows
-from launch import config_checks
+from launch.methods import config_checks
 from launch.results import method_labels
 from launch.results import transfer_reader
 

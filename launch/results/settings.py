@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from launch import config_checks
+from launch.methods import config_checks
 from launch.results import method_labels
 from launch.results import run_reader
 

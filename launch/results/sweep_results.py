@@ -11,7 +11,7 @@ import dataclasses
 import math
 from typing import Any
 
-from launch import config_checks
+from launch.methods import config_checks
 from launch.results import metric_names
 from launch.results import seed_statistics
 from launch.results import sweep_folder

@@ -11,13 +11,16 @@ from typing import Any
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff import models
 from fedfish_tff import simulation
-from launch import config_checks
-from launch import methods
+from launch.methods import building
+from launch.methods import config_checks
+from launch.methods import fine_tuning
+from launch.methods import method as method_lib
+from launch.methods import participation as participation_lib
+from launch.methods import registry
 from launch.runs import fine_tuning_start
 from launch.runs import round_evaluation
-from tasks import registry
+from tasks import registry as task_registry
 from tasks.task import Task
 
 import tensorflow_federated as tff
@@ -30,9 +33,8 @@ class Experiment:
   Attributes:
     config: The config, nested mappings.
     task: Clients, model and metric.
-    model: The task's model.
-    process: The learning process.
-    feature_map: What a closed-form process has sums of; None for others.
+    method: What the config's method declares.
+    built: What is trained, and what may be asked of it.
     participation: The cohort of a round.
     batch_spec: Batches of a client in a round.
     first_round: The last round of what a fine-tuning starts from; 0 without.
@@ -40,12 +42,23 @@ class Experiment:
 
   config: Mapping[str, Any]
   task: Task
-  model: tff.learning.models.FunctionalModel
-  process: algorithms.FederatedProcess | algorithms.ClientStateProcess
-  feature_map: models.FeatureMap | None
+  method: method_lib.Method
+  built: building.BuiltMethod
   participation: simulation.Participation
   batch_spec: datasets.BatchSpec
   first_round: int = 0
+
+  @property
+  def model(self) -> tff.learning.models.FunctionalModel:
+    """The model that is trained."""
+    return self.built.model
+
+  @property
+  def process(
+    self,
+  ) -> algorithms.FederatedProcess | algorithms.ClientStateProcess:
+    """The learning process."""
+    return self.built.process
 
   @property
   def half_round(self) -> int:
@@ -125,7 +138,7 @@ def create_task(
   """
   config_checks.check_config(config)
   options = dict(config['task'])
-  task = registry.create_task(
+  task = task_registry.create_task(
     options.pop('name'), seed=config['seed'], data_dir=data_dir, **options
   )
   for split in ('validation', 'test'):
@@ -166,7 +179,7 @@ def build_experiment(
   """
   task = create_task(config, data_dir=data_dir)
   start = None
-  if fine_tuning_start.has_start(config):
+  if fine_tuning.has_start(config):
     start = workdir and fine_tuning_start.load_start(workdir)
     if not start:
       raise errors.InputError(
@@ -192,16 +205,14 @@ def build_experiment_of(
   Raises:
     errors.InputError: If a field cannot be used.
   """
-  method = methods.build_method(
-    config, task, start_weights=start and start.weights
-  )
   return Experiment(
     config=config,
     task=task,
-    model=method.model,
-    process=method.process,
-    feature_map=method.feature_map,
-    participation=create_participation(config, task),
+    method=registry.method_of(config),
+    built=registry.build_method(
+      config, task, start_weights=start and start.weights
+    ),
+    participation=participation_lib.create_participation(config, task),
     batch_spec=datasets.BatchSpec(
       batch_size=config['batch_size'],
       epochs=config['local_epochs'],
@@ -223,36 +234,3 @@ def count_coming_clients(
   return sum(
     len(participation(round_number)) for round_number in range(1, rounds + 1)
   )
-
-
-def create_participation(
-  config: Mapping[str, Any], task: Task
-) -> simulation.Participation:
-  """Returns the cohort of each round.
-
-  Args:
-    config: A checked config.
-    task: Its task.
-
-  Raises:
-    errors.InputError: If there are fewer clients than the config asks for.
-  """
-  client_ids = task.train.client_ids
-  name = config['participation']['name']
-  arguments = dict(cohort_size=config['cohort_size'], seed=config['seed'])
-  if name == 'uniform':
-    return simulation.uniform_participation(client_ids, **arguments)
-  if name == 'first_visits':
-    return simulation.first_visits(
-      simulation.uniform_participation(client_ids, **arguments)
-    )
-  needed = simulation.count_visiting_rounds(
-    len(client_ids), cohort_size=config['cohort_size']
-  )
-  if config['rounds'] > needed:
-    raise errors.InputError(
-      f'rounds is {config["rounds"]}, but participation visit_once has seen '
-      f'all {len(client_ids)} training clients after {needed}; at most '
-      f'{needed} was expected.'
-    )
-  return simulation.visit_once_participation(client_ids, **arguments)

@@ -18,7 +18,6 @@ from typing import NamedTuple
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from launch import config_checks
 
 import numpy as np
 import tensorflow_federated as tff
@@ -45,15 +44,6 @@ class Start(NamedTuple):
   weights: tff.learning.models.ModelWeights
   round_number: int
   totals: Mapping[str, int | float]
-
-
-def has_start(config: Mapping[str, Any]) -> bool:
-  """Whether a config begins with a closed-form classifier."""
-  fine_tuning = config.get('fine_tuning')
-  return (
-    fine_tuning is not None
-    and fine_tuning['start']['name'] != config_checks.NO_START
-  )
 
 
 def start_config(

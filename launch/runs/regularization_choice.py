@@ -10,12 +10,9 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import evaluation
-from fedfish_tff import models
 from fedfish_tff import simulation
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
-
-from absl import logging
 
 FILE_NAME = 'regularization.csv'
 
@@ -34,8 +31,8 @@ def build_choice(
     A function from the state to that with the best lambda; None where the
     config names no lambdas to choose from.
   """
-  algorithm = experiment.config['algorithm']
-  if not algorithm.get('regularization_path'):
+  solve_path = experiment.built.solve_path
+  if solve_path is None:
     return None
   column = f'global/{experiment.task.metric}'
 
@@ -43,7 +40,7 @@ def build_choice(
     evaluate = experiment.build_held_out_evaluation(experiment.task.validation)
     values = {
       regularization: math.nan if weights is None else evaluate(weights)[column]
-      for regularization, weights in _solve(experiment, state).items()
+      for regularization, weights in solve_path(state).items()
     }
     simulation.write_atomically(
       pathlib.Path(workdir, FILE_NAME),
@@ -63,28 +60,3 @@ def build_choice(
     )
 
   return choose
-
-
-def _solve(
-  experiment: experiment_lib.Experiment, state: Any
-) -> dict[float, Any]:
-  """Returns the weights by lambda; None where the sums have no solution."""
-  algorithm = experiment.config['algorithm']
-  arguments = dict(
-    bias=models.RidgeBias(algorithm['bias']),
-    normalize_classes=algorithm['normalize_classes'],
-  )
-  path = list(algorithm['regularization_path'])
-  sums = (experiment.feature_map, state['statistics'])
-  try:
-    return models.solve_ridge_path(*sums, path, **arguments)
-  except errors.InputError:
-    # One of them has none. The others are the choice that there is.
-    solved = {}
-  for regularization in path:
-    try:
-      solved |= models.solve_ridge_path(*sums, [regularization], **arguments)
-    except errors.InputError as error:
-      logging.warning('%s It is left out of the choice.', error)
-      solved[regularization] = None
-  return solved

@@ -8,6 +8,8 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch.methods import participation
+from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from tasks.task import Task
 
@@ -33,13 +35,14 @@ def check_config(config: Mapping[str, Any], task: Task) -> None:
     errors.InputError: If the run is of another method, or will not see all
       examples.
   """
-  algorithm = config['algorithm']
-  if algorithm['name'] != 'fed3r':
+  method = registry.method_of(config)
+  if 'ridge_check' not in method.supports:
     raise errors.InputError(
-      f'check_ridge compares fed3r, but the run is of {algorithm["name"]}.'
+      f'check_ridge compares a ridge regression, but the run is of '
+      f'{method.name}: {method.why_not("ridge_check")}.'
     )
   num_coming = experiment_lib.count_coming_clients(
-    experiment_lib.create_participation(config, task), config['rounds']
+    participation.create_participation(config, task), config['rounds']
   )
   num_clients = len(task.train.client_ids)
   if num_coming < num_clients or config['max_examples_per_client']:
@@ -79,8 +82,9 @@ def check_run(
   examples = [
     task.train.load_client(client_id) for client_id in task.train.client_ids
   ]
-  features = experiment.feature_map(
-    experiment.feature_map.initial_weights,
+  feature_map = experiment.built.feature_map
+  features = feature_map(
+    feature_map.initial_weights,
     np.concatenate([x for x, _ in examples]),
     training=False,
   ).numpy()

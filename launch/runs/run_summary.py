@@ -11,10 +11,10 @@ from typing import Any
 
 import fedfish_tff
 from fedfish_tff import simulation
+from launch.methods import building
 from launch.runs import client_models
 from launch.runs import experiment as experiment_lib
 
-PUBLISHED_BYTES = 'communication/published_bytes'
 _PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
 
 
@@ -37,7 +37,7 @@ def summarize(
   test = experiment.build_held_out_evaluation(task.test, spread=True)(
     experiment.process.get_model_weights(result.state)
   )
-  if client_states is not None:
+  if client_states is not None and experiment.built.clients_keep_models:
     test |= client_models.evaluate_client_models(
       experiment, result, client_states
     )
@@ -47,7 +47,7 @@ def summarize(
     totals.pop('payload_bytes', None)
   return {
     'task': task.name,
-    'algorithm': experiment.config['algorithm']['name'],
+    'algorithm': experiment.method.name,
     'rounds': result.round_number,
     'final': {
       name: _to_json(value)
@@ -59,7 +59,7 @@ def summarize(
       rows, f'eval/global/{task.metric}', task.higher_is_better
     ),
     'totals': totals,
-    **_chosen_regularization(experiment, result),
+    **_reported_hparams(experiment, result),
     **_total_published_bytes(rows),
     'versions': {
       'python': platform.python_version(),
@@ -69,21 +69,21 @@ def summarize(
   }
 
 
-def _chosen_regularization(
+def _reported_hparams(
   experiment: experiment_lib.Experiment, result: simulation.TrainingResult
 ) -> Mapping[str, float]:
-  """Returns lambda, where the method has one."""
-  if 'regularization' not in experiment.config['algorithm']:
-    return {}
-  hparams = experiment.process.get_hparams(result.state)
-  return {'regularization': float(hparams['regularization'])}
+  """Returns what the method has chosen, such as lambda."""
+  names = experiment.built.reported_hparams
+  hparams = experiment.process.get_hparams(result.state) if names else {}
+  return {name: float(hparams[name]) for name in names}
 
 
 def _total_published_bytes(
   rows: Sequence[Mapping[str, int | float]],
 ) -> Mapping[str, int]:
   """Returns the bytes of all rounds as the method's paper counts them."""
-  counts = [row[PUBLISHED_BYTES] for row in rows if PUBLISHED_BYTES in row]
+  column = building.PUBLISHED_BYTES
+  counts = [row[column] for row in rows if column in row]
   return {'published_bytes': int(sum(counts))} if counts else {}
 
 

@@ -11,12 +11,12 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch.methods import fine_tuning
 from launch.plots import curves
 from launch.plots import run_plots
 from launch.results import run_reader
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
-from launch.runs import fine_tuning_start
 from launch.runs import ridge_check
 from launch.runs import training_run
 
@@ -100,7 +100,7 @@ def train(
 def _in_order(runs: Mapping[str, Any]) -> dict[str, Any]:
   """Returns the runs, fine-tunings after what they may start from."""
   return dict(
-    sorted(runs.items(), key=lambda item: fine_tuning_start.has_start(item[1]))
+    sorted(runs.items(), key=lambda item: fine_tuning.has_start(item[1]))
   )
 
 

@@ -13,6 +13,7 @@ from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff import models
 from fedfish_tff import simulation
+from launch.configs import toy_regression as config
 from tasks import task as task_lib
 from tasks import toy_regression
 
@@ -29,6 +30,7 @@ ESTIMATORS: Mapping[str, client_work.FisherEstimator] = {
 METHODS: tuple[str, ...] = (FED_AVG, *ESTIMATORS)
 
 _METRIC = 'mse'
+_CONFIG = config.get_config()
 _GRID_POINTS = 241
 
 
@@ -70,7 +72,7 @@ class ToyStudy:
     self._local_epochs = local_epochs
     model = self._task('full', seed=0).create_model()
     client_optimizer = tff.learning.optimizers.build_sgdm(
-      toy_regression.DEFAULTS['client_learning_rate']
+      _CONFIG.client_learning_rate
     )
     server_optimizer = tff.learning.optimizers.build_sgdm(1.0)
     self._model = model
@@ -121,7 +123,7 @@ class ToyStudy:
     task = self._task(overlap, seed=seed)
     examples = [task.train.load_client(c) for c in task.train.client_ids]
     spec = datasets.BatchSpec(
-      batch_size=toy_regression.DEFAULTS['batch_size'],
+      batch_size=_CONFIG.batch_size,
       epochs=self._local_epochs,
     )
     train = [

@@ -8,11 +8,12 @@ import os
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff import algorithms
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from launch import config_checks
-from launch import exchange_checks
-from launch import methods
+from launch.methods import building
+from launch.methods import fine_tuning
+from launch.methods import participation
 from launch.plots import run_plots
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
@@ -125,7 +126,7 @@ def _train(
   # What cannot be used is told before anything is written: by the experiment,
   # where no start has to be trained before it can be built.
   start, experiment = None, None
-  if fine_tuning_start.has_start(config):
+  if fine_tuning.has_start(config):
     check_task(config, task)
   else:
     experiment = experiment_lib.build_experiment_of(config, task)
@@ -141,7 +142,7 @@ def _train(
       )
       experiment = experiment_lib.build_experiment_of(config, task, start=start)
     client_states = None
-    if exchange_checks.keeps_client_states(config):
+    if isinstance(experiment.process, algorithms.ClientStateProcess):
       client_states = simulation.ClientStateStore(folder.client_states_path)
     result = _run(experiment, folder, start, client_states, progress_bar)
     summary = run_summary.summarize(
@@ -167,13 +168,13 @@ def check_task(config: Mapping[str, Any], task: Task) -> None:
   Raises:
     errors.InputError: If it cannot be used.
   """
-  experiment_lib.create_participation(config, task)
-  if fine_tuning_start.has_start(config):
+  participation.create_participation(config, task)
+  if fine_tuning.has_start(config):
     fine_tuning_start.start_config(
       config, num_clients=len(task.train.client_ids)
     )
-  if not config_checks.is_closed_form(config):
-    methods.create_model(config, task)
+  if 'fine_tuning' in config:
+    building.create_model(config, task)
 
 
 def config_key(config: Mapping[str, Any]) -> str:
@@ -224,7 +225,7 @@ def _run(
 ) -> simulation.TrainingResult:
   """Trains from the start, or on from the last checkpoint."""
   config, process = experiment.config, experiment.process
-  if config_checks.is_closed_form(config):
+  if 'repeated_visits' not in experiment.method.supports:
     _warn_of_absent_clients(experiment)
   held_out = experiment.build_held_out_evaluation(experiment.task.validation)
 
@@ -263,7 +264,7 @@ def _run(
         tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
       ],
       wire_bytes=simulation.measure_wire_bytes(process),
-      costs_per_client=_published_costs(experiment),
+      costs_per_client=experiment.built.costs_per_client,
       # The whole model's weights: those of its process are the trained ones.
       start=start
       and simulation.TrainingResult(
@@ -290,20 +291,6 @@ def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
       num_coming,
       num_clients,
     )
-
-
-def _published_costs(
-  experiment: experiment_lib.Experiment,
-) -> Mapping[str, int]:
-  """Returns what a client costs in a round as the method's paper counts it."""
-  if experiment.config['algorithm']['name'] not in ('fed3r', 'fed3r_rf'):
-    return {}
-  *_, bias = experiment.model.initial_weights[0]
-  return {
-    run_summary.PUBLISHED_BYTES: simulation.closed_form_upload_bytes(
-      experiment.feature_map.num_features, len(bias)
-    )
-  }
 
 
 def _print_closing_line(

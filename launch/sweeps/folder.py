@@ -14,7 +14,7 @@ import os
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import files
-from launch import config_checks
+from launch.methods import config_checks
 from launch.results import sweep_folder
 from launch.sweeps import plan as plan_lib
 

@@ -21,8 +21,8 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch import cli
-from launch import config_checks
 from launch.configs import sweeps
+from launch.methods import config_checks
 
 from absl import flags
 from ml_collections import config_flags

@@ -8,8 +8,9 @@ import os
 from typing import Any
 
 from fedfish_tff import errors
-from launch import config_checks
 from launch.configs import sweeps
+from launch.methods import config_checks
+from launch.results import metric_names
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.sweeps import plan as plan_lib
@@ -98,7 +99,7 @@ def _check_metric(
       column.removeprefix(prefix)
       for result in results
       for column in result.values
-      if column.startswith(prefix)
+      if column.startswith(prefix) and not metric_names.is_count(column)
     }
   )
   if metric not in known:

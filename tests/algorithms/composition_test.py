@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts that do not fit are refused when they are composed."""
 
+import functools
+
 from fedfish_tff import aggregators
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
@@ -22,7 +24,9 @@ class ComposeProcessTest(absltest.TestCase):
       aggregator,
       sgd,
       local_training=client_work.build_local_training(model, sgd),
-      update_is_finite=client_work.build_update_is_finite(model, update),
+      build_update_is_finite=functools.partial(
+        client_work.build_update_is_finite, model, update
+      ),
       extra_passes=3,
     )
 

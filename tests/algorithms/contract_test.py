@@ -57,6 +57,9 @@ _TESTED_APART = ('build_fed_sgd', 'build_mime_lite')
 _STATEFUL_BUILDERS: Mapping[
   str, Callable[..., algorithms.ClientStateProcess]
 ] = {
+  'build_scaffold': lambda model: algorithms.build_scaffold(
+    model, 0.1, _adam(), num_clients=4
+  ),
   'build_stateful_partial_exchange': lambda model: (
     algorithms.build_stateful_partial_exchange(
       model, _sgd(0.1), selector=client_work.build_share_selector(0.5)
@@ -261,6 +264,10 @@ class ContractTest(parameterized.TestCase):
       ),
       (lambda: algorithms.build_fed_sgd(model, keras), 'server_optimizer_fn'),
       (lambda: algorithms.build_mime_lite(model, keras), 'client_optimizer_fn'),
+      (
+        lambda: algorithms.build_scaffold(model, 0.1, keras, num_clients=4),
+        'server_optimizer_fn',
+      ),
     ):
       with self.assertRaisesRegex(TypeError, name):
         build()

@@ -85,6 +85,29 @@ class FedAvgTest(absltest.TestCase):
     ):
       np.testing.assert_array_equal(a, e)
 
+  def test_client_whose_weighted_delta_overflows_is_left_out(self):
+    # One step of finite length, which times 100 examples is not.
+    broken = ref.make_batches(100, 0, batch_size=100)
+    process = algorithms.build_fed_avg(
+      ref.create_functional_model(), _sgd(1e38), _sgd(1e-36)
+    )
+    state = process.initialize()
+    data = _datasets([broken, ref.make_batches(1, 1)], epochs=1)
+    output = process.next(state, data)
+    self.assertEqual(output.metrics['client_work']['excluded_clients'], 1)
+    weights = process.get_model_weights(state)
+    self.assertFalse(process.update_is_finite(weights, data[0]))
+    self.assertTrue(process.update_is_finite(weights, data[1]))
+    # The other client moves the weights.
+    expected = process.next(state, data[1:])
+    for a, e, start in zip(
+      process.get_model_weights(output.state).trainable,
+      process.get_model_weights(expected.state).trainable,
+      weights.trainable,
+    ):
+      np.testing.assert_array_equal(a, e)
+      self.assertTrue(np.any(a != start))
+
   @pytest.mark.thorough
   def test_hparams_reach_the_wrapped_client_work(self):
     process = algorithms.build_fed_avg(ref.create_variable_model, _sgd(0.3))

@@ -350,26 +350,6 @@ class StatefulPartialExchangeTest(parameterized.TestCase):
     ):
       self.assertEqual(np.asarray(a).tobytes(), np.asarray(b).tobytes())
 
-  def test_a_round_without_client_states_is_the_same_round(self):
-    process = _build()
-    state = process.initialize()
-    new_client = process.initialize_client(state)
-    clients = [ref.to_dataset(_DATA[c]) for c in 'ab']
-    output = process.next(state, [new_client] * 2, clients)
-    bare = process.next_without_client_states(
-      state,
-      [
-        collections.OrderedDict(client_state=new_client, data=c)
-        for c in clients
-      ],
-    )
-    for a, b in zip(
-      tf.nest.flatten((bare.state, bare.metrics)),
-      tf.nest.flatten((output.state, output.metrics)),
-      strict=True,
-    ):
-      np.testing.assert_array_equal(a, b)
-
   @pytest.mark.thorough
   def test_bytes_by_hand(self):
     num_weights = sum(np.prod(s) for s in _SHAPES)

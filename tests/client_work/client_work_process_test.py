@@ -4,6 +4,7 @@
 
 from fedfish_tff import client_work
 from fedfish_tff.execution import contexts
+from fedfish_tff.models import model_functions
 from tests import numpy_reference as ref
 
 from absl.testing import absltest
@@ -58,6 +59,32 @@ class BuildClientWorkTest(absltest.TestCase):
         [r.update_weight for r in output.result], [2.0, 2.0, 0.0]
       )
       self.assertEqual(output.measurements['excluded_clients'], 1)
+
+  def test_a_client_that_is_left_out_keeps_its_state(self):
+    model = ref.create_functional_model()
+    weights = tff.learning.models.ModelWeights(ref.initial_weights(), ())
+
+    def update(bound, sent, client_state, dataset):
+      counted = _count_update(
+        bound, model_functions.flatten_weights(sent), dataset, client_state
+      )
+      return counted, client_state + 1
+
+    work = client_work.build_client_state_work(
+      model,
+      update,
+      model_type=model_functions.weights_type(model),
+      client_type=tff.TensorType(np.int32),
+    )
+    # Three batches divide by zero.
+    for num_examples, new_state, excluded in ((8, 6, 0), (12, 5, 1)):
+      output = work(
+        weights, 5, ref.to_dataset(ref.make_batches(num_examples, 0))
+      )
+      self.assertEqual(output['client_state'], new_state)
+      self.assertEqual(output['excluded'], excluded)
+      self.assertEqual(output['result'].update[1], 0 if excluded else 5)
+      self.assertEqual(output['result'].update_weight, 0 if excluded else 2)
 
   def test_update_is_finite(self):
     finite = client_work.build_update_is_finite(

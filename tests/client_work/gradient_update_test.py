@@ -14,9 +14,9 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 
-def _update(batches, **kwargs):
+def _update(batches, *, model=None, **kwargs):
   update_fn = client_work.build_gradient_update(**kwargs)
-  bound = models.bind_model(ref.create_functional_model())
+  bound = models.bind_model(model or ref.create_functional_model())
   flat = models.FlatWeights(
     tuple(tf.constant(w) for w in ref.initial_weights()), ()
   )
@@ -40,6 +40,15 @@ class GradientUpdateTest(absltest.TestCase):
       result = _update([], client_weighting=weighting)
       self.assertEqual(result.weight, 0)
       self.assertTrue(client_work.all_finite(result.update))
+
+  def test_what_would_overflow_in_the_sum_leaves_the_client_out(self):
+    # A mean gradient of finite length, which times 100 examples is not.
+    result = _update(
+      ref.make_batches(100, 0),
+      model=ref.create_functional_model(loss_scale=1e38),
+    )
+    _, _, excluded = client_work.leave_out_non_finite(result)
+    self.assertEqual(excluded, 1)
 
 
 if __name__ == '__main__':

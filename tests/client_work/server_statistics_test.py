@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of Mime Lite's client work; algorithms/mime_lite_test has the whole."""
 
+from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff.client_work import server_statistics
 from fedfish_tff.execution import contexts
@@ -70,6 +71,29 @@ class ServerStatisticsUpdateTest(absltest.TestCase):
       if not velocity:
         for a, b in zip(with_state, without):
           np.testing.assert_array_equal(a, b)
+
+  def test_what_would_overflow_in_the_sum_leaves_the_client_out(self):
+    model = ref.create_functional_model()
+    # One step of finite length, which times the number of examples is not.
+    update_fn = server_statistics.build_server_statistics_update(
+      tff.learning.optimizers.build_sgdm(1e38)
+    )
+    weights = tuple(map(tf.constant, ref.initial_weights()))
+
+    @tf.function
+    def run():
+      return update_fn(
+        model_functions.bind_model(model),
+        model_functions.FlatWeights(weights, ()),
+        ref.to_dataset(ref.make_batches(100, 0, batch_size=100)),
+        None,
+      )
+
+    result = run()
+    self.assertTrue(client_work.all_finite(result.update))
+    left_out, _, excluded = client_work.leave_out_non_finite(result)
+    self.assertEqual(excluded, 1)
+    self.assertEqual(left_out.update_weight, 0)
 
   def test_bad_arguments(self):
     with self.assertRaisesRegex(TypeError, 'optimizer must be'):

@@ -79,6 +79,9 @@ class FeatureCacheTest(parameterized.TestCase):
   def _partial_files(self):
     return list(self._folder.rglob('*.partial'))
 
+  def _locks(self):
+    return list(self._folder.rglob('*.lock'))
+
   def test_computes_once(self):
     expected = _Extractor().extract(_images())
     for _ in range(3):
@@ -193,12 +196,13 @@ class FeatureCacheTest(parameterized.TestCase):
     with processes.killed_if_hanging(process):
       self.assertEqual(process.stdout.readline(), 'started\n')
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.communicate(timeout=processes.HANG_SECONDS)
     self.assertEmpty(self._files())
     self.assertNotEmpty(self._partial_files())
     with self.assertNoLogs('absl', 'WARNING'):
       cache = self._create()
       self.assertEmpty(self._partial_files())
+      self.assertEmpty(self._locks())
       features = cache.extract(_images())
     np.testing.assert_array_equal(features, _Extractor().extract(_images()))
     self.assertLen(self._files(), 1)
@@ -215,6 +219,19 @@ class FeatureCacheTest(parameterized.TestCase):
         np.testing.assert_array_equal(features, _Extractor().extract(_images()))
     self.assertEqual(sum(e.num_inputs for e in extractors), 5)
 
+  def test_another_entry_is_not_waited_for(self):
+    with futures.ThreadPoolExecutor(1) as pool:
+
+      def meanwhile():
+        # In a cache of its own, as another process has it.
+        other = pool.submit(self._create().load, 'other', lambda: {'x': [2]})
+        return {'x': other.result(timeout=processes.HANG_SECONDS)['x']}
+
+      found = self._create().load('key', meanwhile)
+    np.testing.assert_array_equal(found['x'], [2])
+    self.assertLen(self._files(), 2)
+    self.assertEmpty(self._locks())
+
   def test_failed_computation_leaves_nothing(self):
     def fail():
       raise OSError('no such image')
@@ -223,6 +240,7 @@ class FeatureCacheTest(parameterized.TestCase):
       self._create().load('key', fail)
     self.assertEmpty(self._files())
     self.assertEmpty(self._partial_files())
+    self.assertEmpty(self._locks())
 
   def test_full_disk(self):
     """The run goes on with what it computed, and is told once."""
@@ -292,16 +310,18 @@ class FeatureCacheTest(parameterized.TestCase):
 
   def test_partial_files_of_running_processes_stay(self):
     cache = self._create()
+    savez = np.savez
 
-    def open_another():
-      (cache.folder / 'x.partial').write_text('')
+    def open_another(file, **arrays):
+      savez(file, **arrays)
       self._create()
       self.assertLen(self._partial_files(), 1)
-      return {'x': np.arange(3)}
 
-    cache.load('key', open_another)
-    self.assertLen(self._partial_files(), 1)
-    self._create()
+    with (
+      mock.patch.object(np, 'savez', autospec=True, side_effect=open_another),
+      self.assertNoLogs('absl', 'WARNING'),
+    ):
+      cache.load('key', lambda: {'x': np.arange(3)})
     self.assertEmpty(self._partial_files())
     self.assertLen(self._files(), 1)
 
@@ -310,12 +330,15 @@ class FeatureCacheTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'Features cannot be kept'):
       feature_cache.FeatureCache(self._extractor, self._folder / 'file')
     cache = self._create()
-    (cache.folder / '.lock').mkdir()
+    cache.extract(_images(1))
+    (path,) = self._files()
+    path.unlink()
+    path.with_suffix('.lock').mkdir()
     with self.assertRaisesRegex(
       errors.InputError, r'kept in .* \(Is a directory\); a folder that can be'
     ):
-      cache.extract(_images())
-    self.assertEqual(self._extractor.num_inputs, 0)
+      cache.extract(_images(1))
+    self.assertEqual(self._extractor.num_inputs, 5)
 
 
 class FeatureClientDataTest(absltest.TestCase):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from fedfish_tff.datasets import random_streams
+from tests import processes
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -65,6 +66,7 @@ class RandomGeneratorTest(parameterized.TestCase):
       capture_output=True,
       check=True,
       text=True,
+      timeout=processes.HANG_SECONDS,
     ).stdout
     self.assertEqual(output.strip(), str(_draws('purpose', 3, 'client')))
 

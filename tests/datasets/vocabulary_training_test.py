@@ -14,6 +14,7 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff.datasets import vocabulary_training
 from tests import local_data
+from tests import processes
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -66,6 +67,7 @@ class VocabularyTrainingTest(parameterized.TestCase):
       capture_output=True,
       check=True,
       text=True,
+      timeout=processes.HANG_SECONDS,
     )
     self.assertEqual(
       json.loads(again.stdout), [train(kind).to_json() for kind in _KINDS]

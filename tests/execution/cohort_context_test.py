@@ -13,6 +13,7 @@ import threading
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import local_worker
+from tests import processes
 from tests import tolerance
 
 from absl.testing import absltest
@@ -26,7 +27,6 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
-_HANG_SECONDS = 300.0
 _CLIENT_FLOATS = tff.FederatedType(np.float32, tff.CLIENTS)
 _CLIENT_INTS = tff.FederatedType(np.int32, tff.CLIENTS)
 _SERVER_FLOAT = tff.FederatedType(np.float32, tff.SERVER)
@@ -347,7 +347,7 @@ class InvokeTest(_CohortContextTestCase):
     for thread in threads:
       thread.start()
     for thread in threads:
-      thread.join()
+      thread.join(processes.HANG_SECONDS)
     self.assertEqual(
       results,
       {i: [sum(range(i + j)) for j in range(5)] for i in range(6)},
@@ -435,7 +435,7 @@ class InvokeTest(_CohortContextTestCase):
       [sys.executable, '-c', program],
       env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
       stdout=subprocess.PIPE,
-      timeout=_HANG_SECONDS,
+      timeout=processes.HANG_SECONDS,
       check=True,
       text=True,
     )

@@ -8,12 +8,13 @@ import os
 import subprocess
 import sys
 
+from tests import processes
+
 from absl.testing import absltest
 import pytest
 
 pytestmark = pytest.mark.thorough
 
-_HANG_SECONDS = 300.0
 
 # Runs in a process of its own: prints a digest of a round's results.
 _PROGRAM = """
@@ -44,7 +45,7 @@ class ProcessesTest(absltest.TestCase):
         [sys.executable, '-c', _PROGRAM, cores],
         env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
-        timeout=_HANG_SECONDS,
+        timeout=processes.HANG_SECONDS,
         check=True,
         text=True,
       ).stdout.splitlines()

@@ -24,7 +24,9 @@ def _add():
 
 def _read(comp):
   return computation_reader.read_operations(
-    tff.backends.native.desugar_and_transform_to_native(comp)
+    tff.backends.native.desugar_and_transform_to_native(
+      comp
+    ).to_building_block()
   )
 
 
@@ -163,11 +165,10 @@ class ComputationReaderTest(absltest.TestCase):
 
   def test_data_has_no_backend(self):
     block = tff.framework.Data(any_pb2.Any(), tff.SequenceType(np.int32))
-    comp = tff.framework.ConcreteComputation.from_building_block(
-      tff.framework.Lambda(None, None, block)
-    )
     with self.assertRaisesRegex(ValueError, 'a Data in it'):
-      computation_reader.read_operations(comp)
+      computation_reader.read_operations(
+        tff.framework.Lambda(None, None, block)
+      )
 
 
 if __name__ == '__main__':

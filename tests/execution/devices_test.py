@@ -5,10 +5,10 @@
 import subprocess
 import sys
 
+from tests import processes
+
 from absl.testing import absltest
 import pytest
-
-_HANG_SECONDS = 300.0
 
 
 class DevicesTest(absltest.TestCase):
@@ -18,7 +18,7 @@ class DevicesTest(absltest.TestCase):
       capture_output=True,
       text=True,
       check=False,
-      timeout=_HANG_SECONDS,
+      timeout=processes.HANG_SECONDS,
     )
     self.assertEqual(run.returncode, 0, run.stderr)
     self.assertRegex(run.stderr, r'Ran \d+ tests in (?s:.*)OK')

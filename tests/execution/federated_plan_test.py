@@ -6,6 +6,7 @@ import threading
 
 from fedfish_tff.execution import expressions
 from fedfish_tff.execution import federated_plan
+from tests import processes
 
 from absl.testing import absltest
 import numpy as np
@@ -188,7 +189,7 @@ class CompilePlanTest(absltest.TestCase):
     for thread in threads:
       thread.start()
     for thread in threads:
-      thread.join()
+      thread.join(processes.HANG_SECONDS)
     self.assertLen(set(plans), 1)
     self.assertLen(plans, 4)
 

@@ -104,7 +104,7 @@ class RunTest(absltest.TestCase):
           pool.submit(contextvars.copy_context().run, e) for e in endless
         ]
         for future in futures:
-          future.result()
+          future.result(interrupts.HANG_SECONDS)
 
     with (
       interrupts.interrupted_after(*(e.begun for e in endless)),

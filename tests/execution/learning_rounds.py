@@ -81,6 +81,31 @@ def _of_process(
   return make
 
 
+def _scaffold(case: learning_models.ModelCase, kind: str) -> Round:
+  """Two rounds: in the first, control variates are 0."""
+  process = algorithms.build_scaffold(
+    case.model(kind),
+    0.1,
+    num_clients=10,
+    control_update=client_work.ControlUpdate.GRADIENT,
+  )
+  data = to_datasets(case.client_data())
+
+  def run() -> Any:
+    state = process.initialize()
+    client_states = [process.initialize_client(state)] * len(data)
+    for _ in range(2):
+      output = process.next(state, client_states, data)
+      state, client_states = output.state, output.client_states
+    return collections.OrderedDict(
+      weights=process.get_model_weights(state),
+      metrics=output.metrics,
+      state=(state, client_states),
+    )
+
+  return run
+
+
 def _schedule(round_number: Any) -> Any:
   return 0.1 / (tf.cast(round_number, tf.float32) + 2.0)
 
@@ -288,6 +313,7 @@ OWN_ROUNDS: Mapping[str, Callable[[learning_models.ModelCase, str], Round]] = {
     f'fed_fish_{estimator.name.lower()}': _fed_fish(estimator.name)
     for estimator in client_work.FisherEstimator
   },
+  'own_scaffold': _scaffold,
 }
 ROUNDS = {**TFF_ROUNDS, **TFF_ROUNDS_OF_ONE_KIND, **OWN_ROUNDS}
 

@@ -31,8 +31,6 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# How long a test waits before it takes a process for one that never ends.
-_HANG_SECONDS = 300.0
 _CLIENT_INTS = tff.FederatedType(np.int32, tff.CLIENTS)
 _FLOATS = tff.TensorType(np.float32, [3])
 
@@ -295,7 +293,7 @@ class LifeCycleTest(_ContextTestCase):
     for _ in range(2):
       thread = threading.Thread(target=run)
       thread.start()
-      thread.join()
+      thread.join(processes.HANG_SECONDS)
       pid = context.worker_pid
       # The kernel sends the death signal as the thread ends.
       time.sleep(0.2)
@@ -384,7 +382,7 @@ def _scripts(*codes: str):
       # With what it forked, which may still be there.
       with contextlib.suppress(ProcessLookupError):
         os.killpg(script.pid, signal.SIGKILL)
-      script.communicate()
+      script.communicate(timeout=processes.HANG_SECONDS)
 
 
 @pytest.mark.thorough
@@ -395,14 +393,14 @@ class ScriptTest(absltest.TestCase):
     """Returns the worker, whose id is the script's first line."""
     line = script.stdout.readline()
     if not line:
-      self.fail(script.communicate()[1])
+      self.fail(script.communicate(timeout=processes.HANG_SECONDS)[1])
     return psutil.Process(int(line))
 
   def _assert_ends(self, script, worker) -> tuple[str, str]:
     """Asserts that worker and pipes end with the script; returns the output."""
     # Returns once no process has the script's stdout or stderr open.
-    output = script.communicate(timeout=_HANG_SECONDS)
-    deadline = time.monotonic() + _HANG_SECONDS
+    output = script.communicate(timeout=processes.HANG_SECONDS)
+    deadline = time.monotonic() + processes.HANG_SECONDS
     while not processes.is_gone(worker):
       self.assertLess(time.monotonic(), deadline, f'{worker} did not end.')
       time.sleep(0.05)

@@ -7,6 +7,7 @@ import threading
 
 from fedfish_tff import errors
 from fedfish_tff.execution import packed_cache
+from tests import processes
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -136,7 +137,7 @@ class PackedSequenceCacheTest(parameterized.TestCase):
     for thread in threads:
       thread.start()
     for thread in threads:
-      thread.join()
+      thread.join(processes.HANG_SECONDS)
     self.assertEmpty(wrong)
     kept = cache.kept_bytes
     self.assertLessEqual(kept, 3 * _nbytes(8))

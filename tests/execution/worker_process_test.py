@@ -53,7 +53,7 @@ def _script(code: str):
     with processes.killed_if_hanging(script):
       line = script.stdout.readline()
     if not line:
-      raise AssertionError(script.communicate()[1])
+      raise AssertionError(script.communicate(timeout=_HANG_SECONDS)[1])
     with contextlib.suppress(psutil.NoSuchProcess):
       child = psutil.Process(int(line))
     with processes.killed_if_hanging(script):
@@ -62,7 +62,7 @@ def _script(code: str):
     # With what it forked, which may still be there.
     with contextlib.suppress(ProcessLookupError):
       os.killpg(script.pid, signal.SIGKILL)
-    script.communicate()
+    script.communicate(timeout=_HANG_SECONDS)
     if child is not None and not processes.is_gone(child):
       child.kill()
 
@@ -211,6 +211,7 @@ class ParentsEndTest(parameterized.TestCase):
       capture_output=True,
       text=True,
       check=False,
+      timeout=_HANG_SECONDS,
     )
     self.assertEqual(result.returncode, 1)
     self.assertEmpty(result.stdout)

@@ -28,6 +28,7 @@ from typing import Any
 from unittest import mock
 
 from launch import cli
+from tests import processes
 
 from absl import flags
 from absl import logging
@@ -159,7 +160,8 @@ class BinaryRunner:
       request = {'arguments': list(map(str, arguments)), 'folder': folder}
       self._server.stdin.write(json.dumps(request) + '\n')
       self._server.stdin.flush()
-      code = int(self._server.stdout.readline())
+      with processes.killed_if_hanging(self._server):
+        code = int(self._server.stdout.readline())
       return Outcome(
         code=code,
         stdout=pathlib.Path(folder, 'stdout').read_text(),
@@ -169,7 +171,7 @@ class BinaryRunner:
   def close(self) -> None:
     """Ends the server."""
     self._server.stdin.close()
-    self._server.wait()
+    self._server.wait(processes.HANG_SECONDS)
     self._server.stdout.close()
 
 

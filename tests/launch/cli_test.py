@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 
+from tests import processes
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -20,6 +21,8 @@ _PROGRAM = r'''
 """
 import errno
 import os
+import signal
+import sys
 from absl import flags
 from absl import logging
 from fedfish_tff import errors
@@ -28,6 +31,8 @@ from ml_collections import config_flags
 
 _CONFIG = config_flags.DEFINE_config_file('config', None, 'The config.')
 _FAULT = flags.DEFINE_string('fault', '', 'What to raise.')
+_SIGNAL = flags.DEFINE_string('signal', '', 'What to send to itself.')
+_IGNORED = flags.DEFINE_bool('ignored', False, 'Whether it is ignored.')
 
 _FAULTS = {
   'input': errors.InputError('Client c\nis bad.'),
@@ -46,11 +51,15 @@ def main(argv):
   cli.check_no_arguments(argv)
   if _FAULT.value:
     raise _FAULTS[_FAULT.value]
+  if _SIGNAL.value:
+    signal.raise_signal(signal.Signals[_SIGNAL.value])
   logging.info('not for users')
   logging.warning('for users')
   print(_CONFIG.value.to_dict() if _CONFIG.value else 'no config')
 
 if __name__ == '__main__':
+  if '--ignored' in sys.argv:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
   cli.run(main)
 '''
 
@@ -82,6 +91,7 @@ class CliTest(parameterized.TestCase):
       capture_output=True,
       env=binary_runner.environment(),
       text=True,
+      timeout=processes.HANG_SECONDS,
     )
 
   def _assert_fails(self, outcome, code, line):
@@ -119,6 +129,16 @@ class CliTest(parameterized.TestCase):
   )
   def test_faults_of_main(self, fault, code, line):
     self._assert_fails(self._run(f'--fault={fault}'), code, line)
+
+  @parameterized.parameters('SIGINT', 'SIGTERM', 'SIGHUP')
+  def test_signals_interrupt(self, name):
+    with processes.interruptible_children():
+      self._assert_fails(self._run(f'--signal={name}'), 130, 'Interrupted.')
+
+  def test_what_nohup_ignores_stays_ignored(self):
+    outcome = self._run('--signal=SIGHUP', '--ignored')
+    self.assertEqual(outcome.stdout, 'no config\n')
+    self.assertEqual(outcome.returncode, 0)
 
   @parameterized.parameters('missing', 'defect')
   def test_defects_keep_their_traceback(self, fault):
@@ -182,6 +202,7 @@ class CliTest(parameterized.TestCase):
       capture_output=True,
       env=binary_runner.environment(),
       text=True,
+      timeout=processes.HANG_SECONDS,
     )
     self.assertNotIn('Traceback', outcome.stderr)
 

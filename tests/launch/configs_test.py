@@ -5,9 +5,9 @@
 import importlib
 import itertools
 
-from launch import config_checks
-from launch.configs import base
 from launch.configs import features
+from launch.configs import sweeps
+from launch.methods import config_checks
 from tasks import registry
 
 from absl.testing import absltest
@@ -17,16 +17,10 @@ from absl.testing import parameterized
 _MODULES = (
   'launch.configs.arrays',
   'launch.configs.c4',
-  'launch.configs.c4_results',
   'launch.configs.cc_news',
-  'launch.configs.cc_news_results',
   'launch.configs.cifar100',
-  'launch.configs.cifar100_compact',
-  'launch.configs.cifar100_results',
   'launch.configs.digits',
   'launch.configs.emnist',
-  'launch.configs.emnist_compact',
-  'launch.configs.emnist_results',
   'launch.configs.stackoverflow',
   'launch.configs.toy_regression',
 )
@@ -56,16 +50,15 @@ _FEATURE_TASKS = {
   'fed3r_landmarks': 'landmarks',
 }
 
-# Of a size of their own, and not what the task recommends.
-_SIZED = (
-  'c4_results',
-  'cc_news_results',
-  'cifar100_compact',
-  'cifar100_results',
-  'emnist_compact',
-  'emnist_results',
-  'fed3r_digits',
-)
+# Values of the axis size.
+_SIZES = {
+  'c4': ('tiny', 'results'),
+  'cc_news': ('tiny', 'results'),
+  'cifar100': ('compact', 'results'),
+  'digits': ('tpu',),
+  'emnist': ('compact', 'results'),
+  'stackoverflow': ('tiny',),
+}
 
 
 def _module(name):
@@ -73,15 +66,20 @@ def _module(name):
 
 
 def _task_name(name):
-  if name in _FEATURE_TASKS:
-    return _FEATURE_TASKS[name]
-  return name.removesuffix('_compact').removesuffix('_results')
+  return _FEATURE_TASKS.get(name, name)
 
 
 class ConfigsTest(parameterized.TestCase):
   @parameterized.parameters(
-    *itertools.product(_CONFIGS, base.VARIANTS),
-    *itertools.product(_FEATURE_CONFIGS, (*features.VARIANTS, *base.VARIANTS)),
+    *itertools.product(_CONFIGS, sweeps.VARIANTS),
+    *(
+      (name, f'{variant},size={size}')
+      for name, sizes in _SIZES.items()
+      for variant, size in zip(sweeps.VARIANTS, itertools.cycle(sizes))
+    ),
+    *itertools.product(
+      _FEATURE_CONFIGS, (*features.VARIANTS, *sweeps.VARIANTS)
+    ),
   )
   def test_every_variant_is_valid(self, name, variant):
     config = _module(name).get_config(variant).to_dict()
@@ -91,12 +89,10 @@ class ConfigsTest(parameterized.TestCase):
     self.assertContainsSubset(options, registry.task_options(_task_name(name)))
 
   @parameterized.parameters(
-    *sorted({*_CONFIGS, *_FEATURE_CONFIGS} - set(_SIZED))
+    *sorted({*_CONFIGS, *_FEATURE_CONFIGS} - {'fed3r_digits'})
   )
-  def test_holds_what_the_task_recommends(self, name):
+  def test_options_are_the_task_s_own(self, name):
     config = _module(name).get_config('fed_fish').to_dict()
-    for field, value in registry.task_defaults(_task_name(name)).items():
-      self.assertEqual(config[field], value, field)
     options = registry.task_options(_task_name(name))
     for option, value in config['task'].items():
       if option != 'name':
@@ -120,19 +116,10 @@ class ConfigsTest(parameterized.TestCase):
       _module(name).get_config(), _module(name).get_config(variant)
     )
 
-  @parameterized.parameters(*_CONFIGS)
+  @parameterized.parameters(*_CONFIGS, *_FEATURE_CONFIGS)
   def test_unknown_variants_are_listed(self, name):
     with self.assertRaisesRegex(
-      ValueError, "no variant 'fed_nova'; expected one of fed_fish, fed_avg,"
-    ):
-      _module(name).get_config('fed_nova')
-
-  @parameterized.parameters(*_FEATURE_CONFIGS)
-  def test_unknown_variants_of_features_are_listed(self, name):
-    with self.assertRaisesRegex(
-      ValueError,
-      "no variant 'fed_nova'; expected one of fed3r, fed3r_rf, .*, "
-      'fed_fish, fed_avg,',
+      ValueError, "variant is 'fed_nova'; one of damped, fed3r, .* was expected"
     ):
       _module(name).get_config('fed_nova')
 
@@ -150,10 +137,15 @@ class ConfigsTest(parameterized.TestCase):
     fed3r = get_config('fed3r')
     self.assertEqual(fed3r.cohort_size, cohort_size)
     self.assertEqual(fed3r.rounds, -(-num_clients // cohort_size))
-    for variant in ('fed3r_ft', 'fed3r_ft_lp', 'fed3r_ft_feat'):
+    for variant in (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fed_avg,fine_tuning=ft_lp,start=fed3r',
+      'fed_avg,fine_tuning=ft_feat,start=fed3r',
+    ):
       config = get_config(variant)
       self.assertEqual(
-        config.rounds, fed3r.rounds + get_config('fed_avg_lp').rounds
+        config.rounds,
+        fed3r.rounds + get_config('fed_avg,fine_tuning=ft_lp').rounds,
       )
       self.assertEqual(config.fine_tuning.start, fed3r.algorithm)
 
@@ -174,7 +166,7 @@ class ConfigsTest(parameterized.TestCase):
     self.assertEqual(config['evaluation']['personalization_epochs'], epochs)
     self.assertEqual(config['algorithm']['server_optimizer'], 'adam')
     self.assertEqual(config['task']['model'], net)
-    compact = _module(f'{name}_compact').get_config().to_dict()
+    compact = _module(name).get_config('fed_fish,size=compact').to_dict()
     self.assertEqual(compact['task'].pop('model'), 'compact_cnn')
     for field in ('batch_size', 'max_examples_per_client', 'evaluation'):
       self.assertEqual(compact[field], config[field], field)
@@ -202,20 +194,13 @@ class ConfigsTest(parameterized.TestCase):
     self.assertEqual(config['task']['sequence_length'], length)
     self.assertEqual(config['task']['eval_sequence_length'], 128)
 
-  @parameterized.product(
-    name=('c4', 'cc_news', 'stackoverflow'), variant=tuple(base.VARIANTS)
-  )
-  def test_tiny_variants_are_those_of_the_algorithm(self, name, variant):
+  @parameterized.parameters('c4', 'cc_news', 'stackoverflow')
+  def test_a_size_changes_the_task_and_not_the_method(self, name):
     get_config = _module(name).get_config
-    tiny, full = get_config(f'tiny_{variant}'), get_config(variant)
+    tiny, full = get_config('damped,size=tiny'), get_config('damped')
     self.assertEqual(tiny.algorithm, full.algorithm)
     self.assertEqual(tiny.task.size, 'tiny')
-    config_checks.check_config(tiny.to_dict())
-    self.assertEqual(get_config('tiny'), get_config('tiny_fed_fish'))
-    # Its clients step with what adds up to ten gradients.
-    self.assertEqual(
-      tiny.client_learning_rate, 0.005 if variant == 'mime_lite' else 0.05
-    )
+    self.assertEqual(tiny.client_learning_rate, 0.05)
 
   def test_variants_differ_in_the_algorithm_only(self):
     """Methods are compared on equal terms."""
@@ -229,37 +214,34 @@ class ConfigsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('fed_avg', 'adam', 0.03),
-    ('fed_avg_sgd', 'sgd', 1.0),
-    ('fed_avg_adam', 'adam', 0.03),
-    ('fed_avg_yogi', 'yogi', 0.03),
+    ('fed_avg,server=sgd', 'sgd', 1.0),
+    ('fed_avg,server=adam', 'adam', 0.03),
+    ('fed_avg,server=yogi', 'yogi', 0.03),
     ('fed_prox', 'adam', 0.03),
-    ('mime_lite', 'sgd', 1.0),
+    ('mime_lite', 'adam', 0.03),
+    ('mime_lite,server=sgd', 'sgd', 1.0),
     ('fed_fish', 'adam', 0.03),
-    ('fed_fish_sgd', 'sgd', 1.0),
-    ('fed_fish_adam', 'adam', 0.03),
-    ('fed_fish_yogi', 'yogi', 0.03),
+    ('fed_fish,server=sgd', 'sgd', 1.0),
+    ('fed_fish,server=adam', 'adam', 0.03),
+    ('fed_fish,server=yogi', 'yogi', 0.03),
   )
   def test_server_optimizers(self, variant, optimizer, rate):
     config = _module('digits').get_config(variant)
     self.assertEqual(config.algorithm.server_optimizer, optimizer)
     self.assertEqual(config.server_learning_rate, rate)
-    # A momentum of 0.9 makes steps ten times as long.
-    self.assertEqual(
-      config.client_learning_rate, 0.005 if variant == 'mime_lite' else 0.05
-    )
+    self.assertEqual(config.client_learning_rate, 0.05)
 
-  @parameterized.parameters('fed_fish', 'fed_prox', 'fed_avg_yogi')
+  @parameterized.parameters('fed_fish', 'fed_prox', 'fed_avg,server=yogi')
   def test_a_task_has_a_server_optimizer_of_its_own(self, variant):
     config = _module('toy_regression').get_config(variant)
-    named = variant == 'fed_avg_yogi'
+    named = variant == 'fed_avg,server=yogi'
     self.assertEqual(
       config.algorithm.server_optimizer, 'yogi' if named else 'sgd'
     )
     self.assertEqual(config.server_learning_rate, 0.01 if named else 1.0)
 
   def test_paper_literal_takes_plain_steps(self):
-    config = _module('digits').get_config('paper_literal')
-    self.assertEqual(config, _module('digits').get_config('fed_fish_sgd'))
+    config = _module('digits').get_config('fed_fish,server=sgd')
     self.assertEqual(config.algorithm.server_optimizer, 'sgd')
     self.assertEqual(config.algorithm.fisher_estimator, 'batch_gradient')
     self.assertEqual(config.algorithm.fisher_normalization, 'sum')

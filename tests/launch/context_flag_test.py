@@ -8,6 +8,7 @@ from unittest import mock
 
 from fedfish_tff.execution import contexts
 from launch import context_flag
+from tests import processes
 from tests.launch import binary_runner
 
 from absl import flags
@@ -54,6 +55,7 @@ class ContextFlagTest(parameterized.TestCase):
       capture_output=True,
       text=True,
       check=False,
+      timeout=processes.HANG_SECONDS,
     )
     self.assertEqual(outcome.stdout, '2 []\n', outcome.stderr)
     self.assertLen(outcome.stderr.splitlines(), 1)

@@ -23,8 +23,7 @@ class DemoTest(absltest.TestCase):
     self.assertLen(configs, 4)
     for seed in range(2):
       one, other = (
-        configs[f'{method}_seed{seed}']
-        for method in ('fed_avg_sgd', 'paper_literal')
+        configs[f'{method}_seed{seed}'] for method in ('fed_avg', 'fed_fish')
       )
       self.assertEqual((one['seed'], one['rounds']), (seed, 7))
       for config in (one, other):

@@ -11,6 +11,7 @@ from launch import cli
 from launch import evaluate
 from launch.runs import evaluation_run
 from launch.runs import transfer_run
+from tests import processes
 from tests.launch import binary_runner
 from tests.launch import small_configs
 from tests.launch import trained_runs
@@ -28,6 +29,7 @@ def _run(*arguments):
     text=True,
     check=False,
     env=os.environ | {'PYTHONPATH': os.getcwd()},
+    timeout=processes.HANG_SECONDS,
   )
 
 

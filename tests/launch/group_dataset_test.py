@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+from tests import processes
 from tests.datasets.grouping import web_pages
 from tests.launch import binary_runner
 
@@ -33,6 +34,7 @@ def _run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
     capture_output=True,
     text=True,
     check=False,
+    timeout=processes.HANG_SECONDS,
   )
 
 

@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 
+from tests import processes
 from tests.launch import binary_runner
 from tests.launch.data import tiny_tfds
 
@@ -22,6 +23,7 @@ def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
     capture_output=True,
     text=True,
     check=False,
+    timeout=processes.HANG_SECONDS,
   )
 
 

@@ -12,6 +12,7 @@ import sys
 
 from launch import cli
 from launch import plot
+from tests import processes
 from tests.launch.results import fake_runs
 
 from absl import flags
@@ -181,6 +182,7 @@ class PlotTest(parameterized.TestCase):
         text=True,
         check=False,
         env=os.environ | {'PYTHONPATH': os.getcwd()},
+        timeout=processes.HANG_SECONDS,
       )
 
     shown = run('--help')

@@ -11,9 +11,9 @@ from unittest import mock
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from launch import config_checks
-from launch import methods
 from launch.configs import fed3r_digits
+from launch.methods import config_checks
+from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 
 import numpy as np
@@ -138,7 +138,7 @@ def built_once() -> Iterator[None]:
     )
     for module, name, make_key in (
       (experiment_lib, 'create_task', _key_of_task),
-      (methods, 'build_method', _key_of_method),
+      (registry, 'build_method', _key_of_method),
       (simulation, 'measure_wire_bytes', id),
       (evaluation, 'ChunkedEvaluation', _key_of_model),
       (evaluation, 'build_client_server_barrier', _key_of_model),

@@ -23,16 +23,6 @@ _GIVE_UP_SECONDS = 300.0
 _DIGITS = (
   pathlib.Path(__file__).resolve().parents[2] / 'launch/configs/digits.py'
 )
-_IGNORED = """
-import os, signal
-from launch import sweep
-
-signal.signal(signal.SIGHUP, signal.SIG_IGN)
-with sweep._signals_as_interrupts():
-  os.kill(os.getpid(), signal.SIGHUP)
-  print('goes on')
-  os.kill(os.getpid(), signal.SIGTERM)
-"""
 _CONFIG = """
 from launch.configs import sweeps, toy_regression
 
@@ -48,12 +38,18 @@ def get_config(variant):
   return config
 
 def sweep(name):
-  return sweeps.select(name, {
+  return sweeps.select(name, get_config, lambda get_config: {
     'both': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1)}),
     'one': lambda: sweeps.grid(['fed_avg'], {}),
     'unknown': lambda: sweeps.grid(['fed_fish'], {'algorithm.dampin': (1.0,)}),
   })
 """
+
+
+def _finish(process):
+  """Returns stdout and stderr of a process; one that hangs is killed."""
+  with processes.killed_if_hanging(process):
+    return process.communicate()
 
 
 def _columns(workdir):
@@ -133,7 +129,7 @@ class SweepTest(parameterized.TestCase):
     family = sweep.children(recursive=True)
     # Ctrl-C reaches every process of the group.
     os.killpg(sweep.pid, signal.SIGINT)
-    _, stderr = sweep.communicate()
+    _, stderr = _finish(sweep)
     self.assertEqual(sweep.returncode, 130, stderr)
     self.assertRegex(
       stderr.splitlines()[-1],
@@ -149,7 +145,7 @@ class SweepTest(parameterized.TestCase):
     )
 
     sweep = self._start_sweep()
-    stdout, stderr = sweep.communicate()
+    stdout, stderr = _finish(sweep)
     self.assertEqual(sweep.returncode, 0, stderr)
     self.assertIn('Done: 2 of 2 runs', stdout)
     log = (self.sweep_dir / 'logs' / 'fed_avg-seed_1.log').read_text()
@@ -164,7 +160,7 @@ class SweepTest(parameterized.TestCase):
       f'--workdir={alone}',
       module='launch.train',
     )
-    _, stderr = train.communicate()
+    _, stderr = _finish(train)
     self.assertEqual(train.returncode, 0, stderr)
     together = self.sweep_dir / 'runs' / 'fed_avg-seed_1'
     self.assertEqual(_columns(together), _columns(alone))
@@ -228,16 +224,6 @@ class SweepTest(parameterized.TestCase):
     self.assertEmpty(outcome.stdout)
     self.assertFalse(self.sweep_dir.exists())
 
-  def test_what_nohup_ignores_stays_ignored(self):
-    done = subprocess.run(
-      [sys.executable, '-c', _IGNORED],
-      env=binary_runner.environment(),
-      capture_output=True,
-      text=True,
-    )
-    self.assertEqual(done.stdout, 'goes on\n')
-    self.assertIn('KeyboardInterrupt', done.stderr)
-
   def test_lists_the_runs(self):
     outcome = binary_runner.run_here(
       'launch.sweep',
@@ -256,7 +242,7 @@ class SweepTest(parameterized.TestCase):
 
   def test_help_teaches(self):
     process = self._start('--help')
-    stdout, stderr = process.communicate()
+    stdout, stderr = _finish(process)
     self.assertEqual(process.returncode, 0)
     self.assertIn('--config=launch/configs/digits.py:seeds', stdout)
     for name in ('learning_rates', 'fixed_rounds', 'fixed_compute', 'tuning'):

@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 
+from tests import processes
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -39,6 +40,7 @@ class ToyFigureTest(absltest.TestCase):
       capture_output=True,
       text=True,
       check=False,
+      timeout=processes.HANG_SECONDS,
     )
     self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
     self.assertIn('python -m launch.toy_figure --output_dir', outcome.stdout)

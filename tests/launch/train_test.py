@@ -12,7 +12,9 @@ import signal
 import subprocess
 import sys
 import time
+from unittest import mock
 
+from fedfish_tff.simulation import run_recorder
 from launch.runs import experiment
 from tests import processes
 from tests.launch import binary_runner
@@ -236,7 +238,7 @@ class TrainTest(parameterized.TestCase):
     self.assertFalse(self.workdir.exists())
 
   @parameterized.parameters(
-    (':fed_nova', "no variant 'fed_nova'; expected one of fed_fish, fed_avg"),
+    (':fed_nova', "The variant is 'fed_nova'; one of "),
     ('.missing', 'cannot be read: No such file'),
   )
   def test_bad_config_file(self, suffix, message):
@@ -336,17 +338,23 @@ class TrainTest(parameterized.TestCase):
     )
     size = beside + checkpoint * 3 // 2
     if os.geteuid() or subprocess.call(
-      ['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', self.workdir]
+      ['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', self.workdir],
+      timeout=processes.HANG_SECONDS,
     ):
       self.skipTest('A small file system can only be mounted by root.')
-    self.addCleanup(subprocess.call, ['umount', self.workdir])
+    self.addCleanup(
+      subprocess.call,
+      ['umount', self.workdir],
+      timeout=processes.HANG_SECONDS,
+    )
     outcome = self._run_tiny()
     self.assertEqual(outcome.code, 2, outcome.stderr)
     last = outcome.stderr.splitlines()[-1]
     self.assertRegex(last, f'Cannot write {self.workdir}.*No space left')
     self.assertNotIn('Traceback', outcome.stderr)
     subprocess.check_call(
-      ['mount', '-o', 'remount,size=10m', 'tmpfs', self.workdir]
+      ['mount', '-o', 'remount,size=10m', 'tmpfs', self.workdir],
+      timeout=processes.HANG_SECONDS,
     )
     outcome = self._run_tiny()
     self.assertEqual(outcome.code, 0, outcome.stderr)
@@ -398,11 +406,13 @@ class KillTest(absltest.TestCase):
   def _stop_after(self, process, workdir, round_number, signal_number):
     """Sends the signal once the round's row is there; returns stderr."""
     path = workdir / 'metrics.csv'
+    give_up = time.monotonic() + processes.HANG_SECONDS
     while not path.exists() or not any(
       line.startswith(f'{round_number},')
       for line in path.read_text().splitlines()
     ):
       self.assertIsNone(process.poll(), 'It ended too early.')
+      self.assertLess(time.monotonic(), give_up)
       time.sleep(0.02)
     self.assertEmpty(psutil.Process(process.pid).children(recursive=True))
     if signal_number == signal.SIGINT:
@@ -410,7 +420,8 @@ class KillTest(absltest.TestCase):
       os.killpg(process.pid, signal_number)
     else:
       process.send_signal(signal_number)
-    _, stderr = process.communicate()
+    with processes.killed_if_hanging(process):
+      _, stderr = process.communicate()
     return stderr
 
   @pytest.mark.thorough
@@ -438,6 +449,33 @@ class KillTest(absltest.TestCase):
     self._run_here(workdir)
     _assert_same_runs(self, whole, workdir, 30)
 
+  def test_sigterm_saves_the_last_round(self):
+    workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
+    # Without a handler of the binary's, the tests would not survive it.
+    self.addCleanup(
+      signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, print)
+    )
+    release = run_recorder.RunRecorder.release
+
+    def release_and_raise(recorder, round_number, row):
+      release(recorder, round_number, row)
+      if round_number == 3:
+        signal.raise_signal(signal.SIGTERM)
+
+    with (
+      mock.patch.object(run_recorder.RunRecorder, 'release', release_and_raise),
+      small_configs.built_once(),
+    ):
+      outcome = binary_runner.run_here(
+        'launch.train', *self._FLAGS, f'--workdir={workdir}'
+      )
+    self.assertEqual(outcome.code, 130, outcome.stderr)
+    # Not the third, whose row was not yet behind it.
+    self.assertEqual(
+      [path.name for path in (workdir / 'checkpoints').iterdir()],
+      ['program_state_2'],
+    )
+
   def test_help_teaches(self):
     result = subprocess.run(
       [sys.executable, '-m', 'launch.train', '--help'],
@@ -445,6 +483,7 @@ class KillTest(absltest.TestCase):
       env=binary_runner.environment(),
       text=True,
       check=True,
+      timeout=processes.HANG_SECONDS,
     )
     self.assertIn('--config=launch/configs/digits.py:fed_fish', result.stdout)
     self.assertIn('resumes from the last checkpoint', result.stdout)

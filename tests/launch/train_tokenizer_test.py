@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from fedfish_tff import datasets
+from tests import processes
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -22,6 +23,7 @@ def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
     capture_output=True,
     text=True,
     check=False,
+    timeout=processes.HANG_SECONDS,
   )
 
 

@@ -51,6 +51,31 @@ class AutographTest(absltest.TestCase):
     sampler = label_samplers.categorical_label_sampler()
     self.assertIs(autograph.convert(sampler), sampler)
 
+  def test_optimizers_of_tff_need_none_but_for_code_of_users_in_them(self):
+    sgd = tff.learning.optimizers.build_sgdm(0.1)
+    self.assertIsNot(autograph.without_autograph(sgd), sgd)
+    self.assertIs(autograph.convert(sgd.next).__func__, type(sgd).next)
+
+    def schedule(round_number):
+      rate = 0.5
+      if round_number > 0:
+        rate = 0.25
+      return rate
+
+    scheduled = tff.learning.optimizers.schedule_learning_rate(sgd, schedule)
+
+    @tf.function
+    def step(weight):
+      state = scheduled.initialize(tf.TensorSpec([]))
+      optimizer = autograph.without_autograph(scheduled)
+      state, weight = optimizer.next(state, weight, tf.constant(1.0))
+      _, weight = autograph.convert(optimizer.next)(
+        state, weight, tf.constant(1.0)
+      )
+      return weight
+
+    self.assertEqual(step(tf.constant(1.0)), 1 - 0.5 - 0.25)
+
 
 class CodeOfUsersTest(absltest.TestCase):
   def test_models_and_optimizers_may_branch_over_tensors(self):

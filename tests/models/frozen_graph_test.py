@@ -8,6 +8,7 @@ import sys
 
 from fedfish_tff import errors
 from fedfish_tff.models import frozen_graph
+from tests import processes
 from tests import tolerance
 
 from absl.testing import absltest
@@ -272,7 +273,11 @@ class FrozenGraphTest(parameterized.TestCase):
       'print(frozen_graph.freeze_keras_model(model).fingerprint)'
     )
     other_process = subprocess.run(
-      [sys.executable, '-c', code], capture_output=True, text=True, check=True
+      [sys.executable, '-c', code],
+      capture_output=True,
+      text=True,
+      check=True,
+      timeout=processes.HANG_SECONDS,
     )
     self.assertEqual(other_process.stdout.strip(), fingerprint)
 

@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cohorts come ahead of time, their errors in time, and no thread is left."""
 
+from concurrent import futures
 import os
 import signal
 import threading
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import client_data
 from fedfish_tff.simulation import cohort_prefetch
 from fedfish_tff.simulation import participation
+from tests import processes
 
 from absl.testing import absltest
 import numpy as np
@@ -18,7 +21,6 @@ import numpy as np
 _SIZES = {'a': 3, 'b': 5, 'c': 8, 'd': 4}
 _SPEC = batches.BatchSpec(batch_size=2, epochs=2, max_examples=6)
 _SEED = 3
-_TIMEOUT = 30
 
 
 class _WatchedData(client_data.InMemoryClientData):
@@ -40,7 +42,7 @@ class _WatchedData(client_data.InMemoryClientData):
     self.reads.append((client_id, threading.current_thread()))
     if len(self.reads) == self._held_read:
       self.is_held.set()
-      assert self.may_go_on.wait(_TIMEOUT)
+      assert self.may_go_on.wait(processes.HANG_SECONDS)
     return super().load_client(client_id)
 
 
@@ -91,7 +93,7 @@ class CohortPrefetcherTest(absltest.TestCase):
 
     with self._prefetcher(cohorts, last_round=2) as prefetcher:
       prefetcher.load(1)
-      self.assertTrue(self.data.is_held.wait(_TIMEOUT))
+      self.assertTrue(self.data.is_held.wait(processes.HANG_SECONDS))
       self.data.may_go_on.set()
       prefetcher.load(2)
     self.assertEqual(asked, [1, 2])
@@ -118,8 +120,8 @@ class CohortPrefetcherTest(absltest.TestCase):
     with self.assertRaises(KeyboardInterrupt):
       with self._prefetcher(lambda _: ('a', 'b', 'c')) as prefetcher:
         prefetcher.load(1)
-        self.assertTrue(self.data.is_held.wait(_TIMEOUT))
-        self._later(self.data.may_go_on.set)
+        self.assertTrue(self.data.is_held.wait(processes.HANG_SECONDS))
+        self.enter_context(self._released_on_exit())
         raise KeyboardInterrupt()
     self.assertEqual([c for c, _ in self.data.reads], ['a', 'b', 'c', 'a'])
     self.assertEmpty(_threads())
@@ -129,30 +131,35 @@ class CohortPrefetcherTest(absltest.TestCase):
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     self.addCleanup(signal.signal, signal.SIGINT, handler)
     self.data = _WatchedData(held_read=3)
-    interrupted = threading.Event()
 
-    def press_and_release():
-      self.data.is_held.wait(_TIMEOUT)
+    def press():
+      self.data.is_held.wait(processes.HANG_SECONDS)
       os.kill(os.getpid(), signal.SIGINT)
-      interrupted.wait(_TIMEOUT)
-      self._later(self.data.may_go_on.set)
 
-    finger = threading.Thread(target=press_and_release)
-    with self._prefetcher(lambda _: ('a', 'b')) as prefetcher:
+    finger = threading.Thread(target=press)
+    with (
+      self._released_on_exit(),
+      self._prefetcher(lambda _: ('a', 'b')) as prefetcher,
+    ):
       prefetcher.load(1)
       with self.assertRaises(KeyboardInterrupt):
         finger.start()
         prefetcher.load(2)
-      interrupted.set()
-    finger.join()
+    finger.join(processes.HANG_SECONDS)
     self.assertEqual([c for c, _ in self.data.reads], ['a', 'b', 'a'])
     self.assertEmpty(_threads())
 
-  def _later(self, action):
-    """Acts when leaving the prefetcher has most likely begun."""
-    timer = threading.Timer(0.2, action)
-    timer.start()
-    self.addCleanup(timer.join)
+  def _released_on_exit(self):
+    """Lets the held read go on once leaving the prefetcher has begun."""
+    shutdown = futures.ThreadPoolExecutor.shutdown
+
+    def release_and_shut_down(executor, **options):
+      self.data.may_go_on.set()
+      shutdown(executor, **options)
+
+    return mock.patch.object(
+      futures.ThreadPoolExecutor, 'shutdown', release_and_shut_down
+    )
 
 
 if __name__ == '__main__':

@@ -124,6 +124,55 @@ class MeasureWireBytesTest(absltest.TestCase):
       communication.measure_wire_bytes(process), (5 * 8, 3 * 2 * 4 + 4)
     )
 
+  def test_counts_what_tffs_map_reduce_form_sends(self):
+    process = tff.learning.algorithms.build_weighted_fed_avg(
+      _model(),
+      tff.learning.optimizers.build_sgdm(0.1),
+      model_aggregator=tff.learning.secure_aggregator(),
+    )
+    form = tff.backends.mapreduce.get_map_reduce_form_for_computation(
+      process.next
+    )
+    self.assertEqual(
+      communication.measure_wire_bytes(process),
+      tuple(
+        sum(
+          int(np.prod(leaf.shape)) * leaf.dtype.type().itemsize
+          for leaf in tff.structure.flatten(sent.type_signature.result)
+        )
+        for sent in (form.prepare, form.work)
+      ),
+    )
+
+  def test_rejects_what_clients_select(self):
+    @tff.federated_computation
+    def initialize():
+      return tff.federated_value(np.zeros([3], np.float32), tff.SERVER)
+
+    state_type = initialize.type_signature.result
+
+    @tff.federated_computation(
+      state_type, tff.FederatedType((np.int32, [1]), tff.CLIENTS)
+    )
+    def next_fn(state, keys):
+      slices = tff.federated_select(
+        keys,
+        tff.federated_value(3, tff.SERVER),
+        state,
+        tff.tensorflow.computation(
+          lambda value, key: value[key], (state_type.member, np.int32)
+        ),
+      )
+      total = tff.tensorflow.computation(
+        lambda values: values.reduce(np.float32(0), lambda x, y: x + y),
+        tff.SequenceType(np.float32),
+      )
+      return state, tff.federated_sum(tff.federated_map(total, slices))
+
+    process = tff.templates.IterativeProcess(initialize, next_fn)
+    with self.assertRaisesRegex(errors.InputError, 'federated_select'):
+      communication.measure_wire_bytes(process)
+
   def test_rejects_a_size_that_is_not_fixed(self):
     @tff.federated_computation
     def initialize():

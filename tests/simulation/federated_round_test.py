@@ -14,6 +14,7 @@ from fedfish_tff.models import dense
 from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import client_state_store
 from fedfish_tff.simulation import communication
+from fedfish_tff.simulation import federated_round
 from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import participation
@@ -49,6 +50,25 @@ def _train_data(bad_clients=''):
 
 class _Stop(Exception):
   """Stands for a kill: nothing of the loop runs after it."""
+
+
+class _Name(str):
+  """Counts how often names are compared."""
+
+  comparisons = 0
+
+  def __eq__(self, other):
+    _Name.comparisons += 1
+    return str.__eq__(self, other)
+
+  __hash__ = str.__hash__
+
+
+class CheckDistinctTest(absltest.TestCase):
+  def test_names_are_not_compared_pair_by_pair(self):
+    names = [_Name(i) for i in range(1000)]
+    federated_round._check_distinct(names, 1)
+    self.assertLess(_Name.comparisons, 10 * len(names))
 
 
 class ClientStatesRunTest(parameterized.TestCase):

@@ -11,6 +11,7 @@ from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import run_recorder
+from tests import processes
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -104,17 +105,17 @@ class RunRecorderTest(parameterized.TestCase):
       async def release(self, value, key):
         del value, key
         started.set()
-        await asyncio.to_thread(may_end.wait)
+        await asyncio.to_thread(may_end.wait, processes.HANG_SECONDS)
         ended.set()
 
     with run_recorder.RunRecorder(None, [SlowManager()]) as recorder:
       caller = threading.Thread(target=recorder.release, args=(1, {}))
       caller.start()
-      started.wait()
+      self.assertTrue(started.wait(processes.HANG_SECONDS))
       threading.Timer(0.01, may_end.set).start()
       recorder.stop(_START, None)
       self.assertTrue(ended.is_set())
-      caller.join()
+      caller.join(processes.HANG_SECONDS)
 
   def test_works_inside_a_running_event_loop(self):
     """As in a notebook."""

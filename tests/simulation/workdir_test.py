@@ -263,7 +263,7 @@ class OpenWorkdirTest(parameterized.TestCase):
         with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
           pass
       other.kill()
-      other.wait()
+      other.wait(processes.HANG_SECONDS)
       with workdir.open_workdir(self.path, _CONFIG):
         pass
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from launch.benchmarks import process_memory
+from tests import processes
 
 from absl.testing import absltest
 import numpy as np
@@ -32,12 +33,13 @@ class ProcessMemoryTest(absltest.TestCase):
       stdin=subprocess.PIPE,
       stdout=subprocess.PIPE,
     ) as child:
-      child.stdout.readline()
+      with processes.killed_if_hanging(child):
+        child.stdout.readline()
       both = process_memory.tree_resident_bytes(os.getpid())
       own = process_memory.resident_bytes()
       self.assertGreater(both, own + 0.8 * _SIZE)
       self.assertGreater(process_memory.tree_resident_bytes(child.pid), _SIZE)
-      child.communicate(b'')
+      child.communicate(b'', timeout=processes.HANG_SECONDS)
     self.assertEqual(process_memory.tree_resident_bytes(child.pid), 0)
 
 

@@ -4,10 +4,8 @@
 
 import collections
 
-from launch import config_checks
 from launch.configs import ag_news
-from launch.configs import ag_news_partial
-from launch.configs import exchange
+from launch.methods import config_checks
 from launch.sweeps import plan as plan_lib
 from tasks import registry
 
@@ -16,27 +14,34 @@ from absl.testing import parameterized
 
 
 class AgNewsTest(parameterized.TestCase):
-  @parameterized.product(model=ag_news.MODELS, method=tuple(exchange.VARIANTS))
-  def test_every_variant_is_valid(self, model, method):
-    config = ag_news.get_config(f'{model}_{method}').to_dict()
-    config_checks.check_config(config)
+  @parameterized.product(
+    model=ag_news.MODELS,
+    axes=(
+      '',
+      ',exchange=threshold',
+      ',exchange=partial_smallest,unsent=client_keeps',
+    ),
+  )
+  def test_every_model_is_valid(self, model, axes):
+    for method in ('fed_avg', 'fed_prox', 'fed_fish'):
+      if method == 'fed_avg' or 'unsent' not in axes:
+        config = ag_news.get_config(f'{method},model={model}{axes}').to_dict()
+        config_checks.check_config(config)
     options = dict(config['task'])
     self.assertEqual(options.pop('name'), 'ag_news')
     self.assertContainsSubset(options, registry.task_options('ag_news'))
 
-  def test_holds_what_the_task_recommends(self):
+  def test_options_are_the_task_s_own(self):
     config = ag_news.get_config().to_dict()
-    for field, value in registry.task_defaults('ag_news').items():
-      # That is one of another optimizer.
-      if field != 'client_learning_rate':
-        self.assertEqual(config[field], value, field)
     options = registry.task_options('ag_news')
     self.assertCountEqual(config['task'], ['name', *options])
     for option, value in options.items():
       self.assertEqual(config['task'][option], value, option)
 
   def test_the_setting_of_the_memo(self):
-    config = ag_news.get_config('memo_fed_avg_partial_client_keeps').to_dict()
+    config = ag_news.get_config(
+      'fed_avg,exchange=partial,unsent=client_keeps,model=memo'
+    ).to_dict()
     for field, value in {
       'rounds': 4,
       'cohort_size': 5,
@@ -60,13 +65,12 @@ class AgNewsTest(parameterized.TestCase):
       config['task'].items(),
     )
 
-  @parameterized.parameters('fed_avg_partial', 'roberta', 'bert_fed_avg')
-  def test_unknown_variants(self, variant):
-    with self.assertRaisesRegex(ValueError, 'no variant .*expected'):
-      ag_news.get_config(variant)
+  def test_unknown_models(self):
+    with self.assertRaisesRegex(ValueError, 'model=bert; one of linear, cnn,'):
+      ag_news.get_config('fed_avg,model=bert')
 
 
-class AgNewsPartialTest(parameterized.TestCase):
+class AgNewsSweepsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('linear', 135),
     ('linear_levels', 45),
@@ -80,11 +84,9 @@ class AgNewsPartialTest(parameterized.TestCase):
     ('smoke', 6),
   )
   def test_sweeps(self, name, size):
-    runs = ag_news_partial.sweep(name)
+    runs = ag_news.sweep(name)
     self.assertLen(runs, size)
-    planned = plan_lib.plan_runs(
-      'ag_news_partial.py', ag_news_partial.get_config, runs
-    )
+    planned = plan_lib.plan_runs('ag_news.py', ag_news.get_config, runs)
     # The others must not pass for results on AG News.
     self.assertEqual(
       {run.config['task']['num_generated'] for run in planned},
@@ -103,14 +105,13 @@ class AgNewsPartialTest(parameterized.TestCase):
     whole = [point for point in points if point[-1] == 1]
     self.assertLen(whole, len({beta for beta, *_ in points}))
 
-  @parameterized.parameters(ag_news, ag_news_partial)
-  def test_says_how_to_run_it(self, module):
-    name = module.__name__.rpartition('.')[2]
-    self.assertRegex(
-      module.__doc__,
-      f'python -m launch.(train|sweep) --config=launch/configs/{name}.py[^\n]* '
-      r'\\\n    --workdir=',
-    )
+  def test_says_how_to_run_it(self):
+    for binary in ('train', 'sweep'):
+      self.assertRegex(
+        ag_news.__doc__,
+        f'python -m launch.{binary} --config=launch/configs/ag_news.py[^\n]* '
+        r'\\\n    --workdir=',
+      )
 
 
 if __name__ == '__main__':

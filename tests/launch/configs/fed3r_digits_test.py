@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the config of several runs, and of its variants."""
 
-from launch import config_checks
 from launch.configs import features
 from launch.configs import fed3r_digits
+from launch.methods import config_checks
 
 from absl.testing import absltest
 
@@ -29,6 +29,7 @@ class Fed3rDigitsTest(absltest.TestCase):
 
   def test_a_run_is_the_variant_of_its_name(self):
     for name, run in fed3r_digits.get_config().runs.items():
+      # Its name is one that the variant had.
       self.assertEqual(run, fed3r_digits.get_config(name))
 
   def test_runs_are_of_the_same_clients(self):

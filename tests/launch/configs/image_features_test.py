@@ -14,10 +14,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 _RATES = {
-  'fed_avg_lp': 0.5,
-  'fed3r_ft_lp': 0.25,
-  'fed3r_ft_feat': 0.125,
-  'fed3r_ft': 0.0625,
+  'fed_avg,fine_tuning=ft_lp': 0.5,
+  'fed_avg,fine_tuning=ft_lp,start=fed3r': 0.25,
+  'fed_avg,fine_tuning=ft_feat,start=fed3r': 0.125,
+  'fed_avg,fine_tuning=ft,start=fed3r': 0.0625,
 }
 
 
@@ -39,7 +39,7 @@ class ImageFeaturesTest(parameterized.TestCase):
       self.assertEqual(
         task.inputs,
         'fire8/expand'
-        if variant.removesuffix('_fish') in ('fed3r_ft', 'fed3r_ft_feat')
+        if 'fine_tuning=ft,' in variant or 'ft_feat' in variant
         else 'features',
       )
 
@@ -66,14 +66,16 @@ class ImageFeaturesTest(parameterized.TestCase):
       found,
       {
         # Fine-tuning at the published rate, and at that of tuning.
-        (variant, size, alpha, seed): 2 if variant == 'fed3r_ft_lp' else 1
+        (variant, size, alpha, seed): 2
+        if variant == 'fed_avg,fine_tuning=ft_lp,start=fed3r'
+        else 1
         for variant, size in (
           ('fed3r', None),
           ('fed3r_rf', 100),
           ('fed3r_rf', 200),
           ('fed_ncm', None),
-          ('fed_avg_lp', None),
-          ('fed3r_ft_lp', None),
+          ('fed_avg,fine_tuning=ft_lp', None),
+          ('fed_avg,fine_tuning=ft_lp,start=fed3r', None),
         )
         for alpha in (0.0, 0.1, 10.0)
         for seed in sweeps.SEEDS
@@ -92,13 +94,21 @@ class ImageFeaturesTest(parameterized.TestCase):
         )
     for variant, rate in _RATES.items():
       # The published rate is the config's.
-      published = {None} if variant == 'fed3r_ft_lp' else set()
+      published = (
+        {None} if variant == 'fed_avg,fine_tuning=ft_lp,start=fed3r' else set()
+      )
       self.assertEqual(rates[variant], {rate} | published)
 
   @parameterized.parameters('fine_tuning', 'fine_tuning_tuned')
   def test_the_extractor_is_trained_apart(self, name):
     runs = _sweep(name)
-    self.assertEqual({r.variant for r in runs}, {'fed3r_ft', 'fed3r_ft_feat'})
+    self.assertEqual(
+      {r.variant for r in runs},
+      {
+        'fed_avg,fine_tuning=ft,start=fed3r',
+        'fed_avg,fine_tuning=ft_feat,start=fed3r',
+      },
+    )
     self.assertLen(runs, 2 * 3 * len(sweeps.SEEDS))
 
   @parameterized.parameters(fed3r_cifar10, fed3r_cifar100)

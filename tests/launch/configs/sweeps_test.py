@@ -7,9 +7,8 @@ import importlib
 import itertools
 import math
 
-from launch import config_checks
-from launch.configs import base
 from launch.configs import sweeps
+from launch.methods import config_checks
 from launch.sweeps import plan as plan_lib
 
 from absl.testing import absltest
@@ -24,12 +23,8 @@ _MODULES = (
   'launch.configs.c4',
   'launch.configs.cc_news',
   'launch.configs.cifar100',
-  'launch.configs.cifar100_compact',
-  'launch.configs.cifar100_results',
   'launch.configs.digits',
   'launch.configs.emnist',
-  'launch.configs.emnist_compact',
-  'launch.configs.emnist_results',
   'launch.configs.stackoverflow',
   'launch.configs.toy_regression',
 )
@@ -160,7 +155,7 @@ class SweepsTest(parameterized.TestCase):
       start = run.config.get('fine_tuning', {}).get('start', {'name': 'none'})
       if start['name'] != 'none':
         self.assertGreater(run.config['rounds'], visits, run.name)
-      elif config_checks.is_closed_form(run.config):
+      elif 'client_learning_rate' not in run.config:
         self.assertEqual(run.config['rounds'], visits, run.name)
       if 'fine_tuning' in run.config:
         self.assertEqual(
@@ -212,12 +207,12 @@ class SweepsTest(parameterized.TestCase):
     )
     self.assertLen({repr(run) for run in tuning}, len(tuning))
 
-  @parameterized.parameters('emnist_results', 'cifar100_results')
+  @parameterized.parameters('emnist', 'cifar100')
   def test_deciding_settings_change_one_thing_at_a_time(self, name):
     module = importlib.import_module(f'launch.configs.{name}')
-    source = f'launch.configs.{name}:settings'
+    sweep = 'settings,size=results'
     planned = plan_lib.plan_runs(
-      source, module.get_config, module.sweep('settings')
+      f'launch.configs.{name}:{sweep}', module.get_config, module.sweep(sweep)
     )
     first = [run for run in planned if run.fields['seed'] == 0]
     self.assertLen(planned, 3 * len(first))
@@ -245,10 +240,32 @@ class SweepsTest(parameterized.TestCase):
 
   def test_variants_of_one_config_run_once(self):
     variants = list(dict.fromkeys(run.variant for run in _digits('variants')))
-    self.assertContainsSubset(variants, base.VARIANTS)
+    self.assertContainsSubset(variants, sweeps.VARIANTS)
     self.assertIn('fed_avg', variants)
-    self.assertNotIn('fed_avg_adam', variants)
+    self.assertNotIn('fed_avg,server=adam', variants)
     self.assertContainsSubset(sweeps.METHODS, variants)
+
+  @parameterized.parameters(
+    ('c4', 'fixed_compute,size=results', True),
+    ('cc_news', 'fixed_compute,size=results', True),
+    ('emnist', 'fixed_rounds,size=compact', False),
+    ('digits', 'seeds,size=tpu', False),
+  )
+  def test_axes_are_those_of_all_runs(self, name, sweep, fixed):
+    module = importlib.import_module(f'launch.configs.{name}')
+    runs = module.sweep(sweep)
+    planned = plan_lib.plan_runs(sweep, module.get_config, runs)
+    axis = sweep.partition(',')[2]
+    self.assertTrue(all(run.variant.endswith(axis) for run in runs))
+    sized = module.get_config(f'fed_avg,{axis}')
+    self.assertEqual(
+      {r.config['batch_size'] for r in planned}, {sized.batch_size}
+    )
+    if fixed:
+      self.assertEqual(
+        {r.config['rounds'] * r.config['local_epochs'] for r in planned},
+        {sized.rounds * 16},
+      )
 
   def test_unknown_sweeps_are_listed(self):
     with self.assertRaisesRegex(

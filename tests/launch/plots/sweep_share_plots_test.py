@@ -4,6 +4,7 @@
 
 import pathlib
 
+from launch.configs import base
 from launch.configs import exchange
 from launch.configs import sweeps
 from launch.plots import sweep_plots
@@ -15,7 +16,7 @@ from absl.testing import absltest
 
 
 def _get_config(variant):
-  return exchange.create_config(
+  return base.create_config(
     variant,
     task={'name': 'ag_news', 'beta': 1.0},
     rounds=2,
@@ -23,6 +24,9 @@ def _get_config(variant):
     local_epochs=1,
     batch_size=4,
     client_learning_rate=0.1,
+    server_learning_rate=1.0,
+    server_optimizer='sgd',
+    evaluation={'personalization_epochs': 0, 'barrier': False},
   )
 
 
@@ -62,7 +66,10 @@ class SweepSharePlotsTest(absltest.TestCase):
   def test_panels_are_betas_and_lines_directions(self):
     figures = self._figures(
       exchange.share_sweep(
-        'fed_avg_partial', shares=(0.2, 0.5), betas=(1.0, 0.5), seeds=(0, 1)
+        'fed_avg,exchange=partial',
+        shares=(0.2, 0.5),
+        betas=(1.0, 0.5),
+        seeds=(0, 1),
       )
     )
     figure = figures['share_global_accuracy']
@@ -93,7 +100,7 @@ class SweepSharePlotsTest(absltest.TestCase):
     scores = {'global/f1_world': 0.1, 'global/f1_sci_tech': 0.2}
     figures = self._figures(
       exchange.share_sweep(
-        'fed_avg_partial', shares=(0.5,), betas=(1.0, 0.5), seeds=(0,)
+        'fed_avg,exchange=partial', shares=(0.5,), betas=(1.0, 0.5), seeds=(0,)
       ),
       more_test=scores,
     )
@@ -109,7 +116,9 @@ class SweepSharePlotsTest(absltest.TestCase):
 
   def test_models_of_clients_have_figures_too(self):
     runs = exchange.share_sweep(
-      'fed_avg_partial_client_keeps', shares=(0.5,), betas=(1.0, 0.5)
+      'fed_avg,exchange=partial,unsent=client_keeps',
+      shares=(0.5,),
+      betas=(1.0, 0.5),
     )
     figures = self._figures(
       runs,
@@ -139,7 +148,7 @@ class SweepSharePlotsTest(absltest.TestCase):
     groups = self._groups(
       [
         sweeps.Run(
-          'fed_avg_partial',
+          'fed_avg,exchange=partial',
           {
             'exchange.unsent': unsent,
             'exchange.direction': direction,
@@ -176,11 +185,11 @@ class SweepSharePlotsTest(absltest.TestCase):
 
   def test_no_line_ends_in_the_run_of_another_variant(self):
     runs = {
-      ('fed_avg_partial', 'largest', 0.5): 0,
-      ('fed_avg_partial', 'largest', 1.0): 1,
-      ('fed_avg_partial', 'smallest', 0.5): 2,
-      ('fed_fish_partial', 'largest', 0.5): 3,
-      ('fed_fish_partial', 'smallest', 0.5): 4,
+      ('fed_avg,exchange=partial', 'largest', 0.5): 0,
+      ('fed_avg,exchange=partial', 'largest', 1.0): 1,
+      ('fed_avg,exchange=partial', 'smallest', 0.5): 2,
+      ('fed_fish,exchange=partial', 'largest', 0.5): 3,
+      ('fed_fish,exchange=partial', 'smallest', 0.5): 4,
       # Without a line of its own.
       ('fed_avg', None, 1.0): 5,
     }
@@ -207,7 +216,7 @@ class SweepSharePlotsTest(absltest.TestCase):
       exchange = config.get('exchange', {})
       variant = config['algorithm']['name']
       return runs[
-        variant + '_partial' * bool(exchange),
+        variant + ',exchange=partial' * bool(exchange),
         exchange.get('direction'),
         exchange.get('share', 1.0),
       ]
@@ -216,10 +225,10 @@ class SweepSharePlotsTest(absltest.TestCase):
       sweep_share_plots._collect(groups, value),
       {
         '': {
-          'fed avg partial, largest drift': {0.5: [0], 1.0: [1]},
-          'fed avg partial, smallest drift': {0.5: [2], 1.0: [1]},
-          'fed fish partial, largest drift': {0.5: [3]},
-          'fed fish partial, smallest drift': {0.5: [4]},
+          'fed avg, exchange partial, largest drift': {0.5: [0], 1.0: [1]},
+          'fed avg, exchange partial, smallest drift': {0.5: [2], 1.0: [1]},
+          'fed fish, exchange partial, largest drift': {0.5: [3]},
+          'fed fish, exchange partial, smallest drift': {0.5: [4]},
           'fed avg': {1.0: [5]},
         }
       },
@@ -227,21 +236,25 @@ class SweepSharePlotsTest(absltest.TestCase):
 
   def test_the_figures_can_be_drawn(self):
     groups = self._groups(
-      exchange.share_sweep('fed_avg_partial', betas=(1.0,), seeds=(0, 1))
+      exchange.share_sweep(
+        'fed_avg,exchange=partial', betas=(1.0,), seeds=(0, 1)
+      )
     )
     for figure in sweep_share_plots.plan(groups).values():
       figure().draw_without_rendering()
 
   def test_only_sweeps_over_shares_have_them(self):
     groups = self._groups(
-      exchange.share_sweep('fed_avg_partial', shares=(0.5,), seeds=(0,))
+      exchange.share_sweep(
+        'fed_avg,exchange=partial', shares=(0.5,), seeds=(0,)
+      )
     )
     figures, comparisons = sweep_plots.plan(self.folder, groups)
     self.assertTrue(figures)
     self.assertEmpty(comparisons)
     groups = self._groups(
       sweeps.grid(
-        ['fed_avg_partial', 'fed_avg_partial_smallest'],
+        ['fed_avg,exchange=partial', 'fed_avg,exchange=partial_smallest'],
         {'task.beta': (1.0, 0.5), 'seed': (0,)},
         fixed={'exchange.direction': 'largest'},
       )[:1]

@@ -3,8 +3,8 @@
 """Tests of the names of methods."""
 
 from launch.configs import base
-from launch.configs import exchange
 from launch.configs import fed3r_digits
+from launch.configs import sweeps
 from launch.results import method_labels
 from tests.launch.results import fake_runs
 
@@ -70,16 +70,16 @@ class LabelMethodsTest(absltest.TestCase):
   def test_every_server_optimizer_is_told_where_they_differ(self):
     # The plain server has another rate, which the optimizer settles.
     self.assertEqual(
-      _label(_variant('fed_avg'), _variant('fed_avg_sgd')),
+      _label(_variant('fed_avg'), _variant('fed_avg,server=sgd')),
       ['FedAvg, server Adam', 'FedAvg, server SGD'],
     )
     # Even where each method has one only: they would seem to be the same.
     self.assertEqual(
-      _label(_variant('fed_avg'), _variant('paper_literal')),
+      _label(_variant('fed_avg'), _variant('fed_fish,server=sgd')),
       ['FedAvg, server Adam', 'FedFish, server SGD'],
     )
     self.assertEqual(
-      _label(_variant('fed_avg_sgd'), _variant('paper_literal')),
+      _label(_variant('fed_avg,server=sgd'), _variant('fed_fish,server=sgd')),
       ['FedAvg', 'FedFish'],
     )
 
@@ -200,7 +200,7 @@ class LabelMethodsTest(absltest.TestCase):
   def test_variants_with_several_epochs_and_rates_have_unique_labels(self):
     configs = [
       _variant(variant, local_epochs=epochs, client_learning_rate=rate)
-      for variant in base.VARIANTS
+      for variant in sweeps.VARIANTS
       for epochs in (1, 8)
       for rate in (0.1, 0.01)
     ]
@@ -215,11 +215,11 @@ class LabelMethodsTest(absltest.TestCase):
       'fed3r': 'Fed3R',
       'fed3r_rf': 'Fed3R-RF',
       'fed_ncm': 'FedNCM',
-      'fed3r_ft': 'Fed3R+FT',
-      'fed3r_ft_lp': 'Fed3R+FT-LP',
-      'fed3r_ft_feat': 'Fed3R+FT-FEAT',
-      'fed_avg_lp': 'FedAvg-LP',
-      'fed_fish_lp': 'FedFish-LP',
+      'fed_avg,fine_tuning=ft,start=fed3r': 'Fed3R+FT',
+      'fed_avg,fine_tuning=ft_lp,start=fed3r': 'Fed3R+FT-LP',
+      'fed_avg,fine_tuning=ft_feat,start=fed3r': 'Fed3R+FT-FEAT',
+      'fed_avg,fine_tuning=ft_lp': 'FedAvg-LP',
+      'fed_fish,fine_tuning=ft_lp': 'FedFish-LP',
     }
     configs = [fed3r_digits.get_config(name).to_dict() for name in names]
     self.assertEqual(
@@ -232,8 +232,10 @@ class LabelMethodsTest(absltest.TestCase):
       self.assertEqual(_label(config), [name])
 
   def test_another_algorithm_that_fine_tunes_is_named(self):
-    config = fed3r_digits.get_config('fed3r_ft_lp').to_dict()
-    fed_fish = base.create_config('fed_fish_sgd').to_dict()['algorithm']
+    config = fed3r_digits.get_config(
+      'fed_avg,fine_tuning=ft_lp,start=fed3r'
+    ).to_dict()
+    fed_fish = base.create_config('fed_fish,server=sgd').to_dict()['algorithm']
     for start, name in (('fed3r', 'Fed3R'), ('fed3r_rf', 'Fed3R-RF')):
       config['fine_tuning']['start']['name'] = start
       self.assertEqual(
@@ -242,12 +244,13 @@ class LabelMethodsTest(absltest.TestCase):
       )
 
   def test_methods_without_fine_tuning_keep_their_names(self):
-    for variant in base.VARIANTS:
+    for variant, name in (
+      ('mime_lite', 'Mime Lite'),
+      ('fed_avg,server=yogi', 'FedAvg'),
+      ('damped', 'FedFish'),
+    ):
       config = _variant(variant)
-      self.assertEqual(
-        method_labels.name_method(config),
-        method_labels.METHOD_NAMES[config['algorithm']['name']],
-      )
+      self.assertEqual(method_labels.name_method(config), name)
     config['fine_tuning'] = {'strategy': 'ft', 'start': {'name': 'none'}}
     self.assertEqual(method_labels.name_method(config), 'FedFish')
 
@@ -268,7 +271,9 @@ class LabelMethodsTest(absltest.TestCase):
   def test_temperatures_of_a_grid_are_told(self):
     configs = []
     for temperature in (0.1, 1.0):
-      config = fed3r_digits.get_config('fed3r_ft').to_dict()
+      config = fed3r_digits.get_config(
+        'fed_avg,fine_tuning=ft,start=fed3r'
+      ).to_dict()
       config['fine_tuning']['temperature'] = temperature
       configs.append(config)
     self.assertEqual(
@@ -295,8 +300,11 @@ class LabelTasksTest(absltest.TestCase):
 
 
 def _exchange(variant, **changes):
-  config = exchange.create_config(
+  config = base.create_config(
     variant,
+    server_optimizer='sgd',
+    server_learning_rate=1.0,
+    evaluation={'personalization_epochs': 0, 'barrier': False},
     client_learning_rate=0.05,
     local_epochs=1,
     task={'name': 'digits'},
@@ -311,11 +319,11 @@ class ExchangeLabelsTest(absltest.TestCase):
     self.assertEqual(
       _label(
         _exchange('fed_avg'),
-        _exchange('fed_avg_partial'),
-        _exchange('fed_avg_partial', share=0.25),
-        _exchange('fed_avg_partial_smallest'),
-        _exchange('fed_avg_partial_client_keeps'),
-        _exchange('fed_fish_partial'),
+        _exchange('fed_avg,exchange=partial'),
+        _exchange('fed_avg,exchange=partial', share=0.25),
+        _exchange('fed_avg,exchange=partial_smallest'),
+        _exchange('fed_avg,exchange=partial,unsent=client_keeps'),
+        _exchange('fed_fish,exchange=partial'),
       ),
       [
         'FedAvg',
@@ -329,18 +337,20 @@ class ExchangeLabelsTest(absltest.TestCase):
 
   def test_a_single_one_is_told_all_the_same(self):
     self.assertEqual(
-      _label(_exchange('fed_avg_partial_smallest_client_keeps')),
+      _label(
+        _exchange('fed_avg,exchange=partial_smallest,unsent=client_keeps')
+      ),
       ['Partial FedAvg, share 0.5, smallest, client keeps'],
     )
 
   def test_what_a_selection_ignores_is_not_told(self):
     self.assertEqual(
       _label(
-        _exchange('fed_avg_partial', threshold=0.3, normalize=True),
-        _exchange('fed_avg_layers'),
-        _exchange('fed_avg_threshold', share=0.3),
-        _exchange('fed_avg_coordinates', coordinate_score='weight'),
-        _exchange('fed_avg_coordinates', share=0.25),
+        _exchange('fed_avg,exchange=partial', threshold=0.3, normalize=True),
+        _exchange('fed_avg,exchange=layers'),
+        _exchange('fed_avg,exchange=threshold', share=0.3),
+        _exchange('fed_avg,exchange=coordinates', coordinate_score='weight'),
+        _exchange('fed_avg,exchange=coordinates', share=0.25),
       ),
       [
         'Partial FedAvg, share 0.5, normalized, largest',

@@ -32,9 +32,13 @@ class MetricNamesTest(parameterized.TestCase):
     self.assertEqual(metric_names.confused_classes(metric), expected)
     self.assertEqual(metric_names.is_count(metric), expected is not None)
 
-  def test_counts(self):
-    self.assertTrue(metric_names.is_count('eval/global/num_examples'))
-    self.assertFalse(metric_names.is_count('eval/global/accuracy'))
+  @parameterized.parameters(
+    ('eval/global/num_examples', True),
+    ('num_tokens', True),
+    ('eval/global/accuracy', False),
+  )
+  def test_counts(self, metric, expected):
+    self.assertEqual(metric_names.is_count(metric), expected)
 
 
 if __name__ == '__main__':

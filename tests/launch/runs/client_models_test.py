@@ -27,7 +27,7 @@ def setUpModule():
 
 def _config():
   config = exchange.create_config(
-    'fed_avg_partial_client_keeps',
+    'fed_avg,exchange=partial,unsent=client_keeps',
     task={'name': 'digits', 'num_clients': 10, 'hidden_units': (4,)},
     rounds=2,
     cohort_size=2,

@@ -185,7 +185,7 @@ class ClosedFormTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('fed3r', [(64, 8), (8,), (8, 10), (10,)]),
-    ('fed3r_ft_lp', [(8, 10), (10,)]),
+    ('fed_avg,fine_tuning=ft_lp,start=fed3r', [(8, 10), (10,)]),
   )
   def test_evaluates_and_exports_what_was_trained(self, variant, shapes):
     workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
@@ -206,7 +206,7 @@ class ClosedFormTest(parameterized.TestCase):
       self.assertEqual(
         [arrays[f'trainable_{i}'].shape for i in range(len(shapes))], shapes
       )
-    if variant == 'fed3r_ft_lp':
+    if variant == 'fed_avg,fine_tuning=ft_lp,start=fed3r':
       (workdir / 'start.npz').unlink()
       with self.assertRaisesRegex(
         errors.InputError, f'{workdir} has no start.npz, from which its fine-'

@@ -9,6 +9,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from launch.runs import export
+from tests import processes
 from tests import tolerance
 from tests.evaluation import softmax_regression
 
@@ -72,6 +73,7 @@ class ExportTest(parameterized.TestCase):
       check=True,
       cwd=self._folder,
       env={'TF_CPP_MIN_LOG_LEVEL': '3', 'PATH': ''},
+      timeout=processes.HANG_SECONDS,
     )
     tolerance.assert_close(
       np.load(self._folder / 'output.npy'),

@@ -57,7 +57,7 @@ class FineTuningTest(parameterized.TestCase):
     cls.folder = pathlib.Path(
       cls.enterClassContext(tempfile.TemporaryDirectory())
     )
-    cls.config = cls._make_config('fed3r_ft_lp')
+    cls.config = cls._make_config('fed_avg,fine_tuning=ft_lp,start=fed3r')
     cls.task = experiment_lib.create_task(cls.config)
     cls.whole = cls.folder / 'whole'
     cls.summary = cls._train(cls.config, cls.whole)
@@ -137,15 +137,15 @@ class FineTuningTest(parameterized.TestCase):
     self.assertEqual(started['regularization'], 1.0)
 
   @parameterized.parameters(
-    ('fed3r_ft', slice(None)),
-    ('fed3r_ft_lp', slice(2, None)),
-    ('fed3r_ft_feat', slice(2)),
+    ('fed_avg,fine_tuning=ft,start=fed3r', slice(None)),
+    ('fed_avg,fine_tuning=ft_lp,start=fed3r', slice(2, None)),
+    ('fed_avg,fine_tuning=ft_feat,start=fed3r', slice(2)),
   )
   def test_what_is_frozen_does_not_move(self, variant, trained):
     """The last row's loss, by NumPy from the start and what was trained."""
     config = self._make_config(variant)
     workdir = self.whole
-    if variant != 'fed3r_ft_lp':
+    if variant != 'fed_avg,fine_tuning=ft_lp,start=fed3r':
       workdir = self.folder / variant
       self._train(config, workdir, starts=self._starts())
       self.assertFalse((workdir / 'start').exists())

@@ -7,8 +7,8 @@ import pathlib
 import tempfile
 
 from fedfish_tff import errors
-from launch import config_checks
 from launch.configs import fed3r_digits
+from launch.methods import config_checks
 from launch.runs import fine_tuning_start
 from launch.runs import training_run
 from tests.launch import small_configs
@@ -20,7 +20,11 @@ from hypothesis import strategies as st
 import numpy as np
 import tensorflow_federated as tff
 
-_STARTED = ('fed3r_ft', 'fed3r_ft_lp', 'fed3r_ft_feat')
+_STARTED = (
+  'fed_avg,fine_tuning=ft,start=fed3r',
+  'fed_avg,fine_tuning=ft_lp,start=fed3r',
+  'fed_avg,fine_tuning=ft_feat,start=fed3r',
+)
 _TOTALS = {'wire_bytes': 2**40, 'local_steps': 7, 'round_seconds': 0.1}
 
 
@@ -41,18 +45,6 @@ def _make_start():
 
 class StartConfigTest(parameterized.TestCase):
   @parameterized.parameters(*_STARTED)
-  def test_fine_tuned_runs_have_a_start(self, variant):
-    self.assertTrue(
-      fine_tuning_start.has_start(small_configs.make_config(variant))
-    )
-
-  @parameterized.parameters('fed3r', 'fed_avg', 'fed_avg_lp', 'fed_fish_lp')
-  def test_others_have_none(self, variant):
-    self.assertFalse(
-      fine_tuning_start.has_start(small_configs.make_config(variant))
-    )
-
-  @parameterized.parameters(*_STARTED)
   def test_it_is_the_config_of_the_closed_form_run(self, variant):
     """So that runs of one config can share it."""
     start = fine_tuning_start.start_config(
@@ -68,7 +60,8 @@ class StartConfigTest(parameterized.TestCase):
   @parameterized.parameters(*_STARTED)
   def test_the_runs_of_fed3r_digits_share_it(self, variant):
     runs = fed3r_digits.get_config().to_dict()['runs']
-    start = fine_tuning_start.start_config(runs[variant], num_clients=24)
+    run = fed3r_digits.get_config(variant).to_dict()
+    start = fine_tuning_start.start_config(run, num_clients=24)
     self.assertEqual(
       training_run.config_key(start), training_run.config_key(runs['fed3r'])
     )
@@ -82,7 +75,7 @@ class StartConfigTest(parameterized.TestCase):
       'rounds': 30,
     }
     config = small_configs.make_config(
-      'fed3r_ft',
+      'fed_avg,fine_tuning=ft,start=fed3r',
       local_epochs=4,
       **changes,
       **{'fine_tuning.start.regularization': 3.0},
@@ -99,7 +92,9 @@ class StartConfigTest(parameterized.TestCase):
 
   @parameterized.parameters(1, small_configs.VISITING_ROUNDS)
   def test_rejects_a_run_that_ends_before_the_fine_tuning(self, rounds):
-    config = small_configs.make_config('fed3r_ft', rounds=rounds)
+    config = small_configs.make_config(
+      'fed_avg,fine_tuning=ft,start=fed3r', rounds=rounds
+    )
     with self.assertRaisesRegex(
       errors.InputError,
       f'^rounds is {rounds}, but the start .* all 8 training clients come once,'

@@ -118,7 +118,7 @@ class CheckRunTest(parameterized.TestCase):
   @parameterized.parameters('fed3r_rf', 'fed_ncm', 'fed_avg')
   def test_rejects_other_methods(self, variant):
     with self.assertRaisesRegex(
-      errors.InputError, f'compares fed3r, but the run is of {variant}.$'
+      errors.InputError, f'compares a ridge .*, but the run is of {variant}:'
     ):
       ridge_check.check_run(small_configs.make_config(variant), self.task, 'w')
 

@@ -11,7 +11,7 @@ import tempfile
 from unittest import mock
 
 from fedfish_tff import errors
-from launch import config_checks
+from launch.methods import config_checks
 from launch.runs import experiment
 from launch.runs import ridge_check
 from launch.runs import several_runs

@@ -144,8 +144,14 @@ class ClosedFormTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (dict(variant='fed3r', rounds=4), 'rounds is 4, but participation visit'),
-    (dict(variant='fed3r_ft', rounds=3), 'rounds is 3, but the start of the'),
-    (dict(variant='fed3r_ft', cohort_size=9), 'cohort_size is 9, but there'),
+    (
+      dict(variant='fed_avg,fine_tuning=ft,start=fed3r', rounds=3),
+      'rounds is 3, but the start of the',
+    ),
+    (
+      dict(variant='fed_avg,fine_tuning=ft,start=fed3r', cohort_size=9),
+      'cohort_size is 9, but there',
+    ),
   )
   def test_nothing_is_written_of_what_cannot_be_run(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):

@@ -5,9 +5,9 @@
 import pathlib
 
 from fedfish_tff import errors
-from launch import config_checks
 from launch.configs import digits
 from launch.configs import sweeps
+from launch.methods import config_checks
 from launch.sweeps import plan as plan_lib
 from tests.launch.sweeps import fake_sweeps
 
@@ -112,7 +112,7 @@ class PlanTest(parameterized.TestCase):
       'unknown_variant',
       [('fed_vag', {})],
       (),
-      "Run fed_vag of digits.py:test: there is no variant 'fed_vag'",
+      "Run fed_vag of digits.py:test: The variant is 'fed_vag'; one of ",
     ),
     (
       'wrong_type',

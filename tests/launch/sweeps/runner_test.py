@@ -168,7 +168,7 @@ class RunnerTest(absltest.TestCase):
     family = sweep.children(recursive=True)
     self.assertIn(int(started.read_text()), [p.pid for p in family])
     sweep.kill()
-    sweep.wait()
+    sweep.wait(processes.HANG_SECONDS)
     give_up = time.monotonic() + _GIVE_UP_SECONDS
     while not all(processes.is_gone(process) for process in family):
       self.assertLess(time.monotonic(), give_up, family)

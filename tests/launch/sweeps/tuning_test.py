@@ -171,10 +171,12 @@ class SweepTuningTest(absltest.TestCase):
         [sweeps.Run('fed_avg')], self.path, metric=metric
       )
       self.assertEqual(tuned.overrides['client_learning_rate'], expected)
-    with self.assertRaisesRegex(
-      errors.InputError, 'no such metric .* one of accuracy, loss, num_ex'
-    ):
-      tuning.tune_runs([sweeps.Run('fed_avg')], self.path, metric='perplexity')
+    # One that there is not, and a count.
+    for metric in ('perplexity', 'num_examples'):
+      with self.assertRaisesRegex(
+        errors.InputError, 'no such metric .* one of accuracy, loss was'
+      ):
+        tuning.tune_runs([sweeps.Run('fed_avg')], self.path, metric=metric)
 
   def _refused(self, runs, message):
     with self.assertRaisesRegex(errors.InputError, message):

@@ -6,9 +6,10 @@ import copy
 import math
 
 from fedfish_tff import errors
-from launch import config_checks
 from launch.configs import digits
 from launch.configs import fed3r_digits
+from launch.methods import config_checks
+from launch.methods import participation
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -79,12 +80,12 @@ class CheckConfigTest(parameterized.TestCase):
     self._assert_refused(name, value, 'a number that is 0 or more')
 
   @parameterized.parameters(
-    ('algorithm.name', 'fed_nova', 'one of fed_avg, fed_fish, fed_prox, fed_'),
+    ('algorithm.name', 'fed_nova', 'one of fed3r, fed3r_rf, fed_avg, '),
     ('algorithm.client_optimizer', 'SGD', 'one of adagrad, adam, adamw'),
     ('algorithm.server_optimizer', 'lbfgs', 'one of adagrad, adam, adamw'),
     ('algorithm.client_weighting', 'size', 'one of num_examples, uniform'),
     ('algorithm.fisher_estimator', 'true', 'one of batch_gradient'),
-    ('algorithm.fisher_normalization', 'none', 'one of mean, sum'),
+    ('algorithm.fisher_normalization', 'none', 'one of sum, mean'),
     ('algorithm.diagnostics', 1, 'True or False'),
     ('participation.name', 'all', 'one of uniform'),
     ('evaluation.barrier', 'yes', 'True or False'),
@@ -95,7 +96,10 @@ class CheckConfigTest(parameterized.TestCase):
     self._assert_refused(name, value, message)
 
   @parameterized.parameters(
-    ('momentum', 'The config field momentum does not exist; there are: algori'),
+    (
+      'momentum',
+      'The config field momentum does not exist for fed_fish; there ',
+    ),
     ('participation.speed', 'The config field participation.speed does not'),
     ('evaluation.loss', 'The config field evaluation.loss does not exist'),
   )
@@ -123,7 +127,7 @@ class CheckConfigTest(parameterized.TestCase):
 
   def test_fed_sgd_takes_one_epoch(self):
     with self.assertRaisesRegex(
-      errors.InputError, 'local_epochs is 2, but fed_sgd .*; 1 was expected'
+      errors.InputError, 'local_epochs is 2, but .* fed_sgd.*; 1 was expected'
     ):
       config_checks.check_config(_config('fed_sgd', local_epochs=2))
 
@@ -136,13 +140,15 @@ class CheckConfigTest(parameterized.TestCase):
       config['algorithm']['proximal_strength'] = -1
       config_checks.check_config(config)
 
-  def test_mime_lite_has_no_barrier(self):
-    config_checks.check_config(_config('mime_lite'))
+  @parameterized.parameters('mime_lite', 'fed_sgd')
+  def test_methods_without_clients_models_have_no_barrier(self, variant):
+    config_checks.check_config(_config(variant))
     with self.assertRaisesRegex(
-      errors.InputError, 'evaluation.barrier is True, but mime_lite.*False was'
+      errors.InputError,
+      f'evaluation.barrier is True, but .* {variant}.*False was',
     ):
       config_checks.check_config(
-        _config('mime_lite', **{'evaluation.barrier': True})
+        _config(variant, **{'evaluation.barrier': True})
       )
 
   @parameterized.parameters(
@@ -177,12 +183,42 @@ class CheckConfigTest(parameterized.TestCase):
     ('fed3r', 'local_epochs', 2, '1 was'),
     ('fed3r', 'evaluation.barrier', True, 'False was'),
     ('fed3r', 'evaluation.personalization_epochs', 3, '0 was'),
-    ('fed3r_ft', 'fine_tuning.strategy', 'lp', 'one of ft, ft_lp, ft_feat'),
-    ('fed3r_ft', 'fine_tuning.temperature', 0.0, 'a positive number'),
-    ('fed3r_ft', 'fine_tuning.weight_decay', -1, 'a number that is 0 or more'),
-    ('fed3r_ft', 'fine_tuning.start', 'fed3r', 'a block of fields'),
-    ('fed3r_ft', 'fine_tuning.start.name', 'fed_avg', 'one of none, fed3r, f'),
-    ('fed3r_ft', 'fine_tuning.start.bias', 1, 'one of regularized, centered'),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.strategy',
+      'lp',
+      'one of ft, ft_lp, ft_feat',
+    ),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.temperature',
+      0.0,
+      'a positive number',
+    ),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.weight_decay',
+      -1,
+      'a number that is 0 or more',
+    ),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.start',
+      'fed3r',
+      'a block of fields',
+    ),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.start.name',
+      'fed_avg',
+      'it finds no classifier to start from; none or',
+    ),
+    (
+      'fed_avg,fine_tuning=ft,start=fed3r',
+      'fine_tuning.start.bias',
+      1,
+      'one of regularized, centered',
+    ),
   )
   def test_choices_of_closed_form(self, variant, name, value, message):
     with self.assertRaises(errors.InputError) as raised:
@@ -240,13 +276,15 @@ class CheckConfigTest(parameterized.TestCase):
   )
   def test_fields_of_fine_tuning(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(_config('fed3r_ft', fed3r_digits, **changes))
+      config_checks.check_config(
+        _config('fed_avg,fine_tuning=ft,start=fed3r', fed3r_digits, **changes)
+      )
 
   @parameterized.parameters((1e-3, 0.0), (0.0, 4e-5))
   def test_fine_tuning_takes_either_decay(self, client_decay, decay):
     config_checks.check_config(
       _config(
-        'fed3r_ft',
+        'fed_avg,fine_tuning=ft,start=fed3r',
         fed3r_digits,
         **{
           'algorithm.client_optimizer': 'adamw',
@@ -257,7 +295,7 @@ class CheckConfigTest(parameterized.TestCase):
     )
 
   def test_visits_are_not_for_closed_form_alone(self):
-    for name in config_checks.PARTICIPATIONS:
+    for name in ('uniform', *participation.VISITS):
       config_checks.check_config(
         _config('fed_avg', **{'participation.name': name})
       )

@@ -5,7 +5,7 @@
 import math
 
 from fedfish_tff import errors
-from launch import field_checks
+from launch.methods import fields
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 class FieldChecksTest(parameterized.TestCase):
   @given(st.floats(min_value=0, max_value=1, exclude_min=True) | st.just(1))
   def test_shares(self, value):
-    field_checks.share('a.share', value)
+    fields.share('a.share', value)
 
   @given(
     st.floats(max_value=0)
@@ -25,7 +25,7 @@ class FieldChecksTest(parameterized.TestCase):
   )
   def test_what_is_no_share(self, value):
     with self.assertRaises(errors.InputError) as raised:
-      field_checks.share('a.share', value)
+      fields.share('a.share', value)
     self.assertEqual(
       str(raised.exception),
       f'a.share is {value!r}; a number above 0 and at most 1 was expected.',
@@ -37,10 +37,10 @@ class FieldChecksTest(parameterized.TestCase):
     ({'b': 0}, 'a.b is 0; a positive integer was expected.'),
   )
   def test_blocks(self, block, message):
-    checks = {'b': field_checks.integer(1)}
-    field_checks.check_fields('a.', {'b': 1}, checks)
+    checks = {'b': fields.integer(1)}
+    fields.check_fields('a.', {'b': 1}, checks)
     with self.assertRaisesRegex(errors.InputError, message):
-      field_checks.check_fields('a.', block, checks, owner='x')
+      fields.check_fields('a.', block, checks, owner='x')
 
 
 if __name__ == '__main__':

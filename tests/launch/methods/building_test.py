@@ -2,14 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the model and the process that a config's algorithm becomes."""
 
-import dataclasses
-
-from fedfish_tff import client_work
 from fedfish_tff import datasets
-from fedfish_tff import errors
 from fedfish_tff.execution import contexts
-from launch import config_checks
-from launch import methods
+from launch.methods import config_checks
+from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
 
@@ -17,7 +13,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import scipy.special
-import tensorflow as tf
 import tensorflow_federated as tff
 
 # The shapes of the feature extractor's tensors, and of the classifier's.
@@ -76,51 +71,26 @@ class BuildMethodTest(parameterized.TestCase):
   def _build(self, variant, *, task=None, start_weights=None, **changes):
     config = small_configs.make_config(variant, **changes)
     config_checks.check_config(config)
-    return methods.build_method(
+    return registry.build_method(
       config, task or self.task, start_weights=start_weights
     )
-
-  def test_the_names_that_are_checked_are_those_that_exist(self):
-    self.assertCountEqual(methods.OPTIMIZERS, config_checks.OPTIMIZERS)
-    self.assertCountEqual(
-      [e.value for e in client_work.FisherEstimator],
-      config_checks.FISHER_ESTIMATORS,
-    )
-    self.assertCountEqual(
-      [n.value for n in client_work.FisherNormalization],
-      config_checks.FISHER_NORMALIZATIONS,
-    )
-
-  def test_builds_every_optimizer(self):
-    for name, build in methods.OPTIMIZERS.items():
-      self.assertAlmostEqual(
-        build(0.25).initialize([])['learning_rate'], 0.25, msg=name
-      )
-
-  def test_no_optimizer_decays_weights_unasked(self):
-    weights = (tf.ones([3]),)
-    for name, build in methods.OPTIMIZERS.items():
-      optimizer = build(0.25)
-      state = optimizer.initialize((tf.TensorSpec([3], tf.float32),))
-      _, (after,) = optimizer.next(state, weights, (tf.zeros([3]),))
-      np.testing.assert_array_equal(after, weights[0], err_msg=name)
 
   @parameterized.parameters(
     ('fed3r', _EXTRACTOR + _CLASSIFIER),
     ('fed3r_rf', _EXTRACTOR + _RANDOM_CLASSIFIER),
     ('fed_ncm', _EXTRACTOR + _CLASSIFIER),
-    ('fed3r_ft', _EXTRACTOR + _CLASSIFIER),
-    ('fed3r_ft_lp', _CLASSIFIER),
-    ('fed3r_ft_feat', _EXTRACTOR),
-    ('fed_avg_lp', _CLASSIFIER),
-    ('fed_fish_lp', _CLASSIFIER),
+    ('fed_avg,fine_tuning=ft,start=fed3r', _EXTRACTOR + _CLASSIFIER),
+    ('fed_avg,fine_tuning=ft_lp,start=fed3r', _CLASSIFIER),
+    ('fed_avg,fine_tuning=ft_feat,start=fed3r', _EXTRACTOR),
+    ('fed_avg,fine_tuning=ft_lp', _CLASSIFIER),
+    ('fed_fish,fine_tuning=ft_lp', _CLASSIFIER),
     ('fed_avg', _EXTRACTOR + _CLASSIFIER),
   )
   def test_the_weights_are_what_is_trained(self, variant, shapes):
     method = self._build(variant, start_weights=_start_weights())
     self.assertEqual(_shapes(method.process), shapes)
     self.assertEqual([w.shape for w in method.model.initial_weights[0]], shapes)
-    closed_form = variant in config_checks.CLOSED_FORM_ALGORITHMS
+    closed_form = variant in registry.names('fine_tuning_start')
     self.assertEqual(method.feature_map is not None, closed_form)
     self.assertEqual(method.process.extra_passes, int('fish' in variant))
 
@@ -130,7 +100,7 @@ class BuildMethodTest(parameterized.TestCase):
     start = _start_weights()
     temperature, decay, rate = 0.5, 0.25, 0.125
     method = self._build(
-      'fed3r_ft_lp',
+      'fed_avg,fine_tuning=ft_lp,start=fed3r',
       start_weights=start,
       # FedSGD's one step is the server's.
       client_learning_rate=rate if algorithm == 'fed_avg' else 7.0,
@@ -157,18 +127,9 @@ class BuildMethodTest(parameterized.TestCase):
       np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
   def test_without_a_start_the_classifier_is_zero(self):
-    method = self._build('fed_avg_lp')
+    method = self._build('fed_avg,fine_tuning=ft_lp')
     for tensor in method.model.initial_weights[0]:
       self.assertFalse(np.any(tensor))
-
-  def test_rejects_sampled_labels_of_a_model_without_a_distribution(self):
-    with self.assertRaisesRegex(
-      errors.InputError, "sampled_label, but the model of task 'digits' defines"
-    ):
-      self._build(
-        'sampled_label',
-        task=dataclasses.replace(self.task, label_sampler=None),
-      )
 
 
 if __name__ == '__main__':

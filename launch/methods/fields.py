@@ -1,19 +1,35 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a single field of a config, and of a block of them.
+"""Fields of configs: their checks, one by one and as a block.
 
 Plain Python, without TensorFlow.
 """
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import enum
 import math
 from typing import Any
+from typing import NamedTuple
 
 from fedfish_tff import errors
 
 # Raises InputError, or returns, for (field's dotted name, value).
 Check = Callable[[str, Any], None]
+
+
+class Field(NamedTuple):
+  """A field of a config.
+
+  Attributes:
+    default: Its value where a config names none.
+    check: Refuses values that cannot be used.
+    help: What it is, in a line.
+  """
+
+  default: Any
+  check: Check
+  help: str
 
 
 def error(name: str, value: Any, expected: str) -> errors.InputError:
@@ -69,6 +85,11 @@ def one_of(*names: str) -> Check:
   return check
 
 
+def member_of(choices: type[enum.Enum]) -> Check:
+  """Returns a check for the value of a member of an enum."""
+  return one_of(*(choice.value for choice in choices))
+
+
 def numbers(name: str, value: Any) -> None:
   """Checks a sequence of finite numbers that are 0 or more; may be empty."""
   if not isinstance(value, (list, tuple)):
@@ -94,6 +115,11 @@ def block(name: str, value: Any) -> None:
   """Checks a block of fields."""
   if not isinstance(value, Mapping):
     raise error(name, value, 'a block of fields')
+
+
+def checks(some: Mapping[str, Field]) -> dict[str, Check]:
+  """Returns the check of each field by its name."""
+  return {name: field.check for name, field in some.items()}
 
 
 def check_fields(

@@ -1,0 +1,81 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""A task of somebody's own, in one file, with its config: wines by cultivar.
+
+  python -m launch.train --config=examples/wine.py:fed_avg \
+    --workdir=runs/wine
+
+The 178 wines of three cultivars that are embedded in scikit-learn, divided
+among ten clients of unlike shares. Nothing of the package knows of this file:
+its name in the config's task, package.module:NAME, is enough. Expect, with seed
+0, an accuracy of about 0.98 on the two test clients after a few seconds.
+"""
+
+from fedfish_tff import datasets
+from fedfish_tff import models
+from launch.configs import base
+import tasks
+
+import numpy as np
+from sklearn import datasets as sklearn_datasets
+
+_NUM_FEATURES, _NUM_CLASSES = 13, 3
+
+
+def create_task(
+  *, seed: int, data_dir: str | None = None, alpha: float = 1.0
+) -> tasks.Task:
+  """Creates the task.
+
+  Args:
+    seed: Decides the partition, the held-out clients and initial weights.
+    data_dir: Not used: the data is embedded.
+    alpha: The smaller, the more unlike the clients' shares of cultivars are.
+
+  Returns:
+    The task: x float32 [13], standardised, y int32; metric accuracy.
+  """
+  del data_dir
+  x, y = sklearn_datasets.load_wine(return_X_y=True)
+  x = ((x - x.mean(axis=0)) / x.std(axis=0)).astype(np.float32)
+  y = y.astype(np.int32)
+  partition = datasets.partition_by_dirichlet(
+    y, num_clients=10, alpha=alpha, seed=seed, min_examples=8
+  )
+  train, validation, test = datasets.split_clients(
+    datasets.InMemoryClientData(
+      {f'cellar_{i}': (x[rows], y[rows]) for i, rows in enumerate(partition)}
+    ),
+    validation_fraction=0.2,
+    test_fraction=0.2,
+    seed=seed,
+  )
+  return tasks.Task(
+    name='wine',
+    train=train,
+    validation=validation,
+    test=test,
+    create_model=lambda: models.create_mlp_classifier(
+      num_features=_NUM_FEATURES,
+      num_classes=_NUM_CLASSES,
+      hidden_units=(16,),
+      seed=seed,
+    ),
+    label_sampler=models.categorical_label_sampler(),
+    metric='accuracy',
+    higher_is_better=True,
+  )
+
+
+def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
+  """Returns the config of a variant."""
+  return base.create_config(
+    variant,
+    task={'name': 'examples.wine:create_task', 'alpha': 1.0},
+    rounds=10,
+    cohort_size=4,
+    local_epochs=2,
+    batch_size=8,
+    client_learning_rate=0.1,
+    server_learning_rate=0.02,
+  )

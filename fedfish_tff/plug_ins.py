@@ -1,0 +1,61 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Finds somebody else's method or task: by where it is, or as an entry point.
+
+Plain Python, without TensorFlow.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import importlib
+import importlib.metadata
+from typing import Any
+
+from fedfish_tff import errors
+
+
+def load(
+  name: Any,
+  *,
+  field: str,
+  group: str,
+  known: Callable[[], Iterable[str]],
+  is_one: Callable[[Any], bool],
+  expected: str,
+) -> Any:
+  """Loads what a name stands for that is not one of ours.
+
+  Args:
+    name: package.module:NAME, or the name of an entry point.
+    field: Where the name stands, for errors.
+    group: Of entry points that installed packages announce.
+    known: Returns our own names, for errors.
+    is_one: Whether what was found is what was looked for.
+    expected: What is looked for: 'a launch.methods.method.Method'.
+
+  Raises:
+    errors.InputError: If there is no such thing, or it is something else.
+  """
+  announced = {e.name: e for e in importlib.metadata.entry_points(group=group)}
+  if isinstance(name, str) and ':' in name:
+    where = importlib.metadata.EntryPoint(name, name, group)
+  else:
+    where = announced.get(name) if isinstance(name, str) else None
+  if where is None:
+    names = ', '.join(sorted({*known(), *announced}))
+    raise errors.InputError(
+      f'{field} is {name!r}; one of {names}, or package.module:NAME, was '
+      'expected.'
+    )
+  try:
+    found = where.load()
+  except (ImportError, AttributeError, ValueError) as error:
+    raise errors.InputError(
+      f'{field} is {name!r}, which cannot be imported: {error}.'
+    ) from error
+  if not is_one(found):
+    raise errors.InputError(
+      f'{field} is {name!r}, which is a {type(found).__name__}; {expected} was '
+      'expected.'
+    )
+  return found

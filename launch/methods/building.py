@@ -1,0 +1,155 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""From a config's method to a model and the process that trains it.
+
+TensorFlow is imported when something is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import functools
+import typing
+from typing import Any
+
+from launch.methods import exchange as exchange_lib
+from launch.methods import fine_tuning
+from launch.methods import optimizers
+
+if typing.TYPE_CHECKING:
+  from fedfish_tff import algorithms
+  from fedfish_tff import models
+  from tasks.task import Task
+
+  import tensorflow_federated as tff
+
+# What a client sends in a round as a method's paper counts it, a column.
+PUBLISHED_BYTES = 'communication/published_bytes'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BuiltMethod:
+  """What a run trains, and what it may ask of it.
+
+  Attributes:
+    model: The model, whose weights are those of the process.
+    process: The process; that of a method whose clients keep something between
+      rounds has client states.
+    feature_map: What a closed-form process has sums of; None for others.
+    costs_per_client: By column of metrics.csv, what a client costs in a round.
+    solve_path: The weights by each value of the hyper-parameter
+      `regularization` that the config names, from the state after the last
+      round, None where it has no solution; validation clients choose.
+    reported_hparams: Hyper-parameters of the last state for summary.json.
+    clients_keep_models: Whether clients end up with models of their own, which
+      are scored beside the server's.
+  """
+
+  model: tff.learning.models.FunctionalModel
+  process: algorithms.FederatedProcess | algorithms.ClientStateProcess
+  feature_map: models.FeatureMap | None = None
+  costs_per_client: Mapping[str, int] = dataclasses.field(default_factory=dict)
+  solve_path: Callable[[Any], Mapping[float, Any]] | None = None
+  reported_hparams: tuple[str, ...] = ()
+  clients_keep_models: bool = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ingredients:
+  """What methods are built from; each part is made when it is asked for.
+
+  Attributes:
+    config: A checked config.
+    task: Its task.
+    start_weights: What the start of a fine-tuning has led to; None for a
+      config without one.
+  """
+
+  config: Mapping[str, Any]
+  task: Task
+  start_weights: tff.learning.models.ModelWeights | None = None
+
+  @property
+  def algorithm(self) -> Mapping[str, Any]:
+    """The method's own fields."""
+    return self.config['algorithm']
+
+  @functools.cached_property
+  def model(self) -> tff.learning.models.FunctionalModel:
+    """What is trained by gradients: the task's model, or a part of it."""
+    return create_model(
+      self.config, self.task, start_weights=self.start_weights
+    )
+
+  @property
+  def client_optimizer(self) -> tff.learning.optimizers.Optimizer:
+    return self.with_weight_decay(
+      optimizers.build(
+        self.algorithm.get('client_optimizer', 'sgd'),
+        self.config['client_learning_rate'],
+        weight_decay=self.config.get('client_weight_decay'),
+      )
+    )
+
+  @property
+  def server_optimizer(self) -> tff.learning.optimizers.Optimizer:
+    return optimizers.build(
+      self.algorithm['server_optimizer'], self.config['server_learning_rate']
+    )
+
+  @property
+  def client_weighting(self) -> tff.learning.ClientWeighting:
+    import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
+
+    return tff.learning.ClientWeighting[
+      self.algorithm['client_weighting'].upper()
+    ]
+
+  @functools.cached_property
+  def exchange(self) -> exchange_lib.Exchange | None:
+    """Which weights clients send; None for all of them."""
+    return exchange_lib.build(self.config, self.task)
+
+  def with_weight_decay(
+    self, optimizer: tff.learning.optimizers.Optimizer
+  ) -> tff.learning.optimizers.Optimizer:
+    """Returns who takes steps on data, with the decay of a fine-tuning."""
+    from fedfish_tff import client_work  # pylint: disable=g-import-not-at-top
+
+    if 'fine_tuning' not in self.config:
+      return optimizer
+    return client_work.build_weight_decay_optimizer(
+      optimizer, self.config['fine_tuning']['weight_decay']
+    )
+
+
+def create_model(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  start_weights: tff.learning.models.ModelWeights | None = None,
+) -> tff.learning.models.FunctionalModel:
+  """Creates the model that a config trains by gradients.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+    start_weights: What the start of a fine-tuning has led to; by default the
+      task's own weights.
+
+  Returns:
+    The model.
+
+  Raises:
+    errors.InputError: If the task does not go with the config.
+  """
+  if 'fine_tuning' not in config:
+    return task.create_model()
+  return fine_tuning.create_model(
+    config['fine_tuning'],
+    task,
+    seed=config['seed'],
+    start_weights=start_weights,
+  )

@@ -1,0 +1,109 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What methods that solve for the classifier have in common: features, sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import typing
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff import models
+from launch.methods import fields
+
+import numpy as np
+
+if typing.TYPE_CHECKING:
+  from tasks.task import Task
+
+# Held-out examples whose distances give the bandwidth.
+_MEDIAN_EXAMPLES = 1000
+
+FIELDS: Mapping[str, fields.Field] = {
+  'accumulator': fields.Field(
+    'float32',
+    fields.one_of('float32', 'float64'),
+    'The type that sums are made in.',
+  )
+}
+
+
+def prepare(
+  config: Mapping[str, Any], task: Task
+) -> tuple[models.FeatureMap, dict[str, Any]]:
+  """Returns the features that sums are of, and arguments of their builders.
+
+  Args:
+    config: A checked config, of a method with FIELDS.
+    task: Its task.
+
+  Raises:
+    errors.InputError: If the task's model has no features.
+  """
+  import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
+  algorithm = config['algorithm']
+  feature_map = create_feature_map(
+    algorithm, task, seed=config['seed'], wanted_by=algorithm['name']
+  )
+  return feature_map, {
+    'num_classes': count_classes(task),
+    'accumulator_dtype': tf.as_dtype(algorithm['accumulator']),
+  }
+
+
+def create_feature_map(
+  algorithm: Mapping[str, Any], task: Task, *, seed: int, wanted_by: str
+) -> models.FeatureMap:
+  """Returns the task's feature map, or random features of it.
+
+  Args:
+    algorithm: The checked block of a method; with the field
+      num_random_features there are random ones.
+    task: The task.
+    seed: Of random features.
+    wanted_by: Who wants features, for the error.
+
+  Raises:
+    errors.InputError: If the task's model has no features.
+  """
+  if task.feature_map is None:
+    raise errors.InputError(
+      f'Task {task.name!r} has a model without a feature map, which '
+      f'{wanted_by} was expected to find; tasks of features, such as digits '
+      'and cifar100_features, have one.'
+    )
+  if 'num_random_features' not in algorithm:
+    return task.feature_map
+  return models.create_random_features(
+    task.feature_map,
+    num_random_features=algorithm['num_random_features'],
+    bandwidth=algorithm['bandwidth'] or _median_bandwidth(task),
+    seed=seed,
+  )
+
+
+def _median_bandwidth(task: Task) -> float:
+  """Returns the median distance between features of validation clients."""
+  import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
+  features, count = [], 0
+  for client_id in task.validation.client_ids:
+    if count >= _MEDIAN_EXAMPLES:
+      break
+    x, _ = task.validation.load_client(client_id)
+    x = x[: _MEDIAN_EXAMPLES - count]
+    features.append(
+      task.feature_map(
+        task.feature_map.initial_weights, tf.constant(x), training=False
+      ).numpy()
+    )
+    count += len(x)
+  return models.median_bandwidth(np.concatenate(features))
+
+
+def count_classes(task: Task) -> int:
+  """Returns the width of the model's last layer, a linear classifier."""
+  *_, bias = task.create_model().initial_weights[0]
+  return int(np.shape(bias)[0])

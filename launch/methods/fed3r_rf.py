@@ -1,0 +1,26 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Fed3R-RF (Fanì et al., 2024): Fed3R on random Fourier features."""
+
+from launch.methods import fed3r
+from launch.methods import fields
+from launch.methods import method
+
+METHOD = method.Method(
+  name='fed3r_rf',
+  title='Fed3R-RF',
+  fields={
+    **fed3r.FIELDS,
+    'num_random_features': fields.Field(
+      5000, fields.integer(1), 'How many random features there are.'
+    ),
+    'bandwidth': fields.Field(
+      0.0,
+      fields.number(positive=False),
+      "The kernel's; 0 for the median distance between features of validation "
+      'clients.',
+    ),
+  },
+  supports={'fine_tuning_start'},
+  build=fed3r.build,
+)

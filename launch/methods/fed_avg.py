@@ -1,0 +1,65 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedAvg (McMahan et al., 2017), of all weights or of those that are sent."""
+
+from __future__ import annotations
+
+import typing
+
+from fedfish_tff import algorithms
+from launch.methods import building
+from launch.methods import method
+from launch.methods import optimizers
+
+if typing.TYPE_CHECKING:
+  import tensorflow_federated as tff
+
+
+def _build(parts: building.Ingredients) -> building.BuiltMethod:
+  return build_mean(parts, parts.client_optimizer)
+
+
+def build_mean(
+  parts: building.Ingredients,
+  client_optimizer: tff.learning.optimizers.Optimizer,
+) -> building.BuiltMethod:
+  """Builds FedAvg with a client optimizer, which may make it another method."""
+  weighting = {'client_weighting': parts.client_weighting}
+  if parts.exchange is None:
+    process = algorithms.build_fed_avg(
+      parts.model, client_optimizer, parts.server_optimizer, **weighting
+    )
+  elif parts.exchange.client_keeps:
+    process = algorithms.build_stateful_partial_exchange(
+      parts.model, client_optimizer, **parts.exchange.arguments, **weighting
+    )
+  else:
+    process = algorithms.build_partial_exchange(
+      parts.model,
+      client_optimizer,
+      parts.server_optimizer,
+      **parts.exchange.arguments,
+      **weighting,
+    )
+  return building.BuiltMethod(
+    model=parts.model,
+    process=process,
+    clients_keep_models=bool(parts.exchange and parts.exchange.client_keeps),
+  )
+
+
+METHOD = method.Method(
+  name='fed_avg',
+  title='FedAvg',
+  fields=optimizers.FIELDS,
+  supports={
+    'barrier',
+    'client_keeps',
+    'exchange',
+    'fine_tuning',
+    'learning_rates',
+    'local_epochs',
+    'repeated_visits',
+  },
+  build=_build,
+)

@@ -1,0 +1,94 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedFish (Dhawan et al., 2024): a mean weighted by Fisher information."""
+
+from fedfish_tff import algorithms
+from fedfish_tff import choices
+from fedfish_tff import errors
+from launch.methods import building
+from launch.methods import fields
+from launch.methods import method
+from launch.methods import optimizers
+
+
+def _build(parts: building.Ingredients) -> building.BuiltMethod:
+  algorithm, task = parts.algorithm, parts.task
+  estimator = choices.FisherEstimator(algorithm['fisher_estimator'])
+  if (
+    estimator is choices.FisherEstimator.SAMPLED_LABEL
+    and task.label_sampler is None
+  ):
+    raise errors.InputError(
+      'algorithm.fisher_estimator is sampled_label, but the model of task '
+      f'{task.name!r} defines no distribution of labels; batch_gradient or '
+      'per_example was expected.'
+    )
+  process = algorithms.build_fed_fish(
+    parts.model,
+    parts.client_optimizer,
+    parts.server_optimizer,
+    local_epochs=parts.config['local_epochs'],
+    client_weighting=parts.client_weighting,
+    fisher_estimator=estimator,
+    fisher_normalization=choices.FisherNormalization(
+      algorithm['fisher_normalization']
+    ),
+    damping=algorithm['damping'],
+    minimum_denominator=algorithm['minimum_denominator'],
+    label_sampler=task.label_sampler,
+    seed=parts.config['seed'],
+    diagnostics=algorithm['diagnostics'],
+    **(parts.exchange.arguments if parts.exchange else {}),
+  )
+  return building.BuiltMethod(model=parts.model, process=process)
+
+
+METHOD = method.Method(
+  name='fed_fish',
+  title='FedFish',
+  fields={
+    **optimizers.FIELDS,
+    'fisher_estimator': fields.Field(
+      'batch_gradient',
+      fields.member_of(choices.FisherEstimator),
+      "Whose squares make the Fisher diagonal: batch_gradient is the paper's.",
+    ),
+    'fisher_normalization': fields.Field(
+      'sum',
+      fields.member_of(choices.FisherNormalization),
+      'Whether their sum or their mean over batches or examples is taken.',
+    ),
+    'damping': fields.Field(
+      0.0,
+      fields.number(positive=False),
+      'Added to every Fisher value; the larger, the more it is FedAvg.',
+    ),
+    'minimum_denominator': fields.Field(
+      0.0,
+      fields.number(positive=False),
+      'A sum of Fisher values at or below it counts as 0; for inexact sums.',
+    ),
+    'diagnostics': fields.Field(
+      True,
+      fields.boolean,
+      "Whether to compare with FedAvg's update (aggregator/cosine_to_mean), for "
+      "a third sum of the model's size.",
+    ),
+  },
+  supports={
+    'barrier',
+    'exchange',
+    'fine_tuning',
+    'learning_rates',
+    'local_epochs',
+    'repeated_visits',
+  },
+  reasons={'client_keeps': 'its mean is of what all clients start from'},
+  variants={
+    'per_example': {'fisher_estimator': 'per_example'},
+    'sampled_label': {'fisher_estimator': 'sampled_label'},
+    # FedAvg where clients have no Fisher information.
+    'damped': {'fisher_normalization': 'mean', 'damping': 1e-4},
+  },
+  build=_build,
+)

@@ -1,0 +1,37 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedSGD (McMahan et al., 2017): one server step on the mean gradient.
+
+The client's rate is that of personalisation alone.
+"""
+
+from fedfish_tff import algorithms
+from launch.methods import building
+from launch.methods import method
+from launch.methods import optimizers
+
+
+def _build(parts: building.Ingredients) -> building.BuiltMethod:
+  return building.BuiltMethod(
+    model=parts.model,
+    process=algorithms.build_fed_sgd(
+      parts.model,
+      # Nobody but the server takes steps.
+      parts.with_weight_decay(parts.server_optimizer),
+      client_optimizer_fn=parts.client_optimizer,
+      client_weighting=parts.client_weighting,
+    ),
+  )
+
+
+METHOD = method.Method(
+  name='fed_sgd',
+  title='FedSGD',
+  fields=optimizers.FIELDS,
+  supports={'fine_tuning', 'learning_rates', 'repeated_visits'},
+  reasons={
+    'barrier': 'its clients train no model',
+    'local_epochs': "it takes one gradient of a pass over a client's data",
+  },
+  build=_build,
+)

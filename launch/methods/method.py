@@ -1,0 +1,85 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What a method declares to configs, runs and plots.
+
+A module of this package, or of somebody else's, has one as METHOD. Importing
+it takes no TensorFlow: that is for `build`, which imports late.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from launch.methods import building
+from launch.methods import fields as fields_lib
+
+# What a method may support, and why it does not, unless it has another reason.
+SUPPORTS: Mapping[str, str] = {
+  'barrier': 'its clients have no models of a round to score',
+  'client_keeps': 'its clients cannot keep weights of their own',
+  'exchange': 'its clients cannot choose what they send',
+  'fine_tuning': 'it trains no part of a model',
+  'fine_tuning_start': 'it finds no classifier to start from',
+  'learning_rates': 'its clients train no model',
+  'local_epochs': "it takes one pass over a client's data",
+  'repeated_visits': 'it would count clients as often as they are drawn',
+  'ridge_check': 'it is no ridge regression',
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Method:
+  """A method as configs, runs and plots know it.
+
+  Attributes:
+    name: In configs, `algorithm.name`; also its variant.
+    title: In plots and tables.
+    build: Makes what a run trains; imports TensorFlow late.
+    fields: Of the config's block `algorithm`, beside its name.
+    supports: Names of SUPPORTS.
+    reasons: Why it does not support something, where SUPPORTS does not say it.
+    variants: Other values of fields, by the name of the variant.
+  """
+
+  name: str
+  title: str
+  build: Callable[[building.Ingredients], building.BuiltMethod]
+  fields: Mapping[str, fields_lib.Field]
+  supports: frozenset[str]
+  reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  variants: Mapping[str, Mapping[str, Any]] = dataclasses.field(
+    default_factory=dict
+  )
+
+  def __post_init__(self) -> None:
+    object.__setattr__(self, 'supports', frozenset(self.supports))
+    unknown = (self.supports | set(self.reasons)) - set(SUPPORTS)
+    if unknown:
+      raise ValueError(
+        f'Method {self.name} supports {", ".join(sorted(unknown))}, which '
+        f'nobody asks for; there are: {", ".join(SUPPORTS)}.'
+      )
+    for variant, changes in self.variants.items():
+      for field in changes:
+        if field not in self.fields:
+          raise ValueError(
+            f'Variant {variant} of method {self.name} changes the field '
+            f'{field}, which the method does not have.'
+          )
+
+  def why_not(self, what: str) -> str:
+    """Returns why the method does not support something."""
+    return self.reasons.get(what, SUPPORTS[what])
+
+  def defaults(self, variant: str = '') -> dict[str, Any]:
+    """Returns the block `algorithm` of a config, with its name.
+
+    Args:
+      variant: One of `variants`; the method's own name, or nothing, for none.
+    """
+    return {
+      'name': self.name,
+      **{name: field.default for name, field in self.fields.items()},
+      **self.variants.get(variant, {}),
+    }

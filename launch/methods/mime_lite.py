@@ -1,0 +1,48 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Mime Lite (Karimireddy et al., 2021): the momentum is the server's.
+
+Clients step with it. What adapts is their optimizer, so that the paper's server
+takes the mean as it is: the variant's axis server=sgd.
+"""
+
+from fedfish_tff import algorithms
+from launch.methods import building
+from launch.methods import method
+from launch.methods import optimizers
+
+
+def _build(parts: building.Ingredients) -> building.BuiltMethod:
+  return building.BuiltMethod(
+    model=parts.model,
+    process=algorithms.build_mime_lite(
+      parts.model,
+      parts.client_optimizer,
+      parts.server_optimizer,
+      local_epochs=parts.config['local_epochs'],
+      client_weighting=parts.client_weighting,
+    ),
+  )
+
+
+METHOD = method.Method(
+  name='mime_lite',
+  title='Mime Lite',
+  fields={
+    **optimizers.FIELDS,
+    'client_optimizer': optimizers.FIELDS['client_optimizer']._replace(
+      default='mean_sgdm'
+    ),
+  },
+  supports={
+    'fine_tuning',
+    'learning_rates',
+    'local_epochs',
+    'repeated_visits',
+  },
+  reasons={
+    'barrier': "its clients train with the server's optimizer state, so that "
+    'their own models cannot be trained again outside of the round'
+  },
+  build=_build,
+)

@@ -1,0 +1,154 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The methods by name: those of this package, and those of others.
+
+A module of this package that has a METHOD is found by being there. Others are
+named as package.module:NAME wherever a method is, or announced by an installed
+package as an entry point of the group fedfish_tff.methods. Plain Python,
+without TensorFlow.
+"""
+
+# bazel: found_by = 'METHOD'  # Imported by name.
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import functools
+import importlib
+import pkgutil
+import typing
+from typing import Any
+
+from fedfish_tff import plug_ins
+from launch import methods
+from launch.methods import building
+from launch.methods import method as method_lib
+
+if typing.TYPE_CHECKING:
+  from tasks.task import Task
+
+  import tensorflow_federated as tff
+
+ENTRY_POINTS = 'fedfish_tff.methods'
+
+
+@functools.cache
+def own_methods() -> Mapping[str, method_lib.Method]:
+  """Returns the methods of this package by name."""
+  found = {}
+  for module in pkgutil.iter_modules(methods.__path__):
+    method = getattr(
+      importlib.import_module(f'{methods.__name__}.{module.name}'),
+      'METHOD',
+      None,
+    )
+    if method is not None:
+      found[method.name] = method
+  return found
+
+
+def find_method(
+  name: Any, *, field: str = 'algorithm.name', known: Iterable[str] = ()
+) -> method_lib.Method:
+  """Returns a method.
+
+  Args:
+    name: Its name, or package.module:NAME.
+    field: Where the name stands, for the error.
+    known: What else may stand there, for the error.
+
+  Raises:
+    errors.InputError: If there is no such method.
+  """
+  if isinstance(name, str) and name in own_methods():
+    return own_methods()[name]
+  method = plug_ins.load(
+    name,
+    field=field,
+    group=ENTRY_POINTS,
+    known=lambda: (*own_methods(), *known),
+    is_one=lambda found: isinstance(found, method_lib.Method),
+    expected='a launch.methods.method.Method',
+  )
+  # By which configs find it again.
+  return dataclasses.replace(method, name=name)
+
+
+def method_of(config: Mapping[str, Any]) -> method_lib.Method:
+  """Returns the method of a checked config."""
+  return find_method(config['algorithm']['name'])
+
+
+def build_method(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  start_weights: tff.learning.models.ModelWeights | None = None,
+) -> building.BuiltMethod:
+  """Builds the model and the process of a config.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+    start_weights: What the start of a fine-tuning has led to; None for a
+      config without one.
+
+  Returns:
+    What a run trains.
+
+  Raises:
+    errors.InputError: If the task does not go with the method.
+  """
+  return method_of(config).build(
+    building.Ingredients(config=config, task=task, start_weights=start_weights)
+  )
+
+
+def find_variant(name: str) -> tuple[method_lib.Method, str]:
+  """Returns the method of a variant, and which variant of the method it is.
+
+  Args:
+    name: A method's name, or that of one of its variants.
+
+  Raises:
+    errors.InputError: If there is no such variant.
+  """
+  for method in own_methods().values():
+    if name in method.variants:
+      return method, name
+  return find_method(name, field='The variant', known=variants()), ''
+
+
+def names(*supports: str) -> tuple[str, ...]:
+  """Returns the names of our methods that support all of something."""
+  return tuple(
+    name
+    for name, method in own_methods().items()
+    if method.supports.issuperset(supports)
+  )
+
+
+def variants(*supports: str) -> tuple[str, ...]:
+  """Returns the variants of our methods that support all of something."""
+  return tuple(
+    variant
+    for name in names(*supports)
+    for variant in (name, *own_methods()[name].variants)
+  )
+
+
+def describe() -> str:
+  """Returns a text on every method: what it is called, has and supports."""
+  lines = []
+  for name, method in own_methods().items():
+    lines.append(f'{name}: {method.title}')
+    if method.variants:
+      lines.append(f'  variants: {", ".join(method.variants)}')
+    lines.append(f'  supports: {", ".join(sorted(method.supports))}')
+    lines += [
+      f'  --config.algorithm.{field}={declared.default!r}  {declared.help}'
+      for field, declared in method.fields.items()
+    ]
+  return '\n'.join(lines)

@@ -1,0 +1,33 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of a task, with its config, that stands outside of the package."""
+
+import json
+import pathlib
+
+from examples import wine
+from tests.launch import binary_runner
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+class WineTest(parameterized.TestCase):
+  @parameterized.parameters('fed_avg', 'examples.clipped_fed_avg:METHOD')
+  def test_is_trained_as_any_task(self, variant):
+    workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
+    outcome = binary_runner.run_here(
+      'launch.train',
+      f'--config={wine.__file__}:{variant}',
+      f'--workdir={workdir}',
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    summary = json.loads((workdir / 'summary.json').read_text())
+    self.assertEqual(summary['task'], 'wine')
+    self.assertEqual(summary['algorithm'], variant)
+    # Three cultivars that are easily told apart.
+    self.assertGreater(summary['test']['global/accuracy'], 0.8)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,84 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of variants: names and axes."""
+
+from launch.configs import base
+from launch.methods import config_checks
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_AXES = {'size': {'small': {'rounds': 3, 'algorithm.diagnostics': False}}}
+
+
+def _config(variant, **values):
+  return base.create_config(
+    variant,
+    **{
+      'task': {'name': 'digits'},
+      'axes': _AXES,
+      'visiting_rounds': 7,
+      'rounds': 20,
+      'cohort_size': 2,
+      'local_epochs': 4,
+      'batch_size': 4,
+      'client_learning_rate': 0.1,
+      'server_learning_rate': 0.2,
+      **values,
+    },
+  )
+
+
+class VariantsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('fed_avg,exchange=layers', {'exchange.group_by': 'layer'}),
+    ('fed_fish,exchange=threshold', {'algorithm.diagnostics': False}),
+    (
+      'fed_avg,exchange=partial,unsent=client_keeps',
+      {
+        'exchange.unsent': 'client_keeps',
+        'algorithm.server_optimizer': 'sgd',
+        'server_learning_rate': 1.0,
+        'evaluation.barrier': False,
+      },
+    ),
+    ('fed_fish,server=yogi', {'server_learning_rate': 0.2}),
+    ('fed_fish,size=small', {'rounds': 3, 'algorithm.diagnostics': False}),
+    # Which has no diagnostics to leave out.
+    ('fed_prox,size=small', {'rounds': 3}),
+    (
+      'fed_prox,fine_tuning=ft_lp,start=fed3r',
+      {'rounds': 27, 'client_learning_rate': 0.01},
+    ),
+    ('fed_prox,fine_tuning=ft_lp', {'rounds': 20, 'client_learning_rate': 0.1}),
+    ('fed3r', {'rounds': 7, 'local_epochs': 1}),
+    ('fed_sgd', {'local_epochs': 1, 'evaluation.barrier': False}),
+    ('mime_lite', {'client_learning_rate': 0.1, 'evaluation.barrier': False}),
+    ('launch.methods.fed_prox:METHOD', {'algorithm.proximal_strength': 0.1}),
+  )
+  def test_what_axes_change(self, variant, expected):
+    config = _config(variant).to_dict()
+    config_checks.check_config(config)
+    values = config_checks.flatten(config)
+    self.assertLessEqual(expected.items(), values.items())
+
+  @parameterized.parameters(
+    ('fed_fish,server=lbfgs', 'has server=lbfgs; one of adagrad, adam,'),
+    ('fed_fish,colour=red', 'axis colour; one of server, exchange, .*, size'),
+    ('fed_fish,server', "has 'server' in it"),
+    ('fed_fish,server=sgd,server=adam', "has 'server=adam' in it"),
+    ('fed_fish,start=fed3r', 'has start without fine_tuning'),
+    ('fed_fish,unsent=client_keeps', 'has unsent without exchange'),
+  )
+  def test_axes_that_cannot_be(self, variant, message):
+    with self.assertRaisesRegex(ValueError, message):
+      _config(variant)
+
+  def test_configs_do_not_share_blocks(self):
+    variant = 'fed_avg,fine_tuning=ft,start=fed3r'
+    _config(variant).fine_tuning.start.regularization = 5.0
+    self.assertEqual(_config(variant).fine_tuning.start.regularization, 0.01)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,60 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what methods with a closed form have in common."""
+
+from fedfish_tff import errors
+from fedfish_tff.execution import contexts
+from launch.methods import registry
+from launch.runs import experiment
+from tasks import toy_regression
+from tests.launch import small_configs
+from tests.launch.methods import solved
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+class ClosedFormTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.task = experiment.create_task(small_configs.make_config())
+
+  @pytest.mark.thorough
+  def test_the_model_is_that_of_the_weights(self):
+    """A linear classifier on the features, random ones for Fed3R-RF."""
+    held_out, _ = solved.pool(self.task.validation)
+    for variant in ('fed3r', 'fed3r_rf'):
+      built, _, weights = solved.solve(variant, self.task)
+      feature_map = built.feature_map
+      features = feature_map(
+        feature_map.initial_weights, tf.constant(held_out), training=False
+      ).numpy()
+      *_, kernel, bias = weights.trainable
+      np.testing.assert_allclose(
+        solved.predict(built.model, weights, held_out),
+        features @ kernel + bias,
+        rtol=1e-4,
+        atol=1e-5,
+      )
+
+  @parameterized.parameters('fed3r', 'fed3r_rf', 'fed_ncm')
+  def test_rejects_a_task_without_features(self, variant):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f"Task 'toy_regression' has .* without a feature map, which {variant} ",
+    ):
+      registry.build_method(
+        small_configs.make_config(variant), toy_regression.create_task(seed=0)
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

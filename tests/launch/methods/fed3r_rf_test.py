@@ -1,0 +1,57 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of Fed3R on random features as configs build it."""
+
+from fedfish_tff.execution import contexts
+from launch.methods import registry
+from launch.runs import experiment
+from tests.launch import small_configs
+from tests.launch.methods import solved
+
+from absl.testing import absltest
+import numpy as np
+from scipy import spatial
+import tensorflow as tf
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+class Fed3rRfTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.task = experiment.create_task(small_configs.make_config())
+    cls.x, cls.y = solved.pool(cls.task.train)
+
+  def test_bandwidth_zero_is_the_median_distance_of_validation_clients(self):
+    held_out, _ = solved.pool(self.task.validation)
+    distances = spatial.distance.pdist(
+      solved.features(self.task, held_out).astype(np.float64)
+    )
+    x = tf.constant(self.x[:50])
+
+    def random_features(seed=0, **changes):
+      config = small_configs.make_config('fed3r_rf', seed=seed)
+      config['algorithm'].update(changes)
+      feature_map = registry.build_method(config, self.task).feature_map
+      return feature_map(feature_map.initial_weights, x, training=False).numpy()
+
+    automatic = random_features(bandwidth=0.0)
+    # Cosines of arguments of a few units, with the rounding of float32.
+    np.testing.assert_allclose(
+      automatic,
+      random_features(bandwidth=float(np.median(distances))),
+      rtol=0,
+      atol=1e-5,
+    )
+    self.assertGreater(
+      np.abs(automatic - random_features(bandwidth=1.0)).max(), 0.1
+    )
+    self.assertGreater(np.abs(automatic - random_features(seed=1)).max(), 0.1)
+    self.assertEqual(automatic.shape, (50, small_configs.NUM_RANDOM_FEATURES))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,38 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of FedFish as configs build it."""
+
+import dataclasses
+
+from fedfish_tff import errors
+from launch.configs import digits
+from launch.methods import registry
+from launch.runs import experiment
+
+from absl.testing import absltest
+
+
+class FedFishTest(absltest.TestCase):
+  def test_rejects_sampled_labels_of_a_model_without_a_distribution(self):
+    config = digits.get_config('sampled_label').to_dict()
+    task = dataclasses.replace(
+      experiment.create_task(config), label_sampler=None
+    )
+    with self.assertRaisesRegex(
+      errors.InputError, "sampled_label, but the model of task 'digits' defines"
+    ):
+      registry.build_method(config, task)
+
+  def test_variants_are_fed_fish(self):
+    for variant, field, value in (
+      ('per_example', 'fisher_estimator', 'per_example'),
+      ('sampled_label', 'fisher_estimator', 'sampled_label'),
+      ('damped', 'damping', 1e-4),
+    ):
+      algorithm = digits.get_config(variant).algorithm
+      self.assertEqual(algorithm.name, 'fed_fish')
+      self.assertEqual(algorithm[field], value)
+
+
+if __name__ == '__main__':
+  absltest.main()

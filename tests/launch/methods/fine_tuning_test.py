@@ -1,0 +1,150 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the models of a fine-tuning."""
+
+import dataclasses
+
+from fedfish_tff import errors
+from fedfish_tff import models
+from fedfish_tff.execution import contexts
+from launch.methods import fine_tuning
+from launch.runs import experiment
+from tasks import toy_regression
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_CLASSES = small_configs.NUM_CLASSES
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _fine_tuning(variant, **changes):
+  return {**small_configs.make_config(variant)['fine_tuning'], **changes}
+
+
+class FineTuningTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.task = experiment.create_task(small_configs.make_config())
+    cls.x, _ = cls.task.train.load_client(cls.task.train.client_ids[0])
+    rng = np.random.default_rng(0)
+    cls.start = [
+      rng.normal(size=shape).astype(np.float32)
+      for shape in ((64, 8), (8,), (8, _CLASSES), (_CLASSES,))
+    ]
+
+  @parameterized.parameters(
+    'fed_avg,fine_tuning=ft,start=fed3r',
+    'fed_fish,fine_tuning=ft_lp,start=fed3r_rf',
+  )
+  def test_fine_tuned_runs_have_a_start(self, variant):
+    self.assertTrue(fine_tuning.has_start(small_configs.make_config(variant)))
+
+  @parameterized.parameters(
+    'fed3r',
+    'fed_avg',
+    'fed_avg,fine_tuning=ft_lp',
+    'fed_fish,fine_tuning=ft_lp',
+  )
+  def test_others_have_none(self, variant):
+    self.assertFalse(fine_tuning.has_start(small_configs.make_config(variant)))
+
+  @parameterized.parameters(
+    ('fed_avg,fine_tuning=ft,start=fed3r', slice(None)),
+    ('fed_avg,fine_tuning=ft_lp,start=fed3r', slice(2, None)),
+    ('fed_avg,fine_tuning=ft_feat,start=fed3r', slice(2)),
+  )
+  def test_what_is_frozen_stays_as_the_start_has_it(self, variant, trained):
+    """The output for any trained weights, recomputed by NumPy."""
+    model = fine_tuning.create_model(
+      _fine_tuning(variant, temperature=0.25),
+      self.task,
+      seed=0,
+      start_weights=tff.learning.models.ModelWeights(tuple(self.start), ()),
+    )
+    for found, expected in zip(
+      model.initial_weights[0], self.start[trained], strict=True
+    ):
+      np.testing.assert_array_equal(found, expected)
+    whole = list(self.start)
+    whole[trained] = [w + 1 for w in self.start[trained]]
+    kernel, bias, classifier, classifier_bias = whole
+    logits = np.maximum(self.x @ kernel + bias, 0) @ classifier
+    found = model.predict_on_batch(
+      (tuple(whole[trained]), ()), tf.constant(self.x), training=False
+    )
+    expected = (logits + classifier_bias) / 0.25
+    # Sums of a few dozen float32 products.
+    np.testing.assert_allclose(
+      found, expected, rtol=0, atol=1e-5 * np.abs(expected).max()
+    )
+
+  def test_random_features_can_be_fine_tuned(self):
+    model = fine_tuning.create_model(
+      _fine_tuning(
+        'fed_avg,fine_tuning=ft_lp,start=fed3r',
+        start=small_configs.make_config('fed3r_rf')['algorithm'],
+      ),
+      self.task,
+      seed=0,
+      start_weights=None,
+    )
+    self.assertEqual(
+      [w.shape for w in model.initial_weights[0]],
+      [(small_configs.NUM_RANDOM_FEATURES, _CLASSES), (_CLASSES,)],
+    )
+
+  @parameterized.parameters(
+    'fed_avg,fine_tuning=ft_lp', 'fed_avg,fine_tuning=ft,start=fed3r'
+  )
+  def test_rejects_a_task_without_features(self, variant):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      "Task 'toy_regression' has .* without a feature map, which (fine_tuning|"
+      'fed3r) was expected to find',
+    ):
+      fine_tuning.create_model(
+        _fine_tuning(variant),
+        toy_regression.create_task(seed=0),
+        seed=0,
+        start_weights=None,
+      )
+
+  def test_rejects_to_train_an_extractor_without_weights(self):
+    task = dataclasses.replace(
+      self.task, feature_map=models.create_identity_features(64)
+    )
+    for variant, message in (
+      ('fed_avg,fine_tuning=ft_feat,start=fed3r', 'FT-FEAT trains the feature'),
+      (
+        'fed_avg,fine_tuning=ft,start=fed3r',
+        'only the classifier is trained; ft_lp was expected',
+      ),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        fine_tuning.create_model(
+          _fine_tuning(variant), task, seed=0, start_weights=None
+        )
+
+  def test_rejects_a_start_of_another_size(self):
+    with self.assertRaisesRegex(errors.InputError, 'weights to start from'):
+      fine_tuning.create_model(
+        _fine_tuning('fed_avg,fine_tuning=ft,start=fed3r'),
+        self.task,
+        seed=0,
+        start_weights=tff.learning.models.ModelWeights(
+          tuple(self.start[:2]), ()
+        ),
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,28 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of Mime Lite as configs build it."""
+
+from launch.configs import digits
+from launch.methods import registry
+from launch.runs import experiment
+
+from absl.testing import absltest
+
+
+class MimeLiteTest(absltest.TestCase):
+  def test_takes_the_rates_of_the_config(self):
+    fed_avg, mime_lite = map(digits.get_config, ('fed_avg', 'mime_lite'))
+    for rate in ('client_learning_rate', 'server_learning_rate'):
+      self.assertEqual(fed_avg[rate], mime_lite[rate])
+
+  def test_momentum_is_in_the_server_s_state(self):
+    config = digits.get_config('mime_lite').to_dict()
+    process = registry.build_method(
+      config, experiment.create_task(config)
+    ).process
+    self.assertEqual(process.extra_passes, 1)
+    self.assertIn('accumulator', str(process.initialize.type_signature))
+
+
+if __name__ == '__main__':
+  absltest.main()

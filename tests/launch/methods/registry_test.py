@@ -1,0 +1,83 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the registry, and the contract that every method keeps."""
+
+import dataclasses
+
+from fedfish_tff import algorithms
+from fedfish_tff import errors
+from fedfish_tff.execution import contexts
+from launch.methods import config_checks
+from launch.methods import fed_avg
+from launch.methods import fields
+from launch.methods import registry
+from launch.runs import experiment
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_METHODS = tuple(registry.own_methods())
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+class ContractTest(parameterized.TestCase):
+  @parameterized.parameters(*_METHODS)
+  def test_fields_have_usable_defaults_and_a_line_of_help(self, name):
+    method = registry.find_method(name)
+    for field, declared in method.fields.items():
+      declared.check(field, declared.default)
+      self.assertRegex(declared.help, r'^[^\n]{10,}\.$', field)
+    fields.check_fields(
+      'algorithm.',
+      method.defaults(),
+      {'name': fields.text, **fields.checks(method.fields)},
+    )
+
+  @parameterized.parameters(*registry.variants())
+  def test_every_variant_is_a_config_and_a_process(self, variant):
+    config = small_configs.make_config(variant)
+    config_checks.check_config(config)
+    method = registry.method_of(config)
+    built = registry.build_method(config, experiment.create_task(config))
+    if isinstance(built.process, algorithms.FederatedProcess):
+      self.assertLen(built.process.next.type_signature.parameter, 2)
+    weights = built.process.get_model_weights.type_signature.result
+    self.assertLen(weights.trainable, len(built.model.initial_weights[0]))
+    self.assertEqual(
+      'learning_rates' in method.supports, built.feature_map is None
+    )
+
+
+class RegistryTest(absltest.TestCase):
+  def test_somebody_else_s_method(self):
+    name = 'launch.methods.fed_avg:METHOD'
+    expected = dataclasses.replace(fed_avg.METHOD, name=name)
+    self.assertEqual(registry.find_method(name), expected)
+    self.assertEqual(registry.find_variant(name), (expected, ''))
+    self.assertEqual(expected.defaults()['name'], name)
+
+  def test_refuses_what_is_no_method(self):
+    for name, message in (
+      ('launch.methods.fed_avg:build_mean', 'is a function; a launch.methods'),
+      ('fed_nova', 'algorithm.name is .fed_nova.; one of fed3r, '),
+      (None, 'algorithm.name is None; one of fed3r, '),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        registry.find_method(name)
+
+  def test_variants_of_a_method(self):
+    method, variant = registry.find_variant('damped')
+    self.assertEqual((method.name, variant), ('fed_fish', 'damped'))
+    self.assertEqual(method.defaults(variant)['damping'], 1e-4)
+    with self.assertRaisesRegex(
+      errors.InputError, 'variant is .*damped, fed3r'
+    ):
+      registry.find_variant('damp')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,39 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of SCAFFOLD as configs build it."""
+
+import json
+import pathlib
+
+from launch.runs import training_run
+from tests.launch import small_configs
+
+from absl.testing import absltest
+
+
+class ScaffoldTest(absltest.TestCase):
+  def test_a_run_that_goes_on_equals_one_without_a_stop(self):
+    """Control variates come back from the folder of client states."""
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    summaries = []
+    for name, stops in (('whole', ()), ('resumed', (2,))):
+      for rounds in (*stops, 4):
+        config = small_configs.make_config(
+          'scaffold', rounds=rounds, checkpoint_every=2
+        )
+        workdir = folder / name
+        if rounds != 4:
+          training_run.train(config, workdir=workdir)
+          saved = json.loads((workdir / 'config.json').read_text())
+          saved['rounds'] = 4
+          (workdir / 'config.json').write_text(json.dumps(saved))
+      summaries.append(training_run.train(config, workdir=workdir))
+    whole, resumed = summaries
+    self.assertEqual(whole['final'], resumed['final'])
+    self.assertEqual(whole['test'], resumed['test'])
+    # Clients have no models of their own to score.
+    self.assertFalse([n for n in whole['test'] if n.startswith('clients/')])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,56 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of how somebody else's methods and tasks are found."""
+
+import importlib.metadata
+from unittest import mock
+
+from fedfish_tff import errors
+from fedfish_tff import plug_ins
+
+from absl.testing import absltest
+
+
+def _load(name):
+  return plug_ins.load(
+    name,
+    field='the.field',
+    group='the.group',
+    known=lambda: ['ours'],
+    is_one=callable,
+    expected='a function',
+  )
+
+
+class PlugInsTest(absltest.TestCase):
+  def test_by_where_it_is(self):
+    self.assertEqual(_load('math:floor')(1.5), 1)
+
+  def test_an_installed_package_announces_some(self):
+    point = importlib.metadata.EntryPoint('theirs', 'math:floor', 'the.group')
+    with mock.patch.object(
+      importlib.metadata, 'entry_points', autospec=True, return_value=[point]
+    ) as entry_points:
+      self.assertEqual(_load('theirs')(1.5), 1)
+      with self.assertRaisesRegex(errors.InputError, 'one of ours, theirs,'):
+        _load('others')
+    entry_points.assert_called_with(group='the.group')
+
+  def test_refuses_what_it_is_not(self):
+    for name, message in (
+      (
+        'nowhere_at_all:NAME',
+        "the.field is .*No module named 'nowhere_at_all'",
+      ),
+      ('math:nothing', "no attribute 'nothing'"),
+      ('math:', 'the.field is .*'),
+      ('math:pi', 'is a float; a function was expected'),
+      (None, 'the.field is None; one of ours, '),
+      (['ours'], r"the.field is \['ours'\]; one of ours, "),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        _load(name)
+
+
+if __name__ == '__main__':
+  absltest.main()
