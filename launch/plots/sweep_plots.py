@@ -7,8 +7,8 @@ import functools
 import pathlib
 import re
 
+from launch.plots import catalogue
 from launch.plots import comparison
-from launch.plots import run_plots
 from launch.plots import sweep_heat_map
 from launch.plots import sweep_share_plots
 from launch.results import sweep_folder
@@ -31,7 +31,7 @@ def draw(
   """
   figures, comparisons = plan(folder, groups)
   drawn = {name: figure() for name, figure in figures.items()}
-  for path in run_plots.write_figures(drawn, folder.plots_path):
+  for path in catalogue.write_figures(drawn, folder.plots_path):
     print(path)
   for target, workdirs in comparisons.items():
     comparison.compare_workdirs(workdirs, target)
