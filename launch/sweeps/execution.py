@@ -18,6 +18,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch.methods import registry
 from launch.plots import sweep_plots
 from launch.results import sweep_folder
 from launch.results import sweep_results
@@ -167,6 +168,7 @@ class Sweep:
       },
       log_path=folder.log_path(run.name),
       heading=self._command(folder, run),
+      group=registry.sharing_key(run.config),
     )
 
   def _command(
