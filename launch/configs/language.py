@@ -79,7 +79,7 @@ def create_web_config(
   C4.
 
   Args:
-    name: The task, of `tasks.language.create_web_text_task`.
+    name: The task, of `tasks.text.language.create_web_text_task`.
     variant: See `base.create_config`.
     sizes: Values of the axis size.
 
