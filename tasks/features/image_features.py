@@ -9,8 +9,10 @@ as well; or the inputs of one of its layers, to train it from that layer on,
 which takes a fraction of the time. All in the same division.
 """
 
+from collections.abc import Callable
 import dataclasses
 import os
+import pathlib
 import zipfile
 
 from fedfish_tff import datasets
@@ -103,48 +105,56 @@ def read_npz(
 
 def create_image_features_task(
   name: str,
-  data: LabelledImages,
-  *,
+  read_images: Callable[[pathlib.Path], LabelledImages],
   num_classes: int,
+  *,
   seed: int,
-  data_dir: str | None,
-  inputs: str,
-  num_clients: int,
-  alpha: float,
-  extractor: str,
-  weights: str | None,
-  image_size: int,
-  unit_features: bool,
-  feature_dir: str | None,
-  validation_fraction: float,
+  data_dir: str | None = None,
+  images: str,
+  inputs: str = 'features',
+  num_clients: int = 100,
+  alpha: float = 0.0,
+  extractor: str = 'squeezenet',
+  weights: str | None = None,
+  image_size: int = 128,
+  unit_features: bool = True,
+  feature_dir: str | None = extractors.FEATURE_DIR,
+  validation_fraction: float = 0.5,
 ) -> Task:
   """Creates a task of a data set's images.
 
   Args:
     name: The task's name.
-    data: The images.
+    read_images: Reads a file of images.
     num_classes: Number of classes.
     seed: Decides the division, and which held-out images are for validation.
-    data_dir: Where the extractor's file is looked for.
+    data_dir: Folder of the files; None for the working folder.
+    images: The file of images in `data_dir`.
     inputs: features, images for a model that includes the extractor, or the
-      name of a layer for one that includes it from this layer on.
-    num_clients: Clients that training images are divided among.
-    alpha: Concentration per label of `datasets.partition_by_dirichlet`; 0 for
-      clients of one class each.
-    extractor: As for `extractors.create_extractor`, with the two below.
-    weights: The extractor's file.
-    image_size: What images are resized to.
+      name of a layer for one that includes it from this layer on, the rest
+      being frozen: fire2, fire2/expand, fire3 to fire9/expand of squeezenet.
+    num_clients: Clients that training images are divided among, at least
+      `num_classes` if alpha is 0.
+    alpha: Concentration per label of clients' label proportions
+      (`datasets.partition_by_dirichlet`); 0 for clients of one class each.
+    extractor: squeezenet, mobilenet_v2, or file for any Keras model or
+      SavedModel of images with values of 0 to 255.
+    weights: The extractor's file, in `data_dir` unless it is an absolute path;
+      None for its published name.
+    image_size: Height and width that images are resized to for the extractor.
     unit_features: Whether features are divided by their length.
-    feature_dir: Where features are kept; None for nowhere.
+    feature_dir: Folder that features are kept in, for other runs; None for
+      nowhere.
     validation_fraction: Share of the held-out images that are for validation.
 
   Returns:
-    The task: x float32 [d], or float32 [height, width, 3] of 0 to 255 if they
-    are images, y int32; metric accuracy.
+    The task: x float32 [features], [height, width, 3] of 0 to 255 or [numbers
+    of the layer's input], y int32; metric accuracy.
 
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
+  data = read_images(extractors.find_file(images, data_dir))
   partition = _divide(data, num_clients=num_clients, alpha=alpha, seed=seed)
   held_out = _divide_held_out(data, validation_fraction, seed)
   network = extractors.create_extractor(

@@ -17,6 +17,7 @@ import hashlib
 import os
 import pathlib
 from typing import Any
+from typing import NamedTuple
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -41,7 +42,19 @@ _FEATURES = {
 _DECODING = 'central square, bilinear, rounded'
 
 
-def find_folder(
+class Split(NamedTuple):
+  """A way to divide photographs among clients.
+
+  Attributes:
+    num_classes: Number of classes.
+    folders: Names that its folder may have.
+  """
+
+  num_classes: int
+  folders: Sequence[str]
+
+
+def _find_folder(
   name: str, data_dir: str | None, folders: Sequence[str], made_by: str
 ) -> pathlib.Path:
   """Returns the folder of a split's files.
@@ -75,46 +88,56 @@ def find_folder(
 
 def create_photographs_task(
   name: str,
-  folder: pathlib.Path,
+  splits: Mapping[str, Split],
+  made_by: str,
   *,
-  num_classes: int,
   seed: int,
-  data_dir: str | None,
-  inputs: str,
-  extractor: str,
-  weights: str | None,
-  image_size: int,
-  unit_features: bool,
-  feature_dir: str | None,
-  validation_fraction: float,
-  cache_megabytes: int,
+  data_dir: str | None = None,
+  split: str,
+  inputs: str = 'features',
+  extractor: str = 'mobilenet_v2',
+  weights: str | None = None,
+  image_size: int = 224,
+  unit_features: bool = True,
+  feature_dir: str | None = extractors.FEATURE_DIR,
+  validation_fraction: float = 0.5,
+  cache_megabytes: int = 4096,
 ) -> Task:
-  """Creates a task of a folder's photographs.
+  """Creates a task of a split's photographs.
 
   Args:
     name: The task's name.
-    folder: The split's folder.
-    num_classes: Number of classes.
+    splits: The splits by name.
+    made_by: TFF's loader, for error messages.
     seed: Decides which held-out photographs are for validation.
-    data_dir: Where the extractor's file is looked for.
+    data_dir: Folder of the files that TFF made.
+    split: One of `splits`.
     inputs: features, images for a model that includes the extractor, or the
-      name of a layer for one that includes it from this layer on.
-    extractor: As for `extractors.create_extractor`, with the two below.
-    weights: The extractor's file.
-    image_size: What the central square of images is resized to.
+      name of a layer for one that includes it from this layer on, the rest
+      being frozen, such as block_16_expand of mobilenet_v2.
+    extractor: mobilenet_v2, squeezenet, or file for any Keras model or
+      SavedModel of images with values of 0 to 255.
+    weights: The extractor's file, in `data_dir` unless it is an absolute path;
+      None for its published name.
+    image_size: Height and width of images, which are cut to a square.
     unit_features: Whether features are divided by their length.
-    feature_dir: Where features are kept; None for nowhere.
+    feature_dir: Folder that features are kept in, for other runs; None for
+      nowhere.
     validation_fraction: Share of the held-out photographs for validation.
     cache_megabytes: Budget for keeping clients in memory, in 2^20 bytes, for
-      each of training, validation and test clients.
+      each of training, validation and test clients; all features of 1,280
+      numbers take 800 (iNaturalist) or 900 (Landmarks).
 
   Returns:
-    The task: x float32 [d], or [image_size, image_size, 3] of 0 to 255 if they
-    are images, y int32; metric accuracy.
+    The task: x float32 [features], [image_size, image_size, 3] of 0 to 255 or
+    [numbers of the layer's input], y int32; metric accuracy.
 
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
+  checks.check_choice('split', split, splits)
+  num_classes, folders = splits[split]
+  folder = _find_folder(name, data_dir, folders, made_by)
   checks.check_integer('cache_megabytes', cache_megabytes, 1)
   network = extractors.create_extractor(
     extractor, weights=weights, image_size=image_size, data_dir=data_dir
