@@ -28,7 +28,9 @@ from launch.configs import sweeps
 
 def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  return image_features.create_config(variant, 'cifar10_features')
+  return image_features.create_config(
+    variant, 'cifar10_features', images='cifar10.npz'
+  )
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:

@@ -28,7 +28,9 @@ from launch.configs import sweeps
 
 def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  return image_features.create_config(variant, 'cifar100_features')
+  return image_features.create_config(
+    variant, 'cifar100_features', images='cifar100.sqlite'
+  )
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
