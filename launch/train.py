@@ -50,7 +50,7 @@ from fedfish_tff import errors
 from launch import cli
 from launch import context_flag
 from launch.methods import config_checks
-from launch.methods import registry
+from launch.methods import description
 
 from absl import flags
 from ml_collections import config_flags
@@ -89,7 +89,7 @@ def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
   if _METHODS.value:
-    print(registry.describe())
+    print(description.describe())
     return
   if _CONFIG.value is None or not _WORKDIR.value:
     raise errors.InputError(

@@ -3,27 +3,29 @@
 """The execution contexts by name, as the binaries' --context chooses them.
 
 A context is added by its setter in `_SETTERS`: a function that makes TFF's
-default context, and whose parameters are the context's options.
+default context, and whose parameters are the context's options. TensorFlow
+Federated is imported when one is set.
 """
 
-from collections.abc import Callable
 from collections.abc import Mapping
+import importlib
 import inspect
-import types
 from typing import Any
 
 from fedfish_tff import errors
-from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution import local_worker
 
 DEFAULT_CONTEXT_NAME = 'cohort'
 
-_SETTERS: Mapping[str, Callable[..., None]] = types.MappingProxyType(
-  {
-    'cohort': cohort_context.set_sync_cohort_execution_context,
-    'local_worker': local_worker.set_sync_local_worker_execution_context,
-  }
-)
+_SETTERS: Mapping[str, tuple[str, str]] = {
+  'cohort': (
+    'fedfish_tff.execution.cohort_context',
+    'set_sync_cohort_execution_context',
+  ),
+  'local_worker': (
+    'fedfish_tff.execution.local_worker',
+    'set_sync_local_worker_execution_context',
+  ),
+}
 
 
 def context_names() -> tuple[str, ...]:
@@ -50,7 +52,8 @@ def set_default_context(
       f'Unknown execution context {name!r}; expected one of: '
       f'{", ".join(context_names())}.'
     )
-  setter = _SETTERS[name]
+  module, function = _SETTERS[name]
+  setter = getattr(importlib.import_module(module), function)
   known = inspect.signature(setter).parameters
   for option in options:
     if option not in known:

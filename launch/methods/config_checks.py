@@ -74,11 +74,14 @@ def check_config(config: Mapping[str, Any]) -> None:
   known = dict(_FIELDS)
   if 'learning_rates' in method.supports:
     known |= _LEARNING_RATES
-  known |= {
-    name: check
-    for name, (support, check) in _OPTIONAL.items()
-    if name in config and support in method.supports
-  }
+  for name, (support, check) in _OPTIONAL.items():
+    if name in config and support not in method.supports:
+      raise errors.InputError(
+        f'The config field {name} does not exist for {method.name}: '
+        f'{method.why_not(support)}.'
+      )
+    if name in config:
+      known[name] = check
   fields.check_fields('', config, known, owner=method.name)
   _check_block('algorithm.', config['algorithm'], method)
   fields.check_fields(

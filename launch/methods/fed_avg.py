@@ -61,5 +61,6 @@ METHOD = method.Method(
     'local_epochs',
     'repeated_visits',
   },
+  baseline=2,
   build=_build,
 )

@@ -33,5 +33,6 @@ METHOD = method.Method(
     'barrier': 'its clients train no model',
     'local_epochs': "it takes one gradient of a pass over a client's data",
   },
+  baseline=1,
   build=_build,
 )

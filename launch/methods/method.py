@@ -40,6 +40,7 @@ class Method:
     supports: Names of SUPPORTS.
     reasons: Why it does not support something, where SUPPORTS does not say it.
     variants: Other values of fields, by the name of the variant.
+    baseline: How usual it is to compare others with it; 0 for not at all.
   """
 
   name: str
@@ -51,6 +52,8 @@ class Method:
   variants: Mapping[str, Mapping[str, Any]] = dataclasses.field(
     default_factory=dict
   )
+
+  baseline: int = 0
 
   def __post_init__(self) -> None:
     object.__setattr__(self, 'supports', frozenset(self.supports))

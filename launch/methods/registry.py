@@ -137,18 +137,3 @@ def variants(*supports: str) -> tuple[str, ...]:
     for name in names(*supports)
     for variant in (name, *own_methods()[name].variants)
   )
-
-
-def describe() -> str:
-  """Returns a text on every method: what it is called, has and supports."""
-  lines = []
-  for name, method in own_methods().items():
-    lines.append(f'{name}: {method.title}')
-    if method.variants:
-      lines.append(f'  variants: {", ".join(method.variants)}')
-    lines.append(f'  supports: {", ".join(sorted(method.supports))}')
-    lines += [
-      f'  --config.algorithm.{field}={declared.default!r}  {declared.help}'
-      for field, declared in method.fields.items()
-    ]
-  return '\n'.join(lines)

@@ -7,9 +7,9 @@ import os
 import pathlib
 
 from fedfish_tff import simulation
+from launch.plots import catalogue
 from launch.plots import curves
 from launch.plots import run_layouts
-from launch.plots import run_plots
 from launch.results import method_comparison
 from launch.results import method_table
 from launch.results import run_reader
@@ -74,7 +74,7 @@ def compare_workdirs(
   """
   runs = [run_reader.read_run(workdir) for workdir in workdirs]
   groups = run_reader.group_runs(runs)
-  metric = run_plots.choose_metric(runs, metric)
+  metric = catalogue.choose_metric(runs, metric)
   name = metric.rpartition('/')[2]
   drawings = {}
   if layout != 'default':
@@ -101,18 +101,16 @@ def compare_workdirs(
   if layout in ('transfer', 'all'):
     _write_transfer_table(runs, folder, name)
   if layout == 'default':
-    figures = run_plots.draw_curves(
-      groups, metric, x_axes, show_seeds=show_seeds
+    figures = catalogue.draw(
+      catalogue.Request(groups, metric, x_axes, show_seeds)
     )
-    figures.update(run_plots.draw_barriers(groups, name))
-    figures.update(run_plots.draw_clients(groups, name))
   else:
     figures = {title: drawing.figure for title, drawing in drawings.items()}
     path = folder / _CAPTIONS_FILE
     captions = run_layouts.format_captions(drawings)
     simulation.write_atomically(path, captions.encode())
     print(path)
-  for path in run_plots.write_figures(figures, folder, file_format):
+  for path in catalogue.write_figures(figures, folder, file_format):
     print(path)
   without = [
     str(run.workdir) for run in runs if not len(run.series('round', metric)[0])

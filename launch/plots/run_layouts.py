@@ -3,26 +3,22 @@
 """The layouts of the FedFish paper's figures 3, 4, 5 and 6, from any runs."""
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 
 from fedfish_tff import errors
 from launch.plots import barrier_panels
+from launch.plots import catalogue
 from launch.plots import fixed_compute
 from launch.plots import local_epochs
 from launch.plots import paper_style
-from launch.plots import run_plots
 from launch.plots import transfer
 from launch.results import run_reader
 from launch.results import settings as settings_lib
 
-LAYOUTS = ('fixed_compute', 'local_epochs', 'barrier', 'transfer')
 # More cannot be told apart.
 _MAX_METHODS = 8
-
-_VIEWS = {
-  'fixed_rounds': settings_lib.fixed_rounds,
-  'fixed_compute': settings_lib.fixed_compute,
-}
 
 Drawings = dict[str, paper_style.Drawing]
 
@@ -53,36 +49,12 @@ def draw_layouts(
       f'A layout shows at most {_MAX_METHODS} methods, and the workdirs have '
       f'{len(methods)}: {"; ".join(methods[:4])}; ...'
     )
-  name = metric.rpartition('/')[2]
   drawings = {}
   for layout in layouts:
-    if layout == 'fixed_compute':
-      drawn = _draw_fixed_compute(settings, metric, x_axes)
-      needed = (
-        f'with {metric}, of one task, with several values of local_epochs and '
-        'equal products of rounds and local_epochs'
-      )
-    elif layout == 'local_epochs':
-      drawn = _draw_local_epochs(settings, name)
-      needed = (
-        f'of one task with several values of local_epochs, equal rounds (or '
-        f'rounds times local_epochs), and {name} on held-out clients'
-      )
-    elif layout == 'transfer':
-      drawn = _draw_views(settings, layout, name, transfer.plot_transfer)
-      needed = (
-        f'with {name} in evaluation/transfer.csv, which launch.evaluate '
-        '--targets writes'
-      )
-    else:
-      drawn = _draw_views(
-        settings, 'barrier_panels', name, barrier_panels.plot_barrier_panels
-      )
-      needed = (
-        f'of FedAvg (or FedSGD) and of another method, of one task, with '
-        f'csb/{name} at common seeds, local_epochs and rounds'
-      )
+    draw, needed = _LAYOUTS[layout]
+    drawn = draw(settings, metric, x_axes)
     if not drawn and len(layouts) == 1:
+      needed = needed.format(metric=metric, name=metric.rpartition('/')[2])
       raise errors.InputError(
         f'The layout {layout} needs runs {needed}; the workdirs have: '
         f'{_describe(settings)}.'
@@ -104,45 +76,78 @@ def _draw_fixed_compute(
   settings: Sequence[settings_lib.Setting], metric: str, x_axes: Sequence[str]
 ) -> Drawings:
   kept = settings_lib.fixed_compute(settings)
-  drawings = {}
-  for x in x_axes:
-    drawing = fixed_compute.plot_fixed_compute(kept, metric, x=x)
-    if drawing is not None:
-      name = run_plots.slug(f'fixed_compute_{metric}_by_{x}')
-      drawings[name] = drawing
-  return drawings
-
-
-def _draw_local_epochs(
-  settings: Sequence[settings_lib.Setting], name: str
-) -> Drawings:
-  drawings = {}
-  for view, select in _VIEWS.items():
-    drawing = local_epochs.plot_local_epochs(select(settings), name)
-    if drawing is not None:
-      drawings[run_plots.slug(f'local_epochs_{name}_{view}')] = drawing
-  return drawings
+  return _without_none(
+    {
+      f'fixed_compute_{metric}_by_{x}': fixed_compute.plot_fixed_compute(
+        kept, metric, x=x
+      )
+      for x in x_axes
+    }
+  )
 
 
 def _draw_views(
   settings: Sequence[settings_lib.Setting],
-  layout: str,
-  name: str,
+  metric: str,
+  _: Sequence[str],
+  *,
   plot: Callable[..., paper_style.Drawing | None],
+  file_name: str,
+  falls_back: bool = True,
 ) -> Drawings:
   """Draws both views, or all settings where the runs make neither."""
+  name = metric.rpartition('/')[2]
+  file_name = f'{file_name}_{name}'
   views = {
-    f'{layout}_{name}_{view}': select(settings)
-    for view, select in _VIEWS.items()
+    f'{file_name}_fixed_rounds': settings_lib.fixed_rounds(settings),
+    f'{file_name}_fixed_compute': settings_lib.fixed_compute(settings),
   }
-  if not any(views.values()):
-    views = {f'{layout}_{name}': settings}
-  drawings = {}
-  for slug, kept in views.items():
-    drawing = plot(kept, name)
-    if drawing is not None:
-      drawings[run_plots.slug(slug)] = drawing
-  return drawings
+  if falls_back and not any(views.values()):
+    views = {file_name: settings}
+  return _without_none({file: plot(kept, name) for file, kept in views.items()})
+
+
+def _without_none(
+  drawings: Mapping[str, paper_style.Drawing | None],
+) -> Drawings:
+  return {catalogue.slug(name): d for name, d in drawings.items() if d}
+
+
+# How a layout is drawn, and the runs it needs, with places for the metric.
+_LAYOUTS = {
+  'fixed_compute': (
+    _draw_fixed_compute,
+    'with {metric}, of one task, with several values of local_epochs and equal '
+    'products of rounds and local_epochs',
+  ),
+  'local_epochs': (
+    functools.partial(
+      _draw_views,
+      plot=local_epochs.plot_local_epochs,
+      file_name='local_epochs',
+      falls_back=False,
+    ),
+    'of one task with several values of local_epochs, equal rounds (or rounds '
+    'times local_epochs), and {name} on held-out clients',
+  ),
+  'barrier': (
+    functools.partial(
+      _draw_views,
+      plot=barrier_panels.plot_barrier_panels,
+      file_name='barrier_panels',
+    ),
+    'of FedAvg (or FedSGD) and of another method, of one task, with csb/{name} '
+    'at common seeds, local_epochs and rounds',
+  ),
+  'transfer': (
+    functools.partial(
+      _draw_views, plot=transfer.plot_transfer, file_name='transfer'
+    ),
+    'with {name} in evaluation/transfer.csv, which launch.evaluate --targets '
+    'writes',
+  ),
+}
+LAYOUTS = tuple(_LAYOUTS)
 
 
 def format_captions(drawings: Drawings) -> str:

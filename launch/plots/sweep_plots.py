@@ -1,21 +1,46 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which plots suit a sweep: plain Python that names runs and numbers."""
+"""Draws what suits a sweep."""
 
 from collections.abc import Sequence
+import functools
 import pathlib
 import re
-from typing import Any
 
+from launch.plots import catalogue
+from launch.plots import comparison
+from launch.plots import sweep_heat_map
 from launch.plots import sweep_share_plots
 from launch.results import sweep_folder
 from launch.results import sweep_results
 
+# A figure that is to be drawn: a call without arguments.
+Figures = dict[str, functools.partial]
+# Workdirs to compare, by the folder for tables and plots.
+Comparisons = dict[pathlib.Path, list[pathlib.Path]]
+
+
+def draw(
+  folder: sweep_folder.SweepFolder, groups: Sequence[sweep_results.Group]
+) -> None:
+  """Draws a sweep into its folder of plots; prints the paths.
+
+  Args:
+    folder: Of the sweep.
+    groups: Its groups.
+  """
+  figures, comparisons = plan(folder, groups)
+  drawn = {name: figure() for name, figure in figures.items()}
+  for path in catalogue.write_figures(drawn, folder.plots_path):
+    print(path)
+  for target, workdirs in comparisons.items():
+    comparison.compare_workdirs(workdirs, target)
+
 
 def plan(
   folder: sweep_folder.SweepFolder, groups: Sequence[sweep_results.Group]
-) -> dict[str, Any]:
-  """Returns the arguments of `worker.plot` but for its folder.
+) -> tuple[Figures, Comparisons]:
+  """Returns the figures of a sweep, by file name, and what it compares.
 
   A sweep over both learning rates gets heat maps of the validation metric, one
   figure for each value of its other fields, with a panel a variant. One over
@@ -26,27 +51,22 @@ def plan(
     folder: Of the sweep.
     groups: Its groups.
   """
-  arguments = {'comparisons': {}, 'heat_maps': [], 'share_figures': []}
   if not any(run.is_finished for group in groups for run in group.runs):
-    return arguments
+    return {}, {}
   if all(_varies(groups, rate) for rate in sweep_results.RATES) and (
     sweep_results.varies_rates(groups)
   ):
-    arguments['heat_maps'] = _plan_heat_maps(groups)
-  elif sweep_share_plots.is_over_shares(groups):
-    arguments['share_figures'] = sweep_share_plots.plan(groups)
-  else:
-    arguments['comparisons'] = _plan_comparisons(folder, groups)
-  return arguments
+    return _plan_heat_maps(groups), {}
+  if sweep_share_plots.is_over_shares(groups):
+    return sweep_share_plots.plan(groups), {}
+  return {}, _plan_comparisons(folder, groups)
 
 
 def _varies(groups: Sequence[sweep_results.Group], field: str) -> bool:
   return len({repr(group.fields.get(field)) for group in groups}) > 1
 
 
-def _plan_heat_maps(
-  groups: Sequence[sweep_results.Group],
-) -> list[dict[str, Any]]:
+def _plan_heat_maps(groups: Sequence[sweep_results.Group]) -> Figures:
   """Returns a figure for each setting but for the variant."""
   figures: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
   for group in groups:
@@ -57,24 +77,24 @@ def _plan_heat_maps(
   runs = [run for group in groups for run in group.runs]
   metric = sweep_results.common_metric(runs)
   if metric is None:
-    return []
+    return {}
   task = runs[0].config['task']['name']
   title = f'Validation clients after the last round ({task})'
-  return [
-    {
-      'name': _slug(f'learning_rates {label}'),
-      'panels': panels,
-      'metric': metric,
-      'higher_is_better': sweep_results.best_is_highest(runs),
-      'title': f'{title}, {label}' if label else title,
-    }
+  return {
+    _slug(f'learning_rates {label}'): functools.partial(
+      sweep_heat_map.plot_heat_map,
+      panels=panels,
+      metric=metric,
+      higher_is_better=sweep_results.best_is_highest(runs),
+      title=f'{title}, {label}' if label else title,
+    )
     for label, panels in figures.items()
-  ]
+  }
 
 
 def _plan_comparisons(
   folder: sweep_folder.SweepFolder, groups: Sequence[sweep_results.Group]
-) -> dict[pathlib.Path, list[pathlib.Path]]:
+) -> Comparisons:
   """Returns workdirs to compare by folder: those of one setting but variant.
 
   Rates that each setting has one pair of are tuned, and no setting of their

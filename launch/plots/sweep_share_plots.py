@@ -1,24 +1,19 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which figures a sweep over the share of sent weights ends in.
-
-Plain Python that names runs and numbers; `launch.plots.exchange_share` draws
-them.
-"""
+"""Which figures a sweep over the share of sent weights ends in."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 import math
 from typing import Any
 
 from launch.methods import exchange as exchange_lib
+from launch.plots import exchange_share
 from launch.results import sweep_results
 
 SHARE = 'exchange.share'
-# The kinds of figures, each drawn by a function of its own.
-BY_SHARE, BY_BYTES = 'share', 'bytes'
-
 _EXCHANGE = 'exchange.'
 _DIRECTION = 'exchange.direction'
 _VARIANT = 'variant'
@@ -45,8 +40,10 @@ def is_over_shares(groups: Sequence[sweep_results.Group]) -> bool:
   return len({_share(g) for g in groups if SHARE in g.fields}) > 1
 
 
-def plan(groups: Sequence[sweep_results.Group]) -> list[dict[str, Any]]:
-  """Returns the figures of a sweep over shares.
+def plan(
+  groups: Sequence[sweep_results.Group],
+) -> dict[str, functools.partial]:
+  """Returns the figures of a sweep over shares, by the names of their files.
 
   In each, the share runs along the axis. Lines are the rules of the exchange
   and the variants, panels the values of the other fields. Where everything is
@@ -55,64 +52,52 @@ def plan(groups: Sequence[sweep_results.Group]) -> list[dict[str, Any]]:
 
   Args:
     groups: The sweep's groups.
-
-  Returns:
-    Keyword arguments of `exchange_share.plot_by_share` or `plot_by_bytes`, each
-    with `name`, that of the file, and `kind`.
   """
   runs = [run for group in groups for run in group.runs if run.is_finished]
   metric = sweep_results.common_metric(runs)
   if metric is None:
-    return []
+    return {}
   seeds = max(sum(r.is_finished for r in g.runs) for g in groups)
   task = runs[0].config['task']['name']
   means = f' ({task})' + (f': mean of {seeds} seeds' if seeds > 1 else '')
   ending = means + (', lowest to highest shaded' if seeds > 1 else '')
   parts = _what_is_shared(groups)
-  figures = []
+  figures = {}
   for prefix, whose in _MODELS.items():
     panels = _collect(groups, lambda run, c=prefix + metric: run.values.get(c))
     if not panels:
       continue
     name = f'share_{prefix.split("/")[1]}'
-    figures.append(
-      {
-        'name': f'{name}_{metric}',
-        'kind': BY_SHARE,
-        'rows': {'': panels},
-        'metric': metric,
-        'title': f'{_capital(metric)} {whose}{ending}',
-        'x_label': f'Share of the {parts} that are sent',
-        'reference': _REFERENCE,
-      }
+    x_label = f'Share of the {parts} that are sent'
+    figures[f'{name}_{metric}'] = functools.partial(
+      exchange_share.plot_by_share,
+      rows={'': panels},
+      metric=metric,
+      title=f'{_capital(metric)} {whose}{ending}',
+      x_label=x_label,
+      reference=_REFERENCE,
     )
     rows = _class_scores(groups, prefix)
     if rows:
-      figures.append(
-        {
-          'name': f'{name}_f1',
-          'kind': BY_SHARE,
-          'rows': rows,
-          'metric': 'F1',
-          'title': f'F1 of each class {whose}{means}',
-          'x_label': f'Share of the {parts} that are sent',
-          # The seeds' ranges of several classes would cover each other.
-          'shaded': False,
-        }
+      figures[f'{name}_f1'] = functools.partial(
+        exchange_share.plot_by_share,
+        rows=rows,
+        metric='F1',
+        title=f'F1 of each class {whose}{means}',
+        x_label=x_label,
+        # The seeds' ranges of several classes would cover each other.
+        shaded=False,
       )
     by_bytes = _collect(
       groups, lambda run, c=prefix + metric: _pair(run.values, _BYTES, c)
     )
     if by_bytes:
-      figures.append(
-        {
-          'name': f'{name}_{metric}_by_bytes',
-          'kind': BY_BYTES,
-          'panels': by_bytes,
-          'metric': metric,
-          'title': f'{_capital(metric)} {whose} against what clients have '
-          f'sent, a point for each share{ending}',
-        }
+      figures[f'{name}_{metric}_by_bytes'] = functools.partial(
+        exchange_share.plot_by_bytes,
+        panels=by_bytes,
+        metric=metric,
+        title=f'{_capital(metric)} {whose} against what clients have sent, a '
+        f'point for each share{ending}',
       )
   return figures
 

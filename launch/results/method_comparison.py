@@ -9,15 +9,13 @@ import itertools
 from typing import Any
 
 from fedfish_tff.evaluation import paired_comparison
-from launch.methods import fine_tuning
+from launch.results import method_labels
 from launch.results import metric_names
 from launch.results import run_reader
 from launch.results import text_table
 
 import numpy as np
 
-# The usual baselines: the other method of a pair is the one that is judged.
-_BASELINES = ('fed_sgd', 'fed_avg')
 # Fields that two runs of two algorithms may differ in and yet be comparable.
 _FREE_FIELDS = (
   'algorithm',
@@ -70,17 +68,11 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
   differ in either case, since each method has them tuned.
   """
 
-  def rank(label: str) -> tuple[int, bool]:
-    run = groups[label][0]
-    # Fed3R+FT is FedAvg by its algorithm, but more than a baseline.
-    known = run.algorithm in _BASELINES and not fine_tuning.has_start(
-      run.config
-    )
-    return (
-      _BASELINES.index(run.algorithm) if known else len(_BASELINES),
-      # What sends a part is compared with what sends all.
-      'exchange' in run.config,
-    )
+  def rank(label: str) -> tuple[bool, int, bool]:
+    config = groups[label][0].config
+    baseline = method_labels.rank_baseline(config)
+    # What sends a part is compared with what sends all.
+    return not baseline, baseline, 'exchange' in config
 
   pairs = [
     (one, other) if rank(one) > rank(other) else (other, one)

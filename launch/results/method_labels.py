@@ -123,6 +123,20 @@ def _title(name: str) -> str:
   return method.title if method else name
 
 
+def rank_baseline(config: Mapping[str, Any]) -> int:
+  """Returns how usual it is to compare others with a config's method.
+
+  Args:
+    config: Nested mappings. Fed3R+FT is FedAvg by its algorithm, but more than a
+      baseline.
+
+  Returns:
+    0 for what is no baseline.
+  """
+  method = _find_method(config['algorithm']['name'])
+  return method.baseline if method and not fine_tuning.has_start(config) else 0
+
+
 def _fields(config: Mapping[str, Any]) -> dict[str, str]:
   """Returns the fields that tell configs apart, the method by its name."""
   fields = {

@@ -4,36 +4,18 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from launch.results import method_comparison
 from launch.results import run_reader
+from launch.results import seed_statistics
 from launch.results import text_table
-
-import numpy as np
 
 Groups = Mapping[str, Sequence[run_reader.Run]]
 
 
-class Cell(NamedTuple):
-  """A column of metrics.csv for one method.
-
-  Attributes:
-    mean: Over seeds; NaN where all runs have diverged.
-    deviation: Sample standard deviation over seeds; NaN for one seed.
-    seeds: How many runs have finite values, so are in the mean.
-    diverged: How many runs have a value that is not finite.
-  """
-
-  mean: float
-  deviation: float
-  seeds: int
-  diverged: int
-
-
 def method_rows(
   groups: Groups, metric: str
-) -> dict[str, dict[tuple[str, str], Cell]]:
+) -> dict[str, dict[tuple[str, str], seed_statistics.Cell]]:
   """Returns a method's results by (column, which rounds).
 
   Args:
@@ -63,7 +45,7 @@ def method_rows(
         if (value := _value(run, column, which)) is not None
       ]
       if values:
-        rows[label][column, which] = _summarize(np.array(values))
+        rows[label][column, which] = seed_statistics.summarize(values)
   return rows
 
 
@@ -74,17 +56,9 @@ def _value(run: run_reader.Run, column: str, which: str) -> float | None:
   return method_comparison.mean_or_nan(values[kept]) if kept.any() else None
 
 
-def _summarize(values: np.ndarray) -> Cell:
-  finite = values[np.isfinite(values)]
-  return Cell(
-    mean=float(finite.mean()) if len(finite) else np.nan,
-    deviation=float(finite.std(ddof=1)) if len(finite) > 1 else np.nan,
-    seeds=len(finite),
-    diverged=len(values) - len(finite),
-  )
-
-
-def format_table(rows: Mapping[str, Mapping[tuple[str, str], Cell]]) -> str:
+def format_table(
+  rows: Mapping[str, Mapping[tuple[str, str], seed_statistics.Cell]],
+) -> str:
   """Returns the rows as text: a line a column, methods side by side."""
   keys = list(dict.fromkeys(key for cells in rows.values() for key in cells))
   lines = [('metric', 'of', *rows)]
@@ -96,21 +70,21 @@ def format_table(rows: Mapping[str, Mapping[tuple[str, str], Cell]]) -> str:
   return text_table.align(lines)
 
 
-def _format_cell(cell: Cell) -> str:
-  parts = []
-  if cell.seeds == 1:
-    parts.append(f'{cell.mean:.4f}')
-  elif cell.seeds:
-    parts.append(f'{cell.mean:.4f} ± {cell.deviation:.4f} ({cell.seeds} seeds)')
-  if cell.diverged:
-    parts.append(f'diverged: {cell.diverged} of {cell.seeds + cell.diverged}')
-  return ', '.join(parts)
+def _format_cell(cell: seed_statistics.Cell) -> str:
+  diverged = f'diverged: {cell.diverged} of {cell.seeds + cell.diverged}'
+  parts = (
+    seed_statistics.format_mean(cell, ' seeds'),
+    diverged if cell.diverged else '',
+  )
+  return ', '.join(filter(None, parts))
 
 
-def to_csv(rows: Mapping[str, Mapping[tuple[str, str], Cell]]) -> bytes:
+def to_csv(
+  rows: Mapping[str, Mapping[tuple[str, str], seed_statistics.Cell]],
+) -> bytes:
   """Returns the rows as a CSV file, a line a method and column."""
   return text_table.to_csv(
-    ['method', 'metric', 'rounds', *Cell._fields],
+    ['method', 'metric', 'rounds', *seed_statistics.Cell._fields],
     [
       [label, *key, *cell]
       for label, cells in rows.items()

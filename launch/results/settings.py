@@ -10,13 +10,9 @@ from collections.abc import Sequence
 import dataclasses
 
 from launch.methods import config_checks
-from launch.methods import fine_tuning
 from launch.results import method_labels
 from launch.results import run_reader
 
-_BASELINES = ('fed_avg', 'fed_sgd')
-_NAME = 'algorithm.name'
-_START, _NO_START = 'fine_tuning.start.name', fine_tuning.NO_START
 # Of runs whose clients send a part of their weights.
 _EXCHANGE = 'exchange.selection'
 # What follows from the tuning and the local epochs makes no method another.
@@ -156,24 +152,13 @@ def find_baselines(settings: Sequence[Setting]) -> Mapping[str, str]:
   Args:
     settings: Of one task.
   """
-  configs = {}
+  configs, ranks = {}, {}
   for setting in settings:
-    configs.setdefault(
-      setting.method,
-      config_checks.flatten(setting.runs[0].config),
-    )
-  algorithms = {
-    config[_NAME]
-    for config in configs.values()
-    if config.get(_START, _NO_START) == _NO_START
-  }
-  baseline = next((b for b in _BASELINES if b in algorithms), None)
-  candidates = [
-    m
-    for m, c in configs.items()
-    # Fed3R+FT is FedAvg by its algorithm, but more than a baseline.
-    if c[_NAME] == baseline and c.get(_START, _NO_START) == _NO_START
-  ]
+    config = setting.runs[0].config
+    configs.setdefault(setting.method, config_checks.flatten(config))
+    ranks.setdefault(setting.method, method_labels.rank_baseline(config))
+  best = max(ranks.values(), default=0)
+  candidates = [m for m, rank in ranks.items() if rank and rank == best]
   candidates = [
     m for m in candidates if _EXCHANGE not in configs[m]
   ] or candidates

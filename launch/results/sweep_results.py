@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import math
-import statistics
 from typing import Any
 
 from launch.methods import config_checks
 from launch.results import metric_names
+from launch.results import seed_statistics
 from launch.results import sweep_folder
 
 RATES = ('client_learning_rate', 'server_learning_rate')
@@ -56,23 +56,6 @@ class RunResult:
     return self.config[_SEED]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Cell:
-  """A column over seeds.
-
-  Attributes:
-    mean: Over the seeds with finite values; NaN without one.
-    deviation: Sample standard deviation; NaN for less than two.
-    seeds: How many have finite values.
-    diverged: How many have others.
-  """
-
-  mean: float
-  deviation: float
-  seeds: int
-  diverged: int
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Group:
   """Runs that differ by their seed only.
@@ -91,15 +74,10 @@ class Group:
   def is_finished(self) -> bool:
     return all(run.is_finished for run in self.runs)
 
-  def cell(self, column: str) -> Cell:
+  def cell(self, column: str) -> seed_statistics.Cell:
     """Returns a column over the finished runs that have it."""
-    values = [run.values[column] for run in self.runs if column in run.values]
-    finite = [value for value in values if math.isfinite(value)]
-    return Cell(
-      mean=statistics.fmean(finite) if finite else math.nan,
-      deviation=statistics.stdev(finite) if len(finite) > 1 else math.nan,
-      seeds=len(finite),
-      diverged=len(values) - len(finite),
+    return seed_statistics.summarize(
+      run.values[column] for run in self.runs if column in run.values
     )
 
   def validation(self, metric: str | None = None) -> float:

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from launch.results import metric_names
+from launch.results import seed_statistics
 from launch.results import sweep_results
 from launch.results import text_table
 
@@ -80,9 +81,7 @@ def groups_to_csv(groups: Sequence[sweep_results.Group]) -> bytes:
     best = [] if row is None else [groups[row]]
   head = ['variant', *fields, 'best', 'runs', 'finished']
   for column in columns:
-    head += [
-      f'{column} {part}' for part in ('mean', 'deviation', 'seeds', 'diverged')
-    ]
+    head += [f'{column} {part}' for part in seed_statistics.Cell._fields]
   rows = []
   for group in groups:
     row = [
@@ -93,8 +92,7 @@ def groups_to_csv(groups: Sequence[sweep_results.Group]) -> bytes:
       sum(run.is_finished for run in group.runs),
     ]
     for column in columns:
-      cell = group.cell(column)
-      row += [cell.mean, cell.deviation, cell.seeds, cell.diverged]
+      row += group.cell(column)
     rows.append(row)
   return text_table.to_csv(head, rows)
 
@@ -207,11 +205,7 @@ def _shown(metric: str) -> tuple[str, str]:
 
 def _format_cell(group: sweep_results.Group, column: str) -> str:
   cell = group.cell(column)
-  parts = []
-  if cell.seeds == 1:
-    parts.append(f'{cell.mean:.4f}')
-  elif cell.seeds:
-    parts.append(f'{cell.mean:.4f} ± {cell.deviation:.4f} ({cell.seeds})')
+  parts = [seed_statistics.format_mean(cell)] if cell.seeds else []
   if cell.diverged:
     parts.append(f'diverged: {cell.diverged}')
   if not group.is_finished:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fedfish_tff.evaluation import paired_comparison
 from launch.results import metric_names
 from launch.results import run_reader
+from launch.results import seed_statistics
 from launch.results import settings as settings_lib
 from launch.results import text_table
 from launch.results import transfer_reader
@@ -122,7 +123,7 @@ def transfer_rows(settings: Sequence[settings_lib.Setting]) -> list[Row]:
             if percent in lines[s, 'mean']
           }
           for s, by_seed in scores.items():
-            values = np.array(list(by_seed.values()))
+            cell = seed_statistics.summarize(by_seed.values())
             pooled = lines[s, 'all_tokens'].get(percent, {})
             row = Row(
               task=task,
@@ -133,14 +134,10 @@ def transfer_rows(settings: Sequence[settings_lib.Setting]) -> list[Row]:
               at=at,
               percent=percent,
               metric=metric,
-              seeds=len(values),
-              mean=float(values.mean()),
-              deviation=(
-                float(values.std(ddof=1)) if len(values) > 1 else np.nan
-              ),
-              all_tokens=(
-                float(np.mean(list(pooled.values()))) if pooled else np.nan
-              ),
+              seeds=cell.seeds,
+              mean=cell.mean,
+              deviation=cell.deviation,
+              all_tokens=seed_statistics.summarize(pooled.values()).mean,
             )
             rows.append(_compare(row, s, scores, baselines))
   return rows

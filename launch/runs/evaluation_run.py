@@ -14,7 +14,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from launch.plots import run_plots
+from launch.plots import catalogue
 from launch.results import metric_names
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
@@ -97,7 +97,7 @@ def evaluate(
       paths += _export(
         experiment, result, simulation.make_folder(folder.path / 'export')
       )
-    return paths + run_plots.plot_workdir(folder.path)
+    return paths + catalogue.plot_workdir(folder.path)
 
 
 def _evaluate_clients(

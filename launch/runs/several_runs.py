@@ -12,8 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import fine_tuning
-from launch.plots import curves
-from launch.plots import run_plots
+from launch.plots import catalogue
 from launch.results import run_reader
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
@@ -113,10 +112,9 @@ def _draw(workdir: pathlib.Path, names: Sequence[str]) -> None:
   """Draws the metric of all runs against rounds, steps and bytes."""
   groups = {name: [run_reader.read_run(workdir / name)] for name in names}
   runs = [run for (run,) in groups.values()]
-  figures = run_plots.draw_curves(
-    groups, run_plots.choose_metric(runs, None), tuple(curves.X_AXES)
-  )
-  for path in run_plots.write_figures(figures, workdir / 'plots'):
+  request = catalogue.Request(groups, catalogue.choose_metric(runs, None))
+  figures = catalogue.draw_curves(request)
+  for path in catalogue.write_figures(figures, workdir / 'plots'):
     print(path)
 
 

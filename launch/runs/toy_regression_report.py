@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pathlib
 
 from fedfish_tff import simulation
+from launch.plots import catalogue
 from launch.plots import regression
-from launch.plots import run_plots
 from launch.results import text_table
 from launch.runs import toy_regression_study
 from tasks.tabular import toy_regression
@@ -103,7 +103,7 @@ def write_figure(
     )
     barriers[_TITLES[overlap]] = (fish, average)
   figure = regression.plot_toy_regression(panels, barriers, x_label=shown)
-  paths = run_plots.write_figures(
+  paths = catalogue.write_figures(
     {'toy_regression': figure}, folder, file_format
   )
   table = folder / 'toy_regression.csv'

@@ -14,7 +14,7 @@ from fedfish_tff.execution import contexts
 from launch.methods import building
 from launch.methods import fine_tuning
 from launch.methods import participation
-from launch.plots import run_plots
+from launch.plots import catalogue
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import regularization_choice
@@ -153,7 +153,7 @@ def _train(
     )
     folder.write_summary(summary)
     if plots:
-      run_plots.plot_workdir(folder.path)
+      catalogue.plot_workdir(folder.path)
       _print_closing_line(folder, experiment, summary)
   return _Outcome(experiment, result, summary)
 

@@ -12,7 +12,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from launch.plots import run_plots
+from launch.plots import catalogue
 from launch.plots import transfer
 from launch.results import run_reader
 from launch.results import transfer_reader
@@ -97,7 +97,7 @@ def evaluate_transfer(
     figures = transfer.plot_workdir_transfer(
       scores, rounds=config['rounds'], task=experiment.task.name
     )
-    return paths + run_plots.write_figures(
+    return paths + catalogue.write_figures(
       {prefix + name: figure for name, figure in figures.items()},
       folder.path / 'plots',
     )

@@ -7,13 +7,16 @@ Plain Python, without TensorFlow, which is for the processes of the runs.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import json
 import os
 import shlex
 import sys
+import traceback
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.plots import sweep_plots
 from launch.results import sweep_folder
@@ -92,7 +95,7 @@ class Sweep:
         ) from error
       failures |= self._find_other_data(folder)
       groups = self._write_tables(folder, failures)
-      self._plot(folder, groups, failures)
+      _plot(folder, groups, failures)
       print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
       done = sum(self._is_done(folder, run) for run in self.runs)
       print(f'\nDone: {done} of {len(self.runs)} runs. See {folder.path}.')
@@ -240,34 +243,24 @@ class Sweep:
       simulation.write_atomically(folder.path / name, content)
     return groups
 
-  def _plot(
-    self,
-    folder: sweep_folder.SweepFolder,
-    groups: Sequence[sweep_results.Group],
-    failures: dict[str, str],
-  ) -> None:
-    """Draws the finished runs, in a process that has imported TensorFlow."""
-    arguments = sweep_plots.plan(folder, groups)
-    if not any(arguments.values()):
-      return
-    job = runner_lib.Job(
-      name='plots',
-      target=worker.PLOT,
-      arguments={**arguments, 'folder': folder.plots_path},
-      log_path=folder.log_path('plots'),
-    )
 
-    def on_end(job: runner_lib.Job, outcome: runner_lib.Outcome) -> None:
-      if outcome.error:
-        failures[job.name] = outcome.error
-
-    with runner_lib.Runner(
-      num_processes=1,
-      cores=resources.usable_cores(),
-      memory=resources.MemoryLimit(False),
-      preload=worker.PRELOADED,
-    ) as runner:
-      runner.run([job], on_end)
+def _plot(
+  folder: sweep_folder.SweepFolder,
+  groups: Sequence[sweep_results.Group],
+  failures: dict[str, str],
+) -> None:
+  """Draws the finished runs; what that prints goes to a log of its own."""
+  with (
+    open(folder.log_path('plots'), 'a', encoding='utf-8') as log,
+    contextlib.redirect_stdout(log),
+  ):
+    try:
+      sweep_plots.draw(folder, groups)
+    except errors.InputError as error:
+      failures['plots'] = str(error)
+    except Exception as error:
+      traceback.print_exc(file=log)
+      failures['plots'] = f'{type(error).__name__}: {error}'
 
 
 class _Progress:

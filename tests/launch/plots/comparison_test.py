@@ -9,8 +9,8 @@ import pathlib
 from unittest import mock
 
 from fedfish_tff import errors
+from launch.plots import catalogue
 from launch.plots import comparison
-from launch.plots import run_plots
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
@@ -61,7 +61,7 @@ class CompareWorkdirsTest(absltest.TestCase):
 
   def test_tables_are_written_even_if_plots_fail(self):
     with mock.patch.object(
-      run_plots,
+      catalogue,
       'write_figures',
       autospec=True,
       side_effect=errors.InputError('full'),

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of choosing the plots of a sweep."""
 
+import contextlib
+import io
 import math
 import pathlib
 
@@ -13,14 +15,17 @@ from tests.launch.sweeps import fake_sweeps
 from absl.testing import absltest
 
 
+def _read_groups(folder):
+  return sweep_results.group_by_seed(sweep_results.read_results(folder))
+
+
 class SweepPlotsTest(absltest.TestCase):
   def _plan(self, runs, values):
     path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     folder = fake_sweeps.write_sweep(path, runs)
     for run, value in zip(runs, values):
       fake_sweeps.write_result(folder, run, value)
-    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
-    return folder, sweep_plots.plan(folder, groups)
+    return folder, *sweep_plots.plan(folder, _read_groups(folder))
 
   def test_a_grid_of_rates_has_heat_maps(self):
     runs = fake_sweeps.grid(
@@ -29,10 +34,9 @@ class SweepPlotsTest(absltest.TestCase):
       client_learning_rate=(0.1, 1.0),
       server_learning_rate=(0.1, 1.0),
     )
-    _, plots = self._plan(runs, [i / 16 for i in range(15)])
-    self.assertEmpty(plots['comparisons'])
-    first, second = plots['heat_maps']
-    self.assertEqual(first['name'], 'learning_rates_local_epochs_1')
+    folder, figures, comparisons = self._plan(runs, [i / 16 for i in range(15)])
+    self.assertEmpty(comparisons)
+    first, second = [figure.keywords for figure in figures.values()]
     self.assertEqual(first['metric'], 'accuracy')
     self.assertEqual(
       first['panels'],
@@ -53,16 +57,21 @@ class SweepPlotsTest(absltest.TestCase):
     )
     # The run that is not finished is blank.
     self.assertTrue(math.isnan(second['panels']['fed_fish'][1.0, 1.0]))
+    with contextlib.redirect_stdout(io.StringIO()):
+      sweep_plots.draw(folder, _read_groups(folder))
+    for epochs in (1, 8):
+      name = f'learning_rates_local_epochs_{epochs}.png'
+      self.assertTrue((folder.plots_path / name).exists())
 
   def test_other_sweeps_compare_methods_in_each_setting(self):
     runs = fake_sweeps.grid(
       ['fed_avg', 'fed_fish'], local_epochs=(1, 8), seed=(0, 1)
     )
-    folder, plots = self._plan(runs, [0.5] * 7)
-    self.assertEmpty(plots['heat_maps'])
+    folder, figures, comparisons = self._plan(runs, [0.5] * 7)
+    self.assertEmpty(figures)
     by_name = {
       target.name: [workdir.name for workdir in workdirs]
-      for target, workdirs in plots['comparisons'].items()
+      for target, workdirs in comparisons.items()
     }
     self.assertEqual(list(by_name), ['local_epochs_1', 'local_epochs_8'])
     self.assertEqual(
@@ -74,8 +83,8 @@ class SweepPlotsTest(absltest.TestCase):
       ],
     )
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
-    folder, plots = self._plan(runs, [0.5] * 4)
-    self.assertEqual(list(plots['comparisons']), [folder.plots_path])
+    folder, _, comparisons = self._plan(runs, [0.5] * 4)
+    self.assertEqual(list(comparisons), [folder.plots_path])
 
   def test_tuned_rates_do_not_part_methods(self):
     rates = {
@@ -99,12 +108,11 @@ class SweepPlotsTest(absltest.TestCase):
         for seed in (0, 1)
       ]
     )
-    _, plots = self._plan(runs, [0.5] * 8)
-    self.assertEmpty(plots['heat_maps'])
+    _, figures, comparisons = self._plan(runs, [0.5] * 8)
+    self.assertEmpty(figures)
     self.assertEqual(
       [
-        (target.name, len(workdirs))
-        for target, workdirs in plots['comparisons'].items()
+        (target.name, len(workdirs)) for target, workdirs in comparisons.items()
       ],
       [('local_epochs_1', 4), ('local_epochs_8', 4)],
     )
@@ -113,15 +121,17 @@ class SweepPlotsTest(absltest.TestCase):
     runs = fake_sweeps.grid(
       ['fed_avg', 'fed_fish'], client_learning_rate=(0.1, 1.0)
     )
-    _, plots = self._plan(runs, [0.5] * 4)
+    _, _, comparisons = self._plan(runs, [0.5] * 4)
     self.assertEqual(
-      [target.name for target in plots['comparisons']],
+      [target.name for target in comparisons],
       ['client_learning_rate_0.1', 'client_learning_rate_1.0'],
     )
 
   def test_nothing_to_draw(self):
-    _, plots = self._plan(fake_sweeps.grid(['fed_avg'], seed=(0, 1)), [])
-    self.assertFalse(any(plots.values()))
+    runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
+    _, figures, comparisons = self._plan(runs, [])
+    self.assertEmpty(figures)
+    self.assertEmpty(comparisons)
 
 
 if __name__ == '__main__':

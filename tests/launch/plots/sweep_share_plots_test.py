@@ -7,7 +7,6 @@ import pathlib
 from launch.configs import base
 from launch.configs import exchange
 from launch.configs import sweeps
-from launch.plots import exchange_share
 from launch.plots import sweep_plots
 from launch.plots import sweep_share_plots
 from launch.results import sweep_results
@@ -61,7 +60,8 @@ class SweepSharePlotsTest(absltest.TestCase):
 
   def _figures(self, runs, **kwargs):
     groups = self._groups(runs, **kwargs)
-    return {f['name']: f for f in sweep_share_plots.plan(groups)}
+    planned = sweep_share_plots.plan(groups)
+    return {name: figure.keywords for name, figure in planned.items()}
 
   def test_panels_are_betas_and_lines_directions(self):
     figures = self._figures(
@@ -235,19 +235,13 @@ class SweepSharePlotsTest(absltest.TestCase):
     )
 
   def test_the_figures_can_be_drawn(self):
-    figures = self._figures(
+    groups = self._groups(
       exchange.share_sweep(
         'fed_avg,exchange=partial', betas=(1.0,), seeds=(0, 1)
       )
     )
-    for figure in figures.values():
-      kind = figure.pop('kind')
-      del figure['name']
-      draw = {
-        sweep_share_plots.BY_SHARE: exchange_share.plot_by_share,
-        sweep_share_plots.BY_BYTES: exchange_share.plot_by_bytes,
-      }[kind]
-      draw(**figure).draw_without_rendering()
+    for figure in sweep_share_plots.plan(groups).values():
+      figure().draw_without_rendering()
 
   def test_only_sweeps_over_shares_have_them(self):
     groups = self._groups(
@@ -255,9 +249,9 @@ class SweepSharePlotsTest(absltest.TestCase):
         'fed_avg,exchange=partial', shares=(0.5,), seeds=(0,)
       )
     )
-    plots = sweep_plots.plan(self.folder, groups)
-    self.assertTrue(plots['share_figures'])
-    self.assertEmpty(plots['comparisons'])
+    figures, comparisons = sweep_plots.plan(self.folder, groups)
+    self.assertTrue(figures)
+    self.assertEmpty(comparisons)
     groups = self._groups(
       sweeps.grid(
         ['fed_avg,exchange=partial', 'fed_avg,exchange=partial_smallest'],
@@ -265,9 +259,9 @@ class SweepSharePlotsTest(absltest.TestCase):
         fixed={'exchange.direction': 'largest'},
       )[:1]
     )
-    plots = sweep_plots.plan(self.folder, groups)
-    self.assertEmpty(plots['share_figures'])
-    self.assertTrue(plots['comparisons'])
+    figures, comparisons = sweep_plots.plan(self.folder, groups)
+    self.assertEmpty(figures)
+    self.assertTrue(comparisons)
 
 
 if __name__ == '__main__':

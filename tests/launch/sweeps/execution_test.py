@@ -5,7 +5,6 @@
 import contextlib
 import csv
 import io
-import json
 import os
 import pathlib
 import shutil
@@ -14,6 +13,7 @@ import threading
 import time
 from unittest import mock
 
+from launch.plots import sweep_plots
 from launch.sweeps import execution
 from launch.sweeps import resources
 from launch.sweeps import worker
@@ -38,10 +38,12 @@ class SweepExecutionTest(absltest.TestCase):
     self.runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
     for name, value in (
       ('TRAIN', f'{_TARGETS}:train'),
-      ('PLOT', f'{_TARGETS}:plot'),
       ('PRELOADED', ()),
     ):
       self.enter_context(mock.patch.object(worker, name, value))
+    self.draw = self.enter_context(
+      mock.patch.object(sweep_plots, 'draw', autospec=True)
+    )
 
   def _sweep(self, **kwargs):
     arguments = dict(
@@ -93,10 +95,18 @@ class SweepExecutionTest(absltest.TestCase):
     log = (self.path / 'logs' / 'fed_avg-seed_1.log').read_text()
     self.assertEqual(log.count('python -m launch.train --config=digits.py'), 2)
     self.assertEqual(log.count('FAILED'), 1)
-    names, _, _ = json.loads((self.path / 'plots' / 'names.json').read_text())
-    self.assertEqual(
-      names, {str(self.path / 'plots'): [run.name for run in self.runs]}
-    )
+    folder, groups = self.draw.call_args.args
+    self.assertEqual(folder.path, self.path)
+    self.assertEqual([g.variant for g in groups], ['fed_avg', 'fed_fish'])
+
+  def test_a_plot_that_cannot_be_drawn_fails_alone(self):
+    self.draw.side_effect = RuntimeError('no ink')
+    failures, stdout, stderr = self._execute()
+    self.assertEqual(failures, {'plots': 'RuntimeError: no ink'})
+    self.assertIn('4 of 4 runs. See', stdout)
+    self.assertRegex(stderr, 'FAILED: RuntimeError: no ink .see .*plots.log')
+    log = (self.path / 'logs' / 'plots.log').read_text()
+    self.assertIn('Traceback', log)
 
   def test_a_terminal_has_a_bar(self):
     (self.data_dir / 'fail_fed_avg-seed_1').touch()

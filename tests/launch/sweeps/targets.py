@@ -87,18 +87,6 @@ def train(*, config, workdir, is_trained, evaluated, data_dir, **unused):
     fake_sweeps.write_evaluation(folder, run)
 
 
-def plot(*, comparisons, heat_maps, share_figures, folder):
-  """Notes what would be drawn."""
-  folder.mkdir(exist_ok=True)
-  names = {
-    str(target): [workdir.name for workdir in workdirs]
-    for target, workdirs in comparisons.items()
-  }
-  (folder / 'names.json').write_text(
-    json.dumps([names, heat_maps, share_figures])
-  )
-
-
 def _write_pid(path):
   temporary = pathlib.Path(f'{path}.partial')
   temporary.write_text(str(os.getpid()))

@@ -1,12 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The plots that apply to some runs, by the name of their files."""
+"""The catalogue of plots: what runs can be drawn as.
 
+A plot is a function of a `Request` that returns figures by the names of their
+files, and none where the runs do not hold what it shows.
+"""
+
+from collections.abc import Callable
 from collections.abc import Sequence
 import hashlib
 import os
 import pathlib
 import re
+from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import files
@@ -30,6 +36,37 @@ _MAX_SLUG = 80
 _SENT = 'aggregator/sent/'
 
 Figures = dict[str, mpl_figure.Figure]
+
+
+class Request(NamedTuple):
+  """What is to be drawn.
+
+  Attributes:
+    groups: Runs by label, as `run_reader.group_runs` returns them.
+    metric: A column of metrics.csv.
+    x_axes: What curves are drawn against, of `curves.X_AXES`.
+    show_seeds: Whether curves have a line a seed in place of a band.
+  """
+
+  groups: method_comparison.Groups
+  metric: str
+  x_axes: Sequence[str] = tuple(curves.X_AXES)
+  show_seeds: bool = False
+
+  @property
+  def name(self) -> str:
+    """The metric's name without what it is measured on."""
+    return self.metric.rpartition('/')[2]
+
+  @property
+  def runs(self) -> list[run_reader.Run]:
+    """The runs of all groups."""
+    return [run for runs in self.groups.values() for run in runs]
+
+  def title(self, text: str) -> str:
+    """Returns a title with the task's name, where there is one task only."""
+    tasks = {run.task for run in self.runs}
+    return f'{text} ({tasks.pop()})' if len(tasks) == 1 else text
 
 
 def choose_metric(runs: Sequence[run_reader.Run], metric: str | None) -> str:
@@ -64,31 +101,36 @@ def choose_metric(runs: Sequence[run_reader.Run], metric: str | None) -> str:
   return metric
 
 
-def draw_curves(
-  groups: method_comparison.Groups,
-  metric: str,
-  x_axes: Sequence[str],
-  *,
-  show_seeds: bool = False,
-) -> Figures:
-  """Draws the metric against each of `x_axes` that the runs have."""
+def draw_curves(request: Request) -> Figures:
+  """The metric against each of `x_axes` that the runs have."""
   figures = {}
-  title = style.describe_metric(metric)
-  title = _with_task(title, groups)
-  for x in x_axes:
+  metric = request.metric
+  for x in request.x_axes:
     column = curves.X_AXES[x][0]
-    runs = [run for group in groups.values() for run in group]
-    if any(len(run.series(column, metric)[0]) for run in runs):
+    if any(len(run.series(column, metric)[0]) for run in request.runs):
       figures[slug(f'{metric}_by_{x}')] = curves.plot_curves(
-        groups, metric, x=x, title=title, show_seeds=show_seeds
+        request.groups,
+        metric,
+        x=x,
+        title=request.title(style.describe_metric(metric)),
+        show_seeds=request.show_seeds,
       )
   return figures
 
 
-def draw_barriers(groups: method_comparison.Groups, name: str) -> Figures:
-  """Draws the barriers in a metric of each pair of methods that have them."""
+def draw_other_curves(request: Request) -> Figures:
+  """What else a run has measured, against rounds."""
   figures = {}
-  column = f'csb/{name}'
+  name = request.name
+  for column in ('train/loss', f'eval/personalized/{name}', f'csb/{name}'):
+    figures |= draw_curves(request._replace(metric=column, x_axes=['round']))
+  return figures
+
+
+def draw_barriers(request: Request) -> Figures:
+  """The barriers in a metric of each pair of methods that have them."""
+  figures = {}
+  groups, name = request.groups, request.name
   for method, baseline in method_comparison.method_pairs(groups):
     # Rounds of other lengths have barriers of other heights.
     epochs = {
@@ -99,7 +141,7 @@ def draw_barriers(groups: method_comparison.Groups, name: str) -> Figures:
       continue
     pairs = method_comparison.common_seeds(groups, method, baseline)
     points = [
-      np.stack(method_comparison.common_rounds(one, other, column))
+      np.stack(method_comparison.common_rounds(one, other, f'csb/{name}'))
       for one, other in pairs
     ]
     points = np.concatenate(points or [np.empty((3, 0))], axis=1)
@@ -107,6 +149,7 @@ def draw_barriers(groups: method_comparison.Groups, name: str) -> Figures:
     rounds, x, y = points[:, np.isfinite(points).all(axis=0)]
     if len(rounds):
       file_name = slug(f'barrier_{name}_{method}_{baseline}')
+      one = request._replace(groups={method: groups[method]})
       figures[file_name] = barrier.plot_barrier_scatter(
         x,
         y,
@@ -114,63 +157,67 @@ def draw_barriers(groups: method_comparison.Groups, name: str) -> Figures:
         x_label=method,
         y_label=baseline,
         metric=name,
-        title=_with_task('Client-server barrier', {method: groups[method]}),
+        title=one.title('Client-server barrier'),
       )
   return figures
 
 
-def draw_clients(groups: method_comparison.Groups, name: str) -> Figures:
-  """Draws the clients of the runs that launch.evaluate has evaluated."""
+def draw_personalization(request: Request) -> Figures:
+  """What fine-tuning does to the clients that launch.evaluate has scored."""
   tables = {
     label: table
-    for label, runs in groups.items()
-    if (table := _few_shot_table(runs, name)).size
+    for label, runs in request.groups.items()
+    if (table := _few_shot_table(runs, request.name)).size
   }
-  spread = {
-    label: np.array(values)
-    for label, runs in groups.items()
-    if (
-      values := [
-        value
-        for run in runs
-        for value in method_comparison.client_values(
-          run, f'global/{name}'
-        ).values()
-        if np.isfinite(value)
-      ]
-    )
-  }
-  higher = metric_names.higher_is_better(name)
-  figures = {}
-  if tables:
-    figures[slug(f'personalization_{name}')] = (
-      personalization.plot_before_after(
-        {label: (table[0], table[-1]) for label, table in tables.items()},
-        metric=name,
-        higher_is_better=higher,
-        title=_with_task('Personalisation of held-out clients', groups),
-      )
-    )
-    figures[slug(f'few_shot_{name}')] = personalization.plot_few_shot(
+  if not tables:
+    return {}
+  return {
+    slug(f'personalization_{request.name}'): personalization.plot_before_after(
+      {label: (table[0], table[-1]) for label, table in tables.items()},
+      metric=request.name,
+      higher_is_better=metric_names.higher_is_better(request.name),
+      title=request.title('Personalisation of held-out clients'),
+    ),
+    slug(f'few_shot_{request.name}'): personalization.plot_few_shot(
       {
         label: dict(zip(run_reader.FEW_SHOT_COLUMNS, table))
         for label, table in tables.items()
       },
-      metric=name,
-      title=_with_task('Few-shot personalisation of held-out clients', groups),
-    )
-  if spread:
-    figures[slug(f'client_spread_{name}')] = client_spread.plot_client_spread(
-      spread,
-      metric=name,
-      higher_is_better=higher,
-      title=_with_task('Held-out clients, from the worst to the best', groups),
-    )
-  return figures
+      metric=request.name,
+      title=request.title('Few-shot personalisation of held-out clients'),
+    ),
+  }
 
 
-def draw_exchange(run: run_reader.Run) -> Figures:
-  """Draws what was sent in each round of a run, if its clients choose that."""
+def draw_client_spread(request: Request) -> Figures:
+  """How evenly models serve the clients that launch.evaluate has scored."""
+  column = f'global/{request.name}'
+  scores = {
+    label: np.array(values)
+    for label, runs in request.groups.items()
+    if (
+      values := [
+        value
+        for run in runs
+        for value in method_comparison.client_values(run, column).values()
+        if np.isfinite(value)
+      ]
+    )
+  }
+  if not scores:
+    return {}
+  figure = client_spread.plot_client_spread(
+    scores,
+    metric=request.name,
+    higher_is_better=metric_names.higher_is_better(request.name),
+    title=request.title('Held-out clients, from the worst to the best'),
+  )
+  return {slug(f'client_spread_{request.name}'): figure}
+
+
+def draw_exchange(request: Request) -> Figures:
+  """What was sent in each round of a run, if its clients choose that."""
+  (run,) = request.runs
   sent = {
     name.removeprefix(_SENT): values
     for name, values in run.columns.items()
@@ -190,19 +237,47 @@ def draw_exchange(run: run_reader.Run) -> Figures:
       if by_weight
       else 'Share of the clients that sent it'
     ),
-    title=f'What clients have sent ({run.task})',
+    title=request.title('What clients have sent'),
   )
   return {'exchanged_tensors': figure}
 
 
-def draw_confusion(run: run_reader.Run) -> Figures:
-  """Draws which classes a finished run confuses, if it has counted them."""
+def draw_confusion(request: Request) -> Figures:
+  """Which classes a finished run confuses, if it has counted them."""
+  (run,) = request.runs
   found = confusion_matrix.read_confusion(run.test or {}, 'global/')
   if found is None:
     return {}
-  title = f'Classes of the test data and what they are taken for ({run.task})'
+  title = request.title('Classes of the test data and what they are taken for')
   figure = confusion_matrix.plot_confusion_matrix(*found, title=title)
   return {'confusion_matrix': figure}
+
+
+_CLIENTS = (draw_personalization, draw_client_spread)
+# The plots of several methods, and those of a single run.
+OF_METHODS = (draw_curves, draw_barriers, *_CLIENTS)
+OF_RUN = (
+  draw_curves,
+  draw_other_curves,
+  *_CLIENTS,
+  draw_exchange,
+  draw_confusion,
+)
+
+
+def draw(
+  request: Request,
+  plots: Sequence[Callable[[Request], Figures]] = OF_METHODS,
+) -> Figures:
+  """Returns the figures of all plots that apply, by the names of their files.
+
+  Args:
+    request: What is to be drawn.
+    plots: Functions of this module.
+  """
+  return {
+    name: figure for plot in plots for name, figure in plot(request).items()
+  }
 
 
 def _few_shot_table(runs: Sequence[run_reader.Run], name: str) -> np.ndarray:
@@ -253,22 +328,8 @@ def plot_workdir(
     errors.InputError: If the workdir cannot be read or written.
   """
   run = run_reader.read_run(workdir)
-  groups = run_reader.group_runs([run])
-  metric = choose_metric([run], None)
-  name = metric.rpartition('/')[2]
-  figures = draw_curves(groups, metric, list(curves.X_AXES))
-  for column in ('train/loss', f'eval/personalized/{name}', f'csb/{name}'):
-    figures.update(draw_curves(groups, column, ['round']))
-  figures.update(draw_clients(groups, name))
-  figures.update(draw_exchange(run))
-  figures.update(draw_confusion(run))
-  return write_figures(figures, run.workdir / 'plots', suffix)
-
-
-def _with_task(title: str, groups: method_comparison.Groups) -> str:
-  """Adds the task's name to a title, where there is one task only."""
-  tasks = {run.task for runs in groups.values() for run in runs}
-  return f'{title} ({tasks.pop()})' if len(tasks) == 1 else title
+  request = Request(run_reader.group_runs([run]), choose_metric([run], None))
+  return write_figures(draw(request, OF_RUN), run.workdir / 'plots', suffix)
 
 
 def slug(text: str) -> str:

@@ -1,0 +1,40 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A text on all methods and on what they combine with, for the command line."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+
+from launch.methods import exchange
+from launch.methods import fields as fields_lib
+from launch.methods import fine_tuning
+from launch.methods import registry
+
+
+def describe() -> str:
+  """Returns what each method is called, has and supports."""
+  return '\n'.join(_lines())
+
+
+def _lines() -> Iterator[str]:
+  yield 'Methods, as --config=FILE:NAME; fields, as --config.algorithm.FIELD=VALUE'
+  for name, method in registry.own_methods().items():
+    yield f'\n{name} ({method.title})'
+    if method.variants:
+      yield f'  variants: {", ".join(method.variants)}'
+    yield f'  supports: {", ".join(sorted(method.supports))}'
+    yield from _fields(method.fields)
+  for block, axis, fields in (
+    ('exchange', ','.join(exchange.PRESETS), exchange.FIELDS),
+    ('fine_tuning', ','.join(fine_tuning.STRATEGIES), fine_tuning.FIELDS),
+  ):
+    yield (
+      f'\n{block}, of what supports it: --config=FILE:NAME,{block}='
+      f'{{{axis}}}; --config.{block}.FIELD=VALUE'
+    )
+    yield from _fields(fields)
+
+
+def _fields(fields: Mapping[str, fields_lib.Field]) -> Iterator[str]:
+  for name, field in fields.items():
+    yield f'  {name}={field.default!r}: {field.help}'

@@ -1,0 +1,26 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the text on all methods."""
+
+from launch.methods import description
+from launch.methods import registry
+
+from absl.testing import absltest
+
+
+class DescriptionTest(absltest.TestCase):
+  def test_names_every_method_variant_and_field(self):
+    text = description.describe()
+    for method in registry.own_methods().values():
+      for said in (
+        f'{method.name} ({method.title})',
+        *method.variants,
+        *(f'  {n}={f.default!r}: {f.help}' for n, f in method.fields.items()),
+        '  share=0.5: ',
+        '  temperature=0.1: ',
+      ):
+        self.assertIn(said, text)
+
+
+if __name__ == '__main__':
+  absltest.main()
