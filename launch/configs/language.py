@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the configs of language models share: sizes, web pages."""
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
@@ -79,7 +78,7 @@ def create_web_config(
   C4.
 
   Args:
-    name: The task, of `tasks.language.create_web_text_task`.
+    name: The task, of `tasks.text.language.create_web_text_task`.
     variant: See `base.create_config`.
     sizes: Values of the axis size.
 
@@ -110,8 +109,8 @@ def create_web_config(
 
 
 def comparison_sweeps(
-  get_config: Callable[[str], base.ConfigDict],
-) -> dict[str, Callable[[], tuple[sweeps.Run, ...]]]:
+  get_config: sweeps.GetConfig,
+) -> dict[str, sweeps.MakeRuns]:
   """Returns the sweeps of a config with size=results, by name.
 
   `sweeps.ready_sweeps` of FedAvg and FedFish, both with Adam at the server, at

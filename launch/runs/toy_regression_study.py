@@ -15,7 +15,7 @@ from fedfish_tff import models
 from fedfish_tff import simulation
 from launch.configs import toy_regression as config
 from tasks import task as task_lib
-from tasks import toy_regression
+from tasks.tabular import toy_regression
 
 import numpy as np
 import tensorflow as tf

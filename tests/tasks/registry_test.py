@@ -71,11 +71,11 @@ class RegistryTest(parameterized.TestCase):
         function('digit')
 
   def test_somebody_else_s_task(self):
-    name = 'tasks.digits:create_task'
+    name = 'tasks.images.digits:create_task'
     self.assertIn('alpha', registry.task_options(name))
     task = registry.create_task(name, seed=0, num_clients=12)
     self.assertNotEmpty(task.train.client_ids)
-    for wrong in ('tasks.digits:_NUMBER', 'tasks.nowhere:create_task'):
+    for wrong in ('tasks.images.digits:_NUMBER', 'tasks.nowhere:create_task'):
       with self.assertRaisesRegex(errors.InputError, 'cannot be imported'):
         registry.task_options(wrong)
 
