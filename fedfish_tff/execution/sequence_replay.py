@@ -164,6 +164,8 @@ def _reduce(replay, node, inputs):
   sequence = check_sequence(node, inputs[0])
   num_state = len(node.attr['Tstate'].list.type)
   state, others = inputs[1 : 1 + num_state], inputs[1 + num_state :]
+  if not all(isinstance(value, tf.Tensor) for value in state):
+    raise graph_replay.NotReplayableError(f'{node.op} to a dataset')
   name = node.attr['f'].func.name
   variables = replay.assigned_variables(node, inputs)
   shapes = [tf.TensorShape(s) for s in node.attr['output_shapes'].list.shape]

@@ -479,8 +479,62 @@ def _datasets(*sizes):
   ]
 
 
+@tf.function
+def _skip_in_a_loop(data):
+  total = 0.0
+  for _ in tf.range(3):
+    total += data.reduce(0.0, lambda a, b: a + b)
+    data = data.skip(1)
+  return total
+
+
+def _skip_in_a_reduction(data):
+  spec = data.element_spec
+
+  def skip(variant, _):
+    rest = tf.data.experimental.from_variant(variant, spec).skip(1)
+    return tf.data.experimental.to_variant(rest)
+
+  start = tf.data.experimental.to_variant(data.repeat(2))
+  rest = tf.data.experimental.from_variant(data.reduce(start, skip), spec)
+  return rest.reduce(0.0, lambda a, b: 10 * a + b)
+
+
+def _at_clients(work, type_spec):
+  work = tff.tensorflow.computation(work, type_spec)
+  return tff.federated_computation(
+    lambda values: tff.federated_map(work, values),
+    tff.FederatedType(type_spec, tff.CLIENTS),
+  )
+
+
+# Client work that a graph over the cohort would not do as tf.data does.
+_LEFT_TO_TF_DATA = dict(
+  skip_in_a_loop=_skip_in_a_loop,
+  skip_in_a_reduction=_skip_in_a_reduction,
+)
+
+
 class AgainstLocalWorkerTest(_CohortContextTestCase):
   """What TFF's own runtime computes."""
+
+  def test_what_is_left_to_tf_data(self):
+    sequence = tff.SequenceType(np.float32)
+    rng = np.random.default_rng(9)
+    clients = [
+      tf.data.Dataset.from_tensor_slices(rng.uniform(1, 2, n).astype('f'))
+      for n in (13, 4, 0)
+    ]
+    with local_worker.create_sync_local_worker_execution_context() as worker:
+      for name, work in _LEFT_TO_TF_DATA.items():
+        with self.subTest(name):
+          comp = _at_clients(work, sequence)
+          cohort = cohort_context.create_sync_cohort_execution_context()
+          with tff.framework.get_context_stack().install(cohort):
+            here = comp(clients)
+          self.assertNotEmpty(cohort.general_path_reasons)
+          with tff.framework.get_context_stack().install(worker):
+            self.assertEqual(here, comp(clients))
 
   def test_federated_averaging(self):
     process = tff.learning.algorithms.build_weighted_fed_avg(
