@@ -289,6 +289,10 @@ def _create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
       )
   if node.op in _CYCLES:
     raise NotReplayableError(f'{node.op}, a loop or branch of TensorFlow 1')
+  if any(node.attr[name].i for name in ('seed', 'seed2') if name in node.attr):
+    # Its generator begins anew with every pass over a dataset, which copies of
+    # it in an unrolled loop, or one that all clients share, would not do.
+    raise NotReplayableError(f'{node.op} with a seed')
   if node.op in _RANDOM:
     _warn_of_randomness(node.op)
   attributes = {}

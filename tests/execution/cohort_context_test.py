@@ -500,6 +500,18 @@ def _skip_in_a_reduction(data):
   return rest.reduce(0.0, lambda a, b: 10 * a + b)
 
 
+def _drop_with_a_seed(data):
+  dropout = tf.keras.layers.Dropout(0.5, seed=3)
+  return data.reduce(
+    0.0, lambda a, b: a + dropout(b + tf.range(5.0), training=True)[0]
+  )
+
+
+def _draw_with_a_seed(data):
+  numbers = data.map(lambda _: tf.random.uniform([], seed=5))
+  return [numbers.reduce(0.0, lambda a, b: 2 * a + b) for _ in range(2)]
+
+
 def _at_clients(work, type_spec):
   work = tff.tensorflow.computation(work, type_spec)
   return tff.federated_computation(
@@ -512,6 +524,8 @@ def _at_clients(work, type_spec):
 _LEFT_TO_TF_DATA = dict(
   skip_in_a_loop=_skip_in_a_loop,
   skip_in_a_reduction=_skip_in_a_reduction,
+  drop_with_a_seed=_drop_with_a_seed,
+  draw_with_a_seed=_draw_with_a_seed,
 )
 
 
