@@ -234,6 +234,14 @@ class Replay:
     """
     return self._graph.operations(name)
 
+  def draws(self, name: str) -> bool:
+    """Returns whether a function may give something else when it runs again.
+
+    Args:
+      name: Of the function.
+    """
+    return self._graph.draws(name)
+
   def value_of(self, variable: Variable) -> tf.Tensor:
     """Returns what a variable holds now."""
     value = self._variables.get(variable.name)

@@ -512,6 +512,17 @@ def _draw_with_a_seed(data):
   return [numbers.reduce(0.0, lambda a, b: 2 * a + b) for _ in range(2)]
 
 
+def _draw_and_filter(data):
+  data = data.repeat(20)
+  low = data.map(lambda _: tf.random.uniform([])).filter(lambda u: u < 0.5)
+  lots = data.filter(lambda _: tf.random.uniform([]) < 0.5)
+  counts = [lots.reduce(0, lambda n, _: n + 1) for _ in range(20)]
+  return (
+    low.reduce(0.0, tf.maximum) < 0.5,
+    tf.reduce_min(counts) < tf.reduce_max(counts),
+  )
+
+
 def _at_clients(work, type_spec):
   work = tff.tensorflow.computation(work, type_spec)
   return tff.federated_computation(
@@ -526,6 +537,7 @@ _LEFT_TO_TF_DATA = dict(
   skip_in_a_reduction=_skip_in_a_reduction,
   drop_with_a_seed=_drop_with_a_seed,
   draw_with_a_seed=_draw_with_a_seed,
+  draw_and_filter=_draw_and_filter,
 )
 
 
