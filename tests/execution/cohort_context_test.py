@@ -71,6 +71,14 @@ def _check_small(x):
     return tf.identity(x)
 
 
+def _at_clients(work, type_spec):
+  work = tff.tensorflow.computation(work, type_spec)
+  return tff.federated_computation(
+    lambda values: tff.federated_map(work, values),
+    tff.FederatedType(type_spec, tff.CLIENTS),
+  )
+
+
 class _CohortContextTestCase(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -248,6 +256,11 @@ class IntrinsicsTest(_CohortContextTestCase):
     self.assertEqual(list(doubled.as_numpy_iterator()), [2, 4, 6])
     self.assertEqual(total, 6)
     self.assertEqual(totals, [6, 0, 10])
+
+  def test_strings_that_end_in_nul_bytes(self):
+    strings = [b'a\0', b'\0', b'b', b'c\0\0']
+    length = _at_clients(lambda s: (s, tf.strings.length(s)), np.str_)
+    self.assertEqual(length(strings), [(s, len(s)) for s in strings])
 
   def test_client_batches(self):
     element = collections.OrderedDict(
@@ -520,14 +533,6 @@ def _draw_and_filter(data):
   return (
     low.reduce(0.0, tf.maximum) < 0.5,
     tf.reduce_min(counts) < tf.reduce_max(counts),
-  )
-
-
-def _at_clients(work, type_spec):
-  work = tff.tensorflow.computation(work, type_spec)
-  return tff.federated_computation(
-    lambda values: tff.federated_map(work, values),
-    tff.FederatedType(type_spec, tff.CLIENTS),
   )
 
 
