@@ -11,6 +11,7 @@ from typing import Any
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import config_checks
@@ -19,7 +20,6 @@ from launch.methods import method as method_lib
 from launch.methods import participation as participation_lib
 from launch.methods import registry
 from launch.runs import fine_tuning_start
-from launch.runs import round_evaluation
 from tasks import registry as task_registry
 from tasks.task import Task
 
@@ -66,8 +66,8 @@ class Experiment:
     return (self.first_round + self.config['rounds']) // 2
 
   @functools.cached_property
-  def _evaluations(self) -> round_evaluation.SharedComputations:
-    return round_evaluation.SharedComputations(
+  def _evaluations(self) -> evaluation.SharedComputations:
+    return evaluation.SharedComputations(
       self.model, self.process.local_training
     )
 
@@ -77,7 +77,7 @@ class Experiment:
 
   def build_held_out_evaluation(
     self, clients: datasets.ClientData, *, spread: bool = False
-  ) -> round_evaluation.HeldOutEvaluation:
+  ) -> evaluation.HeldOutEvaluation:
     """Builds the evaluation on held-out clients that the config asks for.
 
     Args:
@@ -92,7 +92,7 @@ class Experiment:
         examples that personalisation needs.
     """
     epochs = self.config['evaluation']['personalization_epochs']
-    return round_evaluation.HeldOutEvaluation(
+    return evaluation.HeldOutEvaluation(
       self._evaluations,
       clients,
       eval_batch_size=self.task.eval_batch_size,
@@ -107,11 +107,11 @@ class Experiment:
       ),
     )
 
-  def build_barrier(self) -> round_evaluation.CohortBarrier | None:
+  def build_barrier(self) -> evaluation.CohortBarrier | None:
     """Builds the barrier, in the loss and the task's metric; or None."""
     if not self.config['evaluation']['barrier']:
       return None
-    return round_evaluation.CohortBarrier(
+    return evaluation.CohortBarrier(
       self._evaluations,
       eval_batch_size=self.task.eval_batch_size,
       higher_is_better={

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the registry of tasks."""
 
+import inspect
+
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from tasks import registry
@@ -22,7 +24,9 @@ class RegistryTest(parameterized.TestCase):
       names, ('checks', 'language', 'registry', 'task', 'tff_files')
     )
     for name in names:
-      self.assertNotIn('seed', registry.task_options(name))
+      options = registry.task_options(name)
+      self.assertNotIn('seed', options)
+      self.assertNotIn(inspect.Parameter.empty, options.values())
 
   @parameterized.parameters(*_EMBEDDED)
   def test_every_embedded_task_is_usable(self, name):

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Clients' input to the evaluations of fedfish_tff.evaluation."""
+"""Clients' data as the evaluations here take them."""
 
 import collections
 from collections.abc import Iterator
@@ -8,11 +8,10 @@ from collections.abc import Sequence
 import dataclasses
 
 from fedfish_tff import datasets
-from fedfish_tff import simulation
 
 import numpy as np
 
-EvaluationInput = collections.OrderedDict[str, simulation.ClientInput]
+EvaluationInput = collections.OrderedDict[str, datasets.ClientInput]
 
 # Clients whose examples, or copies of them, are in memory at once.
 _CLIENTS_AT_A_TIME = 64
@@ -26,7 +25,7 @@ def chunk_clients(client_ids: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def load_chunks(
   clients: datasets.ClientData, *, eval_batch_size: int
-) -> Iterator[list[simulation.ClientInput]]:
+) -> Iterator[list[datasets.ClientInput]]:
   """Yields what `evaluation.ChunkedEvaluation` takes, loading as it goes.
 
   Args:
@@ -38,7 +37,7 @@ def load_chunks(
   """
   for chunk in chunk_clients(clients.client_ids):
     yield [
-      simulation.to_client_input(
+      datasets.to_client_input(
         datasets.sequential_batches(
           clients.load_client(client_id),
           client_id=client_id,
@@ -67,8 +66,8 @@ def build_barrier_input(
     client, indices=used, epochs=1, batch_size=eval_batch_size
   )
   return collections.OrderedDict(
-    train=simulation.to_client_input(client),
-    eval=simulation.to_client_input(scored),
+    train=datasets.to_client_input(client),
+    eval=datasets.to_client_input(scored),
   )
 
 
@@ -101,6 +100,6 @@ def build_personalization_input(
     unseen, client_id=client_id, batch_size=eval_batch_size
   )
   return collections.OrderedDict(
-    train=simulation.to_client_input(train),
-    test=simulation.to_client_input(test),
+    train=datasets.to_client_input(train),
+    test=datasets.to_client_input(test),
   )

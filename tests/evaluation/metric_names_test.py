@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what the names of metrics say."""
 
-from launch.results import metric_names
+from fedfish_tff.evaluation import metric_names
 
 from absl.testing import absltest
 from absl.testing import parameterized

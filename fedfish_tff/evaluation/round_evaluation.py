@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of metrics.csv from the evaluations of fedfish_tff.evaluation."""
+"""Evaluates a process as training goes, to columns of metrics.
+
+On held-out clients: the global weights, and those that clients make of them by
+the process' local training. On a round's cohort: the client-server barrier.
+"""
 
 import collections
 from collections.abc import Mapping
@@ -10,9 +14,11 @@ from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff import evaluation
-from launch.results import metric_names
-from launch.runs import evaluation_inputs
+from fedfish_tff.evaluation import chunked_evaluation
+from fedfish_tff.evaluation import client_server_barrier
+from fedfish_tff.evaluation import client_statistics
+from fedfish_tff.evaluation import inputs
+from fedfish_tff.evaluation import metric_names
 
 from absl import logging
 import numpy as np
@@ -21,8 +27,6 @@ import tensorflow_federated as tff
 _FINE_TUNED_FRACTION = 0.5
 _NOT_A_METRIC = 'num_examples'
 _DIVERGED_CLIENTS = 'diverged_clients'
-
-Columns = dict[str, float]
 
 
 class SharedComputations:
@@ -46,9 +50,9 @@ class SharedComputations:
     self._local_training = local_training
 
   @functools.cached_property
-  def global_model(self) -> evaluation.ChunkedEvaluation:
+  def global_model(self) -> chunked_evaluation.ChunkedEvaluation:
     """Scores the same weights on every client."""
-    return evaluation.ChunkedEvaluation(self._model)
+    return chunked_evaluation.ChunkedEvaluation(self._model)
 
   @functools.cached_property
   def own_models(self) -> tff.Computation:
@@ -57,7 +61,7 @@ class SharedComputations:
     The barrier is measured by it, and so is personalisation, where the global
     model is the one that the clients' start from.
     """
-    return evaluation.build_client_server_barrier(
+    return client_server_barrier.build_client_server_barrier(
       self._model, self._local_training
     )
 
@@ -111,7 +115,7 @@ class HeldOutEvaluation:
     if not self._personalized:
       raise errors.InputError(
         'No held-out client has the two examples that personalisation needs; '
-        'set evaluation.personalization_epochs to 0.'
+        'no fine_tune_spec (0 epochs of personalisation) was expected.'
       )
     if len(self._personalized) < len(clients.client_ids):
       logging.warning(
@@ -121,7 +125,7 @@ class HeldOutEvaluation:
         len(clients.client_ids),
       )
 
-  def __call__(self, weights: Any) -> Columns:
+  def __call__(self, weights: Any) -> dict[str, float]:
     """Returns `global/<metric>` and `personalized/<metric>`.
 
     The former are over all examples. The latter are means over the clients'
@@ -137,9 +141,7 @@ class HeldOutEvaluation:
     """
     result = self._computations.global_model(
       weights,
-      evaluation_inputs.load_chunks(
-        self._clients, eval_batch_size=self._eval_batch_size
-      ),
+      inputs.load_chunks(self._clients, eval_batch_size=self._eval_batch_size),
     )
     columns = {
       f'global/{name}': float(value)
@@ -151,7 +153,7 @@ class HeldOutEvaluation:
       return columns
     per_client = [
       scores
-      for chunk in evaluation_inputs.chunk_clients(self._personalized)
+      for chunk in inputs.chunk_clients(self._personalized)
       for scores in self._computations.own_models(
         weights, weights, [self._halve(client_id) for client_id in chunk]
       )
@@ -160,16 +162,18 @@ class HeldOutEvaluation:
     before = [client['server'] for client in per_client]
     for scores, suffix in ((after, ''), (before, '_before')):
       for name in _metric_names(scores):
-        columns[f'personalized/{name}{suffix}'] = evaluation.mean_over_clients(
-          scores, name, weighting='examples'
+        columns[f'personalized/{name}{suffix}'] = (
+          client_statistics.mean_over_clients(
+            scores, name, weighting='examples'
+          )
         )
     columns[f'personalized/{_DIVERGED_CLIENTS}'] = _count_diverged(after)
     columns.update(self._spread('personalized', after))
     return columns
 
-  def _halve(self, client_id: str) -> evaluation_inputs.EvaluationInput:
+  def _halve(self, client_id: str) -> inputs.EvaluationInput:
     """Returns a client's half to fine-tune on and its unseen one."""
-    halves = evaluation_inputs.build_personalization_input(
+    halves = inputs.build_personalization_input(
       *datasets.split_examples(
         self._clients.load_client(client_id),
         fraction=_FINE_TUNED_FRACTION,
@@ -185,15 +189,19 @@ class HeldOutEvaluation:
 
   def _spread(
     self, prefix: str, scores: Sequence[Mapping[str, Any]]
-  ) -> Columns:
+  ) -> dict[str, float]:
     """Returns the columns of the spread over clients."""
     columns = {}
     for name, higher_is_better in self._spread_of.items():
-      values, sizes = evaluation.metric_values(scores, name)
+      values, sizes = client_statistics.metric_values(scores, name)
       column = f'{prefix}/{name}'
-      columns[f'{column}_client_mean'] = evaluation.weighted_mean(values, sizes)
-      columns[f'{column}_client_std'] = evaluation.standard_deviation(values)
-      columns[f'{column}_worst_tenth'] = evaluation.worst_tenth(
+      columns[f'{column}_client_mean'] = client_statistics.weighted_mean(
+        values, sizes
+      )
+      columns[f'{column}_client_std'] = client_statistics.standard_deviation(
+        values
+      )
+      columns[f'{column}_worst_tenth'] = client_statistics.worst_tenth(
         values, higher_is_better=higher_is_better
       )
     return columns
@@ -223,7 +231,7 @@ class CohortBarrier:
 
   def __call__(
     self, before: Any, after: Any, cohort: Sequence[datasets.ClientBatches]
-  ) -> Columns:
+  ) -> dict[str, float]:
     """Returns `csb/<metric>`, and `csb/<metric>_by_examples`.
 
     Clients whose own model has diverged are left out and counted as
@@ -238,14 +246,14 @@ class CohortBarrier:
       before,
       after,
       [
-        evaluation_inputs.build_barrier_input(
+        inputs.build_barrier_input(
           client, eval_batch_size=self._eval_batch_size
         )
         for client in cohort
       ],
     )
     columns = {
-      f'csb/{name}{suffix}': evaluation.barrier(
+      f'csb/{name}{suffix}': client_server_barrier.barrier(
         per_client, name, higher_is_better, weighting
       )
       for name, higher_is_better in self._higher_is_better.items()
@@ -266,7 +274,8 @@ def _count_diverged(scores: Sequence[Mapping[str, Any]]) -> int:
   if not scores:
     return 0
   values = [
-    evaluation.metric_values(scores, name)[0] for name in _metric_names(scores)
+    client_statistics.metric_values(scores, name)[0]
+    for name in _metric_names(scores)
   ]
   # The greatest magnitude is finite only if all of a client's values are.
-  return evaluation.count_diverged(np.max(np.abs(values), axis=0))
+  return client_statistics.count_diverged(np.max(np.abs(values), axis=0))

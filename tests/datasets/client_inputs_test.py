@@ -3,7 +3,7 @@
 """Batches go as they are to contexts that take them, else as datasets."""
 
 from fedfish_tff.datasets import batches
-from fedfish_tff.simulation import client_inputs
+from fedfish_tff.datasets import client_inputs
 
 from absl.testing import absltest
 import numpy as np

@@ -8,11 +8,10 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.client_work import local_training
+from fedfish_tff.evaluation import inputs
+from fedfish_tff.evaluation import round_evaluation
 from fedfish_tff.execution import contexts
-from launch.runs import evaluation_inputs
-from launch.runs import round_evaluation
 from tests import tolerance
-from tests.launch import small_configs
 
 from absl.testing import absltest
 import numpy as np
@@ -55,12 +54,14 @@ class RoundEvaluationTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
     cls.model = models.create_mlp_regressor(
       hidden_units=(), seed=1, num_features=2
     )
-    cls.local_training = local_training.build_local_training(
-      cls.model, tff.learning.optimizers.build_sgdm(_RATE)
+    cls.computations = round_evaluation.SharedComputations(
+      cls.model,
+      local_training.build_local_training(
+        cls.model, tff.learning.optimizers.build_sgdm(_RATE)
+      ),
     )
     rng = np.random.default_rng(3)
     cls.weights = (
@@ -72,7 +73,7 @@ class RoundEvaluationTest(absltest.TestCase):
   def _build(self, clients, epochs=2, spread_of=None):
     spec = datasets.BatchSpec(batch_size=2, epochs=epochs) if epochs else None
     return round_evaluation.HeldOutEvaluation(
-      round_evaluation.SharedComputations(self.model, self.local_training),
+      self.computations,
       clients,
       eval_batch_size=3,
       fine_tune_spec=spec,
@@ -163,9 +164,7 @@ class RoundEvaluationTest(absltest.TestCase):
       self.model_weights
     )
     for at_a_time in (1, 2):
-      with mock.patch.object(
-        evaluation_inputs, '_CLIENTS_AT_A_TIME', at_a_time
-      ):
+      with mock.patch.object(inputs, '_CLIENTS_AT_A_TIME', at_a_time):
         columns = self._build(clients, spread_of={'mse': False})(
           self.model_weights
         )
@@ -188,7 +187,7 @@ class RoundEvaluationTest(absltest.TestCase):
     self.assertNotEqual(columns['global/mse'], alone['global/mse'])
 
   def test_no_client_to_personalize(self):
-    with self.assertRaisesRegex(errors.InputError, 'personalization_epochs'):
+    with self.assertRaisesRegex(errors.InputError, 'No held-out client'):
       self._build(_clients('single'))
 
   def test_barrier_of_a_cohort(self):
@@ -205,7 +204,7 @@ class RoundEvaluationTest(absltest.TestCase):
     ]
     after = tuple(w + np.float32(0.5) for w in self.weights)
     columns = round_evaluation.CohortBarrier(
-      round_evaluation.SharedComputations(self.model, self.local_training),
+      self.computations,
       eval_batch_size=3,
       higher_is_better={'mse': False},
     )(self.model_weights, tff.learning.models.ModelWeights(after, ()), cohort)
@@ -254,7 +253,7 @@ class RoundEvaluationTest(absltest.TestCase):
       for c in 'ab'
     ]
     measure = round_evaluation.CohortBarrier(
-      round_evaluation.SharedComputations(self.model, self.local_training),
+      self.computations,
       eval_batch_size=3,
       higher_is_better={'mse': False},
     )

@@ -3,7 +3,7 @@
 """Tests of one client's input to the evaluations."""
 
 from fedfish_tff import datasets
-from launch.runs import evaluation_inputs
+from fedfish_tff.evaluation import inputs
 
 from absl.testing import absltest
 import numpy as np
@@ -40,7 +40,7 @@ class EvaluationInputsTest(absltest.TestCase):
       round_number=1,
     )
     with tff.framework.get_context_stack().install(_TakingContext()):
-      built = evaluation_inputs.build_barrier_input(client, eval_batch_size=3)
+      built = inputs.build_barrier_input(client, eval_batch_size=3)
     self.assertIs(built['train'], client)
     self.assertIs(built['eval'].examples, client.examples)
     self.assertEqual([len(x) for x, _ in built['eval']], [3, 1])
@@ -53,7 +53,7 @@ class EvaluationInputsTest(absltest.TestCase):
       epochs=2,
       batch_size=2,
     )
-    built = evaluation_inputs.build_barrier_input(client, eval_batch_size=2)
+    built = inputs.build_barrier_input(client, eval_batch_size=2)
     self.assertEqual(list(built), ['train', 'eval'])
     train = _batches(built['train'])
     self.assertEqual([x for x, _ in train], [[4, 0], [3], [3, 4], [0]])
@@ -63,7 +63,7 @@ class EvaluationInputsTest(absltest.TestCase):
     )
 
   def test_personalization_trains_and_scores_apart(self):
-    built = evaluation_inputs.build_personalization_input(
+    built = inputs.build_personalization_input(
       _examples(0, 3),
       _examples(3, 6),
       client_id='c',
