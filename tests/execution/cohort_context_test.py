@@ -4,6 +4,8 @@
 
 import asyncio
 import collections
+import functools
+import gc
 import os
 import subprocess
 import sys
@@ -12,6 +14,8 @@ import threading
 
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import cohort_graph
+from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import local_worker
 from tests import processes
 from tests import tolerance
@@ -401,6 +405,29 @@ class InvokeTest(_CohortContextTestCase):
     self.assertIsInstance(
       tff.framework.get_context_stack().current, tff.framework.SyncContext
     )
+
+  def test_what_is_gone_is_forgotten(self):
+    """All but the last few computations, in case that they are made anew."""
+
+    def alive():
+      gc.collect()
+      kinds = (federated_plan.Plan, cohort_graph.StageGraph)
+      return [
+        sum(type(found) is kind for found in gc.get_objects()) for kind in kinds
+      ]
+
+    before = alive()
+    cohort_context.set_sync_cohort_execution_context()
+    for n in range(20):
+      add = functools.partial(lambda n, x: x + n, n)
+      comp = _at_clients(add, np.int32)
+      self.assertEqual(comp([1, 2]), [1 + n, 2 + n])
+    del comp
+    plans, graphs = np.subtract(alive(), before)
+    self.assertLess(plans, 10)
+    self.assertLess(graphs, 10)
+    cohort_context.set_sync_cohort_execution_context()
+    self.assertEqual(alive(), before)
 
   def test_starts_no_process_and_opens_no_port(self):
     process = psutil.Process()
