@@ -22,6 +22,7 @@ from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import grpc
 import hypothesis
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as np_st
@@ -339,6 +340,8 @@ class InvokeTest(_CohortContextTestCase):
     with self.assertRaisesRegex(
       tf.errors.InvalidArgumentError, '(?s)Client 4 of 5: .*client is too large'
     ):
+      comp([0, 1, 2, 3, 4])
+    with self.assertRaises(grpc.RpcError):  # As users of TFF expect.
       comp([0, 1, 2, 3, 4])
     self.assertEqual(comp([0, 1, 2]), 3)
 
