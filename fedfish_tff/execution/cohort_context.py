@@ -23,6 +23,7 @@ from fedfish_tff.execution import federated_interpreter
 from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import function_arguments
 from fedfish_tff.execution import interruption
+from fedfish_tff.execution import runtime_errors
 from fedfish_tff.execution import threads
 from fedfish_tff.execution import values
 
@@ -101,9 +102,10 @@ class _CohortContext:
         )
       cardinalities.update(values.infer_cardinalities(arg, plan.parameter_type))
       arg = values.to_local_value(arg, plan.parameter_type)
-    result = federated_interpreter.run_plan(
-      plan, arg, cardinalities, self._run_stage
-    )
+    with runtime_errors.as_rpc_errors():
+      result = federated_interpreter.run_plan(
+        plan, arg, cardinalities, self._run_stage
+      )
     # Compilation loses the containers.
     return values.from_local_value(result, result_type)
 

@@ -22,6 +22,7 @@ from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import grpc
 import hypothesis
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as np_st
@@ -340,6 +341,8 @@ class InvokeTest(_CohortContextTestCase):
       tf.errors.InvalidArgumentError, '(?s)Client 4 of 5: .*client is too large'
     ):
       comp([0, 1, 2, 3, 4])
+    with self.assertRaises(grpc.RpcError):  # As users of TFF expect.
+      comp([0, 1, 2, 3, 4])
     self.assertEqual(comp([0, 1, 2]), 3)
 
   def test_tensorflow_computations(self):
@@ -625,6 +628,36 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       here,
       there,
     )
+
+  def test_datasets_that_are_passed_through(self):
+    pair = collections.OrderedDict(
+      b=tff.TensorType(np.float32, [None]), a=np.int32
+    )
+    sequence = tff.SequenceType(pair)
+    dataset = tf.data.Dataset.from_tensor_slices(
+      collections.OrderedDict(b=np.ones([2, 3], 'f'), a=np.arange(2, dtype='i'))
+    )
+
+    @tff.federated_computation(
+      tff.FederatedType([sequence, np.float32], tff.CLIENTS),
+      tff.FederatedType(sequence, tff.SERVER),
+      sequence,
+    )
+    def comp(of_clients, of_server, unplaced):
+      return of_clients, of_server, unplaced
+
+    def run():
+      ((of_client, _),), *others = comp([(dataset, 1.0)], dataset, dataset)
+      return [
+        (found.element_spec, list(found.as_numpy_iterator()))
+        for found in (of_client, *others)
+      ]
+
+    here = run()
+    with local_worker.create_sync_local_worker_execution_context() as context:
+      with tff.framework.get_context_stack().install(context):
+        there = run()
+    self.assertEqual(str(here), str(there))
 
   def test_errors_for_wrong_arguments(self):
     """Messages are TFF's, word for word."""
