@@ -14,8 +14,8 @@ behind it:
   # bazel: tags = ['manual']  # Reads the working tree.
 
 with the keys tags, data and deps; and found_by = 'NAME' where a module imports
-all others of its folder that define NAME. A test module that is marked thorough
-or slow as a whole (pytestmark = pytest.mark.slow) gets size large.
+all others below its folder that define NAME. A test module that is marked
+thorough or slow as a whole (pytestmark = pytest.mark.slow) gets size large.
 
   python .ci/update_build_files.py
 """
@@ -219,7 +219,7 @@ def dependencies(module: Module, modules: Mapping[str, Module]) -> set[str]:
     found |= {
       name
       for name, other in modules.items()
-      if other.folder == module.folder
+      if other.path.is_relative_to(module.path.parent)
       and other is not module
       and other.defines(module.directives['found_by'])
     }

@@ -3,10 +3,10 @@
 """The tasks by name: those of this package, and those of others.
 
 A task is a function `create_task(*, seed, data_dir, ...)` whose further keyword
-arguments are the task's options. A module of this package that has one is found
-by being there, and is imported when its name is asked for. Others are named as
-package.module:NAME, or announced by an installed package as an entry point of
-the group fedfish_tff.tasks.
+arguments are the task's options. A module of this package's folders that has
+one is found by being there, and is imported when its name is asked for. Others
+are named as package.module:NAME, or announced by an installed package as an
+entry point of the group fedfish_tff.tasks.
 """
 
 # bazel: found_by = 'create_task'  # Imported by name.
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import functools
 import importlib
 import inspect
-import pkgutil
+import pathlib
 from typing import Any
 
 from fedfish_tff import errors
@@ -33,19 +33,21 @@ _NOT_OPTIONS = ('seed', 'data_dir')
 @functools.cache
 def task_names() -> tuple[str, ...]:
   """Returns the names of all tasks of this package, sorted."""
-  return tuple(sorted(filter(_find_own, _module_names())))
+  return tuple(sorted(filter(_find_own, _modules())))
 
 
-def _module_names() -> tuple[str, ...]:
-  package = importlib.import_module('tasks')
-  return tuple(module.name for module in pkgutil.iter_modules(package.__path__))
+@functools.cache
+def _modules() -> Mapping[str, str]:
+  """Returns the dotted names of the modules in all folders, by their own."""
+  files = pathlib.Path(__file__).parent.glob('*/[!_]*.py')
+  return {file.stem: f'tasks.{file.parent.name}.{file.stem}' for file in files}
 
 
 def _find_own(name: str) -> CreateTask | None:
   """Returns the task of a module of this package; None if it has none."""
-  if name not in _module_names() or name == 'registry':
+  if name not in _modules():
     return None
-  return getattr(importlib.import_module(f'tasks.{name}'), 'create_task', None)
+  return getattr(importlib.import_module(_modules()[name]), 'create_task', None)
 
 
 def task_options(name: str) -> Mapping[str, Any]:

@@ -147,6 +147,15 @@ class UpdateBuildFilesTest(parameterized.TestCase):
     )
     self.assertIn('deps = [":b"]', files['tasks/BUILD'])
 
+  def test_modules_found_by_a_name_are_those_below_the_folder(self):
+    files = self._build_files(
+      tasks__registry="# bazel: found_by = 'create'\n",
+      tasks__images__a='def create():\n  pass\n',
+      tasks__images__b='',
+      launch__c='def create():\n  pass\n',
+    )
+    self.assertIn('deps = ["//tasks/images:a"]', files['tasks/BUILD'])
+
   def test_main_guard_makes_a_binary_of_the_library(self):
     files = self._build_files(
       launch__train="if __name__ == '__main__':\n  print()\n",

@@ -77,6 +77,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.datasets.record_files': 'a part of grouped folders',
   'fedfish_tff.errors': 'stands beside the packages, not in one',
   'fedfish_tff.lazy': 'stands beside the packages, not in one',
+  'fedfish_tff.evaluation.metric_names': 'what columns say, without TensorFlow',
   'fedfish_tff.execution.local_worker_executors': 'a part of local_worker',
   'fedfish_tff.execution.worker_process': 'a part of local_worker',
   'fedfish_tff.parameters': 'stands beside the packages, not in one',

@@ -5,7 +5,7 @@
 import json
 import pathlib
 
-from tasks import roberta_tokens
+from tasks.text import roberta_tokens
 
 import numpy as np
 from safetensors import numpy as safetensors_numpy
@@ -20,7 +20,7 @@ TEXTS = tuple(
 )
 LENGTH = 12
 VOCABULARY_SIZE = 300
-# As `tasks.roberta.ROBERTA_SIZES` has them.
+# As `tasks.text.roberta.ROBERTA_SIZES` has them.
 SIZE = dict(num_layers=1, num_heads=2, hidden_size=8)
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.client_index import INDEX_SCHEMA
   from fedfish_tff.datasets.client_index import IndexRows
   from fedfish_tff.datasets.client_index import ROW_GROUP_CLIENTS
+  from fedfish_tff.datasets.client_inputs import ClientInput
+  from fedfish_tff.datasets.client_inputs import to_client_input
   from fedfish_tff.datasets.client_sizes import ClientSizeLaw
   from fedfish_tff.datasets.client_sizes import fit_client_size_law
   from fedfish_tff.datasets.client_sizes import PUBLISHED_SPLITS

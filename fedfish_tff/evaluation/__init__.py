@@ -31,6 +31,11 @@ if TYPE_CHECKING:
   from fedfish_tff.evaluation.client_statistics import standard_deviation
   from fedfish_tff.evaluation.client_statistics import weighted_mean
   from fedfish_tff.evaluation.client_statistics import worst_tenth
+  from fedfish_tff.evaluation.inputs import build_barrier_input
+  from fedfish_tff.evaluation.inputs import build_personalization_input
+  from fedfish_tff.evaluation.inputs import chunk_clients
+  from fedfish_tff.evaluation.inputs import EvaluationInput
+  from fedfish_tff.evaluation.inputs import load_chunks
   from fedfish_tff.evaluation.paired_comparison import compare_nested
   from fedfish_tff.evaluation.paired_comparison import compare_paired
   from fedfish_tff.evaluation.paired_comparison import PairedComparison
@@ -40,6 +45,9 @@ if TYPE_CHECKING:
   from fedfish_tff.evaluation.personalization import (
     build_personalization_totals,
   )
+  from fedfish_tff.evaluation.round_evaluation import CohortBarrier
+  from fedfish_tff.evaluation.round_evaluation import HeldOutEvaluation
+  from fedfish_tff.evaluation.round_evaluation import SharedComputations
   from fedfish_tff.evaluation.weight_selection import select_best
   from fedfish_tff.evaluation.weight_selection import select_weights
   from fedfish_tff.evaluation.weight_selection import Selection

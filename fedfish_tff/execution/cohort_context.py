@@ -11,6 +11,7 @@ Secure sums run in the clear, behind their clipping and quantisation.
 """
 
 import asyncio
+import collections
 from collections.abc import Callable
 from collections.abc import Sequence
 import functools
@@ -22,10 +23,14 @@ from fedfish_tff.execution import federated_interpreter
 from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import function_arguments
 from fedfish_tff.execution import interruption
+from fedfish_tff.execution import runtime_errors
 from fedfish_tff.execution import threads
 from fedfish_tff.execution import values
 
 import tensorflow_federated as tff
+
+# Of computations that may be gone already.
+_NUM_RECENT_PLANS = 8
 
 
 class _CohortContext:
@@ -51,6 +56,9 @@ class _CohortContext:
       max_concurrent_computation_calls = (
         len(self._devices) if are_accelerators else threads.num_cores()
       )
+    # So that a program that builds a computation anew for every call does not
+    # compile it anew.
+    self._recent_plans = collections.deque(maxlen=_NUM_RECENT_PLANS)
     self._run_stage = cohort_stages.CohortStageRunner(
       parallelism=max_concurrent_computation_calls,
       devices=self._devices,
@@ -84,6 +92,8 @@ class _CohortContext:
     result_type = comp.type_signature.result
     comp, arg = function_arguments.bind_functions(comp, arg)
     plan = federated_plan.compile_plan(comp)
+    if plan not in self._recent_plans:
+      self._recent_plans.append(plan)
     cardinalities = {tff.CLIENTS: self._default_num_clients}
     if plan.parameter_type is not None:
       if arg is None:
@@ -92,9 +102,10 @@ class _CohortContext:
         )
       cardinalities.update(values.infer_cardinalities(arg, plan.parameter_type))
       arg = values.to_local_value(arg, plan.parameter_type)
-    result = federated_interpreter.run_plan(
-      plan, arg, cardinalities, self._run_stage
-    )
+    with runtime_errors.as_rpc_errors():
+      result = federated_interpreter.run_plan(
+        plan, arg, cardinalities, self._run_stage
+      )
     # Compilation loses the containers.
     return values.from_local_value(result, result_type)
 

@@ -16,6 +16,7 @@ import dataclasses
 import threading
 from typing import Any
 from typing import TypeAlias
+import weakref
 
 from fedfish_tff.execution import expressions
 from fedfish_tff.execution import federated_plan
@@ -65,7 +66,7 @@ class StageGraph:
     """Checks that a stage can be a graph.
 
     Args:
-      stage: The stage.
+      stage: The stage; to be kept by whoever runs the graph.
       parallelism: How many clients compute at a time.
       use_xla: Whether XLA compiles the graph. It then takes one client at a
         time, since XLA compiles for the sizes of a client's batches.
@@ -73,7 +74,8 @@ class StageGraph:
     Raises:
       NotReplayableError: If it cannot.
     """
-    self._stage = stage
+    # Graphs are kept by their stages, and must not keep these in turn.
+    self._stage = weakref.proxy(stage)
     self._parallelism = parallelism
     self.use_xla = use_xla
     self._replayer = graph_tracing.Replayer(use_xla=use_xla)

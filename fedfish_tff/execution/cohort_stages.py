@@ -292,7 +292,8 @@ class _GraphRun:
       sequences.append(packed)
       tensors.append(
         [
-          leaf.numpy()
+          # NumPy's own strings would lose NUL bytes at their end.
+          np.asarray(leaf, object if leaf.dtype == tf.string else None)
           for leaf_type, leaf in leaves
           if isinstance(leaf_type, tff.TensorType)
         ]

@@ -181,6 +181,12 @@ class _Reader:
         raise ValueError(f'Cannot call a value that is no function: {function}')
 
   def _leaf(self, block: Any) -> local_functions.TensorFlowLeaf:
+    language = block.proto.WhichOneof('computation')
+    if language != 'tensorflow':
+      raise ValueError(
+        f'Cannot run a computation in {language}, as tff.jax.computation makes '
+        "them: like TFF's own local runtime, this context runs TensorFlow."
+      )
     content = block.proto.SerializeToString(deterministic=True)
     if content not in self._leaves:
       self._leaves[content] = local_functions.TensorFlowLeaf(

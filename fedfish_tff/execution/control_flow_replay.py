@@ -90,7 +90,13 @@ def _while(
     tensors: Sequence[tf.Tensor], held: Sequence[tf.Tensor]
   ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
     with replay.holding(variables, held):
-      results = replay.call(body, arguments(tensors))
+      before = arguments(tensors)
+      results = replay.call(body, before)
+      for i, (value, result) in enumerate(zip(before, results, strict=True)):
+        if i not in positions and result is not value:
+          raise graph_replay.NotReplayableError(
+            f'{node.op} that changes a dataset or a variable that it carries'
+          )
       for i, shape in zip(positions, invariants):
         # A replay may know less than the loop did of its shapes.
         results[i].set_shape(shape)

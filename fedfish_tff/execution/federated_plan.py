@@ -14,7 +14,7 @@ import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import functools
+import hashlib
 import threading
 from typing import Any
 from typing import TypeAlias
@@ -26,8 +26,6 @@ from fedfish_tff.execution import federated_operations
 from fedfish_tff.execution import local_functions
 
 import tensorflow_federated as tff
-
-_NUM_PLANS_CACHED = 256
 
 ValueId: TypeAlias = expressions.ValueId
 ServerStep = federated_operations.ServerStep
@@ -90,8 +88,12 @@ class Plan:
 # So that threads that start with one computation share its plan.
 _compile_lock = threading.Lock()
 
-# By identity, since a computation's own hash serializes it every time.
+# By identity, since a computation's own hash serializes it every time. A plan
+# lives as long as a computation that it is of, or who else holds it.
 _plans: dict[int, tuple[weakref.ref[tff.Computation], Plan]] = {}
+_plans_by_content: weakref.WeakValueDictionary[bytes, Plan] = (
+  weakref.WeakValueDictionary()
+)
 
 
 def compile_plan(comp: tff.Computation) -> Plan:
@@ -107,14 +109,17 @@ def compile_plan(comp: tff.Computation) -> Plan:
   known = _plans.get(id(comp))
   if known is not None and known[0]() is comp:
     return known[1]
+  proto = tff.framework.serialize_computation(comp)
+  content = hashlib.sha256(proto.SerializeToString(deterministic=True)).digest()
   with _compile_lock:
-    plan = _compile(comp)
+    plan = _plans_by_content.get(content)
+    if plan is None:
+      plan = _plans_by_content[content] = _compile(comp)
     key = id(comp)
     _plans[key] = (weakref.ref(comp, lambda _: _plans.pop(key, None)), plan)
     return plan
 
 
-@functools.lru_cache(maxsize=_NUM_PLANS_CACHED)
 def _compile(comp: tff.Computation) -> Plan:
   block = comp.to_building_block()
   if _has_secure_intrinsics(block):

@@ -236,6 +236,14 @@ class Replay:
     """
     return self._graph.operations(name)
 
+  def draws(self, name: str) -> bool:
+    """Returns whether a function may give something else when it runs again.
+
+    Args:
+      name: Of the function.
+    """
+    return self._graph.draws(name)
+
   def value_of(self, variable: Variable) -> tf.Tensor:
     """Returns what a variable holds now."""
     value = self._variables.get(variable.name)
@@ -291,6 +299,10 @@ def _create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
       )
   if node.op in _CYCLES:
     raise NotReplayableError(f'{node.op}, a loop or branch of TensorFlow 1')
+  if any(node.attr[name].i for name in ('seed', 'seed2') if name in node.attr):
+    # Its generator begins anew with every pass over a dataset, which copies of
+    # it in an unrolled loop, or one that all clients share, would not do.
+    raise NotReplayableError(f'{node.op} with a seed')
   if node.op in _RANDOM:
     _warn_of_randomness(node.op)
   attributes = {}

@@ -33,12 +33,13 @@ class _Iterator(graph_replay.Variable):
   sequences: list[sequence_replay.Sequence]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(eq=False)
 class _Optional:
   """Element `index` of a sequence, if there is one."""
 
   sequence: sequence_replay.Sequence
   index: tf.Tensor
+  is_read: bool = False
 
 
 def _iterator(replay, node, inputs):
@@ -82,8 +83,12 @@ def _has_value(replay, node, inputs):
 
 
 def _get_value(replay, node, inputs):
-  del replay, node
-  return inputs[0].sequence.elements[0](inputs[0].index)
+  del replay
+  (optional,) = inputs
+  if optional.is_read and optional.sequence.is_drawn:
+    raise graph_replay.NotReplayableError(f'{node.op} of one random element')
+  optional.is_read = True
+  return optional.sequence.elements[0](optional.index)
 
 
 HANDLERS: Mapping[str, graph_replay.Handler] = {

@@ -97,6 +97,8 @@ class TensorFlowLeaf(LocalFunction):
     return tensorflow_functions.get_function(self.proto)
 
   def call(self, arg: Any, leaf_fn: LeafFn) -> Any:
+    if leaf_fn is run_eagerly:
+      return self(arg)
     return leaf_fn(self.proto, self.type_signature, arg)
 
   def __call__(self, arg: Any = None) -> Any:

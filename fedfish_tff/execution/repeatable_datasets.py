@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 # The classes of tf.data's steps that draw nothing at random, keep nothing
-# between two iterations, and read nothing but their inputs or files.
+# between two iterations, and read nothing but their inputs.
 _PLAIN_STEPS = frozenset(
   {
     '_AssertCardinalityDataset',
@@ -19,7 +19,6 @@ _PLAIN_STEPS = frozenset(
     '_ConcatenateDataset',
     '_DenseToRaggedDataset',
     '_FilterDataset',
-    '_FixedLengthRecordDataset',
     '_FlatMapDataset',
     '_GroupByWindowDataset',
     '_InterleaveDataset',
@@ -38,20 +37,15 @@ _PLAIN_STEPS = frozenset(
     '_ShuffleDataset',
     '_SkipDataset',
     '_SparseTensorSliceDataset',
-    '_TFRecordDataset',
     '_TakeDataset',
     '_TakeWhileDataset',
     '_TensorDataset',
     '_TensorSliceDataset',
-    '_TextLineDataset',
     '_UnbatchDataset',
     '_UniqueDataset',
     '_WindowDataset',
     '_ZipDataset',
     'CacheDataset',
-    'FixedLengthRecordDatasetV2',
-    'TFRecordDatasetV2',
-    'TextLineDatasetV2',
   }
 )
 
@@ -75,6 +69,9 @@ _PLAIN_DATASET_OPS = frozenset(
   }
 )
 
+# Operations that TensorFlow does not call stateful, but files are.
+_FILE_OPS = frozenset({'MatchingFiles', 'ReadFile'})
+
 # Operations that TensorFlow calls stateful so as not to leave them out.
 _CHECKS = frozenset({'Assert', 'CheckNumerics', 'CheckNumericsV2'})
 
@@ -87,8 +84,8 @@ def is_repeatable(dataset: tf.data.Dataset) -> bool:
 
   Returns:
     False if any of its steps shuffles anew, is random, calls Python, uses a
-    variable, table or iterator, gives elements in no fixed order, or is not
-    known. Files are taken not to change.
+    variable, table or iterator, reads a file, gives elements in no fixed order,
+    or is not known.
   """
   if dataset.options().deterministic is False:
     return False
@@ -112,6 +109,8 @@ def _is_plain_step(step: tf.data.Dataset) -> bool:
     return False
   if name == '_ShuffleDataset' and step._reshuffle_each_iteration is not False:
     return False
+  if name == 'CacheDataset' and tf.get_static_value(step._filename) != b'':
+    return False
   # A step's own wish for speed at the cost of order.
   if getattr(step, '_deterministic', None) in (False, 'false'):
     return False
@@ -132,4 +131,6 @@ def _is_plain_function(wrapper: Any) -> bool:
 def _is_plain_op(op: tf.Operation) -> bool:
   if 'Dataset' in op.type:
     return op.type in _PLAIN_DATASET_OPS
+  if op.type in _FILE_OPS:
+    return False
   return not op.op_def.is_stateful or op.type in _CHECKS

@@ -35,6 +35,21 @@ ASSIGNMENTS: Mapping[str, int] = types.MappingProxyType(
   }
 )
 
+# Operations that TensorFlow calls stateful, but that give the same results when
+# they run again, if the functions they call do.
+_REPEATABLE = frozenset(
+  (
+    'Assert',
+    'Case',
+    'CheckNumerics',
+    'CheckNumericsV2',
+    'If',
+    'PrintV2',
+    'StatefulPartitionedCall',
+    'While',
+  )
+)
+
 _T = TypeVar('_T')
 
 
@@ -194,6 +209,22 @@ class ReplayGraph:
           operations += self.operations(callee)
       self._operations[name] = operations
     return self._operations[name]
+
+  def draws(self, name: str) -> bool:
+    """Returns whether a function may give something else when it runs again.
+
+    Args:
+      name: Of the function.
+    """
+    for operation in self.operations(name):
+      definition = op_def_registry.get(operation)
+      if (
+        definition is not None
+        and definition.is_stateful
+        and operation not in _REPEATABLE
+      ):
+        return True
+    return False
 
   def assigned_arguments(self, name: str) -> frozenset[int]:
     """Returns which arguments of a function are variables that it may write."""

@@ -21,14 +21,16 @@ _Element = Callable[[tf.Tensor], list[tf.Tensor]]
 
 def _check(
   node: _NodeDef, value: graph_replay.Value
-) -> tuple[tf.Tensor, _Element]:
-  """Returns the length of a sequence and how to cut out an element."""
+) -> tuple[tf.Tensor, _Element, bool]:
+  """Returns a sequence's length, how to cut out an element, and `is_drawn`."""
   sequence = sequence_replay.check_single_size(node, value)
-  return sequence.count, sequence.elements[0]
+  return sequence.count, sequence.elements[0], sequence.is_drawn
 
 
-def _sequence(count: tf.Tensor, element: _Element) -> sequence_replay.Sequence:
-  return sequence_replay.Sequence(count, (element,))
+def _sequence(
+  count: tf.Tensor, element: _Element, is_drawn: bool = False
+) -> sequence_replay.Sequence:
+  return sequence_replay.Sequence(count, (element,), is_drawn=is_drawn)
 
 
 def _range(replay, node, inputs):
@@ -43,17 +45,19 @@ def _range(replay, node, inputs):
 def _zip(replay, node, inputs):
   del replay
   parts = [_check(node, value) for value in inputs]
-  count = tf.reduce_min(tf.stack([count for count, _ in parts]))
+  counts, elements, are_drawn = zip(*parts)
   return [
     _sequence(
-      count, lambda i: [leaf for _, element in parts for leaf in element(i)]
+      tf.reduce_min(tf.stack(counts)),
+      lambda i: [leaf for element in elements for leaf in element(i)],
+      any(are_drawn),
     )
   ]
 
 
 def _concatenate(replay, node, inputs):
   del replay
-  (first_count, first), (second_count, second) = (
+  (first_count, first, first_is_drawn), (second_count, second, is_drawn) = (
     _check(node, value) for value in inputs
   )
   return [
@@ -64,16 +68,20 @@ def _concatenate(replay, node, inputs):
           i < first_count, lambda: first(i), lambda: second(i - first_count)
         )
       ),
+      first_is_drawn or is_drawn,
     )
   ]
 
 
 def _filter(replay, node, inputs):
   """Replays FilterDataset: one pass finds the elements that stay."""
-  (count, element), arguments = _check(node, inputs[0]), inputs[1:]
+  (count, element, is_drawn), arguments = _check(node, inputs[0]), inputs[1:]
   predicate = node.attr['predicate'].func.name
   if any(isinstance(a, graph_replay.Variable) for a in arguments):
     raise graph_replay.NotReplayableError(f'{node.op} that reads a variable')
+  if is_drawn or replay.draws(predicate):
+    # The elements that stay would be others than those that were looked at.
+    raise graph_replay.NotReplayableError(f'{node.op} of random elements')
   stays = tf.map_fn(
     lambda i: replay.call(predicate, [*element(i), *arguments])[0],
     tf.range(count),
@@ -98,7 +106,7 @@ def _batch(replay, node, inputs):
   del replay
   # A parallel one has the number of its calls in between.
   size, drop_remainder = inputs[1], inputs[-1]
-  count, element = _check(node, inputs[0])
+  count, element, is_drawn = _check(node, inputs[0])
   specs = [
     tf.TensorSpec(tf.TensorShape(shape)[1:], dtype)
     for shape, dtype in zip(
@@ -118,7 +126,7 @@ def _batch(replay, node, inputs):
     return tf.map_fn(element, rows, fn_output_signature=specs)
 
   num_batches = tf.where(drop_remainder, count // size, -(-count // size))
-  return [_sequence(num_batches, batch)]
+  return [_sequence(num_batches, batch, is_drawn)]
 
 
 HANDLERS: Mapping[str, graph_replay.Handler] = {

@@ -51,11 +51,14 @@ class Sequence:
       batch.
     choose: From the same scalar to the int32 number of the function that fits;
       None if there is one.
+    is_drawn: Whether elements are drawn anew whenever they are cut out, so that
+      nothing may do so more than once in a pass.
   """
 
   count: tf.Tensor
   elements: tuple[Callable[[tf.Tensor], list[tf.Tensor]], ...]
   choose: Callable[[tf.Tensor], tf.Tensor] | None = None
+  is_drawn: bool = False
 
   def reindexed(
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
@@ -66,6 +69,7 @@ class Sequence:
       count,
       tuple((lambda i, e=e: e(index(i))) for e in self.elements),
       None if choose is None else (lambda i: choose(index(i))),
+      self.is_drawn,
     )
 
 
@@ -150,7 +154,9 @@ def _map(replay, node, inputs):
 
   return [
     dataclasses.replace(
-      sequence, elements=tuple(map(mapped, sequence.elements))
+      sequence,
+      elements=tuple(map(mapped, sequence.elements)),
+      is_drawn=sequence.is_drawn or replay.draws(name),
     )
   ]
 
@@ -164,6 +170,8 @@ def _reduce(replay, node, inputs):
   sequence = check_sequence(node, inputs[0])
   num_state = len(node.attr['Tstate'].list.type)
   state, others = inputs[1 : 1 + num_state], inputs[1 + num_state :]
+  if not all(isinstance(value, tf.Tensor) for value in state):
+    raise graph_replay.NotReplayableError(f'{node.op} to a dataset')
   name = node.attr['f'].func.name
   variables = replay.assigned_variables(node, inputs)
   shapes = [tf.TensorShape(s) for s in node.attr['output_shapes'].list.shape]

@@ -81,6 +81,28 @@ def to_result_sequence(
   return value.map(lambda element: _regroup(element, element_type))
 
 
+def to_placed_sequence(
+  value: LocalSequence, type_spec: tff.SequenceType
+) -> tf.data.Dataset:
+  """Returns a sequence of the server or of a client as TFF's contexts do.
+
+  Args:
+    value: The sequence.
+    type_spec: Its type, with the containers of the computation's result.
+
+  Returns:
+    The dataset of `to_result_sequence`, with the `element_spec` of its type: a
+    dataset that is passed through may know more of its shapes.
+  """
+  dataset = to_result_sequence(value, type_spec)
+  spec = _element_spec(_plain_type(type_spec).element)
+  if dataset.element_spec == spec:
+    return dataset
+  return tf.data.experimental.from_variant(
+    tf.data.experimental.to_variant(dataset), spec
+  )
+
+
 def to_variant(value: LocalSequence, type_spec: tff.SequenceType) -> tf.Tensor:
   """Returns a sequence as TensorFlow code takes it."""
   if isinstance(value, packed_sequences.PackedSequence):

@@ -7,7 +7,6 @@ A computation is imported once, as functions of TensorFlow's eager runtime (see
 tables, so any number of threads may call one at a time.
 """
 
-import collections
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -30,19 +29,10 @@ from tensorflow.python.eager import execute
 import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import computation_pb2 as pb
 
-# Functions that stay imported though no one else holds them: at most this many,
-# with graphs of at most this many bytes together.
-_MAX_CACHED_FUNCTIONS = 512
-_MAX_CACHED_BYTES = 2**29
-
 _SESSION_TOKEN = 'fedfish_session'
 
 _numbers = itertools.count()
 _lock = threading.Lock()
-# The functions last asked for, with the size of their graphs.
-_recent: collections.OrderedDict[bytes, tuple['TensorFlowFunction', int]] = (
-  collections.OrderedDict()
-)
 _alive: weakref.WeakValueDictionary[bytes, 'TensorFlowFunction'] = (
   weakref.WeakValueDictionary()
 )
@@ -132,7 +122,7 @@ def get_function(proto: pb.Computation) -> TensorFlowFunction:
 
   Returns:
     The same function for computations of equal content, as long as it is in
-    use or among the last few hundred that were asked for.
+    use.
   """
   serialized = proto.SerializeToString(deterministic=True)
   key = hashlib.sha256(serialized).digest()
@@ -141,13 +131,6 @@ def get_function(proto: pb.Computation) -> TensorFlowFunction:
     if function is None:
       function = TensorFlowFunction(proto)
       _alive[key] = function
-    _recent[key] = (function, len(serialized))
-    _recent.move_to_end(key)
-    while len(_recent) > _MAX_CACHED_FUNCTIONS or (
-      len(_recent) > 1
-      and sum(size for _, size in _recent.values()) > _MAX_CACHED_BYTES
-    ):
-      _recent.popitem(last=False)
   return function
 
 

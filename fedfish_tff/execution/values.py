@@ -15,7 +15,9 @@ contexts do.
 """
 
 import collections
+from collections.abc import Callable
 from collections.abc import Sequence
+import functools
 from typing import Any
 
 from fedfish_tff.execution import eager_tensors
@@ -101,7 +103,7 @@ def from_local_value(value: Any, type_spec: tff.Type) -> Any:
     containers; lists for values of the clients, unless they are all equal.
     Arrays are read-only, as in TFF: they may share memory with tensors.
   """
-  return _to_result(value, type_spec)
+  return _to_result(value, type_spec, sequence_values.to_result_sequence)
 
 
 def _check_names(value: tff.structure.Struct, type_spec: tff.Type) -> None:
@@ -209,14 +211,18 @@ def _is_shape(shape: Sequence[int], type_spec: tff.TensorType) -> bool:
   )
 
 
-def _to_result(value: Any, type_spec: tff.Type) -> Any:
+def _to_result(
+  value: Any,
+  type_spec: tff.Type,
+  to_sequence: Callable[[Any, tff.SequenceType], tf.data.Dataset],
+) -> Any:
   """Does what `from_local_value` says."""
   if isinstance(type_spec, tff.TensorType):
     return _to_array(value)
   if isinstance(type_spec, tff.StructType):
     return _to_container(
       [
-        (name, _to_result(element, element_type))
+        (name, _to_result(element, element_type, to_sequence))
         for element, (name, element_type) in zip(
           value, tff.structure.iter_elements(type_spec), strict=True
         )
@@ -224,11 +230,16 @@ def _to_result(value: Any, type_spec: tff.Type) -> Any:
       type_spec,
     )
   if isinstance(type_spec, tff.SequenceType):
-    return sequence_values.to_result_sequence(value, type_spec)
+    return to_sequence(value, type_spec)
   if isinstance(type_spec, tff.FederatedType):
-    if type_spec.all_equal:
-      return _to_result(value, type_spec.member)
-    return [_to_result(member, type_spec.member) for member in value]
+    to_member = functools.partial(
+      _to_result,
+      type_spec=type_spec.member,
+      to_sequence=sequence_values.to_placed_sequence,
+    )
+    return (
+      to_member(value) if type_spec.all_equal else list(map(to_member, value))
+    )
   raise ValueError(f'A computation cannot return a value of type {type_spec}.')
 
 

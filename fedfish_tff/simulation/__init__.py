@@ -9,8 +9,6 @@ from fedfish_tff import lazy
 if TYPE_CHECKING:
   from fedfish_tff.simulation.checkpoints import CheckpointManager
   from fedfish_tff.simulation.checkpoints import DamagedCheckpointError
-  from fedfish_tff.simulation.client_inputs import ClientInput
-  from fedfish_tff.simulation.client_inputs import to_client_input
   from fedfish_tff.simulation.client_state_store import ClientStateStore
   from fedfish_tff.simulation.cohort_prefetch import Cohort
   from fedfish_tff.simulation.cohort_prefetch import CohortPrefetcher

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.datasets import batches as batches_lib
-from fedfish_tff.simulation import client_inputs
+from fedfish_tff.datasets import client_inputs
 from fedfish_tff.simulation import client_state_store
 from fedfish_tff.simulation import metrics_flattening
 from fedfish_tff.simulation import round_problems

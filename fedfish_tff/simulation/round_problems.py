@@ -14,7 +14,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.datasets import batches as batches_lib
-from fedfish_tff.simulation import client_inputs
+from fedfish_tff.datasets import client_inputs
 
 from absl import logging
 import tensorflow_federated as tff

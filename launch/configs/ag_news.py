@@ -91,7 +91,6 @@ _MODELS: Mapping[str, Mapping[str, Any]] = {
     'task.checkpoint': 'roberta-base',
   },
 }
-MODELS = tuple(_MODELS)
 
 _PARTIAL = 'fed_avg,model={},exchange=partial'
 _CLIENT_KEEPS = ',unsent=client_keeps'

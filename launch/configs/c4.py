@@ -52,13 +52,35 @@ from launch.configs import base
 from launch.configs import language
 from launch.configs import sweeps
 
+_SIZES = {'tiny': language.TINY, 'results': language.RESULTS}
+
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  return language.create_web_config(
-    'c4',
+  return language.create_config(
     variant,
-    sizes={'tiny': language.TINY, 'results': language.RESULTS},
+    axes={'size': _SIZES},
+    task={
+      'name': 'c4',
+      # Or rnn, TFF's recurrent baseline for Stack Overflow.
+      'model': 'transformer',
+      # Or 6x384, tiny.
+      'size': '12x768',
+      'sequence_length': 1024,
+      'eval_sequence_length': 128,
+      # Of the made-up pages.
+      'num_generated_domains': 200,
+    },
+    rounds=10_000,
+    cohort_size=8,
+    local_epochs=1,
+    batch_size=4,
+    max_examples_per_client=16,
+    client_learning_rate=1e-3,
+    server_learning_rate=1e-2,
+    evaluate_every=500,
+    checkpoint_every=100,
+    evaluation={'personalization_epochs': 4},
   )
 
 

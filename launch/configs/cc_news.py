@@ -51,7 +51,31 @@ _C4_RATES = {1: (0.1, 0.005), 16: (0.01, 0.01)}
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  return language.create_web_config('cc_news', variant, sizes=_SIZES)
+  return language.create_config(
+    variant,
+    axes={'size': _SIZES},
+    task={
+      'name': 'cc_news',
+      # Or rnn, TFF's recurrent baseline for Stack Overflow.
+      'model': 'transformer',
+      # Or 6x384, tiny.
+      'size': '12x768',
+      'sequence_length': 1024,
+      'eval_sequence_length': 128,
+      # Of the made-up pages.
+      'num_generated_domains': 200,
+    },
+    rounds=10_000,
+    cohort_size=8,
+    local_epochs=1,
+    batch_size=4,
+    max_examples_per_client=16,
+    client_learning_rate=1e-3,
+    server_learning_rate=1e-2,
+    evaluate_every=500,
+    checkpoint_every=100,
+    evaluation={'personalization_epochs': 4},
+  )
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:

@@ -5,10 +5,11 @@ r"""Fed3R on CIFAR-10 with SqueezeNet's features, and what is compared with it.
   python -m launch.train --config=launch/configs/fed3r_cifar10.py:fed3r \
     --workdir=runs/cifar10_fed3r --data_dir=path/to/folder
 
---data_dir holds the images and SqueezeNet's published weights (see the tasks'
-module, tasks/cifar10_features.py); --config.task.images and
+--data_dir holds the images and SqueezeNet's published weights (see the task's
+module, tasks/features/cifar10_features.py); --config.task.images and
 --config.task.weights name other files. Features are kept on the disk: the first
-run computes them, for all others. launch/configs/base.py lists the variants. What they reached is in docs/results.md, by
+run computes them, for all others. launch/configs/base.py lists the variants.
+What they reached is in docs/results.md, by
 
   python -m launch.sweep --config=launch/configs/fed3r_cifar10.py:tuning \
     --sweep_dir=runs/cifar10_fed3r_tuning --data_dir=path/to/folder
@@ -27,7 +28,9 @@ from launch.configs import sweeps
 
 def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  return image_features.create_config(variant, 'cifar10_features')
+  return image_features.create_config(
+    variant, 'cifar10_features', images='cifar10.npz'
+  )
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:

@@ -23,23 +23,24 @@ _SIZES = (1000, 5000)
 _LINEAR_PROBE_ROUNDS = 100
 
 
-def create_config(variant: str, task_name: str) -> base.ConfigDict:
+def create_config(variant: str, task: str, images: str) -> base.ConfigDict:
   """Returns a config of CIFAR-10's or CIFAR-100's features.
 
   Rates and rounds are those of Fed3R's published fine-tuning.
 
   Args:
     variant: See `base.create_config`.
-    task_name: The task.
+    task: The task.
+    images: Its file of images.
   """
   return features.create_network_config(
     variant,
     task={
-      'name': task_name,
+      'name': task,
       'num_clients': 100,
       # 0: clients of one class each.
       'alpha': 0.0,
-      'images': _IMAGES[task_name],
+      'images': images,
       'extractor': 'squeezenet',
       'image_size': 128,
     },
@@ -49,12 +50,6 @@ def create_config(variant: str, task_name: str) -> base.ConfigDict:
     evaluate_every=1,
     checkpoint_every=10,
   )
-
-
-_IMAGES = {
-  'cifar10_features': 'cifar10.npz',
-  'cifar100_features': 'cifar100.sqlite',
-}
 
 
 def feature_sweeps(

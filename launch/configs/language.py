@@ -1,8 +1,7 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the configs of language models share: sizes, web pages."""
+"""What the configs of language models share: sizes, fields of the task."""
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,56 +61,13 @@ def create_config(
       'activation_dtype': 'float32',
       'cache_megabytes': 1024,
     },
-    local_epochs=1,
-    batch_size=4,
-    max_examples_per_client=16,
-    evaluation={'personalization_epochs': 4},
     **values,
   )
 
 
-def create_web_config(
-  name: str, variant: str, *, sizes: Mapping[str, Mapping[str, Any]]
-) -> base.ConfigDict:
-  """Returns a config of a language model on web pages, a client a domain.
-
-  The fields are those of table 2 of the FedFish paper (arXiv 2311.10291) for
-  C4.
-
-  Args:
-    name: The task, of `tasks.language.create_web_text_task`.
-    variant: See `base.create_config`.
-    sizes: Values of the axis size.
-
-  Raises:
-    ValueError: If there is no such variant.
-  """
-  return create_config(
-    variant,
-    axes={'size': sizes},
-    task={
-      'name': name,
-      # Or rnn, TFF's recurrent baseline for Stack Overflow.
-      'model': 'transformer',
-      # Or 6x384, tiny.
-      'size': '12x768',
-      'sequence_length': 1024,
-      'eval_sequence_length': 128,
-      # Of the made-up pages.
-      'num_generated_domains': 200,
-    },
-    rounds=10_000,
-    cohort_size=8,
-    client_learning_rate=1e-3,
-    server_learning_rate=1e-2,
-    evaluate_every=500,
-    checkpoint_every=100,
-  )
-
-
 def comparison_sweeps(
-  get_config: Callable[[str], base.ConfigDict],
-) -> dict[str, Callable[[], tuple[sweeps.Run, ...]]]:
+  get_config: sweeps.GetConfig,
+) -> dict[str, sweeps.MakeRuns]:
   """Returns the sweeps of a config with size=results, by name.
 
   `sweeps.ready_sweeps` of FedAvg and FedFish, both with Adam at the server, at

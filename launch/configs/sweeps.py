@@ -145,7 +145,6 @@ def fixed_rounds(
   rounds: int,
   local_epochs: Sequence[int] = LOCAL_EPOCHS,
   seeds: Sequence[int] = SEEDS,
-  fixed: Mapping[str, Any] | None = None,
 ) -> tuple[Run, ...]:
   """Returns runs of equally many rounds: more local epochs compute more.
 
@@ -154,10 +153,9 @@ def fixed_rounds(
     rounds: Rounds of every run.
     local_epochs: Local epochs.
     seeds: Seeds.
-    fixed: Values of fields that are the same in all runs.
   """
   fields = {'local_epochs': local_epochs, 'seed': seeds}
-  return grid(variants, fields, fixed={**(fixed or {}), 'rounds': rounds})
+  return grid(variants, fields, fixed={'rounds': rounds})
 
 
 def fixed_compute(
@@ -249,25 +247,24 @@ def deciding_settings(
   )
 
 
-def rates_around(rate: float, count: int = 3) -> tuple[float, ...]:
-  """Returns `count` neighbouring rates of the paper's series around one.
+def rates_around(rate: float) -> tuple[float, ...]:
+  """Returns three neighbouring rates of the paper's series around one.
 
   The series goes on beyond the paper's grid: ..., 0.05, 0.1, 0.5, 1, 5, ...
 
   Args:
     rate: The rate in the middle; the nearest of the series is taken.
-    count: How many, odd.
   """
   decade = math.floor(math.log10(rate))
   series = [
     # Written as text to have 0.05 and not 5 times 0.01.
     float(f'{digit}e{exponent}')
-    for exponent in range(decade - count, decade + count + 1)
+    for exponent in range(decade - 2, decade + 3)
     for digit in (1, 5)
   ]
   middle = min(series, key=lambda other: abs(math.log(other / rate)))
-  first = series.index(middle) - count // 2
-  return tuple(series[first : first + count])
+  first = series.index(middle) - 1
+  return tuple(series[first : first + 3])
 
 
 def distinct_variants(
@@ -291,7 +288,6 @@ def ready_sweeps(
   methods: Sequence[str] = METHODS,
   variants: Sequence[str] | None = None,
   local_epochs: Sequence[int] = LOCAL_EPOCHS,
-  seeds: Sequence[int] = SEEDS,
 ) -> dict[str, MakeRuns]:
   """Returns the sweeps that every task has, by name.
 
@@ -312,7 +308,6 @@ def ready_sweeps(
       same in this task, such as fed_avg and fed_avg,server=adam, the first one
       runs.
     local_epochs: Local epochs.
-    seeds: Seeds.
   """
 
   def rates(config: base.ConfigDict) -> dict[str, tuple[float, ...]]:
@@ -339,7 +334,6 @@ def ready_sweeps(
         [method],
         **rates(config),
         local_epochs=local_epochs,
-        seeds=seeds[:1],
         fixed={'rounds': tuning_rounds(config)},
       )
     return tuple(runs)
@@ -349,33 +343,32 @@ def ready_sweeps(
       methods,
       rounds=get_config(methods[0]).rounds,
       local_epochs=local_epochs,
-      seeds=seeds,
     )
 
   def tune_compute() -> tuple[Run, ...]:
     runs = []
     for method in methods:
       config = get_config(method)
-      for pair in learning_rates([method], **rates(config), seeds=seeds[:1]):
+      for pair in learning_rates([method], **rates(config)):
         runs += fixed_compute(
           [method],
           **compute(config, tuning_rounds(config)),
-          seeds=seeds[:1],
+          seeds=SEEDS[:1],
           fixed=pair.overrides,
         )
     return tuple(runs)
 
   def fix_compute() -> tuple[Run, ...]:
     config = get_config(methods[0])
-    return fixed_compute(methods, **compute(config, config.rounds), seeds=seeds)
+    return fixed_compute(methods, **compute(config, config.rounds))
 
   return {
-    'seeds': lambda: grid(methods, {'seed': seeds}),
+    'seeds': lambda: grid(methods, {'seed': SEEDS}),
     'variants': lambda: grid(
       distinct_variants(get_config, variants or VARIANTS),
-      {'seed': seeds},
+      {'seed': SEEDS},
     ),
-    'learning_rates': lambda: learning_rates(methods, seeds=seeds[:1]),
+    'learning_rates': lambda: learning_rates(methods),
     'tuning': tune,
     'fixed_rounds': fix_rounds,
     'fixed_compute_tuning': tune_compute,

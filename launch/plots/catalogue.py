@@ -15,6 +15,7 @@ import re
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff.evaluation import metric_names
 from fedfish_tff.simulation import files
 from launch.plots import barrier
 from launch.plots import client_spread
@@ -24,7 +25,6 @@ from launch.plots import exchanged_tensors
 from launch.plots import personalization
 from launch.plots import style
 from launch.results import method_comparison
-from launch.results import metric_names
 from launch.results import run_reader
 
 from matplotlib import figure as mpl_figure

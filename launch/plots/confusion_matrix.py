@@ -5,8 +5,8 @@
 from collections.abc import Mapping
 from collections.abc import Sequence
 
+from fedfish_tff.evaluation import metric_names
 from launch.plots import style
-from launch.results import metric_names
 
 from matplotlib import figure as mpl_figure
 from matplotlib import ticker

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import paired_comparison
 from launch.plots import paper_style
 from launch.plots import style
 from launch.results import method_labels
-from launch.results import metric_names
 from launch.results import run_reader
 from launch.results import settings as settings_lib
 

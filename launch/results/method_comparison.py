@@ -8,9 +8,9 @@ import dataclasses
 import itertools
 from typing import Any
 
+from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import paired_comparison
 from launch.results import method_labels
-from launch.results import metric_names
 from launch.results import run_reader
 from launch.results import text_table
 

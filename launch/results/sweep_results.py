@@ -11,8 +11,8 @@ import dataclasses
 import math
 from typing import Any
 
+from fedfish_tff.evaluation import metric_names
 from launch.methods import config_checks
-from launch.results import metric_names
 from launch.results import seed_statistics
 from launch.results import sweep_folder
 

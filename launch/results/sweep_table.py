@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import math
 from typing import Any
 
-from launch.results import metric_names
+from fedfish_tff.evaluation import metric_names
 from launch.results import seed_statistics
 from launch.results import sweep_results
 from launch.results import text_table

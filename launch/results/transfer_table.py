@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import paired_comparison
-from launch.results import metric_names
 from launch.results import run_reader
 from launch.results import seed_statistics
 from launch.results import settings as settings_lib

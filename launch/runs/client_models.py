@@ -4,10 +4,10 @@
 
 from collections.abc import Iterator
 
+from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
-from launch.results import metric_names
-from launch.runs import evaluation_inputs
+from fedfish_tff.evaluation import metric_names
 from launch.runs import experiment as experiment_lib
 
 _PREFIX = 'clients'
@@ -39,8 +39,8 @@ def evaluate_client_models(
   if not client_ids:
     return {}
 
-  def load_test_data() -> Iterator[list[simulation.ClientInput]]:
-    return evaluation_inputs.load_chunks(
+  def load_test_data() -> Iterator[list[datasets.ClientInput]]:
+    return evaluation.load_chunks(
       task.test, eval_batch_size=task.eval_batch_size
     )
 

@@ -13,9 +13,9 @@ from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from fedfish_tff.evaluation import metric_names
 from fedfish_tff.execution import contexts
 from launch.plots import catalogue
-from launch.results import metric_names
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import export as export_lib
@@ -179,7 +179,7 @@ def _evaluate_barrier(
     for client_id in experiment.participation(round_number)
   ]
   output = process.next(
-    result.state, [simulation.to_client_input(client) for client in cohort]
+    result.state, [datasets.to_client_input(client) for client in cohort]
   )
   directions = _directions(experiment, ['loss', experiment.task.metric])
   rows = held_out_evaluation.evaluate_barrier(

@@ -10,6 +10,7 @@ from typing import Any
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import config_checks
@@ -18,7 +19,6 @@ from launch.methods import method as method_lib
 from launch.methods import participation as participation_lib
 from launch.methods import registry
 from launch.runs import fine_tuning_start
-from launch.runs import round_evaluation
 from tasks import registry as task_registry
 from tasks.task import Task
 
@@ -48,7 +48,7 @@ class Experiment:
   built: building.BuiltMethod
   participation: simulation.Participation
   batch_spec: datasets.BatchSpec
-  evaluations: round_evaluation.SharedComputations
+  evaluations: evaluation.SharedComputations
   initial_weights: tff.learning.models.ModelWeights | None = None
   first_round: int = 0
 
@@ -82,7 +82,7 @@ class Experiment:
 
   def build_held_out_evaluation(
     self, clients: datasets.ClientData, *, spread: bool = False
-  ) -> round_evaluation.HeldOutEvaluation:
+  ) -> evaluation.HeldOutEvaluation:
     """Builds the evaluation on held-out clients that the config asks for.
 
     Args:
@@ -97,7 +97,7 @@ class Experiment:
         examples that personalisation needs.
     """
     epochs = self.config['evaluation']['personalization_epochs']
-    return round_evaluation.HeldOutEvaluation(
+    return evaluation.HeldOutEvaluation(
       self.evaluations,
       clients,
       eval_batch_size=self.task.eval_batch_size,
@@ -112,11 +112,11 @@ class Experiment:
       ),
     )
 
-  def build_barrier(self) -> round_evaluation.CohortBarrier | None:
+  def build_barrier(self) -> evaluation.CohortBarrier | None:
     """Builds the barrier, in the loss and the task's metric; or None."""
     if not self.config['evaluation']['barrier']:
       return None
-    return round_evaluation.CohortBarrier(
+    return evaluation.CohortBarrier(
       self.evaluations,
       eval_batch_size=self.task.eval_batch_size,
       higher_is_better={
@@ -216,7 +216,7 @@ def build_experiment_of(
   return Experiment(
     method=registry.method_of(config),
     built=built,
-    evaluations=round_evaluation.SharedComputations(
+    evaluations=evaluation.SharedComputations(
       built.model, built.process.local_training
     ),
     first_round=start.round_number if start else 0,

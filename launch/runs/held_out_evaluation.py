@@ -14,11 +14,10 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff.evaluation import client_statistics
+from fedfish_tff.evaluation import metric_names
 from fedfish_tff.models import model_functions
-from launch.results import metric_names
 from launch.results import run_reader
 from launch.results import text_table
-from launch.runs import evaluation_inputs
 
 import numpy as np
 import tensorflow_federated as tff
@@ -64,7 +63,7 @@ def evaluate_global(
   """
   result = evaluation.ChunkedEvaluation(model)(
     weights,
-    evaluation_inputs.load_chunks(data, eval_batch_size=batch_size),
+    evaluation.load_chunks(data, eval_batch_size=batch_size),
   )
   rows = {
     client_id: {
@@ -109,12 +108,12 @@ def evaluate_personalization(
   for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():
     if not fraction:
       continue  # Every other fraction measures it: the score before.
-    for chunk in evaluation_inputs.chunk_clients(data.client_ids):
+    for chunk in evaluation.chunk_clients(data.client_ids):
       inputs = {}
       for client_id in chunk:
         parts = _split(data.load_client(client_id), fraction, client_id, seed)
         if parts is not None:
-          inputs[client_id] = evaluation_inputs.build_personalization_input(
+          inputs[client_id] = evaluation.build_personalization_input(
             *parts,
             client_id=client_id,
             batch_spec=batch_spec,
@@ -178,9 +177,7 @@ def evaluate_barrier(
     start_weights,
     new_weights,
     [
-      evaluation_inputs.build_barrier_input(
-        client, eval_batch_size=eval_batch_size
-      )
+      evaluation.build_barrier_input(client, eval_batch_size=eval_batch_size)
       for client in cohort
     ],
   )

@@ -11,7 +11,7 @@ from launch.plots import catalogue
 from launch.plots import regression
 from launch.results import text_table
 from launch.runs import toy_regression_study
-from tasks import toy_regression
+from tasks.tabular import toy_regression
 
 import numpy as np
 import tqdm

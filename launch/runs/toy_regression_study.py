@@ -12,10 +12,9 @@ from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff import models
-from fedfish_tff import simulation
 from launch.configs import toy_regression as config
 from tasks import task as task_lib
-from tasks import toy_regression
+from tasks.tabular import toy_regression
 
 import numpy as np
 import tensorflow as tf
@@ -127,7 +126,7 @@ class ToyStudy:
       epochs=self._local_epochs,
     )
     train = [
-      simulation.to_client_input(
+      datasets.to_client_input(
         datasets.plan_batches(
           e, spec, client_id=client_id, seed=seed, round_number=1
         )
@@ -135,7 +134,7 @@ class ToyStudy:
       for client_id, e in zip(task.train.client_ids, examples)
     ]
     scored = [
-      simulation.to_client_input(
+      datasets.to_client_input(
         datasets.sequential_batches(
           e, client_id=client_id, batch_size=task.eval_batch_size
         )

@@ -17,11 +17,9 @@ from typing import NamedTuple
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import evaluation
-from fedfish_tff import simulation
 from launch.results import run_reader
 from launch.results import text_table
 from launch.results import transfer_reader
-from launch.runs import evaluation_inputs
 from launch.runs import held_out_evaluation
 
 import tensorflow_federated as tff
@@ -155,7 +153,7 @@ class TransferEvaluation:
     self, clients: datasets.ClientData, fraction: float
   ) -> Iterator[list[Any]]:
     """Yields clients' data for `evaluation.ChunkedEvaluation`."""
-    for chunk in evaluation_inputs.chunk_clients(clients.client_ids):
+    for chunk in evaluation.chunk_clients(clients.client_ids):
       yield [
         self._build_input(clients.load_client(client_id), fraction, client_id)
         for client_id in chunk
@@ -168,12 +166,12 @@ class TransferEvaluation:
       examples, fraction=fraction, client_id=client_id, seed=self._seed
     )
     if not fraction:
-      return simulation.to_client_input(
+      return datasets.to_client_input(
         datasets.sequential_batches(
           unseen, client_id=client_id, batch_size=self._eval_batch_size
         )
       )
-    return evaluation_inputs.build_personalization_input(
+    return evaluation.build_personalization_input(
       support,
       unseen,
       client_id=client_id,

@@ -19,7 +19,6 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.methods import registry
-from launch.plots import sweep_plots
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.results import sweep_table
@@ -252,6 +251,9 @@ def _plot(
   failures: dict[str, str],
 ) -> None:
   """Draws the finished runs; what that prints goes to a log of its own."""
+  # Imported late: Matplotlib takes a second, and a sweep's flags answer at once.
+  from launch.plots import sweep_plots  # pylint: disable=g-import-not-at-top
+
   with (
     open(folder.log_path('plots'), 'a', encoding='utf-8') as log,
     contextlib.redirect_stdout(log),

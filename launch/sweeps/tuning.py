@@ -8,9 +8,9 @@ import os
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.evaluation import metric_names
 from launch.configs import sweeps
 from launch.methods import config_checks
-from launch.results import metric_names
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.sweeps import plan as plan_lib

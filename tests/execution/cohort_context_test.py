@@ -4,6 +4,8 @@
 
 import asyncio
 import collections
+import functools
+import gc
 import os
 import subprocess
 import sys
@@ -12,12 +14,15 @@ import threading
 
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import cohort_graph
+from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import local_worker
 from tests import processes
 from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import grpc
 import hypothesis
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as np_st
@@ -69,6 +74,14 @@ def _check_small(x):
   check = tf.debugging.assert_less(x, 3, message='The client is too large')
   with tf.control_dependencies([check]):
     return tf.identity(x)
+
+
+def _at_clients(work, type_spec):
+  work = tff.tensorflow.computation(work, type_spec)
+  return tff.federated_computation(
+    lambda values: tff.federated_map(work, values),
+    tff.FederatedType(type_spec, tff.CLIENTS),
+  )
 
 
 class _CohortContextTestCase(parameterized.TestCase):
@@ -249,6 +262,11 @@ class IntrinsicsTest(_CohortContextTestCase):
     self.assertEqual(total, 6)
     self.assertEqual(totals, [6, 0, 10])
 
+  def test_strings_that_end_in_nul_bytes(self):
+    strings = [b'a\0', b'\0', b'b', b'c\0\0']
+    length = _at_clients(lambda s: (s, tf.strings.length(s)), np.str_)
+    self.assertEqual(length(strings), [(s, len(s)) for s in strings])
+
   def test_client_batches(self):
     element = collections.OrderedDict(
       x=tff.TensorType(np.float32, [None, 2]),
@@ -323,6 +341,8 @@ class InvokeTest(_CohortContextTestCase):
       tf.errors.InvalidArgumentError, '(?s)Client 4 of 5: .*client is too large'
     ):
       comp([0, 1, 2, 3, 4])
+    with self.assertRaises(grpc.RpcError):  # As users of TFF expect.
+      comp([0, 1, 2, 3, 4])
     self.assertEqual(comp([0, 1, 2]), 3)
 
   def test_tensorflow_computations(self):
@@ -388,6 +408,29 @@ class InvokeTest(_CohortContextTestCase):
     self.assertIsInstance(
       tff.framework.get_context_stack().current, tff.framework.SyncContext
     )
+
+  def test_what_is_gone_is_forgotten(self):
+    """All but the last few computations, in case that they are made anew."""
+
+    def alive():
+      gc.collect()
+      kinds = (federated_plan.Plan, cohort_graph.StageGraph)
+      return [
+        sum(type(found) is kind for found in gc.get_objects()) for kind in kinds
+      ]
+
+    before = alive()
+    cohort_context.set_sync_cohort_execution_context()
+    for n in range(20):
+      add = functools.partial(lambda n, x: x + n, n)
+      comp = _at_clients(add, np.int32)
+      self.assertEqual(comp([1, 2]), [1 + n, 2 + n])
+    del comp
+    plans, graphs = np.subtract(alive(), before)
+    self.assertLess(plans, 10)
+    self.assertLess(graphs, 10)
+    cohort_context.set_sync_cohort_execution_context()
+    self.assertEqual(alive(), before)
 
   def test_starts_no_process_and_opens_no_port(self):
     process = psutil.Process()
@@ -479,8 +522,80 @@ def _datasets(*sizes):
   ]
 
 
+@tf.function
+def _skip_in_a_loop(data):
+  total = 0.0
+  for _ in tf.range(3):
+    total += data.reduce(0.0, lambda a, b: a + b)
+    data = data.skip(1)
+  return total
+
+
+def _skip_in_a_reduction(data):
+  spec = data.element_spec
+
+  def skip(variant, _):
+    rest = tf.data.experimental.from_variant(variant, spec).skip(1)
+    return tf.data.experimental.to_variant(rest)
+
+  start = tf.data.experimental.to_variant(data.repeat(2))
+  rest = tf.data.experimental.from_variant(data.reduce(start, skip), spec)
+  return rest.reduce(0.0, lambda a, b: 10 * a + b)
+
+
+def _drop_with_a_seed(data):
+  dropout = tf.keras.layers.Dropout(0.5, seed=3)
+  return data.reduce(
+    0.0, lambda a, b: a + dropout(b + tf.range(5.0), training=True)[0]
+  )
+
+
+def _draw_with_a_seed(data):
+  numbers = data.map(lambda _: tf.random.uniform([], seed=5))
+  return [numbers.reduce(0.0, lambda a, b: 2 * a + b) for _ in range(2)]
+
+
+def _draw_and_filter(data):
+  data = data.repeat(20)
+  low = data.map(lambda _: tf.random.uniform([])).filter(lambda u: u < 0.5)
+  lots = data.filter(lambda _: tf.random.uniform([]) < 0.5)
+  counts = [lots.reduce(0, lambda n, _: n + 1) for _ in range(20)]
+  return (
+    low.reduce(0.0, tf.maximum) < 0.5,
+    tf.reduce_min(counts) < tf.reduce_max(counts),
+  )
+
+
+# Client work that a graph over the cohort would not do as tf.data does.
+_LEFT_TO_TF_DATA = dict(
+  skip_in_a_loop=_skip_in_a_loop,
+  skip_in_a_reduction=_skip_in_a_reduction,
+  drop_with_a_seed=_drop_with_a_seed,
+  draw_with_a_seed=_draw_with_a_seed,
+  draw_and_filter=_draw_and_filter,
+)
+
+
 class AgainstLocalWorkerTest(_CohortContextTestCase):
   """What TFF's own runtime computes."""
+
+  def test_what_is_left_to_tf_data(self):
+    sequence = tff.SequenceType(np.float32)
+    rng = np.random.default_rng(9)
+    clients = [
+      tf.data.Dataset.from_tensor_slices(rng.uniform(1, 2, n).astype('f'))
+      for n in (13, 4, 0)
+    ]
+    with local_worker.create_sync_local_worker_execution_context() as worker:
+      for name, work in _LEFT_TO_TF_DATA.items():
+        with self.subTest(name):
+          comp = _at_clients(work, sequence)
+          cohort = cohort_context.create_sync_cohort_execution_context()
+          with tff.framework.get_context_stack().install(cohort):
+            here = comp(clients)
+          self.assertNotEmpty(cohort.general_path_reasons)
+          with tff.framework.get_context_stack().install(worker):
+            self.assertEqual(here, comp(clients))
 
   def test_federated_averaging(self):
     process = tff.learning.algorithms.build_weighted_fed_avg(
@@ -513,6 +628,36 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       here,
       there,
     )
+
+  def test_datasets_that_are_passed_through(self):
+    pair = collections.OrderedDict(
+      b=tff.TensorType(np.float32, [None]), a=np.int32
+    )
+    sequence = tff.SequenceType(pair)
+    dataset = tf.data.Dataset.from_tensor_slices(
+      collections.OrderedDict(b=np.ones([2, 3], 'f'), a=np.arange(2, dtype='i'))
+    )
+
+    @tff.federated_computation(
+      tff.FederatedType([sequence, np.float32], tff.CLIENTS),
+      tff.FederatedType(sequence, tff.SERVER),
+      sequence,
+    )
+    def comp(of_clients, of_server, unplaced):
+      return of_clients, of_server, unplaced
+
+    def run():
+      ((of_client, _),), *others = comp([(dataset, 1.0)], dataset, dataset)
+      return [
+        (found.element_spec, list(found.as_numpy_iterator()))
+        for found in (of_client, *others)
+      ]
+
+    here = run()
+    with local_worker.create_sync_local_worker_execution_context() as context:
+      with tff.framework.get_context_stack().install(context):
+        there = run()
+    self.assertEqual(str(here), str(there))
 
   def test_errors_for_wrong_arguments(self):
     """Messages are TFF's, word for word."""

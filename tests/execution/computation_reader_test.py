@@ -144,6 +144,11 @@ class ComputationReaderTest(absltest.TestCase):
       with self.assertRaisesRegex(TypeError, 'function'):
         _read(comp)
 
+  def test_other_languages(self):
+    comp = tff.jax.computation(lambda x: x + 1, np.float32)
+    with self.assertRaisesRegex(ValueError, 'tff.jax'):
+      computation_reader.read_operations(comp.to_building_block())
+
   def test_types_of_all_values(self):
     @tff.federated_computation(
       tff.FederatedType(tff.SequenceType(np.int32), tff.CLIENTS)

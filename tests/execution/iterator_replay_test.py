@@ -90,6 +90,18 @@ class NotReplayableTest(absltest.TestCase):
         tf.function(lambda dataset: next(iter(dataset))), range(3)
       )
 
+  def test_a_random_element_that_is_read_twice(self):
+    @tf.function
+    def build(dataset):
+      draws = dataset.map(lambda _: tf.random.uniform([]))
+      element = iter(draws).get_next_as_optional()
+      return element.get_value() - element.get_value()
+
+    with self.assertRaisesRegex(
+      graph_replay.NotReplayableError, 'one random element'
+    ):
+      dataset_replays.assert_same(build, range(3))
+
   def test_datasets_of_the_graph(self):
     @tf.function
     def build(dataset):

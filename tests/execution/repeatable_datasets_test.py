@@ -150,14 +150,20 @@ class IsRepeatableTest(parameterized.TestCase):
     self.assertFalse(repeatable_datasets.is_repeatable(make()))
 
   def test_files(self):
+    """They may have changed when they are read again."""
     path = self.create_tempfile(content='a\nb\n').full_path
-    dataset = tf.data.TextLineDataset([path]).batch(2)
-    self.assertTrue(repeatable_datasets.is_repeatable(dataset))
-    record_path = self.create_tempfile().full_path
-    with tf.io.TFRecordWriter(record_path) as writer:
-      writer.write(b'a')
-    dataset = tf.data.TFRecordDataset([record_path]).batch(2)
-    self.assertTrue(repeatable_datasets.is_repeatable(dataset))
+    names = tf.data.Dataset.from_tensors(path)
+    for dataset in (
+      tf.data.TextLineDataset([path]),
+      tf.data.TFRecordDataset([path]),
+      tf.data.FixedLengthRecordDataset([path], 2),
+      names.flat_map(tf.data.TextLineDataset),
+      names.interleave(tf.data.TFRecordDataset),
+      names.map(tf.io.read_file),
+      names.map(tf.io.matching_files),
+      names.cache(self.create_tempfile().full_path + '.cache'),
+    ):
+      self.assertFalse(repeatable_datasets.is_repeatable(dataset.batch(2)))
 
 
 if __name__ == '__main__':

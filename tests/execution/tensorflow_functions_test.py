@@ -7,7 +7,6 @@ import concurrent.futures
 import gc
 import re
 import threading
-from unittest import mock
 import weakref
 
 from fedfish_tff.execution import sequence_packing
@@ -120,7 +119,6 @@ class SequencesTest(absltest.TestCase):
     function = _import(build, np.int64)
     dataset, following = function(tf.constant(4, tf.int64))
     function = weakref.ref(function)
-    tensorflow_functions._recent.clear()
     gc.collect()
     self.assertIsNone(function())
     self.assertIsInstance(dataset, tf.data.Dataset)
@@ -342,11 +340,6 @@ class ErrorsTest(absltest.TestCase):
 
 
 class CacheTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    tensorflow_functions._recent.clear()
-    gc.collect()
-
   def test_equal_content_is_imported_once(self):
     computation = tff.tensorflow.computation(_count_up, np.float32)
     first, second = (
@@ -359,34 +352,24 @@ class CacheTest(absltest.TestCase):
     self.assertIsNot(first, _import(lambda x: x, np.float32))
 
   def test_functions_in_use_are_kept_and_others_leave_the_runtime(self):
-    with mock.patch.object(tensorflow_functions, '_MAX_CACHED_FUNCTIONS', 2):
-      held = _import(lambda x: x + 1, np.int32)
-      names = list(held._imported.functions.definitions)
-      dropped = _import(tf.function(lambda x: x + 2), np.int32)
-      dropped_names = [
-        f.signature.name for f in dropped._imported.functions.definitions
-      ]
-      self.assertLen(dropped_names, 2)
-      dropped = weakref.ref(dropped)
-      _import(lambda x: x + 3, np.int32)
-      _import(lambda x: x + 4, np.int32)
-      gc.collect()
-      self.assertIsNone(dropped())
-      context = eager_context.context()
-      for name in dropped_names:
-        self.assertFalse(context.has_function(name))
-      self.assertTrue(context.has_function(names[0].signature.name))
-      self.assertEqual(held(tf.constant(1)), 2)
-      self.assertIs(_import(lambda x: x + 1, np.int32), held)
-
-  def test_large_graphs_leave_first(self):
-    with mock.patch.object(tensorflow_functions, '_MAX_CACHED_BYTES', 2**20):
-      large = weakref.ref(_import(lambda: tf.constant(np.arange(2**18))))
-      self.assertIsNotNone(large())
-      small = weakref.ref(_import(lambda: 1))
-      gc.collect()
-      self.assertIsNone(large())
-      self.assertIsNotNone(small())
+    held = _import(lambda x: x + 1, np.int32)
+    (held_name,) = (
+      f.signature.name for f in held._imported.functions.definitions
+    )
+    dropped = _import(tf.function(lambda x: x + 2), np.int32)
+    dropped_names = [
+      f.signature.name for f in dropped._imported.functions.definitions
+    ]
+    self.assertLen(dropped_names, 2)
+    dropped = weakref.ref(dropped)
+    gc.collect()
+    self.assertIsNone(dropped())
+    context = eager_context.context()
+    for name in dropped_names:
+      self.assertFalse(context.has_function(name))
+    self.assertTrue(context.has_function(held_name))
+    self.assertEqual(held(tf.constant(1)), 2)
+    self.assertIs(_import(lambda x: x + 1, np.int32), held)
 
   def test_threads_import_once(self):
     computation = tff.tensorflow.computation(_count_up, np.float32)

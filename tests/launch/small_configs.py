@@ -127,6 +127,7 @@ def built_once() -> Iterator[None]:
       (experiment_lib, 'create_task', _key_of_task),
       (registry, 'build_method', _key_of_method),
       (simulation, 'measure_wire_bytes', id),
+      (evaluation, 'SharedComputations', _key_of_model),
       (evaluation, 'ChunkedEvaluation', _key_of_model),
       (evaluation, 'build_client_server_barrier', _key_of_model),
       (evaluation, 'build_personalization_evaluation', _key_of_model),

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the registry of tasks."""
 
+import inspect
+
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from tasks import registry
@@ -22,7 +24,9 @@ class RegistryTest(parameterized.TestCase):
       names, ('checks', 'language', 'registry', 'task', 'tff_files')
     )
     for name in names:
-      self.assertNotIn('seed', registry.task_options(name))
+      options = registry.task_options(name)
+      self.assertNotIn('seed', options)
+      self.assertNotIn(inspect.Parameter.empty, options.values())
 
   @parameterized.parameters(*_EMBEDDED)
   def test_every_embedded_task_is_usable(self, name):
@@ -71,11 +75,11 @@ class RegistryTest(parameterized.TestCase):
         function('digit')
 
   def test_somebody_else_s_task(self):
-    name = 'tasks.digits:create_task'
+    name = 'tasks.images.digits:create_task'
     self.assertIn('alpha', registry.task_options(name))
     task = registry.create_task(name, seed=0, num_clients=12)
     self.assertNotEmpty(task.train.client_ids)
-    for wrong in ('tasks.digits:_NUMBER', 'tasks.nowhere:create_task'):
+    for wrong in ('tasks.images.digits:_NUMBER', 'tasks.nowhere:create_task'):
       with self.assertRaisesRegex(errors.InputError, 'cannot be imported'):
         registry.task_options(wrong)
 

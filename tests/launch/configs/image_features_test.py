@@ -33,8 +33,11 @@ def _sweep(name):
 class ImageFeaturesTest(parameterized.TestCase):
   @parameterized.parameters(*features.VARIANTS)
   def test_only_what_trains_the_extractor_has_inputs_before_it(self, variant):
-    for name in ('cifar10_features', 'cifar100_features'):
-      task = image_features.create_config(variant, name).task
+    for module, name in (
+      (fed3r_cifar10, 'cifar10_features'),
+      (fed3r_cifar100, 'cifar100_features'),
+    ):
+      task = module.get_config(variant).task
       self.assertEqual(task.name, name)
       self.assertEqual(
         task.inputs,
@@ -45,7 +48,7 @@ class ImageFeaturesTest(parameterized.TestCase):
 
   def test_a_file_of_weights_can_be_named(self):
     """As --config.task.weights=name does."""
-    config = image_features.create_config('fed3r', 'cifar10_features').lock()
+    config = fed3r_cifar10.get_config('fed3r').lock()
     self.assertIsNone(config.task.weights)
     config.task.weights = 'other.npz'
     with self.assertRaises(TypeError):

@@ -6,7 +6,7 @@ from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 from launch.methods import registry
 from launch.runs import experiment
-from tasks import toy_regression
+from tasks.tabular import toy_regression
 from tests.launch import small_configs
 from tests.launch.methods import solved
 

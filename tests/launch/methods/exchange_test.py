@@ -7,7 +7,6 @@ import dataclasses
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import base
 from launch.configs import digits
@@ -299,7 +298,7 @@ class ExchangeBuildTest(parameterized.TestCase):
         round_number=1,
       )
       trained = process.local_training(
-        weights, simulation.to_client_input(batches)
+        weights, datasets.to_client_input(batches)
       )
       found.append([np.asarray(t) for t in trained.trainable])
     for without, with_decay, start in zip(*found, weights.trainable):

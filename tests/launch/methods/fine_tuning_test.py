@@ -9,7 +9,7 @@ from fedfish_tff import models
 from fedfish_tff.execution import contexts
 from launch.methods import fine_tuning
 from launch.runs import experiment
-from tasks import toy_regression
+from tasks.tabular import toy_regression
 from tests.launch import small_configs
 
 from absl.testing import absltest

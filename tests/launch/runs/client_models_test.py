@@ -7,7 +7,7 @@ import pathlib
 
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from launch.configs import exchange
+from launch.configs import base
 from launch.runs import client_models
 from launch.runs import evaluation_run
 from launch.runs import experiment as experiment_lib
@@ -26,7 +26,7 @@ def setUpModule():
 
 
 def _config():
-  config = exchange.create_config(
+  config = base.create_config(
     'fed_avg,exchange=partial,unsent=client_keeps',
     task={'name': 'digits', 'num_clients': 10, 'hidden_units': (4,)},
     rounds=2,
@@ -34,6 +34,8 @@ def _config():
     local_epochs=1,
     batch_size=10,
     client_learning_rate=0.1,
+    server_learning_rate=1.0,
+    evaluation={'personalization_epochs': 0, 'barrier': False},
     evaluate_every=1,
     checkpoint_every=1,
   )

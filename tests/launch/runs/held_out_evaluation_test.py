@@ -9,9 +9,9 @@ from unittest import mock
 
 from fedfish_tff import datasets
 from fedfish_tff.client_work import local_training
+from fedfish_tff.evaluation import inputs
 from fedfish_tff.execution import contexts
 from launch.results import run_reader
-from launch.runs import evaluation_inputs
 from launch.runs import held_out_evaluation
 from tests.evaluation import softmax_regression
 
@@ -115,9 +115,7 @@ class HeldOutEvaluationTest(absltest.TestCase):
   @pytest.mark.thorough
   def test_personalized_rows_do_not_depend_on_how_many_are_in_memory(self):
     def evaluate(at_a_time):
-      with mock.patch.object(
-        evaluation_inputs, '_CLIENTS_AT_A_TIME', at_a_time
-      ):
+      with mock.patch.object(inputs, '_CLIENTS_AT_A_TIME', at_a_time):
         return held_out_evaluation.evaluate_personalization(
           self._model,
           self._weights,

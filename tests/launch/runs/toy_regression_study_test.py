@@ -5,7 +5,7 @@
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
 from launch.runs import toy_regression_study
-from tasks import toy_regression
+from tasks.tabular import toy_regression
 
 from absl.testing import absltest
 import numpy as np

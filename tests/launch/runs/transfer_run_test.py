@@ -163,7 +163,7 @@ class TransferRunTest(parameterized.TestCase):
     self.assertFalse((self.workdir / 'evaluation').exists())
 
   @parameterized.parameters(
-    ({'news': None}, "There is no task 'news'"),
+    ({'news': None}, "task.name is 'news'; one of "),
     ({'digits': None}, "cannot be applied to task 'digits', which has no"),
     ({'cc_news': '/no/such'}, '/no/such'),
     ({'stackoverflow': '/no/such'}, '/no/such'),

@@ -1,0 +1,251 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What tasks on features of labelled images share.
+
+All images are divided anew among clients: by the Dirichlet distribution, or, as
+its limit alpha = 0, so that each client has one class. Clients hold features of
+a pretrained network, for classifiers on it; or the images, to train the network
+as well; or the inputs of one of its layers, to train it from that layer on,
+which takes a fraction of the time. All in the same division.
+"""
+
+from collections.abc import Callable
+import dataclasses
+import os
+import pathlib
+import zipfile
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from tasks import checks
+from tasks.features import extractors
+from tasks.task import Task
+
+import numpy as np
+
+_ARRAYS = ('images', 'labels', 'is_test')
+# Of held-out images, which are divided at random.
+_HELD_OUT_CLIENT_EXAMPLES = 100
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelledImages:
+  """A data set of images.
+
+  Attributes:
+    images: uint8 [n, height, width, 3], RGB.
+    labels: int32 [n].
+    is_test: bool [n], which are for validation and testing.
+  """
+
+  images: np.ndarray
+  labels: np.ndarray
+  is_test: np.ndarray
+
+
+def read_npz(
+  path: str | os.PathLike[str], *, num_classes: int
+) -> LabelledImages:
+  """Reads a file of the arrays images, labels and is_test.
+
+  Args:
+    path: An .npz file.
+    num_classes: Labels are 0 to num_classes - 1.
+
+  Raises:
+    errors.InputError: If the file cannot be read, or the arrays are others.
+  """
+  try:
+    with open(path, 'rb') as file:
+      # NumPy alone would read other kinds of file, too.
+      if not zipfile.is_zipfile(file):
+        raise zipfile.BadZipFile('not a complete zip archive')
+      file.seek(0)
+      with np.load(file, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in _ARRAYS if name in archive}
+  except datasets.NPZ_READ_ERRORS as error:
+    reason = getattr(error, 'strerror', None) or ' '.join(str(error).split())
+    reason = reason or type(error).__name__
+    raise errors.InputError(
+      f'The images in {os.fspath(path)} cannot be read ({reason}); an .npz '
+      f'file with the arrays {", ".join(_ARRAYS)} was expected.'
+    ) from error
+  for name in _ARRAYS:
+    if name not in arrays:
+      raise errors.InputError(
+        f'The file {os.fspath(path)} holds no array {name!r}; '
+        f'{", ".join(_ARRAYS)} were expected.'
+      )
+  images, labels, is_test = arrays.values()
+  shapes = {labels.shape, is_test.shape}
+  if (
+    images.dtype != np.uint8
+    or images.ndim != 4
+    or images.shape[-1] != 3
+    or not np.issubdtype(labels.dtype, np.integer)
+    or shapes != {(len(images),)}
+  ):
+    raise errors.InputError(
+      f'The file {os.fspath(path)} holds images {images.dtype.name}'
+      f'{list(images.shape)}, labels {labels.dtype.name}{list(labels.shape)} and '
+      f'is_test {is_test.dtype.name}{list(is_test.shape)}; images uint8 [n, '
+      'height, width, 3], integer labels [n] and is_test [n] were expected.'
+    )
+  try:
+    checks.check_labels('labels', labels, num_classes)
+  except errors.InputError as error:
+    raise errors.InputError(f'The file {os.fspath(path)}: {error}') from error
+  return LabelledImages(
+    images=images,
+    labels=labels.astype(np.int32),
+    is_test=is_test.astype(bool),
+  )
+
+
+def create_image_features_task(
+  name: str,
+  read_images: Callable[[pathlib.Path], LabelledImages],
+  num_classes: int,
+  *,
+  seed: int,
+  data_dir: str | None = None,
+  images: str,
+  inputs: str = 'features',
+  num_clients: int = 100,
+  alpha: float = 0.0,
+  extractor: str = 'squeezenet',
+  weights: str | None = None,
+  image_size: int = 128,
+  unit_features: bool = True,
+  feature_dir: str | None = extractors.FEATURE_DIR,
+  validation_fraction: float = 0.5,
+) -> Task:
+  """Creates a task of a data set's images.
+
+  Args:
+    name: The task's name.
+    read_images: Reads a file of images.
+    num_classes: Number of classes.
+    seed: Decides the division, and which held-out images are for validation.
+    data_dir: Folder of the files; None for the working folder.
+    images: The file of images in `data_dir`.
+    inputs: features, images for a model that includes the extractor, or the
+      name of a layer for one that includes it from this layer on, the rest
+      being frozen: fire2, fire2/expand, fire3 to fire9/expand of squeezenet.
+    num_clients: Clients that training images are divided among, at least
+      `num_classes` if alpha is 0.
+    alpha: Concentration per label of clients' label proportions
+      (`datasets.partition_by_dirichlet`); 0 for clients of one class each.
+    extractor: squeezenet, mobilenet_v2, or file for any Keras model or
+      SavedModel of images with values of 0 to 255.
+    weights: The extractor's file, in `data_dir` unless it is an absolute path;
+      None for its published name.
+    image_size: Height and width that images are resized to for the extractor.
+    unit_features: Whether features are divided by their length.
+    feature_dir: Folder that features are kept in, for other runs; None for
+      nowhere.
+    validation_fraction: Share of the held-out images that are for validation.
+
+  Returns:
+    The task: x float32 [features], [height, width, 3] of 0 to 255 or [numbers
+    of the layer's input], y int32; metric accuracy.
+
+  Raises:
+    errors.InputError: If an option is out of range or the data cannot be used.
+  """
+  data = read_images(extractors.find_file(images, data_dir))
+  partition = _divide(data, num_clients=num_clients, alpha=alpha, seed=seed)
+  held_out = _divide_held_out(data, validation_fraction, seed)
+  network = extractors.create_extractor(
+    extractor, weights=weights, image_size=image_size, data_dir=data_dir
+  )
+  frozen, trained = extractors.divide(
+    network, inputs, unit_features=unit_features
+  )
+  if frozen is None:
+    x, preprocess = data.images, _to_float
+  else:
+    x = extractors.extract_in_parts(
+      extractors.kept_extract(frozen, feature_dir), data.images
+    )
+    if trained is None and unit_features:
+      x = extractors.to_unit_length(x)
+    preprocess = None
+  feature_map = extractors.create_feature_map(trained, input_shape=x.shape[1:])
+
+  def clients(
+    prefix: str, parts: list[np.ndarray]
+  ) -> datasets.InMemoryClientData:
+    return datasets.InMemoryClientData(
+      {
+        f'{prefix}_{number:03d}': (x[indices], data.labels[indices])
+        for number, indices in enumerate(parts)
+      }
+    )
+
+  return Task(
+    name=name,
+    train=clients('client', partition),
+    validation=clients('validation', held_out[0]),
+    test=clients('test', held_out[1]),
+    create_model=lambda: models.create_feature_classifier(
+      feature_map, num_classes=num_classes
+    ),
+    feature_map=feature_map,
+    metric='accuracy',
+    higher_is_better=True,
+    label_sampler=models.categorical_label_sampler(),
+    preprocess=preprocess,
+  )
+
+
+def _to_float(examples: datasets.Examples) -> datasets.Examples:
+  x, y = examples
+  return x.astype(np.float32), y
+
+
+def _divide(
+  data: LabelledImages, *, num_clients: int, alpha: float, seed: int
+) -> list[np.ndarray]:
+  """Returns the indices of each training client."""
+  indices = np.flatnonzero(~data.is_test)
+  if not len(indices):
+    raise errors.InputError(
+      'All images are for testing; some for training were expected.'
+    )
+  labels = data.labels[indices]
+  if alpha == 0:
+    partition = datasets.partition_by_shards(
+      labels, num_clients=num_clients, classes_per_client=1, seed=seed
+    )
+  else:
+    partition = datasets.partition_by_dirichlet(
+      labels, num_clients=num_clients, alpha=alpha, seed=seed
+    )
+  return [indices[part] for part in partition]
+
+
+def _divide_held_out(
+  data: LabelledImages, validation_fraction: float, seed: int
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+  """Returns the indices of validation clients and of test clients."""
+  if not 0 < validation_fraction < 1:
+    raise errors.InputError(
+      f'validation_fraction is {validation_fraction}; a share of the held-out '
+      'images between 0 and 1 was expected.'
+    )
+  stream = datasets.random_generator('held-out images', seed)
+  indices = stream.permutation(np.flatnonzero(data.is_test))
+  cut = round(validation_fraction * len(indices))
+  divided = []
+  for kind, part in (('validation', indices[:cut]), ('test', indices[cut:])):
+    if len(part) < datasets.MIN_FEW_SHOT_EXAMPLES:
+      raise errors.InputError(
+        f'validation_fraction {validation_fraction} of {len(indices)} held-out '
+        f'images leaves {len(part)} for {kind}; at least '
+        f'{datasets.MIN_FEW_SHOT_EXAMPLES} were expected.'
+      )
+    num_clients = max(1, round(len(part) / _HELD_OUT_CLIENT_EXAMPLES))
+    divided.append(np.array_split(part, num_clients))
+  return divided[0], divided[1]

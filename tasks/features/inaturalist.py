@@ -1,0 +1,36 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Federated iNaturalist: photographs of 1,203 species, a client being a user.
+
+Or a place, in the splits geo_*. Divided by Hsu, Qi and Brown (2020,
+arXiv:2003.08082); Fed3R's users-120k is user_120k here. data_dir is the folder
+that `tff.simulation.datasets.inaturalist.load_data` made as its cache_dir. See
+`photographs.create_photographs_task`.
+"""
+
+import functools
+
+from tasks.features import photographs
+
+NAME = 'inaturalist'
+SPLITS = {
+  # TFF reads the one and writes the other.
+  split: photographs.Split(1203, folders=(split.upper(), split))
+  for split in (
+    'user_120k',
+    'geo_100',
+    'geo_300',
+    'geo_1k',
+    'geo_3k',
+    'geo_10k',
+    'geo_30k',
+  )
+}
+
+create_task = functools.partial(
+  photographs.create_photographs_task,
+  NAME,
+  SPLITS,
+  'tff.simulation.datasets.inaturalist.load_data',
+  split='user_120k',
+)

@@ -1,0 +1,347 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What iNaturalist and Landmarks share: the files that TFF makes of them.
+
+TFF's loaders divide downloaded photographs into a TFRecord file of JPEG images
+for each user, in a folder train, and a file test.tfRecord of all held-out ones.
+These files are read here; the loaders are left to make them, because they start
+to download where something is missing, write log files where they are called,
+and decode images of any size, one at a time. Those of TFF 0.87 fail with a
+TypeError (of load_tfrecord) when they read what they have made; the files are
+complete then.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import hashlib
+import os
+import pathlib
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from tasks import checks
+from tasks.features import extractors
+from tasks.task import Task
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+
+_TRAIN_FOLDER = 'train'
+_TEST_FILE = 'test.tfRecord'
+_HELD_OUT_CLIENT_EXAMPLES = 100
+# As TFF writes them.
+_FEATURES = {
+  'image/encoded_jpeg': tf.io.FixedLenFeature([], tf.string),
+  'class': tf.io.FixedLenFeature([], tf.int64),
+}
+# Changes with what `_decode` makes of a record.
+_DECODING = 'central square, bilinear, rounded'
+
+
+class Split(NamedTuple):
+  """A way to divide photographs among clients.
+
+  Attributes:
+    num_classes: Number of classes.
+    folders: Names that its folder may have.
+  """
+
+  num_classes: int
+  folders: Sequence[str]
+
+
+def _find_folder(
+  name: str, data_dir: str | None, folders: Sequence[str], made_by: str
+) -> pathlib.Path:
+  """Returns the folder of a split's files.
+
+  Args:
+    name: The task, for error messages.
+    data_dir: The folder that TFF's loader was given as cache_dir.
+    folders: Names that the split's folder may have in it.
+    made_by: TFF's loader.
+
+  Raises:
+    errors.InputError: If none of them is there, or it is not complete.
+  """
+  if data_dir is None:
+    raise errors.InputError(
+      f'Task {name!r} has no data_dir; the cache_dir of {made_by} was expected '
+      '(the task generated_features has clients of the same sizes, without '
+      'photographs).'
+    )
+  parent = pathlib.Path(data_dir).expanduser()
+  for folder in (parent / candidate for candidate in folders):
+    if (folder / _TRAIN_FOLDER).is_dir() and (folder / _TEST_FILE).is_file():
+      return folder
+  raise errors.InputError(
+    f'Task {name!r} found no folder {parent / folders[0]} with the folder '
+    f'{_TRAIN_FOLDER} and the file {_TEST_FILE}; the cache_dir of {made_by} was '
+    'expected as data_dir (the task generated_features has clients of the same '
+    'sizes, without photographs).'
+  )
+
+
+def create_photographs_task(
+  name: str,
+  splits: Mapping[str, Split],
+  made_by: str,
+  *,
+  seed: int,
+  data_dir: str | None = None,
+  split: str,
+  inputs: str = 'features',
+  extractor: str = 'mobilenet_v2',
+  weights: str | None = None,
+  image_size: int = 224,
+  unit_features: bool = True,
+  feature_dir: str | None = extractors.FEATURE_DIR,
+  validation_fraction: float = 0.5,
+  cache_megabytes: int = 4096,
+) -> Task:
+  """Creates a task of a split's photographs.
+
+  Args:
+    name: The task's name.
+    splits: The splits by name.
+    made_by: TFF's loader, for error messages.
+    seed: Decides which held-out photographs are for validation.
+    data_dir: Folder of the files that TFF made.
+    split: One of `splits`.
+    inputs: features, images for a model that includes the extractor, or the
+      name of a layer for one that includes it from this layer on, the rest
+      being frozen, such as block_16_expand of mobilenet_v2.
+    extractor: mobilenet_v2, squeezenet, or file for any Keras model or
+      SavedModel of images with values of 0 to 255.
+    weights: The extractor's file, in `data_dir` unless it is an absolute path;
+      None for its published name.
+    image_size: Height and width of images, which are cut to a square.
+    unit_features: Whether features are divided by their length.
+    feature_dir: Folder that features are kept in, for other runs; None for
+      nowhere.
+    validation_fraction: Share of the held-out photographs for validation.
+    cache_megabytes: Budget for keeping clients in memory, in 2^20 bytes, for
+      each of training, validation and test clients; all features of 1,280
+      numbers take 800 (iNaturalist) or 900 (Landmarks).
+
+  Returns:
+    The task: x float32 [features], [image_size, image_size, 3] of 0 to 255 or
+    [numbers of the layer's input], y int32; metric accuracy.
+
+  Raises:
+    errors.InputError: If an option is out of range or the data cannot be used.
+  """
+  checks.check_choice('split', split, splits)
+  num_classes, folders = splits[split]
+  folder = _find_folder(name, data_dir, folders, made_by)
+  checks.check_integer('cache_megabytes', cache_megabytes, 1)
+  network = extractors.create_extractor(
+    extractor, weights=weights, image_size=image_size, data_dir=data_dir
+  )
+  frozen, trained = extractors.divide(
+    network, inputs, unit_features=unit_features
+  )
+
+  def clients(
+    records: Mapping[str, 'Records'],
+  ) -> datasets.ClientData:
+    decoded = PhotographClientData(
+      records, image_size=image_size, num_classes=num_classes
+    )
+    if frozen is None:
+      return decoded
+    if feature_dir is None:
+      return datasets.FeatureClientData(decoded, frozen.extract)
+    return datasets.FileFeatureClientData(
+      decoded, datasets.FeatureCache(frozen, feature_dir), decoded.content_key
+    )
+
+  test, validation, _ = datasets.split_clients(
+    clients(_held_out_records(folder / _TEST_FILE)),
+    validation_fraction=validation_fraction,
+    test_fraction=0,
+    seed=seed,
+  )
+  feature_map = extractors.create_feature_map(
+    trained,
+    input_shape=(image_size, image_size, 3)
+    if frozen is None
+    else (frozen.num_features,),
+  )
+
+  def preprocess(examples: datasets.Examples) -> datasets.Examples:
+    x, y = examples
+    if trained is None and unit_features:
+      x = extractors.to_unit_length(x)
+    return x.astype(np.float32, copy=False), y
+
+  return Task(
+    name=name,
+    train=clients(_user_records(folder / _TRAIN_FOLDER)),
+    validation=validation,
+    test=test,
+    create_model=lambda: models.create_feature_classifier(
+      feature_map, num_classes=num_classes
+    ),
+    feature_map=feature_map,
+    metric='accuracy',
+    higher_is_better=True,
+    label_sampler=models.categorical_label_sampler(),
+    preprocess=preprocess,
+    cache_bytes=cache_megabytes * 2**20,
+  )
+
+
+class Records:
+  """Some records of a TFRecord file."""
+
+  def __init__(
+    self, path: pathlib.Path, offsets: Sequence[int] | None = None
+  ) -> None:
+    """Reads nothing yet.
+
+    Args:
+      path: The file.
+      offsets: Where the records begin; None for all.
+    """
+    self._path = path
+    self._offsets = offsets
+
+  def read(self) -> list[bytes]:
+    """Returns the records' payloads."""
+    offsets = self._offsets
+    if offsets is None:
+      offsets = datasets.record_offsets(self._path)
+    return [datasets.read_record(self._path, offset) for offset in offsets]
+
+
+def _user_records(folder: pathlib.Path) -> dict[str, Records]:
+  """Returns the records of each user that has photographs."""
+  with os.scandir(folder) as entries:
+    sizes = {
+      entry.name: entry.stat().st_size for entry in entries if entry.is_file()
+    }
+  # TFF writes a file for users, too, whose photographs it did not find.
+  users = sorted(name for name, size in sizes.items() if size)
+  if not users:
+    raise errors.InputError(
+      f'The folder {folder} holds no photographs ({len(sizes)} empty files); a '
+      'TFRecord file of each user was expected.'
+    )
+  if len(users) < len(sizes):
+    logging.warning(
+      '%d of %d users in %s have no photographs and are left out.',
+      len(sizes) - len(users),
+      len(sizes),
+      folder,
+    )
+  return {user: Records(folder / user) for user in users}
+
+
+def _held_out_records(path: pathlib.Path) -> dict[str, Records]:
+  """Divides held-out photographs at random, always in the same way.
+
+  Features that are kept then serve every seed.
+  """
+  offsets = np.array(datasets.record_offsets(path), np.int64)
+  if len(offsets) < 2 * datasets.MIN_FEW_SHOT_EXAMPLES:
+    raise errors.InputError(
+      f'The file {path} holds {len(offsets)} photographs; at least '
+      f'{2 * datasets.MIN_FEW_SHOT_EXAMPLES} were expected, for validation and '
+      'testing.'
+    )
+  stream = datasets.random_generator('held-out photographs')
+  num_clients = max(2, round(len(offsets) / _HELD_OUT_CLIENT_EXAMPLES))
+  parts = np.array_split(stream.permutation(offsets), num_clients)
+  return {
+    f'held_out_{number:04d}': Records(path, np.sort(part).tolist())
+    for number, part in enumerate(parts)
+  }
+
+
+class PhotographClientData(datasets.ClientData):
+  """Clients whose photographs are decoded when they are loaded."""
+
+  def __init__(
+    self,
+    records: Mapping[str, Records],
+    *,
+    image_size: int,
+    num_classes: int,
+  ) -> None:
+    """Reads nothing yet.
+
+    Args:
+      records: The records of each client, as TFF writes them.
+      image_size: What the central square of images is resized to.
+      num_classes: Labels are 0 to num_classes - 1.
+    """
+    self._records = {key: records[key] for key in sorted(records)}
+    self._image_size = image_size
+    self._num_classes = num_classes
+
+  @property
+  def client_ids(self) -> tuple[str, ...]:
+    return tuple(self._records)
+
+  @property
+  def element_spec(self) -> Any:
+    return (
+      tf.TensorSpec([self._image_size, self._image_size, 3], tf.uint8),
+      tf.TensorSpec([], tf.int32),
+    )
+
+  def load_client(self, client_id: str) -> datasets.Examples:
+    payloads = self._read(client_id)
+    dataset = tf.data.Dataset.from_tensor_slices(payloads)
+    dataset = dataset.map(self._decode, num_parallel_calls=tf.data.AUTOTUNE)
+    try:
+      images, labels = next(iter(dataset.batch(len(payloads))))
+    except tf.errors.OpError as error:
+      raise errors.InputError(
+        f'The photographs of client {client_id!r} cannot be decoded '
+        f'({error.message.splitlines()[0]}); records of a JPEG image and a '
+        'class were expected.'
+      ) from error
+    try:
+      checks.check_labels('class', labels.numpy(), self._num_classes)
+    except errors.InputError as error:
+      raise errors.InputError(f'Client {client_id!r}: {error}') from error
+    return datasets.validate_examples(
+      (images.numpy(), labels.numpy().astype(np.int32)),
+      client_id=client_id,
+      element_spec=self.element_spec,
+    )
+
+  def content_key(self, client_id: str) -> str:
+    """Returns a text that changes with what `load_client` returns."""
+    digest = hashlib.sha256()
+    for payload in self._read(client_id):
+      digest.update(len(payload).to_bytes(8, 'little'))
+      digest.update(payload)
+    return f'{_DECODING}, {self._image_size}: {digest.hexdigest()}'
+
+  def _read(self, client_id: str) -> list[bytes]:
+    if client_id not in self._records:
+      raise datasets.unknown_client_error(client_id, self.client_ids)
+    try:
+      return self._records[client_id].read()
+    except errors.InputError as error:
+      raise errors.InputError(f'Client {client_id!r}: {error}') from error
+
+  def _decode(self, payload: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    example = tf.io.parse_single_example(payload, _FEATURES)
+    image = tf.io.decode_jpeg(example['image/encoded_jpeg'], channels=3)
+    shape = tf.shape(image)
+    side = tf.minimum(shape[0], shape[1])
+    top, left = (shape[0] - side) // 2, (shape[1] - side) // 2
+    square = image[top : top + side, left : left + side]
+    resized = tf.image.resize(square, [self._image_size, self._image_size])
+    rounded = tf.cast(tf.round(resized), tf.uint8)
+    return tf.ensure_shape(
+      rounded, [self._image_size, self._image_size, 3]
+    ), example['class']

@@ -1,0 +1,264 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""AG News: which of four classes a piece of news is of.
+
+The benchmark of Zhang and Emerson (Partial Weight Exchange in Federated
+Learning, 2023): a few clients whose class proportions differ. data_dir has the
+published files train.csv and test.csv (Zhang, Zhao and LeCun 2015,
+arXiv:1509.01626), or test.csv alone; without it news are made up, if
+num_generated says how many. Held-out clients are the part for validation and,
+as one client, all that is to test on.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import functools
+import os
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from tasks import checks
+from tasks.task import Task
+from tasks.text import ag_news_clients
+from tasks.text import ag_news_files
+from tasks.text import class_sampling
+from tasks.text import generated_news
+from tasks.text import text_tokens
+
+from absl import logging
+import numpy as np
+import tensorflow_federated as tff
+
+NAME = 'ag_news'
+MODELS = ('linear', 'cnn', 'roberta')
+# Made-up news: some of each class in every part.
+_LEAST_GENERATED = 4 * len(ag_news_files.CLASS_NAMES)
+
+
+def create_task(
+  *,
+  seed: int,
+  data_dir: str | None = None,
+  model: str = 'linear',
+  num_clients: int = 5,
+  beta: float = 1.0,
+  client_fraction: float = 0.75,
+  with_replacement: bool = True,
+  pool: str = 'whole',
+  validation_fraction: float = 0.1,
+  test_fraction: float = 0.25,
+  max_examples: int = 0,
+  max_test_examples: int = 0,
+  sequence_length: int = 256,
+  vocabulary_size: int = 8192,
+  size: str = 'tiny',
+  dropout: float | None = None,
+  checkpoint: str | None = None,
+  num_generated: int = 0,
+) -> Task:
+  """Creates the task.
+
+  Args:
+    seed: Decides the clients' examples, made-up news and initial weights.
+    data_dir: Folder of train.csv and test.csv, or of test.csv alone; None with
+      made-up news.
+    model: linear (the mean of the tokens' embeddings, 3 tensors), cnn
+      (`models.create_text_cnn`, 9 tensors) or roberta (`tasks.text.roberta`).
+    num_clients: Clients to train on.
+    beta: Concentration of the clients' class proportions; 1, 0.5 and 0.25 in
+      the memo, smaller ones being more unlike.
+    client_fraction: Share of the training set that a client subsamples.
+    with_replacement: Whether it does so with replacement, as the code of the
+      memo; without, few classes can be much more than the others
+      (`ag_news_clients.sample_clients`).
+    pool: whole, for clients that all subsample the same training set, or
+      divided, for clients that have no example in common.
+    validation_fraction: Share of the training set for validation.
+    test_fraction: Share for testing where the data has no test set of its own:
+      of test.csv without train.csv, and of made-up news.
+    max_examples: The most examples of the training set, validation included, as
+      many of each class; 0 for all.
+    max_test_examples: The most examples of the test set; 0 for all.
+    sequence_length: Tokens of a text; the rest of longer ones is left out.
+    vocabulary_size: Token ids of a vocabulary that is trained on the texts that
+      clients sample from.
+    size: Of roberta with random weights: tiny, small or base.
+    dropout: Of roberta; None for the checkpoint's own, or 0 without one.
+    checkpoint: Folder of weights and tokens to start roberta from, which is
+      then of their size; None for random weights.
+    num_generated: The number of made-up news to use where there is no data_dir;
+      0 for none.
+
+  Returns:
+    The task: x int32 [sequence_length], y int32; metric accuracy.
+
+  Raises:
+    errors.InputError: If an option is out of range, the data cannot be used, or
+      there are neither files nor made-up news.
+  """
+  checks.check_choice('model', model, MODELS)
+  for name, value, least in (
+    ('max_examples', max_examples, 0),
+    ('max_test_examples', max_test_examples, 0),
+    ('sequence_length', sequence_length, 1),
+    ('vocabulary_size', vocabulary_size, 1),
+    ('num_generated', num_generated, _LEAST_GENERATED if num_generated else 0),
+  ):
+    checks.check_integer(name, value, least)
+  if not isinstance(data_dir, (str, os.PathLike, type(None))):
+    raise errors.InputError(
+      f'data_dir is {data_dir!r}; the path of a folder was expected.'
+    )
+  if data_dir is None and not num_generated:
+    raise errors.InputError(
+      f'Task {NAME} has neither a data_dir nor made-up news; expected '
+      f'--data_dir with a folder that has {ag_news_files.TEST_FILE}, or '
+      'task.num_generated above 0 for made-up news.'
+    )
+  checks.check_share('test_fraction', test_fraction)
+  if dropout is not None:
+    checks.check_share('dropout', dropout)
+  if model != 'roberta':
+    for name, value, default in (
+      ('size', size, 'tiny'),
+      ('dropout', dropout, None),
+      ('checkpoint', checkpoint, None),
+    ):
+      if value != default:
+        raise errors.InputError(
+          f'{name} is {value!r} with model {model}; {default!r} was expected '
+          'with all models but roberta.'
+        )
+  train, test = _load(data_dir, test_fraction, num_generated, seed)
+  train = _cap(train, max_examples, seed)
+  test = _cap(test, max_test_examples, seed)
+  clients = ag_news_clients.sample_clients(
+    train.labels,
+    num_classes=len(ag_news_files.CLASS_NAMES),
+    num_clients=num_clients,
+    beta=beta,
+    client_fraction=client_fraction,
+    validation_fraction=validation_fraction,
+    with_replacement=with_replacement,
+    pool=pool,
+    seed=seed,
+  )
+  known = train.take(clients.training_pool())
+  if model == 'roberta':
+    # Its library takes seconds to import.
+    from tasks.text import roberta  # pylint: disable=g-import-not-at-top
+
+    parts = roberta.create_roberta(
+      known.texts,
+      class_names=ag_news_files.CLASS_NAMES,
+      seed=seed,
+      sequence_length=sequence_length,
+      vocabulary_size=vocabulary_size,
+      size=size,
+      dropout=dropout,
+      checkpoint=checkpoint,
+    )
+  else:
+    parts = _small_model_parts(
+      model, known.texts, seed, sequence_length, vocabulary_size
+    )
+  train_tokens = parts.tokenize(train.texts)
+  return Task(
+    name=NAME,
+    train=_clients_of(train_tokens, train.labels, clients.train),
+    validation=_clients_of(train_tokens, train.labels, clients.validation),
+    test=datasets.InMemoryClientData(
+      {'test': (parts.tokenize(test.texts), test.labels)}
+    ),
+    create_model=parts.create_model,
+    metric='accuracy',
+    higher_is_better=True,
+    label_sampler=models.categorical_label_sampler(),
+    tensor_names=parts.tensor_names,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _ModelParts:
+  """A model, what it reads and what its tensors are called."""
+
+  tokenize: Callable[[Sequence[str]], np.ndarray]
+  create_model: Callable[[], tff.learning.models.FunctionalModel]
+  tensor_names: tuple[str, ...]
+
+
+def _small_model_parts(
+  model: str,
+  texts: Sequence[str],
+  seed: int,
+  sequence_length: int,
+  vocabulary_size: int,
+) -> _ModelParts:
+  vocabulary = text_tokens.train_word_pieces(texts, vocabulary_size)
+  create, tensor_names = {
+    'linear': (
+      models.create_bag_of_tokens_classifier,
+      models.BAG_OF_TOKENS_TENSORS,
+    ),
+    'cnn': (models.create_text_cnn, models.TEXT_CNN_TENSORS),
+  }[model]
+  return _ModelParts(
+    tokenize=functools.partial(
+      text_tokens.tokenize, vocabulary, sequence_length=sequence_length
+    ),
+    create_model=functools.partial(
+      create,
+      vocabulary_size=vocabulary.size,
+      class_names=ag_news_files.CLASS_NAMES,
+      seed=seed,
+      sequence_length=sequence_length,
+    ),
+    tensor_names=tensor_names,
+  )
+
+
+def _load(
+  data_dir: str | None, test_fraction: float, num_generated: int, seed: int
+) -> tuple[ag_news_files.News, ag_news_files.News]:
+  """Returns (training, test) news."""
+  if data_dir is not None:
+    return ag_news_files.load_news(
+      data_dir, test_fraction=test_fraction, seed=seed
+    )
+  logging.info(
+    'Task %s is trained on made-up news; they show how it runs, and nothing '
+    'about real news.',
+    NAME,
+  )
+  return ag_news_files.split_news(
+    generated_news.generate_news(num_generated, seed=seed),
+    test_fraction=test_fraction,
+    seed=seed,
+  )
+
+
+def _cap(
+  news: ag_news_files.News, max_examples: int, seed: int
+) -> ag_news_files.News:
+  """Returns at most so many news, the same share of every class; 0 for all."""
+  if not max_examples or max_examples >= len(news.labels):
+    return news
+  return news.take(
+    class_sampling.sample_evenly(news.labels, max_examples, ('news kept', seed))
+  )
+
+
+def _clients_of(
+  tokens: np.ndarray, labels: np.ndarray, clients: Mapping[str, np.ndarray]
+) -> datasets.ClientData:
+  """Returns clients that look up their examples when they are read.
+
+  They have many in common, so that copies for all would take much more memory.
+  """
+  return datasets.PreprocessedClientData(
+    datasets.InMemoryClientData(clients),
+    lambda indices: (tokens[indices], labels[indices]),
+  )

@@ -1,0 +1,184 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""AG News as it is published: train.csv and test.csv.
+
+A row is a class of 1 to 4, a title and a description, all in double quotes; in
+texts a backslash stands for a line break.
+"""
+
+import csv
+import dataclasses
+import io
+import os
+import pathlib
+
+from fedfish_tff import errors
+from tasks.text import class_sampling
+
+from absl import logging
+import numpy as np
+
+# Of classes 1 to 4.
+CLASS_NAMES = ('world', 'sports', 'business', 'sci_tech')
+TRAIN_FILE = 'train.csv'
+TEST_FILE = 'test.csv'
+_COLUMNS = 'class, title and description'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class News:
+  """Labelled texts.
+
+  Attributes:
+    texts: Title and description of each, in one line.
+    labels: int32 [texts], numbers of `CLASS_NAMES` from 0.
+  """
+
+  texts: tuple[str, ...]
+  labels: np.ndarray
+
+  def take(self, indices: np.ndarray) -> 'News':
+    """Returns the news at `indices` (int [m]), in that order."""
+    return News(
+      texts=tuple(self.texts[i] for i in indices), labels=self.labels[indices]
+    )
+
+
+def load_news(
+  data_dir: str | os.PathLike[str], *, test_fraction: float, seed: int
+) -> tuple[News, News]:
+  """Reads training and test news.
+
+  Args:
+    data_dir: Folder of train.csv and test.csv. Without train.csv, as in samples
+      of the data, test.csv is divided into both parts.
+    test_fraction: Share that is for testing then, the same of every class.
+    seed: Decides which are.
+
+  Returns:
+    (training, test) news.
+
+  Raises:
+    errors.InputError: If there is no test.csv, or a file is not as published.
+  """
+  folder = pathlib.Path(data_dir).expanduser()
+  if not (folder / TEST_FILE).exists():
+    raise errors.InputError(
+      f'There is no {TEST_FILE} in {folder}; the files of AG News, '
+      f'{TRAIN_FILE} and {TEST_FILE}, were expected.'
+    )
+  test = read_news(folder / TEST_FILE)
+  if (folder / TRAIN_FILE).exists():
+    return read_news(folder / TRAIN_FILE), test
+  train, test = split_news(test, test_fraction=test_fraction, seed=seed)
+  logging.info(
+    'There is no %s in %s: its %s is divided into %d news to train on and %d '
+    'to test on.',
+    TRAIN_FILE,
+    folder,
+    TEST_FILE,
+    len(train.texts),
+    len(test.texts),
+  )
+  return train, test
+
+
+def split_news(
+  news: News, *, test_fraction: float, seed: int
+) -> tuple[News, News]:
+  """Divides news into (training, test) with the same share of every class.
+
+  Args:
+    news: All news.
+    test_fraction: Share that is for testing, the same of every class.
+    seed: Decides which are.
+
+  Raises:
+    errors.InputError: If one of the parts would be empty.
+  """
+  test = class_sampling.sample_evenly(
+    news.labels,
+    round(test_fraction * len(news.labels)),
+    ('test news', seed),
+  )
+  train = np.setdiff1d(np.arange(len(news.labels)), test)
+  if not test.size or not train.size:
+    raise errors.InputError(
+      f'test_fraction {test_fraction} of {len(news.labels)} news leaves '
+      f'{train.size} to train on and {test.size} to test on; at least one was '
+      'expected for each.'
+    )
+  return news.take(train), news.take(test)
+
+
+def read_news(path: str | os.PathLike[str]) -> News:
+  """Reads one of the files.
+
+  Args:
+    path: The file.
+
+  Raises:
+    errors.InputError: If it cannot be read or is not as published; the message
+      names the line.
+  """
+  path = os.fspath(path)
+  # `str.splitlines` would also break lines inside texts, as at U+2028.
+  reader = csv.reader(io.StringIO(_read_text(path), newline=''), strict=True)
+  texts, labels = [], []
+  while True:
+    line = reader.line_num + 1
+    try:
+      row = next(reader)
+    except StopIteration:
+      break
+    except csv.Error as error:
+      raise errors.InputError(
+        f'{path}, line {line}: {error}; {_COLUMNS} in double quotes were '
+        'expected.'
+      ) from error
+    try:
+      label, text = _parse_row(row)
+    except errors.InputError as error:
+      raise errors.InputError(f'{path}, line {line}: {error}') from None
+    labels.append(label)
+    texts.append(text)
+  if not texts:
+    raise errors.InputError(
+      f'{path}, line 1: the file is empty; rows of {_COLUMNS} were expected.'
+    )
+  return News(texts=tuple(texts), labels=np.array(labels, np.int32))
+
+
+def _read_text(path: str) -> str:
+  try:
+    content = pathlib.Path(path).read_bytes()
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  try:
+    return content.decode()
+  except UnicodeDecodeError as error:
+    line = content.count(b'\n', 0, error.start) + 1
+    raise errors.InputError(
+      f'{path}, line {line}: byte {error.start} of the file is no UTF-8; valid '
+      'UTF-8 was expected.'
+    ) from None
+
+
+def _parse_row(row: list[str]) -> tuple[int, str]:
+  """Returns (label from 0, text)."""
+  if len(row) != 3:
+    raise errors.InputError(
+      f'the row has {len(row)} column(s); {_COLUMNS} were expected.'
+    )
+  classes = [str(c + 1) for c in range(len(CLASS_NAMES))]
+  if row[0] not in classes:
+    raise errors.InputError(
+      f'the class is {row[0]!r}; one of {", ".join(classes)} was expected.'
+    )
+  # A break is a space between words, as all others are.
+  text = ' '.join(' '.join(row[1:]).replace('\\', ' ').split())
+  if not text:
+    raise errors.InputError(
+      'title and description are blank; a text was expected.'
+    )
+  return classes.index(row[0]), text

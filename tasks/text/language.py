@@ -1,0 +1,298 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the tasks on text share: from clients' texts to a language model.
+
+Clients of a folder of `launch.group_dataset`, or made-up pages where there is
+none. Training reads long sequences and evaluation short ones, as in the FedFish
+paper, so that each has chunks of its own.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import functools
+import os
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from tasks import checks
+from tasks.task import Task
+from tasks.text import generated_pages
+
+from absl import logging
+import numpy as np
+import tensorflow_federated as tff
+
+# Where launch.train_tokenizer puts the vocabulary of a folder.
+VOCABULARY_FILE = 'vocabulary.json'
+# Of made-up pages: the share of domains for validation, and for testing.
+_GENERATED_HELD_OUT = 0.15
+_GENERATED_VOCABULARY_SIZE = 1024
+# Made-up domains of tasks that are not to have those of the others.
+_GENERATED_PREFIXES = {'cc_news': 'news'}
+
+MODELS = ('transformer', 'rnn')
+
+
+def create_web_text_task(
+  name: str,
+  *,
+  seed: int,
+  data_dir: str | None = None,
+  vocabulary: str | datasets.Vocabulary | None = None,
+  model: str = 'transformer',
+  size: str = '12x768',
+  activation_dtype: str = 'float32',
+  sequence_length: int = 1024,
+  eval_sequence_length: int = 128,
+  num_generated_domains: int = 200,
+  cache_megabytes: int = 1024,
+) -> Task:
+  """Creates a task of web pages by domain.
+
+  Args:
+    name: The task's name.
+    seed: Decides initial weights, and the made-up pages where there is no
+      `data_dir`.
+    data_dir: A folder that launch.group_dataset wrote, with its splits train,
+      validation and held_out, which is for testing; None for made-up pages.
+    vocabulary: A file of launch.train_tokenizer, or what was read from one;
+      None for vocabulary.json in `data_dir`, or for one of the made-up pages.
+    model: transformer, or rnn for TFF's Stack Overflow LSTM.
+    size: Of the transformer: tiny (for CPUs), 6x384 or 12x768.
+    activation_dtype: Of the transformer: float32, or bfloat16 for half of the
+      memory.
+    sequence_length: Tokens of an example in training.
+    eval_sequence_length: Tokens of an example in evaluation and
+      personalisation.
+    num_generated_domains: Domains of the made-up pages.
+    cache_megabytes: Budget for keeping tokens in memory, in 2^20 bytes, for
+      each of training, validation and test clients.
+
+  Returns:
+    The task: x and y int32 [tokens], y being x one token ahead; metric
+    accuracy, of the next token.
+
+  Raises:
+    errors.InputError: If an option is out of range or the data cannot be used.
+  """
+  if data_dir is None:
+    splits = _generate_pages(name, num_generated_domains, seed)
+    if vocabulary is None:
+      tokens = datasets.train_vocabulary(
+        Texts(splits['train']),
+        kind=datasets.VocabularyKind.BPE,
+        size=_GENERATED_VOCABULARY_SIZE,
+        lowercase=True,
+      )
+  else:
+    splits = {
+      split: datasets.GroupedClientData(data_dir, split)
+      for split in ('train', 'validation', 'held_out')
+    }
+    vocabulary = vocabulary or os.path.join(data_dir, VOCABULARY_FILE)
+  if vocabulary is not None:
+    tokens = load_vocabulary(vocabulary, data_dir)
+  return create_language_task(
+    name,
+    train=splits['train'],
+    validation=splits['validation'],
+    test=splits['held_out'],
+    vocabulary=tokens,
+    seed=seed,
+    model=model,
+    size=size,
+    activation_dtype=activation_dtype,
+    sequence_length=sequence_length,
+    eval_sequence_length=eval_sequence_length,
+    cache_megabytes=cache_megabytes,
+  )
+
+
+def create_language_task(
+  name: str,
+  *,
+  train: datasets.ClientData,
+  validation: datasets.ClientData,
+  test: datasets.ClientData,
+  vocabulary: datasets.Vocabulary,
+  seed: int,
+  model: str,
+  size: str,
+  activation_dtype: str,
+  sequence_length: int,
+  eval_sequence_length: int,
+  cache_megabytes: int,
+  feature: str = 'text',
+) -> Task:
+  """Creates a task of predicting the next token.
+
+  Args:
+    name: The task's name.
+    train: Clients with an array `feature` of texts.
+    validation: Others.
+    test: Others still.
+    vocabulary: Makes tokens of the texts.
+    seed: Decides the initial weights.
+    model: As in `create_web_text_task`, with all below.
+    size: Of the transformer.
+    activation_dtype: Of the transformer.
+    sequence_length: Tokens of an example in training.
+    eval_sequence_length: Tokens of an example in evaluation.
+    cache_megabytes: Budget for keeping tokens, a set of clients.
+    feature: The array of texts.
+
+  Returns:
+    The task.
+
+  Raises:
+    errors.InputError: If an option is out of range.
+  """
+  checks.check_choice('model', model, MODELS)
+  checks.check_choice('size', size, tuple(models.TRANSFORMER_SIZES))
+  if model != 'transformer' and activation_dtype != 'float32':
+    raise errors.InputError(
+      f'activation_dtype is {activation_dtype!r} with model {model}; float32 was '
+      'expected of all models but the transformer.'
+    )
+  checks.check_integer('cache_megabytes', cache_megabytes, 1)
+  checks.check_integer('sequence_length', sequence_length, 1)
+  checks.check_integer('eval_sequence_length', eval_sequence_length, 1)
+
+  def chunked(data: datasets.ClientData, length: int) -> datasets.ClientData:
+    return datasets.CachedClientData(
+      datasets.PreprocessedClientData(
+        data,
+        datasets.build_chunk_fn(
+          vocabulary, sequence_length=length, feature=feature
+        ),
+      ),
+      max_bytes=cache_megabytes * 2**20,
+    )
+
+  return Task(
+    name=name,
+    train=chunked(train, sequence_length),
+    validation=chunked(validation, eval_sequence_length),
+    test=chunked(test, eval_sequence_length),
+    create_model=functools.partial(
+      _create_model,
+      vocabulary_size=vocabulary.size,
+      special_tokens=vocabulary.special_tokens,
+      seed=seed,
+      model=model,
+      size=size,
+      activation_dtype=activation_dtype,
+    ),
+    metric='accuracy',
+    higher_is_better=True,
+    label_sampler=models.token_label_sampler(
+      padding=vocabulary.special_tokens.pad
+    ),
+    # Logits are [examples, tokens, vocabulary].
+    eval_batch_size=16,
+    transfer_options={
+      'vocabulary': vocabulary,
+      'eval_sequence_length': eval_sequence_length,
+    },
+  )
+
+
+def load_vocabulary(
+  path: str | os.PathLike[str] | datasets.Vocabulary,
+  data_dir: str | None = None,
+) -> datasets.Vocabulary:
+  """Reads a vocabulary; where there is none, the error says how to make one.
+
+  Args:
+    path: The file, which may begin with ~, or a vocabulary, which is returned.
+    data_dir: The folder whose texts it is for.
+
+  Raises:
+    errors.InputError: If it cannot be read.
+  """
+  if isinstance(path, datasets.Vocabulary):
+    return path
+  path = os.path.expanduser(path)
+  if data_dir is not None and not os.path.exists(path):
+    raise errors.InputError(
+      f'There is no vocabulary {path}; make one by python -m '
+      f'launch.train_tokenizer --input={data_dir}, or name one by '
+      '--config.task.vocabulary.'
+    )
+  return datasets.load_vocabulary(path)
+
+
+class Texts:
+  """The texts of clients, client by client, as often as they are asked for."""
+
+  def __init__(
+    self, clients: datasets.ClientData, *, feature: str = 'text'
+  ) -> None:
+    """Reads nothing yet.
+
+    Args:
+      clients: Clients with an array `feature` of texts.
+      feature: The array.
+    """
+    self._clients = clients
+    self._feature = feature
+
+  def __iter__(self) -> Iterator[bytes]:
+    for client_id in self._clients.client_ids:
+      yield from self._clients.load_client(client_id)[self._feature]
+
+
+def _create_model(
+  *,
+  vocabulary_size: int,
+  special_tokens: datasets.SpecialTokens,
+  seed: int,
+  model: str,
+  size: str,
+  activation_dtype: str,
+) -> tff.learning.models.FunctionalModel:
+  if model == 'rnn':
+    return models.create_stackoverflow_rnn(
+      vocabulary_size=vocabulary_size, special_tokens=special_tokens, seed=seed
+    )
+  return models.create_transformer(
+    vocabulary_size=vocabulary_size,
+    special_tokens=special_tokens,
+    seed=seed,
+    activation_dtype=activation_dtype,
+    **models.TRANSFORMER_SIZES[size],
+  )
+
+
+def _generate_pages(
+  name: str, num_domains: int, seed: int
+) -> Mapping[str, datasets.ClientData]:
+  """Returns made-up domains by split."""
+  logging.info(
+    'Task %s without --data_dir is trained on made-up pages; they show how it '
+    'runs, and nothing about real text.',
+    name,
+  )
+  pages = generated_pages.PageGenerator(
+    num_domains=num_domains,
+    seed=seed,
+    prefix=_GENERATED_PREFIXES.get(name, 'site'),
+  )
+  domains = datasets.InMemoryClientData(
+    {
+      domain: {
+        'text': np.array(
+          [page.encode() for page in pages.pages(domain)], object
+        )
+      }
+      for domain in pages.domain_names()
+    }
+  )
+  parts = datasets.split_clients(
+    domains,
+    validation_fraction=_GENERATED_HELD_OUT,
+    test_fraction=_GENERATED_HELD_OUT,
+    seed=seed,
+  )
+  return dict(zip(('train', 'validation', 'held_out'), parts, strict=True))

@@ -1,0 +1,211 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""RoBERTa as a classifier of texts (Liu et al. 2019, arXiv:1907.11692).
+
+The model is TFRobertaForSequenceClassification of the transformers library,
+from a checkpoint in a local folder, or small and with random weights.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import os
+import pathlib
+from typing import Any
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from tasks import checks
+from tasks.text import roberta_checkpoint
+from tasks.text import roberta_tokens
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# Of random weights: 'tiny' is for CPUs, 'base' as large as roberta-base.
+ROBERTA_SIZES: Mapping[str, Mapping[str, int]] = {
+  'tiny': dict(num_layers=2, num_heads=4, hidden_size=128),
+  'small': dict(num_layers=4, num_heads=4, hidden_size=256),
+  'base': dict(num_layers=12, num_heads=12, hidden_size=768),
+}
+
+_FEED_FORWARD_FACTOR = 4
+# Those that begin and end a text, and one between.
+_LEAST_LENGTH = 3
+# What initial weights are cut off at, in deviations.
+_LARGEST = 2.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Roberta:
+  """A model and the tokens that it reads.
+
+  Attributes:
+    tokens: Makes tokens of texts.
+    model: x int32 [batch, sequence_length], y int32 [batch].
+    tensor_names: Names of its trainable tensors, in their order.
+  """
+
+  tokens: roberta_tokens.RobertaTokens
+  model: tff.learning.models.FunctionalModel
+  tensor_names: tuple[str, ...]
+
+  def tokenize(self, texts: Sequence[str | bytes]) -> np.ndarray:
+    """Returns the tokens of texts, int32 [texts, sequence_length]."""
+    return self.tokens.encode(texts)
+
+  def create_model(self) -> tff.learning.models.FunctionalModel:
+    """Returns the model, which holds no state."""
+    return self.model
+
+
+def create_roberta(
+  texts: Sequence[str | bytes],
+  *,
+  class_names: Sequence[str],
+  seed: int,
+  sequence_length: int = 256,
+  vocabulary_size: int = 8192,
+  size: str = 'tiny',
+  dropout: float | None = None,
+  checkpoint: str | os.PathLike[str] | None = None,
+) -> Roberta:
+  """Creates a classifier of texts; nothing is ever downloaded.
+
+  Args:
+    texts: What tokens are learned from; of no use with a checkpoint.
+    class_names: Of the classes 0, 1, ...
+    seed: Weights that are not a checkpoint's are a function of it.
+    sequence_length: Tokens of a text, those that begin and end it included.
+    vocabulary_size: Token ids of tokens that are learned, at most.
+    size: Of a model without checkpoint: tiny (2 layers of 128), small or base.
+    dropout: Share that is dropped in training, of all layers; None for the
+      checkpoint's own, or 0 without one.
+    checkpoint: A folder with config.json, model.safetensors or tf_model.h5, and
+      tokenizer.json, or vocab.json and merges.txt; it may begin with ~. A
+      classifier of other classes, or none, is replaced by one with random
+      weights. None for all weights at random and tokens learned from `texts`.
+
+  Returns:
+    A model with the metrics of `models.create_class_metric_fns`. Random weights
+    are drawn as the transformers library does, from another stream.
+
+  Raises:
+    errors.InputError: If an option is out of range, a text is not valid, or
+      the checkpoint is not there or cannot be used.
+  """
+  models.check_class_names(class_names)
+  checks.check_integer('sequence_length', sequence_length, _LEAST_LENGTH)
+  checks.check_integer('vocabulary_size', vocabulary_size, 1)
+  checks.check_choice('size', size, ROBERTA_SIZES)
+  if dropout is None and checkpoint is None:
+    dropout = 0.0
+  if dropout is not None:
+    checks.check_share('dropout', dropout)
+  options = {
+    # What the library takes the number of classes from, if there are names.
+    'id2label': dict(enumerate(class_names)),
+    'label2id': {name: i for i, name in enumerate(class_names)},
+  }
+  if dropout is not None:
+    options |= {
+      'hidden_dropout_prob': dropout,
+      'attention_probs_dropout_prob': dropout,
+      'classifier_dropout': dropout,
+    }
+  if checkpoint is None:
+    tokens = roberta_tokens.train_roberta_tokens(
+      texts, vocabulary_size=vocabulary_size, sequence_length=sequence_length
+    )
+    keras_model = _create_random(
+      **ROBERTA_SIZES[size],
+      vocabulary_size=tokens.size,
+      sequence_length=sequence_length,
+      options=options,
+    )
+    has_head = has_body = False
+  else:
+    folder = pathlib.Path(checkpoint).expanduser()
+    config = roberta_checkpoint.read_config(folder)
+    tokens = roberta_tokens.load_roberta_tokens(
+      folder, sequence_length=sequence_length
+    )
+    keras_model, has_head = roberta_checkpoint.load_checkpoint(
+      folder, config={**config, **options}, sequence_length=sequence_length
+    )
+    has_body = True
+    if tokens.size > keras_model.config.vocab_size:
+      raise errors.InputError(
+        f'The checkpoint {folder} has {tokens.size} tokens, and embeddings of '
+        f'{keras_model.config.vocab_size}; at least as many were expected.'
+      )
+  for number, variable in enumerate(keras_model.trainable_variables):
+    known = has_head if roberta_checkpoint.is_head(variable) else has_body
+    if not known:
+      variable.assign(
+        _draw(
+          variable, seed, number, float(keras_model.config.initializer_range)
+        )
+      )
+
+  def call(tokens: tf.Tensor, training: bool) -> tf.Tensor:
+    mask = tf.cast(tokens != roberta_tokens.PADDING, tf.int32)
+    return keras_model(
+      tokens, attention_mask=mask, training=training, return_dict=True
+    ).logits
+
+  with roberta_checkpoint.quiet_transformers():
+    return Roberta(
+      tokens=tokens,
+      model=models.create_keras_classifier(
+        keras_model,
+        call=call,
+        input_spec=tf.TensorSpec([None, sequence_length], tf.int32),
+        class_names=class_names,
+      ),
+      tensor_names=models.keras_tensor_names(keras_model),
+    )
+
+
+def _create_random(
+  *,
+  num_layers: int,
+  num_heads: int,
+  hidden_size: int,
+  vocabulary_size: int,
+  sequence_length: int,
+  options: Mapping[str, Any],
+) -> tf.keras.Model:
+  """Creates a model, with weights that are to be replaced."""
+  with roberta_checkpoint.quiet_transformers() as transformers:
+    config = transformers.RobertaConfig(
+      vocab_size=vocabulary_size,
+      num_hidden_layers=num_layers,
+      num_attention_heads=num_heads,
+      hidden_size=hidden_size,
+      intermediate_size=_FEED_FORWARD_FACTOR * hidden_size,
+      max_position_embeddings=sequence_length + roberta_tokens.PADDING + 1,
+      # As in published files; the library's default is that of BERT.
+      layer_norm_eps=1e-5,
+      type_vocab_size=1,
+      **options,
+    )
+    keras_model = transformers.TFRobertaForSequenceClassification(config)
+    keras_model.build_in_name_scope()
+  return keras_model
+
+
+def _draw(
+  variable: tf.Variable, seed: int, number: int, deviation: float
+) -> np.ndarray:
+  """Draws a weight as RoBERTa's begin: normal, none beyond two deviations."""
+  kind = variable.name.rpartition('/')[-1].partition(':')[0]
+  if kind in ('bias', 'beta', 'gamma'):
+    return np.full(variable.shape, kind == 'gamma', np.float32)
+  stream = datasets.random_generator('initial weights', seed, number)
+  values = stream.standard_normal(variable.shape, np.float32)
+  while (outside := np.abs(values) > _LARGEST).any():
+    values[outside] = stream.standard_normal(outside.sum(), np.float32)
+  return np.float32(deviation) * values

@@ -1,0 +1,192 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""RoBERTa from a folder, without network, and without code from the folder."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import json
+import pathlib
+import random
+from typing import Any
+
+from fedfish_tff import errors
+from tasks.text import roberta_tokens
+
+from absl import logging
+import safetensors
+import tensorflow as tf
+
+_CONFIG = 'config.json'
+_SAFETENSORS = 'model.safetensors'
+_HDF5 = 'tf_model.h5'
+_PICKLES = ('pytorch_model.bin', 'pytorch_model.bin.index.json')
+# The first position of a token, after that of padding and one that is unused.
+_FIRST_POSITION = roberta_tokens.PADDING + 1
+# Parts of the names of what a classifier has beyond the language model.
+_HEAD = 'classifier'
+
+
+@contextlib.contextmanager
+def quiet_transformers() -> Iterator[Any]:
+  """Imports the transformers library, and keeps it from talking.
+
+  The library takes seconds to import, which only those wait for who use it.
+
+  Yields:
+    The library.
+  """
+  import transformers  # pylint: disable=g-import-not-at-top
+
+  log = transformers.utils.logging
+  verbosity = log.get_verbosity()
+  log.set_verbosity(log.CRITICAL)
+  # Keras takes seeds from it for weights that are replaced anyway.
+  state = random.getstate()
+  try:
+    yield transformers
+  finally:
+    random.setstate(state)
+    log.set_verbosity(verbosity)
+
+
+def is_head(variable: tf.Variable) -> bool:
+  """Returns whether a variable of a model belongs to its classifier."""
+  return f'/{_HEAD}/' in variable.name
+
+
+def read_config(folder: pathlib.Path) -> dict[str, Any]:
+  """Reads the config of a checkpoint.
+
+  Args:
+    folder: A folder.
+
+  Raises:
+    errors.InputError: If there is no such folder, or it is not of a RoBERTa.
+  """
+  if not folder.is_dir():
+    raise errors.InputError(
+      f'There is no folder {folder}; that of a RoBERTa checkpoint was expected.'
+    )
+  path = folder / _CONFIG
+  if not path.is_file():
+    raise errors.InputError(
+      f'The folder {folder} has no {_CONFIG}; that of a RoBERTa checkpoint was '
+      'expected.'
+    )
+  try:
+    config = json.loads(path.read_text('utf-8'))
+  except (OSError, ValueError) as error:
+    raise errors.InputError(f'{path} cannot be read ({error}).') from error
+  model_type = config.get('model_type') if isinstance(config, dict) else None
+  if model_type != 'roberta':
+    raise errors.InputError(
+      f"The model_type in {path} is {model_type!r}; 'roberta' was expected."
+    )
+  return config
+
+
+def load_checkpoint(
+  folder: pathlib.Path, *, config: Mapping[str, Any], sequence_length: int
+) -> tuple[tf.keras.Model, bool]:
+  """Loads a classifier, or a language model to make one of.
+
+  Args:
+    folder: With model.safetensors or tf_model.h5.
+    config: The config.
+    sequence_length: Tokens of a text.
+
+  Returns:
+    A TFRobertaForSequenceClassification, and whether its head is the folder's:
+    a whole one, with as many classes.
+
+  Raises:
+    errors.InputError: If there is none, it cannot be read, lacks weights of the
+      language model, or is for shorter texts.
+  """
+  longest = config.get('max_position_embeddings', 512) - _FIRST_POSITION
+  if sequence_length > longest:
+    raise errors.InputError(
+      f'sequence_length is {sequence_length}; at most the {longest} tokens '
+      f'that the checkpoint {folder} has positions for was expected.'
+    )
+  file = _find_weights(folder)
+  with quiet_transformers() as transformers:
+    try:
+      model, found = _load(
+        transformers,
+        folder / file,
+        transformers.RobertaConfig.from_dict(dict(config)),
+      )
+    # Of the many errors of three libraries on damaged files.
+    except Exception as error:
+      reason = (str(error).splitlines() or [''])[0].rstrip('.')
+      raise errors.InputError(
+        f'The weights {folder / file} cannot be read ({reason}).'
+      ) from error
+  lacking = [*found['missing_keys'], *(m[0] for m in found['mismatched_keys'])]
+  body = [name for name in lacking if _HEAD not in name]
+  if body:
+    raise errors.InputError(
+      f"The weights {folder / file} lack {len(body)} of RoBERTa's, such as "
+      f'{body[0]}; all but those of {_HEAD} were expected.'
+    )
+  if lacking:
+    logging.info(
+      'The checkpoint %s has no classifier of %d classes: its weights are '
+      'drawn at random.',
+      folder,
+      model.config.num_labels,
+    )
+  return model, not lacking
+
+
+def _load(
+  transformers: Any, path: pathlib.Path, config: Any
+) -> tuple[tf.keras.Model, Mapping[str, Any]]:
+  """Returns a model, and what the library says about its weights."""
+  model_class = transformers.TFRobertaForSequenceClassification
+  if path.name == _SAFETENSORS:
+    with safetensors.safe_open(path, framework='tf') as archive:
+      if (archive.metadata() or {}).get('format') != 'tf':
+        # The library's own way for files of PyTorch takes PyTorch, or another
+        # release of safetensors.
+        # pylint: disable-next=g-import-not-at-top
+        from transformers import modeling_tf_pytorch_utils
+
+        model = model_class(config)
+        model.build_in_name_scope()
+        return modeling_tf_pytorch_utils.load_pytorch_state_dict_in_tf2_model(
+          model,
+          {name: archive.get_tensor(name) for name in archive.keys()},
+          tf_inputs=False,
+          allow_missing_keys=True,
+          output_loading_info=True,
+          ignore_mismatched_sizes=True,
+        )
+  return model_class.from_pretrained(
+    str(path.parent),
+    config=config,
+    local_files_only=True,
+    use_safetensors=path.name == _SAFETENSORS,
+    ignore_mismatched_sizes=True,
+    output_loading_info=True,
+  )
+
+
+def _find_weights(folder: pathlib.Path) -> str:
+  """Returns the name of the file of the weights."""
+  for file in (_SAFETENSORS, _HDF5):
+    if (folder / file).is_file():
+      return file
+  for pickle in _PICKLES:
+    if (folder / pickle).is_file():
+      raise errors.InputError(
+        f'The checkpoint {folder} has its weights in {pickle}, a pickle, which '
+        f'can run any code when it is read; {_SAFETENSORS} or {_HDF5} was '
+        'expected.'
+      )
+  raise errors.InputError(
+    f'The checkpoint {folder} has no weights; {_SAFETENSORS} or {_HDF5} was '
+    'expected.'
+  )

@@ -1,0 +1,45 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what the names of metrics say."""
+
+from fedfish_tff.evaluation import metric_names
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+class MetricNamesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('eval/global/accuracy', True),
+    ('train/loss', False),
+    ('before/mse', False),
+    ('csb/accuracy', False),
+    ('eval/global/perplexity', False),
+    ('personalized/loss_before', False),
+    ('global/loss_worst_tenth', False),
+    ('global/accuracy_worst_tenth', True),
+  )
+  def test_direction_of_a_column(self, metric, expected):
+    self.assertEqual(metric_names.higher_is_better(metric), expected)
+
+  @parameterized.parameters(
+    ('global/confusion_sci_tech_as_world', ('sci_tech', 'world')),
+    ('confusion_0_as_1', ('0', '1')),
+    ('global/confusion', None),
+    ('global/f1_world', None),
+  )
+  def test_pairs_of_classes(self, metric, expected):
+    self.assertEqual(metric_names.confused_classes(metric), expected)
+    self.assertEqual(metric_names.is_count(metric), expected is not None)
+
+  @parameterized.parameters(
+    ('eval/global/num_examples', True),
+    ('num_tokens', True),
+    ('eval/global/accuracy', False),
+  )
+  def test_counts(self, metric, expected):
+    self.assertEqual(metric_names.is_count(metric), expected)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,277 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of tasks on features of images, with a network that is not trained."""
+
+import itertools
+import pathlib
+
+from fedfish_tff import errors
+from tasks.features import cifar10_features
+from tasks.features import image_features
+from tests import labelled_images
+from tests import tolerance
+from tests.models import convolutional_reference
+from tests.models import random_squeezenet
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from scipy import ndimage
+
+_NUM_CLASSES = 10
+
+
+def _clients(data):
+  return {c: data.load_client(c) for c in data.client_ids}
+
+
+class ImageFeaturesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+    self._arrays = labelled_images.write(
+      self._folder, num_classes=_NUM_CLASSES, per_class=12
+    )
+    random_squeezenet.write(self._folder)
+
+  def _create(self, **options):
+    return cifar10_features.create_task(
+      **{
+        'seed': 0,
+        'data_dir': str(self._folder),
+        'images': 'images.npz',
+        'num_clients': 20,
+        'image_size': 32,
+        'feature_dir': str(self._folder / 'features'),
+        **options,
+      }
+    )
+
+  @parameterized.parameters(0.0, 0.1, 10.0)
+  def test_every_training_image_once(self, alpha):
+    task = self._create(alpha=alpha, inputs='images', unit_features=False)
+    clients = _clients(task.train)
+    self.assertLen(clients, 20)
+    found = np.concatenate([x for x, _ in clients.values()])
+    expected = self._arrays['images'][self._arrays['is_test'] == 0]
+    self.assertEqual(
+      sorted(image.tobytes() for image in found.astype(np.uint8)),
+      sorted(image.tobytes() for image in expected),
+    )
+    self.assertEqual(found.dtype, np.float32)
+    held_out = _clients(task.validation) | _clients(task.test)
+    self.assertEqual(
+      sum(len(y) for _, y in held_out.values()), self._arrays['is_test'].sum()
+    )
+
+  def test_alpha_zero_gives_clients_one_class(self):
+    task = self._create(alpha=0.0, inputs='images')
+    labels = [set(y.tolist()) for _, y in _clients(task.train).values()]
+    self.assertEqual({len(of_client) for of_client in labels}, {1})
+    self.assertLen(set().union(*labels), _NUM_CLASSES)
+
+  def test_features_equal_numpy(self):
+    weights = random_squeezenet.flatten(random_squeezenet.draw_weights())
+    task = self._create(unit_features=False)
+    images = _clients(self._create(inputs='images').train)
+    for client_id in task.train.client_ids[:2]:
+      x, y = task.train.load_client(client_id)
+      pixels, labels = images[client_id]
+      larger = ndimage.zoom(
+        pixels.astype(np.float64),
+        (1, 4, 4, 1),
+        order=1,
+        mode='nearest',
+        grid_mode=True,
+      )
+      expected = convolutional_reference.squeezenet(weights, larger)
+      tolerance.assert_close(x, expected, relative=tolerance.FLOAT32_STEPS)
+      np.testing.assert_array_equal(y, labels)
+      unit, _ = self._create().train.load_client(client_id)
+      tolerance.assert_close(
+        unit,
+        x / np.linalg.norm(x, axis=1, keepdims=True),
+        relative=tolerance.FLOAT32,
+      )
+
+  def test_features_do_not_depend_on_the_division(self):
+    def features_by_image(**options):
+      images = _clients(self._create(inputs='images', **options).train)
+      features = _clients(self._create(**options).train)
+      return {
+        image.tobytes(): feature.tobytes()
+        for client_id, (pixels, _) in images.items()
+        for image, feature in zip(pixels, features[client_id][0], strict=True)
+      }
+
+    first = features_by_image(alpha=0.0)
+    for options in (
+      {'alpha': 1.0},
+      {'alpha': 0.0, 'seed': 1},
+      {'num_clients': 10, 'feature_dir': None},
+    ):
+      self.assertEqual(features_by_image(**options), first)
+    # One extractor, one file of images.
+    self.assertLen(list(self._folder.rglob('features/*/*.npz')), 1)
+
+  def test_models_agree_on_features_and_images(self):
+    on_features, on_images = self._create(), self._create(inputs='images')
+    self.assertEqual(
+      on_features.feature_map.num_features, on_images.feature_map.num_features
+    )
+    rng = np.random.default_rng(0)
+    classifier = (
+      rng.standard_normal([512, _NUM_CLASSES]).astype(np.float32),
+      rng.standard_normal(_NUM_CLASSES).astype(np.float32),
+    )
+    logits = []
+    for task in (on_features, on_images):
+      model = task.create_model()
+      x, y = task.test.load_client(task.test.client_ids[0])
+      weights = (*model.initial_weights[0][:-2], *classifier)
+      output = model.predict_on_batch((weights, ()), x, training=False)
+      logits.append(output.numpy())
+      labels = task.label_sampler(output, y, seed=[1, 2])
+      self.assertEqual((labels.shape, labels.dtype), (y.shape, y.dtype))
+    np.testing.assert_allclose(*logits, rtol=1e-4, atol=1e-4)
+
+  @parameterized.product(
+    inputs=('fire2', 'fire6/expand', 'fire9'), unit_features=(False, True)
+  )
+  def test_model_from_a_layer_on(self, inputs, unit_features):
+    """Computes what the whole does, and trains what is above."""
+    whole, upper = (
+      self._create(
+        inputs=option, unit_features=unit_features, image_size=63, alpha=1.0
+      )
+      for option in ('images', inputs)
+    )
+    self.assertEqual(whole.train.client_ids, upper.train.client_ids)
+    client_id = upper.train.client_ids[0]
+    (images, labels), (x, y) = (
+      task.train.load_client(client_id) for task in (whole, upper)
+    )
+    np.testing.assert_array_equal(labels, y)
+    self.assertEqual((x.dtype, x.ndim), (np.float32, 2))
+    weights = upper.feature_map.initial_weights
+    number = len(weights)
+    for found, expected in zip(
+      weights, whole.feature_map.initial_weights[-number:], strict=True
+    ):
+      np.testing.assert_array_equal(found, expected)
+    # With other weights, too: those above are the ones that count.
+    rng = np.random.default_rng(0)
+    changed = [w * (1 + 0.1 * rng.standard_normal(w.shape)) for w in weights]
+    changed = [w.astype(np.float32) for w in changed]
+    below = whole.feature_map.initial_weights[:-number]
+    expected = whole.feature_map((*below, *changed), images, training=False)
+    tolerance.assert_close(
+      upper.feature_map(changed, x, training=False),
+      expected,
+      relative=tolerance.FLOAT32_STEPS,
+    )
+    if unit_features:
+      np.testing.assert_allclose(np.linalg.norm(expected, axis=1), 1, rtol=1e-5)
+
+  def test_inputs_of_layers_are_kept(self):
+    """The second task reads what the first one computed."""
+    first = self._create(inputs='fire9')
+    (kept,) = self._folder.rglob('features/squeezenet_to_fire9-*/*.npz')
+    before = kept.stat().st_mtime_ns
+    second = self._create(inputs='fire9', alpha=1.0, seed=1)
+    self.assertEqual(kept.stat().st_mtime_ns, before)
+    self.assertEqual(
+      *(
+        sorted(
+          row.tobytes() for x, _ in _clients(task.train).values() for row in x
+        )
+        for task in (first, second)
+      )
+    )
+    self._create(inputs='features')
+    self._create(inputs='fire8')
+    self.assertLen(list(self._folder.rglob('features/*/*.npz')), 3)
+
+  def test_held_out_images(self):
+    task = self._create(validation_fraction=0.25)
+    (validation,) = _clients(task.validation).values()
+    (test,) = _clients(task.test).values()
+    self.assertEqual((len(validation[1]), len(test[1])), (10, 30))
+    (other,) = _clients(self._create(seed=1).validation).values()
+    self.assertFalse(np.array_equal(validation[0], other[0][:10]))
+
+  @parameterized.parameters(
+    (
+      dict(inputs='pixels'),
+      "inputs is 'pixels'; features, images or a layer .*; one of fire2, fire2",
+    ),
+    (dict(extractor='vgg'), "extractor is 'vgg'; one of squeezenet, mob"),
+    (dict(num_clients=9), '9 clients of 1 classes cannot hold all 10 classes'),
+    (dict(alpha=-1.0), 'alpha is -1.0; a positive number'),
+    (dict(validation_fraction=1.0), 'validation_fraction is 1.0; a share'),
+    (dict(validation_fraction=0.99), 'images leaves 0 for test'),
+    (dict(image_size=30), '30x30; at least 31x31'),
+    (dict(weights='no.h5'), 'There is no file .*/no.h5; the weights of Squ'),
+    (dict(extractor='file'), 'weights is None; the path of a model was'),
+    (dict(extractor='file', weights='none'), 'There is no model .*/none'),
+    (dict(extractor='mobilenet_v2', weights='no.h5'), 'no file .*/no.h5'),
+    (dict(images='none.npz'), r'none.npz cannot be read \(No such file'),
+  )
+  def test_bad_options(self, options, regex):
+    with self.assertRaisesRegex(errors.InputError, regex):
+      self._create(**options)
+
+  def test_bad_files(self):
+    path = self._folder / 'bad.npz'
+    good = self._arrays
+    for change, regex in (
+      ({'labels': None}, "holds no array 'labels'; images, labels, is_test"),
+      (
+        {'images': good['images'][..., 0]},
+        r'images uint8\[120, 8, 8\], labels',
+      ),
+      ({'images': good['images'] / 255}, 'images float64.* were expected'),
+      ({'labels': good['labels'] + 0.5}, 'labels float64'),
+      ({'is_test': good['is_test'][:-1]}, r'is_test uint8\[119\]; images'),
+      ({'labels': good['labels'] + 1}, r'bad.npz: array .* such as 10; labels'),
+    ):
+      arrays = {k: v for k, v in (good | change).items() if v is not None}
+      np.savez(path, **arrays)
+      with self.assertRaisesRegex(errors.InputError, regex):
+        image_features.read_npz(path, num_classes=_NUM_CLASSES)
+    for content in (b'', b'text', path.read_bytes()[:1000]):
+      path.write_bytes(content)
+      with self.assertRaisesRegex(errors.InputError, 'bad.npz cannot be read'):
+        image_features.read_npz(path, num_classes=_NUM_CLASSES)
+    np.savez(path, **(good | {'is_test': np.ones(120)}))
+    with self.assertRaisesRegex(errors.InputError, 'All images are for test'):
+      self._create(images='bad.npz')
+
+  def test_damaged_files(self):
+    """Every byte, read as it was, or refused in a sentence."""
+    path = self._folder / 'damaged.npz'
+    images = {name: array[::8] for name, array in self._arrays.items()}
+    images['images'] = images['images'][:, :2, :2]
+    np.savez_compressed(path, **images)
+    content = path.read_bytes()
+    expected = image_features.read_npz(path, num_classes=_NUM_CLASSES)
+    refused = 0
+    # 4 makes bzip2 of DEFLATE and 6 LZMA, where the way to compress is told.
+    for place, change in itertools.product(range(len(content)), (4, 6, 255)):
+      damaged = bytearray(content)
+      damaged[place] ^= change
+      path.write_bytes(damaged)
+      try:
+        found = image_features.read_npz(path, num_classes=_NUM_CLASSES)
+      except errors.InputError as error:
+        self.assertNotIn('()', str(error))
+        refused += 1
+      else:
+        np.testing.assert_array_equal(found.images, expected.images)
+        np.testing.assert_array_equal(found.labels, expected.labels)
+        np.testing.assert_array_equal(found.is_test, expected.is_test)
+    self.assertGreater(refused, 1.5 * len(content))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,245 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of tasks on photographs by user, against TFF's loader."""
+
+import pathlib
+from unittest import mock
+
+from fedfish_tff import errors
+from tasks.features import inaturalist
+from tasks.features import photographs
+from tests import photograph_files
+from tests import tolerance
+from tests.models import random_squeezenet
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from scipy import ndimage
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_SIZE = 32
+
+
+def _middle(image):
+  """The central square, resized by SciPy."""
+  side = min(image.shape[:2])
+  top, left = ((length - side) // 2 for length in image.shape[:2])
+  square = image[top : top + side, left : left + side].astype(np.float64)
+  places = (np.arange(_SIZE) + 0.5) * side / _SIZE - 0.5
+  rows, columns = np.meshgrid(places, places, indexing='ij')
+  return np.stack(
+    [
+      ndimage.map_coordinates(
+        square[..., channel], [rows, columns], order=1, mode='nearest'
+      )
+      for channel in range(3)
+    ],
+    axis=-1,
+  )
+
+
+class PhotographsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+    self._split = self._folder / 'USER_120K'
+    photograph_files.write(self._split)
+    random_squeezenet.write(self._folder)
+
+  def _create(self, **options):
+    return inaturalist.create_task(
+      **{
+        'seed': 0,
+        'data_dir': str(self._folder),
+        'extractor': 'squeezenet',
+        'image_size': _SIZE,
+        'feature_dir': str(self._folder / 'features'),
+        **options,
+      }
+    )
+
+  def test_equals_tffs_loader(self):
+    utils = tff.simulation.datasets.inaturalist.utils
+    load_tfrecord = utils.load_tfrecord
+    with (
+      # It writes a log file where it is called.
+      mock.patch('logging.basicConfig', autospec=True),
+      # It calls this without the second argument, and so fails.
+      mock.patch.object(
+        utils,
+        'load_tfrecord',
+        lambda path, logger_tag='test': load_tfrecord(path, logger_tag),
+      ),
+    ):
+      train, test = tff.simulation.datasets.inaturalist.load_data(
+        cache_dir=str(self._folder)
+      )
+    task = self._create(inputs='images')
+    self.assertSequenceEqual(task.train.client_ids, train.client_ids)
+    for client_id in train.client_ids:
+      x, y = task.train.load_client(client_id)
+      expected = train.create_tf_dataset_for_client(client_id)
+      for image, label, element in zip(x, y, expected, strict=True):
+        self.assertEqual(label, element['class'].numpy()[0])
+        np.testing.assert_allclose(
+          image, _middle(element['image/decoded'].numpy()), atol=0.501
+        )
+    held_out = sorted(
+      (int(label), image.sum())
+      for data in (task.validation, task.test)
+      for client_id in data.client_ids
+      for image, label in zip(*data.load_client(client_id))
+    )
+    expected = sorted(
+      (int(e['class'][0]), _middle(e['image/decoded'].numpy()).sum())
+      for e in test
+    )
+    self.assertEqual([y for y, _ in held_out], [y for y, _ in expected])
+    np.testing.assert_allclose(
+      sorted(total for _, total in held_out),
+      sorted(total for _, total in expected),
+      rtol=2e-3,
+    )
+
+  def test_features_are_those_of_the_images(self):
+    images = self._create(inputs='images')
+    for unit_features in (True, False):
+      features = self._create(unit_features=unit_features)
+      network = photographs.extractors.create_extractor(
+        'squeezenet',
+        weights=None,
+        image_size=_SIZE,
+        data_dir=str(self._folder),
+      )
+      for split in ('train', 'validation', 'test'):
+        for client_id in getattr(images, split).client_ids:
+          pixels, labels = getattr(images, split).load_client(client_id)
+          x, y = getattr(features, split).load_client(client_id)
+          expected = network.extract(pixels)
+          if unit_features:
+            expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+          tolerance.assert_close(x, expected, relative=tolerance.FLOAT32_SUMS)
+          np.testing.assert_array_equal(y, labels)
+
+  def test_model_from_a_layer_on(self):
+    images = self._create(inputs='images')
+    for folder in (None, str(self._folder / 'features')):
+      task = self._create(inputs='fire9', feature_dir=folder)
+      self.assertEqual(task.train.client_ids, images.train.client_ids)
+      for split in ('train', 'validation', 'test'):
+        client_id = getattr(images, split).client_ids[0]
+        pixels, labels = getattr(images, split).load_client(client_id)
+        x, y = getattr(task, split).load_client(client_id)
+        np.testing.assert_array_equal(y, labels)
+        found, expected = (
+          features(features.initial_weights, inputs, training=False)
+          for features, inputs in (
+            (task.feature_map, x),
+            (images.feature_map, pixels),
+          )
+        )
+        tolerance.assert_close(found, expected, relative=tolerance.FLOAT32_SUMS)
+    self.assertLen(task.feature_map.initial_weights, 6)
+
+  def test_images_are_decoded_once(self):
+    def load():
+      task = self._create()
+      return [task.train.load_client(c) for c in task.train.client_ids]
+
+    first = load()
+    with mock.patch.object(
+      photographs.PhotographClientData,
+      'load_client',
+      autospec=True,
+      side_effect=AssertionError('read again'),
+    ):
+      again = load()
+    for (x, y), (x_again, y_again) in zip(first, again, strict=True):
+      np.testing.assert_array_equal(x, x_again)
+      np.testing.assert_array_equal(y, y_again)
+
+  def test_changed_file(self):
+    def load():
+      return self._create(
+        feature_dir=str(self._folder / 'f')
+      ).train.load_client('user2')
+
+    x, _ = load()
+    photograph_files.write_records(
+      self._split / 'train' / 'user2', 3, 7, np.random.default_rng(9)
+    )
+    changed, _ = load()
+    uncached, _ = self._create(feature_dir=None).train.load_client('user2')
+    self.assertFalse(np.array_equal(x, changed))
+    np.testing.assert_array_equal(changed, uncached)
+
+  def test_held_out_clients_are_the_same_for_every_seed(self):
+    def held_out(seed):
+      task = self._create(seed=seed, inputs='images')
+      return {
+        client_id: data.load_client(client_id)[0]
+        for data in (task.validation, task.test)
+        for client_id in data.client_ids
+      }
+
+    first, second = held_out(0), held_out(1)
+    self.assertEqual(first.keys(), second.keys())
+    for client_id, x in first.items():
+      np.testing.assert_array_equal(x, second[client_id])
+
+  def test_users_without_photographs_are_left_out(self):
+    (self._split / 'train' / 'nobody').write_bytes(b'')
+    with self.assertLogs('absl', 'WARNING') as logs:
+      task = self._create(inputs='images')
+    self.assertNotIn('nobody', task.train.client_ids)
+    self.assertIn('1 of 6 users', logs.output[0])
+
+  def test_damaged_and_wrong_files(self):
+    train = self._split / 'train'
+    content = (train / 'user3').read_bytes()
+    (train / 'user3').write_bytes(content[:-9])
+    with tf.io.TFRecordWriter(str(train / 'user2')) as writer:
+      writer.write(photograph_files.make_record(b'no image', 1))
+    with tf.io.TFRecordWriter(str(train / 'user1')) as writer:
+      jpeg = tf.io.encode_jpeg(np.zeros([8, 8, 3], np.uint8)).numpy()
+      writer.write(photograph_files.make_record(jpeg, 1203))
+    clients = self._create(inputs='images').train
+    for client_id, regex in (
+      ('user3', "^Client 'user3': The file .*/user3 ends before the end of"),
+      ('user2', "photographs of client 'user2' cannot be decoded"),
+      ('user1', "^Client 'user1': array 'class' holds 1 label.* such as 1203"),
+      ('user9', "no client 'user9'"),
+    ):
+      with self.assertRaisesRegex(errors.InputError, regex):
+        clients.load_client(client_id)
+    with self.assertRaisesRegex(errors.InputError, "^Client 'user3': The file"):
+      self._create().train.load_client('user3')
+
+  def test_too_few_photographs(self):
+    photograph_files.write_records(
+      self._split / 'test.tfRecord', 3, 7, np.random.default_rng(0)
+    )
+    with self.assertRaisesRegex(errors.InputError, 'holds 3 photographs; at'):
+      self._create()
+    for path in (self._split / 'train').iterdir():
+      path.write_bytes(b'')
+    photograph_files.write_records(
+      self._split / 'test.tfRecord', 24, 7, np.random.default_rng(0)
+    )
+    with self.assertRaisesRegex(errors.InputError, r'\(5 empty files\)'):
+      self._create()
+
+  @parameterized.parameters(
+    (dict(inputs='x'), "inputs is 'x'"),
+    (dict(cache_megabytes=0), 'cache_megabytes is 0'),
+    (dict(validation_fraction=1.0), 'validation_fraction is 1.0'),
+  )
+  def test_bad_options(self, options, regex):
+    with self.assertRaisesRegex(errors.InputError, regex):
+      self._create(**options)
+
+
+if __name__ == '__main__':
+  absltest.main()

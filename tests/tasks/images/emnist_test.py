@@ -1,0 +1,142 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the EMNIST task, on random images."""
+
+import pathlib
+import sqlite3
+
+from fedfish_tff import errors
+from tasks.images import emnist
+from tests import tff_database
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+
+class EmnistTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+    self._arrays = tff_database.write_emnist(self._folder)
+
+  def _create(self, **options):
+    return emnist.create_task(seed=0, data_dir=str(self._folder), **options)
+
+  def _both_parts(self, writer):
+    return tuple(
+      np.concatenate(parts)
+      for parts in zip(
+        self._arrays['all_train'][writer], self._arrays['all_test'][writer]
+      )
+    )
+
+  def _assert_has(self, data, writer, pixels, labels):
+    x, y = data.load_client(writer)
+    np.testing.assert_array_equal(x, pixels[..., np.newaxis])
+    np.testing.assert_array_equal(y, labels)
+    self.assertEqual((x.dtype, y.dtype), (np.float32, np.int32))
+
+  def test_training_writers_have_the_training_part_of_their_examples(self):
+    task = self._create()
+    self.assertLen(task.train.client_ids, 7)
+    self.assertLen(task.validation.client_ids, 1)
+    self.assertLen(task.test.client_ids, 2)
+    for writer in task.train.client_ids:
+      self._assert_has(task.train, writer, *self._arrays['all_train'][writer])
+    for data in (task.validation, task.test):
+      for writer in data.client_ids:
+        self._assert_has(data, writer, *self._both_parts(writer))
+
+  def test_or_all_of_them(self):
+    task = self._create(train_part='all')
+    for writer in task.train.client_ids:
+      self._assert_has(task.train, writer, *self._both_parts(writer))
+
+  def test_digits_only(self):
+    task = self._create(only_digits=True, train_part='all')
+    writers = [
+      writer
+      for data in (task.train, task.validation, task.test)
+      for writer in data.client_ids
+    ]
+    # The last writer wrote none.
+    self.assertCountEqual(writers, [f'w{n}' for n in range(9)])
+    for writer in task.train.client_ids:
+      pixels, labels = self._both_parts(writer)
+      self._assert_has(
+        task.train, writer, pixels[labels < 10], labels[labels < 10]
+      )
+    self.assertEqual(task.create_model().initial_weights[0][-1].shape, (10,))
+
+  def test_the_same_writers_are_held_out_whatever_they_wrote(self):
+    held_out = [
+      self._create(train_part=part).test.client_ids for part in ('train', 'all')
+    ]
+    self.assertEqual(*held_out)
+
+  @parameterized.parameters(
+    ({}, 1_690_046),
+    (dict(model='dropout_cnn'), 1_206_590),
+    (dict(model='compact_cnn'), 46_110),
+  )
+  def test_models(self, options, num_weights):
+    task = self._create(**options)
+    model = task.create_model()
+    self.assertEqual(
+      sum(weight.size for weight in model.initial_weights[0]), num_weights
+    )
+    x, y = task.test.load_client(task.test.client_ids[0])
+    output = model.predict_on_batch(model.initial_weights, x, training=False)
+    self.assertEqual(output.shape, (len(y), 62))
+    labels = task.label_sampler(output, y, seed=[1, 2])
+    self.assertEqual((labels.shape, labels.dtype), (y.shape, y.dtype))
+
+  @parameterized.parameters(
+    (
+      dict(model='resnet18'),
+      "model is 'resnet18'; one of cnn, dropout_cnn, co",
+    ),
+    (dict(train_part='test'), "train_part is 'test'; one of train, all was"),
+    (dict(cache_megabytes=0), 'cache_megabytes is 0'),
+    (dict(test_fraction=1.0), 'test_fraction is 1.0'),
+  )
+  def test_bad_options(self, options, regex):
+    with self.assertRaisesRegex(errors.InputError, regex):
+      self._create(**options)
+
+  def test_missing_file(self):
+    with self.assertRaisesRegex(
+      errors.InputError, "'emnist' found no file .*/x/emnist_all.sqlite; fetch"
+    ):
+      emnist.create_task(seed=0, data_dir=str(self._folder / 'x'))
+
+  def test_other_data_base(self):
+    with sqlite3.connect(self._folder / 'emnist_all.sqlite') as connection:
+      connection.execute(
+        "DELETE FROM client_metadata WHERE split_name = 'digits_only_test'"
+      )
+    self._create()
+    with self.assertRaisesRegex(
+      errors.InputError, "no clients in split 'digits_only_test'"
+    ):
+      self._create(only_digits=True)
+
+  def test_label_out_of_range(self):
+    example = {'pixels': np.zeros(784), 'label': [62]}
+    clients = {f'w{number}': [example] for number in range(3)}
+    path = self._folder / 'emnist_all.sqlite'
+    path.unlink()
+    tff_database.write_tff_database(
+      path, {'all_train': clients, 'all_test': clients}
+    )
+    task = self._create()
+    with self.assertRaisesRegex(
+      errors.InputError,
+      r"Client 'w\d': array 'label' holds 1 label.* such as 62",
+    ):
+      task.train.load_client(task.train.client_ids[0])
+
+
+if __name__ == '__main__':
+  absltest.main()
