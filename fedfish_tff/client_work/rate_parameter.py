@@ -7,7 +7,9 @@ from typing import Any
 
 from fedfish_tff import parameters
 from fedfish_tff.client_work import local_training
+from fedfish_tff.models import autograph
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 _RATE_KEY = tff.learning.optimizers.LEARNING_RATE_KEY
@@ -22,14 +24,16 @@ class _RateParameterOptimizer(tff.learning.optimizers.Optimizer):
     self._inner = inner
     self._name = name
 
+  @tf.autograph.experimental.do_not_convert
   def initialize(self, specs: Any) -> Any:
     state = self._inner.initialize(specs)
     hparams = collections.OrderedDict(self._inner.get_hparams(state))
     hparams[_RATE_KEY] = parameters.create(self._name, hparams[_RATE_KEY])
     return self._inner.set_hparams(state, hparams)
 
+  @tf.autograph.experimental.do_not_convert
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
-    return self._inner.next(state, weights, gradients)
+    return autograph.convert(self._inner.next)(state, weights, gradients)
 
   def get_hparams(self, state: Any) -> Any:
     return self._inner.get_hparams(state)
