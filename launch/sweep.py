@@ -52,9 +52,10 @@ A run that fails is named, with its reason, and does not stop the others; the
 exit code is then 1. More runs may be added to a sweep (another seed); a folder
 that holds other runs is refused.
 
-Each of the processes has its share of the cores, and a new run waits until
-there is memory for it. On a GPU runs go one after another; on a TPU, too, where
---devices=TPU names it.
+Runs that differ only in seeds, learning rates and the like follow one another in
+a process that traces what they have in common once. Each of the processes has
+its share of the cores, and a new one waits until there is memory for it. On a
+GPU runs go one after another; on a TPU, too, where --devices=TPU names it.
 """
 
 from collections.abc import Sequence

@@ -80,6 +80,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.evaluation.metric_names': 'what columns say, without TensorFlow',
   'fedfish_tff.execution.local_worker_executors': 'a part of local_worker',
   'fedfish_tff.execution.worker_process': 'a part of local_worker',
+  'fedfish_tff.parameters': 'stands beside the packages, not in one',
   'fedfish_tff.plug_ins': 'stands beside the packages, not in one',
   'fedfish_tff.models.autograph': 'a part of the models and of client work',
   'fedfish_tff.models.graph_network': 'a part of frozen_graph',

@@ -17,6 +17,7 @@ update_build_files = repository.load_script('.ci/update_build_files.py')
 _LIBRARY = {
   'fedfish_tff.choices',
   'fedfish_tff.errors',
+  'fedfish_tff.parameters',
   'fedfish_tff.datasets',
   'fedfish_tff.datasets.grouping',
   'fedfish_tff.models',
@@ -45,6 +46,8 @@ ALLOWED = {
   'fedfish_tff': set(),
   'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
+  # What client work makes and execution replaces, without knowing each other.
+  'fedfish_tff.parameters': set(),
   # Finds what stands above the library, by its name.
   'fedfish_tff.plug_ins': {'fedfish_tff.errors'},
   'fedfish_tff.lazy': set(),
@@ -64,6 +67,7 @@ ALLOWED = {
     'fedfish_tff.choices',
     'fedfish_tff.errors',
     'fedfish_tff.models',
+    'fedfish_tff.parameters',
   },
   'fedfish_tff.aggregators': {'fedfish_tff.errors'},
   'fedfish_tff.algorithms': {
@@ -96,7 +100,11 @@ ALLOWED = {
     'fedfish_tff.algorithms.client_state_process',
     'fedfish_tff.algorithms.process',
   },
-  'fedfish_tff.execution': {'fedfish_tff.errors', 'fedfish_tff.datasets'},
+  'fedfish_tff.execution': {
+    'fedfish_tff.errors',
+    'fedfish_tff.datasets',
+    'fedfish_tff.parameters',
+  },
   'tasks': {
     'fedfish_tff.errors',
     'fedfish_tff.datasets',

@@ -78,6 +78,9 @@ if TYPE_CHECKING:
     build_proximal_optimizer as build_proximal_optimizer,
   )
   from fedfish_tff.client_work.proximal import is_proximal as is_proximal
+  from fedfish_tff.client_work.rate_parameter import (
+    build_rate_parameter_optimizer as build_rate_parameter_optimizer,
+  )
   from fedfish_tff.client_work.ridge_statistics import (
     build_ridge_statistics as build_ridge_statistics,
   )

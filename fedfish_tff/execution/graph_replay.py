@@ -28,6 +28,7 @@ import dataclasses
 import functools
 from typing import Any
 
+from fedfish_tff import parameters
 from fedfish_tff.execution import loop_steps
 from fedfish_tff.execution import replay_graph
 
@@ -37,6 +38,7 @@ import tensorflow as tf
 NotReplayableError = replay_graph.NotReplayableError
 
 _NodeDef = tf.compat.v1.NodeDef
+_FuncGraph = tf.__internal__.FuncGraph
 
 # Of TensorFlow 1's loops and branches, which do not run one node after another.
 _CYCLES = frozenset(
@@ -335,6 +337,25 @@ def _placeholder(replay: Replay, node: _NodeDef, inputs: list[Value]):
   raise NotReplayableError(f'placeholder {node.name}, which has no value')
 
 
+def _with_default(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del replay
+  parameter = parameters.read(node)
+  if parameter is None:
+    return inputs
+  # An argument of the function that is traced, looked up at each of its calls;
+  # loops and branches in it capture that.
+  graph = tf.compat.v1.get_default_graph()
+  while isinstance(graph.outer_graph, _FuncGraph):
+    graph = graph.outer_graph
+  return [
+    graph.capture_call_time_value(
+      lambda: tf.constant(parameter.value, tf.float32),
+      tf.TensorSpec([], tf.float32),
+      key=parameter,
+    )
+  ]
+
+
 def _no_op(replay: Replay, node: _NodeDef, inputs: list[Value]):
   del replay, node, inputs
   return []
@@ -399,7 +420,7 @@ _HANDLERS: Mapping[str, Handler] = {
   'NoOp': _no_op,
   'PartitionedCall': _call,
   'Placeholder': _placeholder,
-  'PlaceholderWithDefault': _pass_on,
+  'PlaceholderWithDefault': _with_default,
   'ReadVariableOp': _read,
   'ResourceGather': _gather,
   'StatefulPartitionedCall': _call,

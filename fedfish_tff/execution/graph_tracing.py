@@ -185,6 +185,8 @@ def trace(
   structure = tf.nest.map_structure(lambda _: 0, results)
 
   captured = list(concrete.captured_inputs)
+  # Those that are looked up at each call.
+  has_parameters = bool(concrete.graph.deferred_external_captures)
   name = concrete.name.decode()
   num_results = len(concrete.outputs)
   context = eager_context.context()
@@ -201,7 +203,8 @@ def trace(
       eager_tensors.share_memory(leaf) if isinstance(leaf, np.ndarray) else leaf
       for leaf in _flatten_nest(args)
     ]
-    arguments = (name, num_results, tensors + captured, attributes, context)
+    tensors += list(concrete.captured_inputs) if has_parameters else captured
+    arguments = (name, num_results, tensors, attributes, context)
     with interruption.cancellable() as manager:
       if manager is None:
         flat = execute.execute(*arguments)

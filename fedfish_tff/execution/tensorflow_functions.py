@@ -8,6 +8,7 @@ tables, so any number of threads may call one at a time.
 """
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 import hashlib
@@ -16,6 +17,7 @@ import threading
 from typing import Any
 import weakref
 
+from fedfish_tff import parameters
 from fedfish_tff.execution import graph_functions
 from fedfish_tff.execution import sequence_values
 
@@ -54,8 +56,7 @@ class TensorFlowFunction:
     self.type_signature = tff.types.deserialize_type(proto.type)
     self._fetches = tensor_names(proto.tensorflow.result)
     self._unflatten = _unflattener(self.type_signature.result)
-    imported = _import(proto.tensorflow)
-    self._imported = imported if imported.functions.is_reusable else None
+    self._imported = _import(proto.tensorflow)
 
   def __call__(
     self,
@@ -96,7 +97,9 @@ class TensorFlowFunction:
     """
     if not self._fetches:
       return ()
-    imported = self._imported or _import(self.proto.tensorflow)
+    imported = self._imported
+    if not imported.is_usable():
+      imported = self._imported = _import(self.proto.tensorflow)
     functions = imported.functions
     if functions.setup:
       holders = _execute(
@@ -134,8 +137,13 @@ def get_function(proto: pb.Computation) -> TensorFlowFunction:
 class _Imported:
   """The functions of a graph in TensorFlow's runtime; they go with this."""
 
-  def __init__(self, functions: graph_functions.GraphFunctions):
+  def __init__(
+    self,
+    functions: graph_functions.GraphFunctions,
+    values: Mapping[parameters.Parameter, float],
+  ):
     self.functions = functions
+    self._values = values
     names = [function.signature.name for function in functions.definitions]
     context = eager_context.context()
     for definition in functions.definitions:
@@ -143,15 +151,26 @@ class _Imported:
     finalizer = weakref.finalize(self, _remove_functions, names)
     finalizer.atexit = False  # TensorFlow may be gone by then.
 
+  def is_usable(self) -> bool:
+    """Whether a call can run the functions."""
+    return self.functions.is_reusable and all(
+      parameter.value == value for parameter, value in self._values.items()
+    )
+
 
 def _import(graph: pb.TensorFlow) -> _Imported:
   graph_def = tf.compat.v1.GraphDef()
   graph.graph_def.Unpack(graph_def)
-  # Functions that a graph calls run as it does: see `_call_options`.
+  values = {}
   for node in itertools.chain(
     graph_def.node, *(f.node_def for f in graph_def.library.function)
   ):
-    if node.op in ('PartitionedCall', 'StatefulPartitionedCall'):
+    parameter = parameters.read(node)
+    if parameter is not None:
+      values[parameter] = parameter.value
+      node.CopyFrom(_constant(node.name, values[parameter], tf.float32))
+    # Functions that a graph calls run as it does: see `_call_options`.
+    elif node.op in ('PartitionedCall', 'StatefulPartitionedCall'):
       config = tf.compat.v1.ConfigProto.FromString(node.attr['config_proto'].s)
       config.graph_options.rewrite_options.disable_meta_optimizer = True
       node.attr['config_proto'].s = config.SerializeToString(deterministic=True)
@@ -164,7 +183,8 @@ def _import(graph: pb.TensorFlow) -> _Imported:
       fetches=tensor_names(graph.result),
       constants=_session_token(graph.session_token_tensor_name, feeds),
       initialize_op=graph.initialize_op,
-    )
+    ),
+    values,
   )
 
 
@@ -208,10 +228,16 @@ def _session_token(
   """Returns a constant in place of the placeholder for the session's name."""
   if not name or name in feeds:
     return {}
-  node = node_def_pb2.NodeDef(name=name.partition(':')[0], op='Const')
-  node.attr['dtype'].type = tf.string.as_datatype_enum
-  node.attr['value'].tensor.CopyFrom(tf.make_tensor_proto(_SESSION_TOKEN))
+  node = _constant(name.partition(':')[0], _SESSION_TOKEN, tf.string)
   return {node.name: node}
+
+
+def _constant(name: str, value: Any, dtype: tf.DType) -> node_def_pb2.NodeDef:
+  """Returns a node of a given name that is a constant."""
+  node = node_def_pb2.NodeDef(name=name, op='Const')
+  node.attr['dtype'].type = dtype.as_datatype_enum
+  node.attr['value'].tensor.CopyFrom(tf.make_tensor_proto(value, dtype))
+  return node
 
 
 def tensor_names(binding: pb.TensorFlow.Binding) -> list[str]:

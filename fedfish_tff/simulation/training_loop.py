@@ -160,8 +160,9 @@ def run_training(
       train_data, participation, batch_spec, seed=seed, last_round=rounds
     ) as cohorts,
   ):
-    initial = _initial_loop_state(process)
-    if start is not None:
+    if start is None:
+      initial = _initial_loop_state(process)
+    else:
       initial = collections.OrderedDict(
         process=start.state, totals=run_totals.totals_of(start.totals)
       )

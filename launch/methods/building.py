@@ -21,9 +21,26 @@ from launch.methods import optimizers
 if typing.TYPE_CHECKING:
   from fedfish_tff import algorithms
   from fedfish_tff import models
+  from fedfish_tff import simulation
   from tasks.task import Task
 
   import tensorflow_federated as tff
+
+# Fields of a config that are for who runs a process, not for who builds it.
+FIELDS_OF_THE_LOOP = frozenset(
+  (
+    'batch_size',
+    'checkpoint_every',
+    'cohort_size',
+    'evaluate_every',
+    'evaluation',
+    'max_examples_per_client',
+    'participation',
+    'rounds',
+  )
+)
+# Those of the optimizers of `Ingredients`, parameters of the same names.
+CLIENT_RATE, SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
 
 # What a client sends in a round as a method's paper counts it, a column.
 PUBLISHED_BYTES = 'communication/published_bytes'
@@ -54,6 +71,13 @@ class BuiltMethod:
   solve_path: Callable[[Any], Mapping[float, Any]] | None = None
   reported_hparams: tuple[str, ...] = ()
   clients_keep_models: bool = False
+
+  @functools.cached_property
+  def wire_bytes(self) -> simulation.WireBytes:
+    """What crosses the network in a round, a client."""
+    from fedfish_tff import simulation  # pylint: disable=g-import-not-at-top
+
+    return simulation.measure_wire_bytes(self.process)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -87,8 +111,9 @@ class Ingredients:
   def client_optimizer(self) -> tff.learning.optimizers.Optimizer:
     return self.with_weight_decay(
       optimizers.build(
-        self.algorithm.get('client_optimizer', 'sgd'),
-        self.config['client_learning_rate'],
+        _client_optimizer(self.algorithm),
+        self.config[CLIENT_RATE],
+        parameter=CLIENT_RATE,
         weight_decay=self.config.get('client_weight_decay'),
       )
     )
@@ -96,7 +121,9 @@ class Ingredients:
   @property
   def server_optimizer(self) -> tff.learning.optimizers.Optimizer:
     return optimizers.build(
-      self.algorithm['server_optimizer'], self.config['server_learning_rate']
+      self.algorithm['server_optimizer'],
+      self.config[SERVER_RATE],
+      parameter=SERVER_RATE,
     )
 
   @property
@@ -123,6 +150,29 @@ class Ingredients:
     return client_work.build_weight_decay_optimizer(
       optimizer, self.config['fine_tuning']['weight_decay']
     )
+
+
+def _client_optimizer(algorithm: Mapping[str, Any]) -> str:
+  return algorithm.get('client_optimizer', 'sgd')
+
+
+def rates(config: Mapping[str, Any]) -> dict[str, float]:
+  """Returns what parameters are in a run of a config, by name.
+
+  What is built for another config of the same `registry.sharing_key` then
+  computes what is built for this one would.
+
+  Args:
+    config: A checked config.
+  """
+  algorithm = config['algorithm']
+  optimizer_of = {CLIENT_RATE: _client_optimizer(algorithm)}
+  if 'server_optimizer' in algorithm:
+    optimizer_of[SERVER_RATE] = algorithm['server_optimizer']
+  return {
+    field: optimizers.scaled_rate(optimizer, config[field])
+    for field, optimizer in optimizer_of.items()
+  }
 
 
 def create_model(

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedFish (Dhawan et al., 2024): a mean weighted by Fisher information."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from fedfish_tff import algorithms
 from fedfish_tff import choices
 from fedfish_tff import errors
 from launch.methods import building
+from launch.methods import fed_avg
 from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
@@ -41,6 +45,14 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     **(parts.exchange.arguments if parts.exchange else {}),
   )
   return building.BuiltMethod(model=parts.model, process=process)
+
+
+def _shared_across(config: Mapping[str, Any]) -> frozenset[str]:
+  held = {'local_epochs'}
+  estimator = choices.FisherEstimator(config['algorithm']['fisher_estimator'])
+  if estimator is choices.FisherEstimator.SAMPLED_LABEL:
+    held.add('seed')  # Of the draws.
+  return fed_avg.shared_across(config) - held
 
 
 METHOD = method.Method(
@@ -90,5 +102,6 @@ METHOD = method.Method(
     # FedAvg where clients have no Fisher information.
     'damped': {'fisher_normalization': 'mean', 'damping': 1e-4},
   },
+  shared_across=_shared_across,
   build=_build,
 )

@@ -36,5 +36,6 @@ METHOD = method.Method(
     'client_keeps': "its pull is to the server's weights, from which clients "
     'with weights of their own do not start'
   },
+  shared_across=fed_avg.shared_across,
   build=_build,
 )

@@ -7,6 +7,7 @@ The client's rate is that of personalisation alone.
 
 from fedfish_tff import algorithms
 from launch.methods import building
+from launch.methods import fed_avg
 from launch.methods import method
 from launch.methods import optimizers
 
@@ -34,5 +35,6 @@ METHOD = method.Method(
     'local_epochs': "it takes one gradient of a pass over a client's data",
   },
   baseline=1,
+  shared_across=fed_avg.shared_across,
   build=_build,
 )

@@ -41,6 +41,10 @@ class Method:
     reasons: Why it does not support something, where SUPPORTS does not say it.
     variants: Other values of fields, by the name of the variant.
     baseline: How usual it is to compare others with it; 0 for not at all.
+    shared_across: From a config to those of its fields that `build` does not
+      depend on, but for the model's initial weights and the rates of
+      `building.Ingredients`' optimizers. Runs of a sweep that differ in such
+      fields only share what is built; by default no two runs do.
   """
 
   name: str
@@ -54,6 +58,9 @@ class Method:
   )
 
   baseline: int = 0
+  shared_across: Callable[[Mapping[str, Any]], frozenset[str]] = lambda config: (
+    frozenset()
+  )
 
   def __post_init__(self) -> None:
     object.__setattr__(self, 'supports', frozenset(self.supports))

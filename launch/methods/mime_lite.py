@@ -8,6 +8,7 @@ takes the mean as it is: the variant's axis server=sgd.
 
 from fedfish_tff import algorithms
 from launch.methods import building
+from launch.methods import fed_avg
 from launch.methods import method
 from launch.methods import optimizers
 
@@ -44,5 +45,6 @@ METHOD = method.Method(
     'barrier': "its clients train with the server's optimizer state, so that "
     'their own models cannot be trained again outside of the round'
   },
+  shared_across=lambda config: fed_avg.shared_across(config) - {'local_epochs'},
   build=_build,
 )

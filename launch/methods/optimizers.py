@@ -78,15 +78,23 @@ FIELDS: Mapping[str, fields.Field] = {
 
 
 def build(
-  name: str, learning_rate: float, *, weight_decay: float | None = None
+  name: str,
+  learning_rate: float,
+  *,
+  parameter: str,
+  weight_decay: float | None = None,
 ) -> tff.learning.optimizers.Optimizer:
   """Builds an optimizer.
 
   Args:
     name: One of OPTIMIZERS.
     learning_rate: Its learning rate.
+    parameter: Name of the parameter that its rate is (see
+      `fedfish_tff.parameters`), which has the value of `scaled_rate`.
     weight_decay: That of adamw; None for none.
   """
+  from fedfish_tff import client_work  # pylint: disable=g-import-not-at-top
+
   import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 
   optimizer = OPTIMIZERS[name]
@@ -94,4 +102,11 @@ def build(
   if weight_decay is not None:
     arguments['weight_decay'] = weight_decay
   build_it = getattr(tff.learning.optimizers, optimizer.function)
-  return build_it(learning_rate * optimizer.scale, **arguments)
+  return client_work.build_rate_parameter_optimizer(
+    build_it(scaled_rate(name, learning_rate), **arguments), parameter
+  )
+
+
+def scaled_rate(name: str, learning_rate: float) -> float:
+  """Returns the rate as the optimizer of a name takes it."""
+  return learning_rate * OPTIMIZERS[name].scale

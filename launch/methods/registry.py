@@ -17,6 +17,7 @@ from collections.abc import Mapping
 import dataclasses
 import functools
 import importlib
+import json
 import pkgutil
 import typing
 from typing import Any
@@ -24,6 +25,7 @@ from typing import Any
 from fedfish_tff import plug_ins
 from launch import methods
 from launch.methods import building
+from launch.methods import fine_tuning
 from launch.methods import method as method_lib
 
 if typing.TYPE_CHECKING:
@@ -103,6 +105,28 @@ def build_method(
   """
   return method_of(config).build(
     building.Ingredients(config=config, task=task, start_weights=start_weights)
+  )
+
+
+def sharing_key(config: Mapping[str, Any]) -> str | None:
+  """Returns what configs have in common whose runs may share what is built.
+
+  Args:
+    config: A checked config.
+
+  Returns:
+    A text, the same for these configs; None if the run builds its own. Where
+    seeds may differ, so may the tasks' models, which is left to be checked.
+  """
+  across = method_of(config).shared_across(config)
+  # Another run finds the weights that are frozen then.
+  if not across or fine_tuning.has_start(config):
+    return None
+  if 'fine_tuning' in config:
+    across = across - {'seed'}
+  return json.dumps(
+    {field: value for field, value in config.items() if field not in across},
+    sort_keys=True,
   )
 
 

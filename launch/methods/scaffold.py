@@ -46,5 +46,9 @@ METHOD = method.Method(
     'models cannot be trained again outside of the round',
     'fine_tuning': 'its clients take plain steps of a rate, without a decay',
   },
+  # Its clients' rate is no optimizer's, and the number of clients the seed's.
+  shared_across=lambda config: (
+    building.FIELDS_OF_THE_LOOP | {building.SERVER_RATE}
+  ),
   build=_build,
 )

@@ -4,7 +4,6 @@
 
 from collections.abc import Mapping
 import dataclasses
-import functools
 import os
 from typing import Any
 
@@ -37,6 +36,9 @@ class Experiment:
     built: What is trained, and what may be asked of it.
     participation: The cohort of a round.
     batch_spec: Batches of a client in a round.
+    evaluations: What the evaluations compute.
+    initial_weights: Of the model that is trained; None for those that the
+      process begins with.
     first_round: The last round of what a fine-tuning starts from; 0 without.
   """
 
@@ -46,6 +48,8 @@ class Experiment:
   built: building.BuiltMethod
   participation: simulation.Participation
   batch_spec: datasets.BatchSpec
+  evaluations: evaluation.SharedComputations
+  initial_weights: tff.learning.models.ModelWeights | None = None
   first_round: int = 0
 
   @property
@@ -65,11 +69,12 @@ class Experiment:
     """The round half-way, whose model is kept beside the last one's."""
     return (self.first_round + self.config['rounds']) // 2
 
-  @functools.cached_property
-  def _evaluations(self) -> evaluation.SharedComputations:
-    return evaluation.SharedComputations(
-      self.model, self.process.local_training
-    )
+  def initial_state(self) -> Any:
+    """Returns the process' state before the first round."""
+    state = self.process.initialize()
+    if self.initial_weights is None:
+      return state
+    return self.process.set_model_weights(state, self.initial_weights)
 
   def fingerprint_data(self) -> dict[str, str]:
     """Returns the fingerprint of each split's clients, by the split's name."""
@@ -93,7 +98,7 @@ class Experiment:
     """
     epochs = self.config['evaluation']['personalization_epochs']
     return evaluation.HeldOutEvaluation(
-      self._evaluations,
+      self.evaluations,
       clients,
       eval_batch_size=self.task.eval_batch_size,
       fine_tune_spec=(
@@ -112,7 +117,7 @@ class Experiment:
     if not self.config['evaluation']['barrier']:
       return None
     return evaluation.CohortBarrier(
-      self._evaluations,
+      self.evaluations,
       eval_batch_size=self.task.eval_batch_size,
       higher_is_better={
         'loss': False,
@@ -205,20 +210,51 @@ def build_experiment_of(
   Raises:
     errors.InputError: If a field cannot be used.
   """
+  built = registry.build_method(
+    config, task, start_weights=start and start.weights
+  )
   return Experiment(
+    method=registry.method_of(config),
+    built=built,
+    evaluations=evaluation.SharedComputations(
+      built.model, built.process.local_training
+    ),
+    first_round=start.round_number if start else 0,
+    **_for_the_loop(config, task),
+  )
+
+
+def share_experiment(
+  experiment: Experiment,
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  initial_weights: tff.learning.models.ModelWeights | None,
+) -> Experiment:
+  """Returns the experiment of a config with what is built for another.
+
+  Args:
+    experiment: The other's.
+    config: A checked config with the same `registry.sharing_key`.
+    task: Its task, with the same model but for the initial weights.
+    initial_weights: Those; None for those that the process begins with.
+  """
+  return dataclasses.replace(
+    experiment, initial_weights=initial_weights, **_for_the_loop(config, task)
+  )
+
+
+def _for_the_loop(config: Mapping[str, Any], task: Task) -> dict[str, Any]:
+  """Returns the parts of an experiment that are not built of others."""
+  return dict(
     config=config,
     task=task,
-    method=registry.method_of(config),
-    built=registry.build_method(
-      config, task, start_weights=start and start.weights
-    ),
     participation=participation_lib.create_participation(config, task),
     batch_spec=datasets.BatchSpec(
       batch_size=config['batch_size'],
       epochs=config['local_epochs'],
       max_examples=config['max_examples_per_client'] or None,
     ),
-    first_round=start.round_number if start else 0,
   )
 
 

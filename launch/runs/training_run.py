@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One run of an experiment in its workdir, from start or resumed to the end."""
 
+from collections.abc import Callable
 from collections.abc import Mapping
 import json
 import os
@@ -23,6 +24,8 @@ from tasks.task import Task
 
 from absl import logging
 import tensorflow_federated as tff
+
+BuildFn = Callable[..., experiment_lib.Experiment]
 
 
 def train(
@@ -73,6 +76,7 @@ def train_task(
   progress_bar: bool | None = None,
   starts: Mapping[str, str | os.PathLike[str]] | None = None,
   plots: bool = True,
+  build: BuildFn = experiment_lib.build_experiment_of,
 ) -> Mapping[str, Any]:
   """Does what `train` does, in the context that is set, on a task there is.
 
@@ -85,6 +89,7 @@ def train_task(
     starts: Workdirs of finished runs, from which a fine-tuning may start, by
       their `config_key`; by default it trains its start in a folder of its own.
     plots: Whether to draw the run and say where its files are.
+    build: Does what `experiment.build_experiment_of` does.
 
   Returns:
     What is in summary.json.
@@ -101,6 +106,7 @@ def train_task(
     progress_bar=progress_bar,
     starts=starts or {},
     plots=plots,
+    build=build,
   ).summary
 
 
@@ -121,6 +127,7 @@ def _train(
   progress_bar: bool | None,
   starts: Mapping[str, str | os.PathLike[str]],
   plots: bool,
+  build: BuildFn = experiment_lib.build_experiment_of,
 ) -> _Outcome:
   """Does what `train_task` does."""
   # What cannot be used is told before anything is written: by the experiment,
@@ -129,7 +136,7 @@ def _train(
   if fine_tuning.has_start(config):
     check_task(config, task)
   else:
-    experiment = experiment_lib.build_experiment_of(config, task)
+    experiment = build(config, task)
   with simulation.open_workdir(
     workdir,
     config,
@@ -140,7 +147,7 @@ def _train(
       start = fine_tuning_start.load_start(folder.path) or _train_start(
         config, task, folder, starts, progress_bar, plots
       )
-      experiment = experiment_lib.build_experiment_of(config, task, start=start)
+      experiment = build(config, task, start=start)
     client_states = None
     if isinstance(experiment.process, algorithms.ClientStateProcess):
       client_states = simulation.ClientStateStore(folder.client_states_path)
@@ -242,7 +249,7 @@ def _run(
     config['rounds'],
     report_every=config['evaluate_every'],
     show_bar=progress_bar,
-    first_round=start.round_number if start else 0,
+    first_round=experiment.first_round,
   )
   try:
     return simulation.run_training(
@@ -263,12 +270,13 @@ def _run(
         simulation.CsvMetricsManager(folder.metrics_path),
         tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
       ],
-      wire_bytes=simulation.measure_wire_bytes(process),
+      wire_bytes=experiment.built.wire_bytes,
       costs_per_client=experiment.built.costs_per_client,
-      # The whole model's weights: those of its process are the trained ones.
-      start=start
-      and simulation.TrainingResult(
-        process.initialize(), start.round_number, start.totals
+      # Of the start's weights, the state has those that are trained.
+      start=simulation.TrainingResult(
+        experiment.initial_state(),
+        experiment.first_round,
+        start.totals if start else {},
       ),
       finish_fn=regularization_choice.build_choice(experiment, folder.path),
       on_round=progress,

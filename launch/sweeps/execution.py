@@ -18,6 +18,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch.methods import registry
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.results import sweep_table
@@ -166,6 +167,7 @@ class Sweep:
       },
       log_path=folder.log_path(run.name),
       heading=self._command(folder, run),
+      group=registry.sharing_key(run.config),
     )
 
   def _command(

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs jobs in processes of their own, several at a time.
 
-The processes are forked from one that has imported TensorFlow Federated and has
+Jobs of one group may follow one another in a process, for as long as they
+succeed. The processes are forked from one that has imported TensorFlow Federated and has
 run none of it, so that it is imported once. Each has its share of the cores, its
 own log file, and ends with the sweep, however that ends.
 """
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import gc
 import importlib
 import multiprocessing
 from multiprocessing import connection as mp_connection
@@ -53,6 +55,8 @@ class Job:
     arguments: Keyword arguments of the function.
     log_path: The file to which it appends what it prints.
     heading: The first line of the log.
+    group: Jobs of one may follow one another in a process, which keeps what it
+      has made; None for a process of its own.
   """
 
   name: str
@@ -60,6 +64,7 @@ class Job:
   arguments: Mapping[str, Any]
   log_path: pathlib.Path
   heading: str = ''
+  group: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,15 +85,21 @@ class Outcome:
 
 @dataclasses.dataclass(kw_only=True)
 class _Process:
-  """A job's process."""
+  """A process and the job that it does; None when it ends."""
 
-  job: Job
+  job: Job | None
   process: multiprocessing.process.BaseProcess
-  result: mp_connection.Connection
+  connection: mp_connection.Connection
   slot: int
   started: float
   initial_bytes: int
   peak_bytes: int = 0
+
+  def handles(self) -> list[Any]:
+    """Returns what there is to wait for."""
+    if self.job is None:
+      return [self.process.sentinel]
+    return [self.process.sentinel, self.connection]
 
   def measure(self) -> int:
     """Returns how much memory it takes now, and keeps the most."""
@@ -96,20 +107,33 @@ class _Process:
     self.peak_bytes = max(self.peak_bytes, now)
     return max(0, now)
 
-  def outcome(self) -> Outcome:
-    """Returns how the ended process ended."""
+  def outcome(self) -> Outcome | None:
+    """Returns how the job has ended; None if it has not."""
     error, peak = None, 0
-    with contextlib.suppress(EOFError, OSError):
-      if self.result.poll():
-        error, peak = self.result.recv()
-    code = self.process.exitcode
-    if code and not error:
-      error = _describe_exit(code)
+    try:
+      if not self.connection.poll() and self.process.is_alive():
+        return None
+      error, peak = self.connection.recv()
+    except (EOFError, OSError):
+      # It ends without a word.
+      self.process.join()
+      error = _describe_exit(self.process.exitcode)
     return Outcome(
       error=error,
       seconds=time.monotonic() - self.started,
       peak_bytes=max(peak, self.peak_bytes),
     )
+
+  def go_on(self, job: Job | None) -> None:
+    """Gives the process its next job; None to end it."""
+    self.job = job
+    self.started = time.monotonic()
+    if job is None:
+      self.connection.close()
+      return
+    # A process that was killed meanwhile fails at this job.
+    with contextlib.suppress(OSError):
+      self.connection.send(job)
 
 
 def _describe_exit(code: int) -> str:
@@ -172,25 +196,39 @@ class Runner:
       known_peaks: What jobs like these took of memory, in bytes.
     """
     self._start_server()
-    waiting = list(jobs)[::-1]
+    waiting = list(jobs)
     peaks = [peak for peak in known_peaks if peak]
     while waiting or self._processes:
       while waiting and self._has_room(peaks):
-        self._start(waiting.pop())
+        self._start(self._take(waiting))
       mp_connection.wait(
-        [p.process.sentinel for p in self._processes], timeout=_POLL_SECONDS
+        [handle for p in self._processes for handle in p.handles()],
+        timeout=_POLL_SECONDS,
       )
       for process in list(self._processes):
-        if process.process.is_alive():
-          process.measure()
-          continue
-        self._processes.remove(process)
-        process.process.join()
-        outcome = process.outcome()
-        process.result.close()
-        if outcome.peak_bytes and not outcome.error:
-          peaks.append(outcome.peak_bytes)
-        on_end(process.job, outcome)
+        process.measure()
+        job = process.job
+        outcome = None if job is None else process.outcome()
+        if outcome is not None:
+          if outcome.peak_bytes and not outcome.error:
+            peaks.append(outcome.peak_bytes)
+          # One that has failed may be in any state.
+          following = None if outcome.error else _find(waiting, job.group)
+          if following is not None:
+            waiting.remove(following)
+          process.go_on(following)
+          on_end(job, outcome)
+        elif job is None and not process.process.is_alive():
+          self._processes.remove(process)
+          process.process.join()
+
+  def _take(self, waiting: list[Job]) -> Job:
+    """Removes the job for a new process, of a group that none has if it can."""
+    groups = {p.job.group for p in self._processes if p.job is not None}
+    new = (j for j in waiting if j.group is None or j.group not in groups)
+    job = next(new, waiting[0])
+    waiting.remove(job)
+    return job
 
   def stop(self) -> None:
     """Ends all processes; those that do not stop in time are killed."""
@@ -225,17 +263,17 @@ class Runner:
   def _start(self, job: Job) -> None:
     taken = {process.slot for process in self._processes}
     slot = next(i for i in range(len(self._slots)) if i not in taken)
-    receiver, sender = self._context.Pipe(duplex=False)
+    ours, its = self._context.Pipe()
     process = self._context.Process(
-      target=_work, args=(job, self._slots[slot], sender), name=job.name
+      target=_work, args=(job, self._slots[slot], its), name=job.name
     )
     process.start()
-    sender.close()
+    its.close()
     self._processes.append(
       _Process(
         job=job,
         process=process,
-        result=receiver,
+        connection=ours,
         slot=slot,
         started=time.monotonic(),
         initial_bytes=resources.resident_bytes(process.pid),
@@ -243,10 +281,16 @@ class Runner:
     )
 
 
+def _find(waiting: Sequence[Job], group: str | None) -> Job | None:
+  """Returns the first job of a group, if there is one and jobs may share."""
+  jobs = (job for job in waiting if job.group == group)
+  return None if group is None else next(jobs, None)
+
+
 def _work(
-  job: Job, cores: Sequence[int], sender: mp_connection.Connection
+  job: Job, cores: Sequence[int], connection: mp_connection.Connection
 ) -> None:
-  """Does a job, in its own process."""
+  """Does a job, and those that follow it, in a process of their own."""
   # The sweep hears Ctrl-C, and tells its processes by SIGTERM.
   for number in _SIGNALS:
     signal.signal(number, signal.SIG_IGN)
@@ -256,8 +300,25 @@ def _work(
   # Before TensorFlow makes its threads, whose number follows from this.
   if hasattr(os, 'sched_setaffinity'):
     os.sched_setaffinity(0, cores)
+  # What was loaded before stays: looking for garbage in it takes longer than
+  # all else that a short run collects, and copies the shared memory.
+  gc.freeze()
   _redirect_output(job)
   initial_bytes = resources.resident_bytes(os.getpid())
+  while True:
+    error = _do(job)
+    connection.send((error, _peak_bytes() - initial_bytes))
+    if error or job.group is None:
+      sys.exit(1 if error else 0)
+    try:
+      job = connection.recv()
+    except (EOFError, KeyboardInterrupt):
+      sys.exit(0)
+    _redirect_output(job)
+
+
+def _do(job: Job) -> str | None:
+  """Does a job; returns why it has failed."""
   error = None
   try:
     module, _, function = job.target.partition(':')
@@ -275,8 +336,7 @@ def _work(
     print(f'FAILED: {error}', file=sys.stderr)
     if len(error) > _MAX_ERROR:
       error = f'{error[:_MAX_ERROR]}...'
-  sender.send((error, _peak_bytes() - initial_bytes))
-  sys.exit(1 if error else 0)
+  return error
 
 
 def _redirect_output(job: Job) -> None:

@@ -6,15 +6,22 @@ TensorFlow is imported when the function is called, or by the process from which
 the sweep forks the others, but not by the sweep itself.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+import functools
 import pathlib
+import typing
 from typing import Any
+
+if typing.TYPE_CHECKING:
+  from launch.runs import run_sequence
 
 # The function below, as jobs name it.
 TRAIN = 'launch.sweeps.worker:train'
 # What a run imports: loaded once, then shared by all processes.
 PRELOADED = (
-  'launch.runs.training_run',
+  'launch.runs.run_sequence',
   'launch.runs.evaluation_run',
 )
 
@@ -38,15 +45,24 @@ def train(
     is_trained: Whether the run is trained to its end.
     evaluated: Whether to evaluate it.
   """
-  # pylint: disable=g-import-not-at-top
-  from launch.runs import evaluation_run
-  from launch.runs import training_run
+  from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
 
-  # pylint: enable=g-import-not-at-top
-  options = dict(
-    workdir=workdir, data_dir=data_dir, context_options=context_options
-  )
   if not is_trained:
-    training_run.train(config, progress_bar=False, **options)
+    options = tuple(sorted(context_options.items()))
+    _run_sequence(data_dir, options).train(config, workdir)
   if evaluated:
-    evaluation_run.evaluate(**options)
+    evaluation_run.evaluate(
+      workdir, data_dir=data_dir, context_options=context_options
+    )
+
+
+@functools.cache
+def _run_sequence(
+  data_dir: str | None, context_options: tuple[tuple[str, Any], ...]
+) -> run_sequence.RunSequence:
+  """Returns this process' sequence, whose runs share what is traced."""
+  from launch.runs import run_sequence  # pylint: disable=g-import-not-at-top
+
+  return run_sequence.RunSequence(
+    data_dir=data_dir, context_options=dict(context_options)
+  )

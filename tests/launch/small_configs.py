@@ -12,6 +12,7 @@ from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import fed3r_digits
+from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
@@ -78,23 +79,9 @@ def _key_of_task(config, *, data_dir=None):
   return json.dumps([config['task'], config['seed'], data_dir])
 
 
-# Fields on which a method does not depend.
-_OF_THE_LOOP = frozenset(
-  (
-    'batch_size',
-    'checkpoint_every',
-    'cohort_size',
-    'evaluate_every',
-    'evaluation',
-    'max_examples_per_client',
-    'participation',
-    'rounds',
-  )
-)
-
-
 def _key_of_method(config, task, *, start_weights=None):
-  fields = {k: v for k, v in config.items() if k not in _OF_THE_LOOP}
+  loop = building.FIELDS_OF_THE_LOOP
+  fields = {k: v for k, v in config.items() if k not in loop}
   return (
     json.dumps(fields, sort_keys=True),
     id(task),

@@ -3,6 +3,7 @@
 """Tests of the registry, and the contract that every method keeps."""
 
 import dataclasses
+from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
@@ -10,6 +11,7 @@ from fedfish_tff.execution import contexts
 from launch.methods import config_checks
 from launch.methods import fed_avg
 from launch.methods import fields
+from launch.methods import method as method_lib
 from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
@@ -50,6 +52,48 @@ class ContractTest(parameterized.TestCase):
     self.assertEqual(
       'learning_rates' in method.supports, built.feature_map is None
     )
+
+
+class SharingKeyTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('fed_avg', {'client_learning_rate': 0.3}, True),
+    ('fed_avg', {'server_learning_rate': 0.3}, True),
+    ('fed_avg', {'seed': 1, 'rounds': 7, 'batch_size': 3}, True),
+    ('fed_avg', {'local_epochs': 7}, True),
+    ('fed_avg', {'task.hidden_units': (3,)}, False),
+    ('fed_avg', {'algorithm.client_optimizer': 'adam'}, False),
+    ('fed_avg,exchange=partial', {'exchange.share': 0.25}, False),
+    ('fed_avg,fine_tuning=ft_lp', {'client_learning_rate': 0.3}, True),
+    ('fed_avg,fine_tuning=ft_lp', {'seed': 1}, False),
+    ('fed_avg,fine_tuning=ft_lp,start=fed3r', {'rounds': 7}, False),
+    ('fed_fish', {'seed': 1}, True),
+    # Their graphs hold it.
+    ('fed_fish', {'local_epochs': 7}, False),
+    ('mime_lite', {'local_epochs': 7}, False),
+    ('sampled_label', {'seed': 1}, False),
+    ('scaffold', {'server_learning_rate': 0.3}, True),
+    ('scaffold', {'client_learning_rate': 0.3}, False),
+    ('scaffold', {'seed': 1}, False),
+    ('fed3r', {'rounds': 7}, False),
+  )
+  def test_is_that_of_configs_that_share(self, variant, changes, shared):
+    keys = [
+      registry.sharing_key(small_configs.make_config(variant, **c))
+      for c in ({}, changes)
+    ]
+    self.assertEqual(keys[0] is not None and keys[0] == keys[1], shared)
+
+  def test_somebody_else_s_method_shares_nothing_unasked(self):
+    config = small_configs.make_config('fed_avg')
+    method = method_lib.Method(
+      name='theirs',
+      title='Theirs',
+      build=fed_avg.METHOD.build,
+      fields=fed_avg.METHOD.fields,
+      supports=(),
+    )
+    with mock.patch.object(registry, 'find_method', return_value=method):
+      self.assertIsNone(registry.sharing_key(config))
 
 
 class RegistryTest(absltest.TestCase):

@@ -26,9 +26,10 @@ class RunnerTest(absltest.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.ended = {}
 
-  def _job(self, name, target, **arguments):
+  def _job(self, name, target, group=None, **arguments):
     return runner_lib.Job(
       name=name,
+      group=group,
       target=f'{_TARGETS}:{target}',
       arguments=arguments,
       log_path=self.folder / f'{name}.log',
@@ -97,6 +98,57 @@ class RunnerTest(absltest.TestCase):
     self.assertIn('Traceback', self._log('defect'))
     self.assertNotIn('Traceback', self._log('bad_input'))
     self.assertIn('FAILED: The input is bad', self._log('bad_input'))
+
+  def test_jobs_of_a_group_share_a_process_until_one_fails(self):
+    def write_pid(name, group):
+      path = self.folder / name
+      return self._job(name, 'write_pid', group=group, path=path)
+
+    jobs = [
+      write_pid('a1', 'a'),
+      write_pid('b1', 'b'),
+      write_pid('alone1', None),
+      write_pid('a2', 'a'),
+      self._job('a_defect', 'fail', group='a', kind='defect'),
+      write_pid('a3', 'a'),
+      self._job('a_killed', 'kill_itself', group='a', number=signal.SIGKILL),
+      write_pid('a4', 'a'),
+      write_pid('alone2', None),
+      write_pid('b2', 'b'),
+    ]
+    with self._runner(1) as runner:
+      runner.run(jobs, self._on_end)
+    self.assertLen(self.ended, len(jobs))
+    self.assertCountEqual(
+      [name for name, outcome in self.ended.items() if outcome.error],
+      ['a_defect', 'a_killed'],
+    )
+    self.assertIn('the heading of a2', self._log('a2'))
+    names = [job.name for job in jobs if job.target.endswith('write_pid')]
+    pids = {name: (self.folder / name).read_text() for name in names}
+    self.assertEqual(pids['a1'], pids['a2'])
+    self.assertEqual(pids['b1'], pids['b2'])
+    others = ('a1', 'a3', 'a4', 'b1', 'alone1', 'alone2')
+    self.assertLen({pids[name] for name in others}, len(others))
+
+  def test_processes_begin_with_groups_that_have_none(self):
+    jobs = [
+      self._job(name, 'touch', group=name[0], path=self.folder / name)
+      for name in ('a1', 'a2', 'b1')
+    ]
+    start = self.enter_context(
+      absltest.mock.patch.object(
+        runner_lib.Runner,
+        '_start',
+        autospec=True,
+        side_effect=runner_lib.Runner._start,
+      )
+    )
+    with self._runner(2) as runner:
+      runner.run(jobs, self._on_end)
+    started = [call.args[1].name for call in start.call_args_list]
+    self.assertEqual(started[:2], ['a1', 'b1'])
+    self.assertCountEqual(self.ended, ['a1', 'a2', 'b1'])
 
   def test_each_has_its_core(self):
     cores = resources.usable_cores()

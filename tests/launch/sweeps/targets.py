@@ -24,6 +24,11 @@ def touch(path):
   pathlib.Path(path).touch()
 
 
+def write_pid(path):
+  """Writes in which process it runs."""
+  pathlib.Path(path).write_text(str(os.getpid()))
+
+
 def fail(kind):
   """Raises."""
   if kind == 'input':

@@ -1,0 +1,87 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers in computations that another run may replace, without a new trace.
+
+A number that a computation is traced with is a constant of its graph. A
+parameter is a constant with a name: it is the number that it was made with, but
+where the cohort contexts run it, it is what `replaced` says at the time; others
+know nothing of that. So runs that differ in such numbers only can share what is
+traced, and compute bit for bit what each computes by itself.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+from typing import NamedTuple
+
+import tensorflow as tf
+
+_NAME = '_fedfish_parameter'
+_DEFAULT = '_fedfish_parameter_default'
+
+# Of the process, since computations run in several threads.
+_values: dict[str, float] = {}
+
+
+class Parameter(NamedTuple):
+  """A parameter, as graphs hold it.
+
+  Attributes:
+    name: Its name.
+    default: What it is unless it is replaced.
+  """
+
+  name: str
+  default: float
+
+  @property
+  def value(self) -> float:
+    """What it is now."""
+    return _values.get(self.name, self.default)
+
+
+def create(name: str, default: float) -> tf.Tensor:
+  """Creates a parameter in the graph being built.
+
+  Args:
+    name: Its name; parameters of one name have one value.
+    default: What it is unless it is replaced.
+
+  Returns:
+    A scalar of float32. Outside of a graph it is a plain constant.
+  """
+  constant = tf.constant(default, tf.float32)
+  if tf.executing_eagerly():
+    return constant
+  # An operation that nobody folds into others, and that is its input to all who
+  # do not know its attributes.
+  attributes = {
+    _NAME: tf.compat.v1.AttrValue(s=name.encode()),
+    _DEFAULT: tf.compat.v1.AttrValue(f=default),
+  }
+  graph = tf.compat.v1.get_default_graph()
+  with graph._attr_scope(attributes):  # pylint: disable=protected-access
+    return tf.compat.v1.placeholder_with_default(constant, [], name=name)
+
+
+@contextlib.contextmanager
+def replaced(values: Mapping[str, float]) -> Iterator[None]:
+  """Replaces parameters in all that this process runs meanwhile.
+
+  Args:
+    values: By the name of the parameter.
+  """
+  before = dict(_values)
+  _values.update(values)
+  try:
+    yield
+  finally:
+    _values.clear()
+    _values.update(before)
+
+
+def read(node: tf.compat.v1.NodeDef) -> Parameter | None:
+  """Returns the parameter that a node of a graph is; None if it is none."""
+  if _NAME not in node.attr:
+    return None
+  return Parameter(node.attr[_NAME].s.decode(), node.attr[_DEFAULT].f)

@@ -1,0 +1,72 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Whether two models compute the same from the same weights."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import hashlib
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def describe(model: tff.learning.models.FunctionalModel) -> str:
+  """Returns a text that models have in common only if they compute the same.
+
+  Their initial weights have no part in it, constants such as frozen weights and
+  seeds have. Models with different texts may still compute the same.
+
+  Args:
+    model: The model.
+  """
+  with tf.Graph().as_default() as graph:
+
+    def placeholder(like: Any) -> tf.Tensor:
+      return tf.compat.v1.placeholder(like.dtype, like.shape)
+
+    weights = tf.nest.map_structure(placeholder, model.initial_weights)
+    batch = tf.nest.map_structure(placeholder, model.input_spec)
+    x, y = (batch['x'], batch['y']) if isinstance(batch, Mapping) else batch
+    for training in (True, False):
+      output = model.predict_on_batch(weights, x, training=training)
+      model.update_metrics_state(
+        model.initialize_metrics_state(),
+        labels=y,
+        batch_output=tff.learning.models.BatchOutput(
+          loss=model.loss(output=output, label=y),
+          predictions=output,
+          num_examples=tf.shape(tf.nest.flatten(output)[0])[0],
+        ),
+      )
+  definition = graph.as_graph_def()
+  functions = {f.signature.name: f for f in definition.library.function}
+  return _digest(definition.node, functions)
+
+
+def _digest(
+  nodes: Iterable[tf.compat.v1.NodeDef], functions: Mapping[str, Any]
+) -> str:
+  """Returns a digest of nodes and of the functions that they call."""
+
+  # The name of a function counts what was traced before it.
+  def digest_of(name: str) -> str:
+    function = functions[name]
+    results = sorted(function.ret.items())
+    return f'{_digest(function.node_def, functions)} {results}'
+
+  digest = hashlib.sha256()
+  for node in sorted(nodes, key=lambda node: node.name):
+    copy = tf.compat.v1.NodeDef()
+    copy.CopyFrom(node)
+    if node.op in functions:
+      copy.op = digest_of(node.op)
+    for name, value in node.attr.items():
+      if name[0] == '_':  # A note, some with names of functions.
+        del copy.attr[name]
+      elif value.func.name:
+        copy.attr[name].func.name = digest_of(value.func.name)
+      for function in copy.attr[name].list.func if value.list.func else ():
+        function.name = digest_of(function.name)
+    digest.update(copy.SerializeToString(deterministic=True))
+  return digest.hexdigest()

@@ -1,0 +1,153 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that follow one another in a process, and share what is traced.
+
+Building and tracing a process takes seconds, which in a sweep over learning
+rates and seeds every run would spend on the same graphs. Here runs of one
+`registry.sharing_key` share a process, the computations of the evaluations and
+the context that has compiled them; rates are parameters
+(`fedfish_tff.parameters`), and each run begins with its own weights. A run by
+itself computes with the same graphs, so results are the same bit for bit.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import functools
+import json
+import os
+from typing import Any
+
+from fedfish_tff import parameters
+from fedfish_tff.execution import contexts
+from launch.methods import building
+from launch.methods import config_checks
+from launch.methods import registry
+from launch.runs import experiment as experiment_lib
+from launch.runs import fine_tuning_start
+from launch.runs import model_graph
+from launch.runs import training_run
+from tasks.task import Task
+
+import tensorflow_federated as tff
+
+
+class RunSequence:
+  """Trains one run after another."""
+
+  def __init__(
+    self,
+    *,
+    data_dir: str | None = None,
+    context_options: Mapping[str, Any] | None = None,
+  ) -> None:
+    """Builds nothing yet.
+
+    Args:
+      data_dir: Where tasks that read files find them.
+      context_options: Of the cohort context.
+    """
+    self._data_dir = data_dir
+    self._context_options = dict(context_options or {})
+    self._context: tff.framework.SyncContext | None = None
+    self._task: tuple[str, Task] | None = None
+    self._built: _Built | None = None
+
+  def train(
+    self, config: Mapping[str, Any], workdir: str | os.PathLike[str]
+  ) -> None:
+    """Does what `training_run.train` does, without a bar.
+
+    Args:
+      config: Nested mappings, see `launch/configs`.
+      workdir: The folder for all output.
+
+    Raises:
+      errors.InputError: If something cannot be used, read or written.
+      KeyboardInterrupt: On Ctrl-C.
+    """
+    config_checks.check_config(config)
+    self._set_context()
+    task = self._create_task(config)
+    with parameters.replaced(building.rates(config)):
+      training_run.train_task(
+        config, task, workdir=workdir, progress_bar=False, build=self._build
+      )
+
+  def _set_context(self) -> None:
+    stack = tff.framework.get_context_stack()
+    if self._context is None:
+      contexts.set_default_context(**self._context_options)
+      self._context = stack.current
+    else:
+      stack.set_default_context(self._context)
+
+  def _create_task(self, config: Mapping[str, Any]) -> Task:
+    """Returns a config's task, which is the last one if it is the same."""
+    key = json.dumps([config['task'], config['seed']], sort_keys=True)
+    if self._task is None or self._task[0] != key:
+      task = experiment_lib.create_task(config, data_dir=self._data_dir)
+      self._task = key, task
+    return self._task[1]
+
+  def _build(
+    self,
+    config: Mapping[str, Any],
+    task: Task,
+    *,
+    start: fine_tuning_start.Start | None = None,
+  ) -> experiment_lib.Experiment:
+    """Does what `experiment.build_experiment_of` does, with what is built."""
+    key = registry.sharing_key(config)
+    if self._built is not None and self._built.key == key:
+      experiment = self._built.share(config, task)
+      if experiment is not None:
+        return experiment
+    experiment = experiment_lib.build_experiment_of(config, task, start=start)
+    self._built = None if key is None else _Built(key, experiment)
+    return experiment
+
+
+@dataclasses.dataclass
+class _Built:
+  """What the runs of a key share.
+
+  Attributes:
+    key: Their `registry.sharing_key`.
+    experiment: The last one's, whose data are at hand.
+  """
+
+  key: str
+  experiment: experiment_lib.Experiment
+
+  @functools.cached_property
+  def _model_graph(self) -> str:
+    return model_graph.describe(self.experiment.model)
+
+  def share(
+    self, config: Mapping[str, Any], task: Task
+  ) -> experiment_lib.Experiment | None:
+    """Returns the experiment of another config of the key.
+
+    Args:
+      config: The config, checked.
+      task: Its task.
+
+    Returns:
+      The experiment; None if its model is another, or the weights to begin with
+      cannot be set.
+    """
+    weights = self.experiment.initial_weights
+    if config['seed'] != self.experiment.config['seed']:
+      model = building.create_model(config, task)
+      if (
+        not isinstance(
+          self.experiment.process, tff.learning.templates.LearningProcess
+        )
+        or model_graph.describe(model) != self._model_graph
+      ):
+        return None
+      weights = tff.learning.models.ModelWeights(*model.initial_weights)
+    self.experiment = experiment_lib.share_experiment(
+      self.experiment, config, task, initial_weights=weights
+    )
+    return self.experiment

@@ -1,0 +1,181 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that share what is built against the same runs, each by itself."""
+
+import asyncio
+import csv
+import dataclasses
+import functools
+import itertools
+import json
+import pathlib
+from unittest import mock
+
+from fedfish_tff import errors
+from fedfish_tff import models
+from launch.methods import optimizers
+from launch.methods import registry
+from launch.runs import run_sequence
+from launch.runs import training_run
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow_federated as tff
+
+# What another run of the sweep may have, as far as methods share it.
+_OTHER = {
+  'seed': 1,
+  'client_learning_rate': 0.03,
+  'server_learning_rate': 0.7,
+  'local_epochs': 2,
+  'rounds': 3,
+  'cohort_size': 4,
+  'batch_size': 5,
+}
+
+
+def _make_config(variant, **changes):
+  return small_configs.make_config(
+    variant, **{'client_learning_rate': 0.1, **changes}
+  )
+
+
+def _vary(config):
+  """Returns the config with all that its method shares another."""
+  method = registry.method_of(config)
+  across = method.shared_across(config)
+  if 'local_epochs' not in method.supports:
+    across -= {'local_epochs'}
+  if config.get('exchange', {}).get('unsent') == 'client_keeps':
+    across -= {'seed', 'server_learning_rate'}
+  if 'fine_tuning' in config:
+    across -= {'seed'}
+  return {**config, **{k: v for k, v in _OTHER.items() if k in across}}
+
+
+def _read_run(workdir):
+  """Returns all that a run says, but for how long it took."""
+  with open(workdir / 'metrics.csv', newline='') as file:
+    rows = [
+      {name: v for name, v in row.items() if not name.startswith('time/')}
+      for row in csv.DictReader(file)
+    ]
+  summary = json.loads((workdir / 'summary.json').read_text())
+  del summary['totals']['round_seconds']
+  return rows, summary
+
+
+def _read_checkpoint(workdir):
+  """Returns the tensors of the last checkpoint, but for the seconds' total."""
+  manager = tff.program.FileProgramStateManager(
+    workdir / 'checkpoints', prefix='program_state_'
+  )
+  version = max(asyncio.run(manager.get_versions()))
+  path = workdir / 'checkpoints' / f'program_state_{version}'
+  tensors = json.loads((path / 'manifest.json').read_text())['tensors']
+  leaves = asyncio.run(manager.load(version, [0] * len(tensors)))
+  return [
+    np.asarray(leaf).tobytes()
+    for leaf, described in zip(leaves, tensors, strict=True)
+    if described != 'float64[]'
+  ]
+
+
+class _Test(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.build = self.enter_context(
+      mock.patch.object(registry, 'build_method', wraps=registry.build_method)
+    )
+
+  def assert_same_alone(self, config, workdir):
+    alone = self.folder / 'alone'
+    training_run.train(config, workdir=alone, progress_bar=False)
+    self.assertEqual(_read_run(workdir), _read_run(alone))
+    self.assertEqual(_read_checkpoint(workdir), _read_checkpoint(alone))
+
+
+class RunSequenceTest(_Test):
+  def test_a_run_among_others_is_as_by_itself(self):
+    sequence = run_sequence.RunSequence()
+    config = _make_config('fed_avg,server=sgd')
+    sequence.train(config, self.folder / 'first')
+    # One whose clients all diverge, and one that cannot run.
+    diverging = {**config, 'client_learning_rate': 1e30}
+    sequence.train(diverging, self.folder / 'diverging')
+    summary = json.loads((self.folder / 'diverging/summary.json').read_text())
+    self.assertGreater(summary['totals']['excluded_clients'], 0)
+    with self.assertRaises(errors.InputError):
+      sequence.train({**config, 'rounds': 0}, self.folder / 'refused')
+    other = _vary(config)
+    sequence.train(other, self.folder / 'other')
+    sequence.train(config, self.folder / 'again')
+    self.assertEqual(self.build.call_count, 1)
+    self.assertEqual(
+      _read_run(self.folder / 'again'), _read_run(self.folder / 'first')
+    )
+    self.assert_same_alone(other, self.folder / 'other')
+
+  def test_another_model_is_built_anew(self):
+    train_task = self.enter_context(
+      mock.patch.object(training_run, 'train_task')
+    )
+    tasks = []
+    sequence = run_sequence.RunSequence()
+    config = _make_config('fed_avg,server=sgd')
+    for seed in (0, 0, 1):
+      sequence.train({**config, 'seed': seed}, self.folder)
+      call = train_task.call_args
+      experiment = call.kwargs['build'](*call.args)
+      tasks.append(experiment.task)
+      self.assertEqual(self.build.call_count, 1)
+    self.assertIs(tasks[0], tasks[1])
+    # A task may have another model for another seed.
+    smaller = functools.partial(
+      models.create_mlp_classifier,
+      num_features=64,
+      num_classes=10,
+      hidden_units=(3,),
+      seed=2,
+    )
+    experiment = call.kwargs['build'](
+      {**config, 'seed': 2},
+      dataclasses.replace(tasks[2], create_model=smaller),
+    )
+    self.assertEqual(self.build.call_count, 2)
+    self.assertLen(experiment.model.initial_weights[0][1], 3)
+
+
+@pytest.mark.thorough
+class EveryMethodTest(_Test):
+  @parameterized.parameters(
+    *zip(
+      (*registry.variants('learning_rates'), 'fed_avg'),
+      # Each is somebody's, at clients and at the server.
+      itertools.cycle(optimizers.OPTIMIZERS),
+    ),
+    ('fed_avg,exchange=partial', 'sgd'),
+    ('fed_avg,exchange=partial,unsent=client_keeps', 'sgd'),
+    ('fed_avg,fine_tuning=ft_lp', 'sgd'),
+  )
+  def test_shares_and_changes_nothing(self, variant, optimizer):
+    config = _make_config(variant)
+    block = config['algorithm']
+    if 'client_keeps' not in variant:
+      block['server_optimizer'] = optimizer
+    if 'client_optimizer' in block:
+      block['client_optimizer'] = optimizer
+    sequence = run_sequence.RunSequence()
+    sequence.train(config, self.folder / 'first')
+    other = _vary(config)
+    sequence.train(other, self.folder / 'other')
+    self.assertEqual(self.build.call_count, 1)
+    self.assert_same_alone(other, self.folder / 'other')
+
+
+if __name__ == '__main__':
+  absltest.main()
