@@ -38,6 +38,7 @@ _COHORT_CONTEXT_PARTS = (
   'packed_sequences',
   'repeatable_datasets',
   'replay_graph',
+  'runtime_errors',
   'sequence_arrays',
   'sequence_operations',
   'sequence_packing',

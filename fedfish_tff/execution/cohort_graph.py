@@ -21,6 +21,7 @@ import weakref
 from fedfish_tff.execution import expressions
 from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import graph_tracing
+from fedfish_tff.execution import packed_sequences
 from fedfish_tff.execution import sequence_arrays
 
 import numpy as np
@@ -154,6 +155,19 @@ class StageGraph:
     def any_length(nest: Any) -> Any:
       return tf.nest.map_structure(spec_of, nest)
 
+    sequences = [
+      {**any_length(arrays), 'leaves': packed_sequences.row_specs(leaf.element)}
+      for arrays, leaf in zip(
+        inputs.sequences,
+        (
+          leaf
+          for leaves in self.client_leaf_types
+          for leaf in leaves
+          if isinstance(leaf, tff.SequenceType)
+        ),
+        strict=True,
+      )
+    ]
     cuts = inputs.cuts
 
     def run(accumulators, server, num_clients, tensors, sequences):
@@ -172,7 +186,7 @@ class StageGraph:
         self._server_specs,
         tf.TensorSpec([], tf.int32),
         any_length(inputs.tensors),
-        any_length(inputs.sequences),
+        sequences,
       ],
       jit_compile=True if self.use_xla else None,
     )

@@ -247,6 +247,21 @@ def leaf_types(element_type: tff.Type) -> tuple[tff.TensorType, ...]:
   return tuple(leaves)
 
 
+def row_specs(element_type: tff.Type) -> list[tf.TensorSpec]:
+  """Returns the specs of a sequence's leaves, whatever its rows.
+
+  They know no more than the type: what is made for these takes other sequences
+  of it too.
+
+  Args:
+    element_type: A type of tensors and structures of them.
+  """
+  return [
+    tf.TensorSpec([None, *t.shape[is_batched(t) :]], t.dtype)
+    for t in leaf_types(element_type)
+  ]
+
+
 def dataset_order(element_type: tff.Type) -> tuple[int, ...]:
   """Returns which leaf of the TFF type each component of a dataset is.
 
@@ -296,13 +311,10 @@ def _dataset_function(
     From the number of elements, the leaves and the arrays of each layout to
     the variant of a dataset of elements.
   """
-  types = leaf_types(element_type)
   vector = tf.TensorSpec([None], tf.int64)
   signature = (
     tf.TensorSpec([], tf.int64),
-    tuple(
-      tf.TensorSpec([None, *t.shape[is_batched(t) :]], t.dtype) for t in types
-    ),
+    tuple(row_specs(element_type)),
     tuple((vector,) * (1 if kind == 'elements' else 3) for kind in kinds),
   )
 

@@ -55,7 +55,8 @@ def _run(runner, stage, clients):
   (aggregate,) = stage.aggregates
   (data,) = stage.client_inputs
   (out,) = stage.outputs
-  zero = np.zeros(stage.types[aggregate.zero].shape, np.float32)
+  zero_type = stage.types[aggregate.zero]
+  zero = np.zeros(zero_type.shape, zero_type.dtype)
   sums, outputs = runner(
     stage, {aggregate.zero: tf.constant(zero)}, {data: clients}, len(clients)
   )
@@ -162,6 +163,20 @@ class CohortStageRunnerTest(parameterized.TestCase):
     self.assertLen(reasons, 1 if reason else 0)
     if reason:
       self.assertIn(reason, reasons[0])
+
+  def test_rows_of_another_length_in_another_call(self):
+    element = tff.TensorType(np.float32, [None, None])
+
+    def last_size(data):
+      return data.reduce(0, lambda _, x: tf.size(x[0]))
+
+    stage = single_stages.stage_of(_comp_of(last_size, element))
+    runner = cohort_stages.CohortStageRunner(parallelism=2)
+    for length in (3, 5, 0, 1):
+      clients = [tf.data.Dataset.from_tensors(np.zeros([2, length], 'f'))] * 2
+      _, values = _run(runner, stage, clients)
+      self.assertEqual(values, [length, length])
+    self.assertEmpty(runner.general_path_reasons)
 
   @parameterized.named_parameters(
     (
