@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The resident memory of processes, as Linux counts it."""
 
+import contextlib
 import pathlib
 
 _PROCESSES = pathlib.Path('/proc')
@@ -31,14 +32,14 @@ def tree_resident_bytes(process_id: int) -> int:
   process = _PROCESSES / str(process_id)
   try:
     total = _read(process, 'VmRSS')
-    children = [
-      int(child)
-      for thread in (process / 'task').iterdir()
-      for child in (thread / 'children').read_text().split()
-    ]
-  except OSError:  # It ends just now, or one of its threads does.
+    threads = list((process / 'task').iterdir())
+  except OSError:  # It ends just now.
     return 0
-  return total + sum(map(tree_resident_bytes, children))
+  for thread in threads:
+    with contextlib.suppress(OSError):  # So does a thread.
+      children = (thread / 'children').read_text().split()
+      total += sum(tree_resident_bytes(int(child)) for child in children)
+  return total
 
 
 def _read(process: pathlib.Path, field: str) -> int:
