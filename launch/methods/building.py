@@ -166,12 +166,15 @@ def rates(config: Mapping[str, Any]) -> dict[str, float]:
     config: A checked config.
   """
   algorithm = config['algorithm']
-  optimizer_of = {CLIENT_RATE: _client_optimizer(algorithm)}
-  if 'server_optimizer' in algorithm:
-    optimizer_of[SERVER_RATE] = algorithm['server_optimizer']
+  optimizer_of = {
+    CLIENT_RATE: _client_optimizer(algorithm),
+    SERVER_RATE: algorithm.get('server_optimizer'),
+  }
   return {
     field: optimizers.scaled_rate(optimizer, config[field])
     for field, optimizer in optimizer_of.items()
+    # A closed form has no rates.
+    if optimizer and field in config
   }
 
 

@@ -100,6 +100,13 @@ class _Test(parameterized.TestCase):
 
 
 class RunSequenceTest(_Test):
+  def test_a_closed_form_has_no_rates_to_share(self):
+    sequence = run_sequence.RunSequence()
+    sequence.train(_make_config('fed_avg'), self.folder / 'fed_avg')
+    config = small_configs.make_config('fed3r')
+    sequence.train(config, self.folder / 'fed3r')
+    self.assert_same_alone(config, self.folder / 'fed3r')
+
   def test_a_run_among_others_is_as_by_itself(self):
     sequence = run_sequence.RunSequence()
     config = _make_config('fed_avg,server=sgd')
