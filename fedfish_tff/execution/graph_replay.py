@@ -122,6 +122,8 @@ class Replay:
     self._main: dict[str, list[Value]] = {}
     # The current value of each variable, or how to make it.
     self._variables: dict[str, tf.Tensor | Callable[[], tf.Tensor]] = {}
+    # The variables assigned in the innermost loop's body or branch so far.
+    self._assigned: set[str] = set()
     # The same in initialisation, which TensorFlow runs on its own before.
     self._initial_main: dict[str, list[Value]] = {}
     self._initial_variables = dict(self._variables)
@@ -260,6 +262,7 @@ class Replay:
     """Makes a variable hold a value."""
     value.set_shape(variable.shape)
     self._variables[variable.name] = value
+    self._assigned.add(variable.name)
 
   def assigned_variables(
     self, node: _NodeDef, inputs: Sequence[Value]
@@ -280,14 +283,28 @@ class Replay:
   def holding(
     self, variables: Sequence[Variable], tensors: Sequence[tf.Tensor]
   ) -> Iterator[None]:
-    """Lets variables hold values inside a loop's body or a branch."""
-    before = dict(self._variables)
+    """Lets variables hold values inside a loop's body or a branch.
+
+    Args:
+      variables: Those that are handed on from there.
+      tensors: Their values.
+
+    Raises:
+      NotReplayableError: If others are assigned there, whose values are lost.
+    """
+    before, assigned_before = dict(self._variables), self._assigned
+    self._assigned = set()
     for variable, tensor in zip(variables, tensors, strict=True):
       self.assign(variable, tensor)
     try:
       yield
+      lost = self._assigned & before.keys() - {v.name for v in variables}
+      if lost:
+        raise NotReplayableError(
+          f'variable {min(lost)}, which a loop or branch assigns by another name'
+        )
     finally:
-      self._variables = before
+      self._variables, self._assigned = before, assigned_before
 
 
 def _create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:

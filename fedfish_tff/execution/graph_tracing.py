@@ -178,9 +178,12 @@ def trace(
       autograph=False,
       **options,
     ).get_concrete_function()
-  except (LookupError, TypeError, ValueError, tf.errors.OpError) as error:
-    # A replay may know less of shapes than the graph did that it replays. What
-    # is wrong with the graph itself shows where it runs as it is.
+  except replay_graph.NotReplayableError:
+    raise
+  except Exception as error:
+    # Of any kind: a replay may know less of shapes than the graph did that it
+    # replays, say. What is wrong with the graph itself shows where it runs as
+    # it is.
     raise NotReplayableError(f'an error in tracing it, {error}') from error
   structure = tf.nest.map_structure(lambda _: 0, results)
 

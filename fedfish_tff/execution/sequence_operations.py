@@ -60,9 +60,11 @@ def _concatenate(replay, node, inputs):
   (first_count, first, first_is_drawn), (second_count, second, is_drawn) = (
     _check(node, value) for value in inputs
   )
+  # One without end has the largest count.
+  count = first_count + tf.minimum(second_count, tf.int64.max - first_count)
   return [
     _sequence(
-      first_count + second_count,
+      count,
       lambda i: tf.nest.flatten(
         tf.cond(
           i < first_count, lambda: first(i), lambda: second(i - first_count)

@@ -145,12 +145,15 @@ class TraceTest(absltest.TestCase):
     self.assertEqual(call(tf.constant(1.0, tf.float64)), 11.0)
 
   def test_errors_in_tracing(self):
-    with self.assertRaisesRegex(
-      graph_tracing.NotReplayableError, 'an error in tracing it'
+    for function in (
+      lambda x: tf.reshape(x, [3]),
+      lambda x: x.no_such_attribute,
+      lambda x: tf.raw_ops.Bitcast(input=x, type='no_such_type'),
     ):
-      graph_tracing.trace(
-        lambda x: tf.reshape(x, [3]), [tf.TensorSpec([2], tf.float32)]
-      )
+      with self.assertRaisesRegex(
+        graph_tracing.NotReplayableError, 'an error in tracing it'
+      ):
+        graph_tracing.trace(function, [tf.TensorSpec([2], tf.float32)])
 
   def test_errors_in_running(self):
     def check(x):

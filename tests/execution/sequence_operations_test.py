@@ -40,6 +40,19 @@ class OperationsTest(parameterized.TestCase):
       range(4),
     )
 
+  @parameterized.parameters(0, 3)
+  def test_concatenate_without_end(self, size):
+    dataset_replays.assert_elements(
+      lambda dataset: (
+        dataset.concatenate(dataset.repeat())
+        .concatenate(dataset.repeat())
+        .repeat(2)
+        .skip(2)
+        .take(8)
+      ),
+      range(size),
+    )
+
   @parameterized.parameters(0, 1, 9)
   def test_filter(self, size):
     """As federated reconstruction halves a client's batches."""
