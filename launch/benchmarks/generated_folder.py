@@ -3,11 +3,8 @@
 """Grouped clients of made-up text, as many as one likes."""
 
 import os
-import pathlib
 
 from fedfish_tff import datasets
-from fedfish_tff import errors
-from fedfish_tff.datasets import grouped_folder
 
 import numpy as np
 import tensorflow as tf
@@ -22,26 +19,12 @@ _CLIENTS_AT_A_TIME = 1000
 
 
 def generate(folder: str | os.PathLike[str], num_clients: int) -> None:
-  """Writes clients; a folder that has them already stays as it is.
-
-  A client has 1 to 8 texts of 20 to 60 words, and the name of a host.
+  """Writes clients: the name of a host each, 1 to 8 texts of 20 to 60 words.
 
   Args:
-    folder: A new folder, or that of an earlier call with the same number.
+    folder: A new folder.
     num_clients: How many.
-
-  Raises:
-    errors.InputError: If the folder holds something else.
   """
-  folder = pathlib.Path(folder)
-  if (folder / grouped_folder.DESCRIPTION_FILE).exists():
-    found = datasets.ClientIndex(folder).folder.splits
-    if SPLIT in found and found[SPLIT].clients == num_clients:
-      return
-    raise errors.InputError(
-      f'The folder {folder} holds other clients than the {num_clients:,} of '
-      'this benchmark; choose another --dir.'
-    )
   generator = datasets.random_generator('generated clients', num_clients)
   words = [
     ''.join(chr(ord('a') + letter) for letter in letters)
