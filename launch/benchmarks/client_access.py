@@ -29,7 +29,7 @@ def measure_in_child(
   Memory is not given back: what was resident before counts for nothing.
 
   Args:
-    folder: Of `generated_folder.generate`.
+    folder: Of `generated_text.write_clients`.
     cohort_size: Clients in a cohort.
     cohorts: How many cohorts; figures are medians over them.
     window: The shuffle window of the stream, in clients.
@@ -51,13 +51,13 @@ def measure_by_id(folder: str, cohort_size: int, cohorts: int) -> Figures:
   # Imported late: TensorFlow comes with them.
   from fedfish_tff import datasets  # pylint: disable=g-import-not-at-top
   from fedfish_tff import simulation  # pylint: disable=g-import-not-at-top
-  from launch.benchmarks import generated_folder  # pylint: disable=g-import-not-at-top
+  from launch.benchmarks import generated_text  # pylint: disable=g-import-not-at-top
 
   # Symbols import their modules when they are first used.
   open_folder = datasets.GroupedClientData
   create_participation = simulation.uniform_participation
   before, start = resident_bytes(), time.perf_counter()
-  data = open_folder(folder, generated_folder.SPLIT)
+  data = open_folder(folder, generated_text.SPLIT)
   participation = create_participation(
     data.client_ids, cohort_size=cohort_size, seed=0
   )
@@ -91,11 +91,11 @@ def measure_stream(
   """Measures `StreamedClients`, which has no index."""
   # Imported late, as above.
   from fedfish_tff import datasets  # pylint: disable=g-import-not-at-top
-  from launch.benchmarks import generated_folder  # pylint: disable=g-import-not-at-top
+  from launch.benchmarks import generated_text  # pylint: disable=g-import-not-at-top
 
   open_stream = datasets.StreamedClients
   before, start = resident_bytes(), time.perf_counter()
-  stream = open_stream(folder, generated_folder.SPLIT, window=window, seed=0)
+  stream = open_stream(folder, generated_text.SPLIT, window=window, seed=0)
   opened = time.perf_counter() - start
   following = stream.cohorts(cohort_size)
   seconds = [

@@ -44,14 +44,14 @@ def main(argv: Sequence[str]) -> None:
   """Prints the table."""
   cli.check_no_arguments(argv)
   # Imported late: TensorFlow comes with it.
-  from launch.benchmarks import generated_folder  # pylint: disable=g-import-not-at-top
+  from launch.benchmarks import generated_text  # pylint: disable=g-import-not-at-top
 
   columns = {}
   with tempfile.TemporaryDirectory() as parent:
     for number in dict.fromkeys(_CLIENTS.value):
       folder = pathlib.Path(parent, str(number))
       _say(f'{number:,} clients: generating')
-      generated_folder.generate(folder, number)
+      generated_text.write_clients(folder, number)
       _say(f'{number:,} clients: measuring')
       columns[number] = client_access.measure_in_child(
         folder,

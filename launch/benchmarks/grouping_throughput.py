@@ -87,10 +87,10 @@ def main(argv: Sequence[str]) -> None:
 
 def _generate(folder: pathlib.Path) -> str:
   # Imported late: TensorFlow comes with it.
-  from launch.benchmarks import generated_lines  # pylint: disable=g-import-not-at-top
+  from launch.benchmarks import generated_text  # pylint: disable=g-import-not-at-top
 
   _say(f'generating {_MEGABYTES.value} MB')
-  return generated_lines.generate(folder, _MEGABYTES.value * 10**6)
+  return generated_text.write_lines(folder, _MEGABYTES.value * 10**6)
 
 
 def _measure(pattern: str, one_line: str) -> dict[_Way, _Figures]:

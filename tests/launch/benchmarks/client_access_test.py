@@ -9,7 +9,7 @@ from unittest import mock
 from fedfish_tff import datasets
 from fedfish_tff import simulation
 from launch.benchmarks import client_access
-from launch.benchmarks import generated_folder
+from launch.benchmarks import generated_text
 
 from absl.testing import absltest
 import pytest
@@ -19,7 +19,7 @@ class ClientAccessTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = str(pathlib.Path(self.create_tempdir().full_path) / 'd')
-    generated_folder.generate(self._folder, 50)
+    generated_text.write_clients(self._folder, 50)
     # A clock of our own.
     self._now = 0.0
     self._patch(time, 'perf_counter', lambda: self._now)
@@ -53,7 +53,7 @@ class ClientAccessTest(absltest.TestCase):
 
     self._patch(datasets.ClientIndex, 'load_client', load)
     self._patch(simulation, 'uniform_participation', draw_in_two_seconds)
-    data = datasets.GroupedClientData(self._folder, generated_folder.SPLIT)
+    data = datasets.GroupedClientData(self._folder, generated_text.SPLIT)
     self.assertEqual(
       client_access.measure_by_id(self._folder, cohort_size=7, cohorts=3),
       {

@@ -13,7 +13,7 @@ class ClientIndexTest(absltest.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls._runner = binary_runner.BinaryRunner(
-      'launch.benchmarks.client_index', 'launch.benchmarks.generated_folder'
+      'launch.benchmarks.client_index', 'launch.benchmarks.generated_text'
     )
     cls.addClassCleanup(cls._runner.close)
 
