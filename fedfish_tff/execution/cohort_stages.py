@@ -34,10 +34,17 @@ import tensorflow_federated as tff
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
-# Of packed data in one call of a graph: large enough that the call costs
-# nothing beside the work, small beside a model's memory.
+# Of what clients take and give in one call of a graph: large enough that the
+# call costs nothing beside the work, small beside a model's memory.
 _CHUNK_BYTES = 16 * 2**20
 _CHUNK_CLIENTS = 512
+
+# Errors that say nothing of the graph: it may well run next time.
+_TRANSIENT = (
+  tf.errors.AbortedError,
+  tf.errors.ResourceExhaustedError,
+  tf.errors.UnavailableError,
+)
 
 
 class CohortStageRunner:
@@ -145,7 +152,9 @@ class CohortStageRunner:
     error: tf.errors.OpError,
   ) -> None:
     reason = str(error.message).strip().split('\n', 1)[0]
-    if graph.use_xla:
+    if isinstance(error, _TRANSIENT):
+      self._note_general_path(stage, reason)
+    elif graph.use_xla:
       logging.warning('XLA does not compile this client work: %s', reason)
       self._graphs[stage] = self._create_graph(stage, use_xla=False)
     else:
@@ -290,15 +299,15 @@ class _GraphRun:
         if isinstance(leaf_type, tff.SequenceType)
       ]
       sequences.append(packed)
-      tensors.append(
-        [
-          # NumPy's own strings would lose NUL bytes at their end.
-          np.asarray(leaf, object if leaf.dtype == tf.string else None)
-          for leaf_type, leaf in leaves
-          if isinstance(leaf_type, tff.TensorType)
-        ]
-      )
-      num_bytes += sum(sequence.nbytes for sequence in packed)
+      arrays = [
+        # NumPy's own strings would lose NUL bytes at their end.
+        np.asarray(leaf, object if leaf.dtype == tf.string else None)
+        for leaf_type, leaf in leaves
+        if isinstance(leaf_type, tff.TensorType)
+      ]
+      tensors.append(arrays)
+      num_bytes += sum(part.nbytes for part in (*packed, *arrays))
+      num_bytes += self._graph.output_bytes
       if num_bytes >= _CHUNK_BYTES:
         break
     in_graph = [
