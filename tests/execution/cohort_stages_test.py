@@ -5,7 +5,6 @@
 import threading
 from unittest import mock
 
-from fedfish_tff.execution import client_stages
 from fedfish_tff.execution import cohort_stages
 from fedfish_tff.execution import interruption
 from tests import tolerance
@@ -338,7 +337,7 @@ class FoldTest(absltest.TestCase):
     runner = cohort_stages.CohortStageRunner(parallelism=2)
 
     def run_generally(*args):
-      return client_stages.run_stage_generally(*args, parallelism=2)
+      return single_stages.run_generally(*args, parallelism=2)
 
     found, expected = (
       _run(run, stage, clients) for run in (runner, run_generally)
