@@ -8,7 +8,7 @@ import pathlib
 
 from fedfish_tff import simulation
 from launch.plots import catalogue
-from launch.plots import curves
+from launch.plots import request as request_lib
 from launch.plots import run_layouts
 from launch.results import method_comparison
 from launch.results import method_table
@@ -48,7 +48,7 @@ def compare_workdirs(
   folder: pathlib.Path,
   *,
   metric: str | None = None,
-  x_axes: Sequence[str] = tuple(curves.X_AXES),
+  x_axes: Sequence[str] = tuple(request_lib.X_AXES),
   file_format: str = 'png',
   show_seeds: bool = False,
   layout: str = 'default',
@@ -64,7 +64,7 @@ def compare_workdirs(
     workdirs: Of launch.train; those that differ by their seed are pooled.
     folder: Where to; made if it does not exist.
     metric: A column of metrics.csv; None for the usual one.
-    x_axes: What curves are drawn against, of `curves.X_AXES`.
+    x_axes: What curves are drawn against, of `request_lib.X_AXES`.
     file_format: Of the plots, one of `style.FORMATS`.
     show_seeds: Whether to draw a line a seed in place of a band.
     layout: `'default'`, one of `run_layouts.LAYOUTS`, or `'all'` of these.
@@ -102,7 +102,7 @@ def compare_workdirs(
     _write_transfer_table(runs, folder, name)
   if layout == 'default':
     figures = catalogue.draw(
-      catalogue.Request(groups, metric, x_axes, show_seeds)
+      request_lib.Request(groups, metric, x_axes, show_seeds)
     )
   else:
     figures = {title: drawing.figure for title, drawing in drawings.items()}

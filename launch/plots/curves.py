@@ -4,7 +4,11 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import math
+from typing import NamedTuple
 
+from launch.plots import panels
+from launch.plots import request as request_lib
 from launch.plots import style
 from launch.results import run_reader
 
@@ -13,106 +17,105 @@ from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
 
-_WIDTH = 7  # Inches.
-# For each kind of x axis: the column of metrics.csv and the axis' label.
-X_AXES = {
-  'round': ('round', 'Round'),
-  'local_steps': (
-    'compute/local_steps_total',
-    'Local gradient steps of all clients, cumulative',
-  ),
-  'bytes': (
-    'communication/wire_bytes_total',
-    'Communication of all clients, cumulative',
-  ),
-  'payload_bytes': (
-    'communication/payload_bytes_total',
-    'Chosen weights that all clients have sent, cumulative',
-  ),
-}
-BYTES_AXES = ('bytes', 'payload_bytes')
-# Bytes of methods that differ by more are on a logarithmic axis.
-_MAX_LINEAR_RATIO = 50
-# Labels beside lines take their room from the lines.
-_MAX_DIRECT_LABELS = 5
-_MAX_DIRECT_LETTERS = 20
+# Ends of lines that differ by more are on a logarithmic axis: the cheap ones
+# would be a single line at the left.
+BYTES_RATIO = 50
+
+
+class Line(NamedTuple):
+  """A line of a panel.
+
+  Attributes:
+    xs: `[num_points]`.
+    ys: `[num_seeds, num_points]`.
+    look: Its look.
+    label: For the legend.
+    shift: Of its markers; see `panels.draw_line`.
+  """
+
+  xs: np.ndarray
+  ys: np.ndarray
+  look: style.Look
+  label: str | None = None
+  shift: float = 0.0
+
+
+def draw(request: request_lib.Request) -> request_lib.Figures:
+  """The metric against each of `x_axes` that the runs have.
+
+  Lines are means over seeds, with their range.
+  """
+  return {
+    request_lib.slug(f'{request.metric}_by_{x}'): _plot(request, lines, x)
+    for x in request.x_axes
+    if (
+      lines := {
+        label: points
+        for label, runs in request.groups.items()
+        if (points := read_points(runs, request.metric, x))
+      }
+    )
+  }
+
+
+def draw_others(request: request_lib.Request) -> request_lib.Figures:
+  """What else a run has measured, against rounds."""
+  columns = (
+    'train/loss',
+    f'eval/personalized/{request.name}',
+    f'csb/{request.name}',
+  )
+  figures = {}
+  for column in columns:
+    figures |= draw(request._replace(metric=column, x_axes=['round']))
+  return figures
 
 
 @style.styled
-def plot_curves(
-  groups: Mapping[str, Sequence[run_reader.Run]],
-  metric: str,
-  *,
-  x: str = 'round',
-  title: str = '',
-  show_seeds: bool = False,
+def _plot(
+  request: request_lib.Request,
+  points: Mapping[str, tuple[np.ndarray, np.ndarray]],
+  x: str,
 ) -> mpl_figure.Figure:
-  """Plots a metric, each method's mean over seeds with their range.
-
-  Args:
-    groups: Runs by label, as `run_reader.group_runs` returns them. A run
-      without the metric is left out.
-    metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
-    x: `'round'`, `'local_steps'` (the fixed-compute view), `'bytes'` or, of
-      runs whose clients send a part of their weights, `'payload_bytes'`.
-    title: The title; the metric's name where empty.
-    show_seeds: Whether to draw each seed's line in place of the range.
-
-  Returns:
-    The figure.
-  """
-  column, x_label = X_AXES[x]
-  figure = style.new_figure(_WIDTH, 4.2)
-  axis = figure.subplots()
-  styles = style.series_styles(list(groups))
-  lines = {}
-  for label, runs in groups.items():
-    series = [run.series(column, metric) for run in runs]
-    series = [s for s in series if len(s[0])]
-    if series:
-      lines[label] = pool_seeds(series)
-  divisor = 1.0
-  ends = [xs.max() for xs, _ in lines.values() if xs.max() > 0]
-  if x in BYTES_AXES and ends:
-    divisor, unit = style.byte_unit(max(ends))
-    x_label = f'{x_label} ({unit})'
-    if max(ends) > _MAX_LINEAR_RATIO * min(ends):
-      # The cheap ones would be a single line at the left. Nothing sent has no
-      # place on the axis.
-      axis.set_xscale('log')
-      lines = {
-        label: (xs[xs > 0], ys[:, xs > 0]) for label, (xs, ys) in lines.items()
-      }
-  for label, (xs, ys) in lines.items():
-    _draw_line(axis, label, styles[label], xs / divisor, ys, show_seeds)
-  axis.set_xlabel(x_label)
-  axis.set_ylabel(style.metric_title(metric))
-  axis.set_title(style.wrap_text(title or metric, _WIDTH - 1, 11))
-  axis.margins(x=0.02)
-  if axis.get_xscale() == 'log':
-    axis.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
-  else:
-    axis.xaxis.set_major_locator(
-      ticker.MaxNLocator(
-        nbins=8, steps=[1, 2, 2.5, 5, 10], integer=x not in BYTES_AXES
-      )
+  figure, (axis,) = panels.new_grid([x], (7, 4.2))
+  looks = style.series_looks(list(request.groups))
+  lines = [Line(*of, looks[label], label) for label, of in points.items()]
+  ratio = BYTES_RATIO if x.endswith('bytes') else math.inf
+  x_label = draw_lines(axis, lines, x, ratio, show_seeds=request.show_seeds)
+  subtitle = ''
+  if (seeds := max(len(line.ys) for line in lines)) > 1:
+    what = (
+      'thin lines: each seed'
+      if request.show_seeds
+      else 'band: lowest to highest'
     )
-  if x == 'local_steps':
-    axis.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:,.0f}'))
-  _label_lines(axis, lines, styles, divisor)
-  num_seeds = max((ys.shape[0] for _, ys in lines.values()), default=1)
-  if num_seeds > 1:
-    spread = (
-      'thin lines: each seed' if show_seeds else 'band: lowest to highest'
-    )
-    style.write_subtitle(axis, f'Mean of {num_seeds} seeds; {spread}')
+    subtitle = f'Mean of {seeds} seeds; {what}'
+  if x != 'round':
+    x_label += ', all clients, cumulative'
+  y_label = style.metric_title(request.metric)
+  title = request.title(style.describe_metric(request.metric))
+  panels.set_labels(axis, x_label, y_label, title, subtitle)
+  panels.draw_legend(figure, axis.get_legend_handles_labels()[0])
   return figure
 
 
-def pool_seeds(
-  series: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
-) -> tuple[np.ndarray, np.ndarray]:
-  """Returns x, the mean over seeds, and y [seeds, rounds] at common rounds."""
+def read_points(
+  runs: Sequence[run_reader.Run], metric: str, x: str
+) -> tuple[np.ndarray, np.ndarray] | None:
+  """Returns x `[rounds]` and y `[seeds, rounds]` at rounds that seeds share.
+
+  Args:
+    runs: A run a seed.
+    metric: A column of metrics.csv.
+    x: Of `request.X_AXES`.
+
+  Returns:
+    x, the mean over seeds, and y; None where no run has both columns.
+  """
+  series = [run.series(request_lib.X_AXES[x][0], metric) for run in runs]
+  series = [s for s in series if len(s[0])]
+  if not series:
+    return None
   rounds = series[0][0]
   for other, _, _ in series[1:]:
     rounds = np.intersect1d(rounds, other)
@@ -122,54 +125,54 @@ def pool_seeds(
   return xs, np.array([y[k] for (_, _, y), k in zip(series, kept)])
 
 
-def _draw_line(
+def draw_lines(
   axis: mpl_axes.Axes,
-  label: str,
-  look: style.SeriesStyle,
-  xs: np.ndarray,
-  ys: np.ndarray,
-  show_seeds: bool,
-) -> None:
-  if show_seeds:
-    for seed_values in ys:
-      axis.plot(xs, seed_values, color=look.color, linewidth=0.7, alpha=0.5)
-  else:
-    style.shade_range(axis, xs, ys, look.color, alpha=0.14)
-  axis.plot(
-    xs,
-    ys.mean(axis=0),
-    color=look.color,
-    linestyle=look.linestyle,
-    marker=look.marker,
-    # About eight markers a line, the last one at its end.
-    markevery=np.unique(np.linspace(0, len(xs) - 1, 9).round().astype(int))
-    if len(xs)
-    else None,
-    markeredgecolor='white',
-    markeredgewidth=0.7,
-    label=label,
-  )
+  lines: Sequence[Line],
+  x: str,
+  largest_ratio: float,
+  *,
+  show_seeds: bool = False,
+) -> str:
+  """Draws a panel's lines, sets its x axis up and returns its label.
+
+  Args:
+    axis: The axis.
+    lines: The lines.
+    x: Of `request.X_AXES`.
+    largest_ratio: Lines whose ends differ by more are on a logarithmic axis.
+    show_seeds: Whether to draw each seed's line in place of the range.
+  """
+  ends = [line.xs[-1] for line in lines if len(line.xs) and line.xs[-1] > 0]
+  logarithmic = bool(ends) and max(ends) > largest_ratio * min(ends)
+  set_scale(axis, logarithmic, unit='B' if x.endswith('bytes') else '')
+  for line in lines:
+    # The initial model, for which nothing is sent, has no logarithm.
+    kept = line.xs > 0 if logarithmic else slice(None)
+    xs, ys = line.xs[kept], line.ys[:, kept]
+    if show_seeds:
+      axis.plot(xs, ys.T, color=line.look['color'], linewidth=0.7, alpha=0.5)
+    panels.draw_line(
+      axis,
+      xs,
+      ys,
+      line.look,
+      shaded=not show_seeds,
+      label=line.label,
+      shift=line.shift,
+    )
+  axis.margins(x=0.02)
+  return request_lib.X_AXES[x][1] + (' (logarithmic)' if logarithmic else '')
 
 
-def _label_lines(
-  axis: mpl_axes.Axes,
-  lines: Mapping[str, tuple[np.ndarray, np.ndarray]],
-  styles: Mapping[str, style.SeriesStyle],
-  divisor: float,
-) -> None:
-  """Labels lines at their ends, or in a legend where they would collide."""
-  ends = {
-    label: (xs[-1] / divisor, ys[:, -1].mean(), styles[label].color)
-    for label, (xs, ys) in lines.items()
-    if len(xs)
-  }
-  if not ends:
-    return
-  last = [end[0] for end in ends.values()]
-  low, high = axis.get_xlim()
-  same_end = max(last) - min(last) <= 0.02 * (high - low)
-  short = max(map(len, ends)) <= _MAX_DIRECT_LETTERS
-  if same_end and short and len(ends) <= _MAX_DIRECT_LABELS:
-    style.label_line_ends(axis, ends)
+def set_scale(axis: mpl_axes.Axes, logarithmic: bool, unit: str = '') -> None:
+  """Makes an x axis linear or logarithmic, of numbers with SI prefixes."""
+  if logarithmic:
+    axis.set_xscale('log')
+    axis.xaxis.set_minor_formatter(ticker.NullFormatter())
   else:
-    style.draw_legend_below(axis.get_figure(), axis)
+    axis.xaxis.set_major_locator(
+      ticker.MaxNLocator(
+        int(panels.cell_width(axis)) + 2, steps=[1, 2, 2.5, 5, 10], integer=True
+      )
+    )
+  axis.xaxis.set_major_formatter(ticker.EngFormatter(unit))

@@ -3,114 +3,108 @@
 """What fine-tuning does to each held-out client's score."""
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 
+from fedfish_tff.evaluation import metric_names
+from launch.plots import panels
+from launch.plots import request as request_lib
 from launch.plots import style
+from launch.results import run_reader
 
-from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
 
-_COLUMNS = 3
 _PANEL_WIDTH = 3.3  # Inches.
 
 
-@style.styled
-def plot_before_after(
-  scores: Mapping[str, tuple[np.ndarray, np.ndarray]],
-  *,
-  metric: str = 'accuracy',
-  higher_is_better: bool = True,
-  title: str = 'Personalisation of held-out clients',
-) -> mpl_figure.Figure:
-  """Plots each client's score after fine-tuning against the one before.
+def draw(request: request_lib.Request) -> request_lib.Figures:
+  """What fine-tuning does to the clients that launch.evaluate has scored."""
+  tables = {
+    label: table
+    for label, runs in request.groups.items()
+    if (table := _read_scores(runs, request.name)).size
+  }
+  if not tables:
+    return {}
+  name = request.name
+  return {
+    request_lib.slug(f'personalization_{name}'): _plot_before_after(
+      request, tables
+    ),
+    request_lib.slug(f'few_shot_{name}'): _plot_few_shot(request, tables),
+  }
 
-  Args:
-    scores: For each method the scores of its clients before and after, both
-      `[num_clients]`, on examples that fine-tuning has not seen.
-    metric: The metric's name.
-    higher_is_better: Whether clients above the line x = y gain or lose.
-    title: The title.
 
-  Returns:
-    The figure, one panel a method, all on the same axes.
+def _read_scores(runs: Sequence[run_reader.Run], name: str) -> np.ndarray:
+  """Returns finite scores [shares, clients] of the clients with all of them.
+
+  They are always on the half of a client's data that fine-tuning has not seen.
   """
-  figure, axes = _panels(len(scores), 4)
-  styles = style.series_styles(list(scores))
-  every = [values for pair in scores.values() for values in pair]
-  name = style.metric_title(metric)
-  for axis, (label, (before, after)) in zip(axes, scores.items()):
-    look = styles[label]
-    limits = style.share_limits(axis, every)
-    style.draw_diagonal(axis, limits)
+  columns = [
+    f'{column}/{name}' for column in run_reader.FEW_SHOT_COLUMNS.values()
+  ]
+  rows = [
+    [client.get(column, np.nan) for column in columns]
+    for run in runs
+    for client in (run.clients or {}).values()
+  ]
+  table = np.array(rows, np.float64).reshape(-1, len(columns)).T
+  return table[:, np.isfinite(table).all(axis=0)]
+
+
+@style.styled
+def _plot_before_after(
+  request: request_lib.Request, tables: Mapping[str, np.ndarray]
+) -> mpl_figure.Figure:
+  """Plots a point a client, one panel a method, all on the same axes."""
+  figure, axes = panels.new_grid(list(tables), (_PANEL_WIDTH, 4.1))
+  looks = style.series_looks(list(tables))
+  higher_is_better = metric_names.higher_is_better(request.name)
+  name = style.metric_title(request.name)
+  for axis, (label, table) in zip(axes, tables.items()):
+    before, after = table[0], table[-1]
+    look = looks[label]
+    panels.compare_axes(axis, [t[[0, -1]] for t in tables.values()])
     axis.scatter(
       before,
       after,
-      marker=look.marker,
+      marker=look['marker'],
       s=26,
-      color=look.color,
+      color=look['color'],
       alpha=0.65,
       edgecolors='white',
       linewidths=0.5,
       zorder=3,
     )
-    if len(before):
-      _mark_mean(axis, before.mean(), after.mean())
-    change = after - before
-    gains = change > 0 if higher_is_better else change < 0
-    losses = change < 0 if higher_is_better else change > 0
-    axis.set_title(style.wrap_text(label, _PANEL_WIDTH - 0.9, 11))
-    summary = f'{gains.sum()} gain, {losses.sum()} lose'
-    if len(before):
-      summary += (
-        f'; mean {style.format_value(before.mean())} to '
-        f'{style.format_value(after.mean())}'
-      )
-    style.write_subtitle(axis, summary)
-    axis.set_xlabel(f'{name} before')
-  for axis in axes[::_COLUMNS]:
-    axis.set_ylabel(f'{name} after fine-tuning')
-  style.set_figure_title(figure, title)
+    change = after - before if higher_is_better else before - after
+    summary = f'{(change > 0).sum()} gain, {(change < 0).sum()} lose'
+    means = before.mean(), after.mean()
+    axis.plot(*means, '+', color=style.INK, ms=12, mew=2, zorder=5)
+    summary += '; mean {} to {}'.format(*map(style.format_value, means))
+    panels.set_labels(
+      axis, f'{name} before', f'{name} after fine-tuning', label, summary
+    )
+  panels.set_figure_title(
+    figure, request.title('Personalisation of held-out clients')
+  )
   return figure
 
 
 @style.styled
-def plot_few_shot(
-  scores: Mapping[str, Mapping[float, np.ndarray]],
-  *,
-  metric: str = 'accuracy',
-  title: str = 'Few-shot personalisation of held-out clients',
+def _plot_few_shot(
+  request: request_lib.Request, tables: Mapping[str, np.ndarray]
 ) -> mpl_figure.Figure:
-  """Plots scores against the share of a client's data that is fine-tuned on.
-
-  Args:
-    scores: For each method and each share (0, 0.25, 0.5) the clients' scores
-      `[num_clients]`, always on the same unseen half.
-    metric: The metric's name.
-    title: The title.
-
-  Returns:
-    The figure: a thin line a client, a thick one for their mean.
-  """
-  figure, axes = _panels(len(scores), 3.4, sharey=True)
-  styles = style.series_styles(list(scores))
-  for axis, (label, by_share) in zip(axes, scores.items()):
-    look = styles[label]
-    shares = sorted(by_share)
-    table = np.array([by_share[share] for share in shares])
-    axis.plot(shares, table, color=look.color, linewidth=0.6, alpha=0.35)
-    means = table.mean(axis=1)
-    axis.plot(
-      shares,
-      means,
-      color=look.color,
-      linewidth=2.4,
-      marker=look.marker,
-      markersize=7,
-      markeredgecolor='white',
-      zorder=4,
-    )
-    for share, mean in zip(shares, means):
+  """Plots a thin line a client by share, a thick one for their mean."""
+  figure, axes = panels.new_grid(list(tables), (_PANEL_WIDTH, 3.5), sharey=True)
+  looks = style.series_looks(list(tables))
+  shares = list(run_reader.FEW_SHOT_COLUMNS)
+  for axis, (label, table) in zip(axes, tables.items()):
+    color = looks[label]['color']
+    axis.plot(shares, table, color=color, linewidth=0.6, alpha=0.35)
+    look = looks[label] | {'linestyle': '-', 'linewidth': 2.4, 'markersize': 7}
+    axis.plot(shares, table.mean(axis=1), zorder=4, **look)
+    for share, mean in zip(shares, table.mean(axis=1)):
       axis.annotate(
         style.format_value(mean),
         (share, mean),
@@ -122,41 +116,12 @@ def plot_few_shot(
         bbox=dict(facecolor='white', alpha=0.75, linewidth=0, pad=1),
         zorder=5,
       )
-    axis.set_title(style.wrap_text(label, _PANEL_WIDTH - 0.9, 11))
-    axis.set_xlabel("Share of a client's data")
     axis.set_xticks(shares)
     axis.xaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
     axis.margins(x=0.12)
-  for axis in axes[::_COLUMNS]:
-    axis.set_ylabel(f'{style.metric_title(metric)} on the unseen half')
-  style.set_figure_title(figure, title)
+    y_label = f'{style.metric_title(request.name)} on the unseen half'
+    panels.set_labels(axis, "Share of a client's data", y_label, label)
+  panels.set_figure_title(
+    figure, request.title('Few-shot personalisation of held-out clients')
+  )
   return figure
-
-
-def _panels(
-  count: int, height: float, sharey: bool = False
-) -> tuple[mpl_figure.Figure, list[mpl_axes.Axes]]:
-  """Returns a figure of `count` panels, at most three side by side."""
-  columns = min(_COLUMNS, max(1, count))
-  rows = -(-count // columns)
-  figure = style.new_figure(
-    max(4.8, _PANEL_WIDTH * columns), height * rows + 0.3
-  )
-  figure.get_layout_engine().set(h_pad=0.08)
-  grid = figure.subplots(rows, columns, squeeze=False, sharey=sharey)
-  panels = list(grid.flat)
-  for unused in panels[count:]:
-    unused.remove()
-  return figure, panels[:count]
-
-
-def _mark_mean(axis: mpl_axes.Axes, before: float, after: float) -> None:
-  axis.scatter(
-    [before],
-    [after],
-    marker='+',
-    s=150,
-    color=style.INK,
-    linewidths=2,
-    zorder=5,
-  )

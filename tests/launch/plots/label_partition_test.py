@@ -12,8 +12,10 @@ from absl.testing import parameterized
 import numpy as np
 
 
-def _draw(counts, **kwargs):
-  figure = label_partition.plot_label_partition(np.array(counts), **kwargs)
+def _draw(counts, title='', **kwargs):
+  figure = label_partition.plot_label_partition(
+    np.array(counts), title=title, **kwargs
+  )
   upper, lower, _ = figure.axes
   return figure, upper, lower
 

@@ -8,21 +8,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 
-class GridTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (1, None, paper_style.COLUMN_WIDTH, 2.0),
-    (2, None, paper_style.PAGE_WIDTH, 2.0),
-    (4, None, paper_style.PAGE_WIDTH, 4.0),
-    (6, 2, paper_style.PAGE_WIDTH, 6.0),
-  )
-  def test_one_panel_fills_a_column_and_several_a_page(
-    self, count, columns, width, height
-  ):
-    figure, places = paper_style.new_grid(count, 2.0, columns)
-    self.assertLen(places, count)
-    self.assertEqual(tuple(figure.get_size_inches()), (width, height))
-
-
 class EpochStylesTest(absltest.TestCase):
   def test_the_most_epochs_have_the_solid_line(self):
     lines = paper_style.epoch_lines([16, 1, 8, 1])
@@ -51,19 +36,6 @@ class WordsTest(parameterized.TestCase):
     self.assertEqual(
       paper_style.per_task({'a': 8, 'b': 16}), '8 (a) and 16 (b)'
     )
-
-
-class TicksTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (9_000, '', '9000'),
-    (90_000, ' (thousands)', '90'),
-    (5_000_000, ' (millions)', '5'),
-  )
-  def test_large_numbers_of_steps(self, largest, unit, last):
-    figure, (place,) = paper_style.new_grid(1, 2.0)
-    axis = figure.add_subplot(place)
-    self.assertEqual(paper_style.set_x_ticks(axis, largest), unit)
-    self.assertEqual(axis.xaxis.get_major_formatter()(largest, 0), last)
 
 
 if __name__ == '__main__':

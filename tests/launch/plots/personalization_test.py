@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the personalisation plots."""
 
+import dataclasses
+
 from launch.plots import personalization
+from launch.plots import request
+from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -12,13 +16,34 @@ _BEFORE = np.array([0.4, 0.5, 0.6, 0.7])
 _AFTER = np.array([0.6, 0.5, 0.5, 0.9])
 
 
-class PlotBeforeAfterTest(parameterized.TestCase):
-  @parameterized.parameters((True, '2 gain, 1 lose'), (False, '1 gain, 2 lose'))
-  def test_a_point_a_client_and_the_count_of_gains(self, higher, counts):
-    figure = personalization.plot_before_after(
-      {'FedAvg': (_BEFORE, _AFTER), 'FedFish': (_BEFORE, _BEFORE)},
-      higher_is_better=higher,
-    )
+def _make_run(before, after, metric):
+  clients = {
+    str(i): {
+      f'before/{metric}': one,
+      f'few_shot_25/{metric}': one,
+      f'after/{metric}': other,
+    }
+    for i, (one, other) in enumerate(zip(before, after))
+  }
+  # Too small a client to personalise.
+  clients['tiny'] = {f'global/{metric}': 1.0}
+  return dataclasses.replace(fake_runs.make_run(), clients=clients)
+
+
+def _draw(scores, metric='accuracy'):
+  """Returns the figures before and after, and of few shots."""
+  groups = {label: [_make_run(*pair, metric)] for label, pair in scores.items()}
+  wanted = request.Request(groups, f'eval/global/{metric}')
+  return personalization.draw(wanted).values()
+
+
+class DrawTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('accuracy', '2 gain, 1 lose'), ('mse', '1 gain, 2 lose')
+  )
+  def test_a_point_a_client_and_the_count_of_gains(self, metric, counts):
+    scores = {'FedAvg': (_BEFORE, _AFTER), 'FedFish': (_BEFORE, _BEFORE)}
+    figure, _ = _draw(scores, metric)
     first, second = figure.axes
     np.testing.assert_allclose(
       first.collections[0].get_offsets(), np.stack([_BEFORE, _AFTER], axis=1)
@@ -30,26 +55,20 @@ class PlotBeforeAfterTest(parameterized.TestCase):
     self.assertEqual(first.get_xlim(), second.get_ylim())
 
   def test_more_methods_than_fit_in_a_row(self):
-    figure = personalization.plot_before_after(
-      {str(i): (_BEFORE, _AFTER) for i in range(5)}
-    )
-    self.assertLen(figure.axes, 5)
+    for figure in _draw({str(i): (_BEFORE, _AFTER) for i in range(5)}):
+      self.assertLen(figure.axes, 5)
 
-  def test_no_client_at_all(self):
-    empty = np.array([])
-    figure = personalization.plot_before_after({'FedAvg': (empty, empty)})
-    self.assertEqual(figure.axes[0].texts[0].get_text(), '0 gain, 0 lose')
+  def test_methods_without_clients_have_no_panel(self):
+    self.assertEmpty(_draw({'FedAvg': ([], [])}))
+    figure, _ = _draw({'FedAvg': ([], []), 'FedFish': (_BEFORE, _AFTER)})
+    self.assertLen(figure.axes, 1)
 
-
-class PlotFewShotTest(absltest.TestCase):
   def test_a_line_a_client_and_their_mean(self):
-    figure = personalization.plot_few_shot(
-      {'FedFish': {0.5: _AFTER, 0.0: _BEFORE}}
-    )
+    _, figure = _draw({'FedFish': (_BEFORE, _AFTER)})
     (axis,) = figure.axes
     self.assertLen(axis.lines, 5)
     np.testing.assert_allclose(
-      axis.lines[-1].get_xydata(), [[0, 0.55], [0.5, 0.625]]
+      axis.lines[-1].get_xydata(), [[0, 0.55], [0.25, 0.55], [0.5, 0.625]]
     )
 
 
