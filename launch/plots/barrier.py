@@ -218,7 +218,7 @@ def _caption(
   ]
   return (
     f'Client-server barrier in {name} of the cohorts, a point a seed and '
-    f'round, {paper_style.seeds_phrase(seeds)}; lower is better, so points '
+    f'round, {paper_style.count_seeds(seeds)}; lower is better, so points '
     'above the line x = y speak for the method on the x axis. Shades: rounds; '
     'markers: local epochs.\n' + '\n'.join(lines)
   )

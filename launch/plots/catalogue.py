@@ -15,16 +15,15 @@ from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.simulation import files
 from launch.plots import barrier
-from launch.plots import client_spread
+from launch.plots import clients
 from launch.plots import confusion_matrix
 from launch.plots import curves
 from launch.plots import exchanged_tensors
-from launch.plots import personalization
 from launch.plots import request as request_lib
 from launch.plots import style
 from launch.results import run_reader
 
-_CLIENTS = (personalization.draw, client_spread.draw)
+_CLIENTS = (clients.draw_personalization, clients.draw_spread)
 # The plots of several methods, and those of a single run.
 OF_METHODS = (curves.draw, barrier.draw, *_CLIENTS)
 OF_RUN = (

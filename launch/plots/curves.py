@@ -1,43 +1,42 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A metric against rounds, local steps or bytes, one line a method."""
+"""A metric against rounds, local steps or bytes, one line a method.
+
+At fixed compute these are FedFish's figure 3 (arXiv 2311.10291, section 5): all
+settings of a task make the same number of local epochs altogether, and those
+with more of them a round make fewer rounds.
+"""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
 import math
-from typing import NamedTuple
 
 from launch.plots import panels
+from launch.plots import paper_style
 from launch.plots import request as request_lib
 from launch.plots import style
 from launch.results import run_reader
+from launch.results import settings as settings_lib
 
-from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
-from matplotlib import ticker
 import numpy as np
 
-# Ends of lines that differ by more are on a logarithmic axis: the cheap ones
-# would be a single line at the left.
+# Bytes, and a paper's rounds, that differ by more are on a logarithmic axis.
 BYTES_RATIO = 50
+_ROUNDS_RATIO = 4
+_UNITS = {'local_steps': '', 'bytes': 'B', 'payload_bytes': 'B'}
+_AGAINST = {
+  'round': 'rounds',
+  'local_steps': (
+    'local gradient steps of all clients together, the Fisher pass included'
+  ),
+  'bytes': 'bytes sent between the server and all clients together',
+  'payload_bytes': 'bytes of the weights that clients have chosen and sent',
+}
+# More lines than these have a panel for each number of local epochs.
+_MAX_LINES = 6
 
-
-class Line(NamedTuple):
-  """A line of a panel.
-
-  Attributes:
-    xs: `[num_points]`.
-    ys: `[num_seeds, num_points]`.
-    look: Its look.
-    label: For the legend.
-    shift: Of its markers; see `panels.draw_line`.
-  """
-
-  xs: np.ndarray
-  ys: np.ndarray
-  look: style.Look
-  label: str | None = None
-  shift: float = 0.0
+_Points = tuple[np.ndarray, np.ndarray]
 
 
 def draw(request: request_lib.Request) -> request_lib.Figures:
@@ -45,73 +44,32 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
 
   Lines are means over seeds, with their range.
   """
-  return {
-    request_lib.slug(f'{request.metric}_by_{x}'): _plot(request, lines, x)
-    for x in request.x_axes
-    if (
-      lines := {
-        label: points
-        for label, runs in request.groups.items()
-        if (points := read_points(runs, request.metric, x))
-      }
-    )
-  }
+  figures = {}
+  for x in request.x_axes:
+    lines = {
+      label: points
+      for label, runs in request.groups.items()
+      if (points := _read_points(runs, request.metric, x))
+    }
+    if lines:
+      name = request_lib.slug(f'{request.metric}_by_{x}')
+      figures[name] = _plot(request, lines, x)
+  return figures
 
 
 def draw_others(request: request_lib.Request) -> request_lib.Figures:
   """What else a run has measured, against rounds."""
-  columns = (
-    'train/loss',
-    f'eval/personalized/{request.name}',
-    f'csb/{request.name}',
-  )
   figures = {}
-  for column in columns:
+  for prefix in ('train/loss', 'eval/personalized/', 'csb/'):
+    column = prefix + request.name if prefix.endswith('/') else prefix
     figures |= draw(request._replace(metric=column, x_axes=['round']))
   return figures
 
 
-@style.styled
-def _plot(
-  request: request_lib.Request,
-  points: Mapping[str, tuple[np.ndarray, np.ndarray]],
-  x: str,
-) -> mpl_figure.Figure:
-  figure, (axis,) = panels.new_grid([x], (7, 4.2))
-  looks = style.series_looks(list(request.groups))
-  lines = [Line(*of, looks[label], label) for label, of in points.items()]
-  ratio = BYTES_RATIO if x.endswith('bytes') else math.inf
-  x_label = draw_lines(axis, lines, x, ratio, show_seeds=request.show_seeds)
-  subtitle = ''
-  if (seeds := max(len(line.ys) for line in lines)) > 1:
-    what = (
-      'thin lines: each seed'
-      if request.show_seeds
-      else 'band: lowest to highest'
-    )
-    subtitle = f'Mean of {seeds} seeds; {what}'
-  if x != 'round':
-    x_label += ', all clients, cumulative'
-  y_label = style.metric_title(request.metric)
-  title = request.title(style.describe_metric(request.metric))
-  panels.set_labels(axis, x_label, y_label, title, subtitle)
-  panels.draw_legend(figure, axis.get_legend_handles_labels()[0])
-  return figure
-
-
-def read_points(
+def _read_points(
   runs: Sequence[run_reader.Run], metric: str, x: str
-) -> tuple[np.ndarray, np.ndarray] | None:
-  """Returns x `[rounds]` and y `[seeds, rounds]` at rounds that seeds share.
-
-  Args:
-    runs: A run a seed.
-    metric: A column of metrics.csv.
-    x: Of `request.X_AXES`.
-
-  Returns:
-    x, the mean over seeds, and y; None where no run has both columns.
-  """
+) -> _Points | None:
+  """Returns x, a mean over seeds, and y `[seeds, rounds]` at common rounds."""
   series = [run.series(request_lib.X_AXES[x][0], metric) for run in runs]
   series = [s for s in series if len(s[0])]
   if not series:
@@ -125,54 +83,112 @@ def read_points(
   return xs, np.array([y[k] for (_, _, y), k in zip(series, kept)])
 
 
-def draw_lines(
-  axis: mpl_axes.Axes,
-  lines: Sequence[Line],
-  x: str,
-  largest_ratio: float,
-  *,
-  show_seeds: bool = False,
-) -> str:
-  """Draws a panel's lines, sets its x axis up and returns its label.
+@style.styled
+def _plot(
+  request: request_lib.Request, lines: Mapping[str, _Points], x: str
+) -> mpl_figure.Figure:
+  figure, (axis,) = panels.new_grid([x], (7, 4.2))
+  panels.draw_lines(
+    axis,
+    lines,
+    style.series_looks(list(request.groups)),
+    unit=_UNITS.get(x),
+    log_ratio=BYTES_RATIO if _UNITS.get(x) else math.inf,
+    spread='seeds' if request.show_seeds else 'band',
+  )
+  x_label = request_lib.X_AXES[x][1]
+  if x != 'round':
+    x_label += ', all clients, cumulative'
+  subtitle = ''
+  if (seeds := max(len(ys) for _, ys in lines.values())) > 1:
+    subtitle = f'Mean of {seeds} seeds; band: lowest to highest'
+    if request.show_seeds:
+      subtitle = f'Mean of {seeds} seeds; thin lines: each seed'
+  y_label = style.metric_title(request.metric)
+  title = request.title(style.describe_metric(request.metric))
+  panels.set_labels(axis, x_label, y_label, title, subtitle)
+  panels.draw_legend(figure, axis.get_legend_handles_labels()[0])
+  return figure
+
+
+@style.styled_for_paper
+def plot_fixed_compute(
+  settings: Sequence[settings_lib.Setting], metric: str, *, x: str = 'round'
+) -> paper_style.Drawing | None:
+  """Plots a line a method and number of local epochs, a panel a task.
+
+  Where lines are many, each task has a row of panels, one for each number of
+  local epochs.
 
   Args:
-    axis: The axis.
-    lines: The lines.
-    x: Of `request.X_AXES`.
-    largest_ratio: Lines whose ends differ by more are on a logarithmic axis.
-    show_seeds: Whether to draw each seed's line in place of the range.
+    settings: As `settings.fixed_compute` returns them.
+    metric: A column of metrics.csv.
+    x: One of `request.X_AXES`.
+
+  Returns:
+    The figure and its caption; None where no setting has both columns.
   """
-  ends = [line.xs[-1] for line in lines if len(line.xs) and line.xs[-1] > 0]
-  logarithmic = bool(ends) and max(ends) > largest_ratio * min(ends)
-  set_scale(axis, logarithmic, unit='B' if x.endswith('bytes') else '')
-  for line in lines:
-    # The initial model, for which nothing is sent, has no logarithm.
-    kept = line.xs > 0 if logarithmic else slice(None)
-    xs, ys = line.xs[kept], line.ys[:, kept]
-    if show_seeds:
-      axis.plot(xs, ys.T, color=line.look['color'], linewidth=0.7, alpha=0.5)
-    panels.draw_line(
+  points = {
+    s: found for s in settings if (found := _read_points(s.runs, metric, x))
+  }
+  if not points:
+    return None
+  tasks = settings_lib.unique(s.task for s in points)
+  methods = settings_lib.unique(s.method for s in points)
+  epochs = sorted({s.local_epochs for s in points})
+  looks = style.series_looks(methods)
+  most = max(sum(s.task == task for s in points) for task in tasks)
+  split = most > _MAX_LINES and len(epochs) > 1
+  epoch_lines = paper_style.epoch_lines(epochs)
+  shows_epochs = not split and len(epochs) > 1
+  cells = [(t, number) for t in tasks for number in (epochs if split else [0])]
+  figure, axes = panels.new_grid(
+    cells,
+    (panels.PAPER_COLUMN, 2.0),
+    columns=len(epochs) if split else 3,
+    widths=panels.PAPER,
+  )
+  firsts = {}
+  for (task, number), axis in zip(cells, axes):
+    # At equal compute the panels of a task end at equal steps.
+    first = firsts.setdefault(task, axis)
+    if first is not axis:
+      axis.sharey(first)
+      if x != 'round':
+        axis.sharex(first)
+    lines = {
+      s: found
+      for s, found in points.items()
+      if s.task == task and number in (0, s.local_epochs)
+    }
+    logarithmic = panels.draw_lines(
       axis,
-      xs,
-      ys,
-      line.look,
-      shaded=not show_seeds,
-      label=line.label,
-      shift=line.shift,
+      lines,
+      {
+        s: looks[s.method]
+        | ({} if split else {'linestyle': epoch_lines[s.local_epochs]})
+        for s in lines
+      },
+      unit=_UNITS.get(x),
+      log_ratio=_ROUNDS_RATIO if x == 'round' else math.inf,
     )
-  axis.margins(x=0.02)
-  return request_lib.X_AXES[x][1] + (' (logarithmic)' if logarithmic else '')
-
-
-def set_scale(axis: mpl_axes.Axes, logarithmic: bool, unit: str = '') -> None:
-  """Makes an x axis linear or logarithmic, of numbers with SI prefixes."""
-  if logarithmic:
-    axis.set_xscale('log')
-    axis.xaxis.set_minor_formatter(ticker.NullFormatter())
-  else:
-    axis.xaxis.set_major_locator(
-      ticker.MaxNLocator(
-        int(panels.cell_width(axis)) + 2, steps=[1, 2, 2.5, 5, 10], integer=True
-      )
-    )
-  axis.xaxis.set_major_formatter(ticker.EngFormatter(unit))
+    titles = [task] if len(tasks) > 1 else []
+    if number:
+      titles.append(paper_style.name_epochs(number))
+    x_label = request_lib.X_AXES[x][1] + ' (logarithmic)' * bool(logarithmic)
+    y_label = style.metric_title(metric)
+    panels.set_labels(axis, x_label, y_label, ', '.join(titles))
+  panels.draw_legend(
+    figure,
+    paper_style.method_entries(methods, solid=shows_epochs),
+    *([paper_style.epoch_entries(epoch_lines)] if shows_epochs else []),
+  )
+  totals = {s.task: s.total_epochs for s in points}
+  total = ', '.join(f'{n} ({task})' for task, n in totals.items())
+  seeds = paper_style.count_seeds(len(ys) for _, ys in points.values())
+  caption = (
+    f'{style.describe_metric(metric)}, against {_AGAINST[x]}, at fixed '
+    f'compute: rounds times local epochs are {total}. Lines: means over '
+    f'{seeds}; bands: lowest to highest seed.'
+  )
+  return paper_style.Drawing(figure, caption)

@@ -14,7 +14,6 @@ from launch.plots import style
 
 from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
-from matplotlib import ticker
 import numpy as np
 
 # Of a line, by share, the scores of its seeds, or (bytes, score) of each.
@@ -61,30 +60,39 @@ def plot_scores(
     label for of in rows.values() for lines in of.values() for label in lines
   ]
   looks = style.series_looks(list(dict.fromkeys(labels)))
-  entries, ends = {}, [1.0]
-  for axis, (row, panel, lines) in zip(axes, filter(None, cells)):
+  points = [
+    {
+      label: of
+      for label, line in lines.items()
+      if len((of := _read_points(line))[0])
+    }
+    for _, _, lines in filter(None, cells)
+  ]
+  xs = [x for of in points for xs, _ in of.values() for x in xs if x > 0]
+  logarithmic = in_bytes and max(xs, default=0) > curves.BYTES_RATIO * min(
+    xs, default=0
+  )
+  entries = {}
+  for axis, of_panel, (row, panel, lines) in zip(
+    axes, points, filter(None, cells)
+  ):
     if reference:
       _draw_reference(axis, lines.values(), reference)
-    for label, line in lines.items():
-      xs, ys = _read_points(line)
-      if len(xs):
-        look = looks[label]
-        panels.draw_line(axis, xs, ys, look, label=label, shaded=shaded)
-        ends += xs[xs > 0].tolist()
+    panels.draw_lines(
+      axis,
+      of_panel,
+      looks,
+      unit='B' if in_bytes else None,
+      log_ratio=0 if logarithmic else math.inf,
+      spread='band' if shaded else '',
+    )
+    if not logarithmic:
+      axis.set_xlim(left=0)
     axis.tick_params(labelleft=True)
     y_label = style.metric_title(metric) + (row and f', {row}')
     panels.set_labels(axis, x_label, y_label, panel)
     handles = axis.get_legend_handles_labels()[0]
     entries |= {handle.get_label(): handle for handle in handles}
-  largest = max(ends)
-  logarithmic = in_bytes and largest > curves.BYTES_RATIO * min(ends[1:])
-  for axis in axes:
-    curves.set_scale(axis, logarithmic, unit='B' if in_bytes else '')
-    if not logarithmic:
-      axis.set_xlim(0, 1.04 * largest)
-    if not in_bytes:
-      axis.xaxis.set_major_locator(ticker.MultipleLocator(0.2))
-      axis.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
   panels.draw_legend(figure, list(entries.values()))
   panels.set_figure_title(figure, title)
   return figure

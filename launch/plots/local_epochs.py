@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedFish's figure 4: global and personalised scores by local epochs.
 
-Under the scores stand their paired differences to the baseline, seed by seed,
+Beside the scores stand their paired differences to the baseline, seed by seed,
 which are much less noisy than the scores (arXiv 2311.10291, section 5).
 """
 
@@ -20,9 +20,6 @@ from launch.results import settings as settings_lib
 from matplotlib import axes as mpl_axes
 import numpy as np
 
-_SCORES_HEIGHT = 1.75
-_DIFFERENCES_HEIGHT = 1.15
-_COLUMNS = 3
 # The share of the distance between two numbers of epochs that points take.
 _GROUP_WIDTH = 0.72
 _STATES = ('global', 'personalized')
@@ -81,42 +78,31 @@ def plot_local_epochs(
         )
         results.append(f'  {s.task}, {_describe(s)}, {state}: {result}')
 
+  # A row a task, with the scores and, if there are any, their differences.
   compared = any(baselines.values())
-  heights = [_SCORES_HEIGHT] + compared * [_DIFFERENCES_HEIGHT]
-  columns = min(_COLUMNS, len(tasks))
-  # A row of scores, and under it one of differences.
-  cells = []
-  for i in range(0, len(tasks), columns):
-    row = [*tasks[i : i + columns], *[None] * columns][:columns]
-    cells += [task and (task, j) for j in range(len(heights)) for task in row]
+  cells = [(task, j) for task in tasks for j in range(1 + compared)]
   figure, axes = panels.new_grid(
     cells,
-    (panels.PAPER_COLUMN, sum(heights) / len(heights)),
-    columns=columns,
+    (panels.PAPER_COLUMN, 2.0),
+    columns=2 if compared else 3,
     widths=panels.PAPER,
-    height_ratios=heights * (len(cells) // columns // len(heights)),
   )
-  by_cell = dict(zip(filter(None, cells), axes))
-  for (task, j), axis in by_cell.items():
+  for axis, (task, j) in zip(axes, cells):
     of_task = [s for s in settings if s.task == task]
     values = differences if j else scores
     for s, (x, step) in _lay_out(of_task, methods).items():
       if s in values:
         _draw(axis, values[s], x, step, looks[s.method], joined=not j)
-    y_label = f'{style.metric_title(name)}, {split} clients'
+    axis.grid(False, axis='x')
+    titles = [task] if len(tasks) > 1 else []
     if j:
       names = set(baselines[task].values())
-      y_label = f'Minus {names.pop() if len(names) == 1 else "baseline"}'
+      what = names.pop() if len(names) == 1 else 'baseline'
+      titles.append(f'minus {what}')
       axis.axhline(0, color=style.INK, linewidth=0.7, zorder=1)
-    is_lowest = j == len(heights) - 1
-    title = task if len(tasks) > 1 and not j else ''
-    x_label = _set_x_axis(axis, of_task) if is_lowest else ''
-    panels.set_labels(axis, x_label, y_label, title)
-    if not is_lowest:
-      axis.sharex(by_cell[task, 1])
-      axis.tick_params(labelbottom=False)
-    axis.grid(False, axis='x')
-  figure.align_ylabels()
+    y_label = f'{style.metric_title(name)}, {split} clients'
+    x_label = _set_x_axis(axis, of_task)
+    panels.set_labels(axis, x_label, y_label, ', '.join(titles))
   look = {'linestyle': 'none', 'marker': 'o', 'color': style.MUTED}
   panels.draw_legend(
     figure,
@@ -137,7 +123,7 @@ def plot_local_epochs(
       for method, baseline in of_task.items()
     )
     caption += (
-      f' Below: differences within seeds, {paper_style.join_words(pairs)}.\n'
+      f' At the right: differences within seeds, {"; ".join(pairs)}.\n'
       + '\n'.join(results)
     )
   return paper_style.Drawing(figure, caption)
@@ -243,7 +229,7 @@ def _caption(scores: _Values, name: str, split: str) -> str:
     f'{style.metric_title(name)} on {split} clients by local epochs: of the '
     'global model (open) and after personalisation (filled), both on the half '
     'of each client that fine-tuning does not see. Points: means over '
-    f'{paper_style.seeds_phrase(counts or [0])}; bars: lowest to highest seed; '
+    f'{paper_style.count_seeds(counts or [0])}; bars: lowest to highest seed; '
     'dashes: each seed.'
   )
   diverged = [

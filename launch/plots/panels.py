@@ -3,6 +3,7 @@
 """The grid of panels that all plots are made of, and what panels share."""
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 import math
@@ -56,21 +57,7 @@ def new_grid(
       axis.remove()
     else:
       axes.append(axis)
-      fix_ticks(axis)
   return figure, axes
-
-
-def fix_ticks(axis: mpl_axes.Axes) -> None:
-  """Sets what ticks else take from the style in which the figure is saved."""
-  for name in 'xy':
-    axis.tick_params(
-      axis=name,
-      labelsize=matplotlib.rcParams[f'{name}tick.labelsize'],
-      **{
-        option: matplotlib.rcParams[f'{name}tick.major.{rc}']
-        for option, rc in (('length', 'size'), ('width',) * 2, ('pad',) * 2)
-      },
-    )
 
 
 def cell_width(axis: mpl_axes.Axes) -> float:
@@ -140,44 +127,61 @@ def draw_legend(
     legend.remove()
 
 
-def draw_line(
+def draw_lines(
   axis: mpl_axes.Axes,
-  xs: np.ndarray,
-  ys: np.ndarray,
-  look: style.Look,
+  lines: Mapping[Any, tuple[np.ndarray, np.ndarray]],
+  looks: Mapping[Any, style.Look],
   *,
-  shaded: bool = True,
-  shift: float = 0.0,
-  label: str | None = None,
-) -> None:
-  """Draws the mean of seeds, and shades from the lowest to the highest.
+  unit: str | None = None,
+  log_ratio: float = math.inf,
+  spread: str = 'band',
+) -> bool:
+  """Draws means over seeds, and returns whether x is logarithmic.
 
   Args:
     axis: The axis.
-    xs: `[num_points]`.
-    ys: `[num_seeds, num_points]`; masked where a seed has no value.
-    look: Of the line.
-    shaded: Whether to shade.
-    shift: From 0 to 1, moves the markers of lines that nearly meet apart.
-    label: For the legend.
+    lines: By their labels, x `[num_points]` and y `[num_seeds, num_points]`,
+      masked where a seed has no value.
+    looks: By the same labels.
+    unit: Of x, which is then written with SI prefixes; None for no prefixes.
+    log_ratio: Lines whose ends differ by more are on a logarithmic axis, where
+      the cheap ones would else be squeezed at the left.
+    spread: Whether there is a `'band'` from the lowest to the highest seed,
+      a line for each of the `'seeds'`, or `''`.
   """
-  if shaded and len(ys) > 1:
-    axis.fill_between(
-      xs,
-      ys.min(axis=0),
-      ys.max(axis=0),
-      color=look['color'],
-      alpha=0.14,
-      linewidth=0,
+  ends = [xs.max() for xs, _ in lines.values() if xs.max(initial=0) > 0]
+  logarithmic = bool(ends) and max(ends) > log_ratio * min(ends)
+  for i, (label, (xs, ys)) in enumerate(lines.items()):
+    # The initial model, for which nothing is sent, has no logarithm.
+    kept = xs > 0 if logarithmic else slice(None)
+    xs, ys = xs[kept], ys[:, kept]
+    color = looks[label]['color']
+    if spread == 'band' and len(ys) > 1:
+      low, high = ys.min(axis=0), ys.max(axis=0)
+      axis.fill_between(xs, low, high, color=color, alpha=0.14, linewidth=0)
+    elif spread == 'seeds':
+      axis.plot(xs, ys.T, color=color, linewidth=0.7, alpha=0.5)
+    # Lines that nearly meet have their markers beside each other.
+    step = max(1, len(xs) // _MARKERS)
+    marked = i * step // len(lines), step
+    axis.plot(
+      xs, ys.mean(axis=0), markevery=marked, label=str(label), **looks[label]
     )
-  step = max(1, len(xs) // _MARKERS)
-  axis.plot(
-    xs,
-    ys.mean(axis=0),
-    markevery=(int(shift * step), step),
-    label=label,
-    **look,
+  axis.margins(x=0.02)
+  if logarithmic:
+    axis.set_xscale('log')
+    axis.xaxis.set_minor_formatter(ticker.NullFormatter())
+  else:
+    bins = int(cell_width(axis)) + 2
+    axis.xaxis.set_major_locator(
+      ticker.MaxNLocator(bins, steps=[1, 2, 2.5, 5, 10])
+    )
+  axis.xaxis.set_major_formatter(
+    ticker.StrMethodFormatter('{x:g}')
+    if unit is None
+    else ticker.EngFormatter(unit)
   )
+  return logarithmic
 
 
 def compare_axes(
@@ -234,7 +238,6 @@ def draw_colorbar(
   """Draws the bar of an image's colours beside the axes that have them."""
   figure = image.axes.get_figure()
   bar = figure.colorbar(image, ax=axes, **{'pad': 0.02, 'aspect': 24} | options)
-  fix_ticks(bar.ax)
   if percent:
     bar.ax.yaxis.set_major_formatter(ticker.PercentFormatter(1, decimals=0))
   bar.set_label(label)

@@ -85,23 +85,12 @@ def find_counterpart(
   return None
 
 
-def join_words(words: Sequence[Any]) -> str:
-  """Returns 'a', 'a and b' or 'a, b and c'."""
-  *rest, last = map(str, words)
-  return f'{", ".join(rest)} and {last}' if rest else last
+def span(numbers: Iterable[int]) -> str:
+  """Returns '3', or '2 to 3' where numbers differ."""
+  low, *_, high = sorted(numbers) * 2
+  return str(low) if low == high else f'{low} to {high}'
 
 
-def seeds_phrase(counts: Sequence[int]) -> str:
+def count_seeds(counts: Iterable[int]) -> str:
   """Returns '3 seeds', or '2 to 3 seeds' where settings have not as many."""
-  low, high = min(counts), max(counts)
-  if low == high:
-    return method_labels.count(high, 'seed')
-  return f'{low} to {high} seeds'
-
-
-def per_task(values: Mapping[str, Any]) -> str:
-  """Returns '8', or '8 (emnist) and 16 (cifar100)' where tasks differ."""
-  distinct = set(values.values())
-  if len(distinct) == 1:
-    return str(distinct.pop())
-  return join_words([f'{value} ({task})' for task, value in values.items()])
+  return method_labels.count(span(counts), 'seed')

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fedfish_tff import errors
 from launch.plots import barrier
-from launch.plots import fixed_compute
+from launch.plots import curves
 from launch.plots import local_epochs
 from launch.plots import paper_style
 from launch.plots import request as request_lib
@@ -96,7 +96,7 @@ def _draw(
   compute = settings_lib.fixed_compute(settings)
   if layout == 'fixed_compute':
     found = {
-      f'{layout}_{metric}_by_{x}': fixed_compute.plot_fixed_compute(
+      f'{layout}_{metric}_by_{x}': curves.plot_fixed_compute(
         compute, metric, x=x
       )
       for x in x_axes

@@ -20,21 +20,19 @@ from matplotlib import figure as mpl_figure
 FORMATS = ('png', 'pdf', 'svg')
 # Pixels an inch of bitmaps: a figure 7 inches wide fills a README's column.
 BITMAP_DPI = 150
+_PRINT_DPI = 300
 
 INK = '#222222'
 MUTED = '#6f6f6f'
 GRID = '#e3e3e3'
 
 _RC = {
-  'font.family': 'DejaVu Sans',
-  'font.size': 10,
   'axes.titlesize': 11,
   'axes.titleweight': 'bold',
   'axes.titlelocation': 'left',
   'axes.titlepad': 9,
   'axes.labelcolor': INK,
   'axes.edgecolor': MUTED,
-  'axes.linewidth': 0.8,
   'axes.spines.top': False,
   'axes.spines.right': False,
   'axes.grid': True,
@@ -83,7 +81,7 @@ _PAPER_RC = _RC | {
   'legend.handletextpad': 0.5,
   'legend.columnspacing': 1.2,
   'legend.labelspacing': 0.3,
-  'figure.dpi': 300,
+  'figure.dpi': _PRINT_DPI,
   'figure.constrained_layout.w_pad': 0.03,
   'figure.constrained_layout.h_pad': 0.03,
   'figure.constrained_layout.hspace': 0.04,
@@ -144,7 +142,6 @@ def new_figure(width: float, height: float) -> mpl_figure.Figure:
   return mpl_figure.Figure(figsize=(width, height), layout='constrained')
 
 
-@styled
 def save_figure(
   figure: mpl_figure.Figure, path: str | os.PathLike[str]
 ) -> None:
@@ -161,12 +158,10 @@ def save_figure(
   # Without a date, the same plot gives the same bytes.
   metadata = {'png': {}, 'pdf': {'CreationDate': None}, 'svg': {'Date': None}}
   content = io.BytesIO()
-  figure.savefig(
-    content,
-    format=suffix,
-    dpi=max(BITMAP_DPI, figure.get_dpi()),
-    metadata=metadata[suffix],
-  )
+  dpi = max(BITMAP_DPI, figure.dpi)
+  # Ticks are made now, and look as the style says.
+  save = (styled_for_paper if dpi == _PRINT_DPI else styled)(figure.savefig)
+  save(content, format=suffix, dpi=dpi, metadata=metadata[suffix])
   files.write_atomically(path, content.getvalue())
 
 

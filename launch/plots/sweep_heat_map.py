@@ -68,18 +68,9 @@ def plot_heat_map(
     if np.isfinite(table).any():
       best = np.nanargmax(table) if higher_is_better else np.nanargmin(table)
       row, column = np.unravel_index(best, table.shape)
-      axis.add_patch(
-        patches.Rectangle(
-          (column - 0.5, row - 0.5),
-          1,
-          1,
-          fill=False,
-          edgecolor='#D55E00',
-          linewidth=2.2,
-          clip_on=False,
-          zorder=3,
-        )
-      )
+      frame = patches.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False)
+      frame.set(edgecolor='#D55E00', linewidth=2.2, clip_on=False, zorder=3)
+      axis.add_patch(frame)
     heat_map.name_ticks(axis.xaxis, [f'{rate:g}' for rate in server])
     heat_map.name_ticks(axis.yaxis, [f'{rate:g}' for rate in client])
     # The last panel of a column need not be in the last row.

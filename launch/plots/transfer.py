@@ -10,7 +10,7 @@ each held-out client, of the model half-way and of the last one (arXiv
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import NamedTuple
+import itertools
 
 from launch.plots import panels
 from launch.plots import paper_style
@@ -27,18 +27,8 @@ import numpy as np
 _SHIFT = 1.6  # Per cent of a client's data.
 
 
-class _Line(NamedTuple):
-  """A line of a panel.
-
-  Attributes:
-    setting: What it is of.
-    points: By percent, the scores of the seeds.
-  """
-
-  setting: settings_lib.Setting
-  points: Mapping[int, Mapping[int, float]]
-
-
+# A setting and, by percent, the scores of its seeds.
+_Line = tuple[settings_lib.Setting, Mapping[int, Mapping[int, float]]]
 _Panels = dict[tuple[str, str, str], list[_Line]]  # By task, round and target.
 
 
@@ -63,7 +53,7 @@ def plot_transfer(
   targets = settings_lib.unique(target for _, _, target in shown)
   rows = settings_lib.unique((task, at) for task, at, _ in shown)
   tasks = settings_lib.unique(task for task, _ in rows)
-  drawn = [line.setting for lines in shown.values() for line in lines]
+  drawn = [s for lines in shown.values() for s, _ in lines]
   methods = settings_lib.unique(s.method for s in drawn)
   looks = style.series_looks(methods)
   epoch_lines = paper_style.epoch_lines(s.local_epochs for s in drawn)
@@ -103,22 +93,17 @@ def _read_panels(
   targets = settings_lib.unique(
     score.target for s in settings for run in s.runs for score in run.transfer
   )
+  tasks = settings_lib.unique(s.task for s in settings)
   shown = {}
-  for task in settings_lib.unique(s.task for s in settings):
-    for at in (transfer_reader.HALF, transfer_reader.LAST):
-      for target in targets:
-        lines = [
-          _Line(s, points)
-          for s in settings
-          if s.task == task
-          and (
-            points := transfer_table.read_line(
-              s.runs, target=target, at=at, metric=metric
-            )
-          )
-        ]
-        if lines:
-          shown[task, at, target] = lines
+  for task, at, target in itertools.product(
+    tasks, (transfer_reader.HALF, transfer_reader.LAST), targets
+  ):
+    for s in settings:
+      points = transfer_table.read_line(
+        s.runs, target=target, at=at, metric=metric
+      )
+      if s.task == task and points:
+        shown.setdefault((task, at, target), []).append((s, points))
   return shown
 
 
@@ -157,8 +142,8 @@ def _caption(
   counts = [
     len(scores)
     for lines in shown.values()
-    for line in lines
-    for scores in line.points.values()
+    for _, points in lines
+    for scores in points.values()
     if scores
   ]
   caption = (
@@ -166,20 +151,20 @@ def _caption(
     'share of the data of each, always on the same unseen half; clients of '
     'fewer than 4 examples are left out. R is the last round, R/2 the round '
     'half-way. Points: means over clients, then over '
-    f'{paper_style.seeds_phrase(counts)}; bars: one standard deviation over '
+    f'{paper_style.count_seeds(counts)}; bars: one standard deviation over '
     'seeds.'
   )
   clients: dict[str, set[tuple[int, int]]] = {}
   for (task, _, target), lines in shown.items():
     clients.setdefault(f'{task} to {target}', set()).update(
       (score.num_clients, score.num_too_small)
-      for line in lines
-      for run in line.setting.runs
+      for s, _ in lines
+      for run in s.runs
       for score in run.transfer
       if score.target == target
     )
   for name, found in clients.items():
-    numbers, too_small = map(_range, zip(*found))
+    numbers, too_small = map(paper_style.span, zip(*found))
     caption += f' {name}: {numbers} clients ({too_small} too small).'
   without = [
     str(run.workdir) for s in settings for run in s.runs if not run.transfer
@@ -187,11 +172,6 @@ def _caption(
   if without:
     caption += f' Without {transfer_reader.TRANSFER_CSV}: {", ".join(without)}.'
   return caption
-
-
-def _range(numbers: Sequence[int]) -> str:
-  low, high = min(numbers), max(numbers)
-  return str(low) if low == high else f'{low} to {high}'
 
 
 def plot_workdir_transfer(

@@ -67,13 +67,13 @@ class DrawLegendTest(absltest.TestCase):
     self.assertLess(max(lefts[name] for name in names), lefts['other'])
 
 
-class DrawLineTest(absltest.TestCase):
+class DrawLinesTest(absltest.TestCase):
   def test_the_range_of_seeds_is_shaded_and_that_of_one_is_not(self):
     axis = _new_axis()
     xs, ys = np.array([0.0, 1.0]), np.array([[1.0, 5.0], [3.0, 4.0]])
-    panels.draw_line(axis, xs, ys[:1], _LOOK)
+    panels.draw_lines(axis, {'a': (xs, ys[:1])}, {'a': _LOOK})
     self.assertEmpty(axis.collections)
-    panels.draw_line(axis, xs, ys, _LOOK)
+    panels.draw_lines(axis, {'a': (xs, ys)}, {'a': _LOOK})
     np.testing.assert_allclose(axis.lines[1].get_ydata(), [2, 4.5])
     corners = axis.collections[0].get_paths()[0].vertices
     self.assertEqual(

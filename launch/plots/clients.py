@@ -1,14 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What fine-tuning does to each held-out client's score."""
+"""Held-out clients: how evenly they are served, and what fine-tuning does."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
 
+from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import metric_names
 from launch.plots import panels
 from launch.plots import request as request_lib
 from launch.plots import style
+from launch.results import method_comparison
 from launch.results import run_reader
 
 from matplotlib import figure as mpl_figure
@@ -18,7 +20,7 @@ import numpy as np
 _PANEL_WIDTH = 3.3  # Inches.
 
 
-def draw(request: request_lib.Request) -> request_lib.Figures:
+def draw_personalization(request: request_lib.Request) -> request_lib.Figures:
   """What fine-tuning does to the clients that launch.evaluate has scored."""
   tables = {
     label: table
@@ -125,3 +127,47 @@ def _plot_few_shot(
     figure, request.title('Few-shot personalisation of held-out clients')
   )
   return figure
+
+
+@style.styled
+def draw_spread(request: request_lib.Request) -> request_lib.Figures:
+  """Each method's sorted client scores, and the worst tenth's mean.
+
+  Of the clients that launch.evaluate has scored.
+  """
+  higher_is_better = metric_names.higher_is_better(request.name)
+  column = f'global/{request.name}'
+  scores = {}
+  for label, runs in request.groups.items():
+    found = [method_comparison.client_values(run, column) for run in runs]
+    values = np.array([value for of in found for value in of.values()])
+    if len(values := values[np.isfinite(values)]):
+      scores[label] = values
+  if not scores:
+    return {}
+  figure, (axis,) = panels.new_grid([column], (7, 4.2))
+  axis.axvspan(0, 0.1, color=style.GRID, alpha=0.6, linewidth=0, zorder=0)
+  lines = {}
+  for label, values in scores.items():
+    # The k-th of n clients stands for the share from (k - 1) / n to k / n.
+    shares = (np.arange(len(values)) + 0.5) / len(values)
+    ordered = np.sort(values) if higher_is_better else -np.sort(-values)
+    lines[label] = shares, ordered[None]
+  panels.draw_lines(axis, lines, style.series_looks(list(scores)))
+  entries = axis.get_legend_handles_labels()[0]
+  for entry, (label, values) in zip(entries, scores.items()):
+    worst = client_statistics.worst_tenth(
+      values, higher_is_better=higher_is_better
+    )
+    mean, worst = map(style.format_value, (values.mean(), worst))
+    entry.set_label(f'{label}: mean {mean}, worst tenth {worst}')
+  axis.set_xlim(0, 1)
+  axis.xaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
+  panels.set_labels(
+    axis,
+    'Share of the clients (shaded: the worst tenth)',
+    f'{style.metric_title(request.name)} of the global model',
+    request.title('Held-out clients, from the worst to the best'),
+  )
+  panels.draw_legend(figure, entries)
+  return {request_lib.slug(f'client_spread_{request.name}'): figure}

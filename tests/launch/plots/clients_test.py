@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the personalisation plots."""
+"""Tests of the plots of held-out clients."""
 
 import dataclasses
 
-from launch.plots import personalization
+from launch.plots import clients
 from launch.plots import request
 from tests.launch.results import fake_runs
 
@@ -17,7 +17,7 @@ _AFTER = np.array([0.6, 0.5, 0.5, 0.9])
 
 
 def _make_run(before, after, metric):
-  clients = {
+  of_run = {
     str(i): {
       f'before/{metric}': one,
       f'few_shot_25/{metric}': one,
@@ -26,18 +26,18 @@ def _make_run(before, after, metric):
     for i, (one, other) in enumerate(zip(before, after))
   }
   # Too small a client to personalise.
-  clients['tiny'] = {f'global/{metric}': 1.0}
-  return dataclasses.replace(fake_runs.make_run(), clients=clients)
+  of_run['tiny'] = {f'global/{metric}': 1.0}
+  return dataclasses.replace(fake_runs.make_run(), clients=of_run)
 
 
 def _draw(scores, metric='accuracy'):
   """Returns the figures before and after, and of few shots."""
   groups = {label: [_make_run(*pair, metric)] for label, pair in scores.items()}
   wanted = request.Request(groups, f'eval/global/{metric}')
-  return personalization.draw(wanted).values()
+  return clients.draw_personalization(wanted).values()
 
 
-class DrawTest(parameterized.TestCase):
+class DrawPersonalizationTest(parameterized.TestCase):
   @parameterized.parameters(
     ('accuracy', '2 gain, 1 lose'), ('mse', '1 gain, 2 lose')
   )
@@ -70,6 +70,20 @@ class DrawTest(parameterized.TestCase):
     np.testing.assert_allclose(
       axis.lines[-1].get_xydata(), [[0, 0.55], [0.25, 0.55], [0.5, 0.625]]
     )
+
+
+class DrawSpreadTest(absltest.TestCase):
+  def test_clients_are_sorted_from_the_worst(self):
+    values = [3.0, 1.0, np.nan, 2.0, 4.0]
+    for name, expected in (('accuracy', [1, 2, 3, 4]), ('loss', [4, 3, 2, 1])):
+      of_run = {str(i): {f'global/{name}': v} for i, v in enumerate(values)}
+      run = dataclasses.replace(fake_runs.make_run(), clients=of_run)
+      groups = {'FedAvg': [run], 'FedFish': [fake_runs.make_run()]}
+      (figure,) = clients.draw_spread(request.Request(groups, name)).values()
+      (line,) = figure.axes[0].lines
+      np.testing.assert_array_equal(line.get_ydata(), expected)
+      np.testing.assert_allclose(line.get_xdata(), [0.125, 0.375, 0.625, 0.875])
+      self.assertIn(f'worst tenth {expected[0]}.000', line.get_label())
 
 
 if __name__ == '__main__':
