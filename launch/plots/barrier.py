@@ -135,22 +135,11 @@ def plot_barrier_panels(
     common seed and round.
   """
   shown = {}
-  for task in settings_lib.unique(s.task for s in settings):
-    of_task = [s for s in settings if s.task == task]
-    for method, baseline in settings_lib.find_baselines(of_task).items():
-      points = {
-        s: found
-        for s in of_task
-        if s.method == method
-        and (other := paper_style.find_counterpart(s, of_task, baseline))
-        and (
-          found := _read_points(
-            {method: s.runs, baseline: other.runs}, method, baseline, name
-          )
-        )
-      }
-      if points:
-        shown[task, method, baseline] = points
+  for s, other in paper_style.pair_with_baselines(settings):
+    groups = {s.method: s.runs, other.method: other.runs}
+    points = _read_points(groups, s.method, other.method, name)
+    if points:
+      shown.setdefault((s.task, s.method, other.method), {})[s] = points
   if not shown:
     return None
   tasks = settings_lib.unique(task for task, _, _ in shown)

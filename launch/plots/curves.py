@@ -134,13 +134,10 @@ def plot_fixed_compute(
   if not points:
     return None
   tasks = settings_lib.unique(s.task for s in points)
-  methods = settings_lib.unique(s.method for s in points)
   epochs = sorted({s.local_epochs for s in points})
-  looks = style.series_looks(methods)
   most = max(sum(s.task == task for s in points) for task in tasks)
   split = most > _MAX_LINES and len(epochs) > 1
-  epoch_lines = paper_style.epoch_lines(epochs)
-  shows_epochs = not split and len(epochs) > 1
+  looks, entries = paper_style.series_looks(points, by_epochs=not split)
   cells = [(t, number) for t in tasks for number in (epochs if split else [0])]
   figure, axes = panels.new_grid(
     cells,
@@ -164,11 +161,7 @@ def plot_fixed_compute(
     logarithmic = panels.draw_lines(
       axis,
       lines,
-      {
-        s: looks[s.method]
-        | ({} if split else {'linestyle': epoch_lines[s.local_epochs]})
-        for s in lines
-      },
+      looks,
       unit=_UNITS.get(x),
       log_ratio=_ROUNDS_RATIO if x == 'round' else math.inf,
     )
@@ -178,11 +171,7 @@ def plot_fixed_compute(
     x_label = request_lib.X_AXES[x][1] + ' (logarithmic)' * bool(logarithmic)
     y_label = style.metric_title(metric)
     panels.set_labels(axis, x_label, y_label, ', '.join(titles))
-  panels.draw_legend(
-    figure,
-    paper_style.method_entries(methods, solid=shows_epochs),
-    *([paper_style.epoch_entries(epoch_lines)] if shows_epochs else []),
-  )
+  panels.draw_legend(figure, *entries)
   totals = {s.task: s.total_epochs for s in points}
   total = ', '.join(f'{n} ({task})' for task, n in totals.items())
   seeds = paper_style.count_seeds(len(ys) for _, ys in points.values())

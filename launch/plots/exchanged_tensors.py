@@ -56,10 +56,9 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
     axis, table, extent=(rounds[0] - 0.5, last, len(names) - 0.5, -0.5)
   )
   if max(table.shape) <= _MOST_NAMES:
-    for border in np.arange(1, len(names)) - 0.5:
-      axis.axhline(border, color='white', linewidth=1)
-    for border in rounds[1:] - 0.5:
-      axis.axvline(border, color='white', linewidth=1)
+    grid = {'color': 'white', 'linewidth': 1}
+    axis.hlines(np.arange(1, len(names)) - 0.5, *axis.get_xlim(), **grid)
+    axis.vlines(rounds[1:] - 0.5, *axis.get_ylim(), **grid)
   if len(names) <= _MOST_NAMES:
     heat_map.name_ticks(axis.yaxis, names, keep_end=True)
   else:

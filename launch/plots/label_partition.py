@@ -113,12 +113,8 @@ def _choose_columns(shares: np.ndarray) -> np.ndarray:
 
 
 def _draw_sizes(axis: mpl_axes.Axes, sizes: np.ndarray) -> None:
-  if len(sizes) <= _MOST_NAMES:
-    axis.bar(np.arange(len(sizes)), sizes, color=style.MUTED, linewidth=0)
-  else:
-    edges = np.arange(len(sizes) + 1) - 0.5
-    axis.stairs(sizes, edges, fill=True, color=style.GRID)
-    axis.stairs(sizes, edges, color=style.MUTED, linewidth=0.9)
+  width = 0.8 if len(sizes) <= _MOST_NAMES else 1.0
+  axis.bar(np.arange(len(sizes)), sizes, width, color=style.MUTED, linewidth=0)
   axis.set_ylim(0, sizes.max() * 1.08)
   axis.grid(False, axis='x')
   axis.tick_params(axis='x', length=0)

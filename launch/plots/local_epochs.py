@@ -56,17 +56,11 @@ def plot_local_epochs(
   tasks = settings_lib.unique(s.task for s in settings)
   methods = settings_lib.unique(s.method for s in settings)
   looks = style.series_looks(methods)
-  baselines = {
-    task: settings_lib.find_baselines([s for s in settings if s.task == task])
-    for task in tasks
-  }
+  pairs = paper_style.pair_with_baselines(settings)
   differences: _Values = {}
   results = []
-  for s in settings:
-    baseline = baselines[s.task].get(s.method)
-    of_task = [other for other in settings if other.task == s.task]
-    other = paper_style.find_counterpart(s, of_task, baseline)
-    for state in _STATES if other else ():
+  for s, other in pairs:
+    for state in _STATES:
       a, b = scores[s][state], scores[other][state]
       common = [seed for seed in a if seed in b]
       if common:
@@ -79,12 +73,11 @@ def plot_local_epochs(
         results.append(f'  {s.task}, {_describe(s)}, {state}: {result}')
 
   # A row a task, with the scores and, if there are any, their differences.
-  compared = any(baselines.values())
-  cells = [(task, j) for task in tasks for j in range(1 + compared)]
+  cells = [(task, j) for task in tasks for j in range(1 + bool(pairs))]
   figure, axes = panels.new_grid(
     cells,
     (panels.PAPER_COLUMN, 2.0),
-    columns=2 if compared else 3,
+    columns=2 if pairs else 3,
     widths=panels.PAPER,
   )
   for axis, (task, j) in zip(axes, cells):
@@ -96,7 +89,7 @@ def plot_local_epochs(
     axis.grid(False, axis='x')
     titles = [task] if len(tasks) > 1 else []
     if j:
-      names = set(baselines[task].values())
+      names = {other.method for _, other in pairs if other.task == task}
       what = names.pop() if len(names) == 1 else 'baseline'
       titles.append(f'minus {what}')
       axis.axhline(0, color=style.INK, linewidth=0.7, zorder=1)
@@ -106,7 +99,7 @@ def plot_local_epochs(
   look = {'linestyle': 'none', 'marker': 'o', 'color': style.MUTED}
   panels.draw_legend(
     figure,
-    paper_style.method_entries(methods, points=True),
+    [panels.entry(m, **of | {'linestyle': 'none'}) for m, of in looks.items()],
     [
       panels.entry('global', markerfacecolor='white', **look),
       panels.entry('personalised', **look),
@@ -116,16 +109,12 @@ def plot_local_epochs(
   if unfinished:
     names = '; '.join(f'{_describe(s, " at ")} ({s.task})' for s in unfinished)
     caption += f' Left out, not finished: {names}.'
-  if compared:
-    pairs = settings_lib.unique(
-      f'{method} minus {baseline}'
-      for of_task in baselines.values()
-      for method, baseline in of_task.items()
+  if pairs:
+    names = settings_lib.unique(
+      f'{s.method} minus {other.method}' for s, other in pairs
     )
-    caption += (
-      f' At the right: differences within seeds, {"; ".join(pairs)}.\n'
-      + '\n'.join(results)
-    )
+    caption += f' At the right: differences within seeds, {", ".join(names)}.\n'
+    caption += '\n'.join(results)
   return paper_style.Drawing(figure, caption)
 
 

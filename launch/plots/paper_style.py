@@ -3,9 +3,8 @@
 """What the layouts for a paper share: looks of local epochs, and captions."""
 
 from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
+import itertools
 from typing import NamedTuple
 
 from launch.plots import panels
@@ -28,43 +27,40 @@ class Drawing(NamedTuple):
   caption: str
 
 
-def epoch_lines(epochs: Iterable[int]) -> dict[int, Any]:
-  """Returns a line style for each number of local epochs, the most one solid."""
-  ordered = sorted(set(epochs), reverse=True)
-  lines = {n: _EPOCH_LINES[i % 4] for i, n in enumerate(ordered)}
-  return dict(sorted(lines.items()))
+def series_looks(
+  settings: Iterable[settings_lib.Setting], *, by_epochs: bool = True
+) -> tuple[
+  dict[settings_lib.Setting, style.Look], list[list[mpl_lines.Line2D]]
+]:
+  """Returns the looks of settings, and the groups of their legend's entries.
+
+  Args:
+    settings: Settings, which differ by their method's look.
+    by_epochs: Whether lines differ by local epochs, the most one solid.
+  """
+  settings = list(settings)
+  looks = style.series_looks(settings_lib.unique(s.method for s in settings))
+  epochs = sorted({s.local_epochs for s in settings}, reverse=True)
+  if not by_epochs or len(epochs) < 2:
+    entries = [panels.entry(m, **look) for m, look in looks.items()]
+    return {s: looks[s.method] for s in settings}, [entries]
+  lines = dict(zip(epochs, itertools.cycle(_EPOCH_LINES)))
+  of_settings = {
+    s: looks[s.method] | {'linestyle': lines[s.local_epochs]} for s in settings
+  }
+  solid = {'linestyle': '-'}
+  return of_settings, [
+    [panels.entry(m, **look | solid) for m, look in looks.items()],
+    [
+      panels.entry(name_epochs(n), color=style.INK, linestyle=lines[n])
+      for n in reversed(epochs)
+    ],
+  ]
 
 
 def epoch_markers(epochs: Iterable[int]) -> dict[int, str]:
   """Returns a marker for each number of local epochs."""
-  ordered = sorted(set(epochs))
-  return {n: _EPOCH_MARKERS[i % 8] for i, n in enumerate(ordered)}
-
-
-def method_entries(
-  methods: Sequence[str], *, solid: bool = False, points: bool = False
-) -> list[mpl_lines.Line2D]:
-  """Returns a legend's entries for methods.
-
-  Args:
-    methods: The methods.
-    solid: Whether lines are solid, since their styles mean something else.
-    points: Whether to show the markers alone.
-  """
-  line = {'linestyle': '-'} if solid else {}
-  line = {'linestyle': 'none'} if points else line
-  return [
-    panels.entry(method, **look | line)
-    for method, look in style.series_looks(methods).items()
-  ]
-
-
-def epoch_entries(lines: Mapping[int, Any]) -> list[mpl_lines.Line2D]:
-  """Returns a legend's entries for the line styles of local epochs."""
-  return [
-    panels.entry(name_epochs(number), color=style.INK, linestyle=line)
-    for number, line in lines.items()
-  ]
+  return dict(zip(sorted(set(epochs)), itertools.cycle(_EPOCH_MARKERS)))
 
 
 def name_epochs(number: int) -> str:
@@ -72,17 +68,25 @@ def name_epochs(number: int) -> str:
   return method_labels.count(number, 'local epoch')
 
 
-def find_counterpart(
-  setting: settings_lib.Setting,
-  settings: Iterable[settings_lib.Setting],
-  method: str | None,
-) -> settings_lib.Setting | None:
-  """Returns the setting of a method with equal local epochs and rounds."""
-  sought = method, setting.local_epochs, setting.rounds
-  for other in settings:
-    if (other.method, other.local_epochs, other.rounds) == sought:
-      return other
-  return None
+def pair_with_baselines(
+  settings: Sequence[settings_lib.Setting],
+) -> list[tuple[settings_lib.Setting, settings_lib.Setting]]:
+  """Returns settings with their baselines' of equal local epochs and rounds."""
+  by_task = {
+    task: settings_lib.find_baselines([s for s in settings if s.task == task])
+    for task in settings_lib.unique(s.task for s in settings)
+  }
+  keyed = {(s.task, s.method, s.local_epochs, s.rounds): s for s in settings}
+  pairs = [
+    (
+      s,
+      keyed.get(
+        (s.task, by_task[s.task].get(s.method), s.local_epochs, s.rounds)
+      ),
+    )
+    for s in settings
+  ]
+  return [(s, other) for s, other in pairs if other]
 
 
 def span(numbers: Iterable[int]) -> str:

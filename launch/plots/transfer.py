@@ -53,10 +53,9 @@ def plot_transfer(
   targets = settings_lib.unique(target for _, _, target in shown)
   rows = settings_lib.unique((task, at) for task, at, _ in shown)
   tasks = settings_lib.unique(task for task, _ in rows)
-  drawn = [s for lines in shown.values() for s, _ in lines]
-  methods = settings_lib.unique(s.method for s in drawn)
-  looks = style.series_looks(methods)
-  epoch_lines = paper_style.epoch_lines(s.local_epochs for s in drawn)
+  looks, entries = paper_style.series_looks(
+    settings_lib.unique(s for lines in shown.values() for s, _ in lines)
+  )
   keys = [(*row, target) for row in rows for target in targets]
   cells = [key if key in shown else None for key in keys]
   percents = {
@@ -74,15 +73,11 @@ def plot_transfer(
         mean = values.mean()
         spread = values.std(ddof=1) if len(values) > 1 else 0.0
         points.append((percent, mean, mean - spread, mean + spread))
-      look = looks[s.method] | {'linestyle': epoch_lines[s.local_epochs]}
-      _draw_line(axis, points, number - (len(lines) - 1) / 2, look)
+      _draw_line(axis, points, number - (len(lines) - 1) / 2, looks[s])
     title = f'{task} to {target}' if len(tasks) > 1 else target
     y_label = style.metric_title(metric)
     _set_labels(axis, percents, y_label, f'{title}, round {at}')
-  groups = [paper_style.method_entries(methods, solid=True)]
-  if len(epoch_lines) > 1:
-    groups.append(paper_style.epoch_entries(epoch_lines))
-  panels.draw_legend(figure, *groups)
+  panels.draw_legend(figure, *entries)
   return paper_style.Drawing(figure, _caption(shown, settings, metric))
 
 
