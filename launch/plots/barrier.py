@@ -7,9 +7,7 @@ lower barrier where points lie above the line x = y.
 """
 
 from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
 from typing import NamedTuple
 
 from launch.plots import panels
@@ -20,7 +18,6 @@ from launch.results import method_comparison
 from launch.results import settings as settings_lib
 
 from matplotlib import axes as mpl_axes
-from matplotlib import cm
 from matplotlib import colors as mpl_colors
 from matplotlib import ticker
 import numpy as np
@@ -33,14 +30,7 @@ _MAX_COLUMNS = 4
 
 
 class _Points(NamedTuple):
-  """Barriers of a method and its baseline, a point a seed and round.
-
-  Attributes:
-    rounds: `[num_points]`.
-    x: Of the method at these rounds and seeds, `[num_points]`.
-    y: Of the baseline, `[num_points]`.
-    seeds: How many seeds they are from.
-  """
+  """Barriers of a method (x) and its baseline (y), a point a seed and round."""
 
   rounds: np.ndarray
   x: np.ndarray
@@ -75,7 +65,8 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
     if points:
       figure, (axis,) = panels.new_grid([pair], (5.6, 4.9))
       compare_methods(axis, points[1:3], *pair, name)
-      image = _draw_points(axis, points, points.rounds, s=34, linewidths=0.5)
+      shades = {'c': points.rounds, 'cmap': _COLORS}
+      image = panels.draw_points(axis, points.x, points.y, 34, **shades)
       one = request._replace(groups={pair[0]: groups[pair[0]]})
       title = one.title('Client-server barrier')
       axis.set_title(style.wrap_text(title, 4.4, 11))
@@ -84,20 +75,6 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
       file_name = request_lib.slug('barrier_{}_{}_{}'.format(name, *pair))
       figures[file_name] = figure
   return figures
-
-
-def _draw_points(
-  axis: mpl_axes.Axes, points: _Points, shades: np.ndarray, **options: Any
-) -> cm.ScalarMappable:
-  return axis.scatter(
-    points.x,
-    points.y,
-    c=shades,
-    cmap=_COLORS,
-    edgecolors=style.INK,
-    zorder=3,
-    **options,
-  )
 
 
 def compare_methods(
@@ -161,23 +138,23 @@ def plot_barrier_panels(
   for axis, (task, method, baseline) in zip(axes, filter(None, cells)):
     # Panels of one task are there to be compared.
     every = [
-      values
+      (p.x, p.y)
       for key, points in shown.items()
-      if key[0] == task
       for p in points.values()
-      for values in (p.x, p.y)
+      if key[0] == task
     ]
     compare_methods(axis, every, method, baseline, name)
     axis.set_title(task if len(tasks) > 1 else '')
     for s, p in shown[task, method, baseline].items():
-      image = _draw_points(
+      image = panels.draw_points(
         axis,
-        p,
-        p.rounds / (s.rounds if shares else 1),
+        p.x,
+        p.y,
+        12,
+        c=p.rounds / (s.rounds if shares else 1),
+        cmap=_COLORS,
         norm=norm,
         marker=markers[s.local_epochs],
-        s=12,
-        linewidths=0.35,
       )
   label = 'Share of the rounds' if shares else 'Round'
   panels.draw_colorbar(image, axes, label, percent=shares, shrink=0.8)
@@ -190,14 +167,9 @@ def plot_barrier_panels(
         for number, marker in markers.items()
       ],
     )
-  return paper_style.Drawing(figure, _caption(shown, name))
-
-
-def _caption(
-  shown: Mapping[tuple[str, str, str], Mapping[settings_lib.Setting, _Points]],
-  name: str,
-) -> str:
-  seeds = [p.seeds for points in shown.values() for p in points.values()]
+  seeds = paper_style.count_seeds(
+    p.seeds for points in shown.values() for p in points.values()
+  )
   lines = [
     f'  {task}, {method} against {baseline}, '
     f'{paper_style.name_epochs(s.local_epochs)}: lower for {method} at '
@@ -205,9 +177,9 @@ def _caption(
     for (task, method, baseline), points in shown.items()
     for s, p in points.items()
   ]
-  return (
+  caption = (
     f'Client-server barrier in {name} of the cohorts, a point a seed and '
-    f'round, {paper_style.count_seeds(seeds)}; lower is better, so points '
-    'above the line x = y speak for the method on the x axis. Shades: rounds; '
-    'markers: local epochs.\n' + '\n'.join(lines)
+    f'round, {seeds}; lower is better, so points above the line x = y speak '
+    'for the method on the x axis. Shades: rounds; markers: local epochs.\n'
   )
+  return paper_style.Drawing(figure, caption + '\n'.join(lines))

@@ -55,10 +55,8 @@ def choose_metric(runs: Sequence[run_reader.Run], metric: str | None) -> str:
       for name in columns
       if name.startswith('eval/global/') and not metric_names.is_count(name)
     ]
-    preferred = [
-      name for name in evaluated if name.endswith(('/accuracy', '/mse'))
-    ]
-    return (preferred + evaluated + ['train/loss'])[0]
+    best = [n for n in evaluated if n.endswith(('/accuracy', '/mse'))]
+    return (best + evaluated + ['train/loss'])[0]
   if metric not in columns:
     raise errors.InputError(
       f'--metric={metric} is no column of metrics.csv in any workdir; there '

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Held-out clients: how evenly they are served, and what fine-tuning does."""
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 
 from fedfish_tff.evaluation import client_statistics
@@ -13,15 +12,17 @@ from launch.plots import style
 from launch.results import method_comparison
 from launch.results import run_reader
 
-from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
 
-_PANEL_WIDTH = 3.3  # Inches.
 
-
+@style.styled
 def draw_personalization(request: request_lib.Request) -> request_lib.Figures:
-  """What fine-tuning does to the clients that launch.evaluate has scored."""
+  """What fine-tuning does to the clients that launch.evaluate has scored.
+
+  In one figure a point a client: its score before and after. In the other a
+  thin line a client, by the share of its data, and a thick one for their mean.
+  """
   tables = {
     label: table
     for label, runs in request.groups.items()
@@ -29,12 +30,53 @@ def draw_personalization(request: request_lib.Request) -> request_lib.Figures:
   }
   if not tables:
     return {}
-  name = request.name
+  cells, width = list(tables), 3.3
+  looks = style.series_looks(cells)
+  higher_is_better = metric_names.higher_is_better(request.name)
+  name = style.metric_title(request.name)
+  scatter, upper = panels.new_grid(cells, (width, 4.1))
+  few_shot, lower = panels.new_grid(cells, (width, 3.5), sharey=True)
+  for (label, table), axis in zip(tables.items(), upper):
+    before, after = table[0], table[-1]
+    panels.compare_axes(axis, [of[[0, -1]] for of in tables.values()])
+    look = {key: looks[label][key] for key in ('color', 'marker')}
+    panels.draw_points(axis, before, after, 26, alpha=0.65, **look)
+    means = before.mean(), after.mean()
+    axis.plot(*means, '+', color=style.INK, ms=12, mew=2, zorder=5)
+    change = after - before if higher_is_better else before - after
+    summary = '{} gain, {} lose; mean {} to {}'.format(
+      (change > 0).sum(), (change < 0).sum(), *map(style.format_value, means)
+    )
+    y_label = f'{name} after fine-tuning'
+    panels.set_labels(axis, f'{name} before', y_label, label, summary)
+  shares = list(run_reader.FEW_SHOT_COLUMNS)
+  for (label, table), axis in zip(tables.items(), lower):
+    look = looks[label] | {'linestyle': '-', 'linewidth': 2.4, 'markersize': 7}
+    axis.plot(shares, table, color=look['color'], linewidth=0.6, alpha=0.35)
+    axis.plot(shares, table.mean(axis=1), zorder=4, **look)
+    for share, mean in zip(shares, table.mean(axis=1)):
+      axis.annotate(
+        style.format_value(mean),
+        (share, mean),
+        xytext=(0, 9),
+        textcoords='offset points',
+        ha='center',
+        fontsize=9,
+        fontweight='bold',
+        bbox=dict(facecolor='white', alpha=0.75, linewidth=0, pad=1),
+        zorder=5,
+      )
+    axis.set_xticks(shares)
+    axis.xaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
+    axis.margins(x=0.12)
+    y_label = f'{name} on the unseen half'
+    panels.set_labels(axis, "Share of a client's data", y_label, label)
+  title = 'personalisation of held-out clients'
+  panels.set_figure_title(scatter, request.title(title.capitalize()))
+  panels.set_figure_title(few_shot, request.title(f'Few-shot {title}'))
   return {
-    request_lib.slug(f'personalization_{name}'): _plot_before_after(
-      request, tables
-    ),
-    request_lib.slug(f'few_shot_{name}'): _plot_few_shot(request, tables),
+    request_lib.slug(f'personalization_{request.name}'): scatter,
+    request_lib.slug(f'few_shot_{request.name}'): few_shot,
   }
 
 
@@ -53,80 +95,6 @@ def _read_scores(runs: Sequence[run_reader.Run], name: str) -> np.ndarray:
   ]
   table = np.array(rows, np.float64).reshape(-1, len(columns)).T
   return table[:, np.isfinite(table).all(axis=0)]
-
-
-@style.styled
-def _plot_before_after(
-  request: request_lib.Request, tables: Mapping[str, np.ndarray]
-) -> mpl_figure.Figure:
-  """Plots a point a client, one panel a method, all on the same axes."""
-  figure, axes = panels.new_grid(list(tables), (_PANEL_WIDTH, 4.1))
-  looks = style.series_looks(list(tables))
-  higher_is_better = metric_names.higher_is_better(request.name)
-  name = style.metric_title(request.name)
-  for axis, (label, table) in zip(axes, tables.items()):
-    before, after = table[0], table[-1]
-    look = looks[label]
-    panels.compare_axes(axis, [t[[0, -1]] for t in tables.values()])
-    axis.scatter(
-      before,
-      after,
-      marker=look['marker'],
-      s=26,
-      color=look['color'],
-      alpha=0.65,
-      edgecolors='white',
-      linewidths=0.5,
-      zorder=3,
-    )
-    change = after - before if higher_is_better else before - after
-    summary = f'{(change > 0).sum()} gain, {(change < 0).sum()} lose'
-    means = before.mean(), after.mean()
-    axis.plot(*means, '+', color=style.INK, ms=12, mew=2, zorder=5)
-    summary += '; mean {} to {}'.format(*map(style.format_value, means))
-    panels.set_labels(
-      axis, f'{name} before', f'{name} after fine-tuning', label, summary
-    )
-  panels.set_figure_title(
-    figure, request.title('Personalisation of held-out clients')
-  )
-  return figure
-
-
-@style.styled
-def _plot_few_shot(
-  request: request_lib.Request, tables: Mapping[str, np.ndarray]
-) -> mpl_figure.Figure:
-  """Plots a thin line a client by share, a thick one for their mean."""
-  figure, axes = panels.new_grid(list(tables), (_PANEL_WIDTH, 3.5), sharey=True)
-  looks = style.series_looks(list(tables))
-  shares = list(run_reader.FEW_SHOT_COLUMNS)
-  for axis, (label, table) in zip(axes, tables.items()):
-    color = looks[label]['color']
-    axis.plot(shares, table, color=color, linewidth=0.6, alpha=0.35)
-    look = looks[label] | {'linestyle': '-', 'linewidth': 2.4, 'markersize': 7}
-    axis.plot(shares, table.mean(axis=1), zorder=4, **look)
-    for share, mean in zip(shares, table.mean(axis=1)):
-      axis.annotate(
-        style.format_value(mean),
-        (share, mean),
-        xytext=(0, 9),
-        textcoords='offset points',
-        ha='center',
-        fontsize=9,
-        fontweight='bold',
-        bbox=dict(facecolor='white', alpha=0.75, linewidth=0, pad=1),
-        zorder=5,
-      )
-    axis.set_xticks(shares)
-    axis.xaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
-    axis.margins(x=0.12)
-    y_label = f'{style.metric_title(request.name)} on the unseen half'
-    panels.set_labels(axis, "Share of a client's data", y_label, label)
-  panels.set_figure_title(
-    figure, request.title('Few-shot personalisation of held-out clients')
-  )
-  return figure
 
 
 @style.styled

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A score against the share of weights that clients send, or its bytes."""
 
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
@@ -12,7 +11,6 @@ from launch.plots import curves
 from launch.plots import panels
 from launch.plots import style
 
-from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
 import numpy as np
 
@@ -73,11 +71,12 @@ def plot_scores(
     xs, default=0
   )
   entries = {}
-  for axis, of_panel, (row, panel, lines) in zip(
-    axes, points, filter(None, cells)
-  ):
-    if reference:
-      _draw_reference(axis, lines.values(), reference)
+  for axis, of_panel, (row, panel, _) in zip(axes, points, filter(None, cells)):
+    ends = [ys[:, xs == 1].compressed() for xs, ys in of_panel.values()]
+    if reference and ends and len(ends[0]):
+      if all(np.array_equal(end, ends[0]) for end in ends):
+        look = {'color': style.MUTED, 'linestyle': (0, (4, 3))}
+        axis.axhline(ends[0].mean(), label=reference, linewidth=1.1, **look)
     panels.draw_lines(
       axis,
       of_panel,
@@ -112,20 +111,3 @@ def _read_points(line: Line) -> tuple[np.ndarray, np.ndarray]:
   xs = np.array([pairs[:, 0].mean() for pairs in points])
   seeds = itertools.zip_longest(*(p[:, 1] for p in points), fillvalue=np.nan)
   return xs, np.ma.masked_invalid(list(seeds))
-
-
-def _draw_reference(
-  axis: mpl_axes.Axes, lines: Iterable[Line], label: str
-) -> None:
-  """Draws the level where everything is sent, if lines have one in common."""
-  ends = [np.array(line.get(1.0, ()), np.float64) for line in lines if line]
-  ends = [end[np.isfinite(end)] for end in ends]
-  if ends and len(ends[0]) and all(np.array_equal(e, ends[0]) for e in ends):
-    axis.axhline(
-      ends[0].mean(),
-      color=style.MUTED,
-      linestyle=(0, (4, 3)),
-      linewidth=1.1,
-      zorder=1,
-      label=label,
-    )

@@ -67,12 +67,9 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
     ticker.MaxNLocator(nbins=10, steps=[1, 2, 5, 10], integer=True)
   )
   axis.set_xlabel('Round')
-  by_weight = run.config.get('exchange', {}).get('selection') == 'coordinates'
-  what = (
-    'Share of its weights that clients sent'
-    if by_weight
-    else 'Share of the clients that sent it'
-  )
+  what = 'Share of the clients that sent it'
+  if run.config.get('exchange', {}).get('selection') == 'coordinates':
+    what = 'Share of its weights that clients sent'
   panels.draw_colorbar(image, axis, what, percent=True, aspect=10 * height)
   panels.set_figure_title(figure, request.title('What clients have sent'))
   return {'exchanged_tensors': figure}

@@ -94,7 +94,14 @@ def plot_local_epochs(
       titles.append(f'minus {what}')
       axis.axhline(0, color=style.INK, linewidth=0.7, zorder=1)
     y_label = f'{style.metric_title(name)}, {split} clients'
-    x_label = _set_x_axis(axis, of_task)
+    epochs = sorted({s.local_epochs for s in of_task})
+    axis.set_xticks(range(len(epochs)), [str(number) for number in epochs])
+    axis.set_xlim(-0.5, len(epochs) - 0.5)
+    rounds = {s.rounds for s in of_task}
+    what = f'{max(s.total_epochs for s in of_task)} in total'
+    if len(rounds) == 1:
+      what = f'{rounds.pop()} rounds'
+    x_label = f'Local epochs a round ({what})'
     panels.set_labels(axis, x_label, y_label, ', '.join(titles))
   look = {'linestyle': 'none', 'marker': 'o', 'color': style.MUTED}
   panels.draw_legend(
@@ -105,7 +112,22 @@ def plot_local_epochs(
       panels.entry('personalised', **look),
     ],
   )
-  caption = _caption(scores, name, split)
+  counts = [len(of['global']) for of in scores.values() if of['global']]
+  caption = (
+    f'{style.metric_title(name)} on {split} clients by local epochs: of the '
+    'global model (open) and after personalisation (filled), both on the half '
+    'of each client that fine-tuning does not see. Points: means over '
+    f'{paper_style.count_seeds(counts or [0])}; bars: lowest to highest seed; '
+    'dashes: each seed.'
+  )
+  diverged = [
+    f'{_describe(s, " at ")} ({s.task}): '
+    f'{len(s.runs) - len(of["global"])} of {len(s.runs)}'
+    for s, of in scores.items()
+    if len(of['global']) < len(s.runs)
+  ]
+  if diverged:
+    caption += f' Left out, without a finite value: {"; ".join(diverged)}.'
   if unfinished:
     names = '; '.join(f'{_describe(s, " at ")} ({s.task})' for s in unfinished)
     caption += f' Left out, not finished: {names}.'
@@ -183,9 +205,8 @@ def _draw(
     means.append((at, values.mean()))
     if len(values) > 1:
       axis.vlines(at, values.min(), values.max(), color=color, linewidth=0.9)
-      axis.plot(
-        [at] * len(values), values, '_', color=color, markersize=3.5, mew=0.7
-      )
+      dashes = {'markersize': 3.5, 'markeredgewidth': 0.7}
+      axis.plot([at] * len(values), values, '_', color=color, **dashes)
     axis.plot(
       *means[-1],
       marker=look['marker'],
@@ -196,40 +217,6 @@ def _draw(
     )
   if joined and len(means) > 1:
     axis.plot(*zip(*means), color=color, linewidth=0.7)
-
-
-def _set_x_axis(
-  axis: mpl_axes.Axes, settings: Sequence[settings_lib.Setting]
-) -> str:
-  """Names the groups of points, and returns the axis' label."""
-  epochs = sorted({s.local_epochs for s in settings})
-  axis.set_xticks(range(len(epochs)), [str(number) for number in epochs])
-  axis.set_xlim(-0.5, len(epochs) - 0.5)
-  rounds = {s.rounds for s in settings}
-  what = f'{max(s.total_epochs for s in settings)} in total'
-  if len(rounds) == 1:
-    what = f'{rounds.pop()} rounds'
-  return f'Local epochs a round ({what})'
-
-
-def _caption(scores: _Values, name: str, split: str) -> str:
-  counts = [len(of['global']) for of in scores.values() if of['global']]
-  caption = (
-    f'{style.metric_title(name)} on {split} clients by local epochs: of the '
-    'global model (open) and after personalisation (filled), both on the half '
-    'of each client that fine-tuning does not see. Points: means over '
-    f'{paper_style.count_seeds(counts or [0])}; bars: lowest to highest seed; '
-    'dashes: each seed.'
-  )
-  diverged = [
-    f'{_describe(s, " at ")} ({s.task}): '
-    f'{len(s.runs) - len(of["global"])} of {len(s.runs)}'
-    for s, of in scores.items()
-    if len(of['global']) < len(s.runs)
-  ]
-  if diverged:
-    caption += f' Left out, without a finite value: {"; ".join(diverged)}.'
-  return caption
 
 
 def _describe(setting: settings_lib.Setting, at: str = ', ') -> str:

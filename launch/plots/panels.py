@@ -184,6 +184,14 @@ def draw_lines(
   return logarithmic
 
 
+def draw_points(
+  axis: mpl_axes.Axes, x: np.ndarray, y: np.ndarray, size: float, **options: Any
+) -> cm.ScalarMappable:
+  """Draws points with a thin edge; options are those of `Axes.scatter`."""
+  edge = {'edgecolors': style.INK, 'linewidths': 0.4}
+  return axis.scatter(x, y, size, zorder=3, **edge, **options)
+
+
 def compare_axes(
   axis: mpl_axes.Axes,
   values: Iterable[np.ndarray],

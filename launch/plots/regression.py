@@ -97,27 +97,12 @@ def plot_toy_regression(
   for (label, (x, y)), marker, color in zip(
     barriers.items(), _OVERLAP_MARKERS, _OVERLAP_COLORS
   ):
-    axis.scatter(
-      x,
-      y,
-      s=34,
-      marker=marker,
-      color=color,
-      alpha=0.85,
-      edgecolors=style.INK,
-      linewidths=0.5,
-      label=label,
-      zorder=3,
-    )
+    options = {'marker': marker, 'color': color, 'label': label}
+    panels.draw_points(axis, x, y, 34, alpha=0.85, **options)
   seeds = max((len(x) for x, _ in barriers.values()), default=0)
   axis.set_title(f'Client-server barrier, {seeds} seeds')
-  right.legend(
-    loc='outside lower center',
-    ncols=3,
-    handlelength=1,
-    handletextpad=0.2,
-    columnspacing=1,
-  )
+  spaces = {'handlelength': 1, 'handletextpad': 0.2, 'columnspacing': 1}
+  right.legend(loc='outside lower center', ncols=3, **spaces)
   entries = [panels.entry('true function', **_TRUTH)]
   entries += [
     panels.entry(f'client {i + 1}', **look | {'markersize': 4})

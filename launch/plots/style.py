@@ -39,12 +39,9 @@ _RC = {
   'axes.axisbelow': True,
   'grid.color': GRID,
   'grid.linewidth': 0.7,
-  'xtick.color': MUTED,
-  'ytick.color': MUTED,
-  'xtick.labelcolor': INK,
-  'ytick.labelcolor': INK,
-  'xtick.labelsize': 9,
-  'ytick.labelsize': 9,
+  **{f'{axis}tick.color': MUTED for axis in 'xy'},
+  **{f'{axis}tick.labelcolor': INK for axis in 'xy'},
+  **{f'{axis}tick.labelsize': 9 for axis in 'xy'},
   'lines.linewidth': 1.8,
   'lines.markersize': 5,
   'legend.frameon': False,
@@ -67,13 +64,10 @@ _PAPER_RC = _RC | {
   'axes.labelpad': 2.5,
   'axes.linewidth': 0.6,
   'grid.linewidth': 0.5,
-  'xtick.labelsize': 7,
-  'ytick.labelsize': 7,
-  **{
-    f'{axis}tick.major.{name}': value
-    for axis in 'xy'
-    for name, value in (('size', 2.5), ('width', 0.6), ('pad', 2))
-  },
+  **{f'{axis}tick.labelsize': 7 for axis in 'xy'},
+  **{f'{axis}tick.major.size': 2.5 for axis in 'xy'},
+  **{f'{axis}tick.major.width': 0.6 for axis in 'xy'},
+  **{f'{axis}tick.major.pad': 2 for axis in 'xy'},
   'lines.linewidth': 1.3,
   'lines.markersize': 4,
   'legend.fontsize': 7.5,

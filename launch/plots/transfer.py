@@ -169,6 +169,7 @@ def _caption(
   return caption
 
 
+@style.styled
 def plot_workdir_transfer(
   scores: Sequence[transfer_reader.Score], *, rounds: int, task: str
 ) -> dict[str, mpl_figure.Figure]:
@@ -179,55 +180,47 @@ def plot_workdir_transfer(
     rounds: That the run is to have.
     task: The task that the model was trained on.
   """
-  metrics = settings_lib.unique(
-    s.metric for s in scores if s.metric not in transfer_reader.COUNTS
-  )
-  return {
-    f'transfer_{metric}': _plot_workdir(
-      [s for s in scores if s.metric == metric], metric, rounds, task
-    )
-    for metric in metrics
-  }
+  figures = {}
+  for metric in settings_lib.unique(s.metric for s in scores):
+    if metric not in transfer_reader.COUNTS:
+      of_metric = [s for s in scores if s.metric == metric]
+      figure = _plot_workdir(of_metric, rounds)
+      title = (
+        f'Transfer from {task}: mean over held-out clients, 95 % intervals'
+      )
+      panels.set_figure_title(figure, title)
+      figures[f'transfer_{metric}'] = figure
+  return figures
 
 
-@style.styled
 def _plot_workdir(
-  scores: Sequence[transfer_reader.Score], metric: str, rounds: int, task: str
+  scores: Sequence[transfer_reader.Score], rounds: int
 ) -> mpl_figure.Figure:
   targets = settings_lib.unique(s.target for s in scores)
   numbers = sorted({s.round for s in scores})
-  (look,) = style.series_looks([task]).values()
-  open_look = {'linestyle': (0, (4, 1.2)), 'markerfacecolor': 'white'}
-  looks = {
-    n: look
-    | {'markeredgecolor': look['color']}
-    | (open_look if n == rounds // 2 else {})
-    for n in numbers
-  }
+  look = style.series_looks([''])['']
+  look['markeredgecolor'] = look['color']
+  half = look | {'linestyle': (0, (4, 1.2)), 'markerfacecolor': 'white'}
+  looks = {n: half if n == rounds // 2 else look for n in numbers}
   figure, axes = panels.new_grid(targets, (3.2, 3.4), columns=len(targets))
   for axis, target in zip(axes, targets):
-    of_target = [s for s in scores if s.target == target]
+    of_target = sorted(s for s in scores if s.target == target)
     for i, number in enumerate(numbers):
       points = [
         (s.percent, s.mean, s.low, s.high)
-        for s in sorted(of_target, key=lambda s: s.percent)
+        for s in of_target
         if s.round == number and np.isfinite(s.mean)
       ]
       if points:
-        position = i - (len(numbers) - 1) / 2
-        _draw_line(axis, points, position, looks[number])
+        _draw_line(axis, points, i - (len(numbers) - 1) / 2, looks[number])
     one = of_target[0]
     _set_labels(
       axis,
       [s.percent for s in scores],
-      f'{style.metric_title(metric)} on the unseen half',
+      f'{style.metric_title(one.metric)} on the unseen half',
       target,
       f'{one.num_clients} clients, {one.num_too_small} too small',
     )
-  panels.draw_legend(
-    figure, [panels.entry(f'round {n}', **looks[n]) for n in numbers]
-  )
-  panels.set_figure_title(
-    figure, f'Transfer from {task}: mean over held-out clients, 95 % intervals'
-  )
+  entries = [panels.entry(f'round {n}', **looks[n]) for n in numbers]
+  panels.draw_legend(figure, entries)
   return figure
