@@ -88,10 +88,7 @@ def compare_methods(
   halves = f'lower for {method}', f'lower for {baseline}'
   panels.compare_axes(axis, values, above=halves[0], below=halves[1])
   what = style.metric_title(f'csb/{name}').replace('Barrier', 'barrier')
-  # The panels are square.
-  room = 0.78 * panels.cell_width(axis)
-  size = axis.yaxis.label.get_size()
-  y_label = style.wrap_text(f'{baseline}: {what}', room, size)
+  y_label = style.wrap_text(f'{baseline}: {what}', panels.cell_width(axis))
   panels.set_labels(axis, f'{method}: {what}', y_label)
 
 
@@ -127,9 +124,7 @@ def plot_barrier_panels(
     keys = {key[:2]: key for key in shown}
     cells = [keys.get((task, method)) for task in tasks for method in methods]
   size = panels.PAPER_COLUMN, 2.9 if min(columns, len(cells)) < 3 else 2.3
-  figure, axes = panels.new_grid(
-    cells, size, columns=columns, widths=panels.PAPER
-  )
+  figure, axes = panels.new_grid(cells, size, columns=columns)
   drawn = [s for points in shown.values() for s in points]
   markers = paper_style.epoch_markers(s.local_epochs for s in drawn)
   # One shade means one thing in all panels.

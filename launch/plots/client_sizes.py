@@ -3,7 +3,6 @@
 """How many clients are how large: a histogram with logarithmic axes."""
 
 from collections.abc import Mapping
-import math
 
 from launch.plots import panels
 from launch.plots import style
@@ -28,9 +27,7 @@ def plot_client_sizes(
       the panel says how many they are.
     title: The title.
   """
-  figure, axes = panels.new_grid(
-    list(sizes), (3.5, 3.2), widths=(3.5, math.inf), sharey=True
-  )
+  figure, axes = panels.new_grid(list(sizes), (3.5, 3.2), sharey=True)
   for axis, (measure, by_split) in zip(axes, sizes.items()):
     pooled = np.concatenate([np.asarray(v) for v in by_split.values()])
     edges = _log_edges(int(pooled.max(initial=1)))

@@ -63,7 +63,7 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
   cell = _CELL_INCHES if written else _SMALL_CELL_INCHES
   side = max(cell * len(counts), 2.4)
   size = min(side + 2.2, 10), min(side + 1.3, 9)
-  figure, (axis,) = panels.new_grid([run], size, widths=(0, 10))
+  figure, (axis,) = panels.new_grid([run], size)
   image = heat_map.draw_table(axis, shares, aspect='equal')
   labels = [name.replace('_', ' ') for name in class_names]
   for dimension in (axis.xaxis, axis.yaxis):

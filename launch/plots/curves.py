@@ -140,10 +140,7 @@ def plot_fixed_compute(
   looks, entries = paper_style.series_looks(points, by_epochs=not split)
   cells = [(t, number) for t in tasks for number in (epochs if split else [0])]
   figure, axes = panels.new_grid(
-    cells,
-    (panels.PAPER_COLUMN, 2.0),
-    columns=len(epochs) if split else 3,
-    widths=panels.PAPER,
+    cells, (panels.PAPER_COLUMN, 2.0), columns=len(epochs) if split else 3
   )
   firsts = {}
   for (task, number), axis in zip(cells, axes):

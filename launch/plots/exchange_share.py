@@ -52,7 +52,7 @@ def plot_scores(
     cells += [(row, *panel) for panel in of_row.items()]
     cells += [None] * (-len(cells) % columns)
   figure, axes = panels.new_grid(
-    cells, (3.0, 2.9), columns=columns, widths=(6, math.inf), sharey=True
+    cells, (3.3, 2.9), columns=columns, sharey=True
   )
   labels = [
     label for of in rows.values() for lines in of.values() for label in lines

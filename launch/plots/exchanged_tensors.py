@@ -60,7 +60,7 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
     axis.hlines(np.arange(1, len(names)) - 0.5, *axis.get_xlim(), **grid)
     axis.vlines(rounds[1:] - 0.5, *axis.get_ylim(), **grid)
   if len(names) <= _MOST_NAMES:
-    heat_map.name_ticks(axis.yaxis, names, keep_end=True)
+    heat_map.name_ticks(axis.yaxis, names)
   else:
     _name_parts(axis, names, _NAME_INCHES / height * len(names))
   axis.xaxis.set_major_locator(
@@ -83,7 +83,7 @@ def _name_parts(axis: mpl_axes.Axes, names: Sequence[str], room: float) -> None:
     # Parts that cannot be told apart further may still be too small.
     if not ticks or middle - ticks[-1] >= room:
       ticks.append(middle)
-      labels.append(heat_map.shorten(prefix, keep_end=True))
+      labels.append(heat_map.shorten(prefix))
     start += size
     if start < len(names):
       axis.axhline(start - 0.5, color=style.INK, linewidth=0.8)

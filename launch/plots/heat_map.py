@@ -20,7 +20,6 @@ SHARES = mpl_colors.LinearSegmentedColormap.from_list(
 )
 # More columns than a figure has room for would be mixed by the renderer.
 MOST_COLUMNS = 400
-_MOST_LETTERS = 34
 
 
 def draw_table(
@@ -71,8 +70,7 @@ def name_ticks(
   names: Sequence[str],
   *,
   step: int = 1,
-  most_letters: int = _MOST_LETTERS,
-  keep_end: bool = False,
+  most_letters: int = 34,
 ) -> None:
   """Names rows or columns.
 
@@ -80,23 +78,19 @@ def name_ticks(
     dimension: The x or the y axis.
     names: The names.
     step: Of so many rows or columns the first is named.
-    most_letters: Where names are cut.
-    keep_end: Whether they are cut at their beginning.
+    most_letters: Longer names lack their middle.
   """
-  shown = [shorten(n, most_letters, keep_end) for n in names[::step]]
+  shown = [shorten(name, most_letters) for name in names[::step]]
   dimension.set_ticks(np.arange(0, len(names), step), shown)
   dimension.set_tick_params(labelsize=9 if len(names) <= 25 else 7)
-  letters = len(shown) * max(map(len, shown))
-  is_x = dimension.axis_name == 'x'
-  if is_x and 0.1 * letters > 0.75 * panels.cell_width(dimension.axes):
+  inches = 0.1 * len(shown) * max(map(len, shown))
+  room = 0.75 * panels.cell_width(dimension.axes)
+  if dimension.axis_name == 'x' and inches > room:
     dimension.set_tick_params(labelrotation=90)
 
 
-def shorten(
-  name: str, most_letters: int = _MOST_LETTERS, keep_end: bool = False
-) -> str:
-  """Cuts a name that is too long."""
-  if len(name) <= most_letters:
-    return name
-  cut = most_letters - 1
-  return f'…{name[-cut:]}' if keep_end else f'{name[:cut]}…'
+def shorten(name: str, most_letters: int = 34) -> str:
+  """Cuts the middle out of a long name: ends tell tensors and hosts apart."""
+  half = most_letters // 2
+  short = len(name) <= most_letters
+  return name if short else f'{name[: half - 1]}…{name[-half:]}'

@@ -75,10 +75,7 @@ def plot_local_epochs(
   # A row a task, with the scores and, if there are any, their differences.
   cells = [(task, j) for task in tasks for j in range(1 + bool(pairs))]
   figure, axes = panels.new_grid(
-    cells,
-    (panels.PAPER_COLUMN, 2.0),
-    columns=2 if pairs else 3,
-    widths=panels.PAPER,
+    cells, (panels.PAPER_COLUMN, 2.0), columns=2 if pairs else 3
   )
   for axis, (task, j) in zip(axes, cells):
     of_task = [s for s in settings if s.task == task]

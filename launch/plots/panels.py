@@ -20,11 +20,9 @@ from matplotlib import lines as mpl_lines
 from matplotlib import ticker
 import numpy as np
 
-# The least and the most that figures are wide, in inches: for a screen, and for
-# a paper's page of two columns such as those of ICML.
-SCREEN = (4.8, math.inf)
-PAPER = (0.0, 6.75)
-PAPER_COLUMN = 3.25
+# In inches. Papers have pages of two columns, such as those of ICML.
+_LEAST_WIDTH = 4.8
+PAPER_COLUMN, PAPER_PAGE = 3.25, 6.75
 _MARKERS = 8
 
 
@@ -33,23 +31,23 @@ def new_grid(
   size: tuple[float, float],
   *,
   columns: int = 3,
-  widths: tuple[float, float] = SCREEN,
   **sharing: Any,
 ) -> tuple[mpl_figure.Figure, list[mpl_axes.Axes]]:
   """Returns a figure and the axes of the cells that are not None.
 
   Args:
     cells: What the panels show, row by row; None leaves a gap.
-    size: The width and the height of a panel, in inches.
+    size: The width and the height of a panel, in inches; panels as wide as a
+      column of a paper are made narrower where they would not fit its page.
     columns: The most panels side by side.
-    widths: The least and the most that the figure is wide.
     **sharing: For `Figure.subplots`, for example `sharey=True`.
   """
   columns = min(columns, len(cells))
   rows = -(-len(cells) // columns)
-  figure = style.new_figure(
-    float(np.clip(size[0] * columns, *widths)), size[1] * rows
-  )
+  width = max(_LEAST_WIDTH, size[0] * columns)
+  if size[0] == PAPER_COLUMN:
+    width = min(PAPER_PAGE, size[0] * columns)
+  figure = style.new_figure(width, size[1] * rows)
   grid = figure.subplots(rows, columns, squeeze=False, **sharing)
   axes = []
   for axis, cell in itertools.zip_longest(grid.flat, cells):
@@ -72,9 +70,10 @@ def set_labels(
 ) -> None:
   """Writes titles and labels, that of y at the left of the figure only."""
   room = 0.78 * cell_width(axis)
-  axis.set_xlabel(style.wrap_text(x, 1.15 * room, axis.xaxis.label.get_size()))
+  size = axis.xaxis.label.get_size()
+  axis.set_xlabel(style.wrap_text(x, 1.4 * room, size))
   if axis.get_subplotspec().is_first_col():
-    axis.set_ylabel(y)
+    axis.set_ylabel(style.wrap_text(y, 2 * room, size))
   axis.set_title(
     style.wrap_text(title, room, axis.title.get_size()),
     pad=22 if subtitle else None,
@@ -173,9 +172,10 @@ def draw_lines(
     axis.xaxis.set_minor_formatter(ticker.NullFormatter())
   else:
     bins = int(cell_width(axis)) + 2
-    axis.xaxis.set_major_locator(
-      ticker.MaxNLocator(bins, steps=[1, 2, 2.5, 5, 10])
-    )
+    whole = max(ends, default=0) > 1
+    steps = [1, 2, 2.5, 5, 10]
+    locator = ticker.MaxNLocator(bins, steps=steps, integer=whole)
+    axis.xaxis.set_major_locator(locator)
   axis.xaxis.set_major_formatter(
     ticker.StrMethodFormatter('{x:g}')
     if unit is None

@@ -60,7 +60,7 @@ def draw_layouts(
     layouts: Of `LAYOUTS`. One that is asked for alone has to be possible; of
       several, those that are not are left out.
     metric: A column of metrics.csv.
-    x_axes: Of `request_lib.X_AXES`.
+    x_axes: Of `request.X_AXES`.
 
   Raises:
     errors.InputError: If the runs do not make the only layout, or have more

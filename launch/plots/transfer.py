@@ -62,7 +62,7 @@ def plot_transfer(
     percent for lines in shown.values() for _, of in lines for percent in of
   }
   figure, axes = panels.new_grid(
-    cells, (panels.PAPER_COLUMN, 1.9), columns=len(targets), widths=panels.PAPER
+    cells, (panels.PAPER_COLUMN, 1.9), columns=len(targets)
   )
   for axis, (task, at, target) in zip(axes, filter(None, cells)):
     lines = shown[task, at, target]

@@ -123,7 +123,7 @@ class ExchangedTensorsTest(parameterized.TestCase):
   def test_long_names_keep_their_end(self):
     _, figure = _draw([f'{"part/" * 9}kernel', 'a'])
     (long, _) = _labels(figure.axes[0])
-    self.assertStartsWith(long, '…')
+    self.assertIn('…', long)
     self.assertEndsWith(long, 'part/kernel')
 
 

@@ -85,7 +85,7 @@ class LabelPartitionTest(parameterized.TestCase):
 
   def test_long_names_are_cut(self):
     _, _, lower = _draw([[1]], client_names=['www.example.org/a/b'])
-    self.assertEqual(_labels(lower.get_xticklabels()), ['www.example.org…'])
+    self.assertEqual(_labels(lower.get_xticklabels()), ['www.exa….org/a/b'])
 
 
 if __name__ == '__main__':

@@ -30,7 +30,6 @@ class NewGridTest(parameterized.TestCase):
       range(count),
       (panels.PAPER_COLUMN, 2.0),
       columns=columns,
-      widths=panels.PAPER,
     )
     self.assertLen(axes, count)
     self.assertEqual(tuple(figure.get_size_inches()), (width, height))
