@@ -54,7 +54,7 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
   Classes by predicted classes, coloured by the share of the class.
   """
   (run,) = request.runs
-  found = read_confusion(run.test or {}, 'global/')
+  found = read_confusion(run.test, 'global/')
   if found is None:
     return {}
   counts, class_names = found

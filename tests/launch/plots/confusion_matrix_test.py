@@ -22,8 +22,8 @@ def _scores(table, names, prefix='global/'):
 
 
 def _draw(table, names):
-  test = _scores(table, names)
-  run = dataclasses.replace(fake_runs.make_run(), test=test)
+  values = _scores(table, names, 'test/global/')
+  run = dataclasses.replace(fake_runs.make_run(), values=values)
   return confusion_matrix.draw(request.Request({'a': [run]}, 'train/loss'))
 
 
