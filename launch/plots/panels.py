@@ -71,7 +71,7 @@ def set_labels(
   """Writes titles and labels, that of y at the left of the figure only."""
   room = 0.78 * cell_width(axis)
   size = axis.xaxis.label.get_size()
-  axis.set_xlabel(style.wrap_text(x, 1.4 * room, size))
+  axis.set_xlabel(style.wrap_text(x, 1.25 * room, size))
   if axis.get_subplotspec().is_first_col():
     axis.set_ylabel(style.wrap_text(y, 2 * room, size))
   axis.set_title(
