@@ -94,9 +94,9 @@ def measure(
 
   plan = workloads.WORKLOADS[workload]
   clients = rounds_lib.NETWORKS[plan.network].generate_clients(
-    num_clients, workloads.NUM_EXAMPLES
+    num_clients, plan.num_examples
   )
-  built = rounds_lib.Rounds(plan.network, clients, fed_fish=plan.fed_fish)
+  built = rounds_lib.Rounds(plan, clients)
   try:
     rounds = {}
     first_seconds = {}

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import random_streams
 from launch.benchmarks import rounds as rounds_lib
-from launch.benchmarks import workloads
 
 import numpy as np
 import psutil
@@ -52,7 +51,7 @@ def _cohort(
     batches.plan_batches(
       clients[i],
       batches.BatchSpec(
-        batch_size=workloads.BATCH_SIZE,
+        batch_size=10,
         max_examples=int(rng.integers(1, _LARGEST_CLIENT + 1)),
       ),
       client_id=str(i),

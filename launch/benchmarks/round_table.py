@@ -38,6 +38,8 @@ def _number(value: float) -> str:
 def _cells(row: str, results: Sequence[measurement.Result]) -> list[str]:
   """Returns seconds and ratio."""
   measured = [r for r in results if row in r.seconds]
+  if not measured:
+    return ['', '']
   seconds = statistics.median(r.seconds[row] for r in measured)
   ratio = statistics.median(
     r.seconds[row] / r.seconds[workloads.YARDSTICK] for r in measured
@@ -56,8 +58,8 @@ def table_lines(all_results: Sequence[WorkloadResults]) -> list[list[str]]:
     workload = results.workload
     title = f'{workload.title}, {workload.num_clients:,} clients'
     lines.append([title] + [''] * (len(header) - 1))
-    for row, row_title in workloads.ROWS.items():
-      line = [row_title]
+    for row in workload.rows:
+      line = [workloads.ROWS[row]]
       for measured in results.by_cores.values():
         line += _cells(row, measured)
       lines.append([*line, ''])
@@ -84,8 +86,8 @@ def notes(all_results: Sequence[WorkloadResults]) -> list[str]:
   )
   cores = next(iter(all_results[0].by_cores))
   paragraphs = [
-    f'{report.processor()}; {versions}. A client has {workloads.NUM_EXAMPLES} '
-    f'examples in batches of {workloads.BATCH_SIZE} and trains for one epoch.',
+    f'{report.processor()}; {versions}. A client has 100 examples in batches of '
+    '10, if nothing else is said, and trains for one epoch.',
     'Ratios are multiples of the bare loop: a compiled function called once a '
     'client on arrays in memory, without metrics or TFF. The cohort context '
     "takes the package's own client data, and new tf.data.Dataset objects "
@@ -112,6 +114,10 @@ def notes(all_results: Sequence[WorkloadResults]) -> list[str]:
         f"Peak resident memory beside the clients' data, {results.workload.title}: "
         f'{peaks}.'
       )
+    if results.workload.tokens_per_example:
+      paragraphs.append(
+        f'Tokens a second, {results.workload.title}: {_describe_tokens(results)}.'
+      )
   reasons = {
     reason: None
     for results in all_results
@@ -122,3 +128,20 @@ def notes(all_results: Sequence[WorkloadResults]) -> list[str]:
   for reason in reasons:
     paragraphs.append(f'The cohort context ran client by client: {reason}')
   return paragraphs
+
+
+def _describe_tokens(results: WorkloadResults) -> str:
+  """Returns the tokens a second of each row."""
+  workload = results.workload
+  tokens = (
+    workload.tokens_per_example * workload.num_examples * workload.num_clients
+  )
+  parts = []
+  for row in workload.rows:
+    rates = []
+    for cores, measured in results.by_cores.items():
+      seconds = [r.seconds[row] for r in measured if row in r.seconds]
+      rate = tokens / statistics.median(seconds)
+      rates.append(f'{rate:,.0f} ({_describe_cores(cores)})')
+    parts.append(f'{workloads.ROWS[row]} {", ".join(rates)}')
+  return '; '.join(parts)

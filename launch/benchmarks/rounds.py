@@ -19,6 +19,7 @@ from fedfish_tff.execution import local_worker
 from fedfish_tff.models import dense
 from fedfish_tff.models import image_models
 from fedfish_tff.models import model_functions
+from fedfish_tff.models import transformer
 from launch.benchmarks import bare_loop
 from launch.benchmarks import workloads
 
@@ -30,7 +31,10 @@ CLIENT_LEARNING_RATE = 0.01
 # As EMNIST with digits and letters has.
 _NUM_CLASSES = 62
 
-# Images float32 [n, ...] and labels int32 [n].
+# The tokens before are special: padding, end and so on.
+_FIRST_TOKEN = 4
+
+# Images float32 [n, ...] and labels int32 [n], or tokens int32 [n, length] twice.
 Client = tuple[np.ndarray, np.ndarray]
 # A round; it returns the new weights.
 Round = Callable[[], list[np.ndarray]]
@@ -42,12 +46,15 @@ class Network(NamedTuple):
   Attributes:
     example_shape: Shape of one example's features.
     create_functional: Makes the functional model.
-    create_keras_layers: Makes the same layers for Keras, without the input.
+    create_keras_layers: Makes the same layers for Keras, without the input;
+      None where it has none.
+    vocabulary_size: Of a language model; else 0.
   """
 
   example_shape: tuple[int, ...]
   create_functional: Callable[[], tff.learning.models.FunctionalModel]
-  create_keras_layers: Callable[[], list[tf.keras.layers.Layer]]
+  create_keras_layers: Callable[[], list[tf.keras.layers.Layer]] | None = None
+  vocabulary_size: int = 0
 
   def generate_clients(
     self, num_clients: int, num_examples: int
@@ -56,6 +63,13 @@ class Network(NamedTuple):
     clients = []
     for i in range(num_clients):
       rng = random_streams.random_generator('benchmark', i)
+      if self.vocabulary_size:
+        (length,) = self.example_shape
+        tokens = rng.integers(
+          _FIRST_TOKEN, self.vocabulary_size, (num_examples, length + 1)
+        ).astype(np.int32)
+        clients.append((tokens[:, :-1], tokens[:, 1:]))
+        continue
       x = rng.uniform(size=(num_examples, *self.example_shape))
       y = rng.integers(0, _NUM_CLASSES, num_examples)
       clients.append((x.astype(np.float32), y.astype(np.int32)))
@@ -90,6 +104,18 @@ def _create_cnn_layers() -> list[tf.keras.layers.Layer]:
   ]
 
 
+def _transformer(size: str, vocabulary_size: int) -> Network:
+  return Network(
+    (128,),
+    lambda: transformer.create_transformer(
+      vocabulary_size=vocabulary_size,
+      seed=0,
+      **transformer.TRANSFORMER_SIZES[size],
+    ),
+    vocabulary_size=vocabulary_size,
+  )
+
+
 NETWORKS: Mapping[str, Network] = types.MappingProxyType(
   {
     # 48,670 parameters.
@@ -108,6 +134,10 @@ NETWORKS: Mapping[str, Network] = types.MappingProxyType(
       ),
       _create_cnn_layers,
     ),
+    # 362,240 parameters.
+    'transformer': _transformer('tiny', 4096),
+    # 22.9 M parameters, more than half of them the embedding.
+    'transformer_6x384': _transformer('6x384', 32_000),
   }
 )
 
@@ -124,19 +154,21 @@ def build_process(
   )
 
 
-def _client_batches(clients: Sequence[Client]) -> list[batches.ClientBatches]:
+def _client_batches(
+  clients: Sequence[Client], batch_size: int
+) -> list[batches.ClientBatches]:
   """Returns the clients' data as the package's own simulations pass them."""
   return [
-    batches.sequential_batches(
-      client, client_id=str(i), batch_size=workloads.BATCH_SIZE
-    )
+    batches.sequential_batches(client, client_id=str(i), batch_size=batch_size)
     for i, client in enumerate(clients)
   ]
 
 
-def _datasets(clients: Sequence[Client]) -> list[tf.data.Dataset]:
+def _datasets(
+  clients: Sequence[Client], batch_size: int
+) -> list[tf.data.Dataset]:
   return [
-    tf.data.Dataset.from_tensor_slices(client).batch(workloads.BATCH_SIZE)
+    tf.data.Dataset.from_tensor_slices(client).batch(batch_size)
     for client in clients
   ]
 
@@ -145,18 +177,18 @@ class Rounds:
   """The rows of a workload, by the names in `workloads.ROWS`."""
 
   def __init__(
-    self, network: str, clients: Sequence[Client], *, fed_fish: bool
+    self, workload: workloads.Workload, clients: Sequence[Client]
   ) -> None:
     """Makes the models.
 
     Args:
-      network: Of `NETWORKS`.
+      workload: What is computed.
       clients: The cohort.
-      fed_fish: Whether by FedFish; else by FedAvg.
     """
-    self._network = NETWORKS[network]
+    self._network = NETWORKS[workload.network]
     self._clients = clients
-    self._fed_fish = fed_fish
+    self._batch_size = workload.batch_size
+    self._fed_fish = workload.fed_fish
     self._model = self._network.create_functional()
     self._context = cohort_context.create_sync_cohort_execution_context()
     self._worker = local_worker.create_sync_local_worker_execution_context()
@@ -184,7 +216,7 @@ class Rounds:
       return lambda: bare_loop.build_round(
         self._model,
         self._clients,
-        batch_size=workloads.BATCH_SIZE,
+        batch_size=self._batch_size,
         learning_rate=CLIENT_LEARNING_RATE,
         fed_fish=self._fed_fish,
       )
@@ -194,10 +226,12 @@ class Rounds:
       model = self._network.create_variable_model
       weights = map(list, weights)
     if name == 'cohort_datasets':
-      cohorts = (_datasets(self._clients) for _ in itertools.count())
+      cohorts = (
+        _datasets(self._clients, self._batch_size) for _ in itertools.count()
+      )
     else:
       to_data = _datasets if name == 'stock' else _client_batches
-      cohorts = itertools.repeat(to_data(self._clients))
+      cohorts = itertools.repeat(to_data(self._clients, self._batch_size))
     process = build_process(model, fed_fish=self._fed_fish)
     weights = tff.learning.models.ModelWeights(*weights)
     return lambda: _federated_round(process, weights, context, cohorts)

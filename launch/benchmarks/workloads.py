@@ -25,9 +25,8 @@ FIRST_ROUND_ROW = 'cohort'
 # The slowest; its figure needs no more than one process.
 MEASURED_ONCE_ROW = 'stock'
 
-# Of each client.
-NUM_EXAMPLES = 100
-BATCH_SIZE = 10
+# Those of a model that Keras has no layers for.
+_FUNCTIONAL_ROWS = tuple(row for row in ROWS if row != 'cohort_keras')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,18 +38,28 @@ class Workload:
     network: Of `rounds.NETWORKS`.
     fed_fish: Whether by FedFish; else by FedAvg.
     num_clients: Clients in the cohort.
+    num_examples: Of each client.
+    batch_size: Examples of a batch.
+    tokens_per_example: Of a language model; else 0.
+    rows: Of `ROWS`, those that there are.
     repeats: Measured rounds of a row in a process.
     processes: Processes for each number of cores.
     memory_cohorts: Sizes of cohorts whose peak memory is measured.
+    by_default: Whether it is measured where no workload is named.
   """
 
   title: str
   network: str
   fed_fish: bool = False
   num_clients: int = 16
+  num_examples: int = 100
+  batch_size: int = 10
+  tokens_per_example: int = 0
+  rows: tuple[str, ...] = tuple(ROWS)
   repeats: int = 3
   processes: int = 3
   memory_cohorts: tuple[int, ...] = ()
+  by_default: bool = True
 
 
 WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
@@ -70,6 +79,30 @@ WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
     ),
     'cnn_fed_fish': Workload(
       title='FedFish, CNN with 1.7 M parameters', network='cnn', fed_fish=True
+    ),
+    # As the FedFish paper trains on C4, but for the length of sequences.
+    'transformer': Workload(
+      title='FedAvg, transformer 2x64, 16 x 128 tokens a client, batch 4',
+      network='transformer',
+      num_clients=8,
+      num_examples=16,
+      batch_size=4,
+      tokens_per_example=128,
+      rows=_FUNCTIONAL_ROWS,
+      repeats=5,
+      by_default=False,
+    ),
+    'transformer_6x384': Workload(
+      title='FedAvg, transformer 6x384, 8 x 128 tokens a client, batch 4',
+      network='transformer_6x384',
+      num_clients=4,
+      num_examples=8,
+      batch_size=4,
+      tokens_per_example=128,
+      rows=_FUNCTIONAL_ROWS,
+      repeats=2,
+      processes=1,
+      by_default=False,
     ),
   }
 )

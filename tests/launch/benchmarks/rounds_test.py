@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """All rows of the table compute the same round."""
 
+import dataclasses
+
 from fedfish_tff.models import model_functions
 from launch.benchmarks import rounds as rounds_lib
 from launch.benchmarks import workloads
@@ -34,6 +36,17 @@ class NetworksTest(parameterized.TestCase):
     for a, b in zip(ours, keras, strict=True):
       np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
+  def test_a_language_model_predicts_the_next_token(self):
+    network = rounds_lib.NETWORKS['transformer']
+    ((x, y),) = network.generate_clients(1, 3)
+    self.assertEqual(x.shape, (3, 128))
+    np.testing.assert_array_equal(x[:, 1:], y[:, :-1])
+    model = network.create_functional()
+    weights = model.initial_weights[0]
+    self.assertEqual(sum(w.size for w in tf.nest.flatten(weights)), 362_240)
+    output = model.predict_on_batch(model.initial_weights, x, training=False)
+    self.assertEqual(output.shape[:2], y.shape)
+
 
 class RoundsTest(absltest.TestCase):
   # The CNN's rows differ from these by the network only.
@@ -46,7 +59,10 @@ class RoundsTest(absltest.TestCase):
 
   def _check_rows_agree(self, *, fed_fish):
     clients = rounds_lib.NETWORKS['softmax'].generate_clients(2, 25)
-    rounds = rounds_lib.Rounds('softmax', clients, fed_fish=fed_fish)
+    workload = dataclasses.replace(
+      workloads.WORKLOADS['softmax'], fed_fish=fed_fish
+    )
+    rounds = rounds_lib.Rounds(workload, clients)
     self.addCleanup(rounds.close)
     results = {}
     for name in workloads.ROWS:

@@ -49,10 +49,11 @@ class RunTest(absltest.TestCase):
     outcome = self._run()
     self.assertEqual(outcome.code, 0, outcome.stderr)
     out = outcome.stdout
-    for workload in workloads.WORKLOADS.values():
+    measured = [w for w in workloads.WORKLOADS.values() if w.by_default]
+    for workload in measured:
       self.assertIn(f'{workload.title}, {workload.num_clients:,} clients', out)
     for title in workloads.ROWS.values():
-      self.assertEqual(out.count(f'\n{title}  '), len(workloads.WORKLOADS))
+      self.assertEqual(out.count(f'\n{title}  '), len(measured))
     self.assertIn('100 clients 100 MB, 1,000 clients 1,000 MB', out)
     self.assertLen(outcome.stderr.splitlines(), len(self._requests))
     for cores in (1, 2):
@@ -62,6 +63,12 @@ class RunTest(absltest.TestCase):
       self.assertLen(requests, workloads.WORKLOADS['cnn'].processes)
       self.assertEqual(requests[0]['rows'], list(workloads.ROWS))
       self.assertNotIn(workloads.MEASURED_ONCE_ROW, requests[1]['rows'])
+
+  def test_a_language_model_has_tokens_and_no_keras_row(self):
+    out = self._run('--workloads=transformer', '--cores=1').stdout
+    self.assertNotIn(workloads.ROWS['cohort_keras'], out.split('\n\n')[0])
+    # 8 clients of 16 examples of 128 tokens, in 1 second.
+    self.assertIn('bare tf.function loop 16,384 (1 core)', out)
 
   def test_flags_choose_and_markdown_is_written(self):
     path = pathlib.Path(self.create_tempdir().full_path, 'speed.md')
