@@ -4,14 +4,20 @@ r"""Shows whether memory grows over thousands of rounds.
 
   python -m launch.benchmarks.memory
   python -m launch.benchmarks.memory --data=datasets --rounds=500
+  python -m launch.benchmarks.memory --processes=50 --plot=memory.png
 
 Trains softmax regression 784->62 by FedAvg in the cohort context, each round
 with another number of clients of other sizes, batches in another order, and
 prints this process's resident memory on the way. A few minutes; memory should
 be flat once every cohort size has been met.
+
+With --processes, so many processes are built, run for two rounds and dropped,
+here and on TFF's own runtime, one after the other: what each of them leaves
+behind is TensorFlow's and TFF's, if both leave the same.
 """
 
 from collections.abc import Sequence
+import sys
 
 from launch import cli
 
@@ -31,11 +37,23 @@ _DATA = flags.DEFINE_enum(
   "What the clients' data are: the package's own, or tf.data.Dataset objects "
   'that are made anew every round.',
 )
+_PROCESSES = flags.DEFINE_integer(
+  'processes',
+  None,
+  'Measure so many processes in place of rounds.',
+  lower_bound=20,
+)
+_PLOT = flags.DEFINE_string(
+  'plot', None, 'With --processes: a file for the plot (.png, .pdf or .svg).'
+)
 
 
 def main(argv: Sequence[str]) -> None:
   """Prints memory against rounds, and its growth."""
   cli.check_no_arguments(argv)
+  if _PROCESSES.value is not None:
+    _measure_processes(_PROCESSES.value)
+    return
   # Imported late: TFF takes seconds, and all above answers at once.
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
   from launch.benchmarks import memory_growth  # pylint: disable=g-import-not-at-top
@@ -58,6 +76,32 @@ def main(argv: Sequence[str]) -> None:
     f'Growth from the second to the last tenth of the rounds: '
     f'{growth / 1e6:+.1f} MB (medians).'
   )
+
+
+def _measure_processes(processes: int) -> None:
+  # Imported late: TFF takes seconds, and all above answers at once.
+  from launch.benchmarks import child_process  # pylint: disable=g-import-not-at-top
+  from launch.benchmarks import memory_growth  # pylint: disable=g-import-not-at-top
+  from launch.plots import style  # pylint: disable=g-import-not-at-top
+
+  samples = {}
+  for context in ('cohort', 'local_worker'):
+    print(f'{processes} processes, --context={context} ...', file=sys.stderr)
+    samples[context] = child_process.call(
+      memory_growth.sample_processes,
+      dict(context=context, processes=processes),
+    )
+  for context, values in samples.items():
+    growth = memory_growth.growth_bytes(values)
+    # Between the middles of the second and of the last tenth.
+    each = growth / (processes - 2 * (processes // 10))
+    print(
+      f'{context:14}{values[0] / 1e6:8.1f} MB after the first process, '
+      f'{values[-1] / 1e6:.1f} after the last: {each / 1e6:+.2f} MB each'
+    )
+  if _PLOT.value is not None:
+    style.save_figure(memory_growth.plot_samples(samples), _PLOT.value)
+    print(_PLOT.value)
 
 
 if __name__ == '__main__':

@@ -1,16 +1,25 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Resident memory over many rounds of varying cohorts."""
+"""Resident memory over many rounds of varying cohorts, or many processes."""
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
+import gc
 
 from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import random_streams
+from fedfish_tff.execution import contexts
 from launch.benchmarks import rounds as rounds_lib
+from launch.plots import panels
+from launch.plots import style
 
+from matplotlib import figure as mpl_figure
+from matplotlib import ticker
 import numpy as np
 import psutil
+import tensorflow as tf
+import tensorflow_federated as tff
 
 _LARGEST_CLIENT = 100
 
@@ -60,6 +69,69 @@ def _cohort(
     )
     for i in chosen
   ]
+
+
+def sample_processes(context: str, processes: int) -> list[int]:
+  """Builds, runs and drops processes; returns resident bytes after each.
+
+  To be called in a process of its own.
+
+  Args:
+    context: Name of the execution context; the memory of its child processes
+      counts.
+    processes: How many: FedAvg of softmax regression, two rounds with four
+      clients, each with a client learning rate of its own.
+  """
+  contexts.set_default_context(context)
+  network = rounds_lib.NETWORKS['softmax']
+  cohort = [
+    tf.data.Dataset.from_tensor_slices(client).batch(10)
+    for client in network.generate_clients(4, 20)
+  ]
+  samples = []
+  for number in range(processes):
+    process = tff.learning.algorithms.build_weighted_fed_avg(
+      network.create_functional(),
+      tff.learning.optimizers.build_sgdm(0.01 + 0.001 * number),
+      tff.learning.optimizers.build_sgdm(1.0),
+    )
+    state = process.initialize()
+    for _ in range(2):
+      state = process.next(state, cohort).state
+    del process, state
+    gc.collect()
+    me = psutil.Process()
+    samples.append(
+      sum(p.memory_info().rss for p in (me, *me.children(recursive=True)))
+    )
+  return samples
+
+
+@style.styled
+def plot_samples(samples: Mapping[str, Sequence[int]]) -> mpl_figure.Figure:
+  """Draws resident memory against the number of processes.
+
+  Args:
+    samples: By context, as of `sample_processes`.
+  """
+  figure, (axis,) = panels.new_grid([samples], (6, 4))
+  panels.draw_lines(
+    axis,
+    {
+      context: (np.arange(1, len(values) + 1), np.array([values]))
+      for context, values in samples.items()
+    },
+    style.series_looks(list(samples)),
+  )
+  axis.yaxis.set_major_formatter(ticker.EngFormatter('B'))
+  panels.set_labels(
+    axis,
+    'Processes built, run and dropped',
+    'Resident memory',
+    'Memory that processes leave behind',
+  )
+  panels.draw_legend(figure, axis.get_lines())
+  return figure
 
 
 def growth_bytes(samples: Sequence[int]) -> float:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory benchmark's binary."""
 
+import pathlib
+
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -25,6 +27,18 @@ class MemoryTest(absltest.TestCase):
     outcome = runner.run('--data=files')
     self.assertEqual(outcome.code, 2)
     self.assertLen(outcome.stderr.splitlines(), 1)
+
+  def test_processes_leave_what_they_do_on_tffs_runtime(self):
+    plot = pathlib.Path(self.create_tempdir().full_path, 'memory.png')
+    outcome = binary_runner.run_here(
+      'launch.benchmarks.memory', '--processes=20', f'--plot={plot}'
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    here, there, path = outcome.stdout.splitlines()
+    self.assertRegex(here, r'^cohort .* [+-]\d+\.\d\d MB each$')
+    self.assertRegex(there, r'^local_worker .* [+-]\d+\.\d\d MB each$')
+    self.assertEqual(path, str(plot))
+    self.assertTrue(plot.exists())
 
 
 if __name__ == '__main__':
