@@ -23,6 +23,7 @@ import matplotlib
 from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
 from matplotlib import ticker
+from matplotlib.backends import backend_agg
 import numpy as np
 
 FORMATS = ('png', 'pdf', 'svg')
@@ -160,17 +161,18 @@ def save_figure(
     errors.InputError: If the file cannot be written.
   """
   suffix = os.fspath(path).rpartition('.')[2]
-  # Without a date, the same plot gives the same bytes.
-  metadata = {'png': {}, 'pdf': {'CreationDate': None}, 'svg': {'Date': None}}
+  # More where the figure asks for it, as for print.
+  dpi = max(BITMAP_DPI, figure.get_dpi())
   content = io.BytesIO()
   with matplotlib.rc_context(_RC):
-    figure.savefig(
-      content,
-      format=suffix,
-      # More where the figure asks for it, as for print.
-      dpi=max(BITMAP_DPI, figure.get_dpi()),
-      metadata=metadata[suffix],
-    )
+    if suffix == 'png':
+      # What `savefig` draws, which draws all of it once before that.
+      figure.set_dpi(dpi)
+      backend_agg.FigureCanvasAgg(figure).print_png(content)
+    else:
+      # Without a date, the same plot gives the same bytes.
+      metadata = {'CreationDate' if suffix == 'pdf' else 'Date': None}
+      figure.savefig(content, format=suffix, dpi=dpi, metadata=metadata)
   files.write_atomically(path, content.getvalue())
 
 
