@@ -245,7 +245,7 @@ def draw_exchange(request: Request) -> Figures:
 def draw_confusion(request: Request) -> Figures:
   """Which classes a finished run confuses, if it has counted them."""
   (run,) = request.runs
-  found = confusion_matrix.read_confusion(run.test or {}, 'global/')
+  found = confusion_matrix.read_confusion(run.test, 'global/')
   if found is None:
     return {}
   title = request.title('Classes of the test data and what they are taken for')

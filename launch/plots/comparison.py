@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import os
 import pathlib
 
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.plots import catalogue
 from launch.plots import curves
@@ -14,6 +15,8 @@ from launch.results import method_comparison
 from launch.results import method_table
 from launch.results import run_reader
 from launch.results import settings as settings_lib
+from launch.results import sweep_folder
+from launch.results import sweep_results
 from launch.results import transfer_table
 
 _METHODS_FILE = 'methods.csv'
@@ -34,12 +37,17 @@ def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
     sweep_dir: The folder of launch.sweep.
 
   Raises:
-    errors.InputError: If there is no such folder, or no run is finished.
+    errors.InputError: If it is no such folder, or no run is finished.
   """
-  finished, others = run_reader.find_workdirs(sweep_dir)
+  runs = sweep_results.read_results(sweep_folder.SweepFolder(sweep_dir))
+  finished = [run.workdir for run in runs if run.is_finished]
+  if not finished:
+    raise errors.InputError(
+      f'None of the {len(runs)} runs of {sweep_dir} is finished.'
+    )
+  others = [run.name for run in runs if not run.is_finished]
   if others:
-    names = ', '.join(path.name for path in others)
-    print(f'Not finished, so not drawn: {names}.')
+    print(f'Not finished, so not drawn: {", ".join(others)}.')
   return finished
 
 

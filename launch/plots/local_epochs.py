@@ -61,7 +61,7 @@ def plot_local_epochs(
     runs are finished; where none is, of validation clients at the last round
     so far. None where no run has the metric.
   """
-  finished = [s for s in settings if all(r.test is not None for r in s.runs)]
+  finished = [s for s in settings if all(r.is_finished for r in s.runs)]
   unfinished = [s for s in settings if s not in finished] if finished else []
   split = 'test' if finished else 'validation'
   settings = finished or settings

@@ -11,6 +11,7 @@ from typing import Any
 
 from launch.methods import exchange as exchange_lib
 from launch.plots import exchange_share
+from launch.results import run_reader
 from launch.results import sweep_results
 
 SHARE = 'exchange.share'
@@ -140,7 +141,7 @@ def _class_scores(
 
 def _collect(
   groups: Sequence[sweep_results.Group],
-  value: Callable[[sweep_results.RunResult], Any],
+  value: Callable[[run_reader.Run], Any],
 ) -> _Panels:
   """Returns the values of finished runs by panel, line and share."""
   panels: _Panels = {}

@@ -167,12 +167,12 @@ class DrawExchangeTest(absltest.TestCase):
   def test_classes_of_a_finished_run(self):
     run = fake_runs.make_run()
     self.assertEmpty(_draw(catalogue.draw_confusion, {'a': [run]}))
-    test = {
-      f'global/confusion_{one}_as_{other}': 1.0
+    values = {
+      f'test/global/confusion_{one}_as_{other}': 1.0
       for one in ('a', 'b')
       for other in ('a', 'b')
     }
-    run = dataclasses.replace(run, test=test)
+    run = dataclasses.replace(run, values=values)
     self.assertEqual(
       list(_draw(catalogue.draw_confusion, {'a': [run]})), ['confusion_matrix']
     )
