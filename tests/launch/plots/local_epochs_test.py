@@ -52,7 +52,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
     np.testing.assert_allclose(_means(scores), expected)
     np.testing.assert_allclose(_means(differences), 4 * [0.1])
     self.assertEqual(scores.get_ylabel(), 'Accuracy, test clients')
-    self.assertEqual(differences.get_ylabel(), 'Minus FedAvg')
+    self.assertEqual(differences.get_title('left'), 'minus FedAvg')
     self.assertEqual(
       differences.get_xlabel(), 'Local epochs a round (6 rounds)'
     )
@@ -107,7 +107,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
     self.assertEqual(
       [axis.get_title('left') for axis in figure.axes], ['digits', 'emnist']
     )
-    self.assertNotIn('Below', caption)
+    self.assertNotIn('minus', caption)
 
   def test_runs_without_personalisation(self):
     runs = _runs()
