@@ -10,6 +10,7 @@ diverged client run it outside of a round.
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff import parameters
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
@@ -108,14 +109,18 @@ def count_batches_of_an_epoch(
 
   Args:
     num_batches: int64 scalar, over all epochs.
-    local_epochs: How many they should be, one after another.
+    local_epochs: How many they should be, one after another: of the parameter
+      `local_epochs` (`fedfish_tff.parameters`) what it is unless replaced.
     method: What was built with `local_epochs`, for the error message.
 
   Returns:
     An int64 scalar, which fails to compute unless epochs are whole.
   """
+  # Exact below 2 ** 24.
+  parameter = parameters.create('local_epochs', local_epochs)
+  epochs = tf.cast(parameter, num_batches.dtype)
   whole_epochs = tf.debugging.Assert(
-    tf.equal(num_batches % local_epochs, 0),
+    tf.equal(num_batches % epochs, 0),
     [
       f"{method} was built with local_epochs={local_epochs}, but a client's "
       'data is not that many whole epochs of batches (batch first, then '
@@ -124,7 +129,7 @@ def count_batches_of_an_epoch(
     ],
   )
   with tf.control_dependencies([whole_epochs]):
-    return num_batches // local_epochs
+    return num_batches // epochs
 
 
 def all_finite(tensors: Any) -> tf.Tensor:

@@ -1,15 +1,19 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints with a checksum, around TFF's file program state manager.
+"""Checkpoints with a checksum, in place of TFF's file program state manager.
 
-`tff.program.FileProgramStateManager` renames a whole state into place, but does
-not notice one that was damaged later. Here a manifest with the SHA-256 of every
-file is written last: without manifest a version is half-written, and one that
-does not match it, or cannot be read, is damaged and passed over.
+`tff.program.FileProgramStateManager` does not notice a state that was damaged
+after it was written, and writes each as a SavedModel, whose graph takes a tenth
+of a second. Here the tensors alone are written, to where a SavedModel has them
+and under the names that TFF gave them: `tf.train.load_checkpoint` reads these
+and earlier ones. A manifest with the SHA-256 of every file is written last:
+without manifest a version is half-written, and one that does not match it, or
+cannot be read, is damaged and passed over.
 """
 
 from collections.abc import Collection
 from collections.abc import Mapping
+from collections.abc import Sequence
 import hashlib
 import itertools
 import json
@@ -29,6 +33,8 @@ import tensorflow_federated as tff
 
 _MANIFEST = 'manifest.json'
 _PREFIX = 'program_state_'
+# Of the files of the tensors, in a version's folder.
+_TENSORS = pathlib.Path('variables', 'variables')
 
 
 class DamagedCheckpointError(errors.InputError):
@@ -71,11 +77,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     self._keep_versions = frozenset(keep_versions)
     try:
       self._root_dir.mkdir(parents=True, exist_ok=True)
-      # Old states are removed here, so that the manifest goes first.
-      self._inner = tff.program.FileProgramStateManager(
-        self._root_dir, prefix=_PREFIX, keep_total=0
-      )
-    except (OSError, tf.errors.OpError) as error:
+    except OSError as error:
       raise files.unwritable_error(self._root_dir, error) from error
 
   async def get_versions(self) -> list[int] | None:
@@ -114,7 +116,8 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
         'version of the code.'
       )
     try:
-      loaded = await self._inner.load(version, [0] * len(leaves))
+      reader = tf.train.load_checkpoint(str(self._path(version) / _TENSORS))
+      loaded = [reader.get_tensor(name) for name in _names(leaves)]
     except (OSError, tf.errors.OpError) as error:
       raise _unreadable_error(self._path(version), error) from error
     return tf.nest.pack_sequence_as(structure, loaded)
@@ -169,7 +172,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       leaves = tf.nest.flatten(
         await tff.program.materialize_value(program_state)
       )
-      await self._inner.save(leaves, version)
+      self._write_tensors(version, leaves)
       self._write_manifest(version, [_describe(leaf) for leaf in leaves])
       for old in (await self.get_versions())[: -self._keep_total]:
         if old != version and old not in self._keep_versions:
@@ -243,6 +246,21 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
         logging.warning('Removing the damaged %s.', self._path(other))
         self._remove(other)
 
+  def _write_tensors(self, version: int, leaves: Sequence[Any]) -> None:
+    path = self._path(version)
+    if path.exists():
+      raise tff.program.ProgramStateExistsError(
+        version=version, path=self._root_dir
+      )
+    (path / _TENSORS).parent.mkdir(parents=True)
+    with tf.device('/CPU:0'):
+      tf.raw_ops.SaveV2(
+        prefix=str(path / _TENSORS),
+        tensor_names=_names(leaves),
+        shape_and_slices=[''] * len(leaves),
+        tensors=[tf.convert_to_tensor(leaf) for leaf in leaves],
+      )
+
   def _write_manifest(self, version: int, tensors: list[str]) -> None:
     folder = self._path(version)
     for path in sorted(folder.rglob('*')):
@@ -308,6 +326,10 @@ def _checksums(folder: pathlib.Path) -> dict[str, str]:
 def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
   text = json.dumps(manifest, sort_keys=True)
   return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _names(leaves: Sequence[Any]) -> list[str]:
+  return [f'_value/{i}/.ATTRIBUTES/VARIABLE_VALUE' for i in range(len(leaves))]
 
 
 def _describe(leaf: Any) -> str:

@@ -153,7 +153,7 @@ def _client_optimizer(algorithm: Mapping[str, Any]) -> str:
   return algorithm.get('client_optimizer', 'sgd')
 
 
-def rates(config: Mapping[str, Any]) -> dict[str, float]:
+def parameter_values(config: Mapping[str, Any]) -> dict[str, float]:
   """Returns what parameters are in a run of a config, by name.
 
   What is built for another config of the same `registry.sharing_key` then
@@ -167,12 +167,13 @@ def rates(config: Mapping[str, Any]) -> dict[str, float]:
     CLIENT_RATE: _client_optimizer(algorithm),
     SERVER_RATE: algorithm.get('server_optimizer'),
   }
-  return {
+  values = {
     field: optimizers.scaled_rate(optimizer, config[field])
     for field, optimizer in optimizer_of.items()
     # A closed form has no rates.
     if optimizer and field in config
   }
+  return values | {'local_epochs': config['local_epochs']}
 
 
 def create_model(

@@ -48,11 +48,9 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
 
 
 def _shared_across(config: Mapping[str, Any]) -> frozenset[str]:
-  held = {'local_epochs'}
   estimator = choices.FisherEstimator(config['algorithm']['fisher_estimator'])
-  if estimator is choices.FisherEstimator.SAMPLED_LABEL:
-    held.add('seed')  # Of the draws.
-  return fed_avg.shared_across(config) - held
+  draws = estimator is choices.FisherEstimator.SAMPLED_LABEL
+  return fed_avg.shared_across(config) - ({'seed'} if draws else set())
 
 
 METHOD = method.Method(

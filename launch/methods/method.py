@@ -42,9 +42,9 @@ class Method:
     variants: Other values of fields, by the name of the variant.
     baseline: How usual it is to compare others with it; 0 for not at all.
     shared_across: From a config to those of its fields that `build` does not
-      depend on, but for the model's initial weights and the rates of
-      `building.Ingredients`' optimizers. Runs of a sweep that differ in such
-      fields only share what is built; by default no two runs do.
+      depend on, but for the model's initial weights and the values of
+      `building.parameter_values`. Runs of a sweep that differ in such fields
+      only share what is built; by default no two runs do.
   """
 
   name: str

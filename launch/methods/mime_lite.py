@@ -45,6 +45,6 @@ METHOD = method.Method(
     'barrier': "its clients train with the server's optimizer state, so that "
     'their own models cannot be trained again outside of the round'
   },
-  shared_across=lambda config: fed_avg.shared_across(config) - {'local_epochs'},
+  shared_across=fed_avg.shared_across,
   build=_build,
 )

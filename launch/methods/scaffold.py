@@ -48,7 +48,7 @@ METHOD = method.Method(
   },
   # Its clients' rate is no optimizer's, and the number of clients the seed's.
   shared_across=lambda config: (
-    building.FIELDS_OF_THE_LOOP | {building.SERVER_RATE}
+    building.FIELDS_OF_THE_LOOP | {building.SERVER_RATE, 'local_epochs'}
   ),
   build=_build,
 )

@@ -16,6 +16,7 @@ from fedfish_tff.simulation import files
 
 import matplotlib
 from matplotlib import figure as mpl_figure
+from matplotlib.backends import backend_agg
 
 FORMATS = ('png', 'pdf', 'svg')
 # Pixels an inch of bitmaps: a figure 7 inches wide fills a README's column.
@@ -149,13 +150,19 @@ def save_figure(
     errors.InputError: If the file cannot be written.
   """
   suffix = os.fspath(path).rpartition('.')[2]
-  # Without a date, the same plot gives the same bytes.
-  metadata = {'png': {}, 'pdf': {'CreationDate': None}, 'svg': {'Date': None}}
-  content = io.BytesIO()
+  # More where the figure asks for it, as for print.
   dpi = max(BITMAP_DPI, figure.dpi)
   # Ticks are made now, and look as the style says.
-  save = (styled_for_paper if dpi == _PRINT_DPI else styled)(figure.savefig)
-  save(content, format=suffix, dpi=dpi, metadata=metadata[suffix])
+  look = styled_for_paper if dpi == _PRINT_DPI else styled
+  content = io.BytesIO()
+  if suffix == 'png':
+    # What `savefig` draws, which draws all of it once before that.
+    figure.dpi = dpi
+    look(backend_agg.FigureCanvasAgg(figure).print_png)(content)
+  else:
+    # Without a date, the same plot gives the same bytes.
+    metadata = {'CreationDate' if suffix == 'pdf' else 'Date': None}
+    look(figure.savefig)(content, format=suffix, dpi=dpi, metadata=metadata)
   files.write_atomically(path, content.getvalue())
 
 

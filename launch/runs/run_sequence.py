@@ -5,8 +5,8 @@
 Building and tracing a process takes seconds, which in a sweep over learning
 rates and seeds every run would spend on the same graphs. Here runs of one
 `registry.sharing_key` share a process, the computations of the evaluations and
-the context that has compiled them; rates are parameters
-(`fedfish_tff.parameters`), and each run begins with its own weights. A run by
+the context that has compiled them; rates and the number of local epochs are
+parameters (`fedfish_tff.parameters`), and each run begins with its own weights. A run by
 itself computes with the same graphs, so results are the same bit for bit.
 """
 
@@ -68,7 +68,7 @@ class RunSequence:
     config_checks.check_config(config)
     self._set_context()
     task = self._create_task(config)
-    with parameters.replaced(building.rates(config)):
+    with parameters.replaced(building.parameter_values(config)):
       training_run.train_task(
         config, task, workdir=workdir, progress_bar=False, build=self._build
       )

@@ -3,6 +3,7 @@
 """Local training on its own, against NumPy and for both kinds of model."""
 
 from fedfish_tff import client_work
+from fedfish_tff import parameters
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import tolerance
@@ -100,6 +101,15 @@ class CountBatchesOfAnEpochTest(absltest.TestCase):
       client_work.count_batches_of_an_epoch(
         tf.constant(6, tf.int64), 4, method='M'
       )
+
+  def test_another_number_of_epochs_without_a_new_trace(self):
+    @tff.tensorflow.computation(np.int64)
+    def count(num_batches):
+      return client_work.count_batches_of_an_epoch(num_batches, 4, method='M')
+
+    with parameters.replaced({'local_epochs': 3}):
+      self.assertEqual(count(12), 4)
+    self.assertEqual(count(12), 3)
 
 
 class AllFiniteTest(absltest.TestCase):

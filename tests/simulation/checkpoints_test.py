@@ -5,6 +5,7 @@
 import asyncio
 import collections
 import errno
+import hashlib
 import json
 import os
 import pathlib
@@ -47,6 +48,10 @@ def _bits(state):
   ]
 
 
+def _sha256(content):
+  return hashlib.sha256(content).hexdigest()
+
+
 class CheckpointManagerTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -71,6 +76,46 @@ class CheckpointManagerTest(parameterized.TestCase):
     self.assertIsInstance(
       state['process']['weights'], tff.learning.models.ModelWeights
     )
+
+  def test_reads_the_saved_models_of_earlier_versions(self):
+    inner = tff.program.FileProgramStateManager(
+      self.root, prefix='program_state_'
+    )
+    asyncio.run(inner.save(tf.nest.flatten(_state(3)), 3))
+    folder = self.root / 'program_state_3'
+    manifest = {
+      'files': {
+        path.relative_to(folder).as_posix(): _sha256(path.read_bytes())
+        for path in folder.rglob('*')
+        if path.is_file()
+      },
+      'tensors': [
+        'float32[]',
+        'float32[3, 2]',
+        'float32[4]',
+        'int64[]',
+        'float64[]',
+        'bool[]',
+      ],
+    }
+    checksum = _sha256(json.dumps(manifest, sort_keys=True).encode())
+    (folder / 'manifest.json').write_text(
+      json.dumps({**manifest, 'checksum': checksum})
+    )
+    state, version = self._load_latest()
+    self.assertEqual(version, 3)
+    self.assertEqual(_bits(state), _bits(_state(3)))
+
+  def test_keeps_text_and_small_floats(self):
+    state = [
+      np.array([b'a\0', b''], object),
+      tf.constant([1.5, np.nan], tf.bfloat16).numpy(),
+    ]
+    manager = checkpoints.CheckpointManager(self.root)
+    asyncio.run(manager.save(state, 1))
+    text, floats = asyncio.run(manager.load(1, state))
+    self.assertEqual(text.tolist(), [b'a\0', b''])
+    self.assertEqual(_bits([floats]), _bits(state[1:]))
 
   def test_keeps_the_newest(self):
     manager = self._save(1, 2, 30, 4 + 30)
@@ -104,9 +149,8 @@ class CheckpointManagerTest(parameterized.TestCase):
     self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(1)))
 
   @parameterized.parameters(
-    ('saved_model.pb', 'truncated'),
-    ('saved_model.pb', 'missing'),
     ('variables/variables.data-00000-of-00001', 'truncated'),
+    ('variables/variables.data-00000-of-00001', 'missing'),
     ('variables/variables.data-00000-of-00001', 'a bit flipped'),
     ('variables/variables.index', 'a folder'),
     ('manifest.json', 'truncated'),
@@ -160,7 +204,7 @@ class CheckpointManagerTest(parameterized.TestCase):
       return fail_for_version_2
 
     owner, name = (
-      (tf.saved_model, 'load')
+      (tf.train, 'load_checkpoint')
       if call == 'load'
       else (pathlib.Path, call.split()[0])
     )
@@ -197,7 +241,8 @@ class CheckpointManagerTest(parameterized.TestCase):
     self._save(1, 2)
     denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     for _ in range(2):
-      (self.root / 'program_state_2' / 'saved_model.pb').write_bytes(b'')
+      path = self.root / 'program_state_2' / 'variables' / 'variables.index'
+      path.write_bytes(b'')
       with (
         mock.patch.object(shutil, 'rmtree', autospec=True, side_effect=denied),
         self.assertLogs(level='WARNING') as logs,
@@ -212,17 +257,17 @@ class CheckpointManagerTest(parameterized.TestCase):
 
   def test_all_damaged(self):
     self._save(1, 2)
-    for path in self.root.rglob('saved_model.pb'):
+    for path in self.root.rglob('variables.index'):
       path.write_bytes(b'')
     with self.assertRaisesRegex(errors.InputError, 'All checkpoints in .*1, 2'):
       self._load_latest()
 
   def test_an_additional_file_is_damage(self):
     self._save(1)
-    (self.root / 'program_state_1' / 'assets' / 'a').write_bytes(b'')
+    (self.root / 'program_state_1' / 'variables' / 'a').write_bytes(b'')
     manager = checkpoints.CheckpointManager(self.root)
     with self.assertRaisesRegex(
-      checkpoints.DamagedCheckpointError, 'assets/a should not be there'
+      checkpoints.DamagedCheckpointError, 'variables/a should not be there'
     ):
       asyncio.run(manager.load(1, _state(0)))
 
@@ -242,7 +287,7 @@ class CheckpointManagerTest(parameterized.TestCase):
       self.root / 'program_state_2', self.root / 'program_state_3'
     )
     (self.root / 'program_state_3' / 'manifest.json').unlink()
-    (self.root / 'program_state_4_temp1234' / 'variables').mkdir(parents=True)
+    (self.root / 'program_state_4_temp0' / 'variables').mkdir(parents=True)
     (self.root / 'notes.txt').write_text('not ours')
     self.assertEqual(self._load_latest()[1], 2)
     manager = checkpoints.CheckpointManager(self.root)
@@ -253,7 +298,7 @@ class CheckpointManagerTest(parameterized.TestCase):
     asyncio.run(manager.save(_state(3), 3))
     self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(3)))
 
-  @parameterized.parameters(1, 2, 3, 9, 10, 11, 12, 13, 14)
+  @parameterized.parameters(1, 2, 5, 6, 7, 8, 9, 10)
   def test_a_disk_that_fills_up_at_any_step(self, step):
     """Every call that may need the disk fails in turn."""
     self._save(1, 2)
@@ -276,16 +321,10 @@ class CheckpointManagerTest(parameterized.TestCase):
         os, 'replace', autospec=True, side_effect=failing(os.replace)
       ),
       mock.patch.object(
-        tf.saved_model,
-        'save',
+        tf.raw_ops,
+        'SaveV2',
         autospec=True,
-        side_effect=failing(tf.saved_model.save),
-      ),
-      mock.patch.object(
-        tf.io.gfile,
-        'rename',
-        autospec=True,
-        side_effect=failing(tf.io.gfile.rename),
+        side_effect=failing(tf.raw_ops.SaveV2),
       ),
     ):
       try:
@@ -308,7 +347,7 @@ class CheckpointManagerTest(parameterized.TestCase):
     self._save(1)
     full = tf.errors.ResourceExhaustedError(None, None, 'No space; more\nlines')
     with mock.patch.object(
-      tf.saved_model, 'save', autospec=True, side_effect=full
+      tf.raw_ops, 'SaveV2', autospec=True, side_effect=full
     ):
       with self.assertRaisesRegex(
         errors.InputError, 'program_state_2: No space; more'
@@ -330,7 +369,7 @@ class CheckpointManagerTest(parameterized.TestCase):
     manifest = json.loads(
       (self.root / 'program_state_1' / 'manifest.json').read_text()
     )
-    self.assertIn('saved_model.pb', manifest['files'])
+    self.assertIn('variables/variables.index', manifest['files'])
     self.assertIn('float32[3, 2]', manifest['tensors'])
 
 

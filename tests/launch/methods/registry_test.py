@@ -67,10 +67,11 @@ class SharingKeyTest(parameterized.TestCase):
     ('fed_avg,fine_tuning=ft_lp', {'seed': 1}, False),
     ('fed_avg,fine_tuning=ft_lp,start=fed3r', {'rounds': 7}, False),
     ('fed_fish', {'seed': 1}, True),
-    # Their graphs hold it.
-    ('fed_fish', {'local_epochs': 7}, False),
-    ('mime_lite', {'local_epochs': 7}, False),
+    ('fed_fish', {'local_epochs': 7}, True),
+    ('mime_lite', {'local_epochs': 7}, True),
+    # Its graph holds it.
     ('sampled_label', {'seed': 1}, False),
+    ('scaffold', {'local_epochs': 7}, True),
     ('scaffold', {'server_learning_rate': 0.3}, True),
     ('scaffold', {'client_learning_rate': 0.3}, False),
     ('scaffold', {'seed': 1}, False),

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that share what is built against the same runs, each by itself."""
 
-import asyncio
 import csv
 import dataclasses
 import functools
@@ -23,7 +22,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
-import tensorflow_federated as tff
+import tensorflow as tf
 
 # What another run of the sweep may have, as far as methods share it.
 _OTHER = {
@@ -69,19 +68,15 @@ def _read_run(workdir):
 
 
 def _read_checkpoint(workdir):
-  """Returns the tensors of the last checkpoint, but for the seconds' total."""
-  manager = tff.program.FileProgramStateManager(
-    workdir / 'checkpoints', prefix='program_state_'
-  )
-  version = max(asyncio.run(manager.get_versions()))
-  path = workdir / 'checkpoints' / f'program_state_{version}'
-  tensors = json.loads((path / 'manifest.json').read_text())['tensors']
-  leaves = asyncio.run(manager.load(version, [0] * len(tensors)))
-  return [
-    np.asarray(leaf).tobytes()
-    for leaf, described in zip(leaves, tensors, strict=True)
-    if described != 'float64[]'
-  ]
+  """The bytes of the last checkpoint, but for the total of seconds."""
+  folders = (workdir / 'checkpoints').iterdir()
+  path = max(folders, key=lambda path: int(path.name.rpartition('_')[2]))
+  reader = tf.train.load_checkpoint(str(path / 'variables' / 'variables'))
+  return {
+    name: np.asarray(reader.get_tensor(name)).tobytes()
+    for name, dtype in reader.get_variable_to_dtype_map().items()
+    if dtype != tf.float64
+  }
 
 
 class _Test(parameterized.TestCase):
