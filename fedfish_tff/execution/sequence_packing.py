@@ -18,6 +18,7 @@ from typing import Any
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import packed_sequences
+from fedfish_tff.execution import repeatable_datasets
 
 import numpy as np
 import tensorflow as tf
@@ -139,6 +140,7 @@ def _pack_dataset(
   _check_assignable(element_type, dataset.element_spec)
   if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
     raise packed_sequences.PackingError('the dataset has no end')
+  dataset = repeatable_datasets.from_the_start(dataset)
   in_chunks = not any(map(packed_sequences.is_batched, types))
   if in_chunks:
     dataset = dataset.batch(_CHUNK_ELEMENTS)
