@@ -56,13 +56,13 @@ import pathlib
 from fedfish_tff import errors
 from launch import cli
 from launch.plots import comparison
-from launch.plots import curves
+from launch.plots import request as request_lib
 from launch.plots import run_layouts
 from launch.plots import style
 
 from absl import flags
 
-_X_AXES = tuple(curves.X_AXES)
+_X_AXES = tuple(request_lib.X_AXES)
 
 _WORKDIRS = flags.DEFINE_list(
   'workdirs', None, 'Workdirs of launch.train, separated by commas.'

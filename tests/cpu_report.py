@@ -80,7 +80,8 @@ def pytest_testnodedown(node) -> None:
 
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
   seconds = config.stash[_SECONDS]
-  if len(seconds) < 2:
+  # Without pytest's cache there is no place for the report.
+  if len(seconds) < 2 or not hasattr(config, 'cache'):
     return
   lines = [f'{value:8.1f}  {file}' for file, value in seconds.most_common()]
   report = config.cache.mkdir(_KEY) / 'report.txt'

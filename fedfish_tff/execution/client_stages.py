@@ -12,7 +12,6 @@ import collections
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 import concurrent.futures
 import contextlib
 import contextvars
@@ -23,43 +22,35 @@ from fedfish_tff.execution import expressions
 from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import local_functions
+from fedfish_tff.execution import stage_runs
 
 import tensorflow as tf
 
 ValueId: TypeAlias = federated_plan.ValueId
-
-# What a stage makes: the aggregates' results, and for each output a list with
-# one local value per client.
-StageResult: TypeAlias = tuple[
-  Mapping[ValueId, Any], Mapping[ValueId, Sequence[Any]]
-]
 
 
 class ClientError(RuntimeError):
   """An error in a client's work, of a kind that cannot be made anew."""
 
 
-def run_stage_generally(
+def run_clients_generally(
   stage: federated_plan.ClientStage,
   server_values: Mapping[ValueId, Any],
-  client_values: Mapping[ValueId, Sequence[Any]],
-  num_clients: int,
+  clients: stage_runs.Clients,
   *,
   parallelism: int,
-) -> StageResult:
-  """Runs a stage.
+) -> stage_runs.Partial:
+  """Runs a stage for some clients.
 
   Args:
     stage: The stage.
     server_values: Local values, by number: the stage's server inputs and the
       zeros of its aggregates.
-    client_values: For each client input of the stage, one local value per
-      client.
-    num_clients: The size of the cohort; may be 0.
+    clients: The clients; there may be none.
     parallelism: How many clients compute at a time.
 
   Returns:
-    The results of the aggregates, and the outputs.
+    What they leave.
 
   Raises:
     Exception: What a client raised, with its position in the message; see
@@ -67,51 +58,43 @@ def run_stage_generally(
   """
   accumulators = [server_values[a.zero] for a in stage.aggregates]
   outputs: dict[ValueId, list[Any]] = {out: [] for out in stage.outputs}
-  compute = _client_computation(stage, server_values, client_values)
-  with contextlib.closing(
-    _in_order(compute, num_clients, parallelism)
-  ) as results:
-    for position, (contributions, kept) in enumerate(results):
-      with client_errors(position, num_clients):
+  compute = _client_computation(stage, server_values, clients)
+  with contextlib.closing(_in_order(compute, clients, parallelism)) as results:
+    for position, (contributions, kept) in zip(
+      clients.positions, results, strict=True
+    ):
+      with client_errors(position, clients.cohort_size):
         for i, aggregate in enumerate(stage.aggregates):
           accumulators[i] = aggregate.accumulate(
             (accumulators[i], contributions[i])
           )
       for out, value in zip(stage.outputs, kept, strict=True):
         outputs[out].append(value)
-  return (
-    {
-      aggregate.out: aggregate.report(accumulator)
-      for aggregate, accumulator in zip(
-        stage.aggregates, accumulators, strict=True
-      )
-    },
-    outputs,
-  )
+  return stage_runs.Partial(accumulators, outputs)
 
 
 def _client_computation(
   stage: federated_plan.ClientStage,
   server_values: Mapping[ValueId, Any],
-  client_values: Mapping[ValueId, Sequence[Any]],
+  clients: stage_runs.Clients,
 ) -> Callable[[int], tuple[list[Any], list[Any]]]:
-  """Returns what one client, given by its position, does.
+  """Returns what one client, given by its number among these, does.
 
   That returns its contributions to the aggregates and its outputs.
 
   Args:
     stage: The stage.
-    server_values: See `run_stage_generally`.
-    client_values: See the same.
+    server_values: See `run_clients_generally`.
+    clients: See the same.
   """
   shared = {i: server_values[i] for i in stage.server_inputs}
   # Clients that select by the same key get the same slice, computed once.
   slices: dict[ValueId, dict[int, Any]] = collections.defaultdict(dict)
 
-  def compute(position: int) -> tuple[list[Any], list[Any]]:
+  def compute(number: int) -> tuple[list[Any], list[Any]]:
     known = dict(shared)
     for value_id in stage.client_inputs:
-      known[value_id] = client_values[value_id][position]
+      known[value_id] = clients.values[value_id][number]
     for step in stage.steps:
       interruption.check()
       arg = expressions.evaluate(step.arg, known.__getitem__)
@@ -133,29 +116,30 @@ def _client_computation(
 
 
 def _in_order(
-  compute: Callable[[int], Any], num_clients: int, parallelism: int
+  compute: Callable[[int], Any], clients: stage_runs.Clients, parallelism: int
 ) -> Iterator[Any]:
   """Yields the clients' results in order, computing a few ahead."""
 
-  def compute_client(position: int) -> Any:
-    with client_errors(position, num_clients):
-      return compute(position)
+  def compute_client(number: int) -> Any:
+    with client_errors(clients.positions[number], clients.cohort_size):
+      return compute(number)
 
-  if min(num_clients, parallelism) <= 1:
-    for position in range(num_clients):
-      yield compute_client(position)
+  numbers = range(len(clients))
+  parallelism = min(len(numbers), parallelism)
+  if parallelism <= 1:
+    yield from map(compute_client, numbers)
     return
   pool = concurrent.futures.ThreadPoolExecutor(
-    min(num_clients, parallelism), thread_name_prefix='cohort_client'
+    parallelism, thread_name_prefix='cohort_client'
   )
   waiting: collections.deque[concurrent.futures.Future[Any]] = (
     collections.deque()
   )
   try:
-    for position in range(num_clients):
+    for number in numbers:
       # Each call needs a copy of its own: a context runs once at a time.
       waiting.append(
-        pool.submit(contextvars.copy_context().run, compute_client, position)
+        pool.submit(contextvars.copy_context().run, compute_client, number)
       )
       if len(waiting) > parallelism:
         yield waiting.popleft().result()

@@ -111,6 +111,11 @@ class StageGraph:
         raise graph_tracing.NotReplayableError(
           f'a result of the clients of unknown shape, {spec.shape}'
         )
+    # Of one client; of a string, the reference.
+    self.output_bytes = sum(
+      spec.shape.num_elements() * (spec.dtype.size or 8)
+      for spec in tf.nest.flatten(self._output_specs)
+    )
 
   def run(
     self,

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import concurrent.futures
 import contextvars
+import functools
 import threading
 from typing import Any
 from typing import TypeAlias
@@ -26,6 +27,7 @@ from fedfish_tff.execution import interruption
 from fedfish_tff.execution import packed_cache
 from fedfish_tff.execution import packed_sequences
 from fedfish_tff.execution import sequence_arrays
+from fedfish_tff.execution import stage_runs
 
 from absl import logging
 import numpy as np
@@ -34,10 +36,17 @@ import tensorflow_federated as tff
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
-# Of packed data in one call of a graph: large enough that the call costs
-# nothing beside the work, small beside a model's memory.
+# Of what clients take and give in one call of a graph: large enough that the
+# call costs nothing beside the work, small beside a model's memory.
 _CHUNK_BYTES = 16 * 2**20
 _CHUNK_CLIENTS = 512
+
+# Errors that say nothing of the graph: it may well run next time.
+_TRANSIENT = (
+  tf.errors.AbortedError,
+  tf.errors.ResourceExhaustedError,
+  tf.errors.UnavailableError,
+)
 
 
 class CohortStageRunner:
@@ -81,16 +90,34 @@ class CohortStageRunner:
     server_values: Mapping[_ValueId, Any],
     client_values: Mapping[_ValueId, Sequence[Any]],
     num_clients: int,
-  ) -> client_stages.StageResult:
-    """Runs a stage; see `client_stages.run_stage_generally`."""
-    graph = self._graph(stage) if num_clients else None
+  ) -> stage_runs.StageResult:
+    """Runs a stage on all devices; see `stage_runs.run_stage`."""
+    return stage_runs.run_stage(
+      stage,
+      server_values,
+      client_values,
+      num_clients,
+      runners=[
+        functools.partial(self._run_clients, device) for device in self._devices
+      ],
+    )
+
+  def _run_clients(
+    self,
+    device: str,
+    stage: federated_plan.ClientStage,
+    server_values: Mapping[_ValueId, Any],
+    clients: stage_runs.Clients,
+  ) -> stage_runs.Partial:
+    """Runs a stage for some clients on a device."""
+    graph = self._graph(stage) if clients else None
     failure = None
     if graph is not None:
-      run = _GraphRun(
-        stage, graph, self._cache, server_values, client_values, num_clients
-      )
       try:
-        return run.on_devices(self._devices)
+        with tf.device(device):
+          return _GraphRun(
+            stage, graph, self._cache, server_values, clients
+          ).run()
       except graph_tracing.NotReplayableError as error:
         self._graphs[stage] = None
         self._note_general_path(stage, str(error))
@@ -105,17 +132,16 @@ class CohortStageRunner:
           'one that failed.',
           type(error).__name__,
         )
-    result = client_stages.run_stage_generally(
+    partial = client_stages.run_clients_generally(
       stage,
       server_values,
-      client_values,
-      num_clients,
-      parallelism=self._parallelism,
+      clients,
+      parallelism=self._parallelism // len(self._devices),
     )
     if failure is not None:
       # It was the graph and not a client, as when XLA knows no kernel.
       self._give_up_graph(stage, graph, failure)
-    return result
+    return partial
 
   def _graph(
     self, stage: federated_plan.ClientStage
@@ -145,7 +171,9 @@ class CohortStageRunner:
     error: tf.errors.OpError,
   ) -> None:
     reason = str(error.message).strip().split('\n', 1)[0]
-    if graph.use_xla:
+    if isinstance(error, _TRANSIENT):
+      self._note_general_path(stage, reason)
+    elif graph.use_xla:
       logging.warning('XLA does not compile this client work: %s', reason)
       self._graphs[stage] = self._create_graph(stage, use_xla=False)
     else:
@@ -167,7 +195,7 @@ class CohortStageRunner:
 
 
 class _GraphRun:
-  """One run of a stage as a graph."""
+  """One run of a stage as a graph, for some clients."""
 
   def __init__(
     self,
@@ -175,75 +203,38 @@ class _GraphRun:
     graph: cohort_graph.StageGraph,
     cache: packed_cache.PackedSequenceCache,
     server_values: Mapping[_ValueId, Any],
-    client_values: Mapping[_ValueId, Sequence[Any]],
-    num_clients: int,
+    clients: stage_runs.Clients,
   ):
     self._stage = stage
     self._graph = graph
     self._cache = cache
     self._server_values = server_values
-    self._client_values = client_values
-    self._num_clients = num_clients
+    self._clients = clients
 
-  def on_devices(self, devices: Sequence[str]) -> client_stages.StageResult:
-    """Runs the stage, each device with its share of the cohort."""
-    lanes = min(len(devices), self._num_clients)
-    shares = [range(lane, self._num_clients, lanes) for lane in range(lanes)]
-    if lanes == 1:
-      results = [self._on_device(devices[0], shares[0])]
-    else:
-      with concurrent.futures.ThreadPoolExecutor(
-        lanes, thread_name_prefix='cohort_device'
-      ) as pool:
-        futures = [
-          # So that each thread can be interrupted like this one.
-          pool.submit(
-            contextvars.copy_context().run, self._on_device, device, share
-          )
-          for device, share in zip(devices, shares)
-        ]
-        results = [future.result() for future in futures]
-    outputs: dict[_ValueId, list[Any]] = {
-      out: [None] * self._num_clients for out in self._stage.outputs
-    }
-    for share, (_, values) in zip(shares, results, strict=True):
-      for out, of_clients in values.items():
-        outputs[out][share.start :: lanes] = of_clients
-    return self._report([accumulators for accumulators, _ in results]), outputs
-
-  def _on_device(
-    self, device: str, share: range
-  ) -> tuple[cohort_graph.Accumulators, dict[_ValueId, list[Any]]]:
-    """Runs some clients on a device; returns their sums and their outputs."""
+  def run(self) -> stage_runs.Partial:
+    """Runs the stage; returns what the clients leave."""
     accumulators = [
       graph_tracing.flatten(self._server_values[a.zero])
       for a in self._stage.aggregates
     ]
     outputs: dict[_ValueId, list[Any]] = {o: [] for o in self._stage.outputs}
-    with tf.device(device):
-      for inputs in self._chunks(share):
-        accumulators, results = self._graph.run(
-          accumulators, self._server_values, inputs
-        )
-        for out, leaves in zip(self._stage.outputs, results, strict=True):
-          outputs[out].extend(self._split(out, leaves, inputs.num_clients))
-    return accumulators, outputs
-
-  def _report(
-    self, of_devices: Sequence[cohort_graph.Accumulators]
-  ) -> dict[_ValueId, Any]:
-    """Merges the devices' accumulators, in order, and returns the results."""
-    results = {}
-    for number, aggregate in enumerate(self._stage.aggregates):
-      type_spec = aggregate.accumulate.type_signature.result
-      first, *others = (
-        graph_tracing.unflatten(iter(accumulators[number]), type_spec)
-        for accumulators in of_devices
+    for inputs in self._chunks():
+      accumulators, results = self._graph.run(
+        accumulators, self._server_values, inputs
       )
-      for other in others:
-        first = aggregate.merge((first, other))
-      results[aggregate.out] = aggregate.report(first)
-    return results
+      for out, leaves in zip(self._stage.outputs, results, strict=True):
+        outputs[out].extend(self._split(out, leaves, inputs.num_clients))
+    return stage_runs.Partial(
+      [
+        graph_tracing.unflatten(
+          iter(leaves), aggregate.accumulate.type_signature.result
+        )
+        for leaves, aggregate in zip(
+          accumulators, self._stage.aggregates, strict=True
+        )
+      ],
+      outputs,
+    )
 
   def _split(
     self, out: _ValueId, leaves: Sequence[tf.Tensor], num_clients: int
@@ -255,50 +246,51 @@ class _GraphRun:
         iter([column[i] for column in columns]), self._stage.types[out]
       )
 
-  def _chunks(self, share: range) -> Iterator[cohort_graph.ClientInputs]:
-    """Yields the inputs of some clients, packing one chunk ahead."""
-    inputs = self._pack_chunk(share)
-    share = share[inputs.num_clients :]
-    if not share:
+  def _chunks(self) -> Iterator[cohort_graph.ClientInputs]:
+    """Yields the inputs of the clients, packing one chunk ahead."""
+    left = range(len(self._clients))
+    inputs = self._pack_chunk(left)
+    left = left[inputs.num_clients :]
+    if not left:
       yield inputs
       return
     with concurrent.futures.ThreadPoolExecutor(
       1, thread_name_prefix='cohort_packing'
     ) as pool:
-      while share:
+      while left:
         ahead = pool.submit(
           # An endless dataset can then be interrupted here too.
           contextvars.copy_context().run,
           self._pack_chunk,
-          share,
+          left,
         )
         yield inputs
         inputs = ahead.result()
-        share = share[inputs.num_clients :]
+        left = left[inputs.num_clients :]
       yield inputs
 
-  def _pack_chunk(self, share: range) -> cohort_graph.ClientInputs:
-    """Packs the first of some clients, up to the size of a chunk."""
+  def _pack_chunk(self, left: range) -> cohort_graph.ClientInputs:
+    """Packs the first of the clients left, up to the size of a chunk."""
     most = 1 if self._graph.use_xla else _CHUNK_CLIENTS
     num_bytes = 0
     tensors, sequences = [], []
-    for position in share[:most]:
-      leaves = list(self._leaves_of(position))
+    for number in left[:most]:
+      leaves = list(self._leaves_of(number))
       packed = [
         self._cache.pack(leaf, leaf_type.element)
         for leaf_type, leaf in leaves
         if isinstance(leaf_type, tff.SequenceType)
       ]
       sequences.append(packed)
-      tensors.append(
-        [
-          # NumPy's own strings would lose NUL bytes at their end.
-          np.asarray(leaf, object if leaf.dtype == tf.string else None)
-          for leaf_type, leaf in leaves
-          if isinstance(leaf_type, tff.TensorType)
-        ]
-      )
-      num_bytes += sum(sequence.nbytes for sequence in packed)
+      arrays = [
+        # NumPy's own strings would lose NUL bytes at their end.
+        np.asarray(leaf, object if leaf.dtype == tf.string else None)
+        for leaf_type, leaf in leaves
+        if isinstance(leaf_type, tff.TensorType)
+      ]
+      tensors.append(arrays)
+      num_bytes += sum(part.nbytes for part in (*packed, *arrays))
+      num_bytes += self._graph.output_bytes
       if num_bytes >= _CHUNK_BYTES:
         break
     in_graph = [
@@ -315,10 +307,10 @@ class _GraphRun:
       sequences=[arrays for _, arrays in in_graph],
     )
 
-  def _leaves_of(self, position: int) -> Iterator[tuple[Any, Any]]:
+  def _leaves_of(self, number: int) -> Iterator[tuple[Any, Any]]:
     """Yields the types and the leaves of a client's inputs."""
     for value_id, types in zip(
       self._stage.client_inputs, self._graph.client_leaf_types, strict=True
     ):
-      value = self._client_values[value_id][position]
+      value = self._clients.values[value_id][number]
       yield from zip(types, graph_tracing.flatten(value), strict=True)

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 from typing import TypeAlias
 
-from fedfish_tff.execution import client_stages
 from fedfish_tff.execution import expressions
 from fedfish_tff.execution import federated_operations
 from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import server_graph
+from fedfish_tff.execution import stage_runs
 
 import tensorflow_federated as tff
 
@@ -29,7 +29,7 @@ RunStage: TypeAlias = Callable[
     Mapping[_ValueId, Sequence[Any]],
     int,
   ],
-  client_stages.StageResult,
+  stage_runs.StageResult,
 ]
 
 

@@ -242,6 +242,14 @@ class Replay:
     """
     return self._graph.operations(name)
 
+  def argument_shapes(self, name: str) -> list[tf.TensorShape]:
+    """Returns the shapes of a function's arguments, as far as it knows them.
+
+    Args:
+      name: Of the function.
+    """
+    return self._graph.argument_shapes(name)
+
   def draws(self, name: str) -> bool:
     """Returns whether a function may give something else when it runs again.
 

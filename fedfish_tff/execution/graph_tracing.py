@@ -19,6 +19,7 @@ from fedfish_tff.execution import graph_replay
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import iterator_replay
 from fedfish_tff.execution import replay_graph
+from fedfish_tff.execution import scan_replay
 from fedfish_tff.execution import sequence_operations
 from fedfish_tff.execution import sequence_replay
 from fedfish_tff.execution import tensorflow_functions
@@ -35,6 +36,7 @@ NotReplayableError = replay_graph.NotReplayableError
 _HANDLERS = {
   **control_flow_replay.HANDLERS,
   **sequence_replay.HANDLERS,
+  **scan_replay.HANDLERS,
   **sequence_operations.HANDLERS,
   **iterator_replay.HANDLERS,
   **variable_operations.HANDLERS,

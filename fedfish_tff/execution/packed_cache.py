@@ -7,7 +7,9 @@ once. A dataset that may give other elements next time is read every time.
 """
 
 import collections
+from collections.abc import Callable
 import dataclasses
+import sys
 import threading
 from typing import Any
 import weakref
@@ -123,7 +125,14 @@ class PackedSequenceCache:
     if entry is not None:
       self._kept_bytes -= entry.packed.nbytes
 
-  def _note_gone(self, key: _Key) -> None:
+  def _note_gone(
+    self,
+    key: _Key,
+    # At the end of a program this module's names and TFF's types may be gone.
+    is_finalizing: Callable[[], bool] = sys.is_finalizing,
+  ) -> None:
+    if is_finalizing():
+      return
     self._gone.append(key)
     if self._lock.acquire(blocking=False):
       try:

@@ -61,6 +61,28 @@ class Layout:
     return 'elements' if self.starts is None else 'batches'
 
   @property
+  def num_elements(self) -> int:
+    return len(self.plan if self.starts is None else self.starts)
+
+  def rows(self) -> np.ndarray:
+    """Returns the numbers of the rows that all elements take, in order."""
+    if self.starts is None:
+      return self.plan
+    first, sizes = _offsets(self.sizes)
+    places = np.repeat(self.starts - first, sizes) + np.arange(np.sum(sizes))
+    return self.plan[places]
+
+  def select(self, elements: np.ndarray) -> 'Layout':
+    """Returns the layout of some of the elements."""
+    if self.starts is None:
+      return Layout(self.plan[elements])
+    return Layout(self.plan, self.starts[elements], self.sizes[elements])
+
+  def batch(self, sizes: np.ndarray) -> 'Layout':
+    """Returns the layout of batches of elements that take a row each."""
+    return Layout(self.plan, *_offsets(sizes))
+
+  @property
   def arrays(self) -> tuple[np.ndarray, ...]:
     """The arrays that are not None, in the order of the attributes."""
     if self.starts is None:

@@ -193,6 +193,20 @@ class ReplayGraph:
         position += 1
     return offsets
 
+  def argument_shapes(self, name: str) -> list[tf.TensorShape]:
+    """Returns the shapes of a function's arguments, as it was traced for them.
+
+    Args:
+      name: Of the function.
+    """
+    function = self._functions[name]
+    return [
+      tf.TensorShape(shapes[0])
+      if (shapes := function.arg_attr[i].attr['_output_shapes'].list.shape)
+      else tf.TensorShape(None)
+      for i, _ in enumerate(function.signature.input_arg)
+    ]
+
   def operations(self, name: str) -> collections.Counter[str]:
     """Returns how many nodes of each operation a function has, calls included.
 
@@ -329,7 +343,7 @@ class ReplayGraph:
     if node.op in ('Case', 'StatelessCase'):
       branches = node.attr['branches'].list.func
       return [(branch.name, inputs[1:]) for branch in branches]
-    if node.op == 'ReduceDataset':
+    if node.op in ('ReduceDataset', 'ScanDataset'):
       name = node.attr['f'].func.name
       num_state = len(node.attr['Tstate'].list.type)
       state, others = inputs[1 : 1 + num_state], inputs[1 + num_state :]

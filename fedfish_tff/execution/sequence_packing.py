@@ -16,6 +16,7 @@ import functools
 from typing import Any
 
 from fedfish_tff.datasets import batches as batches_lib
+from fedfish_tff.execution import dataset_rows
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import packed_sequences
 from fedfish_tff.execution import repeatable_datasets
@@ -127,6 +128,35 @@ def _check_assignable(element_type: tff.Type, element_spec: Any) -> None:
 # Datasets.
 
 
+class HashableSpec:
+  """An `element_spec` as the key of a cache."""
+
+  def __init__(self, element_spec: Any):
+    self.element_spec = element_spec
+    self._key = spec_key(element_spec)
+
+  def __eq__(self, other: object) -> bool:
+    return isinstance(other, HashableSpec) and self._key == other._key
+
+  def __hash__(self) -> int:
+    return hash(self._key)
+
+
+def spec_key(element_spec: Any) -> Any:
+  """Returns what two equal specs of equal containers share."""
+  if isinstance(element_spec, Mapping):
+    items = ((name, spec_key(child)) for name, child in element_spec.items())
+    return (type(element_spec), *items)
+  if isinstance(element_spec, (tuple, list)):
+    return (type(element_spec), *map(spec_key, element_spec))
+  return element_spec
+
+
+@functools.lru_cache(maxsize=256)
+def _check_dataset_spec(element_type: tff.Type, spec: HashableSpec) -> None:
+  _check_assignable(element_type, spec.element_spec)
+
+
 def _pack_dataset(
   dataset: tf.data.Dataset,
   element_type: tff.Type,
@@ -137,9 +167,17 @@ def _pack_dataset(
     raise packed_sequences.PackingError(
       'elements hold ragged, sparse or nested values'
     )
-  _check_assignable(element_type, dataset.element_spec)
-  if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
+  _check_dataset_spec(element_type, HashableSpec(dataset.element_spec))
+  if dataset.cardinality().numpy() == tf.data.INFINITE_CARDINALITY:
     raise packed_sequences.PackingError('the dataset has no end')
+  # From the order of tf.data to that of the type, by the dataset's own names:
+  # the type's containers may be others.
+  numbered = tf.nest.pack_sequence_as(dataset.element_spec, range(len(specs)))
+  order = []
+  _append_leaves(numbered, element_type, order)
+  packed = _pack_rows(dataset_rows.find_rows(dataset), types, order)
+  if packed is not None:
+    return packed
   dataset = repeatable_datasets.from_the_start(dataset)
   in_chunks = not any(map(packed_sequences.is_batched, types))
   if in_chunks:
@@ -148,13 +186,36 @@ def _pack_dataset(
   for components in _read(dataset):
     for column, component in zip(columns, components, strict=True):
       column.append(np.asarray(component))
-  # From the order of tf.data to that of the type, by the dataset's own names:
-  # the type's containers may be others.
-  numbered = tf.nest.pack_sequence_as(dataset.element_spec, range(len(specs)))
-  order = []
-  _append_leaves(numbered, element_type, order)
   return _pack_columns(
     [columns[number] for number in order], types, in_chunks=in_chunks
+  )
+
+
+def _pack_rows(
+  rows: dataset_rows.Rows | None,
+  types: Sequence[tff.TensorType],
+  order: Sequence[int],
+) -> packed_sequences.PackedSequence | None:
+  """Packs what `find_rows` has found; None if the type cuts it otherwise."""
+  if rows is None:
+    return None
+  leaves, layout = rows
+  leaves = [leaves[number] for number in order]
+  are_batched = set(map(packed_sequences.is_batched, types))
+  num_elements = layout.num_elements
+  if layout.starts is not None and are_batched == {False}:
+    # Batches of one size, of which each is an element of a static shape.
+    numbers = layout.rows().reshape(num_elements, types[0].shape[0])
+    leaves = [leaf[numbers] for leaf in leaves]
+    layout = packed_sequences.Layout.in_order(num_elements)
+  elif are_batched != {layout.starts is not None}:
+    return None
+  elif (numbers := layout.rows()).size < len(leaves[0]):
+    # The rows that are never used shall not travel.
+    leaves = [leaf[numbers] for leaf in leaves]
+    layout = packed_sequences.Layout.in_order(len(numbers), layout.sizes)
+  return packed_sequences.PackedSequence(
+    tuple(leaves), (layout,), (0,) * len(leaves), num_elements
   )
 
 

@@ -123,6 +123,48 @@ class Sequence:
       return tf.identity(count)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scan:
+  """A sequence whose elements can only be had one after another, as in a loop.
+
+  AutoGraph makes `for batch in dataset` one of these, which is then reduced.
+
+  Attributes:
+    sequence: The sequence it goes over.
+    state: What it hands on from element to element, as it is at first.
+    shapes: The state's shapes, in all steps.
+    run: From the state and an element to the new state, the element instead,
+      and whether to go on with it (None if there is no end but the last).
+    nodes: The nodes that it stands for, each with its inputs.
+    stops: Whether `run` tells whether to go on.
+  """
+
+  sequence: Sequence
+  state: tuple[tf.Tensor, ...] = ()
+  shapes: tuple[tf.TensorShape, ...] = ()
+  run: Callable[
+    [list[tf.Tensor], list[tf.Tensor]],
+    tuple[list[tf.Tensor], list[tf.Tensor], tf.Tensor | None],
+  ] = lambda state, element: (state, element, None)
+  nodes: tuple[tuple[_NodeDef, list[graph_replay.Value]], ...] = ()
+  stops: bool = False
+
+
+def check_scan(node: _NodeDef, value: graph_replay.Value) -> Scan:
+  """Returns a node's input, a sequence or a scan, as a scan.
+
+  Args:
+    node: The node.
+    value: The input.
+
+  Raises:
+    NotReplayableError: If it is neither.
+  """
+  if isinstance(value, Scan):
+    return value
+  return Scan(check_sequence(node, value))
+
+
 def check_sequence(node: _NodeDef, value: graph_replay.Value) -> Sequence:
   """Returns a node's input if it is a sequence.
 
@@ -160,6 +202,8 @@ def check_single_size(node: _NodeDef, value: graph_replay.Value) -> Sequence:
 
 def _pass_on(replay, node, inputs):
   del replay
+  if isinstance(inputs[0], Scan):
+    return [inputs[0]]
   return [check_sequence(node, inputs[0])]
 
 
@@ -227,20 +271,51 @@ def _call(step, *arguments):
 
 def _reduce(replay, node, inputs):
   """Replays ReduceDataset as a loop over the sequence's elements."""
-  sequence = check_sequence(node, inputs[0])
+  scan = check_scan(node, inputs[0])
+  sequence = scan.sequence
   num_state = len(node.attr['Tstate'].list.type)
   state, others = inputs[1 : 1 + num_state], inputs[1 + num_state :]
   if not all(isinstance(value, tf.Tensor) for value in state):
     raise graph_replay.NotReplayableError(f'{node.op} to a dataset')
   name = node.attr['f'].func.name
   variables = replay.assigned_variables(node, inputs)
-  shapes = [tf.TensorShape(s) for s in node.attr['output_shapes'].list.shape]
+  if scan.stops and variables:
+    raise graph_replay.NotReplayableError(f'{node.op} that writes and stops')
+  for part, its_inputs in scan.nodes:
+    variables += [
+      variable
+      for variable in replay.assigned_variables(part, its_inputs)
+      if variable not in variables
+    ]
+  num_carried = len(scan.state)
+  # What the scan carries, the reduction's state, and whether to go on.
+  state = [*scan.state, *state, *[tf.constant(True)] * scan.stops]
+  shapes = [
+    *scan.shapes,
+    *(tf.TensorShape(s) for s in node.attr['output_shapes'].list.shape),
+    *[tf.TensorShape([])] * scan.stops,
+  ]
+
+  def reduce_element(state, element):
+    return replay.call(name, [*state, *element, *others])
 
   def run_element(element, i, state, held):
+    carried, reduced = state[:num_carried], state[num_carried:]
     with replay.holding(variables, held):
-      parts = element(i)
-      unread = replay.unread(name, parts, num_state)
-      state = replay.call(name, [*state, *parts, *others])
+      carried, values, goes_on = scan.run(carried, element(i))
+      if scan.stops:
+        *reduced, _ = reduced
+        reduced = tf.nest.flatten(
+          tf.cond(
+            goes_on,
+            lambda: list(map(tf.identity, reduce_element(reduced, values))),
+            lambda: list(map(tf.identity, reduced)),
+          )
+        )
+        state = [*carried, *reduced, goes_on]
+      else:
+        state = [*carried, *reduce_element(reduced, values)]
+      unread = replay.unread(name, values, num_state)
       state = sequence.also(unread, state)
       for tensor, shape in zip(state, shapes, strict=True):
         tensor.set_shape(shape)
@@ -257,6 +332,11 @@ def _reduce(replay, node, inputs):
 
   def loop(number, i, state, held):
     """Runs steps of some elements each, as long as there are so many."""
+
+    def is_left(i, state, held):
+      del held
+      is_left = i <= sequence.count - number
+      return tf.logical_and(is_left, state[-1]) if scan.stops else is_left
 
     def body(i, state, held):
       steps = [
@@ -276,7 +356,7 @@ def _reduce(replay, node, inputs):
       return i + number, state, held
 
     return tf.while_loop(
-      lambda i, *_: i <= sequence.count - number,
+      is_left,
       body,
       (i, state, held),
       shape_invariants=(
@@ -287,7 +367,10 @@ def _reduce(replay, node, inputs):
       parallel_iterations=1,
     )
 
-  operations = replay.operations(name)
+  operations = sum(
+    (replay.operations(part.attr['f'].func.name) for part, _ in scan.nodes),
+    replay.operations(name),
+  )
   size = operations.total()
   # A pass that only looks whether there is an element, say.
   is_trivial = size < _TRIVIAL
@@ -297,6 +380,7 @@ def _reduce(replay, node, inputs):
   if (
     sequence.choose is None
     and replay.unrolls
+    and not scan.stops
     and not is_trivial
     and _HEAVY.isdisjoint(operations)
   ):
@@ -306,7 +390,7 @@ def _reduce(replay, node, inputs):
   _, state, held = loop(1, i, state, held)
   for variable, value in zip(variables, held):
     replay.assign(variable, value)
-  return state
+  return state[num_carried : num_carried + num_state]
 
 
 HANDLERS: Mapping[str, graph_replay.Handler] = {

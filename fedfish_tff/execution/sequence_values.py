@@ -209,7 +209,9 @@ def _check_dataset(
   dataset: tf.data.Dataset, type_spec: tff.SequenceType
 ) -> None:
   """Raises what TFF raises unless a dataset has the given type."""
-  if not _is_dataset_spec(_Hashable(dataset.element_spec), type_spec):
+  if not _is_dataset_spec(
+    sequence_packing.HashableSpec(dataset.element_spec), type_spec
+  ):
     # TFF checks first, then serializes: `take` keeps that small.
     tff.framework.serialize_value(dataset.take(0), type_spec)
     raise TypeError(
@@ -218,31 +220,10 @@ def _check_dataset(
     )
 
 
-class _Hashable:
-  """An `element_spec` as the key of a cache."""
-
-  def __init__(self, element_spec: Any):
-    self.element_spec = element_spec
-    self._key = _key(element_spec)
-
-  def __eq__(self, other: object) -> bool:
-    return isinstance(other, _Hashable) and self._key == other._key
-
-  def __hash__(self) -> int:
-    return hash(self._key)
-
-
-def _key(element_spec: Any) -> Any:
-  if isinstance(element_spec, Mapping):
-    items = ((name, _key(child)) for name, child in element_spec.items())
-    return (type(element_spec), *items)
-  if isinstance(element_spec, (tuple, list)):
-    return (type(element_spec), *map(_key, element_spec))
-  return element_spec
-
-
 @functools.lru_cache(maxsize=256)
-def _is_dataset_spec(spec: _Hashable, type_spec: tff.SequenceType) -> bool:
+def _is_dataset_spec(
+  spec: sequence_packing.HashableSpec, type_spec: tff.SequenceType
+) -> bool:
   element_type = tff.types.tensorflow_to_type(spec.element_spec)
   return _has_tff_containers(element_type) and type_spec.is_assignable_from(
     tff.SequenceType(element_type)
@@ -264,9 +245,9 @@ def _has_tff_containers(element_type: tff.Type) -> bool:
 
 
 def _same_containers(spec: Any, other: Any) -> bool:
-  return _key(tf.nest.map_structure(lambda _: 0, spec)) == _key(
-    tf.nest.map_structure(lambda _: 0, other)
-  )
+  return sequence_packing.spec_key(
+    tf.nest.map_structure(lambda _: 0, spec)
+  ) == sequence_packing.spec_key(tf.nest.map_structure(lambda _: 0, other))
 
 
 def _regroup(element: Any, element_type: tff.Type) -> Any:

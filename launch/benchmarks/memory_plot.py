@@ -33,7 +33,7 @@ def plot_memory(
   axis.plot(
     [sample.round_number for sample in samples],
     [sample.resident_bytes / 1e6 for sample in samples],
-    color=style.series_styles([''])[''].color,
+    color=style.series_looks([''])['']['color'],
     linewidth=1,
   )
   axis.set_ylim(bottom=0)

@@ -1,88 +1,180 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The client-server barriers of two methods against each other."""
+"""The client-server barriers of two methods against each other.
 
+As in FedFish's figure 6 (arXiv 2311.10291) the method on the x axis has the
+lower barrier where points lie above the line x = y.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from launch.plots import panels
+from launch.plots import paper_style
+from launch.plots import request as request_lib
 from launch.plots import style
+from launch.results import method_comparison
+from launch.results import settings as settings_lib
 
 from matplotlib import axes as mpl_axes
-from matplotlib import figure as mpl_figure
+from matplotlib import colors as mpl_colors
 from matplotlib import ticker
 import numpy as np
 
-_WIDTH = 3.9  # Of the axes, in inches.
+# Pale yellow is all but white in print.
+_COLORS = mpl_colors.LinearSegmentedColormap.from_list(
+  'rounds', ['#f2d96b', '#a59c74', '#5c6a72', '#27466f', '#00204d']
+)
+_MAX_COLUMNS = 4
+
+
+class _Points(NamedTuple):
+  """Barriers of a method (x) and its baseline (y), a point a seed and round."""
+
+  rounds: np.ndarray
+  x: np.ndarray
+  y: np.ndarray
+  seeds: int
+
+
+def _read_points(
+  groups: method_comparison.Groups, method: str, baseline: str, name: str
+) -> _Points | None:
+  """Returns the barriers at common seeds and rounds, if there are any."""
+  parts = []
+  for pair in method_comparison.common_seeds(groups, method, baseline):
+    part = np.stack(method_comparison.common_rounds(*pair, f'csb/{name}'))
+    # A round in which a method has diverged cannot be drawn.
+    part = part[:, np.isfinite(part).all(axis=0)]
+    if part.size:
+      parts.append(part)
+  return _Points(*np.concatenate(parts, 1), len(parts)) if parts else None
 
 
 @style.styled
-def plot_barrier_scatter(
-  x: np.ndarray,
-  y: np.ndarray,
-  rounds: np.ndarray,
-  *,
-  x_label: str = 'FedFish',
-  y_label: str = 'FedAvg',
-  metric: str = 'accuracy',
-  title: str = 'Client-server barrier',
-) -> mpl_figure.Figure:
-  """Plots one point a seed and round, and the line on which both are equal.
+def draw(request: request_lib.Request) -> request_lib.Figures:
+  """The barriers in a metric of each pair of methods that have them."""
+  figures = {}
+  groups, name = request.groups, request.name
+  for pair in method_comparison.method_pairs(groups):
+    # Rounds of other lengths have barriers of other heights.
+    if len({groups[m][0].config.get('local_epochs') for m in pair}) > 1:
+      continue
+    points = _read_points(groups, *pair, name)
+    if points:
+      figure, (axis,) = panels.new_grid([pair], (5.6, 4.9))
+      compare_methods(axis, points[1:3], *pair, name)
+      shades = {'c': points.rounds, 'cmap': _COLORS}
+      image = panels.draw_points(axis, points.x, points.y, 34, **shades)
+      one = request._replace(groups={pair[0]: groups[pair[0]]})
+      title = one.title('Client-server barrier')
+      axis.set_title(style.wrap_text(title, 4.4, 11))
+      ticks = ticker.MaxNLocator(8, integer=True)
+      panels.draw_colorbar(image, axis, 'Round', ticks=ticks)
+      file_name = request_lib.slug('barrier_{}_{}_{}'.format(name, *pair))
+      figures[file_name] = figure
+  return figures
 
-  As in FedFish (arXiv 2311.10291) the method on the x axis has the lower
-  barrier where points lie above the line.
+
+def compare_methods(
+  axis: mpl_axes.Axes,
+  values: Iterable[np.ndarray],
+  method: str,
+  baseline: str,
+  name: str,
+) -> None:
+  """Sets an axis up on which the lower barrier is better for either method."""
+  halves = f'lower for {method}', f'lower for {baseline}'
+  panels.compare_axes(axis, values, above=halves[0], below=halves[1])
+  what = style.metric_title(f'csb/{name}').replace('Barrier', 'barrier')
+  y_label = style.wrap_text(f'{baseline}: {what}', panels.cell_width(axis))
+  panels.set_labels(axis, f'{method}: {what}', y_label)
+
+
+@style.styled_for_paper
+def plot_barrier_panels(
+  settings: Sequence[settings_lib.Setting], name: str
+) -> paper_style.Drawing | None:
+  """Plots barriers against the baseline's, a panel a task and method.
+
+  Points are shaded by round, and have a marker for each number of local epochs.
 
   Args:
-    x: Barriers of the one method, `[num_points]`, in the metric's unit.
-    y: Barriers of the other at the same seeds and rounds, `[num_points]`.
-    rounds: The points' rounds, `[num_points]`.
-    x_label: Name of the one method.
-    y_label: Name of the other.
-    metric: The metric the barrier is measured in.
-    title: The title.
+    settings: As `settings.read_settings` returns them.
+    name: The metric of the barriers, for example `'accuracy'`.
 
   Returns:
-    The figure.
+    The figure and its caption; None where no two methods have barriers at a
+    common seed and round.
   """
-  figure = style.new_figure(5.6, 4.9)
-  axis = figure.subplots()
-  limits = style.share_limits(axis, [x, y], margin=0.08)
-  style.draw_diagonal(axis, limits)
-  points = axis.scatter(
-    x,
-    y,
-    c=rounds,
-    cmap='cividis_r',
-    s=34,
-    edgecolors=style.INK,
-    linewidths=0.5,
-    zorder=3,
+  shown = {}
+  for s, other in paper_style.pair_with_baselines(settings):
+    groups = {s.method: s.runs, other.method: other.runs}
+    points = _read_points(groups, s.method, other.method, name)
+    if points:
+      shown.setdefault((s.task, s.method, other.method), {})[s] = points
+  if not shown:
+    return None
+  tasks = settings_lib.unique(task for task, _, _ in shown)
+  methods = settings_lib.unique(method for _, method, _ in shown)
+  cells, columns = list(shown), 3
+  if 1 < len(methods) <= _MAX_COLUMNS:  # A row a task.
+    columns = len(methods)
+    keys = {key[:2]: key for key in shown}
+    cells = [keys.get((task, method)) for task in tasks for method in methods]
+  size = panels.PAPER_COLUMN, 2.9 if min(columns, len(cells)) < 3 else 2.3
+  figure, axes = panels.new_grid(cells, size, columns=columns)
+  drawn = [s for points in shown.values() for s in points]
+  markers = paper_style.epoch_markers(s.local_epochs for s in drawn)
+  # One shade means one thing in all panels.
+  shares = len({s.rounds for s in drawn}) > 1
+  norm = mpl_colors.Normalize(0, 1 if shares else drawn[0].rounds)
+  for axis, (task, method, baseline) in zip(axes, filter(None, cells)):
+    # Panels of one task are there to be compared.
+    every = [
+      (p.x, p.y)
+      for key, points in shown.items()
+      for p in points.values()
+      if key[0] == task
+    ]
+    compare_methods(axis, every, method, baseline, name)
+    axis.set_title(task if len(tasks) > 1 else '')
+    for s, p in shown[task, method, baseline].items():
+      image = panels.draw_points(
+        axis,
+        p.x,
+        p.y,
+        12,
+        c=p.rounds / (s.rounds if shares else 1),
+        cmap=_COLORS,
+        norm=norm,
+        marker=markers[s.local_epochs],
+      )
+  label = 'Share of the rounds' if shares else 'Round'
+  panels.draw_colorbar(image, axes, label, percent=shares, shrink=0.8)
+  if len(markers) > 1:
+    look = {'linestyle': 'none', 'color': 'white', 'markeredgecolor': style.INK}
+    panels.draw_legend(
+      figure,
+      [
+        panels.entry(paper_style.name_epochs(number), marker=marker, **look)
+        for number, marker in markers.items()
+      ],
+    )
+  seeds = paper_style.count_seeds(
+    p.seeds for points in shown.values() for p in points.values()
   )
-  bar = figure.colorbar(
-    points,
-    ax=axis,
-    shrink=0.8,
-    aspect=28,
-    pad=0.02,
-    ticks=ticker.MaxNLocator(nbins=8, integer=True),
+  lines = [
+    f'  {task}, {method} against {baseline}, '
+    f'{paper_style.name_epochs(s.local_epochs)}: lower for {method} at '
+    f'{int((p.x < p.y).sum())} of {len(p.x)} points'
+    for (task, method, baseline), points in shown.items()
+    for s, p in points.items()
+  ]
+  caption = (
+    f'Client-server barrier in {name} of the cohorts, a point a seed and '
+    f'round, {seeds}; lower is better, so points above the line x = y speak '
+    'for the method on the x axis. Shades: rounds; markers: local epochs.\n'
   )
-  bar.set_label('Round')
-  bar.outline.set_visible(False)
-  label_halves(axis, x_label, y_label)
-  name = style.metric_title(f'csb/{metric}')
-  name = name[0].lower() + name[1:]
-  axis.set_xlabel(_axis_label(x_label, name))
-  axis.set_ylabel(_axis_label(y_label, name))
-  axis.set_title(style.wrap_text(title, _WIDTH, 11))
-  return figure
-
-
-def _axis_label(method: str, name: str) -> str:
-  """Returns a method and a metric, on lines of their own where they are long."""
-  label = f'{method}: {name}'
-  if style.wrap_text(label, _WIDTH) == label:
-    return label
-  return f'{style.wrap_text(method, _WIDTH)}:\n{name}'
-
-
-def label_halves(axis: mpl_axes.Axes, x_label: str, y_label: str) -> None:
-  """Says on which side of the line x = y which method has the lower value."""
-  style.label_halves(
-    axis, f'lower for {x_label}', f'lower for {y_label}', width=_WIDTH, size=9
-  )
+  return paper_style.Drawing(figure, caption + '\n'.join(lines))

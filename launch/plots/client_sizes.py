@@ -4,9 +4,9 @@
 
 from collections.abc import Mapping
 
+from launch.plots import panels
 from launch.plots import style
 
-from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
@@ -17,9 +17,7 @@ _BINS = 6
 
 @style.styled
 def plot_client_sizes(
-  sizes: Mapping[str, Mapping[str, np.ndarray]],
-  *,
-  title: str = 'Sizes of clients',
+  sizes: Mapping[str, Mapping[str, np.ndarray]], *, title: str
 ) -> mpl_figure.Figure:
   """Plots the number of clients by size, a panel a measure, a line a split.
 
@@ -28,55 +26,42 @@ def plot_client_sizes(
       [number of clients]. Where they are 0 they have no place on the axis, and
       the panel says how many they are.
     title: The title.
-
-  Returns:
-    The figure.
   """
-  figure = style.new_figure(3.5 * len(sizes), 3.2)
-  (axes,) = figure.subplots(1, len(sizes), sharey=True, squeeze=False)
-  for axis, (measure, by_split) in zip(axes, sizes.items(), strict=True):
-    _draw(axis, measure, by_split)
-  axes[0].set_ylabel('Clients')
-  if len(next(iter(sizes.values()))) > 1:
-    style.draw_legend_below(figure, axes[0])
-  style.set_figure_title(figure, title)
+  figure, axes = panels.new_grid(list(sizes), (3.5, 3.2), sharey=True)
+  for axis, (measure, by_split) in zip(axes, sizes.items()):
+    pooled = np.concatenate([np.asarray(v) for v in by_split.values()])
+    edges = _log_edges(int(pooled.max(initial=1)))
+    for split, look in style.series_looks(list(by_split)).items():
+      values = by_split[split]
+      counts, _ = np.histogram(values, edges)
+      axis.stairs(
+        counts,
+        edges,
+        # A bar of one client stands on the axis, and is seen.
+        baseline=0.5,
+        label=f'{split.replace("_", " ")}, {len(values):,} clients',
+        color=look['color'],
+        linestyle=look['linestyle'],
+        linewidth=1.4,
+      )
+    axis.set(xscale='log', yscale='log')
+    axis.set_ylim(bottom=0.5)
+    shown = pooled[pooled > 0]
+    if shown.size:
+      first = edges.searchsorted(shown.min()) - 1
+      axis.set_xlim(edges[first] / 1.3, edges[-1] * 1.3)
+    for dimension in (axis.xaxis, axis.yaxis):
+      dimension.set_major_formatter(ticker.StrMethodFormatter('{x:,.0f}'))
+      dimension.set_major_locator(ticker.LogLocator(numticks=6))
+      dimension.set_minor_formatter(ticker.NullFormatter())
+    panels.set_labels(axis, f'{measure.capitalize()} of a client', 'Clients')
+    if empty := int((pooled == 0).sum()):
+      axis.set_title(f'{empty:,} clients have none', fontsize=9, loc='right')
+  entries = axes[0].get_legend_handles_labels()[0]
+  if len(entries) > 1:
+    panels.draw_legend(figure, entries)
+  panels.set_figure_title(figure, title)
   return figure
-
-
-def _draw(
-  axis: mpl_axes.Axes, measure: str, by_split: Mapping[str, np.ndarray]
-) -> None:
-  pooled = np.concatenate([np.asarray(v) for v in by_split.values()])
-  edges = _log_edges(int(pooled.max(initial=1)))
-  styles = style.series_styles(list(by_split))
-  axis.set_xscale('log')
-  axis.set_yscale('log')
-  for split, values in by_split.items():
-    counts, _ = np.histogram(values, edges)
-    axis.stairs(
-      counts,
-      edges,
-      # A bar of one client stands on the axis, and is seen.
-      baseline=0.5,
-      label=f'{split.replace("_", " ")}, {len(values):,} clients',
-      color=styles[split].color,
-      linestyle=styles[split].linestyle,
-      linewidth=1.4,
-    )
-  axis.set_ylim(bottom=0.5)
-  shown = pooled[pooled > 0]
-  if shown.size:
-    first = edges.searchsorted(shown.min()) - 1
-    axis.set_xlim(edges[first] / 1.3, edges[-1] * 1.3)
-  axis.yaxis.set_major_formatter(ticker.StrMethodFormatter('{x:,.0f}'))
-  axis.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:,.0f}'))
-  for dimension in (axis.xaxis, axis.yaxis):
-    dimension.set_major_locator(ticker.LogLocator(numticks=6))
-    dimension.set_minor_formatter(ticker.NullFormatter())
-  axis.set_xlabel(f'{measure.capitalize()} of a client')
-  empty = int((pooled == 0).sum())
-  if empty:
-    axis.set_title(f'{empty:,} clients have none', fontsize=9, loc='right')
 
 
 def _log_edges(largest: int) -> np.ndarray:

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 import os
 import pathlib
 
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.plots import catalogue
-from launch.plots import curves
+from launch.plots import request as request_lib
 from launch.plots import run_layouts
 from launch.results import method_comparison
 from launch.results import method_table
 from launch.results import run_reader
 from launch.results import settings as settings_lib
+from launch.results import sweep_folder
+from launch.results import sweep_results
 from launch.results import transfer_table
 
 _METHODS_FILE = 'methods.csv'
@@ -34,12 +37,17 @@ def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
     sweep_dir: The folder of launch.sweep.
 
   Raises:
-    errors.InputError: If there is no such folder, or no run is finished.
+    errors.InputError: If it is no such folder, or no run is finished.
   """
-  finished, others = run_reader.find_workdirs(sweep_dir)
+  runs = sweep_results.read_results(sweep_folder.SweepFolder(sweep_dir))
+  finished = [run.workdir for run in runs if run.is_finished]
+  if not finished:
+    raise errors.InputError(
+      f'None of the {len(runs)} runs of {sweep_dir} is finished.'
+    )
+  others = [run.name for run in runs if not run.is_finished]
   if others:
-    names = ', '.join(path.name for path in others)
-    print(f'Not finished, so not drawn: {names}.')
+    print(f'Not finished, so not drawn: {", ".join(others)}.')
   return finished
 
 
@@ -48,7 +56,7 @@ def compare_workdirs(
   folder: pathlib.Path,
   *,
   metric: str | None = None,
-  x_axes: Sequence[str] = tuple(curves.X_AXES),
+  x_axes: Sequence[str] = tuple(request_lib.X_AXES),
   file_format: str = 'png',
   show_seeds: bool = False,
   layout: str = 'default',
@@ -64,7 +72,7 @@ def compare_workdirs(
     workdirs: Of launch.train; those that differ by their seed are pooled.
     folder: Where to; made if it does not exist.
     metric: A column of metrics.csv; None for the usual one.
-    x_axes: What curves are drawn against, of `curves.X_AXES`.
+    x_axes: What curves are drawn against, of `request_lib.X_AXES`.
     file_format: Of the plots, one of `style.FORMATS`.
     show_seeds: Whether to draw a line a seed in place of a band.
     layout: `'default'`, one of `run_layouts.LAYOUTS`, or `'all'` of these.
@@ -83,9 +91,7 @@ def compare_workdirs(
   folder = simulation.make_folder(folder)
   # The tables first: they are whole even if a plot cannot be drawn.
   rows = method_table.method_rows(groups, metric)
-  path = folder / _METHODS_FILE
-  simulation.write_atomically(path, method_table.to_csv(rows))
-  print(path)
+  _write(folder / _METHODS_FILE, method_table.to_csv(rows))
   if len(rows) <= _MAX_PRINTED_METHODS:
     print(method_table.format_table(rows))
   for file_name, comparisons in (
@@ -93,23 +99,23 @@ def compare_workdirs(
     (_TEST_COMPARISON_FILE, method_comparison.compare_test(groups, name)),
   ):
     if comparisons:
-      path = folder / file_name
-      simulation.write_atomically(path, method_comparison.to_csv(comparisons))
-      print(path)
+      _write(folder / file_name, method_comparison.to_csv(comparisons))
       if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
         print(method_comparison.format_table(comparisons))
   if layout in ('transfer', 'all'):
-    _write_transfer_table(runs, folder, name)
+    scores = transfer_table.transfer_rows(settings_lib.read_settings(runs))
+    if scores:
+      _write(folder / _TRANSFER_FILE, transfer_table.to_csv(scores))
+    shown = [row for row in scores if row.metric == name]
+    if 0 < len(shown) <= _MAX_PRINTED_TRANSFERS:
+      print(transfer_table.format_table(shown))
   if layout == 'default':
-    figures = catalogue.draw(
-      catalogue.Request(groups, metric, x_axes, show_seeds)
-    )
+    request = request_lib.Request(groups, metric, x_axes, show_seeds)
+    figures = catalogue.draw(request)
   else:
     figures = {title: drawing.figure for title, drawing in drawings.items()}
-    path = folder / _CAPTIONS_FILE
     captions = run_layouts.format_captions(drawings)
-    simulation.write_atomically(path, captions.encode())
-    print(path)
+    _write(folder / _CAPTIONS_FILE, captions.encode())
   for path in catalogue.write_figures(figures, folder, file_format):
     print(path)
   without = [
@@ -125,16 +131,6 @@ def compare_workdirs(
     )
 
 
-def _write_transfer_table(
-  runs: Sequence[run_reader.Run], folder: pathlib.Path, name: str
-) -> None:
-  """Writes and prints what runs score on other tasks, if any has been scored."""
-  rows = transfer_table.transfer_rows(settings_lib.read_settings(runs))
-  if not rows:
-    return
-  path = folder / _TRANSFER_FILE
-  simulation.write_atomically(path, transfer_table.to_csv(rows))
+def _write(path: pathlib.Path, content: bytes) -> None:
+  simulation.write_atomically(path, content)
   print(path)
-  shown = [row for row in rows if row.metric == name]
-  if shown and len(shown) <= _MAX_PRINTED_TRANSFERS:
-    print(transfer_table.format_table(shown))

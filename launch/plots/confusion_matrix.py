@@ -3,17 +3,15 @@
 """Which classes are taken for which: the confusion matrix."""
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 
 from fedfish_tff.evaluation import metric_names
+from launch.plots import heat_map
+from launch.plots import panels
+from launch.plots import request as request_lib
 from launch.plots import style
 
-from matplotlib import figure as mpl_figure
-from matplotlib import ticker
 import numpy as np
 
-# One hue from light to dark: the same order in grey.
-_COLORS = 'Blues'
 _CELL_INCHES = 0.85
 _SMALL_CELL_INCHES = 0.3
 # Cells of more classes have no room for numbers.
@@ -50,57 +48,34 @@ def read_confusion(
 
 
 @style.styled
-def plot_confusion_matrix(
-  counts: np.ndarray,
-  class_names: Sequence[str],
-  *,
-  title: str = 'Classes and what they are taken for',
-) -> mpl_figure.Figure:
-  """Plots classes by predicted classes, coloured by the share of the class.
+def draw(request: request_lib.Request) -> request_lib.Figures:
+  """Which classes a finished run confuses, if it has counted them.
 
-  Args:
-    counts: How many examples of a class (row) are taken for one (column),
-      `[num_classes, num_classes]`.
-    class_names: The classes' names.
-    title: The title.
-
-  Returns:
-    The figure.
+  Classes by predicted classes, coloured by the share of the class.
   """
-  counts = np.asarray(counts, np.float64)
-  size = len(counts)
-  totals = counts.sum(axis=1, keepdims=True)
-  shares = np.divide(
-    counts, totals, out=np.zeros_like(counts), where=totals > 0
-  )
-  written = size <= _MOST_WRITTEN
+  (run,) = request.runs
+  found = read_confusion(run.test, 'global/')
+  if found is None:
+    return {}
+  counts, class_names = found
+  shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+  written = len(counts) <= _MOST_WRITTEN
   cell = _CELL_INCHES if written else _SMALL_CELL_INCHES
-  side = max(cell * size, 2.4)
-  figure = style.new_figure(min(side + 2.2, 10), min(side + 1.3, 9))
-  axis = figure.subplots()
-  image = axis.imshow(shares, cmap=_COLORS, vmin=0, vmax=1)
-  axis.grid(False)
-  axis.tick_params(length=0)
+  side = max(cell * len(counts), 2.4)
+  size = min(side + 2.2, 10), min(side + 1.3, 9)
+  figure, (axis,) = panels.new_grid([run], size)
+  image = heat_map.draw_table(axis, shares, aspect='equal')
   labels = [name.replace('_', ' ') for name in class_names]
-  long = max(map(len, labels)) > 10 or not written
-  axis.set_xticks(range(size), labels, rotation=90 if long else 0)
-  axis.set_yticks(range(size), labels)
-  axis.set_xlabel('Predicted class')
-  axis.set_ylabel('Class')
+  for dimension in (axis.xaxis, axis.yaxis):
+    heat_map.name_ticks(dimension, labels)
+  panels.set_labels(axis, 'Predicted class', 'Class')
   if written:
-    for (row, column), share in np.ndenumerate(shares):
-      axis.text(
-        column,
-        row,
-        f'{100 * share:.1f} %\n{counts[row, column]:,.0f}',
-        ha='center',
-        va='center',
-        fontsize=9,
-        color='white' if share > 0.5 else style.INK,
-      )
-  bar = figure.colorbar(image, ax=axis, pad=0.02, aspect=24)
-  bar.ax.yaxis.set_major_formatter(ticker.PercentFormatter(1, decimals=0))
-  bar.set_label("Share of the class's examples", fontsize=9)
-  bar.outline.set_edgecolor(style.MUTED)
-  style.set_figure_title(figure, title)
-  return figure
+    texts = [
+      f'{100 * s:.1f} %\n{c:,.0f}' for s, c in zip(shares.flat, counts.flat)
+    ]
+    heat_map.write_cells(image, np.reshape(texts, counts.shape))
+  label = "Share of the class's examples"
+  panels.draw_colorbar(image, axis, label, percent=True)
+  title = 'Classes of the test data and what they are taken for'
+  panels.set_figure_title(figure, request.title(title))
+  return {'confusion_matrix': figure}

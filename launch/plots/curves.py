@@ -1,118 +1,79 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A metric against rounds, local steps or bytes, one line a method."""
+"""A metric against rounds, local steps or bytes, one line a method.
+
+At fixed compute these are FedFish's figure 3 (arXiv 2311.10291, section 5): all
+settings of a task make the same number of local epochs altogether, and those
+with more of them a round make fewer rounds.
+"""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import math
 
+from launch.plots import panels
+from launch.plots import paper_style
+from launch.plots import request as request_lib
 from launch.plots import style
 from launch.results import run_reader
+from launch.results import settings as settings_lib
 
-from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
-from matplotlib import ticker
 import numpy as np
 
-_WIDTH = 7  # Inches.
-# For each kind of x axis: the column of metrics.csv and the axis' label.
-X_AXES = {
-  'round': ('round', 'Round'),
+# Bytes, and a paper's rounds, that differ by more are on a logarithmic axis.
+BYTES_RATIO = 50
+_ROUNDS_RATIO = 4
+_UNITS = {'local_steps': '', 'bytes': 'B', 'payload_bytes': 'B'}
+_AGAINST = {
+  'round': 'rounds',
   'local_steps': (
-    'compute/local_steps_total',
-    'Local gradient steps of all clients, cumulative',
+    'local gradient steps of all clients together, the Fisher pass included'
   ),
-  'bytes': (
-    'communication/wire_bytes_total',
-    'Communication of all clients, cumulative',
-  ),
-  'payload_bytes': (
-    'communication/payload_bytes_total',
-    'Chosen weights that all clients have sent, cumulative',
-  ),
+  'bytes': 'bytes sent between the server and all clients together',
+  'payload_bytes': 'bytes of the weights that clients have chosen and sent',
 }
-BYTES_AXES = ('bytes', 'payload_bytes')
-# Bytes of methods that differ by more are on a logarithmic axis.
-_MAX_LINEAR_RATIO = 50
-# Labels beside lines take their room from the lines.
-_MAX_DIRECT_LABELS = 5
-_MAX_DIRECT_LETTERS = 20
+# More lines than these have a panel for each number of local epochs.
+_MAX_LINES = 6
+
+_Points = tuple[np.ndarray, np.ndarray]
 
 
-@style.styled
-def plot_curves(
-  groups: Mapping[str, Sequence[run_reader.Run]],
-  metric: str,
-  *,
-  x: str = 'round',
-  title: str = '',
-  show_seeds: bool = False,
-) -> mpl_figure.Figure:
-  """Plots a metric, each method's mean over seeds with their range.
+def draw(request: request_lib.Request) -> request_lib.Figures:
+  """The metric against each of `x_axes` that the runs have.
 
-  Args:
-    groups: Runs by label, as `run_reader.group_runs` returns them. A run
-      without the metric is left out.
-    metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
-    x: `'round'`, `'local_steps'` (the fixed-compute view), `'bytes'` or, of
-      runs whose clients send a part of their weights, `'payload_bytes'`.
-    title: The title; the metric's name where empty.
-    show_seeds: Whether to draw each seed's line in place of the range.
-
-  Returns:
-    The figure.
+  Lines are means over seeds, with their range.
   """
-  column, x_label = X_AXES[x]
-  figure = style.new_figure(_WIDTH, 4.2)
-  axis = figure.subplots()
-  styles = style.series_styles(list(groups))
-  lines = {}
-  for label, runs in groups.items():
-    series = [run.series(column, metric) for run in runs]
-    series = [s for s in series if len(s[0])]
-    if series:
-      lines[label] = pool_seeds(series)
-  divisor = 1.0
-  ends = [xs.max() for xs, _ in lines.values() if xs.max() > 0]
-  if x in BYTES_AXES and ends:
-    divisor, unit = style.byte_unit(max(ends))
-    x_label = f'{x_label} ({unit})'
-    if max(ends) > _MAX_LINEAR_RATIO * min(ends):
-      # The cheap ones would be a single line at the left. Nothing sent has no
-      # place on the axis.
-      axis.set_xscale('log')
-      lines = {
-        label: (xs[xs > 0], ys[:, xs > 0]) for label, (xs, ys) in lines.items()
-      }
-  for label, (xs, ys) in lines.items():
-    _draw_line(axis, label, styles[label], xs / divisor, ys, show_seeds)
-  axis.set_xlabel(x_label)
-  axis.set_ylabel(style.metric_title(metric))
-  axis.set_title(style.wrap_text(title or metric, _WIDTH - 1, 11))
-  axis.margins(x=0.02)
-  if axis.get_xscale() == 'log':
-    axis.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
-  else:
-    axis.xaxis.set_major_locator(
-      ticker.MaxNLocator(
-        nbins=8, steps=[1, 2, 2.5, 5, 10], integer=x not in BYTES_AXES
-      )
-    )
-  if x == 'local_steps':
-    axis.xaxis.set_major_formatter(ticker.StrMethodFormatter('{x:,.0f}'))
-  _label_lines(axis, lines, styles, divisor)
-  num_seeds = max((ys.shape[0] for _, ys in lines.values()), default=1)
-  if num_seeds > 1:
-    spread = (
-      'thin lines: each seed' if show_seeds else 'band: lowest to highest'
-    )
-    style.write_subtitle(axis, f'Mean of {num_seeds} seeds; {spread}')
-  return figure
+  figures = {}
+  for x in request.x_axes:
+    lines = {
+      label: points
+      for label, runs in request.groups.items()
+      if (points := _read_points(runs, request.metric, x))
+    }
+    if lines:
+      name = request_lib.slug(f'{request.metric}_by_{x}')
+      figures[name] = _plot(request, lines, x)
+  return figures
 
 
-def pool_seeds(
-  series: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
-) -> tuple[np.ndarray, np.ndarray]:
-  """Returns x, the mean over seeds, and y [seeds, rounds] at common rounds."""
+def draw_others(request: request_lib.Request) -> request_lib.Figures:
+  """What else a run has measured, against rounds."""
+  figures = {}
+  for prefix in ('train/loss', 'eval/personalized/', 'csb/'):
+    column = prefix + request.name if prefix.endswith('/') else prefix
+    figures |= draw(request._replace(metric=column, x_axes=['round']))
+  return figures
+
+
+def _read_points(
+  runs: Sequence[run_reader.Run], metric: str, x: str
+) -> _Points | None:
+  """Returns x, a mean over seeds, and y `[seeds, rounds]` at common rounds."""
+  series = [run.series(request_lib.X_AXES[x][0], metric) for run in runs]
+  series = [s for s in series if len(s[0])]
+  if not series:
+    return None
   rounds = series[0][0]
   for other, _, _ in series[1:]:
     rounds = np.intersect1d(rounds, other)
@@ -122,54 +83,98 @@ def pool_seeds(
   return xs, np.array([y[k] for (_, _, y), k in zip(series, kept)])
 
 
-def _draw_line(
-  axis: mpl_axes.Axes,
-  label: str,
-  look: style.SeriesStyle,
-  xs: np.ndarray,
-  ys: np.ndarray,
-  show_seeds: bool,
-) -> None:
-  if show_seeds:
-    for seed_values in ys:
-      axis.plot(xs, seed_values, color=look.color, linewidth=0.7, alpha=0.5)
-  else:
-    style.shade_range(axis, xs, ys, look.color, alpha=0.14)
-  axis.plot(
-    xs,
-    ys.mean(axis=0),
-    color=look.color,
-    linestyle=look.linestyle,
-    marker=look.marker,
-    # About eight markers a line, the last one at its end.
-    markevery=np.unique(np.linspace(0, len(xs) - 1, 9).round().astype(int))
-    if len(xs)
-    else None,
-    markeredgecolor='white',
-    markeredgewidth=0.7,
-    label=label,
+@style.styled
+def _plot(
+  request: request_lib.Request, lines: Mapping[str, _Points], x: str
+) -> mpl_figure.Figure:
+  figure, (axis,) = panels.new_grid([x], (7, 4.2))
+  panels.draw_lines(
+    axis,
+    lines,
+    style.series_looks(list(request.groups)),
+    unit=_UNITS.get(x),
+    log_ratio=BYTES_RATIO if _UNITS.get(x) else math.inf,
+    spread='seeds' if request.show_seeds else 'band',
   )
+  x_label = request_lib.X_AXES[x][1]
+  if x != 'round':
+    x_label += ', all clients, cumulative'
+  subtitle = ''
+  if (seeds := max(len(ys) for _, ys in lines.values())) > 1:
+    subtitle = f'Mean of {seeds} seeds; band: lowest to highest'
+    if request.show_seeds:
+      subtitle = f'Mean of {seeds} seeds; thin lines: each seed'
+  y_label = style.metric_title(request.metric)
+  title = request.title(style.describe_metric(request.metric))
+  panels.set_labels(axis, x_label, y_label, title, subtitle)
+  panels.draw_legend(figure, axis.get_legend_handles_labels()[0])
+  return figure
 
 
-def _label_lines(
-  axis: mpl_axes.Axes,
-  lines: Mapping[str, tuple[np.ndarray, np.ndarray]],
-  styles: Mapping[str, style.SeriesStyle],
-  divisor: float,
-) -> None:
-  """Labels lines at their ends, or in a legend where they would collide."""
-  ends = {
-    label: (xs[-1] / divisor, ys[:, -1].mean(), styles[label].color)
-    for label, (xs, ys) in lines.items()
-    if len(xs)
+@style.styled_for_paper
+def plot_fixed_compute(
+  settings: Sequence[settings_lib.Setting], metric: str, *, x: str = 'round'
+) -> paper_style.Drawing | None:
+  """Plots a line a method and number of local epochs, a panel a task.
+
+  Where lines are many, each task has a row of panels, one for each number of
+  local epochs.
+
+  Args:
+    settings: As `settings.fixed_compute` returns them.
+    metric: A column of metrics.csv.
+    x: One of `request.X_AXES`.
+
+  Returns:
+    The figure and its caption; None where no setting has both columns.
+  """
+  points = {
+    s: found for s in settings if (found := _read_points(s.runs, metric, x))
   }
-  if not ends:
-    return
-  last = [end[0] for end in ends.values()]
-  low, high = axis.get_xlim()
-  same_end = max(last) - min(last) <= 0.02 * (high - low)
-  short = max(map(len, ends)) <= _MAX_DIRECT_LETTERS
-  if same_end and short and len(ends) <= _MAX_DIRECT_LABELS:
-    style.label_line_ends(axis, ends)
-  else:
-    style.draw_legend_below(axis.get_figure(), axis)
+  if not points:
+    return None
+  tasks = settings_lib.unique(s.task for s in points)
+  epochs = sorted({s.local_epochs for s in points})
+  most = max(sum(s.task == task for s in points) for task in tasks)
+  split = most > _MAX_LINES and len(epochs) > 1
+  looks, entries = paper_style.series_looks(points, by_epochs=not split)
+  cells = [(t, number) for t in tasks for number in (epochs if split else [0])]
+  figure, axes = panels.new_grid(
+    cells, (panels.PAPER_COLUMN, 2.0), columns=len(epochs) if split else 3
+  )
+  firsts = {}
+  for (task, number), axis in zip(cells, axes):
+    # At equal compute the panels of a task end at equal steps.
+    first = firsts.setdefault(task, axis)
+    if first is not axis:
+      axis.sharey(first)
+      if x != 'round':
+        axis.sharex(first)
+    lines = {
+      s: found
+      for s, found in points.items()
+      if s.task == task and number in (0, s.local_epochs)
+    }
+    logarithmic = panels.draw_lines(
+      axis,
+      lines,
+      looks,
+      unit=_UNITS.get(x),
+      log_ratio=_ROUNDS_RATIO if x == 'round' else math.inf,
+    )
+    titles = [task] if len(tasks) > 1 else []
+    if number:
+      titles.append(paper_style.name_epochs(number))
+    x_label = request_lib.X_AXES[x][1] + ' (logarithmic)' * bool(logarithmic)
+    y_label = style.metric_title(metric)
+    panels.set_labels(axis, x_label, y_label, ', '.join(titles))
+  panels.draw_legend(figure, *entries)
+  totals = {s.task: s.total_epochs for s in points}
+  total = ', '.join(f'{n} ({task})' for task, n in totals.items())
+  seeds = paper_style.count_seeds(len(ys) for _, ys in points.values())
+  caption = (
+    f'{style.describe_metric(metric)}, against {_AGAINST[x]}, at fixed '
+    f'compute: rounds times local epochs are {total}. Lines: means over '
+    f'{seeds}; bands: lowest to highest seed.'
+  )
+  return paper_style.Drawing(figure, caption)

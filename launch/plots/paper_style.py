@@ -1,54 +1,23 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How the layouts for a paper look: its columns, small letters, no titles."""
+"""What the layouts for a paper share: looks of local epochs, and captions."""
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from collections.abc import Iterable
 from collections.abc import Sequence
-import functools
-from typing import Any
+import itertools
 from typing import NamedTuple
 
+from launch.plots import panels
 from launch.plots import style
 from launch.results import method_labels
+from launch.results import settings as settings_lib
 
-import matplotlib
-from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
 from matplotlib import lines as mpl_lines
-from matplotlib import textpath
-from matplotlib import ticker
 
-# Widths in inches, of pages in two columns such as those of ICML.
-COLUMN_WIDTH = 3.25
-PAGE_WIDTH = 6.75
-_MAX_COLUMNS = 3
-_PRINT_DPI = 300
-
-_LABEL_SIZE = 8
-_TICK_SIZE = 7
-_LEGEND_SIZE = 7.5
-_LEGEND_SPACES = {
-  'handlelength': 2.6,
-  'columnspacing': 1.2,
-  'handletextpad': 0.5,
-  'labelspacing': 0.3,
-}
-_RC = {
-  'font.size': _LABEL_SIZE,
-  'axes.titlesize': _LABEL_SIZE,
-  'axes.titlepad': 4,
-  'axes.labelsize': _LABEL_SIZE,
-  'axes.labelpad': 2.5,
-  'axes.linewidth': 0.6,
-  'grid.linewidth': 0.5,
-  'lines.linewidth': 1.3,
-  'lines.markersize': 4,
-  'legend.fontsize': _LEGEND_SIZE,
-}
 # From many local epochs to few.
 _EPOCH_LINES = ('-', (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
-EPOCH_MARKERS = ('o', 's', '^', 'D', 'v', 'P', 'X', '*')
+_EPOCH_MARKERS = ('o', 's', '^', 'D', 'v', 'P', 'X', '*')
 
 
 class Drawing(NamedTuple):
@@ -58,205 +27,74 @@ class Drawing(NamedTuple):
   caption: str
 
 
-def styled(plot: Callable[..., Drawing]) -> Callable[..., Drawing]:
-  """Makes a plotting function draw in this module's style."""
-
-  @functools.wraps(plot)
-  @style.styled
-  def wrapped(*args: Any, **kwargs: Any) -> Drawing:
-    with matplotlib.rc_context(_RC):
-      return plot(*args, **kwargs)
-
-  return wrapped
-
-
-def new_grid(
-  count: int, height: float, columns: int | None = None
-) -> tuple[mpl_figure.Figure, list[Any]]:
-  """Returns a figure and the places of `count` panels, row by row.
-
-  One panel fills a column of the paper, several fill the page.
+def series_looks(
+  settings: Iterable[settings_lib.Setting], *, by_epochs: bool = True
+) -> tuple[
+  dict[settings_lib.Setting, style.Look], list[list[mpl_lines.Line2D]]
+]:
+  """Returns the looks of settings, and the groups of their legend's entries.
 
   Args:
-    count: The number of panels.
-    height: Of a panel, in inches.
-    columns: Panels a row; by default as many as fit.
+    settings: Settings, which differ by their method's look.
+    by_epochs: Whether lines differ by local epochs, the most one solid.
   """
-  columns = columns or max(1, min(count, _MAX_COLUMNS))
-  rows = -(-count // columns)
-  width = COLUMN_WIDTH if columns == 1 else PAGE_WIDTH
-  figure = style.new_figure(width, height * rows)
-  figure.set_dpi(_PRINT_DPI)
-  figure.get_layout_engine().set(
-    w_pad=0.03, h_pad=0.03, wspace=0.02, hspace=0.04
-  )
-  grid = figure.add_gridspec(rows, columns)
-  return figure, [grid[i // columns, i % columns] for i in range(count)]
-
-
-def set_up_axis(axis: mpl_axes.Axes, title: str = '') -> None:
-  """Sets what Matplotlib would else take from the style when it writes."""
-  axis.tick_params(labelsize=_TICK_SIZE, length=2.5, width=0.6, pad=2)
-  if title:
-    width = axis.get_figure().get_figwidth()
-    columns = axis.get_subplotspec().get_gridspec().ncols
-    axis.set_title(style.wrap_text(title, width / columns - 0.1, _LABEL_SIZE))
-
-
-def set_x_ticks(axis: mpl_axes.Axes, largest: float) -> str:
-  """Writes large numbers of steps in thousands; returns what labels add."""
-  divisor, unit = 1.0, ''
-  for power, name in ((1e9, 'billions'), (1e6, 'millions'), (1e4, 'thousands')):
-    if largest >= power:
-      divisor, unit = (1e3 if power == 1e4 else power), f' ({name})'
-      break
-  axis.xaxis.set_major_locator(
-    ticker.MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10])
-  )
-  axis.xaxis.set_major_formatter(
-    ticker.FuncFormatter(lambda x, _: f'{x / divisor:g}')
-  )
-  return unit
-
-
-def epoch_lines(epochs: Sequence[int]) -> dict[int, Any]:
-  """Returns a line style for each number of local epochs, the most one solid."""
-  ordered = sorted(set(epochs), reverse=True)
-  lines = {
-    number: _EPOCH_LINES[i % len(_EPOCH_LINES)]
-    for i, number in enumerate(ordered)
+  settings = list(settings)
+  looks = style.series_looks(settings_lib.unique(s.method for s in settings))
+  epochs = sorted({s.local_epochs for s in settings}, reverse=True)
+  if not by_epochs or len(epochs) < 2:
+    entries = [panels.entry(m, **look) for m, look in looks.items()]
+    return {s: looks[s.method] for s in settings}, [entries]
+  lines = dict(zip(epochs, itertools.cycle(_EPOCH_LINES)))
+  of_settings = {
+    s: looks[s.method] | {'linestyle': lines[s.local_epochs]} for s in settings
   }
-  return dict(sorted(lines.items()))
+  solid = {'linestyle': '-'}
+  return of_settings, [
+    [panels.entry(m, **look | solid) for m, look in looks.items()],
+    [
+      panels.entry(name_epochs(n), color=style.INK, linestyle=lines[n])
+      for n in reversed(epochs)
+    ],
+  ]
 
 
-def epoch_markers(epochs: Sequence[int]) -> dict[int, str]:
+def epoch_markers(epochs: Iterable[int]) -> dict[int, str]:
   """Returns a marker for each number of local epochs."""
-  return {
-    number: EPOCH_MARKERS[i % len(EPOCH_MARKERS)]
-    for i, number in enumerate(sorted(set(epochs)))
+  return dict(zip(sorted(set(epochs)), itertools.cycle(_EPOCH_MARKERS)))
+
+
+def name_epochs(number: int) -> str:
+  """Returns '1 local epoch', '8 local epochs'."""
+  return method_labels.count(number, 'local epoch')
+
+
+def pair_with_baselines(
+  settings: Sequence[settings_lib.Setting],
+) -> list[tuple[settings_lib.Setting, settings_lib.Setting]]:
+  """Returns settings with their baselines' of equal local epochs and rounds."""
+  by_task = {
+    task: settings_lib.find_baselines([s for s in settings if s.task == task])
+    for task in settings_lib.unique(s.task for s in settings)
   }
-
-
-def method_handles(
-  methods: Sequence[str],
-  looks: Mapping[str, style.SeriesStyle],
-  *,
-  points: bool = False,
-  lines: bool = True,
-) -> list[mpl_lines.Line2D]:
-  """Returns a legend's entries for methods.
-
-  Args:
-    methods: The methods.
-    looks: Their styles.
-    points: Whether to show the markers alone.
-    lines: Whether the line styles are the methods' own, else solid.
-  """
-  return [
-    mpl_lines.Line2D(
-      [],
-      [],
-      color=looks[method].color,
-      marker=looks[method].marker,
-      linestyle=(
-        'none' if points else looks[method].linestyle if lines else '-'
+  keyed = {(s.task, s.method, s.local_epochs, s.rounds): s for s in settings}
+  pairs = [
+    (
+      s,
+      keyed.get(
+        (s.task, by_task[s.task].get(s.method), s.local_epochs, s.rounds)
       ),
-      markeredgewidth=0.5,
-      markeredgecolor='white',
-      label=method,
     )
-    for method in methods
+    for s in settings
   ]
+  return [(s, other) for s, other in pairs if other]
 
 
-def epoch_handles(lines: Mapping[int, Any]) -> list[mpl_lines.Line2D]:
-  """Returns a legend's entries for the line styles of local epochs."""
-  return [
-    mpl_lines.Line2D(
-      [],
-      [],
-      color=style.INK,
-      linestyle=linestyle,
-      label=method_labels.count(number, 'local epoch'),
-    )
-    for number, linestyle in lines.items()
-  ]
+def span(numbers: Iterable[int]) -> str:
+  """Returns '3', or '2 to 3' where numbers differ."""
+  low, *_, high = sorted(numbers) * 2
+  return str(low) if low == high else f'{low} to {high}'
 
 
-def draw_legend(
-  figure: mpl_figure.Figure, *groups: Sequence[mpl_lines.Line2D]
-) -> None:
-  """Draws a legend under the panels, which keep their height.
-
-  Args:
-    figure: The figure.
-    *groups: The entries, such as those of methods and those of local epochs;
-      no column holds entries of two groups.
-  """
-  groups = [list(group) for group in groups if group]
-  rows = _count_rows(
-    [[handle.get_label() for handle in group] for group in groups],
-    figure.get_figwidth(),
-  )
-  handles = []
-  for group in groups:
-    handles += group
-    handles += [mpl_lines.Line2D([], [], alpha=0, label=' ')] * (
-      -len(group) % rows
-    )
-  figure.set_figheight(
-    figure.get_figheight() + (rows * 1.35 + 0.8) * _LEGEND_SIZE / 72
-  )
-  figure.legend(
-    handles=handles,
-    loc='outside lower center',
-    ncols=len(handles) // rows,
-    borderaxespad=0.2,
-    **_LEGEND_SPACES,
-  )
-
-
-def _count_rows(groups: Sequence[Sequence[str]], width: float) -> int:
-  """Returns the fewest rows with which a legend fits into so many inches."""
-  before = _LEGEND_SPACES['handlelength'] + _LEGEND_SPACES['handletextpad']
-  spaces = before + _LEGEND_SPACES['columnspacing']
-  most = max(map(len, groups))
-  for rows in range(1, most):
-    columns = [
-      group[i : i + rows]
-      for group in groups
-      for i in range(0, len(group), rows)
-    ]
-    needed = sum(max(map(_text_width, column)) for column in columns)
-    needed += (len(columns) * spaces + 1) * _LEGEND_SIZE / 72
-    if needed <= width:
-      return rows
-  return most
-
-
-def _text_width(text: str) -> float:
-  """Returns the width of a legend's label, in inches."""
-  path = textpath.TextPath((0, 0), text or ' ', size=_LEGEND_SIZE)
-  return path.get_extents().width / 72
-
-
-def join_words(words: Sequence[Any], conjunction: str = 'and') -> str:
-  """Returns 'a', 'a and b' or 'a, b and c'."""
-  *rest, last = map(str, words)
-  return f'{", ".join(rest)} {conjunction} {last}' if rest else last
-
-
-def seeds_phrase(counts: Sequence[int]) -> str:
+def count_seeds(counts: Iterable[int]) -> str:
   """Returns '3 seeds', or '2 to 3 seeds' where settings have not as many."""
-  low, high = min(counts), max(counts)
-  if low == high:
-    return method_labels.count(high, 'seed')
-  return f'{low} to {high} seeds'
-
-
-def per_task(values: Mapping[str, Any]) -> str:
-  """Returns '8', or '8 (emnist) and 16 (cifar100)' where tasks differ."""
-  distinct = set(values.values())
-  if len(distinct) == 1:
-    return str(distinct.pop())
-  return join_words([f'{value} ({task})' for task, value in values.items()])
+  return method_labels.count(span(counts), 'seed')

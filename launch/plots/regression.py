@@ -7,16 +7,20 @@ from collections.abc import Sequence
 import dataclasses
 
 from launch.plots import barrier
+from launch.plots import panels
 from launch.plots import style
 
-from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
-from matplotlib import lines as mpl_lines
 import numpy as np
 
 # Clients are grey: colours are the methods'.
-_CLIENT_LOOKS = (('#8c8c8c', '-', 'o'), ('#3d3d3d', (0, (4, 1.5)), '^'))
+_CLIENT_LOOKS = (
+  {'color': '#8c8c8c', 'linestyle': '-', 'marker': 'o'},
+  {'color': '#3d3d3d', 'linestyle': (0, (4, 1.5)), 'marker': '^'},
+)
+_TRUTH = {'color': style.GRID, 'linewidth': 4}
 _OVERLAP_MARKERS = ('o', 's', '^', 'D')
+_TITLE = 'Two clients fit parts of sin(3x); the server merges them'
 _OVERLAP_COLORS = ('#009E73', '#E69F00', '#CC79A7', '#56B4E9')
 
 
@@ -45,146 +49,69 @@ class RegressionPanel:
 
 @style.styled
 def plot_toy_regression(
-  panels: Sequence[RegressionPanel],
+  shown: Sequence[RegressionPanel],
   barriers: Mapping[str, tuple[np.ndarray, np.ndarray]],
   *,
-  x_label: str = 'FedFish',
-  y_label: str = 'FedAvg',
-  title: str = 'Two clients fit parts of sin(3x); the server merges them',
+  method: str,
+  baseline: str = 'FedAvg',
 ) -> mpl_figure.Figure:
   """Plots local functions, global functions and barriers for each overlap.
 
   Args:
-    panels: The overlaps, from full to none.
+    shown: The overlaps, from full to none.
     barriers: For each overlap's title the barriers in MSE, one a seed, of the
-      method on the x axis and of the one on the y axis, both `[num_seeds]`.
-    x_label: Name of the method on the x axis.
-    y_label: Name of the method on the y axis.
-    title: The title.
+      method and of the baseline, both `[num_seeds]`.
+    method: Name of the method on the x axis.
+    baseline: Name of the method on the y axis.
 
   Returns:
     The figure: a column an overlap, local functions above global ones, and
     the scatter of the barriers on the right.
   """
   figure = style.new_figure(12, 5.6)
-  columns = len(panels)
-  grid = figure.add_gridspec(
-    2, columns + 1, width_ratios=[1] * columns + [1.35]
-  )
-  shared = None
-  methods = list(panels[0].global_functions)
-  styles = style.series_styles(methods)
-  for column, panel in enumerate(panels):
-    upper = figure.add_subplot(grid[0, column], sharex=shared, sharey=shared)
-    shared = shared or upper
-    lower = figure.add_subplot(grid[1, column], sharex=shared, sharey=shared)
-    _draw_data(upper, panel, strong=True)
-    for function, (color, linestyle, _) in zip(
-      panel.local_functions, _CLIENT_LOOKS
-    ):
-      upper.plot(panel.grid, function, color=color, linestyle=linestyle)
-    _draw_data(lower, panel, strong=False)
+  left, right = figure.subfigures(1, 2, width_ratios=[len(shown), 1.4])
+  axes = left.subplots(2, len(shown), sharex=True, sharey=True)
+  looks = style.series_looks(list(shown[0].global_functions))
+  for (upper, lower), panel in zip(axes.T, shown):
+    for axis, alpha in ((upper, 0.45), (lower, 0.2)):
+      axis.plot(panel.grid, panel.truth, **_TRUTH, zorder=1)
+      for x, y, look in zip(panel.client_x, panel.client_y, _CLIENT_LOOKS):
+        points = look | {'linestyle': 'none', 'markersize': 3, 'zorder': 2}
+        axis.plot(x, y, alpha=alpha, markeredgewidth=0, **points)
+    for function, look in zip(panel.local_functions, _CLIENT_LOOKS):
+      upper.plot(panel.grid, function, **look | {'marker': ''})
     for label, function in panel.global_functions.items():
-      look = styles[label]
-      lower.plot(
-        panel.grid, function, color=look.color, linestyle=look.linestyle
-      )
+      lower.plot(panel.grid, function, **looks[label] | {'marker': ''})
     upper.set_title(panel.title)
-    upper.tick_params(labelbottom=False)
     lower.set_xlabel('x')
-    for axis, name in ((upper, 'Local functions'), (lower, 'Global function')):
-      axis.tick_params(labelleft=column == 0)
-      if not column:
-        axis.set_ylabel(f'{name}, y')
+  for axis, name in zip(axes[:, 0], ('Local functions', 'Global function')):
+    axis.set_ylabel(f'{name}, y')
   # The data's range: functions may run off where no client has data.
-  targets = np.concatenate([y for p in panels for y in p.client_y])
-  shared.set_ylim(targets.min() - 0.5, targets.max() + 0.5)
-  shared.set_xlim(panels[0].grid.min(), panels[0].grid.max())
-  _draw_barriers(
-    figure.add_subplot(grid[:, columns]), barriers, x_label, y_label
-  )
-  _draw_legend(figure, methods, styles)
-  figure.suptitle(title, x=0.01, ha='left')
-  return figure
+  targets = np.concatenate([y for p in shown for y in p.client_y])
+  axes[0, 0].set_ylim(targets.min() - 0.5, targets.max() + 0.5)
+  axes[0, 0].set_xlim(shown[0].grid.min(), shown[0].grid.max())
 
-
-def _draw_data(
-  axis: mpl_axes.Axes, panel: RegressionPanel, *, strong: bool
-) -> None:
-  axis.plot(panel.grid, panel.truth, color=style.GRID, linewidth=4, zorder=1)
-  for x, y, (color, _, marker) in zip(
-    panel.client_x, panel.client_y, _CLIENT_LOOKS
-  ):
-    axis.scatter(
-      x,
-      y,
-      s=9,
-      marker=marker,
-      color=color,
-      alpha=0.45 if strong else 0.2,
-      linewidths=0,
-      zorder=2,
-    )
-
-
-def _draw_barriers(
-  axis: mpl_axes.Axes,
-  barriers: Mapping[str, tuple[np.ndarray, np.ndarray]],
-  x_label: str,
-  y_label: str,
-) -> None:
+  axis = right.subplots()
   every = [values for pair in barriers.values() for values in pair]
-  limits = style.share_limits(axis, every, margin=0.08)
-  style.draw_diagonal(axis, limits)
+  barrier.compare_methods(axis, every, method, baseline, 'mse')
   for (label, (x, y)), marker, color in zip(
     barriers.items(), _OVERLAP_MARKERS, _OVERLAP_COLORS
   ):
-    axis.scatter(
-      x,
-      y,
-      s=34,
-      marker=marker,
-      color=color,
-      alpha=0.85,
-      edgecolors=style.INK,
-      linewidths=0.5,
-      label=label,
-      zorder=3,
-    )
-  barrier.label_halves(axis, x_label, y_label)
-  axis.set_xlabel(f'{x_label}: barrier in MSE')
-  axis.set_ylabel(f'{y_label}: barrier in MSE')
+    options = {'marker': marker, 'color': color, 'label': label}
+    panels.draw_points(axis, x, y, 34, alpha=0.85, **options)
   seeds = max((len(x) for x, _ in barriers.values()), default=0)
   axis.set_title(f'Client-server barrier, {seeds} seeds')
-  axis.legend(
-    loc='upper center',
-    bbox_to_anchor=(0.5, -0.14),
-    ncols=3,
-    handletextpad=0.2,
-    columnspacing=1.0,
-  )
-
-
-def _draw_legend(
-  figure: mpl_figure.Figure,
-  methods: Sequence[str],
-  styles: Mapping[str, style.SeriesStyle],
-) -> None:
-  handles = [mpl_lines.Line2D([], [], color=style.GRID, linewidth=4)]
-  names = ['true function']
-  for index, (color, linestyle, marker) in enumerate(_CLIENT_LOOKS):
-    handles.append(
-      mpl_lines.Line2D(
-        [], [], color=color, linestyle=linestyle, marker=marker, markersize=4
-      )
-    )
-    names.append(f'client {index + 1}')
-  for method in methods:
-    look = styles[method]
-    handles.append(
-      mpl_lines.Line2D([], [], color=look.color, linestyle=look.linestyle)
-    )
-    names.append(f'{method}, global')
-  figure.legend(
-    handles, names, loc='outside lower left', ncols=len(names), handlelength=3
-  )
+  spaces = {'handlelength': 1, 'handletextpad': 0.2, 'columnspacing': 1}
+  right.legend(loc='outside lower center', ncols=3, **spaces)
+  entries = [panels.entry('true function', **_TRUTH)]
+  entries += [
+    panels.entry(f'client {i + 1}', **look | {'markersize': 4})
+    for i, look in enumerate(_CLIENT_LOOKS)
+  ]
+  entries += [
+    panels.entry(f'{label}, global', **look | {'marker': ''})
+    for label, look in looks.items()
+  ]
+  left.legend(handles=entries, loc='outside lower left', ncols=len(entries))
+  panels.set_figure_title(figure, _TITLE)
+  return figure

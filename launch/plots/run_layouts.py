@@ -2,17 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layouts of the FedFish paper's figures 3, 4, 5 and 6, from any runs."""
 
-from collections.abc import Callable
-from collections.abc import Mapping
 from collections.abc import Sequence
-import functools
 
 from fedfish_tff import errors
-from launch.plots import barrier_panels
-from launch.plots import catalogue
-from launch.plots import fixed_compute
+from launch.plots import barrier
+from launch.plots import curves
 from launch.plots import local_epochs
 from launch.plots import paper_style
+from launch.plots import request as request_lib
 from launch.plots import transfer
 from launch.results import run_reader
 from launch.results import settings as settings_lib
@@ -21,6 +18,33 @@ from launch.results import settings as settings_lib
 _MAX_METHODS = 8
 
 Drawings = dict[str, paper_style.Drawing]
+
+# The runs that a layout needs, with places for the metric.
+_NEEDED = {
+  'fixed_compute': (
+    'with {metric}, of one task, with several values of local_epochs and equal '
+    'products of rounds and local_epochs'
+  ),
+  'local_epochs': (
+    'of one task with several values of local_epochs, equal rounds (or rounds '
+    'times local_epochs), and {name} on held-out clients'
+  ),
+  'barrier': (
+    'of FedAvg (or FedSGD) and of another method, of one task, with csb/{name} '
+    'at common seeds, local_epochs and rounds'
+  ),
+  'transfer': (
+    'with {name} in evaluation/transfer.csv, which launch.evaluate --targets '
+    'writes'
+  ),
+}
+# The layouts that are drawn at fixed rounds and at fixed compute.
+_VIEWS = {
+  'local_epochs': ('local_epochs', local_epochs.plot_local_epochs),
+  'barrier': ('barrier_panels', barrier.plot_barrier_panels),
+  'transfer': ('transfer', transfer.plot_transfer),
+}
+LAYOUTS = tuple(_NEEDED)
 
 
 def draw_layouts(
@@ -36,7 +60,7 @@ def draw_layouts(
     layouts: Of `LAYOUTS`. One that is asked for alone has to be possible; of
       several, those that are not are left out.
     metric: A column of metrics.csv.
-    x_axes: Of `curves.X_AXES`.
+    x_axes: Of `request.X_AXES`.
 
   Raises:
     errors.InputError: If the runs do not make the only layout, or have more
@@ -51,16 +75,51 @@ def draw_layouts(
     )
   drawings = {}
   for layout in layouts:
-    draw, needed = _LAYOUTS[layout]
-    drawn = draw(settings, metric, x_axes)
+    drawn = _draw(layout, settings, metric, x_axes)
     if not drawn and len(layouts) == 1:
-      needed = needed.format(metric=metric, name=metric.rpartition('/')[2])
+      name = metric.rpartition('/')[2]
       raise errors.InputError(
-        f'The layout {layout} needs runs {needed}; the workdirs have: '
-        f'{_describe(settings)}.'
+        f'The layout {layout} needs runs '
+        f'{_NEEDED[layout].format(metric=metric, name=name)}; the workdirs '
+        f'have: {_describe(settings)}.'
       )
     drawings.update(drawn)
   return drawings
+
+
+def _draw(
+  layout: str,
+  settings: Sequence[settings_lib.Setting],
+  metric: str,
+  x_axes: Sequence[str],
+) -> Drawings:
+  compute = settings_lib.fixed_compute(settings)
+  if layout == 'fixed_compute':
+    found = {
+      f'{layout}_{metric}_by_{x}': curves.plot_fixed_compute(
+        compute, metric, x=x
+      )
+      for x in x_axes
+    }
+  else:
+    file_name, plot = _VIEWS[layout]
+    name = metric.rpartition('/')[2]
+    views = {
+      '_fixed_rounds': settings_lib.fixed_rounds(settings),
+      '_fixed_compute': compute,
+    }
+    # Without several local epochs there is one figure of all settings.
+    if layout != 'local_epochs' and not any(views.values()):
+      views = {'': settings}
+    found = {
+      f'{file_name}_{name}{view}': plot(kept, name)
+      for view, kept in views.items()
+    }
+  return {
+    request_lib.slug(name): drawing
+    for name, drawing in found.items()
+    if drawing
+  }
 
 
 def _describe(settings: Sequence[settings_lib.Setting]) -> str:
@@ -70,84 +129,6 @@ def _describe(settings: Sequence[settings_lib.Setting]) -> str:
   ]
   more = f'; and {len(shown) - 4} more' if len(shown) > 4 else ''
   return '; '.join(shown[:4]) + more
-
-
-def _draw_fixed_compute(
-  settings: Sequence[settings_lib.Setting], metric: str, x_axes: Sequence[str]
-) -> Drawings:
-  kept = settings_lib.fixed_compute(settings)
-  return _without_none(
-    {
-      f'fixed_compute_{metric}_by_{x}': fixed_compute.plot_fixed_compute(
-        kept, metric, x=x
-      )
-      for x in x_axes
-    }
-  )
-
-
-def _draw_views(
-  settings: Sequence[settings_lib.Setting],
-  metric: str,
-  _: Sequence[str],
-  *,
-  plot: Callable[..., paper_style.Drawing | None],
-  file_name: str,
-  falls_back: bool = True,
-) -> Drawings:
-  """Draws both views, or all settings where the runs make neither."""
-  name = metric.rpartition('/')[2]
-  file_name = f'{file_name}_{name}'
-  views = {
-    f'{file_name}_fixed_rounds': settings_lib.fixed_rounds(settings),
-    f'{file_name}_fixed_compute': settings_lib.fixed_compute(settings),
-  }
-  if falls_back and not any(views.values()):
-    views = {file_name: settings}
-  return _without_none({file: plot(kept, name) for file, kept in views.items()})
-
-
-def _without_none(
-  drawings: Mapping[str, paper_style.Drawing | None],
-) -> Drawings:
-  return {catalogue.slug(name): d for name, d in drawings.items() if d}
-
-
-# How a layout is drawn, and the runs it needs, with places for the metric.
-_LAYOUTS = {
-  'fixed_compute': (
-    _draw_fixed_compute,
-    'with {metric}, of one task, with several values of local_epochs and equal '
-    'products of rounds and local_epochs',
-  ),
-  'local_epochs': (
-    functools.partial(
-      _draw_views,
-      plot=local_epochs.plot_local_epochs,
-      file_name='local_epochs',
-      falls_back=False,
-    ),
-    'of one task with several values of local_epochs, equal rounds (or rounds '
-    'times local_epochs), and {name} on held-out clients',
-  ),
-  'barrier': (
-    functools.partial(
-      _draw_views,
-      plot=barrier_panels.plot_barrier_panels,
-      file_name='barrier_panels',
-    ),
-    'of FedAvg (or FedSGD) and of another method, of one task, with csb/{name} '
-    'at common seeds, local_epochs and rounds',
-  ),
-  'transfer': (
-    functools.partial(
-      _draw_views, plot=transfer.plot_transfer, file_name='transfer'
-    ),
-    'with {name} in evaluation/transfer.csv, which launch.evaluate --targets '
-    'writes',
-  ),
-}
-LAYOUTS = tuple(_LAYOUTS)
 
 
 def format_captions(drawings: Drawings) -> str:

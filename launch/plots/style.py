@@ -6,95 +6,96 @@ The colours are those of Okabe and Ito, which colour-blind readers can tell
 apart; line styles and markers differ too, for print in grey.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
 from collections.abc import Sequence
-import functools
 import io
 import os
 import textwrap
 from typing import Any
-from typing import NamedTuple
 
 from fedfish_tff.simulation import files
 
 import matplotlib
-from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
-from matplotlib import ticker
-import numpy as np
 
 FORMATS = ('png', 'pdf', 'svg')
 # Pixels an inch of bitmaps: a figure 7 inches wide fills a README's column.
 BITMAP_DPI = 150
-_POINTS_PER_INCH = 72
+_PRINT_DPI = 300
 
 INK = '#222222'
 MUTED = '#6f6f6f'
 GRID = '#e3e3e3'
 
 _RC = {
-  'font.family': 'DejaVu Sans',
-  'font.size': 10,
   'axes.titlesize': 11,
   'axes.titleweight': 'bold',
   'axes.titlelocation': 'left',
   'axes.titlepad': 9,
-  'axes.labelsize': 10,
   'axes.labelcolor': INK,
   'axes.edgecolor': MUTED,
-  'axes.linewidth': 0.8,
   'axes.spines.top': False,
   'axes.spines.right': False,
   'axes.grid': True,
   'axes.axisbelow': True,
   'grid.color': GRID,
   'grid.linewidth': 0.7,
-  'xtick.color': MUTED,
-  'ytick.color': MUTED,
-  'xtick.labelcolor': INK,
-  'ytick.labelcolor': INK,
-  'xtick.labelsize': 9,
-  'ytick.labelsize': 9,
+  **{f'{axis}tick.color': MUTED for axis in 'xy'},
+  **{f'{axis}tick.labelcolor': INK for axis in 'xy'},
+  **{f'{axis}tick.labelsize': 9 for axis in 'xy'},
   'lines.linewidth': 1.8,
   'lines.markersize': 5,
   'legend.frameon': False,
   'legend.fontsize': 9,
+  'legend.handlelength': 3.2,
   'text.color': INK,
   'figure.titlesize': 12,
   'figure.titleweight': 'bold',
+  'figure.constrained_layout.h_pad': 0.06,
   'pdf.fonttype': 42,
   # Text stays text, and the same plot gives the same file.
   'svg.fonttype': 'none',
   'svg.hashsalt': 'fedfish_tff',
 }
+# Small letters for a paper's columns, and the resolution of print.
+_PAPER_RC = _RC | {
+  'font.size': 8,
+  'axes.titlesize': 8,
+  'axes.titlepad': 4,
+  'axes.labelpad': 2.5,
+  'axes.linewidth': 0.6,
+  'grid.linewidth': 0.5,
+  **{f'{axis}tick.labelsize': 7 for axis in 'xy'},
+  **{f'{axis}tick.major.size': 2.5 for axis in 'xy'},
+  **{f'{axis}tick.major.width': 0.6 for axis in 'xy'},
+  **{f'{axis}tick.major.pad': 2 for axis in 'xy'},
+  'lines.linewidth': 1.3,
+  'lines.markersize': 4,
+  'legend.fontsize': 7.5,
+  'legend.handlelength': 2.6,
+  'legend.handletextpad': 0.5,
+  'legend.columnspacing': 1.2,
+  'legend.labelspacing': 0.3,
+  'figure.dpi': _PRINT_DPI,
+  'figure.constrained_layout.w_pad': 0.03,
+  'figure.constrained_layout.h_pad': 0.03,
+  'figure.constrained_layout.hspace': 0.04,
+}
+# They make a plotting function draw in a style.
+styled = matplotlib.rc_context(_RC)
+styled_for_paper = matplotlib.rc_context(_PAPER_RC)
 
-
-class SeriesStyle(NamedTuple):
-  """The look of one method, the same in every plot.
-
-  Attributes:
-    color: A colour of the Okabe-Ito palette.
-    linestyle: A Matplotlib line style.
-    marker: A Matplotlib marker.
-  """
-
-  color: str
-  linestyle: Any
-  marker: str
-
-
-_STYLES = (
-  SeriesStyle('#0072B2', '-', 'o'),
-  SeriesStyle('#D55E00', (0, (5, 1.5)), 's'),
-  SeriesStyle('#009E73', (0, (1, 1)), '^'),
-  SeriesStyle('#CC79A7', (0, (5, 1.5, 1, 1.5)), 'D'),
-  SeriesStyle('#E69F00', (0, (3, 1, 1, 1, 1, 1)), 'v'),
-  SeriesStyle('#56B4E9', (0, (8, 2)), 'P'),
-  SeriesStyle('#000000', (0, (2, 2)), 'X'),
-  # Not of that palette, whose yellow cannot be seen on white.
-  SeriesStyle('#7A1F5C', (0, (10, 2, 2, 2)), '*'),
+# What `Axes.plot` takes: the look of one method, the same in every plot. The
+# last colour is not of that palette, whose yellow cannot be seen on white.
+Look = dict[str, Any]
+_LOOKS = tuple(
+  matplotlib.cycler(
+    color=['#0072B2', '#D55E00', '#009E73', '#CC79A7']
+    + ['#E69F00', '#56B4E9', '#000000', '#7A1F5C'],
+    linestyle=['-', (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5))]
+    + [(0, (3, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 2)), (0, (10, 2, 2, 2))],
+    marker=['o', 's', '^', 'D', 'v', 'P', 'X', '*'],
+  )
+  * matplotlib.cycler(markeredgecolor=['white'], markeredgewidth=[0.6])
 )
 _TITLES = {
   'eval/global': 'global model on held-out clients',
@@ -104,39 +105,27 @@ _TITLES = {
 }
 _ACRONYMS = ('auc', 'mae', 'mse', 'rmse')
 # The methods that most plots compare always look the same.
-_FIXED_STYLES = {'FedAvg': 0, 'FedFish': 1, 'FedSGD': 2}
+_FIXED_LOOKS = {'FedAvg': 0, 'FedFish': 1, 'FedSGD': 2}
 
 
-def series_styles(labels: Sequence[str]) -> dict[str, SeriesStyle]:
-  """Returns a style for each label, distinct for the first eight.
+def series_looks(labels: Sequence[str]) -> dict[str, Look]:
+  """Returns a look for each label, distinct for the first eight.
 
   Args:
     labels: The labels, as the plot shows them. A label that starts with the
-      name of FedAvg, FedFish or FedSGD gets that method's usual style; where
+      name of FedAvg, FedFish or FedSGD gets that method's usual look; where
       there are several, the name alone, else the first of them.
   """
   taken = {}
-  for label in sorted(labels, key=lambda label: label not in _FIXED_STYLES):
-    index = _FIXED_STYLES.get(label.split(',')[0].strip())
+  for label in sorted(labels, key=lambda label: label not in _FIXED_LOOKS):
+    index = _FIXED_LOOKS.get(label.split(',')[0].strip())
     if index is not None and index not in taken.values():
       taken[label] = index
-  free = [i for i in range(len(_STYLES)) if i not in taken.values()]
+  every = range(len(_LOOKS))
+  free = [i for i in every if i not in taken.values()] or every
   rest = [label for label in labels if label not in taken]
-  for position, label in enumerate(rest):
-    order = free or range(len(_STYLES))
-    taken[label] = order[position % len(order)]
-  return {label: _STYLES[taken[label]] for label in labels}
-
-
-def styled(plot: Callable[..., mpl_figure.Figure]) -> Callable[..., Any]:
-  """Makes a plotting function draw in this module's style."""
-
-  @functools.wraps(plot)
-  def wrapped(*args: Any, **kwargs: Any) -> mpl_figure.Figure:
-    with matplotlib.rc_context(_RC):
-      return plot(*args, **kwargs)
-
-  return wrapped
+  taken |= {label: free[i % len(free)] for i, label in enumerate(rest)}
+  return {label: dict(_LOOKS[taken[label]]) for label in labels}
 
 
 def new_figure(width: float, height: float) -> mpl_figure.Figure:
@@ -163,14 +152,10 @@ def save_figure(
   # Without a date, the same plot gives the same bytes.
   metadata = {'png': {}, 'pdf': {'CreationDate': None}, 'svg': {'Date': None}}
   content = io.BytesIO()
-  with matplotlib.rc_context(_RC):
-    figure.savefig(
-      content,
-      format=suffix,
-      # More where the figure asks for it, as for print.
-      dpi=max(BITMAP_DPI, figure.get_dpi()),
-      metadata=metadata[suffix],
-    )
+  dpi = max(BITMAP_DPI, figure.dpi)
+  # Ticks are made now, and look as the style says.
+  save = (styled_for_paper if dpi == _PRINT_DPI else styled)(figure.savefig)
+  save(content, format=suffix, dpi=dpi, metadata=metadata[suffix])
   files.write_atomically(path, content.getvalue())
 
 
@@ -195,14 +180,6 @@ def format_value(value: float) -> str:
   return f'{value:.3f}' if plain else f'{value:.3g}'
 
 
-def byte_unit(largest: float) -> tuple[float, str]:
-  """Returns the divisor and the name of the unit that suits `largest` bytes."""
-  for exponent, unit in ((12, 'TB'), (9, 'GB'), (6, 'MB'), (3, 'kB')):
-    if largest >= 10**exponent:
-      return 10.0**exponent, unit
-  return 1.0, 'bytes'
-
-
 def wrap_text(text: str, width: float, size: float = 10) -> str:
   """Breaks a text into lines.
 
@@ -212,183 +189,5 @@ def wrap_text(text: str, width: float, size: float = 10) -> str:
     size: The size of its letters, in points.
   """
   # Bold letters of DejaVu Sans are 0.65 of their size wide on average.
-  columns = max(12, int(width * _POINTS_PER_INCH / (0.65 * size)))
+  columns = max(12, int(width * 72 / (0.65 * size)))
   return '\n'.join(textwrap.wrap(text, columns, break_long_words=False))
-
-
-def set_figure_title(figure: mpl_figure.Figure, title: str) -> None:
-  """Writes the title of all panels, in as many lines as the figure needs."""
-  size = _RC['figure.titlesize']
-  figure.suptitle(
-    wrap_text(title, figure.get_figwidth() - 0.1, size), x=0.01, ha='left'
-  )
-
-
-def draw_legend_below(figure: mpl_figure.Figure, axis: mpl_axes.Axes) -> None:
-  """Draws the axis' legend under it, in as many columns as fit."""
-  handles, labels = axis.get_legend_handles_labels()
-  if not labels:
-    return
-  size = _RC['legend.fontsize']
-  # The line before a label and the gap after it take seven letters' width.
-  letters = max(map(len, labels)) + 7
-  entry = letters * 0.6 * size / _POINTS_PER_INCH
-  columns = max(1, min(len(labels), int(figure.get_figwidth() / entry)))
-  rows = -(-len(labels) // columns)
-  # The axis keeps its height.
-  figure.set_figheight(
-    figure.get_figheight() + rows * 1.5 * size / _POINTS_PER_INCH
-  )
-  figure.legend(
-    handles,
-    labels,
-    loc='outside lower center',
-    ncols=-(-len(labels) // rows),
-    handlelength=3.5,
-  )
-
-
-def write_subtitle(axis: mpl_axes.Axes, text: str) -> None:
-  """Writes a line between the axis' title, set before, and the axis."""
-  axis.set_title(axis.get_title(loc='left'), loc='left', pad=22)
-  axis.annotate(
-    text,
-    (0, 1),
-    xycoords='axes fraction',
-    xytext=(0, 7),
-    textcoords='offset points',
-    fontsize=9,
-    color=MUTED,
-  )
-
-
-def share_limits(
-  axis: mpl_axes.Axes, values: Iterable[np.ndarray], margin: float = 0.05
-) -> tuple[float, float]:
-  """Gives both axes one range, so that x = y is the diagonal; returns it."""
-  pooled = np.concatenate([np.ravel(v) for v in values])
-  pooled = pooled[np.isfinite(pooled)]
-  low, high = (pooled.min(), pooled.max()) if pooled.size else (0.0, 1.0)
-  pad = (high - low) * margin or abs(high) * margin or margin
-  limits = float(low - pad), float(high + pad)
-  axis.set_xlim(limits)
-  axis.set_ylim(limits)
-  axis.set_aspect('equal')
-  for dimension in (axis.xaxis, axis.yaxis):
-    dimension.set_major_locator(
-      ticker.MaxNLocator(nbins=6, steps=[1, 2, 5, 10])
-    )
-  return limits
-
-
-def draw_diagonal(axis: mpl_axes.Axes, limits: tuple[float, float]) -> None:
-  """Draws the line x = y."""
-  axis.plot(limits, limits, color=MUTED, linewidth=0.9, zorder=1)
-
-
-def label_halves(
-  axis: mpl_axes.Axes, above: str, below: str, *, width: float, size: float
-) -> None:
-  """Writes what it means to be on either side of the line x = y.
-
-  Args:
-    axis: The axis, with shared limits.
-    above: What it means above the line.
-    below: What it means below.
-    width: The most that a line of text may be wide, in inches.
-    size: The size of the letters, in points.
-  """
-  for position, text, ha, va in (
-    ((0.02, 0.98), above, 'left', 'top'),
-    ((0.98, 0.02), below, 'right', 'bottom'),
-  ):
-    axis.text(
-      *position,
-      wrap_text(text, width, size),
-      transform=axis.transAxes,
-      ha=ha,
-      va=va,
-      fontsize=size,
-      fontstyle='italic',
-      color=MUTED,
-      zorder=2,
-    )
-
-
-def shade_range(
-  axis: mpl_axes.Axes,
-  xs: np.ndarray,
-  ys: np.ndarray,
-  color: str,
-  *,
-  alpha: float,
-) -> None:
-  """Shades from the lowest to the highest seed; nothing where there is one.
-
-  Args:
-    axis: The axis.
-    xs: `[num_points]`.
-    ys: `[num_seeds, num_points]`.
-    color: The colour.
-    alpha: How opaque, from 0 to 1.
-  """
-  if len(ys) > 1:
-    axis.fill_between(
-      xs,
-      ys.min(axis=0),
-      ys.max(axis=0),
-      color=color,
-      alpha=alpha,
-      linewidth=0,
-    )
-
-
-def label_line_ends(
-  axis: mpl_axes.Axes, ends: Mapping[str, tuple[float, float, str]]
-) -> None:
-  """Writes labels beside the right ends of lines, moved apart where needed.
-
-  Args:
-    axis: The axis, its limits final.
-    ends: For each label, the end's x and y and the colour.
-  """
-  low, high = axis.get_ylim()
-  figure_height = axis.get_figure().get_figheight()
-  gap = 0.2 / figure_height / 0.75 * (high - low)
-  placed = sorted(ends, key=lambda label: ends[label][1])
-  heights = spread_apart([ends[label][1] for label in placed], gap)
-  for label, height in zip(placed, heights):
-    x, _, color = ends[label]
-    axis.annotate(
-      label,
-      (x, height),
-      xytext=(8, 0),
-      textcoords='offset points',
-      color=color,
-      fontsize=9,
-      fontweight='bold',
-      va='center',
-      annotation_clip=False,
-    )
-
-
-def spread_apart(positions: Sequence[float], gap: float) -> np.ndarray:
-  """Returns sorted positions moved as little as a distance of `gap` needs.
-
-  Args:
-    positions: Positions in rising order.
-    gap: The smallest distance between neighbours.
-  """
-  # Least squares under a minimal gap is isotonic regression of the positions
-  # less their gaps: neighbours that violate the order share their mean.
-  shifted = np.asarray(positions, np.float64) - gap * np.arange(len(positions))
-  blocks = []
-  for value in shifted:
-    blocks.append([value, 1])
-    while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-      mean, count = blocks.pop()
-      total = blocks[-1][0] * blocks[-1][1] + mean * count
-      blocks[-1][1] += count
-      blocks[-1][0] = total / blocks[-1][1]
-  means = np.repeat([b[0] for b in blocks], [int(b[1]) for b in blocks])
-  return means + gap * np.arange(len(positions))

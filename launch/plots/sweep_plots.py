@@ -5,10 +5,10 @@
 from collections.abc import Sequence
 import functools
 import pathlib
-import re
 
 from launch.plots import catalogue
 from launch.plots import comparison
+from launch.plots import request as request_lib
 from launch.plots import sweep_heat_map
 from launch.plots import sweep_share_plots
 from launch.results import sweep_folder
@@ -81,9 +81,9 @@ def _plan_heat_maps(groups: Sequence[sweep_results.Group]) -> Figures:
   task = runs[0].config['task']['name']
   title = f'Validation clients after the last round ({task})'
   return {
-    _slug(f'learning_rates {label}'): functools.partial(
+    request_lib.slug(f'learning_rates {label}'): functools.partial(
       sweep_heat_map.plot_heat_map,
-      panels=panels,
+      rates=panels,
       metric=metric,
       higher_is_better=sweep_results.best_is_highest(runs),
       title=f'{title}, {label}' if label else title,
@@ -106,7 +106,11 @@ def _plan_comparisons(
   targets = {}
   for group in groups:
     label = _describe(group, without)
-    target = folder.plots_path / _slug(label) if label else folder.plots_path
+    target = (
+      folder.plots_path / request_lib.slug(label)
+      if label
+      else folder.plots_path
+    )
     targets.setdefault(target, []).extend(
       folder.workdir(run.name) for run in group.runs if run.is_finished
     )
@@ -119,7 +123,3 @@ def _describe(group: sweep_results.Group, without: Sequence[str]) -> str:
     f'{name.rpartition(".")[2].replace("_", " ")} {value}'
     for name, value in fields.items()
   )
-
-
-def _slug(text: str) -> str:
-  return re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_')

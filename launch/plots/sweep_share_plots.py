@@ -11,6 +11,8 @@ from typing import Any
 
 from launch.methods import exchange as exchange_lib
 from launch.plots import exchange_share
+from launch.plots import style
+from launch.results import run_reader
 from launch.results import sweep_results
 
 SHARE = 'exchange.share'
@@ -40,9 +42,7 @@ def is_over_shares(groups: Sequence[sweep_results.Group]) -> bool:
   return len({_share(g) for g in groups if SHARE in g.fields}) > 1
 
 
-def plan(
-  groups: Sequence[sweep_results.Group],
-) -> dict[str, functools.partial]:
+def plan(groups: Sequence[sweep_results.Group]) -> dict[str, functools.partial]:
   """Returns the figures of a sweep over shares, by the names of their files.
 
   In each, the share runs along the axis. Lines are the rules of the exchange
@@ -61,44 +61,41 @@ def plan(
   task = runs[0].config['task']['name']
   means = f' ({task})' + (f': mean of {seeds} seeds' if seeds > 1 else '')
   ending = means + (', lowest to highest shaded' if seeds > 1 else '')
-  parts = _what_is_shared(groups)
+  x_label = f'Share of the {_what_is_shared(groups)} that are sent'
   figures = {}
   for prefix, whose in _MODELS.items():
-    panels = _collect(groups, lambda run, c=prefix + metric: run.values.get(c))
-    if not panels:
-      continue
+    column = prefix + metric
     name = f'share_{prefix.split("/")[1]}'
-    x_label = f'Share of the {parts} that are sent'
-    figures[f'{name}_{metric}'] = functools.partial(
-      exchange_share.plot_by_share,
-      rows={'': panels},
-      metric=metric,
-      title=f'{_capital(metric)} {whose}{ending}',
-      x_label=x_label,
-      reference=_REFERENCE,
+    title = f'{style.metric_title(metric)} {whose}'
+
+    def add(suffix: str, rows: Mapping[str, _Panels], name=name, **fields: Any):
+      if any(rows.values()):
+        figures[f'{name}_{suffix}'] = functools.partial(
+          exchange_share.plot_scores,
+          **{'rows': rows, 'metric': metric, 'x_label': x_label, **fields},
+        )
+
+    panels = _collect(groups, lambda run, c=column: run.values.get(c))
+    add(metric, {'': panels}, title=title + ending, reference=_REFERENCE)
+    add(
+      'f1',
+      _class_scores(groups, prefix),
+      metric='F1',
+      title=f'F1 of each class {whose}{means}',
+      # The seeds' ranges of several classes would cover each other.
+      shaded=False,
     )
-    rows = _class_scores(groups, prefix)
-    if rows:
-      figures[f'{name}_f1'] = functools.partial(
-        exchange_share.plot_by_share,
-        rows=rows,
-        metric='F1',
-        title=f'F1 of each class {whose}{means}',
-        x_label=x_label,
-        # The seeds' ranges of several classes would cover each other.
-        shaded=False,
-      )
     by_bytes = _collect(
-      groups, lambda run, c=prefix + metric: _pair(run.values, _BYTES, c)
+      groups, lambda run, c=column: _pair(run.values, _BYTES, c)
     )
-    if by_bytes:
-      figures[f'{name}_{metric}_by_bytes'] = functools.partial(
-        exchange_share.plot_by_bytes,
-        panels=by_bytes,
-        metric=metric,
-        title=f'{_capital(metric)} {whose} against what clients have sent, a '
-        f'point for each share{ending}',
-      )
+    add(
+      f'{metric}_by_bytes',
+      {'': by_bytes},
+      title=f'{title} against what clients have sent, a point for each share'
+      f'{ending}',
+      x_label='Sent by all clients',
+      in_bytes=True,
+    )
   return figures
 
 
@@ -140,7 +137,7 @@ def _class_scores(
 
 def _collect(
   groups: Sequence[sweep_results.Group],
-  value: Callable[[sweep_results.RunResult], Any],
+  value: Callable[[run_reader.Run], Any],
 ) -> _Panels:
   """Returns the values of finished runs by panel, line and share."""
   panels: _Panels = {}
@@ -221,8 +218,3 @@ def _pair(
 ) -> tuple[float, float] | None:
   pair = values.get(one, math.nan), values.get(other, math.nan)
   return pair if all(map(math.isfinite, pair)) else None
-
-
-def _capital(metric: str) -> str:
-  text = metric.replace('_', ' ')
-  return text[0].upper() + text[1:]

@@ -7,11 +7,12 @@ each held-out client, of the model half-way and of the last one (arXiv
 2311.10291, section 5).
 """
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
-from typing import NamedTuple
+import itertools
 
+from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
 from launch.results import settings as settings_lib
@@ -20,34 +21,18 @@ from launch.results import transfer_table
 
 from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
-from matplotlib import lines as mpl_lines
 import numpy as np
 
-_PANEL_HEIGHT = 1.9
-_WORKDIR_PANEL = (3.2, 3.4)  # Inches.
 # The lines of a panel are shifted so that their bars do not hide each other.
 _SHIFT = 1.6  # Per cent of a client's data.
-_ROUND_LINES = {
-  transfer_reader.HALF: ((0, (4, 1.2)), 'white'),
-  transfer_reader.LAST: ('-', None),
-}
-
-Scores = Mapping[int, float]  # By seed.
 
 
-class _Line(NamedTuple):
-  """A line of a panel.
-
-  Attributes:
-    setting: What it is of.
-    points: By percent, the scores of the seeds.
-  """
-
-  setting: settings_lib.Setting
-  points: Mapping[int, Scores]
+# A setting and, by percent, the scores of its seeds.
+_Line = tuple[settings_lib.Setting, Mapping[int, Mapping[int, float]]]
+_Panels = dict[tuple[str, str, str], list[_Line]]  # By task, round and target.
 
 
-@paper_style.styled
+@style.styled_for_paper
 def plot_transfer(
   settings: Sequence[settings_lib.Setting], metric: str
 ) -> paper_style.Drawing | None:
@@ -62,129 +47,120 @@ def plot_transfer(
   Returns:
     The figure and its caption; None where no run has been scored.
   """
-  panels = _read_panels(settings, metric)
-  if not panels:
+  shown = _read_panels(settings, metric)
+  if not shown:
     return None
-  targets = settings_lib.unique(target for _, _, target in panels)
-  rows = settings_lib.unique((task, at) for task, at, _ in panels)
-  shown = settings_lib.unique(
-    line.setting for lines in panels.values() for line in lines
+  targets = settings_lib.unique(target for _, _, target in shown)
+  rows = settings_lib.unique((task, at) for task, at, _ in shown)
+  tasks = settings_lib.unique(task for task, _ in rows)
+  looks, entries = paper_style.series_looks(
+    settings_lib.unique(s for lines in shown.values() for s, _ in lines)
   )
-  methods = settings_lib.unique(s.method for s in shown)
-  tasks = settings_lib.unique(s.task for s in shown)
-  looks = style.series_styles(methods)
-  epoch_lines = paper_style.epoch_lines([s.local_epochs for s in shown])
-  figure, places = paper_style.new_grid(
-    len(rows) * len(targets), _PANEL_HEIGHT, len(targets)
+  keys = [(*row, target) for row in rows for target in targets]
+  cells = [key if key in shown else None for key in keys]
+  percents = {
+    percent for lines in shown.values() for _, of in lines for percent in of
+  }
+  figure, axes = panels.new_grid(
+    cells, (panels.PAPER_COLUMN, 1.9), columns=len(targets)
   )
-  percents = sorted(
-    {p for lines in panels.values() for line in lines for p in line.points}
-  )
-  for i, place in enumerate(places):
-    (task, at), target = rows[i // len(targets)], targets[i % len(targets)]
-    lines = panels.get((task, at, target))
-    if lines is None:
-      continue
-    axis = figure.add_subplot(place)
+  for axis, (task, at, target) in zip(axes, filter(None, cells)):
+    lines = shown[task, at, target]
+    for number, (s, of_seeds) in enumerate(lines):
+      points = []
+      for percent in sorted(of_seeds):
+        values = np.array(list(of_seeds[percent].values()))
+        mean = values.mean()
+        spread = values.std(ddof=1) if len(values) > 1 else 0.0
+        points.append((percent, mean, mean - spread, mean + spread))
+      _draw_line(axis, points, number - (len(lines) - 1) / 2, looks[s])
     title = f'{task} to {target}' if len(tasks) > 1 else target
-    paper_style.set_up_axis(axis, f'{title}, round {at}')
-    for number, line in enumerate(lines):
-      look = looks[line.setting.method]
-      _draw_line(
-        axis,
-        line.points,
-        _shift(number, len(lines)),
-        look._replace(linestyle=epoch_lines[line.setting.local_epochs]),
-      )
-    _set_x_axis(axis, percents)
-    if i % len(targets) == 0:
-      axis.set_ylabel(style.metric_title(metric))
-  several = len(epoch_lines) > 1
-  paper_style.draw_legend(
-    figure,
-    paper_style.method_handles(methods, looks, lines=False),
-    paper_style.epoch_handles(epoch_lines) if several else [],
-  )
-  return paper_style.Drawing(figure, _caption(panels, settings, metric))
+    y_label = style.metric_title(metric)
+    _set_labels(axis, percents, y_label, f'{title}, round {at}')
+  panels.draw_legend(figure, *entries)
+  return paper_style.Drawing(figure, _caption(shown, settings, metric))
 
 
 def _read_panels(
   settings: Sequence[settings_lib.Setting], metric: str
-) -> dict[tuple[str, str, str], list[_Line]]:
-  """Returns the lines of each panel, by task, round and target."""
+) -> _Panels:
+  """Returns the lines of each panel that has any."""
   targets = settings_lib.unique(
     score.target for s in settings for run in s.runs for score in run.transfer
   )
-  panels = {}
-  for task in settings_lib.unique(s.task for s in settings):
-    for at in (transfer_reader.HALF, transfer_reader.LAST):
-      for target in targets:
-        lines = [
-          _Line(s, points)
-          for s in settings
-          if s.task == task
-          and (
-            points := transfer_table.read_line(
-              s.runs, target=target, at=at, metric=metric
-            )
-          )
-        ]
-        if lines:
-          panels[task, at, target] = lines
-  return panels
-
-
-def _shift(number: int, count: int) -> float:
-  return _SHIFT * (number - (count - 1) / 2)
+  tasks = settings_lib.unique(s.task for s in settings)
+  shown = {}
+  for task, at, target in itertools.product(
+    tasks, (transfer_reader.HALF, transfer_reader.LAST), targets
+  ):
+    for s in settings:
+      points = transfer_table.read_line(
+        s.runs, target=target, at=at, metric=metric
+      )
+      if s.task == task and points:
+        shown.setdefault((task, at, target), []).append((s, points))
+  return shown
 
 
 def _draw_line(
   axis: mpl_axes.Axes,
-  points: Mapping[int, Scores],
-  shift: float,
-  look: style.SeriesStyle,
+  points: Sequence[tuple[int, float, float, float]],
+  position: float,
+  look: style.Look,
 ) -> None:
-  percents = sorted(points)
-  values = [np.array(list(points[p].values())) for p in percents]
+  """Draws (percent, mean, low, high), beside the other lines of the panel."""
+  percents, means, lows, highs = np.array(points, np.float64).T
   axis.errorbar(
-    np.array(percents) + shift,
-    [v.mean() for v in values],
-    yerr=[v.std(ddof=1) if len(v) > 1 else 0.0 for v in values],
-    color=look.color,
-    linestyle=look.linestyle,
-    marker=look.marker,
-    markeredgecolor='white',
-    markeredgewidth=0.5,
+    percents + _SHIFT * position,
+    means,
+    # One client has no interval.
+    yerr=np.nan_to_num(np.maximum(0, [means - lows, highs - means])),
     elinewidth=0.8,
     capsize=1.5,
+    **look,
   )
 
 
-def _set_x_axis(axis: mpl_axes.Axes, percents: Sequence[int]) -> None:
+def _set_labels(
+  axis: mpl_axes.Axes, percents: Iterable[int], *texts: str
+) -> None:
+  """Sets an axis up, with its label of y, title and subtitle."""
+  percents = sorted(set(percents))
   axis.set_xticks(percents, [f'{p} %' for p in percents])
-  axis.set_xlabel("Share of a client's data")
   axis.grid(False, axis='x')
+  panels.set_labels(axis, "Share of a client's data", *texts)
 
 
 def _caption(
-  panels: Mapping[tuple[str, str, str], Sequence[_Line]],
-  settings: Sequence[settings_lib.Setting],
-  metric: str,
+  shown: _Panels, settings: Sequence[settings_lib.Setting], metric: str
 ) -> str:
-  lines = [line for of_panel in panels.values() for line in of_panel]
   counts = [
-    len(scores) for line in lines for scores in line.points.values() if scores
+    len(scores)
+    for lines in shown.values()
+    for _, points in lines
+    for scores in points.values()
+    if scores
   ]
   caption = (
     f'{style.metric_title(metric)} on held-out clients after fine-tuning on a '
     'share of the data of each, always on the same unseen half; clients of '
     'fewer than 4 examples are left out. R is the last round, R/2 the round '
     'half-way. Points: means over clients, then over '
-    f'{paper_style.seeds_phrase(counts)}; bars: one standard deviation over '
+    f'{paper_style.count_seeds(counts)}; bars: one standard deviation over '
     'seeds.'
   )
-  for (task, target), clients in _count_clients(panels).items():
-    caption += f' {task} to {target}: {clients}.'
+  clients: dict[str, set[tuple[int, int]]] = {}
+  for (task, _, target), lines in shown.items():
+    clients.setdefault(f'{task} to {target}', set()).update(
+      (score.num_clients, score.num_too_small)
+      for s, _ in lines
+      for run in s.runs
+      for score in run.transfer
+      if score.target == target
+    )
+  for name, found in clients.items():
+    numbers, too_small = map(paper_style.span, zip(*found))
+    caption += f' {name}: {numbers} clients ({too_small} too small).'
   without = [
     str(run.workdir) for s in settings for run in s.runs if not run.transfer
   ]
@@ -193,30 +169,7 @@ def _caption(
   return caption
 
 
-def _count_clients(
-  panels: Mapping[tuple[str, str, str], Sequence[_Line]],
-) -> dict[tuple[str, str], str]:
-  """Returns '31 clients (4 too small)' by task and target."""
-  counts = {}
-  for (task, _, target), lines in panels.items():
-    counts.setdefault((task, target), set()).update(
-      (score.num_clients, score.num_too_small)
-      for line in lines
-      for run in line.setting.runs
-      for score in run.transfer
-      if score.target == target
-    )
-  return {
-    key: '{} clients ({} too small)'.format(*map(_range, zip(*found)))
-    for key, found in counts.items()
-  }
-
-
-def _range(numbers: Sequence[int]) -> str:
-  low, high = min(numbers), max(numbers)
-  return str(low) if low == high else f'{low} to {high}'
-
-
+@style.styled
 def plot_workdir_transfer(
   scores: Sequence[transfer_reader.Score], *, rounds: int, task: str
 ) -> dict[str, mpl_figure.Figure]:
@@ -227,95 +180,47 @@ def plot_workdir_transfer(
     rounds: That the run is to have.
     task: The task that the model was trained on.
   """
-  metrics = settings_lib.unique(
-    s.metric for s in scores if s.metric not in transfer_reader.COUNTS
-  )
-  return {
-    f'transfer_{metric}': _plot_workdir(scores, metric, rounds, task)
-    for metric in metrics
-  }
+  figures = {}
+  for metric in settings_lib.unique(s.metric for s in scores):
+    if metric not in transfer_reader.COUNTS:
+      of_metric = [s for s in scores if s.metric == metric]
+      figure = _plot_workdir(of_metric, rounds)
+      title = (
+        f'Transfer from {task}: mean over held-out clients, 95 % intervals'
+      )
+      panels.set_figure_title(figure, title)
+      figures[f'transfer_{metric}'] = figure
+  return figures
 
 
-@style.styled
 def _plot_workdir(
-  scores: Sequence[transfer_reader.Score], metric: str, rounds: int, task: str
+  scores: Sequence[transfer_reader.Score], rounds: int
 ) -> mpl_figure.Figure:
-  scores = [s for s in scores if s.metric == metric]
   targets = settings_lib.unique(s.target for s in scores)
   numbers = sorted({s.round for s in scores})
-  width, height = _WORKDIR_PANEL
-  figure = style.new_figure(max(4.8, width * len(targets)), height)
-  (look,) = style.series_styles([task]).values()
-  for i, target in enumerate(targets):
-    axis = figure.add_subplot(1, len(targets), i + 1)
-    for j, number in enumerate(numbers):
-      of_line = [s for s in scores if (s.target, s.round) == (target, number)]
-      _draw_interval_line(axis, of_line, _shift(j, len(numbers)), look, rounds)
-    axis.set_title(target)
-    one = next(s for s in scores if s.target == target)
-    style.write_subtitle(
-      axis, f'{one.num_clients} clients, {one.num_too_small} too small'
+  look = style.series_looks([''])['']
+  look['markeredgecolor'] = look['color']
+  half = look | {'linestyle': (0, (4, 1.2)), 'markerfacecolor': 'white'}
+  looks = {n: half if n == rounds // 2 else look for n in numbers}
+  figure, axes = panels.new_grid(targets, (3.2, 3.4), columns=len(targets))
+  for axis, target in zip(axes, targets):
+    of_target = sorted(s for s in scores if s.target == target)
+    for i, number in enumerate(numbers):
+      points = [
+        (s.percent, s.mean, s.low, s.high)
+        for s in of_target
+        if s.round == number and np.isfinite(s.mean)
+      ]
+      if points:
+        _draw_line(axis, points, i - (len(numbers) - 1) / 2, looks[number])
+    one = of_target[0]
+    _set_labels(
+      axis,
+      [s.percent for s in scores],
+      f'{style.metric_title(one.metric)} on the unseen half',
+      target,
+      f'{one.num_clients} clients, {one.num_too_small} too small',
     )
-    _set_x_axis(axis, sorted({s.percent for s in scores}))
-    if not i:
-      axis.set_ylabel(f'{style.metric_title(metric)} on the unseen half')
-  figure.legend(
-    handles=[
-      mpl_lines.Line2D(
-        [],
-        [],
-        label=f'round {number}',
-        color=look.color,
-        marker=look.marker,
-        **_line_of_round(number, rounds),
-      )
-      for number in numbers
-    ],
-    loc='outside lower center',
-    ncols=len(numbers),
-  )
-  style.set_figure_title(
-    figure,
-    f'Transfer from {task}: mean over held-out clients, 95 % intervals',
-  )
+  entries = [panels.entry(f'round {n}', **looks[n]) for n in numbers]
+  panels.draw_legend(figure, entries)
   return figure
-
-
-def _line_of_round(number: int, rounds: int) -> dict[str, Any]:
-  at = transfer_reader.HALF if number == rounds // 2 else transfer_reader.LAST
-  linestyle, fill = _ROUND_LINES[at]
-  look = {'linestyle': linestyle}
-  return look | ({'markerfacecolor': fill} if fill else {})
-
-
-def _draw_interval_line(
-  axis: mpl_axes.Axes,
-  scores: Sequence[transfer_reader.Score],
-  shift: float,
-  look: style.SeriesStyle,
-  rounds: int,
-) -> None:
-  scores = sorted(
-    (s for s in scores if np.isfinite(s.mean)), key=lambda s: s.percent
-  )
-  if not scores:
-    return
-  means = np.array([s.mean for s in scores])
-  # One client has no interval.
-  below, above = (
-    np.nan_to_num(np.maximum(0, np.array(ends)))
-    for ends in (
-      [s.mean - s.low for s in scores],
-      [s.high - s.mean for s in scores],
-    )
-  )
-  axis.errorbar(
-    np.array([s.percent for s in scores]) + shift,
-    means,
-    yerr=[below, above],
-    color=look.color,
-    marker=look.marker,
-    capsize=2,
-    elinewidth=1,
-    **_line_of_round(scores[0].round, rounds),
-  )

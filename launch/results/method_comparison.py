@@ -178,7 +178,7 @@ def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
     column
     for runs in groups.values()
     for run in runs
-    for column in run.test or {}
+    for column in run.test
     if column.rpartition('/')[2]
     in (name, *(name + s for s in metric_names.SUFFIXES))
   )
@@ -189,7 +189,7 @@ def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
     pairs = {
       one.seed: (one.test[column], other.test[column])
       for one, other in common_seeds(groups, method, baseline)
-      if all(column in (run.test or {}) for run in (one, other))
+      if all(column in run.test for run in (one, other))
     }
     if pairs:
       result = paired_comparison.compare_paired(

@@ -3,18 +3,15 @@
 """One row a method: what its runs reached, mean and deviation over seeds."""
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 
 from launch.results import method_comparison
 from launch.results import run_reader
 from launch.results import seed_statistics
 from launch.results import text_table
 
-Groups = Mapping[str, Sequence[run_reader.Run]]
-
 
 def method_rows(
-  groups: Groups, metric: str
+  groups: method_comparison.Groups, metric: str
 ) -> dict[str, dict[tuple[str, str], seed_statistics.Cell]]:
   """Returns a method's results by (column, which rounds).
 
@@ -64,19 +61,11 @@ def format_table(
   lines = [('metric', 'of', *rows)]
   for key in keys:
     cells = [
-      _format_cell(row[key]) if key in row else '' for row in rows.values()
+      seed_statistics.format_cell(row[key]) if key in row else ''
+      for row in rows.values()
     ]
     lines.append((*key, *cells))
   return text_table.align(lines)
-
-
-def _format_cell(cell: seed_statistics.Cell) -> str:
-  diverged = f'diverged: {cell.diverged} of {cell.seeds + cell.diverged}'
-  parts = (
-    seed_statistics.format_mean(cell, ' seeds'),
-    diverged if cell.diverged else '',
-  )
-  return ', '.join(filter(None, parts))
 
 
 def to_csv(

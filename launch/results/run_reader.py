@@ -8,9 +8,9 @@ import csv
 import dataclasses
 import io
 import json
+import math
 import os
 import pathlib
-import re
 from typing import Any
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ import numpy as np
 _POOLED_FIELDS = ('seed', 'checkpoint_every')
 SUMMARY_JSON = 'summary.json'
 CLIENTS_CSV = 'evaluation/clients.csv'
+_TEST = 'test/'
 _CLIENTS_HEAD = ['client_id', 'round', 'split']
 # Columns of clients.csv by the share of a client's examples fine-tuned on; all
 # are scored on the same unseen half.
@@ -46,19 +47,34 @@ class Run:
       cells; None where the run has not been evaluated after its last round.
     empty: The empty cells by column, bool `[num_rows]`; a column that is not
       in it has none.
-    test: What summary.json says of the test clients, such as
-      `global/accuracy`; NaN where the run has diverged, None where it is not
-      finished.
+    values: The numbers of summary.json, those of the last round:
+      `validation/global/<metric>`, `test/global/<metric>`, `csb/<metric>`,
+      `total/local_steps` and so on. NaN where the run has diverged. Empty unless
+      it is finished.
+    metric: The task's metric, such as `'accuracy'`; None of a run that is not
+      finished or has never had a finite value.
+    higher_is_better: Whether that is better when higher.
     transfer: The scores of evaluation/transfer.csv, of any round.
+    variant: In a sweep: its variant.
+    fields: In a sweep: values of the fields in which its runs differ, by dotted
+      name.
   """
 
   workdir: pathlib.Path
   config: Mapping[str, Any]
-  columns: Mapping[str, np.ndarray]
-  clients: Mapping[str, Mapping[str, float]] | None
+  columns: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
+  clients: Mapping[str, Mapping[str, float]] | None = None
   empty: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)
-  test: Mapping[str, float] | None = None
+  values: Mapping[str, float] = dataclasses.field(default_factory=dict)
+  metric: str | None = None
+  higher_is_better: bool = True
   transfer: Sequence[transfer_reader.Score] = ()
+  variant: str = ''
+  fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+  @property
+  def name(self) -> str:
+    return self.workdir.name
 
   @property
   def seed(self) -> int:
@@ -71,6 +87,19 @@ class Run:
   @property
   def task(self) -> str:
     return self.config['task']['name']
+
+  @property
+  def is_finished(self) -> bool:
+    return bool(self.values)
+
+  @property
+  def test(self) -> dict[str, float]:
+    """The numbers of test clients, such as `global/accuracy`."""
+    return {
+      name.removeprefix(_TEST): value
+      for name, value in self.values.items()
+      if name.startswith(_TEST)
+    }
 
   def series(self, x: str, y: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns rounds, x and y of the rows that have both columns."""
@@ -142,65 +171,47 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     columns=columns,
     clients=_read_current_clients(workdir, rows[-1]['round']),
     empty={name: np.array([name not in row for row in rows]) for name in names},
-    test=_read_test(workdir),
     transfer=transfer_reader.read_scores(workdir),
+    **_read_summary(workdir / SUMMARY_JSON),
   )
 
 
-def _read_test(workdir: pathlib.Path) -> dict[str, float] | None:
-  """Returns the test block of summary.json; None where there is none yet."""
-  path = workdir / SUMMARY_JSON
+def _read_summary(path: pathlib.Path) -> dict[str, Any]:
+  """Returns what `parse_summary` does; nothing where there is no file yet."""
   if not path.exists():
-    return None
+    return {}
   try:
-    test = json.loads(path.read_text(encoding='utf-8'))['test']
-    # JSON knows no NaN.
-    return {
-      name: np.nan if value is None else float(value)
-      for name, value in test.items()
-      if value is None or isinstance(value, (int, float))
-    }
+    return parse_summary(json.loads(path.read_text(encoding='utf-8')))
   except OSError as error:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   except (AttributeError, KeyError, TypeError, ValueError) as error:
     raise errors.InputError(
-      f'{path} is damaged: a block test of numbers was expected; finish the run '
-      'anew with launch.train.'
+      f'{path} is damaged: blocks final, test and totals of numbers were '
+      'expected; finish the run anew with launch.train.'
     ) from error
 
 
-def find_workdirs(
-  sweep_dir: str | os.PathLike[str],
-) -> tuple[list[pathlib.Path], list[pathlib.Path]]:
-  """Returns the workdirs of a sweep, those finished and the others.
-
-  Args:
-    sweep_dir: The folder that launch.sweep has written; a run of it is finished
-      where `runs/<name>` holds a summary.json.
-
-  Raises:
-    errors.InputError: If there is no such folder, or no run in it is finished.
-  """
-  folder = pathlib.Path(sweep_dir) / 'runs'
-  if not folder.is_dir():
-    raise errors.InputError(
-      f'There is no {folder}; a folder of launch.sweep was expected.'
-    )
-  workdirs = sorted(
-    (path for path in folder.iterdir() if path.is_dir()), key=_natural_order
+def parse_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
+  """Returns the fields of a `Run` that are in its summary.json."""
+  blocks = (
+    ('', summary['final']),
+    (_TEST, summary['test']),
+    ('total/', summary['totals']),
   )
-  finished = [w for w in workdirs if (w / SUMMARY_JSON).exists()]
-  if not finished:
-    raise errors.InputError(
-      f'No run in {folder} is finished ({len(workdirs)} begun).'
-    )
-  return finished, [w for w in workdirs if w not in finished]
-
-
-def _natural_order(path: pathlib.Path) -> list[tuple[int, str]]:
-  """Orders names by the numbers in them: run_8 goes before run_16."""
-  parts = re.findall(r'\d+|\D+', path.name)
-  return [(int(p), '') if p.isdigit() else (-1, p) for p in parts]
+  best = summary.get('best_validation') or {}
+  return {
+    'values': {
+      # JSON knows no NaN.
+      (prefix + name).replace('eval/', 'validation/', 1): (
+        math.nan if value is None else value
+      )
+      for prefix, block in blocks
+      for name, value in block.items()
+      if value is None or isinstance(value, (int, float))
+    },
+    'metric': best.get('metric', '').rpartition('/')[2] or None,
+    'higher_is_better': best.get('higher_is_better', True),
+  }
 
 
 def _read_current_clients(

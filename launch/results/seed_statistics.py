@@ -36,13 +36,20 @@ def summarize(values: Iterable[float]) -> Cell:
   )
 
 
-def format_mean(cell: Cell, unit: str = '') -> str:
-  """Returns '0.5000', '0.5000 ± 0.1000 (3)', or nothing without a value.
+def format_cell(cell: Cell, missing: int = 0) -> str:
+  """Returns '0.5000', '0.5000 ± 0.1000 (3 seeds), diverged: 1 of 4', or ''.
 
   Args:
     cell: The cell.
-    unit: What follows the number of seeds.
+    missing: Runs that are not finished.
   """
-  if cell.seeds < 2:
-    return f'{cell.mean:.4f}' if cell.seeds else ''
-  return f'{cell.mean:.4f} ± {cell.deviation:.4f} ({cell.seeds}{unit})'
+  parts = []
+  if cell.seeds == 1:
+    parts.append(f'{cell.mean:.4f}')
+  elif cell.seeds:
+    parts.append(f'{cell.mean:.4f} ± {cell.deviation:.4f} ({cell.seeds} seeds)')
+  if cell.diverged:
+    parts.append(f'diverged: {cell.diverged} of {cell.seeds + cell.diverged}')
+  if missing:
+    parts.append(f'missing: {missing}')
+  return ', '.join(parts)

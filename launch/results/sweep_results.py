@@ -5,7 +5,6 @@
 What is best is decided by validation clients. Plain Python, without TensorFlow.
 """
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import math
@@ -13,6 +12,7 @@ from typing import Any
 
 from fedfish_tff.evaluation import metric_names
 from launch.methods import config_checks
+from launch.results import run_reader
 from launch.results import seed_statistics
 from launch.results import sweep_folder
 
@@ -21,58 +21,29 @@ _SEED = 'seed'
 _VARIANT = 'variant'
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class RunResult:
-  """What a run has reached.
-
-  Attributes:
-    name: The run.
-    variant: Its variant.
-    fields: Values of the fields in which runs of the sweep differ, by dotted
-      name.
-    config: Its whole config.
-    metric: The task's metric, such as `'accuracy'`; None of a run that is not
-      finished or has never had a finite value.
-    higher_is_better: Whether it is better when higher.
-    values: Numbers by column, at the last round: `validation/global/<metric>`,
-      `test/global/<metric>`, `csb/<metric>` and so on. NaN where a run has
-      diverged. Empty unless the run is finished.
-  """
-
-  name: str
-  variant: str
-  fields: Mapping[str, Any]
-  config: Mapping[str, Any]
-  metric: str | None
-  higher_is_better: bool
-  values: Mapping[str, float]
-
-  @property
-  def is_finished(self) -> bool:
-    return bool(self.values)
-
-  @property
-  def seed(self) -> int:
-    return self.config[_SEED]
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Group:
   """Runs that differ by their seed only.
 
   Attributes:
-    variant: Their variant.
-    fields: Values of the fields in which groups differ, by dotted name.
     runs: The runs.
   """
 
-  variant: str
-  fields: Mapping[str, Any]
-  runs: Sequence[RunResult]
+  runs: Sequence[run_reader.Run]
 
   @property
-  def is_finished(self) -> bool:
-    return all(run.is_finished for run in self.runs)
+  def variant(self) -> str:
+    return self.runs[0].variant
+
+  @property
+  def fields(self) -> dict[str, Any]:
+    """Values of the fields in which groups differ, by dotted name."""
+    return {k: v for k, v in self.runs[0].fields.items() if k != _SEED}
+
+  @property
+  def num_missing(self) -> int:
+    """How many runs are not finished."""
+    return sum(not run.is_finished for run in self.runs)
 
   def cell(self, column: str) -> seed_statistics.Cell:
     """Returns a column over the finished runs that have it."""
@@ -94,8 +65,8 @@ class Group:
     return cell.mean if cell.seeds == len(self.runs) else math.nan
 
 
-def read_results(folder: sweep_folder.SweepFolder) -> list[RunResult]:
-  """Reads what the runs of a sweep have reached.
+def read_results(folder: sweep_folder.SweepFolder) -> list[run_reader.Run]:
+  """Returns the runs of a sweep, with their values where they are finished.
 
   Args:
     folder: Of the sweep.
@@ -117,50 +88,30 @@ def read_results(folder: sweep_folder.SweepFolder) -> list[RunResult]:
   results = []
   for name, run in runs.items():
     summary = folder.read_summary(name, run['config'])
-    best = (summary or {}).get('best_validation') or {}
-    metric = best.get('metric', '').rpartition('/')[2] or None
     results.append(
-      RunResult(
-        name=name,
+      run_reader.Run(
+        workdir=folder.workdir(name),
+        config=run['config'],
         variant=run['variant'],
         fields={f: flat[name][f] for f in varied if f in flat[name]},
-        config=run['config'],
-        metric=metric,
-        higher_is_better=best.get('higher_is_better', True),
-        values=_read_values(summary) if summary else {},
+        **(run_reader.parse_summary(summary) if summary else {}),
       )
     )
   return results
 
 
-def _read_values(summary: Mapping[str, Any]) -> dict[str, float]:
-  """Returns the numbers of a summary.json by column."""
-  values = {}
-  for name, value in summary['final'].items():
-    column = name.replace('eval/', 'validation/', 1)
-    values[column] = math.nan if value is None else value
-  for name, value in summary['test'].items():
-    values[f'test/{name}'] = math.nan if value is None else value
-  for name, value in summary['totals'].items():
-    values[f'total/{name}'] = value
-  return values
-
-
-def common_metric(runs: Sequence[RunResult]) -> str | None:
+def common_metric(runs: Sequence[run_reader.Run]) -> str | None:
   """Returns the metric of the first run that has one."""
   return next((run.metric for run in runs if run.metric), None)
 
 
-def group_by_seed(runs: Sequence[RunResult]) -> list[Group]:
+def group_by_seed(runs: Sequence[run_reader.Run]) -> list[Group]:
   """Returns groups of runs that differ by their seed only, in order."""
   groups = {}
   for run in runs:
     fields = {k: v for k, v in run.fields.items() if k != _SEED}
-    groups.setdefault((run.variant, repr(fields)), (fields, []))[1].append(run)
-  return [
-    Group(variant=variant, fields=fields, runs=members)
-    for (variant, _), (fields, members) in groups.items()
-  ]
+    groups.setdefault((run.variant, repr(fields)), []).append(run)
+  return [Group(runs=members) for members in groups.values()]
 
 
 def setting(group: Group, *, without: Sequence[str] = RATES) -> dict[str, Any]:
@@ -201,7 +152,7 @@ def best_groups(
   return list(chosen.values())
 
 
-def best_is_highest(runs: Sequence[RunResult]) -> bool:
+def best_is_highest(runs: Sequence[run_reader.Run]) -> bool:
   """Whether the runs' metric is better when higher."""
   return next((run.higher_is_better for run in runs if run.metric), True)
 

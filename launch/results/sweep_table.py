@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from fedfish_tff.evaluation import metric_names
+from launch.results import run_reader
 from launch.results import seed_statistics
 from launch.results import sweep_results
 from launch.results import text_table
@@ -19,7 +20,7 @@ _KINDS = ('validation', 'test', 'csb')
 
 
 def runs_to_csv(
-  results: Sequence[sweep_results.RunResult],
+  results: Sequence[run_reader.Run],
   *,
   failures: Mapping[str, str],
   usage: Mapping[str, Mapping[str, float]],
@@ -54,9 +55,7 @@ def runs_to_csv(
   return text_table.to_csv(head, rows, keep_nan=True)
 
 
-def _status(
-  result: sweep_results.RunResult, failures: Mapping[str, str]
-) -> str:
+def _status(result: run_reader.Run, failures: Mapping[str, str]) -> str:
   if result.is_finished and result.name not in failures:
     return 'done'
   return 'failed' if result.name in failures else 'unfinished'
@@ -89,7 +88,7 @@ def groups_to_csv(groups: Sequence[sweep_results.Group]) -> bytes:
       *(group.fields.get(field, '') for field in fields),
       'yes' if group in best else '',
       len(group.runs),
-      sum(run.is_finished for run in group.runs),
+      len(group.runs) - group.num_missing,
     ]
     for column in columns:
       row += group.cell(column)
@@ -135,7 +134,10 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
     [
       group.variant,
       *(_format(group.fields.get(field, '')) for field in fields),
-      *(_format_cell(group, column) for column in columns),
+      *(
+        seed_statistics.format_cell(group.cell(column), group.num_missing)
+        for column in columns
+      ),
     ]
     for group in shown
   ]
@@ -144,8 +146,7 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
     column = head.index(f'validation/global/{metric}')
     rows[bold][column] = f'**{rows[bold][column]}**'
     lines.append('The best of all on validation clients is bold.')
-  lines.append('')
-  lines += [_row(head), _row(['---'] * len(head)), *map(_row, rows)]
+  lines += ['', text_table.to_markdown([head, *rows])]
   return '\n'.join(lines) + '\n'
 
 
@@ -203,24 +204,9 @@ def _shown(metric: str) -> tuple[str, str]:
   return metric, f'{metric}_worst_tenth'
 
 
-def _format_cell(group: sweep_results.Group, column: str) -> str:
-  cell = group.cell(column)
-  parts = [seed_statistics.format_mean(cell)] if cell.seeds else []
-  if cell.diverged:
-    parts.append(f'diverged: {cell.diverged}')
-  if not group.is_finished:
-    missing = sum(not run.is_finished for run in group.runs)
-    parts.append(f'missing: {missing}')
-  return ', '.join(parts)
-
-
 def _format(value: Any) -> str:
   return f'{value:g}' if isinstance(value, float) else str(value)
 
 
 def _names(mappings) -> list[str]:
   return list(dict.fromkeys(name for mapping in mappings for name in mapping))
-
-
-def _row(cells: Sequence[str]) -> str:
-  return f'| {" | ".join(cell.replace("|", "/") for cell in cells)} |'

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as text: for a terminal, or as CSV."""
+"""Tables as text: for a terminal, in Markdown, or as CSV."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -19,6 +19,15 @@ def align(rows: Sequence[Sequence[str]]) -> str:
   return '\n'.join(
     '  '.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
     for row in rows
+  )
+
+
+def to_markdown(rows: Sequence[Sequence[str]]) -> str:
+  """Returns rows, of which the first is the header, as a table of Markdown."""
+  head, *rest = rows
+  return '\n'.join(
+    f'| {" | ".join(cell.replace("|", "/") for cell in row)} |'
+    for row in (head, ['---'] * len(head), *rest)
   )
 
 

@@ -13,6 +13,8 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import fine_tuning
 from launch.plots import catalogue
+from launch.plots import curves
+from launch.plots import request as request_lib
 from launch.results import run_reader
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
@@ -112,8 +114,8 @@ def _draw(workdir: pathlib.Path, names: Sequence[str]) -> None:
   """Draws the metric of all runs against rounds, steps and bytes."""
   groups = {name: [run_reader.read_run(workdir / name)] for name in names}
   runs = [run for (run,) in groups.values()]
-  request = catalogue.Request(groups, catalogue.choose_metric(runs, None))
-  figures = catalogue.draw_curves(request)
+  request = request_lib.Request(groups, catalogue.choose_metric(runs, None))
+  figures = curves.draw(request)
   for path in catalogue.write_figures(figures, workdir / 'plots'):
     print(path)
 

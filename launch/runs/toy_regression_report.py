@@ -102,7 +102,7 @@ def write_figure(
       np.array([r.barriers[m] for r in of_seeds]) for m in methods
     )
     barriers[_TITLES[overlap]] = (fish, average)
-  figure = regression.plot_toy_regression(panels, barriers, x_label=shown)
+  figure = regression.plot_toy_regression(panels, barriers, method=shown)
   paths = catalogue.write_figures(
     {'toy_regression': figure}, folder, file_format
   )

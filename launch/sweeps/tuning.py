@@ -11,6 +11,7 @@ from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from launch.configs import sweeps
 from launch.methods import config_checks
+from launch.results import run_reader
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.sweeps import plan as plan_lib
@@ -90,7 +91,7 @@ def tune_runs(
 
 def _check_metric(
   metric: str,
-  results: Sequence[sweep_results.RunResult],
+  results: Sequence[run_reader.Run],
   path: str | os.PathLike[str],
 ) -> None:
   prefix = 'validation/global/'

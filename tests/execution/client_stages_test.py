@@ -8,6 +8,7 @@ from fedfish_tff.execution import client_stages
 from fedfish_tff.execution import expressions
 from fedfish_tff.execution import federated_plan
 from fedfish_tff.execution import local_functions
+from tests.execution import single_stages
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -69,7 +70,7 @@ def _stage(work, *, accumulate=None, report=None):
 
 
 def _run(stage, data, *, offset=0, zero=(), parallelism=1):
-  aggregates, outputs = client_stages.run_stage_generally(
+  aggregates, outputs = single_stages.run_generally(
     stage,
     {_OFFSET: offset, _ZERO: list(zero)},
     {_DATA: data},
@@ -179,7 +180,7 @@ class RunStageTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       tf.errors.InvalidArgumentError, 'Client 2 of 3: .*not finite'
     ):
-      client_stages.run_stage_generally(
+      single_stages.run_generally(
         stage,
         {},
         {stage.client_inputs[0]: [tf.constant(x) for x in (1.0, np.nan, 2.0)]},
@@ -217,7 +218,7 @@ class RunStageTest(parameterized.TestCase):
       read_last=(),
       types={},
     )
-    _, outputs = client_stages.run_stage_generally(
+    _, outputs = single_stages.run_generally(
       stage,
       {_OFFSET: tf.constant([5, 6, 7])},
       {_DATA: [tf.constant(k) for k in ([0, 2], [2, 1], [0, 0])]},

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for cohort_graph."""
 
-from fedfish_tff.execution import client_stages
 from fedfish_tff.execution import cohort_graph
 from fedfish_tff.execution import graph_tracing
 from fedfish_tff.execution import packed_sequences
@@ -196,7 +195,7 @@ class StageGraphTest(parameterized.TestCase):
       graph.run([[tf.constant(0)]], {}, _text_inputs([b'a', b'b']))
     (aggregate,) = stage.aggregates
     (word,) = stage.client_inputs
-    results, _ = client_stages.run_stage_generally(
+    results, _ = single_stages.run_generally(
       stage,
       {aggregate.zero: tf.constant(0)},
       {word: [tf.constant('a'), tf.constant('b')]},

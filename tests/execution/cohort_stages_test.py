@@ -5,7 +5,6 @@
 import threading
 from unittest import mock
 
-from fedfish_tff.execution import client_stages
 from fedfish_tff.execution import cohort_stages
 from fedfish_tff.execution import interruption
 from tests import tolerance
@@ -129,6 +128,29 @@ class CohortStageRunnerTest(parameterized.TestCase):
       [call.args[2].num_clients for call in run.call_args_list], [4, 4, 2]
     )
 
+  def test_chunks_count_states_and_results(self):
+    state = tff.TensorType(np.float32, [1000])
+    work = tff.tensorflow.computation(lambda x: x + 1, state)
+
+    @tff.federated_computation(tff.FederatedType(state, tff.CLIENTS))
+    def comp(states):
+      values = tff.federated_map(work, states)
+      return tff.federated_sum(values), values
+
+    stage = single_stages.stage_of(comp)
+    runner = cohort_stages.CohortStageRunner(parallelism=1)
+    graph = runner._graph(stage)
+    with (
+      mock.patch.object(cohort_stages, '_CHUNK_BYTES', 2 * (4000 + 4000)),
+      mock.patch.object(
+        graph, 'run', autospec=True, side_effect=graph.run
+      ) as run,
+    ):
+      _run(runner, stage, [tf.zeros(1000)] * 5)
+    self.assertEqual(
+      [call.args[2].num_clients for call in run.call_args_list], [2, 2, 1]
+    )
+
   def test_no_clients(self):
     stage = single_stages.stage_of(_comp_of(_mean_of_roots))
     runner = cohort_stages.CohortStageRunner(parallelism=2)
@@ -236,20 +258,26 @@ class CohortStageRunnerTest(parameterized.TestCase):
     self.assertEqual(_run(runner, stage, clients)[0], 32.0)
     self.assertEmpty(runner.general_path_reasons)
 
-  def test_a_graph_that_fails_alone(self):
+  @parameterized.parameters(
+    (tf.errors.UnimplementedError, False),
+    # There may be more memory next time.
+    (tf.errors.ResourceExhaustedError, True),
+  )
+  def test_a_graph_that_fails_alone(self, kind, is_kept):
     """As where a compiler knows no kernel: the clients go one by one."""
     stage = single_stages.stage_of(_comp_of(_mean_of_roots))
     runner = cohort_stages.CohortStageRunner(parallelism=1)
     clients = _clients(4, 2)
     expected = _run(runner, stage, clients)
     graph = runner._graph(stage)
-    error = tf.errors.UnimplementedError(None, None, 'no kernel\nmore')
+    error = kind(None, None, 'no kernel\nmore')
     with mock.patch.object(graph, 'run', autospec=True, side_effect=error):
       total, values = _run(runner, stage, clients)
     tolerance.assert_close(total, expected[0], relative=tolerance.FLOAT32_SUMS)
     tolerance.assert_close(values, expected[1], relative=tolerance.FLOAT32_SUMS)
     self.assertLen(runner.general_path_reasons, 1)
     self.assertStartsWith(runner.general_path_reasons[0], 'no kernel (')
+    self.assertIs(runner._graph(stage), graph if is_kept else None)
 
   def test_devices_share_the_cohort(self):
     stage = single_stages.stage_of(_comp_of(_mean_of_roots))
@@ -309,7 +337,7 @@ class FoldTest(absltest.TestCase):
     runner = cohort_stages.CohortStageRunner(parallelism=2)
 
     def run_generally(*args):
-      return client_stages.run_stage_generally(*args, parallelism=2)
+      return single_stages.run_generally(*args, parallelism=2)
 
     found, expected = (
       _run(run, stage, clients) for run in (runner, run_generally)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fedfish_tff.execution import iterator_replay
+from fedfish_tff.execution import scan_replay
 from fedfish_tff.execution import sequence_operations
 from fedfish_tff.execution import sequence_replay
 from tests.execution import graph_replays
@@ -16,6 +17,7 @@ import tensorflow as tf
 
 HANDLERS = {
   **sequence_replay.HANDLERS,
+  **scan_replay.HANDLERS,
   **sequence_operations.HANDLERS,
   **iterator_replay.HANDLERS,
 }

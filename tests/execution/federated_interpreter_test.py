@@ -4,9 +4,9 @@
 
 import functools
 
-from fedfish_tff.execution import client_stages
 from fedfish_tff.execution import federated_interpreter
 from fedfish_tff.execution import federated_plan
+from tests.execution import single_stages
 
 from absl.testing import absltest
 import numpy as np
@@ -16,7 +16,7 @@ import tensorflow_federated as tff
 _CLIENT_FLOATS = tff.FederatedType(np.float32, tff.CLIENTS)
 _SERVER_FLOAT = tff.FederatedType(np.float32, tff.SERVER)
 
-_run_stage = functools.partial(client_stages.run_stage_generally, parallelism=2)
+_run_stage = functools.partial(single_stages.run_generally, parallelism=2)
 
 
 def _add():

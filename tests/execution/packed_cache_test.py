@@ -3,6 +3,9 @@
 """Repeatable datasets are read once, others always, within the budget."""
 
 import gc
+import subprocess
+import sys
+import textwrap
 import threading
 
 from fedfish_tff import errors
@@ -14,6 +17,7 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -85,6 +89,25 @@ class PackedSequenceCacheTest(parameterized.TestCase):
     gc.collect()
     self.assertEmpty(cache)
     self.assertEqual(cache.kept_bytes, 0)
+
+  @pytest.mark.thorough
+  def test_a_dataset_that_goes_with_the_program_goes_quietly(self):
+    code = """
+      import numpy as np, tensorflow as tf
+      import tensorflow_federated as tff
+      from fedfish_tff.execution import packed_cache
+      dataset = tf.data.Dataset.from_tensor_slices(np.zeros(3))
+      cache = packed_cache.PackedSequenceCache()
+      cache.pack(dataset, tff.TensorType(np.float64))
+    """
+    done = subprocess.run(
+      [sys.executable, '-c', textwrap.dedent(code)],
+      capture_output=True,
+      text=True,
+      timeout=processes.HANG_SECONDS,
+    )
+    self.assertNotIn('Exception ignored', done.stderr)
+    self.assertEqual(done.returncode, 0)
 
   def test_a_dataset_that_goes_while_the_lock_is_held_is_forgotten_later(self):
     cache = packed_cache.PackedSequenceCache()

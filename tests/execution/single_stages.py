@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computations with one client stage, for tests of what runs stages."""
 
+import functools
+
+from fedfish_tff.execution import client_stages
 from fedfish_tff.execution import federated_plan
+from fedfish_tff.execution import stage_runs
 
 import tensorflow_federated as tff
 
@@ -15,3 +19,11 @@ def stage_of(comp: tff.Computation) -> federated_plan.ClientStage:
     if isinstance(action, federated_plan.ClientStage)
   ]
   return stage
+
+
+def run_generally(*args, parallelism: int, **kwargs) -> stage_runs.StageResult:
+  """Runs a stage client by client; see `stage_runs.run_stage`."""
+  runner = functools.partial(
+    client_stages.run_clients_generally, parallelism=parallelism
+  )
+  return stage_runs.run_stage(*args, runners=[runner], **kwargs)

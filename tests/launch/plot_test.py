@@ -5,6 +5,7 @@
 import contextlib
 import dataclasses
 import io
+import json
 import os
 import pathlib
 import subprocess
@@ -107,7 +108,7 @@ class PlotTest(parameterized.TestCase):
   @parameterized.parameters(
     (dict(workdirs=None), '--workdirs or --sweep_dir, and --output_dir are'),
     (dict(output_dir=None), '--workdirs or --sweep_dir, and --output_dir are'),
-    (dict(sweep_dir='/no/such'), 'There is no /no/such/runs'),
+    (dict(sweep_dir='/no/such'), '/no/such is not the folder of a sweep'),
     (dict(workdirs=['/no/such']), 'There is no workdir /no/such.'),
     (dict(metric='x/y'), '--metric=x/y is no column'),
     (dict(x=['time']), '--x=time is unknown; expected any of round'),
@@ -120,6 +121,7 @@ class PlotTest(parameterized.TestCase):
     self.assertLen(err.splitlines(), 1)
 
   def test_layouts_of_a_sweep(self):
+    runs = {}
     for finished in (True, False):
       for algorithm in ('fed_avg', 'fed_fish'):
         for epochs in (1, 4):
@@ -131,6 +133,8 @@ class PlotTest(parameterized.TestCase):
           )
           name = f'{algorithm}_{epochs}_{finished}'
           fake_runs.write_run(run, self._folder / 'sweep/runs' / name)
+          runs[name] = {'variant': '', 'fields': {}, 'config': run.config}
+    (self._folder / 'sweep/sweep.json').write_text(json.dumps({'runs': runs}))
     code, out, _ = self._call(
       workdirs=None,
       sweep_dir=str(self._folder / 'sweep'),

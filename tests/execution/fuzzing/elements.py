@@ -54,6 +54,7 @@ FORMS = (
   'batches',
   'shuffled',
   'filtered',
+  'stepped',
 )
 
 _TEXTS = (b'', b'a', b'bc', 'ü'.encode(), b'nul\0', b'a longer text 12')
@@ -102,6 +103,8 @@ def _client(element, form, size, shared, rng) -> Any:
     return dataset.batch(3)
   if form == 'shuffled':
     return dataset.shuffle(4, seed=3, reshuffle_each_iteration=False).repeat(2)
+  if form == 'stepped':
+    return dataset.skip(1).repeat(2).prefetch(1).take(5)
   if form == 'reshuffled':
     return dataset.shuffle(4, seed=3).repeat(2)
   if form == 'filtered':

@@ -261,6 +261,8 @@ REPLAYED = tuple(
   'enumerate',
   'concatenate',
   'prefetch',
+  'scan',
+  'take_while',
 )
 
 # They come last, before a reduction that does not look at the order.

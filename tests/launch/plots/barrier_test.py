@@ -1,36 +1,113 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the barrier scatter."""
+"""Tests of the plots of barriers."""
+
+# bazel: tags = ['smoke']
 
 from launch.plots import barrier
+from launch.plots import request
+from launch.results import run_reader
+from launch.results import settings
+from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 import numpy as np
 
 
-class PlotBarrierScatterTest(absltest.TestCase):
-  def test_points_line_and_labels(self):
-    x, y = np.array([0.1, 0.2]), np.array([0.3, -0.1])
-    figure = barrier.plot_barrier_scatter(x, y, np.array([1, 2]), metric='mse')
-    axis = figure.axes[0]
-    np.testing.assert_allclose(
-      axis.collections[0].get_offsets(), np.stack([x, y], axis=1)
-    )
-    diagonal = axis.lines[0].get_xydata()
-    np.testing.assert_array_equal(diagonal[:, 0], diagonal[:, 1])
-    self.assertEqual(axis.get_xlim(), axis.get_ylim())
-    self.assertEqual(axis.get_xlabel(), 'FedFish: barrier in MSE')
-    self.assertEqual(axis.get_ylabel(), 'FedAvg: barrier in MSE')
+def _settings(tasks=('digits',), rounds=(6, 6)):
+  return settings.read_settings(
+    [
+      fake_runs.make_setting_run(
+        algorithm, seed, local_epochs=e, rounds=r, task=task
+      )
+      for task in tasks
+      for algorithm in ('fed_avg', 'fed_fish')
+      for e, r in zip((1, 8), rounds)
+      for seed in (0, 1)
+    ]
+  )
 
-  def test_the_method_on_x_is_lower_above_the_line(self):
-    figure = barrier.plot_barrier_scatter(
-      np.array([0.1]), np.array([0.2]), np.array([1])
-    )
-    positions = {t.get_text(): t.get_position() for t in figure.axes[0].texts}
+
+def _draw(runs):
+  groups = run_reader.group_runs(runs)
+  return barrier.draw(request.Request(groups, 'csb/accuracy'))
+
+
+def _runs(algorithms=('fed_avg', 'fed_fish')):
+  return [fake_runs.make_run(a, s) for a in algorithms for s in (0, 1)]
+
+
+class DrawTest(absltest.TestCase):
+  def test_barriers_are_paired_by_seed_and_round(self):
+    ((name, figure),) = _draw(_runs()).items()
+    self.assertEqual(name, 'barrier_accuracy_fedfish_fedavg')
+    axis = figure.axes[0]
+    points = axis.collections[0].get_offsets()
+    self.assertLen(points, 2 * len(fake_runs.ROUNDS))
+    np.testing.assert_allclose(points[:, 1] - points[:, 0], 0.1)
+    self.assertEqual(axis.get_xlabel(), 'FedFish: barrier in accuracy')
+    self.assertEqual(axis.get_ylabel(), 'FedAvg: barrier in accuracy')
+    # The method on the x axis is lower above the line.
+    positions = {text.get_text(): text.get_position() for text in axis.texts}
     x, y = positions['lower for FedFish']
     self.assertGreater(y, x)
     x, y = positions['lower for FedAvg']
     self.assertLess(y, x)
+
+  def test_barriers_of_other_local_epochs_are_not_compared(self):
+    runs = [fake_runs.make_setting_run(local_epochs=e) for e in (1, 8)]
+    self.assertEmpty(_draw(runs))
+
+  def test_one_method_has_no_barrier_plot(self):
+    self.assertEmpty(_draw(_runs(['fed_avg'])))
+
+
+class PlotBarrierPanelsTest(absltest.TestCase):
+  def test_a_point_a_seed_and_round_and_a_marker_by_local_epochs(self):
+    figure, caption = barrier.plot_barrier_panels(_settings(), 'accuracy')
+    axis, bar = figure.axes
+    self.assertLen(axis.collections, 2)
+    for points in axis.collections:
+      self.assertLen(points.get_offsets(), 2 * 6)
+      x, y = points.get_offsets().T
+      np.testing.assert_allclose(y - x, 0.1)
+      np.testing.assert_array_equal(points.get_array(), 2 * [*range(1, 7)])
+    self.assertEqual(bar.get_ylabel(), 'Round')
+    self.assertEqual(
+      [text.get_text() for text in figure.legends[0].get_texts()],
+      ['1 local epoch', '8 local epochs'],
+    )
+    self.assertIn('lower for FedFish at 12 of 12 points', caption)
+
+  def test_shades_are_shares_where_rounds_differ(self):
+    figure, _ = barrier.plot_barrier_panels(
+      _settings(rounds=(48, 6)), 'accuracy'
+    )
+    self.assertEqual(figure.axes[-1].get_ylabel(), 'Share of the rounds')
+    for points in figure.axes[0].collections:
+      self.assertEqual(points.get_array().max(), 1)
+
+  def test_a_panel_a_task(self):
+    figure, _ = barrier.plot_barrier_panels(
+      _settings(('digits', 'emnist')), 'accuracy'
+    )
+    self.assertEqual(
+      [axis.get_title('left') for axis in figure.axes[:-1]],
+      ['digits', 'emnist'],
+    )
+
+  def test_rounds_in_which_a_method_diverged_are_left_out(self):
+    found = _settings()
+    for s in found:
+      s.runs[0].columns['csb/accuracy'][2] = np.nan
+    figure, caption = barrier.plot_barrier_panels(found, 'accuracy')
+    self.assertLen(figure.axes[0].collections[0].get_offsets(), 11)
+    self.assertIn('of 11 points', caption)
+
+  def test_without_barriers_there_is_no_figure(self):
+    self.assertIsNone(barrier.plot_barrier_panels(_settings(), 'mse'))
+    alone = [s for s in _settings() if s.method == 'FedFish']
+    self.assertIsNone(barrier.plot_barrier_panels(alone, 'accuracy'))
 
 
 if __name__ == '__main__':

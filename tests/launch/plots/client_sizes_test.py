@@ -23,7 +23,7 @@ class ClientSizesTest(absltest.TestCase):
       'train': (rng.pareto(1, 5000) * 3 + 1).astype(np.int64),
       'held_out': np.array([1, 1, 2]),
     }
-    figure = client_sizes.plot_client_sizes({'examples': sizes})
+    figure = client_sizes.plot_client_sizes({'examples': sizes}, title='')
     (axis,) = figure.axes
     self.assertEqual((axis.get_xscale(), axis.get_yscale()), ('log', 'log'))
     for (counts, edges), values in zip(_steps(axis), sizes.values()):
@@ -57,7 +57,7 @@ class ClientSizesTest(absltest.TestCase):
     path = pathlib.Path(self.create_tempdir().full_path) / 'a.png'
     for values in ([], [0], [1], [1, 1], [10**9], [1, 10**12]):
       figure = client_sizes.plot_client_sizes(
-        {'words': {'train': np.array(values, np.int64)}}
+        {'words': {'train': np.array(values, np.int64)}}, title=''
       )
       style.save_figure(figure, path)
 

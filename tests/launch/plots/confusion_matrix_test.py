@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the confusion matrix."""
 
+import dataclasses
 import math
 
 from launch.plots import confusion_matrix
+from launch.plots import request
+from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 import numpy as np
@@ -16,6 +19,12 @@ def _scores(table, names, prefix='global/'):
     for i, one in enumerate(names)
     for j, other in enumerate(names)
   }
+
+
+def _draw(table, names):
+  values = _scores(table, names, 'test/global/')
+  run = dataclasses.replace(fake_runs.make_run(), values=values)
+  return confusion_matrix.draw(request.Request({'a': [run]}, 'train/loss'))
 
 
 class ConfusionMatrixTest(absltest.TestCase):
@@ -41,10 +50,13 @@ class ConfusionMatrixTest(absltest.TestCase):
     del scores['global/confusion_b_as_a']
     self.assertIsNone(confusion_matrix.read_confusion(scores, 'global/'))
 
+  def test_an_unfinished_run_has_none(self):
+    wanted = request.Request({'a': [fake_runs.make_run()]}, 'train/loss')
+    self.assertEmpty(confusion_matrix.draw(wanted))
+
   def test_colours_are_shares_of_the_class(self):
-    figure = confusion_matrix.plot_confusion_matrix(
-      [[3, 1], [0, 0]], ['oak', 'sci_tech']
-    )
+    ((name, figure),) = _draw([[3, 1], [0, 0]], ['oak', 'sci_tech']).items()
+    self.assertEqual(name, 'confusion_matrix')
     axis = figure.axes[0]
     np.testing.assert_allclose(
       axis.images[0].get_array(), [[0.75, 0.25], [0, 0]]
@@ -54,9 +66,8 @@ class ConfusionMatrixTest(absltest.TestCase):
     self.assertEqual(labels, ['oak', 'sci tech'])
 
   def test_many_classes_have_no_numbers(self):
-    figure = confusion_matrix.plot_confusion_matrix(
-      np.eye(30), [f'class {i}' for i in range(30)]
-    )
+    names = [f'class {i}' for i in range(30)]
+    (figure,) = _draw(np.eye(30), names).values()
     self.assertEmpty(figure.axes[0].texts)
     figure.draw_without_rendering()
 

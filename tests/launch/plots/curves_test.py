@@ -5,7 +5,9 @@
 import dataclasses
 
 from launch.plots import curves
+from launch.plots import request
 from launch.results import run_reader
+from launch.results import settings
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
@@ -21,6 +23,13 @@ def _groups(seeds=(0, 1, 2)):
   )
 
 
+def _draw(groups, metric=_METRIC, *, x='round', **kwargs):
+  """Returns the only figure."""
+  wanted = request.Request(groups, metric, [x], **kwargs)
+  (figure,) = curves.draw(wanted).values()
+  return figure
+
+
 def _lines(figure):
   return {
     line.get_label(): line
@@ -29,24 +38,23 @@ def _lines(figure):
   }
 
 
-def _texts(figure):
-  return [text.get_text() for text in figure.axes[0].texts]
-
-
 class PlotCurvesTest(parameterized.TestCase):
   def test_lines_are_the_means_over_seeds(self):
-    figure = curves.plot_curves(_groups(), _METRIC)
+    figure = _draw(_groups(), _METRIC)
     lines = _lines(figure)
     self.assertEqual(list(lines), ['FedAvg', 'FedFish'])
     np.testing.assert_allclose(
       lines['FedFish'].get_xydata(), [[2, 0.31], [4, 0.51], [6, 0.71]]
     )
-    self.assertContainsSubset(['FedAvg', 'FedFish'], _texts(figure))
+    self.assertEqual(
+      [text.get_text() for text in figure.legends[0].get_texts()],
+      ['FedAvg', 'FedFish'],
+    )
     self.assertEqual(figure.axes[0].get_xlabel(), 'Round')
     self.assertEqual(figure.axes[0].get_ylabel(), 'Accuracy')
 
   def test_the_band_is_the_range_over_seeds(self):
-    figure = curves.plot_curves(_groups(), _METRIC)
+    figure = _draw(_groups(), _METRIC)
     self.assertLen(figure.axes[0].collections, 2)
     vertices = figure.axes[0].collections[0].get_paths()[0].vertices
     at_round_2 = vertices[vertices[:, 0] == 2, 1]
@@ -54,23 +62,23 @@ class PlotCurvesTest(parameterized.TestCase):
     self.assertAlmostEqual(at_round_2.max(), 0.22)
 
   def test_seeds_may_be_drawn_one_by_one(self):
-    figure = curves.plot_curves(_groups(), _METRIC, show_seeds=True)
+    figure = _draw(_groups(), _METRIC, show_seeds=True)
     self.assertEmpty(figure.axes[0].collections)
     self.assertLen(figure.axes[0].lines, 8)
 
   def test_local_steps_are_averaged_over_seeds(self):
-    figure = curves.plot_curves(_groups(), _METRIC, x='local_steps')
+    figure = _draw(_groups(), _METRIC, x='local_steps')
     np.testing.assert_allclose(
       _lines(figure)['FedAvg'].get_xdata(), [202, 404, 606]
     )
 
-  def test_bytes_have_a_unit_and_lines_of_two_lengths_a_legend(self):
-    figure = curves.plot_curves(_groups(), _METRIC, x='bytes')
-    self.assertIn('(MB)', figure.axes[0].get_xlabel())
+  def test_bytes_have_a_unit(self):
+    figure = _draw(_groups(), _METRIC, x='bytes')
     np.testing.assert_allclose(
-      _lines(figure)['FedFish'].get_xdata(), [4, 8, 12]
+      _lines(figure)['FedFish'].get_xdata(), [4e6, 8e6, 12e6]
     )
-    self.assertLen(figure.legends, 1)
+    formatter = figure.axes[0].xaxis.get_major_formatter()
+    self.assertEqual(formatter(4e6), '4 MB')
 
   def test_bytes_that_differ_much_have_a_logarithmic_axis(self):
     column = 'communication/wire_bytes_total'
@@ -81,13 +89,11 @@ class PlotCurvesTest(parameterized.TestCase):
     cheap = dataclasses.replace(
       dear, columns={**dear.columns, column: sent / 1000}
     )
-    figure = curves.plot_curves(
-      {'Dear': [dear], 'Cheap': [cheap]}, _METRIC, x='bytes'
-    )
+    figure = _draw({'Dear': [dear], 'Cheap': [cheap]}, _METRIC, x='bytes')
     self.assertEqual(figure.axes[0].get_xscale(), 'log')
     for line in _lines(figure).values():
       self.assertTrue(np.all(line.get_xdata() > 0))
-    figure = curves.plot_curves({'Dear': [dear]}, _METRIC, x='bytes')
+    figure = _draw({'Dear': [dear]}, _METRIC, x='bytes')
     self.assertEqual(figure.axes[0].get_xscale(), 'linear')
 
   def test_seeds_with_other_rounds_meet_at_the_common_ones(self):
@@ -96,10 +102,10 @@ class PlotCurvesTest(parameterized.TestCase):
       late, columns={n: c[1:] for n, c in late.columns.items()}
     )
     groups = {'FedAvg': [fake_runs.make_run(seed=0), late]}
-    line = _lines(curves.plot_curves(groups, _METRIC))['FedAvg']
+    line = _lines(_draw(groups, _METRIC))['FedAvg']
     np.testing.assert_allclose(line.get_xdata(), [4, 6])
 
-  @parameterized.parameters(*curves.X_AXES)
+  @parameterized.parameters(*request.X_AXES)
   def test_a_single_run_of_a_single_round(self, x):
     run = fake_runs.make_run()
     run.columns['communication/payload_bytes_total'] = (
@@ -108,10 +114,28 @@ class PlotCurvesTest(parameterized.TestCase):
     run = dataclasses.replace(
       run, columns={n: c[:1] for n, c in run.columns.items()}
     )
-    figure = curves.plot_curves({'FedAvg': [run]}, _METRIC, x=x)
-    if x == 'payload_bytes':
-      self.assertEndsWith(figure.axes[0].get_xlabel(), '(kB)')
+    figure = _draw({'FedAvg': [run]}, _METRIC, x=x)
     self.assertLen(_lines(figure)['FedAvg'].get_xdata(), 1)
+
+  def test_a_curve_for_each_x_axis_the_runs_have(self):
+    figures = curves.draw(request.Request(_groups(), _METRIC))
+    self.assertEqual(
+      list(figures),
+      [
+        f'eval_global_accuracy_by_{x}'
+        for x in ('round', 'local_steps', 'bytes')
+      ],
+    )
+    title = figures['eval_global_accuracy_by_round'].axes[0].get_title('left')
+    self.assertEqual(
+      title, 'Accuracy, global model on held-out clients (digits)'
+    )
+    groups = _groups()
+    for runs in groups.values():
+      for run in runs:
+        del run.columns['communication/wire_bytes_total']
+    figures = curves.draw(request.Request(groups, _METRIC))
+    self.assertNotIn('eval_global_accuracy_by_bytes', figures)
 
   def test_runs_without_the_metric_are_left_out(self):
     groups = _groups()
@@ -121,7 +145,86 @@ class PlotCurvesTest(parameterized.TestCase):
         bare, columns={n: c for n, c in bare.columns.items() if n != _METRIC}
       )
     ]
-    self.assertNotIn('FedSGD', _lines(curves.plot_curves(groups, _METRIC)))
+    self.assertNotIn('FedSGD', _lines(_draw(groups, _METRIC)))
+
+
+def _settings(
+  algorithms=('fed_avg', 'fed_fish'),
+  epochs=(1, 2, 16),
+  tasks=('digits',),
+  total=32,
+):
+  return settings.read_settings(
+    [
+      fake_runs.make_setting_run(
+        algorithm, seed, local_epochs=e, rounds=total // e, task=task
+      )
+      for task in tasks
+      for algorithm in algorithms
+      for e in epochs
+      for seed in (0, 1, 2)
+    ]
+  )
+
+
+def _legend(figure):
+  texts = [text.get_text() for text in figure.legends[0].get_texts()]
+  return [text for text in texts if text.strip()]  # Groups fill columns.
+
+
+class PlotFixedComputeTest(absltest.TestCase):
+  def test_a_line_a_method_and_number_of_epochs(self):
+    found = _settings()
+    figure, caption = curves.plot_fixed_compute(found, _METRIC, x='local_steps')
+    (axis,) = figure.axes
+    self.assertLen(axis.lines, 6)
+    self.assertLen(axis.collections, 6)  # A band each.
+    # Means over seeds; all lines end at the same compute.
+    np.testing.assert_allclose(
+      [line.get_ydata()[-1] for line in axis.lines],
+      [np.mean([run.test['global/accuracy'] for run in s.runs]) for s in found],
+    )
+    self.assertLen({line.get_xdata()[-1] for line in axis.lines}, 1)
+    self.assertLen({line.get_color() for line in axis.lines}, 2)
+    self.assertEqual(
+      _legend(figure),
+      ['FedAvg', 'FedFish']
+      + ['1 local epoch', '2 local epochs', '16 local epochs'],
+    )
+    self.assertIn('rounds times local epochs are 32 (digits)', caption)
+    self.assertIn('means over 3 seeds', caption)
+
+  def test_rounds_that_differ_much_are_on_a_logarithmic_axis(self):
+    for epochs, scale in (((1, 16), 'log'), ((1, 2), 'linear')):
+      figure, _ = curves.plot_fixed_compute(
+        _settings(epochs=epochs), _METRIC, x='round'
+      )
+      self.assertEqual(figure.axes[0].get_xscale(), scale)
+
+  def test_a_panel_a_task(self):
+    figure, _ = curves.plot_fixed_compute(
+      _settings(tasks=('digits', 'emnist')), _METRIC
+    )
+    self.assertEqual(
+      [axis.get_title('left') for axis in figure.axes], ['digits', 'emnist']
+    )
+
+  def test_many_lines_have_a_panel_for_each_number_of_epochs(self):
+    algorithms = ('fed_avg', 'fed_fish', 'fed_prox')
+    figure, _ = curves.plot_fixed_compute(
+      _settings(algorithms, tasks=('digits', 'emnist')), _METRIC, x='bytes'
+    )
+    self.assertLen(figure.axes, 6)
+    self.assertEqual(
+      figure.axes[2].get_title('left'), 'digits, 16 local epochs'
+    )
+    self.assertEqual({len(axis.lines) for axis in figure.axes}, {3})
+    self.assertEqual(_legend(figure), ['FedAvg', 'FedFish', 'FedProx'])
+    limits = [axis.get_ylim() for axis in figure.axes]
+    self.assertEqual(limits[0], limits[2])
+
+  def test_without_the_metric_there_is_no_figure(self):
+    self.assertIsNone(curves.plot_fixed_compute(_settings(), 'x/y'))
 
 
 if __name__ == '__main__':

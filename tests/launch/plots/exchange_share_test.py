@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of scores against the share that is sent."""
 
+import functools
 import math
 
 from launch.plots import exchange_share
@@ -15,19 +16,18 @@ def _line(level):
   return {0.5: [level, level + 0.02], 0.1: [level + 0.1], 1.0: [0.9, 0.7]}
 
 
-def _visible(figure):
-  return [axis for axis in figure.axes if axis.get_visible()]
+_plot = functools.partial(exchange_share.plot_scores, x_label='Share')
 
 
 class ExchangeShareTest(parameterized.TestCase):
   def test_means_over_seeds_and_the_level_of_all(self):
-    figure = exchange_share.plot_by_share(
+    figure = _plot(
       {'': {'beta 1': {'largest': _line(0.5)}, 'beta 0.5': {}}},
       metric='accuracy',
       title='Accuracy',
       reference='FedAvg',
     )
-    first, second = _visible(figure)
+    first, second = figure.axes
     reference, line = first.lines
     np.testing.assert_allclose(reference.get_ydata(), 0.8)
     np.testing.assert_allclose(line.get_xdata(), [0.1, 0.5, 1])
@@ -49,7 +49,7 @@ class ExchangeShareTest(parameterized.TestCase):
     del other[1.0]
     if end:
       other[1.0] = end
-    figure = exchange_share.plot_by_share(
+    figure = _plot(
       {'': {'': {'fed avg': _line(0.5), 'fed fish': other}}},
       metric='accuracy',
       title='',
@@ -59,7 +59,7 @@ class ExchangeShareTest(parameterized.TestCase):
     self.assertEqual(labels, ['fed avg', 'fed fish'])
 
   def test_runs_that_have_diverged_are_left_out(self):
-    figure = exchange_share.plot_by_share(
+    figure = _plot(
       {'': {'': {'a': {0.1: [math.nan], 0.5: [math.nan, 0.4]}}}},
       metric='accuracy',
       title='',
@@ -81,32 +81,37 @@ class ExchangeShareTest(parameterized.TestCase):
     rows = {f'{i}. row of lines': panels for i in range(num_rows)}
     if num_rows == 1:
       rows = {'': panels}
-    figure = exchange_share.plot_by_share(
+    figure = _plot(
       rows, metric='accuracy', title='Accuracy of some rather long title'
     )
     shape = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()
     self.assertEqual(shape, (grid_rows, grid_columns))
-    self.assertLen(_visible(figure), num_rows * num_panels)
+    self.assertLen(figure.axes, num_rows * num_panels)
     figure.draw_without_rendering()
     boxes = []
-    for axis in _visible(figure):
+    for axis in figure.axes:
       for text in (axis.xaxis.label, axis._left_title):
         boxes.append(text.get_window_extent())
     for i, one in enumerate(boxes):
       for other in boxes[i + 1 :]:
         self.assertFalse(one.overlaps(other))
 
-  def test_bytes_are_means_over_seeds_in_a_unit(self):
-    figure = exchange_share.plot_by_bytes(
-      {'': {'largest': {0.1: [(1e6, 0.4), (3e6, 0.6)], 1.0: [(2e7, 0.9)]}}},
+  def test_bytes_are_means_over_seeds(self):
+    figure = _plot(
+      {
+        '': {
+          '': {'largest': {0.1: [(1e6, 0.4), (3e6, 0.6)], 1.0: [(2e7, 0.9)]}}
+        }
+      },
+      in_bytes=True,
       metric='accuracy',
       title='Accuracy',
     )
     (axis,) = figure.axes
     np.testing.assert_allclose(
-      axis.lines[0].get_xydata(), [[2, 0.5], [20, 0.9]]
+      axis.lines[0].get_xydata(), [[2e6, 0.5], [2e7, 0.9]]
     )
-    self.assertIn('(MB)', axis.get_xlabel())
+    self.assertEqual(axis.xaxis.get_major_formatter()(2e6), '2 MB')
 
 
 if __name__ == '__main__':

@@ -52,7 +52,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
     np.testing.assert_allclose(_means(scores), expected)
     np.testing.assert_allclose(_means(differences), 4 * [0.1])
     self.assertEqual(scores.get_ylabel(), 'Accuracy, test clients')
-    self.assertEqual(differences.get_ylabel(), 'Minus FedAvg')
+    self.assertEqual(differences.get_title('left'), 'minus FedAvg')
     self.assertEqual(
       differences.get_xlabel(), 'Local epochs a round (6 rounds)'
     )
@@ -74,7 +74,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
 
   def test_an_unfinished_setting_is_left_out_and_named(self):
     runs = _runs()
-    runs[0] = dataclasses.replace(runs[0], test=None)
+    runs[0] = dataclasses.replace(runs[0], values={})
     figure, caption = _draw(runs)
     self.assertEqual(figure.axes[0].get_ylabel(), 'Accuracy, test clients')
     np.testing.assert_allclose(
@@ -96,8 +96,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
 
   def test_a_diverged_seed_is_left_out_and_counted(self):
     runs = _runs()
-    for name in runs[0].test:
-      runs[0].test[name] = np.nan
+    runs[0].values.update(dict.fromkeys(runs[0].values, np.nan))
     figure, caption = _draw(runs)
     np.testing.assert_allclose(_means(figure.axes[0])[0], 0.52)
     self.assertIn('FedAvg at 1 local epoch (digits): 1 of 2', caption)
@@ -108,14 +107,14 @@ class PlotLocalEpochsTest(absltest.TestCase):
     self.assertEqual(
       [axis.get_title('left') for axis in figure.axes], ['digits', 'emnist']
     )
-    self.assertNotIn('Below', caption)
+    self.assertNotIn('minus', caption)
 
   def test_runs_without_personalisation(self):
     runs = _runs()
     for run in runs:
-      for name in list(run.test):
-        if name.startswith('personalized'):
-          del run.test[name]
+      for name in list(run.values):
+        if name.startswith('test/personalized'):
+          del run.values[name]
     figure, _ = _draw(runs)
     np.testing.assert_allclose(_means(figure.axes[0])[:2], [0.5, 0.43])
 

@@ -1,69 +1,75 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the style of the layouts."""
+"""Tests of what the layouts share."""
 
 from launch.plots import paper_style
+from launch.results import settings
+from tests.launch.results import fake_runs
 
 from absl.testing import absltest
-from absl.testing import parameterized
 
 
-class GridTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (1, None, paper_style.COLUMN_WIDTH, 2.0),
-    (2, None, paper_style.PAGE_WIDTH, 2.0),
-    (4, None, paper_style.PAGE_WIDTH, 4.0),
-    (6, 2, paper_style.PAGE_WIDTH, 6.0),
+def _settings(epochs, algorithms=('fed_avg', 'fed_fish'), **kwargs):
+  return settings.read_settings(
+    [
+      fake_runs.make_setting_run(a, local_epochs=e, **kwargs)
+      for a in algorithms
+      for e in epochs
+    ]
   )
-  def test_one_panel_fills_a_column_and_several_a_page(
-    self, count, columns, width, height
-  ):
-    figure, places = paper_style.new_grid(count, 2.0, columns)
-    self.assertLen(places, count)
-    self.assertEqual(tuple(figure.get_size_inches()), (width, height))
 
 
-class EpochStylesTest(absltest.TestCase):
+def _labels(groups):
+  return [[entry.get_label() for entry in group] for group in groups]
+
+
+class SeriesLooksTest(absltest.TestCase):
   def test_the_most_epochs_have_the_solid_line(self):
-    lines = paper_style.epoch_lines([16, 1, 8, 1])
-    self.assertEqual(list(lines), [1, 8, 16])
-    self.assertEqual(lines[16], '-')
-    self.assertLen(set(map(str, lines.values())), 3)
-    self.assertEqual(paper_style.epoch_lines([5]), {5: '-'})
+    looks, groups = paper_style.series_looks(_settings([16, 1, 8]))
+    lines = {(s.method, s.local_epochs): of for s, of in looks.items()}
+    self.assertEqual(lines['FedFish', 16]['linestyle'], '-')
+    self.assertLen({str(of['linestyle']) for of in lines.values()}, 3)
+    self.assertLen({of['color'] for of in lines.values()}, 2)
+    self.assertEqual(
+      _labels(groups),
+      [
+        ['FedAvg', 'FedFish'],
+        ['1 local epoch', '8 local epochs', '16 local epochs'],
+      ],
+    )
+
+  def test_lines_of_methods_differ_where_epochs_do_not(self):
+    for epochs, by_epochs in (([4], True), ([1, 4], False)):
+      looks, groups = paper_style.series_looks(
+        _settings(epochs), by_epochs=by_epochs
+      )
+      self.assertLen({str(of['linestyle']) for of in looks.values()}, 2)
+      self.assertEqual(_labels(groups), [['FedAvg', 'FedFish']])
 
   def test_markers_differ(self):
     self.assertLen(set(paper_style.epoch_markers(range(1, 9)).values()), 8)
 
 
-class WordsTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (['a'], 'a'), (['a', 'b'], 'a and b'), (['a', 'b', 3], 'a, b and 3')
-  )
-  def test_join(self, words, expected):
-    self.assertEqual(paper_style.join_words(words), expected)
-
-  def test_counts_of_seeds(self):
-    self.assertEqual(paper_style.seeds_phrase([1, 1]), '1 seed')
-    self.assertEqual(paper_style.seeds_phrase([3, 2]), '2 to 3 seeds')
-
-  def test_tasks_are_named_where_they_differ(self):
-    self.assertEqual(paper_style.per_task({'a': 8, 'b': 8}), '8')
+class PairWithBaselinesTest(absltest.TestCase):
+  def test_of_one_task_and_equal_epochs_and_rounds(self):
+    found = [
+      *_settings([1, 8], ['fed_avg', 'fed_fish']),
+      *_settings([1], ['fed_fish'], task='emnist'),
+      *_settings([4], ['fed_fish']),
+    ]
+    pairs = paper_style.pair_with_baselines(found)
     self.assertEqual(
-      paper_style.per_task({'a': 8, 'b': 16}), '8 (a) and 16 (b)'
+      [(s.method, other.method, s.local_epochs) for s, other in pairs],
+      [('FedFish', 'FedAvg', 1), ('FedFish', 'FedAvg', 8)],
     )
+    for s, other in pairs:
+      self.assertEqual(s.local_epochs, other.local_epochs)
 
 
-class TicksTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (9_000, '', '9000'),
-    (90_000, ' (thousands)', '90'),
-    (5_000_000, ' (millions)', '5'),
-  )
-  def test_large_numbers_of_steps(self, largest, unit, last):
-    figure, (place,) = paper_style.new_grid(1, 2.0)
-    axis = figure.add_subplot(place)
-    self.assertEqual(paper_style.set_x_ticks(axis, largest), unit)
-    self.assertEqual(axis.xaxis.get_major_formatter()(largest, 0), last)
+class CountSeedsTest(absltest.TestCase):
+  def test_settings_may_have_other_seeds(self):
+    self.assertEqual(paper_style.count_seeds([1, 1]), '1 seed')
+    self.assertEqual(paper_style.count_seeds([3, 2]), '2 to 3 seeds')
 
 
 if __name__ == '__main__':

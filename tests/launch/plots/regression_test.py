@@ -29,16 +29,16 @@ class PlotToyRegressionTest(absltest.TestCase):
       'No overlap': (np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.4])),
     }
     figure = regression.plot_toy_regression(
-      [_panel(title) for title in barriers], barriers
+      [_panel(title) for title in barriers], barriers, method='FedFish'
     )
     self.assertLen(figure.axes, 5)
-    local, merged = figure.axes[:2]
+    local, merged = figure.axes[0], figure.axes[2]
     panel = _panel('Full overlap')
     np.testing.assert_array_equal(
-      local.lines[1].get_ydata(), panel.local_functions[0]
+      local.lines[3].get_ydata(), panel.local_functions[0]
     )
     np.testing.assert_array_equal(
-      merged.lines[2].get_ydata(), panel.global_functions['FedFish']
+      merged.lines[4].get_ydata(), panel.global_functions['FedFish']
     )
     scatter = figure.axes[4]
     self.assertIn('3 seeds', scatter.get_title(loc='left'))
@@ -47,7 +47,7 @@ class PlotToyRegressionTest(absltest.TestCase):
       np.stack(barriers['No overlap'], axis=1),
     )
     self.assertEqual(
-      [text.get_text() for text in scatter.get_legend().get_texts()],
+      [text.get_text() for text in figure.subfigs[1].legends[0].get_texts()],
       list(barriers),
     )
 

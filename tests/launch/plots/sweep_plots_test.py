@@ -39,7 +39,7 @@ class SweepPlotsTest(absltest.TestCase):
     first, second = [figure.keywords for figure in figures.values()]
     self.assertEqual(first['metric'], 'accuracy')
     self.assertEqual(
-      first['panels'],
+      first['rates'],
       {
         'fed_avg': {
           (0.1, 0.1): 0.0,
@@ -56,7 +56,7 @@ class SweepPlotsTest(absltest.TestCase):
       },
     )
     # The run that is not finished is blank.
-    self.assertTrue(math.isnan(second['panels']['fed_fish'][1.0, 1.0]))
+    self.assertTrue(math.isnan(second['rates']['fed_fish'][1.0, 1.0]))
     with contextlib.redirect_stdout(io.StringIO()):
       sweep_plots.draw(folder, _read_groups(folder))
     for epochs in (1, 8):

@@ -90,7 +90,7 @@ class SweepSharePlotsTest(absltest.TestCase):
       'Accuracy on test data (ag_news): mean of 2 seeds, lowest to highest '
       'shaded',
     )
-    by_bytes = figures['share_global_accuracy_by_bytes']['panels']['beta 1']
+    by_bytes = figures['share_global_accuracy_by_bytes']['rows']['']['beta 1']
     self.assertEqual(
       [pair[0] for pair in by_bytes['smallest drift'][0.5]], [500, 500]
     )

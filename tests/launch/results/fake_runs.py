@@ -105,13 +105,13 @@ def make_setting_run(
     'compute/local_steps_total': numbers * local_epochs * 1000,
     'communication/wire_bytes_total': numbers * 2e6,
   }
-  test = {
-    'global/accuracy': score,
-    'personalized/accuracy_before': score + 0.01,
-    'personalized/accuracy': score + 0.3,
+  values = {
+    'test/global/accuracy': score,
+    'test/personalized/accuracy_before': score + 0.01,
+    'test/personalized/accuracy': score + 0.3,
   }
   return dataclasses.replace(
-    run, columns=columns, test=test if finished else None
+    run, columns=columns, values=values if finished else {}
   )
 
 
@@ -152,9 +152,14 @@ def write_run(run, folder):
   for row in zip(*(column.tolist() for column in columns.values())):
     lines.append(','.join(map(repr, row)))
   (folder / 'metrics.csv').write_text('\n'.join(lines) + '\n')
-  if run.test is not None:
-    summary = json.dumps({'test': run.test})
-    (folder / run_reader.SUMMARY_JSON).write_text(summary)
+  if run.is_finished:
+    summary = {
+      'rounds': run.config['rounds'],
+      'final': {},
+      'test': run.test,
+      'totals': {},
+    }
+    (folder / run_reader.SUMMARY_JSON).write_text(json.dumps(summary))
   if run.transfer:
     path = folder / transfer_reader.TRANSFER_CSV
     path.parent.mkdir()

@@ -208,13 +208,13 @@ class MethodComparisonTest(parameterized.TestCase):
       groups[algorithm] = [
         dataclasses.replace(
           fake_runs.make_run(algorithm, seed),
-          test={
-            'global/accuracy': value,
-            'global/accuracy_worst_tenth': value / 2,
-            'personalized/accuracy_before': value,
-            'personalized/accuracy': 0.9,
-            'personalized/accuracy_client_std': 0.1,
-            'global/loss': 1 - value,
+          values={
+            'test/global/accuracy': value,
+            'test/global/accuracy_worst_tenth': value / 2,
+            'test/personalized/accuracy_before': value,
+            'test/personalized/accuracy': 0.9,
+            'test/personalized/accuracy_client_std': 0.1,
+            'test/global/loss': 1 - value,
           },
         )
         for seed, value in enumerate(values)

@@ -117,40 +117,33 @@ class SummaryTest(absltest.TestCase):
     workdir = fake_runs.write_run(
       fake_runs.make_setting_run(finished=False), self._folder / 'w'
     )
-    self.assertIsNone(run_reader.read_run(workdir).test)
+    self.assertFalse(run_reader.read_run(workdir).is_finished)
     (workdir / 'summary.json').write_text(
-      '{"test": {"global/mse": 0.5, "personalized/mse": null, "other": {}}}'
+      '{"final": {"eval/global/mse": 0.25}, "totals": {"local_steps": 7},'
+      '"test": {"global/mse": 0.5, "personalized/mse": null, "other": {}}}'
+    )
+    run = run_reader.read_run(workdir)
+    np.testing.assert_equal(
+      run.values,
+      {
+        'validation/global/mse': 0.25,
+        'test/global/mse': 0.5,
+        'test/personalized/mse': np.nan,
+        'total/local_steps': 7,
+      },
     )
     np.testing.assert_equal(
-      run_reader.read_run(workdir).test,
-      {'global/mse': 0.5, 'personalized/mse': np.nan},
+      run.test, {'global/mse': 0.5, 'personalized/mse': np.nan}
     )
 
   def test_a_damaged_summary_is_named(self):
     workdir = fake_runs.write_run(
       fake_runs.make_setting_run(), self._folder / 'w'
     )
-    for content in ('{', '[]', '{}', '{"test": 1}'):
+    for content in ('{', '[]', '{}', '{"final": {}, "test": 1, "totals": {}}'):
       (workdir / 'summary.json').write_text(content)
       with self.assertRaisesRegex(errors.InputError, 'summary.json is damaged'):
         run_reader.read_run(workdir)
-
-  def test_finished_runs_of_a_sweep(self):
-    runs = self._folder / 'runs'
-    with self.assertRaisesRegex(errors.InputError, 'no .*runs; a folder of'):
-      run_reader.find_workdirs(self._folder)
-    begun = fake_runs.write_run(
-      fake_runs.make_setting_run(finished=False), runs / 'b'
-    )
-    with self.assertRaisesRegex(errors.InputError, r'finished \(1 begun\)'):
-      run_reader.find_workdirs(self._folder)
-    done = [
-      fake_runs.write_run(fake_runs.make_setting_run(), runs / name)
-      for name in ('a_16', 'a_8')
-    ]
-    self.assertEqual(
-      run_reader.find_workdirs(self._folder), (done[::-1], [begun])
-    )
 
 
 class GroupRunsTest(absltest.TestCase):

@@ -19,16 +19,20 @@ class SeedStatisticsTest(absltest.TestCase):
     self.assertAlmostEqual(cell.deviation, finite.std(ddof=1), places=15)
     self.assertEqual((cell.seeds, cell.diverged), (3, 2))
     self.assertEqual(
-      seed_statistics.format_mean(cell, ' seeds'), '0.3500 ± 0.3122 (3 seeds)'
+      seed_statistics.format_cell(cell, 1),
+      '0.3500 ± 0.3122 (3 seeds), diverged: 2 of 5, missing: 1',
     )
 
   def test_one_or_none(self):
     one = seed_statistics.summarize([0.5])
-    self.assertEqual(seed_statistics.format_mean(one), '0.5000')
+    self.assertEqual(seed_statistics.format_cell(one), '0.5000')
     self.assertTrue(math.isnan(one.deviation))
     none = seed_statistics.summarize([math.nan])
     self.assertTrue(math.isnan(none.mean))
-    self.assertEqual(seed_statistics.format_mean(none), '')
+    self.assertEqual(seed_statistics.format_cell(none), 'diverged: 1 of 1')
+    self.assertEqual(
+      seed_statistics.format_cell(seed_statistics.summarize([])), ''
+    )
 
 
 if __name__ == '__main__':

@@ -56,7 +56,7 @@ class SweepResultsTest(parameterized.TestCase):
     self.assertEqual((cell.mean, cell.seeds, cell.diverged), (0.5, 1, 1))
     self.assertTrue(math.isnan(cell.deviation))
     self.assertTrue(math.isnan(second.validation()))
-    self.assertFalse(second.is_finished)
+    self.assertEqual(second.num_missing, 1)
 
   @parameterized.parameters((True, 0.05), (False, 0.01))
   def test_the_best_rates(self, higher_is_better, expected):

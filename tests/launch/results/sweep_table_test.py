@@ -87,8 +87,8 @@ class SweepTableTest(absltest.TestCase):
         '| variant | client_learning_rate | validation/global/accuracy | '
         'test/global/accuracy | csb/accuracy |',
         '| --- | --- | --- | --- | --- |',
-        '| fed_avg | 0.05 | 0.7000 ± 0.1414 (2) | 0.7000 ± 0.1414 (2) | '
-        '0.2500 ± 0.0000 (2) |',
+        '| fed_avg | 0.05 | 0.7000 ± 0.1414 (2 seeds) | 0.7000 ± 0.1414 (2 seeds) | '
+        '0.2500 ± 0.0000 (2 seeds) |',
       ],
     )
 
@@ -100,9 +100,9 @@ class SweepTableTest(absltest.TestCase):
       fake_sweeps.write_result(folder, run, value)
     groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
     text = sweep_table.to_markdown('x', groups)
-    self.assertIn('| fed_avg | 0.5000 ± 0.0000 (2) |', text)
-    self.assertIn('| fed_fish | **0.6500 ± 0.0707 (2)** |', text)
-    self.assertIn('| damped | diverged: 1, missing: 1 |', text)
+    self.assertIn('| fed_avg | 0.5000 ± 0.0000 (2 seeds) |', text)
+    self.assertIn('| fed_fish | **0.6500 ± 0.0707 (2 seeds)** |', text)
+    self.assertIn('| damped | diverged: 1 of 1, missing: 1 |', text)
     self.assertIn('The best of all on validation clients is bold.', text)
     rows = _read(sweep_table.groups_to_csv(groups))
     self.assertEqual([row['best'] for row in rows], ['', 'yes', ''])

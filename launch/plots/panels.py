@@ -1,0 +1,252 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The grid of panels that all plots are made of, and what panels share."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import itertools
+import math
+from typing import Any
+
+from launch.plots import style
+
+import matplotlib
+from matplotlib import artist
+from matplotlib import axes as mpl_axes
+from matplotlib import cm
+from matplotlib import figure as mpl_figure
+from matplotlib import lines as mpl_lines
+from matplotlib import ticker
+import numpy as np
+
+# In inches. Papers have pages of two columns, such as those of ICML.
+_LEAST_WIDTH = 4.8
+PAPER_COLUMN, PAPER_PAGE = 3.25, 6.75
+_MARKERS = 8
+
+
+def new_grid(
+  cells: Sequence[Any],
+  size: tuple[float, float],
+  *,
+  columns: int = 3,
+  **sharing: Any,
+) -> tuple[mpl_figure.Figure, list[mpl_axes.Axes]]:
+  """Returns a figure and the axes of the cells that are not None.
+
+  Args:
+    cells: What the panels show, row by row; None leaves a gap.
+    size: The width and the height of a panel, in inches; panels as wide as a
+      column of a paper are made narrower where they would not fit its page.
+    columns: The most panels side by side.
+    **sharing: For `Figure.subplots`, for example `sharey=True`.
+  """
+  columns = min(columns, len(cells))
+  rows = -(-len(cells) // columns)
+  width = max(_LEAST_WIDTH, size[0] * columns)
+  if size[0] == PAPER_COLUMN:
+    width = min(PAPER_PAGE, size[0] * columns)
+  figure = style.new_figure(width, size[1] * rows)
+  grid = figure.subplots(rows, columns, squeeze=False, **sharing)
+  axes = []
+  for axis, cell in itertools.zip_longest(grid.flat, cells):
+    if cell is None:
+      axis.remove()
+    else:
+      axes.append(axis)
+  return figure, axes
+
+
+def cell_width(axis: mpl_axes.Axes) -> float:
+  """Returns how wide an axis' column of the figure is, in inches."""
+  figure = axis.get_figure()
+  columns = axis.get_subplotspec().get_gridspec().ncols
+  return figure.bbox.width / figure.dpi / columns
+
+
+def set_labels(
+  axis: mpl_axes.Axes, x: str, y: str, title: str = '', subtitle: str = ''
+) -> None:
+  """Writes titles and labels, that of y at the left of the figure only."""
+  room = 0.78 * cell_width(axis)
+  size = axis.xaxis.label.get_size()
+  axis.set_xlabel(style.wrap_text(x, 1.25 * room, size))
+  if axis.get_subplotspec().is_first_col():
+    axis.set_ylabel(style.wrap_text(y, 2 * room, size))
+  axis.set_title(
+    style.wrap_text(title, room, axis.title.get_size()),
+    pad=22 if subtitle else None,
+  )
+  if subtitle:
+    axis.annotate(
+      subtitle,
+      (0, 1),
+      xycoords='axes fraction',
+      xytext=(0, 7),
+      textcoords='offset points',
+      fontsize=9,
+      color=style.MUTED,
+    )
+
+
+def set_figure_title(figure: mpl_figure.Figure, title: str) -> None:
+  """Writes the title of all panels, in as many lines as the figure needs."""
+  size = matplotlib.rcParams['figure.titlesize']
+  text = style.wrap_text(title, figure.get_figwidth() - 0.1, size)
+  figure.suptitle(text, x=0.01, ha='left')
+
+
+def entry(label: str, **look: Any) -> mpl_lines.Line2D:
+  """Returns an entry of a legend."""
+  return mpl_lines.Line2D([], [], label=label, **look)
+
+
+def draw_legend(
+  figure: mpl_figure.Figure, *groups: Sequence[artist.Artist]
+) -> None:
+  """Draws a legend under the panels, which keep their height.
+
+  Args:
+    figure: The figure.
+    *groups: The entries, such as those of methods and those of local epochs;
+      no column holds entries of two groups.
+  """
+  for rows in range(1, max(map(len, groups), default=0) + 1):
+    handles = []
+    for group in groups:
+      handles += [*group, *[entry(' ', alpha=0)] * (-len(group) % rows)]
+    legend = figure.legend(
+      handles=handles, loc='outside lower center', ncols=len(handles) // rows
+    )
+    box = legend.get_window_extent()
+    if box.width <= figure.bbox.width or rows == max(map(len, groups)):
+      figure.set_figheight(figure.get_figheight() + box.height / figure.dpi)
+      return
+    legend.remove()
+
+
+def draw_lines(
+  axis: mpl_axes.Axes,
+  lines: Mapping[Any, tuple[np.ndarray, np.ndarray]],
+  looks: Mapping[Any, style.Look],
+  *,
+  unit: str | None = None,
+  log_ratio: float = math.inf,
+  spread: str = 'band',
+) -> bool:
+  """Draws means over seeds, and returns whether x is logarithmic.
+
+  Args:
+    axis: The axis.
+    lines: By their labels, x `[num_points]` and y `[num_seeds, num_points]`,
+      masked where a seed has no value.
+    looks: By the same labels.
+    unit: Of x, which is then written with SI prefixes; None for no prefixes.
+    log_ratio: Lines whose ends differ by more are on a logarithmic axis, where
+      the cheap ones would else be squeezed at the left.
+    spread: Whether there is a `'band'` from the lowest to the highest seed,
+      a line for each of the `'seeds'`, or `''`.
+  """
+  ends = [xs.max() for xs, _ in lines.values() if xs.max(initial=0) > 0]
+  logarithmic = bool(ends) and max(ends) > log_ratio * min(ends)
+  for i, (label, (xs, ys)) in enumerate(lines.items()):
+    # The initial model, for which nothing is sent, has no logarithm.
+    kept = xs > 0 if logarithmic else slice(None)
+    xs, ys = xs[kept], ys[:, kept]
+    color = looks[label]['color']
+    if spread == 'band' and len(ys) > 1:
+      low, high = ys.min(axis=0), ys.max(axis=0)
+      axis.fill_between(xs, low, high, color=color, alpha=0.14, linewidth=0)
+    elif spread == 'seeds':
+      axis.plot(xs, ys.T, color=color, linewidth=0.7, alpha=0.5)
+    # Lines that nearly meet have their markers beside each other.
+    step = max(1, len(xs) // _MARKERS)
+    marked = i * step // len(lines), step
+    axis.plot(
+      xs, ys.mean(axis=0), markevery=marked, label=str(label), **looks[label]
+    )
+  axis.margins(x=0.02)
+  if logarithmic:
+    axis.set_xscale('log')
+    axis.xaxis.set_minor_formatter(ticker.NullFormatter())
+  else:
+    bins = int(cell_width(axis)) + 2
+    whole = max(ends, default=0) > 1
+    steps = [1, 2, 2.5, 5, 10]
+    locator = ticker.MaxNLocator(bins, steps=steps, integer=whole)
+    axis.xaxis.set_major_locator(locator)
+  axis.xaxis.set_major_formatter(
+    ticker.StrMethodFormatter('{x:g}')
+    if unit is None
+    else ticker.EngFormatter(unit)
+  )
+  return logarithmic
+
+
+def draw_points(
+  axis: mpl_axes.Axes, x: np.ndarray, y: np.ndarray, size: float, **options: Any
+) -> cm.ScalarMappable:
+  """Draws points with a thin edge; options are those of `Axes.scatter`."""
+  edge = {'edgecolors': style.INK, 'linewidths': 0.4}
+  return axis.scatter(x, y, size, zorder=3, **edge, **options)
+
+
+def compare_axes(
+  axis: mpl_axes.Axes,
+  values: Iterable[np.ndarray],
+  *,
+  above: str = '',
+  below: str = '',
+) -> None:
+  """Gives both axes one range and draws the line on which they are equal.
+
+  Args:
+    axis: The axis.
+    values: All that the range is to hold; what is not finite is left out.
+    above: What it means to be above the line, written there.
+    below: What it means to be below.
+  """
+  pooled = np.concatenate([np.ravel(v) for v in values])
+  pooled = pooled[np.isfinite(pooled)]
+  low, high = (pooled.min(), pooled.max()) if pooled.size else (0.0, 1.0)
+  pad = 0.07 * ((high - low) or abs(high) or 1.0)
+  limits = float(low - pad), float(high + pad)
+  axis.set(xlim=limits, ylim=limits, aspect='equal')
+  for dimension in (axis.xaxis, axis.yaxis):
+    dimension.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
+  axis.plot(limits, limits, color=style.MUTED, linewidth=0.9, zorder=1)
+  size = axis.xaxis.label.get_size() - 1
+  for position, text, ha, va in (
+    ((0.02, 0.98), above, 'left', 'top'),
+    ((0.98, 0.02), below, 'right', 'bottom'),
+  ):
+    if text:
+      axis.text(
+        *position,
+        style.wrap_text(text, 0.6 * cell_width(axis), size),
+        transform=axis.transAxes,
+        ha=ha,
+        va=va,
+        fontsize=size,
+        fontstyle='italic',
+        color=style.MUTED,
+        zorder=2,
+      )
+
+
+def draw_colorbar(
+  image: cm.ScalarMappable,
+  axes: mpl_axes.Axes | Sequence[mpl_axes.Axes],
+  label: str,
+  *,
+  percent: bool = False,
+  **options: Any,
+) -> None:
+  """Draws the bar of an image's colours beside the axes that have them."""
+  figure = image.axes.get_figure()
+  bar = figure.colorbar(image, ax=axes, **{'pad': 0.02, 'aspect': 24} | options)
+  if percent:
+    bar.ax.yaxis.set_major_formatter(ticker.PercentFormatter(1, decimals=0))
+  bar.set_label(label)
+  bar.outline.set_edgecolor(style.MUTED)

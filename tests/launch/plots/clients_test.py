@@ -1,0 +1,90 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the plots of held-out clients."""
+
+import dataclasses
+
+from launch.plots import clients
+from launch.plots import request
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+_BEFORE = np.array([0.4, 0.5, 0.6, 0.7])
+_AFTER = np.array([0.6, 0.5, 0.5, 0.9])
+
+
+def _make_run(before, after, metric):
+  of_run = {
+    str(i): {
+      f'before/{metric}': one,
+      f'few_shot_25/{metric}': one,
+      f'after/{metric}': other,
+    }
+    for i, (one, other) in enumerate(zip(before, after))
+  }
+  # Too small a client to personalise.
+  of_run['tiny'] = {f'global/{metric}': 1.0}
+  return dataclasses.replace(fake_runs.make_run(), clients=of_run)
+
+
+def _draw(scores, metric='accuracy'):
+  """Returns the figures before and after, and of few shots."""
+  groups = {label: [_make_run(*pair, metric)] for label, pair in scores.items()}
+  wanted = request.Request(groups, f'eval/global/{metric}')
+  return clients.draw_personalization(wanted).values()
+
+
+class DrawPersonalizationTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('accuracy', '2 gain, 1 lose'), ('mse', '1 gain, 2 lose')
+  )
+  def test_a_point_a_client_and_the_count_of_gains(self, metric, counts):
+    scores = {'FedAvg': (_BEFORE, _AFTER), 'FedFish': (_BEFORE, _BEFORE)}
+    figure, _ = _draw(scores, metric)
+    first, second = figure.axes
+    np.testing.assert_allclose(
+      first.collections[0].get_offsets(), np.stack([_BEFORE, _AFTER], axis=1)
+    )
+    self.assertEqual(
+      first.texts[0].get_text(), f'{counts}; mean 0.550 to 0.625'
+    )
+    self.assertStartsWith(second.texts[0].get_text(), '0 gain, 0 lose')
+    self.assertEqual(first.get_xlim(), second.get_ylim())
+
+  def test_more_methods_than_fit_in_a_row(self):
+    for figure in _draw({str(i): (_BEFORE, _AFTER) for i in range(5)}):
+      self.assertLen(figure.axes, 5)
+
+  def test_methods_without_clients_have_no_panel(self):
+    self.assertEmpty(_draw({'FedAvg': ([], [])}))
+    figure, _ = _draw({'FedAvg': ([], []), 'FedFish': (_BEFORE, _AFTER)})
+    self.assertLen(figure.axes, 1)
+
+  def test_a_line_a_client_and_their_mean(self):
+    _, figure = _draw({'FedFish': (_BEFORE, _AFTER)})
+    (axis,) = figure.axes
+    self.assertLen(axis.lines, 5)
+    np.testing.assert_allclose(
+      axis.lines[-1].get_xydata(), [[0, 0.55], [0.25, 0.55], [0.5, 0.625]]
+    )
+
+
+class DrawSpreadTest(absltest.TestCase):
+  def test_clients_are_sorted_from_the_worst(self):
+    values = [3.0, 1.0, np.nan, 2.0, 4.0]
+    for name, expected in (('accuracy', [1, 2, 3, 4]), ('loss', [4, 3, 2, 1])):
+      of_run = {str(i): {f'global/{name}': v} for i, v in enumerate(values)}
+      run = dataclasses.replace(fake_runs.make_run(), clients=of_run)
+      groups = {'FedAvg': [run], 'FedFish': [fake_runs.make_run()]}
+      (figure,) = clients.draw_spread(request.Request(groups, name)).values()
+      (line,) = figure.axes[0].lines
+      np.testing.assert_array_equal(line.get_ydata(), expected)
+      np.testing.assert_allclose(line.get_xdata(), [0.125, 0.375, 0.625, 0.875])
+      self.assertIn(f'worst tenth {expected[0]}.000', line.get_label())
+
+
+if __name__ == '__main__':
+  absltest.main()
