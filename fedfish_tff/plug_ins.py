@@ -36,17 +36,19 @@ def load(
   Raises:
     errors.InputError: If there is no such thing, or it is something else.
   """
-  announced = {e.name: e for e in importlib.metadata.entry_points(group=group)}
   if isinstance(name, str) and ':' in name:
     where = importlib.metadata.EntryPoint(name, name, group)
   else:
-    where = announced.get(name) if isinstance(name, str) else None
-  if where is None:
-    names = ', '.join(sorted({*known(), *announced}))
-    raise errors.InputError(
-      f'{field} is {name!r}; one of {names}, or package.module:NAME, was '
-      'expected.'
-    )
+    announced = {
+      e.name: e for e in importlib.metadata.entry_points(group=group)
+    }
+    if not isinstance(name, str) or name not in announced:
+      names = ', '.join(sorted({*known(), *announced}))
+      raise errors.InputError(
+        f'{field} is {name!r}; one of {names}, or package.module:NAME, was '
+        'expected.'
+      )
+    where = announced[name]
   try:
     found = where.load()
   except (ImportError, AttributeError, ValueError) as error:

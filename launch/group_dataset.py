@@ -156,27 +156,29 @@ def main(argv: Sequence[str]) -> None:
       f'--keep_www does not belong to --key={_KEY.value}, but to --key=host.'
     )
   # Imported late: Beam and TFDS take seconds, and all above answers at once.
+  from fedfish_tff.datasets import grouping  # pylint: disable=g-import-not-at-top
   from launch.data import group_run  # pylint: disable=g-import-not-at-top
 
   group_run.run(
-    group_run.Request(
-      format=_FORMAT.value,
-      input=_INPUT.value,
-      key=_KEY.value,
-      keep_www=_KEEP_WWW.value,
+    _OUTPUT_DIR.value,
+    text_format=_FORMAT.value,
+    input_name=_INPUT.value,
+    key=grouping.ClientKey(name=_KEY.value, keep_www=_KEEP_WWW.value),
+    options=grouping.GroupingOptions(
+      splits=grouping.ClientSplits(
+        validation_fraction=_VALIDATION_FRACTION.value,
+        held_out_fraction=_HELD_OUT_FRACTION.value,
+        seed=_SEED.value,
+      ),
       min_examples=_MIN_EXAMPLES.value,
-      validation_fraction=_VALIDATION_FRACTION.value,
-      held_out_fraction=_HELD_OUT_FRACTION.value,
-      seed=_SEED.value,
       num_shards=_NUM_SHARDS.value,
       max_bad_fraction=_MAX_BAD_FRACTION.value,
-      split=_SPLIT.value or 'train',
-      features=_FEATURES.value,
-      data_dir=_DATA_DIR.value,
-      download=bool(_DOWNLOAD.value),
-      beam_flags=beam_flags,
     ),
-    _OUTPUT_DIR.value,
+    split=_SPLIT.value or 'train',
+    features=_FEATURES.value,
+    data_dir=_DATA_DIR.value,
+    download=bool(_DOWNLOAD.value),
+    beam_flags=beam_flags,
   )
 
 

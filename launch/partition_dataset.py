@@ -55,42 +55,42 @@ _PARTITION = flags.DEFINE_enum(
   'pachinko: proportions of coarse labels and of labels under them. shards: a '
   'few classes each. key: by the value of a feature.',
 )
-_COARSE_LABEL = flags.DEFINE_string(
+flags.DEFINE_string(
   'coarse_label', None, 'pachinko: the feature that groups the labels.'
 )
-_KEY = flags.DEFINE_string('key', None, 'key: the feature to divide by.')
-_NUM_CLIENTS = flags.DEFINE_integer(
+flags.DEFINE_string('key', None, 'key: the feature to divide by.')
+flags.DEFINE_integer(
   'num_clients', None, 'dirichlet, pachinko, shards: the number of clients.'
 )
-_EXAMPLES_PER_CLIENT = flags.DEFINE_integer(
+flags.DEFINE_integer(
   'examples_per_client',
   None,
   'pachinko: the size of each client; by default all examples are used.',
 )
-_ALPHA = flags.DEFINE_float(
+flags.DEFINE_float(
   'alpha',
   None,
   'dirichlet, pachinko: concentration of (coarse) labels; the smaller, the '
   'more clients differ. Needed for dirichlet; 0.1 for pachinko.',
 )
-_BETA = flags.DEFINE_float(
+flags.DEFINE_float(
   'beta',
   None,
   'pachinko: concentration of the labels under a coarse one; by default 10.',
 )
-_SHARDS_PER_CLIENT = flags.DEFINE_integer(
+flags.DEFINE_integer(
   'shards_per_client', None, 'shards: equal pieces of the sorted examples.'
 )
-_CLASSES_PER_CLIENT = flags.DEFINE_integer(
+flags.DEFINE_integer(
   'classes_per_client', None, 'shards: exactly so many classes a client.'
 )
-_MIN_EXAMPLES = flags.DEFINE_integer(
+flags.DEFINE_integer(
   'min_examples',
   None,
   'dirichlet: the fewest examples of a client, filled up from the largest. '
   'key: values with fewer are left out. 1 by default.',
 )
-_SEED = flags.DEFINE_integer(
+flags.DEFINE_integer(
   'seed', None, 'The partition is a function of it; 0 by default.'
 )
 _SCALE_IMAGES = flags.DEFINE_bool(
@@ -115,41 +115,31 @@ _FORMAT = flags.DEFINE_enum(
   'format', 'png', ['png', 'pdf', 'svg'], 'The format of the plot.'
 )
 
-# What each partition needs, and what else it takes.
-_NEEDED = {
-  'dirichlet': ('num_clients', 'alpha'),
-  'pachinko': ('num_clients', 'coarse_label'),
-  'shards': ('num_clients',),
-  'key': ('key',),
-}
-_OPTIONAL = {
-  'dirichlet': ('min_examples', 'seed'),
-  'pachinko': ('examples_per_client', 'alpha', 'beta', 'seed'),
-  'shards': ('shards_per_client', 'classes_per_client', 'seed'),
-  'key': ('min_examples',),
-}
-# Written out, so that partition.json says all.
-_DEFAULTS = {
-  'dirichlet': {'seed': 0},
-  'pachinko': {'alpha': 0.1, 'beta': 10.0, 'seed': 0},
-  'shards': {'seed': 0},
-  'key': {},
-}
-_FEATURES = ('coarse_label', 'key')
+_NEEDED = object()
+# The flags of each partition and what they are where they are not given, so that
+# partition.json says all; None where that is nothing.
 _FLAGS = {
-  flag.name: flag
-  for flag in (
-    _NUM_CLIENTS,
-    _EXAMPLES_PER_CLIENT,
-    _ALPHA,
-    _BETA,
-    _SHARDS_PER_CLIENT,
-    _CLASSES_PER_CLIENT,
-    _MIN_EXAMPLES,
-    _SEED,
-    _COARSE_LABEL,
-    _KEY,
-  )
+  'dirichlet': {
+    'num_clients': _NEEDED,
+    'alpha': _NEEDED,
+    'min_examples': None,
+    'seed': 0,
+  },
+  'pachinko': {
+    'num_clients': _NEEDED,
+    'coarse_label': _NEEDED,
+    'examples_per_client': None,
+    'alpha': 0.1,
+    'beta': 10.0,
+    'seed': 0,
+  },
+  'shards': {
+    'num_clients': _NEEDED,
+    'shards_per_client': None,
+    'classes_per_client': None,
+    'seed': 0,
+  },
+  'key': {'key': _NEEDED, 'min_examples': None},
 }
 
 
@@ -166,26 +156,24 @@ def main(argv: Sequence[str]) -> None:
   from launch.data import partition_run  # pylint: disable=g-import-not-at-top
 
   partition_run.run(
-    partition_run.Request(
-      dataset=_DATASET.value,
-      split=_SPLIT.value,
-      feature=_FEATURE.value,
-      label=_LABEL.value,
-      partition=_PARTITION.value,
-      arguments=arguments,
-      coarse_label=_COARSE_LABEL.value,
-      key=_KEY.value,
-      data_dir=_DATA_DIR.value,
-      download=_DOWNLOAD.value,
-      scale_images=_SCALE_IMAGES.value,
-      file_format=_FORMAT.value,
-    ),
     _OUTPUT_DIR.value,
+    dataset=_DATASET.value,
+    split=_SPLIT.value,
+    partition=_PARTITION.value,
+    coarse_label=arguments.pop('coarse_label', None),
+    key=arguments.pop('key', None),
+    arguments=arguments,
+    feature=_FEATURE.value,
+    label=_LABEL.value,
+    data_dir=_DATA_DIR.value,
+    download=_DOWNLOAD.value,
+    scale_images=_SCALE_IMAGES.value,
+    file_format=_FORMAT.value,
   )
 
 
 def _read_arguments(partition: str) -> dict[str, Any]:
-  """Returns the arguments of the partition's function that flags set.
+  """Returns the values of a partition's flags, without those that are None.
 
   Args:
     partition: The value of --partition.
@@ -193,25 +181,23 @@ def _read_arguments(partition: str) -> dict[str, Any]:
   Raises:
     errors.InputError: If a flag is missing or belongs to other partitions.
   """
-  needed, optional = _NEEDED[partition], _OPTIONAL[partition]
-  given = {
-    n: flag.value for n, flag in _FLAGS.items() if flag.value is not None
-  }
-  for name in needed:
-    if name not in given:
+  own = _FLAGS[partition]
+  names = dict.fromkeys(name for known in _FLAGS.values() for name in known)
+  given = {name: flags.FLAGS[name].value for name in names}
+  given = {name: value for name, value in given.items() if value is not None}
+  for name in given:
+    if name not in own:
+      raise errors.InputError(
+        f'--{name} does not belong to --partition={partition}; '
+        f'{", ".join(f"--{n}" for n in own)} do.'
+      )
+  arguments = {**own, **given}
+  for name, value in arguments.items():
+    if value is _NEEDED:
       raise errors.InputError(
         f'--partition={partition} needs --{name}; --help shows an example.'
       )
-  for name in given:
-    if name not in needed + optional:
-      own = ', '.join(f'--{n}' for n in needed + optional)
-      raise errors.InputError(
-        f'--{name} does not belong to --partition={partition}; {own} do.'
-      )
-  arguments = {n: v for n, v in given.items() if n not in _FEATURES}
-  return arguments | {
-    n: v for n, v in _DEFAULTS[partition].items() if n not in given
-  }
+  return {name: v for name, v in arguments.items() if v is not None}
 
 
 if __name__ == '__main__':

@@ -60,6 +60,7 @@ _MAX_TEXTS = flags.DEFINE_integer(
   None,
   'How many texts to read at most: those of clients drawn at random from a '
   'folder, or the first of the files. By default all.',
+  lower_bound=1,
 )
 
 _DEFAULT_NAME = 'vocabulary.json'
@@ -78,10 +79,6 @@ def main(argv: Sequence[str]) -> None:
         '--output is needed where --input is no folder of grouped clients.'
       )
     output = os.path.join(_INPUT.value, _DEFAULT_NAME)
-  if _MAX_TEXTS.value is not None and _MAX_TEXTS.value < 1:
-    raise errors.InputError(
-      f'--max_texts is {_MAX_TEXTS.value}; a positive number was expected.'
-    )
   if _SPLIT.value is not None and not is_folder:
     raise errors.InputError(
       f'--split belongs to a folder of grouped clients; {_INPUT.value} is none.'
@@ -95,16 +92,14 @@ def main(argv: Sequence[str]) -> None:
   from launch.data import train_tokenizer_run  # pylint: disable=g-import-not-at-top
 
   train_tokenizer_run.run(
-    train_tokenizer_run.Request(
-      input=_INPUT.value,
-      split=_SPLIT.value or 'train',
-      feature=_FEATURE.value,
-      kind=_KIND.value,
-      vocabulary_size=_VOCABULARY_SIZE.value,
-      lowercase=_LOWERCASE.value,
-      max_texts=_MAX_TEXTS.value,
-    ),
+    _INPUT.value,
     output,
+    kind=_KIND.value,
+    vocabulary_size=_VOCABULARY_SIZE.value,
+    split=_SPLIT.value or 'train',
+    feature=_FEATURE.value,
+    lowercase=_LOWERCASE.value,
+    max_texts=_MAX_TEXTS.value,
   )
 
 

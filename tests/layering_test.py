@@ -113,7 +113,7 @@ ALLOWED = {
   },
   'launch.cli': {'fedfish_tff.errors'},
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
-  'launch.benchmarks': {'launch.cli', 'launch.plots', 'tasks', *_LIBRARY},
+  'launch.benchmarks': {'launch.cli', *_LIBRARY},
   **{
     room: {'launch.cli', *_ROOMS[:position], 'tasks', *_LIBRARY}
     for position, room in enumerate(_ROOMS)

@@ -137,9 +137,7 @@ def build_control_variate_update(
       weight=weight,
       metrics=metrics,
       initial_metrics=initial_metrics,
-      # A finite delta times its weight can overflow in the sum, which would
-      # void the round of all clients.
-      also_finite=tuple(tf.cast(weight, d.dtype) * d for d in delta),
+      also_finite=client_work_process.weigh_update(delta, weight),
     )
     return update, collections.OrderedDict(control=control)
 

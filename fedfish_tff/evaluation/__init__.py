@@ -31,6 +31,8 @@ if TYPE_CHECKING:
   from fedfish_tff.evaluation.client_statistics import standard_deviation
   from fedfish_tff.evaluation.client_statistics import weighted_mean
   from fedfish_tff.evaluation.client_statistics import worst_tenth
+  from fedfish_tff.evaluation.few_shot import FewShotEvaluation
+  from fedfish_tff.evaluation.few_shot import FewShotScores
   from fedfish_tff.evaluation.inputs import build_barrier_input
   from fedfish_tff.evaluation.inputs import build_personalization_input
   from fedfish_tff.evaluation.inputs import chunk_clients
@@ -39,9 +41,6 @@ if TYPE_CHECKING:
   from fedfish_tff.evaluation.paired_comparison import compare_nested
   from fedfish_tff.evaluation.paired_comparison import compare_paired
   from fedfish_tff.evaluation.paired_comparison import PairedComparison
-  from fedfish_tff.evaluation.personalization import (
-    build_personalization_evaluation,
-  )
   from fedfish_tff.evaluation.personalization import (
     build_personalization_totals,
   )

@@ -80,7 +80,7 @@ def build_personalization_input(
   eval_batch_size: int,
   seed: int,
 ) -> EvaluationInput:
-  """Returns what `evaluation.build_personalization_evaluation` takes.
+  """Returns what `evaluation.build_personalization_totals` takes of a client.
 
   Args:
     fine_tune: The client's examples to fine-tune on.

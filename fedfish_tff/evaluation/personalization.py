@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Personalises a global model on each client and scores it before and after.
+"""Personalises a global model on each client and scores what comes of it.
 
 The global model is fine-tuned on one part of a held-out client's data and
 scored on the part it has not seen. The number of epochs and the few-shot
@@ -27,7 +27,9 @@ def build_personalization_totals(
 
   Args:
     model: A functional model, or a function that returns a variable model.
-    local_training: As in `build_personalization_evaluation`.
+    local_training: A process's local training, `(<M, B*> -> M)`. Each client
+      runs it from the global weights on its `train` batches, as often as they
+      are repeated there; without any batch the weights stay as they are.
 
   Returns:
     A computation `(<M@SERVER, {<train=B*, test=B*>}@CLIENTS> ->
@@ -36,10 +38,13 @@ def build_personalization_totals(
     clients whose fine-tuning has diverged.
   """
   evaluate = client_evaluation.build_local_totals(model, without_diverged=True)
+  data_type = model_functions.data_type(model)
 
   @tff.federated_computation(
     tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
-    tff.FederatedType(_client_type(model), tff.CLIENTS),
+    tff.FederatedType(
+      collections.OrderedDict(train=data_type, test=data_type), tff.CLIENTS
+    ),
   )
   def personalization_totals(weights, client_data):
     own_weights = tff.federated_map(
@@ -51,49 +56,3 @@ def build_personalization_totals(
     )
 
   return personalization_totals
-
-
-def _client_type(
-  model: model_functions.ModelFn,
-) -> collections.OrderedDict[str, tff.Type]:
-  data_type = model_functions.data_type(model)
-  return collections.OrderedDict(train=data_type, test=data_type)
-
-
-def build_personalization_evaluation(
-  model: model_functions.ModelFn, local_training: tff.Computation
-) -> tff.Computation:
-  """Builds the evaluation before and after fine-tuning, client by client.
-
-  Args:
-    model: A functional model, or a function that returns a variable model.
-    local_training: A process's local training, `(<M, B*> -> M)`. Each client
-      runs it from the global weights on its `train` batches, as often as they
-      are repeated there; without any batch the weights stay as they are.
-
-  Returns:
-    A computation `(<M@SERVER, {<train=B*, test=B*>}@CLIENTS> ->
-    {OrderedDict(before=metrics, after=metrics, num_examples=int64)}@CLIENTS)`.
-    Both `metrics` are those of `client_evaluation.build_local_evaluation` on
-    the `test` batches, and `num_examples` is the number scored.
-  """
-  evaluate = client_evaluation.build_local_evaluation(model)
-
-  @tff.federated_computation(
-    tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
-    tff.FederatedType(_client_type(model), tff.CLIENTS),
-  )
-  def personalization_evaluation(weights, client_data):
-    before_weights = tff.federated_broadcast(weights)
-    after_weights = tff.federated_map(
-      local_training, (before_weights, client_data.train)
-    )
-    before = tff.federated_map(evaluate, (before_weights, client_data.test))
-    after = tff.federated_map(evaluate, (after_weights, client_data.test))
-    return tff.federated_zip(
-      collections.OrderedDict(
-        before=before, after=after, num_examples=before.num_examples
-      )
-    )
-
-  return personalization_evaluation

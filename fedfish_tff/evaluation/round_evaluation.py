@@ -55,6 +55,13 @@ class SharedComputations:
     return chunked_evaluation.ChunkedEvaluation(self._model)
 
   @functools.cached_property
+  def fine_tuned(self) -> chunked_evaluation.ChunkedEvaluation:
+    """Scores what each client's local training makes of the same weights."""
+    return chunked_evaluation.ChunkedEvaluation(
+      self._model, self._local_training
+    )
+
+  @functools.cached_property
   def own_models(self) -> tff.Computation:
     """Scores clients' own models beside a global one.
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from collections.abc import Sequence
 
 from fedfish_tff.models import model_functions
-from launch.benchmarks import workloads
 
 import numpy as np
 import tensorflow as tf
@@ -21,9 +20,10 @@ import tensorflow_federated as tff
 
 def build_round(
   model: tff.learning.models.FunctionalModel,
-  clients: Sequence[workloads.Client],
+  clients: Sequence[tuple[np.ndarray, np.ndarray]],
   *,
   batch_size: int,
+  learning_rate: float,
   fed_fish: bool,
 ) -> Callable[[], list[np.ndarray]]:
   """Returns a round of FedAvg or FedFish; it returns the new weights.
@@ -32,6 +32,7 @@ def build_round(
     model: The model.
     clients: Each client's arrays.
     batch_size: Examples of a batch.
+    learning_rate: Of the clients.
     fed_fish: Whether a client goes over its data once more to add up squared
       gradients, and the mean of model deltas is weighted by them.
   """
@@ -58,7 +59,7 @@ def build_round(
     for i in tf.range(0, num_examples, batch_size):
       batch = (x[i : i + batch_size], y[i : i + batch_size])
       for weight, gradient in zip(weights, gradients(*batch)):
-        weight.assign_sub(workloads.CLIENT_LEARNING_RATE * gradient)
+        weight.assign_sub(learning_rate * gradient)
     client_weights = [tf.cast(num_examples, tf.float32)] * len(weights)
     if fed_fish:
       fisher = tuple(tf.zeros_like(w) for w in start)

@@ -1,13 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Asks a module that measures in a new process, in JSON.
+"""Calls a function that measures in a new process.
 
-The request is its first argument, the answer the last line of its stdout.
+The number of threads is fixed when TensorFlow starts, and the memory that a
+process took is not given back, so each measurement has a process of its own.
+Arguments and answers are JSON.
 """
 
 from collections.abc import Callable
 from collections.abc import Mapping
-import dataclasses
+import importlib
 import json
 import os
 import subprocess
@@ -18,26 +20,27 @@ from typing import Any
 _SECONDS_BETWEEN_CALLS = 0.2
 
 
-def ask(
-  module: str,
-  request: Any,
+def call(
+  function: Callable[..., Any],
+  arguments: Mapping[str, Any],
   *,
   environment: Mapping[str, str] | None = None,
   while_running: Callable[[int], None] | None = None,
 ) -> Any:
-  """Returns the answer of a module.
+  """Returns what a function returns in a new process.
 
   Args:
-    module: Such as 'launch.benchmarks.measurement'.
-    request: A dataclass.
+    function: Of a module, which imports TensorFlow inside of it.
+    arguments: Its arguments by name.
     environment: Variables besides those of this process.
     while_running: Is called with the id of the process time and again.
 
   Raises:
     RuntimeError: If the process failed.
   """
+  name = f'{function.__module__}.{function.__qualname__}'
   child = subprocess.Popen(
-    [sys.executable, '-m', module, json.dumps(dataclasses.asdict(request))],
+    [sys.executable, '-m', __name__, name, json.dumps(arguments)],
     env={
       **os.environ,
       'PYTHONPATH': os.pathsep.join(filter(None, sys.path)),
@@ -55,8 +58,7 @@ def ask(
       raise
   if child.returncode:
     raise RuntimeError(
-      f'The measurement of {request} ended with code {child.returncode}:\n'
-      f'{stderr}'
+      f'{name} of {arguments} ended with code {child.returncode}:\n{stderr}'
     )
   return json.loads(stdout.splitlines()[-1])
 
@@ -72,3 +74,14 @@ def _communicate(
       return child.communicate(timeout=_SECONDS_BETWEEN_CALLS)
     except subprocess.TimeoutExpired:
       while_running(child.pid)
+
+
+def main(argv: list[str]) -> None:
+  """Calls the function that `argv` names; prints the answer as the last line."""
+  module, _, name = argv[1].rpartition('.')
+  function = getattr(importlib.import_module(module), name)
+  print(json.dumps(function(**json.loads(argv[2]))), flush=True)
+
+
+if __name__ == '__main__':
+  main(sys.argv)

@@ -1,170 +1,114 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Time and memory of opening clients, measured in a process of its own."""
+"""Time and memory of opening clients, measured in a process of its own.
 
-from collections.abc import Callable
-from collections.abc import Iterator
-import dataclasses
-import json
+Figures are by what they are of, as the table has it.
+"""
+
 import os
-import pathlib
 import statistics
-import sys
 import time
-from typing import Any
 
 from launch.benchmarks import child_process
+from launch.benchmarks import round_time
+
+import psutil
+
+Figures = dict[str, float]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Request:
-  """What to measure.
+def measure_in_child(
+  folder: str | os.PathLike[str],
+  *,
+  cohort_size: int,
+  cohorts: int,
+  window: int,
+) -> Figures:
+  """Measures by id and as a stream, each in a new process.
 
-  Attributes:
-    folder: Of `generated_folder.generate`.
-    cohort_size: Clients in a cohort.
-    cohorts: How many cohorts; figures are medians over them.
-    window: The shuffle window of a stream; 0 for random access by id.
-  """
-
-  folder: str
-  cohort_size: int
-  cohorts: int
-  window: int = 0
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Result:
-  """What was measured.
-
-  Attributes:
-    open_seconds: To open the data set, in a process that has imported all.
-    draw_seconds: To choose a cohort's clients; None of a stream.
-    first_seconds: To load the first cohort, its files not in memory.
-    cold_seconds: To load a cohort whose files are not in memory.
-    warm_seconds: To load a cohort whose files are.
-    index_bytes: The bytes of the index in memory; None of a stream.
-    resident_bytes: How much resident memory has grown, all in all.
-  """
-
-  open_seconds: float
-  draw_seconds: float | None
-  first_seconds: float
-  cold_seconds: float
-  warm_seconds: float
-  index_bytes: int | None
-  resident_bytes: int
-
-
-def measure_in_child(request: Request) -> Result:
-  """Measures in a new process, since memory is not given back.
+  Memory is not given back: what was resident before counts for nothing.
 
   Args:
-    request: What to measure.
-
-  Returns:
-    The result.
+    folder: Of `generated_text.write_clients`.
+    cohort_size: Clients in a cohort.
+    cohorts: How many cohorts; figures are medians over them.
+    window: The shuffle window of the stream, in clients.
 
   Raises:
-    RuntimeError: If the process failed.
+    RuntimeError: If a process failed.
   """
-  answer = child_process.ask('launch.benchmarks.client_access', request)
-  return Result(**answer)
+  arguments = dict(
+    folder=os.fspath(folder), cohort_size=cohort_size, cohorts=cohorts
+  )
+  return {
+    **child_process.call(measure_by_id, arguments),
+    **child_process.call(measure_stream, {**arguments, 'window': window}),
+  }
 
 
-def measure(request: Request) -> Result:
-  """Measures in this process."""
+def measure_by_id(folder: str, cohort_size: int, cohorts: int) -> Figures:
+  """Measures `GroupedClientData`, whose index is in memory."""
   # Imported late: TensorFlow comes with them.
   from fedfish_tff import datasets  # pylint: disable=g-import-not-at-top
   from fedfish_tff import simulation  # pylint: disable=g-import-not-at-top
-  from launch.benchmarks import generated_folder  # pylint: disable=g-import-not-at-top
-  from launch.benchmarks import process_memory  # pylint: disable=g-import-not-at-top
+  from launch.benchmarks import generated_text  # pylint: disable=g-import-not-at-top
 
-  before = process_memory.resident_bytes()
-  draw_seconds = []
-  if request.window:
-    opened = time.perf_counter()
-    stream = datasets.StreamedClients(
-      request.folder, generated_folder.SPLIT, window=request.window, seed=0
-    )
-    loads = _stream_cohorts(stream, request)
-  else:
-    opened = time.perf_counter()
-    data = datasets.GroupedClientData(request.folder, generated_folder.SPLIT)
-    participation = simulation.uniform_participation(
-      data.client_ids, cohort_size=request.cohort_size, seed=0
-    )
-    loads = _random_cohorts(data, participation, request, draw_seconds)
-  open_seconds = time.perf_counter() - opened
-  cold_seconds, warm_seconds = [], []
-  for load in loads:
-    _forget_files(request.folder)
-    cold_seconds.append(_seconds_of(load))
-    warm_seconds.append(_seconds_of(load))
-  return Result(
-    open_seconds=open_seconds,
-    draw_seconds=statistics.median(draw_seconds) if draw_seconds else None,
-    first_seconds=cold_seconds[0],
-    cold_seconds=statistics.median(cold_seconds),
-    warm_seconds=statistics.median(warm_seconds),
-    index_bytes=None if request.window else data.index_bytes,
-    resident_bytes=process_memory.resident_bytes() - before,
+  # Symbols import their modules when they are first used.
+  open_folder = datasets.GroupedClientData
+  create_participation = simulation.uniform_participation
+  before, start = resident_bytes(), time.perf_counter()
+  data = open_folder(folder, generated_text.SPLIT)
+  participation = create_participation(
+    data.client_ids, cohort_size=cohort_size, seed=0
   )
+  opened = time.perf_counter() - start
+  client_ids = []
+
+  def draw(number: int) -> None:
+    client_ids[:] = participation(number)
+
+  def load() -> None:
+    for client_id in client_ids:
+      data.load_client(client_id)
+
+  drawn, loaded = [], []
+  for number in range(1, cohorts + 1):
+    drawn.append(round_time.seconds_of(lambda number=number: draw(number)))
+    load()  # From here on, the system has it in memory.
+    loaded.append(round_time.seconds_of(load))
+  return {
+    'index in memory, MB': data.index_bytes / 1e6,
+    'by id: open the data set, ms': 1e3 * opened,
+    'by id: draw a cohort, ms': 1e3 * statistics.median(drawn),
+    'by id: load it, ms': 1e3 * statistics.median(loaded),
+    'by id: resident memory, MB': (resident_bytes() - before) / 1e6,
+  }
 
 
-def _random_cohorts(
-  data: Any,
-  participation: Callable[[int], tuple[str, ...]],
-  request: Request,
-  draw_seconds: list[float],
-) -> Iterator[Callable[[], None]]:
-  """Yields functions that load a cohort's clients."""
-  for number in range(1, request.cohorts + 1):
-    start = time.perf_counter()
-    client_ids = participation(number)
-    draw_seconds.append(time.perf_counter() - start)
+def measure_stream(
+  folder: str, cohort_size: int, cohorts: int, window: int
+) -> Figures:
+  """Measures `StreamedClients`, which has no index."""
+  # Imported late, as above.
+  from fedfish_tff import datasets  # pylint: disable=g-import-not-at-top
+  from launch.benchmarks import generated_text  # pylint: disable=g-import-not-at-top
 
-    def load(client_ids=client_ids):
-      for client_id in client_ids:
-        data.load_client(client_id)
-
-    yield load
-
-
-def _stream_cohorts(
-  stream: Any, request: Request
-) -> Iterator[Callable[[], None]]:
-  """Yields functions that give the next cohort of one of two equal streams.
-
-  The first call finds another's files on disk, the second in memory.
-  """
-  streams = [stream.cohorts(request.cohort_size) for _ in range(2)]
-  for _ in range(request.cohorts):
-    turns = iter(streams)
-    yield lambda turns=turns: next(next(turns))
+  open_stream = datasets.StreamedClients
+  before, start = resident_bytes(), time.perf_counter()
+  stream = open_stream(folder, generated_text.SPLIT, window=window, seed=0)
+  opened = time.perf_counter() - start
+  following = stream.cohorts(cohort_size)
+  seconds = [
+    round_time.seconds_of(lambda: next(following)) for _ in range(cohorts)
+  ]
+  return {
+    'stream: open the data set, ms': 1e3 * opened,
+    'stream: first cohort, ms': 1e3 * seconds[0],
+    'stream: next cohort, ms': 1e3 * statistics.median(seconds),
+    'stream: resident memory, MB': (resident_bytes() - before) / 1e6,
+  }
 
 
-def _seconds_of(function: Callable[[], Any]) -> float:
-  start = time.perf_counter()
-  function()
-  return time.perf_counter() - start
-
-
-def _forget_files(folder: str) -> None:
-  """Asks the system to drop what it keeps of the shards in memory."""
-  for path in pathlib.Path(folder).glob('*.tfrecord'):
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-      os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    finally:
-      os.close(descriptor)
-
-
-def main(arguments: list[str]) -> None:
-  """Answers the request in the first argument on the last line of stdout."""
-  result = measure(Request(**json.loads(arguments[1])))
-  print(json.dumps(dataclasses.asdict(result)), flush=True)
-
-
-if __name__ == '__main__':
-  main(sys.argv)
+def resident_bytes() -> int:
+  """Returns how much memory of this process is resident now."""
+  return psutil.Process().memory_info().rss

@@ -2,61 +2,44 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time and memory of grouping lines, measured in a process of its own."""
 
-import dataclasses
-import json
 import logging
 import pathlib
-import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 from launch.benchmarks import child_process
-from launch.benchmarks import process_memory
+
+import psutil
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Request:
-  """What to measure.
-
-  Attributes:
-    pattern: The files.
-    plain: Whether by Beam's GroupByKey; else by this package.
-    workers: Worker processes; with one, the work is done in the process itself.
-    num_shards: Files to write.
-  """
-
-  pattern: str
-  plain: bool
-  workers: int
-  num_shards: int
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Result:
+class Result(NamedTuple):
   """What was measured.
 
   Attributes:
     seconds: From a pipeline that is not built yet to its end, with the start of
       workers, but not the imports of this process.
-    peak_bytes: The most memory that was resident of all processes together.
     clients: The number of clients.
     examples: The number of their examples.
+    peak_bytes: The most memory that was resident of all processes together.
   """
 
   seconds: float
-  peak_bytes: int
   clients: int
   examples: int
+  peak_bytes: int = 0
 
 
-def measure_in_child(request: Request) -> Result:
+def measure_in_child(
+  pattern: str, *, plain: bool, workers: int, num_shards: int
+) -> Result:
   """Measures in a new process.
 
   Args:
-    request: What to measure.
-
-  Returns:
-    The result.
+    pattern: The files.
+    plain: Whether by Beam's GroupByKey; else by this package.
+    workers: Worker processes; with one, the work is done in the process itself.
+    num_shards: Files to write.
 
   Raises:
     RuntimeError: If the process failed.
@@ -65,64 +48,63 @@ def measure_in_child(request: Request) -> Result:
 
   def watch(process_id: int) -> None:
     nonlocal peak
-    peak = max(peak, process_memory.tree_resident_bytes(process_id))
+    peak = max(peak, tree_resident_bytes(process_id))
 
-  answer = child_process.ask(
-    'launch.benchmarks.grouping_measurement', request, while_running=watch
+  answer = child_process.call(
+    measure,
+    dict(pattern=pattern, plain=plain, workers=workers, num_shards=num_shards),
+    while_running=watch,
   )
-  return Result(peak_bytes=peak, **answer)
+  return Result(*answer)._replace(peak_bytes=peak)
 
 
-def measure(request: Request) -> tuple[float, int, int]:
-  """Groups in this process and its workers.
+def tree_resident_bytes(process_id: int) -> int:
+  """Returns how much is resident of a process and all that it started.
+
+  What they share counts for each of them.
 
   Args:
-    request: What to measure.
-
-  Returns:
-    Seconds, clients and examples.
+    process_id: The process; if it has ended, nothing is resident.
   """
+  total = 0
+  try:
+    process = psutil.Process(process_id)
+    for one in (process, *process.children(recursive=True)):
+      total += one.memory_info().rss
+  except psutil.Error:  # It ends just now.
+    pass
+  return total
+
+
+def measure(pattern: str, plain: bool, workers: int, num_shards: int) -> Result:
+  """Does what `measure_in_child` does, but for the memory, in this process."""
   # Imported late: Beam and TFDS take seconds.
   from fedfish_tff.datasets import grouping  # pylint: disable=g-import-not-at-top
   from launch.benchmarks import plain_grouping  # pylint: disable=g-import-not-at-top
 
   # What workers say on their start.
   logging.getLogger('apache_beam').setLevel(logging.ERROR)
-  workers = (
-    [f'--direct_num_workers={request.workers}'] if request.workers > 1 else []
+  beam_flags = grouping.complete_beam_flags(
+    [f'--direct_num_workers={workers}'] if workers > 1 else []
   )
-  beam_flags = grouping.complete_beam_flags(workers)
   with tempfile.TemporaryDirectory() as folder:
     start = time.perf_counter()
-    if request.plain:
+    if plain:
       clients, examples = plain_grouping.count_groups(
-        request.pattern,
-        beam_flags=beam_flags,
-        path=pathlib.Path(folder, 'counts'),
+        pattern, beam_flags=beam_flags, path=pathlib.Path(folder, 'counts')
       )
     else:
       grouped = grouping.group(
         grouping.TextSource(
           format='c4',
-          pattern=request.pattern,
+          pattern=pattern,
           # As the plain one has it.
           key=grouping.ClientKey(name='host', keep_www=True),
         ),
         folder,
-        options=grouping.GroupingOptions(num_shards=request.num_shards),
+        options=grouping.GroupingOptions(num_shards=num_shards),
         beam_flags=beam_flags,
       )
       total = grouped.statistics()['total']
       clients, examples = total['clients'], total['examples']
-    return time.perf_counter() - start, clients, examples
-
-
-def main(arguments: list[str]) -> None:
-  """Answers the request in the first argument on the last line of stdout."""
-  seconds, clients, examples = measure(Request(**json.loads(arguments[1])))
-  answer = {'seconds': seconds, 'clients': clients, 'examples': examples}
-  print(json.dumps(answer), flush=True)
-
-
-if __name__ == '__main__':
-  main(sys.argv)
+    return Result(time.perf_counter() - start, clients, examples)

@@ -17,22 +17,20 @@ measured in turns, each in a new process; the start of pipelines and workers is
 measured by a single line. It takes some minutes.
 """
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import glob
 import os
 import pathlib
-import shlex
+import statistics
 import sys
 import tempfile
 
 from fedfish_tff import errors
 from launch import cli
 from launch.benchmarks import grouping_measurement
-from launch.benchmarks import grouping_table
-from launch.benchmarks import markdown_file
 from launch.benchmarks import report
-from launch.benchmarks import table
 
 from absl import flags
 
@@ -58,13 +56,14 @@ _NUM_SHARDS = flags.DEFINE_integer(
 _REPEATS = flags.DEFINE_integer(
   'repeats', 3, 'Measurements; figures are medians over them.', lower_bound=1
 )
-_MARKDOWN = flags.DEFINE_string(
-  'markdown',
-  None,
-  'A file for the table as Markdown: a new one, or one with a part for it, of '
-  'which only that part is replaced.',
-)
 
+# How many processes work, and whether by Beam's GroupByKey.
+_Way = tuple[int, bool]
+# With all lines, and as often with a single one.
+_Figures = tuple[
+  list[grouping_measurement.Result], list[grouping_measurement.Result]
+]
+_TITLES = {False: 'grouping', True: 'GroupByKey'}
 _LINE = (
   b'{"url": "https://example.org/", "text": "one page", "timestamp": ""}\n'
 )
@@ -73,8 +72,6 @@ _LINE = (
 def main(argv: Sequence[str]) -> None:
   """Prints the table."""
   cli.check_no_arguments(argv)
-  if _MARKDOWN.value is not None:
-    markdown_file.check(pathlib.Path(_MARKDOWN.value))
   with contextlib.ExitStack() as stack:
     folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
     pattern = _INPUT.value or _generate(folder)
@@ -85,50 +82,86 @@ def main(argv: Sequence[str]) -> None:
       )
     (folder / 'line.jsonl').write_bytes(_LINE)
     figures = _measure(pattern, str(folder / 'line.jsonl'))
-  lines = grouping_table.table_lines(figures, num_bytes)
-  report.print_table(
-    lines, _notes(), command=_command(), markdown=_MARKDOWN.value
-  )
+  print(report.format_text(table_lines(figures, num_bytes), _notes()))
 
 
 def _generate(folder: pathlib.Path) -> str:
   # Imported late: TensorFlow comes with it.
-  from launch.benchmarks import generated_lines  # pylint: disable=g-import-not-at-top
+  from launch.benchmarks import generated_text  # pylint: disable=g-import-not-at-top
 
   _say(f'generating {_MEGABYTES.value} MB')
-  return generated_lines.generate(folder, _MEGABYTES.value * 10**6)
+  return generated_text.write_lines(folder, _MEGABYTES.value * 10**6)
 
 
-def _measure(
-  pattern: str, one_line: str
-) -> dict[grouping_table.Way, grouping_table.Figures]:
+def _measure(pattern: str, one_line: str) -> dict[_Way, _Figures]:
   """Measures all ways in turns, so that what else is done hits all."""
   ways = [
-    grouping_table.Way(workers, plain)
+    (workers, plain)
     for workers in dict.fromkeys(_WORKERS.value)
     for plain in (False, True)
   ]
-  figures = {way: grouping_table.Figures() for way in ways}
+  figures = {way: ([], []) for way in ways}
   for number in range(1, _REPEATS.value + 1):
-    for way in ways:
+    for workers, plain in ways:
       _say(
-        f'[{number}/{_REPEATS.value}] {way.title}, {way.workers} process(es)'
+        f'[{number}/{_REPEATS.value}] {_TITLES[plain]}, {workers} process(es)'
       )
-      for source, results in (
-        (pattern, figures[way].results),
-        (one_line, figures[way].starts),
-      ):
+      for source, results in zip((pattern, one_line), figures[workers, plain]):
         results.append(
           grouping_measurement.measure_in_child(
-            grouping_measurement.Request(
-              pattern=source,
-              plain=way.plain,
-              workers=way.workers,
-              num_shards=_NUM_SHARDS.value,
-            )
+            source,
+            plain=plain,
+            workers=workers,
+            num_shards=_NUM_SHARDS.value,
           )
         )
   return figures
+
+
+def table_lines(
+  figures: Mapping[_Way, _Figures], num_bytes: int
+) -> list[list[str]]:
+  """Returns the header and the rows as text, a column a way to group.
+
+  Args:
+    figures: What was measured; of GroupByKey with each number of workers.
+    num_bytes: The size of the lines.
+  """
+  # With all lines, and of these to start.
+  seconds = {
+    way: [statistics.median(r.seconds for r in results) for results in found]
+    for way, found in figures.items()
+  }
+  columns = []
+  for (workers, plain), (results, _) in figures.items():
+    total, start = seconds[workers, plain]
+    plain_total, plain_start = seconds[workers, True]
+    # The start may be all of it.
+    net, plain_net = (
+      max(total - start, 0.0),
+      max(plain_total - plain_start, 0.0),
+    )
+    peak_bytes = max(r.peak_bytes for r in results)
+    columns.append(
+      {
+        'processes that work': str(workers),
+        'pipeline': _TITLES[plain],
+        'clients': f'{results[0].clients:,}',
+        'examples': f'{results[0].examples:,}',
+        'seconds': f'{total:.1f}',
+        'of these, to start': f'{start:.1f}',
+        'MB a second': _quotient(num_bytes / 1e6, total),
+        'MB a second without the start': _quotient(num_bytes / 1e6, net),
+        'time by that of GroupByKey': _quotient(total, plain_total),
+        'the same without the start': _quotient(net, plain_net),
+        'peak memory, MB': f'{peak_bytes / 1e6:,.0f}',
+      }
+    )
+  return [[title, *(c[title] for c in columns)] for title in columns[0]]
+
+
+def _quotient(a: float, b: float) -> str:
+  return f'{a / b:.2f}' if b else ''
 
 
 def _notes() -> list[str]:
@@ -139,7 +172,7 @@ def _notes() -> list[str]:
     else f'{_MEGABYTES.value:,} MB of made-up pages of about 2 kB'
   )
   return [
-    f'{table.processor()}. {what}; medians over {_REPEATS.value} '
+    f'{report.processor()}. {what}; medians over {_REPEATS.value} '
     'measurement(s), each in a new process.',
     'Grouping checks the lines, makes examples of them and writes '
     f'{_NUM_SHARDS.value} file(s) of clients with an index. GroupByKey is '
@@ -149,15 +182,6 @@ def _notes() -> list[str]:
     'Beam starts them, grouping twice: to read and to write. Peak memory is '
     'the resident memory of all processes together.',
   ]
-
-
-def _command() -> str:
-  """Returns the command that measures the same."""
-  own = (_MEGABYTES, _INPUT, _WORKERS, _NUM_SHARDS, _REPEATS)
-  arguments = report.given_arguments(own)
-  return shlex.join(
-    ['python', '-m', 'launch.benchmarks.grouping_throughput', *arguments]
-  )
 
 
 def _say(text: str) -> None:

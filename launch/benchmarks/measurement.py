@@ -1,41 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Measures in a process of its own, on the cores it is given.
-
-The number of threads is fixed when TensorFlow starts and the memory a process
-took is not given back, so each measurement has a new process. Requests and
-results are JSON.
-"""
+"""Measures rounds of a workload in a new process, on the cores it is given."""
 
 import dataclasses
-import json
 import os
-import sys
+import pathlib
+import re
+from typing import Any
 
 from fedfish_tff import errors
 from launch.benchmarks import child_process
-from launch.benchmarks import plan
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Request:
-  """What to measure.
-
-  Attributes:
-    workload: One of `plan.PLANS`.
-    num_clients: Clients in the cohort.
-    num_examples: Of each client.
-    cores: Cores that the process may use.
-    rows: Names of the rows to time; empty to measure peak memory instead.
-    repeats: Measured rounds.
-  """
-
-  workload: str
-  num_clients: int
-  num_examples: int
-  cores: int
-  rows: tuple[str, ...] = ()
-  repeats: int
+from launch.benchmarks import workloads
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,14 +19,14 @@ class Result:
 
   Attributes:
     seconds: Median seconds of a round, by row.
-    first_round_seconds: From a process that is built, the first computation
-      here, to the end of its first round; None if that was not measured.
+    first_round_seconds: Of `workloads.FIRST_ROUND_ROW`, from a process that is
+      built, the first computation here, to the end of its first round.
     peak_bytes: The most resident memory, without the clients' data.
     general_path_reasons: Why rounds ran client by client, if they did.
   """
 
   seconds: dict[str, float]
-  first_round_seconds: float | None
+  first_round_seconds: float
   peak_bytes: int
   general_path_reasons: tuple[str, ...]
 
@@ -71,80 +46,87 @@ def check_cores(count: int) -> None:
     )
 
 
-def measure_in_child(request: Request) -> Result:
+def measure_in_child(
+  workload: str,
+  *,
+  num_clients: int,
+  rows: list[str],
+  repeats: int,
+  cores: int,
+) -> Result:
   """Measures in a new process.
 
   Args:
-    request: What to measure.
-
-  Returns:
-    The result.
+    workload: Of `workloads.WORKLOADS`.
+    num_clients: Clients in the cohort.
+    rows: Of `workloads.ROWS`, with that whose first round is timed.
+    repeats: Measured rounds of each.
+    cores: Cores that the process may use.
 
   Raises:
     RuntimeError: If the process failed.
   """
-  fields = child_process.ask(
-    'launch.benchmarks.measurement',
-    request,
+  answer = child_process.call(
+    measure,
+    dict(
+      workload=workload,
+      num_clients=num_clients,
+      rows=rows,
+      repeats=repeats,
+      cores=cores,
+    ),
     # All rows alike; the package's contexts want it so that results do not
     # depend on the number of cores.
     environment={'TF_NUM_INTRAOP_THREADS': '1'},
   )
-  fields['general_path_reasons'] = tuple(fields['general_path_reasons'])
-  return Result(**fields)
+  answer['general_path_reasons'] = tuple(answer['general_path_reasons'])
+  return Result(**answer)
 
 
-def measure(request: Request) -> Result:
-  """Measures in this process."""
-  # Imported late: TensorFlow counts the cores it may use when it starts.
-  from launch.benchmarks import process_memory  # pylint: disable=g-import-not-at-top
+def measure(
+  workload: str, num_clients: int, rows: list[str], repeats: int, cores: int
+) -> dict[str, Any]:
+  """Does what `measure_in_child` does, in this process."""
+  # Before TensorFlow is imported; TFF's worker inherits it.
+  os.sched_setaffinity(0, available_cores()[:cores])
   from launch.benchmarks import round_time  # pylint: disable=g-import-not-at-top
-  from launch.benchmarks import rows as rows_lib  # pylint: disable=g-import-not-at-top
-  from launch.benchmarks import workloads  # pylint: disable=g-import-not-at-top
+  from launch.benchmarks import rounds as rounds_lib  # pylint: disable=g-import-not-at-top
 
-  workload = workloads.WORKLOADS[request.workload]
-  clients = workload.generate_clients(request.num_clients, request.num_examples)
-  rows = rows_lib.Rows(workload, clients)
+  plan = workloads.WORKLOADS[workload]
+  clients = rounds_lib.NETWORKS[plan.network].generate_clients(
+    num_clients, plan.num_examples
+  )
+  built = rounds_lib.Rounds(plan, clients)
   try:
     rounds = {}
-    first_round_seconds = None
+    first_seconds = {}
     # The row whose first round is timed comes before all else in TensorFlow.
-    for name in sorted(
-      request.rows or (plan.FIRST_ROUND_ROW,),
-      key=lambda name: name != plan.FIRST_ROUND_ROW,
-    ):
-      initialize = rows.build(name)
+    for name in sorted(rows, key=lambda n: n != workloads.FIRST_ROUND_ROW):
+      initialize = built.build(name)
 
       def start(name=name, initialize=initialize):
         rounds[name] = initialize()
         rounds[name]()
 
-      seconds = round_time.seconds_of(start)
-      if name == plan.FIRST_ROUND_ROW:
-        first_round_seconds = seconds
+      first_seconds[name] = round_time.seconds_of(start)
     seconds = round_time.measure_in_turns(
-      {name: rounds[name] for name in request.rows or rounds},
-      repeats=request.repeats,
+      {name: rounds[name] for name in rows}, repeats=repeats
     )
-    return Result(
+    return dict(
       seconds=seconds,
-      first_round_seconds=first_round_seconds,
-      peak_bytes=process_memory.peak_resident_bytes()
+      first_round_seconds=first_seconds[workloads.FIRST_ROUND_ROW],
+      peak_bytes=_peak_resident_bytes()
       - sum(array.nbytes for client in clients for array in client),
-      general_path_reasons=rows.general_path_reasons,
+      general_path_reasons=built.general_path_reasons,
     )
   finally:
-    rows.close()
+    built.close()
 
 
-def main(arguments: list[str]) -> None:
-  """Answers the request in the first argument on the last line of stdout."""
-  fields = json.loads(arguments[1])
-  request = Request(**{**fields, 'rows': tuple(fields['rows'])})
-  # Before TensorFlow is imported; TFF's worker inherits it.
-  os.sched_setaffinity(0, available_cores()[: request.cores])
-  print(json.dumps(dataclasses.asdict(measure(request))), flush=True)
+def _peak_resident_bytes() -> int:
+  """Returns the most that has been resident since the program started.
 
-
-if __name__ == '__main__':
-  main(sys.argv)
+  Not `getrusage`: its peak includes that of the process which forked this one.
+  """
+  status = pathlib.Path('/proc/self/status').read_text()
+  return 1024 * int(re.search(r'VmHWM:\s*(\d+) kB', status)[1])

@@ -3,8 +3,7 @@
 r"""Shows whether memory grows over thousands of rounds.
 
   python -m launch.benchmarks.memory
-  python -m launch.benchmarks.memory --data=datasets --rounds=500 \
-    --plot=memory.png
+  python -m launch.benchmarks.memory --data=datasets --rounds=500
 
 Trains softmax regression 784->62 by FedAvg in the cohort context, each round
 with another number of clients of other sizes, batches in another order, and
@@ -13,7 +12,6 @@ be flat once every cohort size has been met.
 """
 
 from collections.abc import Sequence
-import pathlib
 
 from launch import cli
 
@@ -33,9 +31,6 @@ _DATA = flags.DEFINE_enum(
   "What the clients' data are: the package's own, or tf.data.Dataset objects "
   'that are made anew every round.',
 )
-_PLOT = flags.DEFINE_string(
-  'plot', None, 'A file for a plot, .png, .pdf or .svg; none by default.'
-)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -44,34 +39,25 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and all above answers at once.
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
   from launch.benchmarks import memory_growth  # pylint: disable=g-import-not-at-top
-  from launch.benchmarks import memory_plot  # pylint: disable=g-import-not-at-top
 
-  path = None if _PLOT.value is None else pathlib.Path(_PLOT.value)
-  if path is not None:
-    memory_plot.check_path(path)
   # Before TensorFlow's first operation, for its number of threads.
   contexts.set_default_context()
   print(f'{"round":>8}{"resident MB":>14}')
   samples = []
-  for sample in memory_growth.sample_memory(
+  for resident_bytes in memory_growth.sample_memory(
     rounds=_ROUNDS.value,
     largest_cohort=_CLIENTS.value,
     keras=_MODEL.value == 'keras',
     datasets=_DATA.value == 'datasets',
   ):
-    samples.append(sample)
-    if sample.round_number % max(1, _ROUNDS.value // 20) == 0:
-      print(
-        f'{sample.round_number:8}{sample.resident_bytes / 1e6:14.1f}',
-        flush=True,
-      )
+    samples.append(resident_bytes)
+    if len(samples) % max(1, _ROUNDS.value // 20) == 0:
+      print(f'{len(samples):8}{resident_bytes / 1e6:14.1f}', flush=True)
   growth = memory_growth.growth_bytes(samples)
   print(
     f'Growth from the second to the last tenth of the rounds: '
     f'{growth / 1e6:+.1f} MB (medians).'
   )
-  if path is not None:
-    memory_plot.draw(samples, path)
 
 
 if __name__ == '__main__':

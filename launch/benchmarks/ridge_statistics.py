@@ -16,12 +16,9 @@ and on one thread, in a minute.
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
-import shlex
 
-from fedfish_tff import errors
 from launch import cli
 from launch.benchmarks import report
-from launch.benchmarks import table
 
 from absl import flags
 
@@ -54,16 +51,17 @@ _Call = Callable[[], object]
 def main(argv: Sequence[str]) -> None:
   """Prints the table."""
   cli.check_no_arguments(argv)
-  for flag in (_FEATURES, _BATCH_SIZE):
-    if len(set(flag.value)) < len(flag.value):
-      raise errors.InputError(
-        f'--{flag.name} is {flag.value}; different numbers were expected.'
-      )
-  header = ['features', 'batch size', 'NumPy, ms', 'here, ms', 'ratio']
-  lines = [header]
-  for num_features in _FEATURES.value:
+  lines = [['features', 'batch size', 'NumPy, ms', 'here, ms', 'ratio']]
+  for num_features in dict.fromkeys(_FEATURES.value):
     lines.extend(_lines(num_features))
-  print(table.format_text(lines, _notes()), flush=True)
+  note = (
+    f'One client of {_EXAMPLES.value:,} examples, {_CLASSES.value:,} classes; '
+    f'float32, one thread; medians over {_REPEATS.value}. NumPy: one product '
+    'of [features, examples] and [examples, features], two arrays, since of '
+    'one with itself NumPy computes half. Here: all statistics, in one pass, and '
+    'their sum over the round.'
+  )
+  print(report.format_text(lines, [note]))
 
 
 def _lines(num_features: int) -> Iterator[list[str]]:
@@ -71,8 +69,7 @@ def _lines(num_features: int) -> Iterator[list[str]]:
   # Imported late: TensorFlow comes with it.
   from launch.benchmarks import round_time  # pylint: disable=g-import-not-at-top
 
-  product, statistics, check = _build(num_features)
-  check()
+  product, statistics = _build(num_features)
   seconds = round_time.measure_in_turns(
     {'product': product, **statistics}, repeats=_REPEATS.value
   )
@@ -86,10 +83,8 @@ def _lines(num_features: int) -> Iterator[list[str]]:
     ]
 
 
-def _build(
-  num_features: int,
-) -> tuple[_Call, dict[int, _Call], Callable[[], None]]:
-  """Returns NumPy's product, the statistics by batch size, and their check."""
+def _build(num_features: int) -> tuple[_Call, dict[int, _Call]]:
+  """Returns NumPy's product, and the statistics by batch size."""
   # pylint: disable=g-import-not-at-top
   from fedfish_tff import client_work
   from fedfish_tff import datasets
@@ -135,33 +130,11 @@ def _build(
 
   calls = {size: statistics(size) for size in _BATCH_SIZE.value}
 
-  def check():
-    for call in calls.values():
-      gram = call()['gram']
-      if not np.allclose(gram[:-1, :-1], product(), rtol=1e-3, atol=1e-1):
-        raise RuntimeError(
-          'The statistics are not the product of the features.'
-        )
-
-  return product, calls, check
-
-
-def _notes() -> list[str]:
-  """Returns what a reader has to know, a paragraph each."""
-  given = report.given_arguments(
-    (_FEATURES, _EXAMPLES, _BATCH_SIZE, _CLASSES, _REPEATS)
-  )
-  return [
-    f'One client of {_EXAMPLES.value:,} examples, {_CLASSES.value:,} classes; '
-    f'float32, one thread; medians over {_REPEATS.value}. NumPy: one product '
-    'of [features, examples] and [examples, features], two arrays, since of '
-    'one with itself NumPy computes half. Here: all statistics, in one pass, and '
-    'their sum over the round.',
-    'The command: '
-    + shlex.join(
-      ['python', '-m', 'launch.benchmarks.ridge_statistics', *given]
-    ),
-  ]
+  for call in calls.values():
+    gram = call()['gram'][:-1, :-1]
+    if not np.allclose(gram, product(), rtol=1e-3, atol=1e-1):
+      raise RuntimeError('The statistics are not the product of the features.')
+  return product, calls
 
 
 if __name__ == '__main__':

@@ -1,82 +1,108 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmarks compute: a network, a method and generated clients."""
+"""What `make bench` measures: workloads, rows, and how often.
+
+Without TensorFlow, so that flags and tables need not wait for it.
+"""
 
 from collections.abc import Mapping
 import dataclasses
 import types
 
-from fedfish_tff import algorithms
-from fedfish_tff.datasets import random_streams
-from fedfish_tff.models import model_functions
-from launch.benchmarks import models
-from launch.benchmarks import plan
+# By the names of `rounds.Rounds.build`; the first is the yardstick.
+ROWS: Mapping[str, str] = types.MappingProxyType(
+  {
+    'bare': 'bare tf.function loop',
+    'cohort': 'cohort context',
+    'cohort_keras': 'cohort context, Keras model',
+    'cohort_datasets': 'cohort context, new datasets',
+    'stock': "TFF's own runtime",
+  }
+)
+YARDSTICK = 'bare'
+# Whose first round is timed, in a new process.
+FIRST_ROUND_ROW = 'cohort'
+# The slowest; its figure needs no more than one process.
+MEASURED_ONCE_ROW = 'stock'
 
-import numpy as np
-import tensorflow_federated as tff
-
-CLIENT_LEARNING_RATE = 0.01
-
-Client = tuple[np.ndarray, np.ndarray]
+# Those of a model that Keras has no layers for.
+_FUNCTIONAL_ROWS = tuple(row for row in ROWS if row != 'cohort_keras')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Workload:
-  """One local epoch of a cohort of equal clients.
+  """One local epoch of a cohort of equal clients, and how it is measured.
 
   Attributes:
-    network: What is trained.
-    batch_size: Examples of a batch.
+    title: What the table calls it.
+    network: Of `rounds.NETWORKS`.
     fed_fish: Whether by FedFish; else by FedAvg.
+    num_clients: Clients in the cohort.
+    num_examples: Of each client.
+    batch_size: Examples of a batch.
+    tokens_per_example: Of a language model; else 0.
+    rows: Of `ROWS`, those that there are.
+    repeats: Measured rounds of a row in a process.
+    processes: Processes for each number of cores.
+    memory_cohorts: Sizes of cohorts whose peak memory is measured.
+    by_default: Whether it is measured where no workload is named.
   """
 
-  network: models.Network | models.Transformer
-  batch_size: int
+  title: str
+  network: str
   fed_fish: bool = False
-
-  def generate_clients(
-    self, num_clients: int, num_examples: int
-  ) -> list[Client]:
-    """Returns each client's (x, y), random."""
-    return [
-      self.network.generate_examples(
-        random_streams.random_generator('benchmark', i), num_examples
-      )
-      for i in range(num_clients)
-    ]
-
-  def build_process(
-    self, model: model_functions.ModelFn
-  ) -> algorithms.FederatedProcess:
-    """Returns the method on a model; the server takes plain steps of rate 1."""
-    build = (
-      algorithms.build_fed_fish if self.fed_fish else algorithms.build_fed_avg
-    )
-    return build(
-      model,
-      tff.learning.optimizers.build_sgdm(CLIENT_LEARNING_RATE),
-      tff.learning.optimizers.build_sgdm(1.0),
-    )
+  num_clients: int = 16
+  num_examples: int = 100
+  batch_size: int = 10
+  tokens_per_example: int = 0
+  rows: tuple[str, ...] = tuple(ROWS)
+  repeats: int = 3
+  processes: int = 3
+  memory_cohorts: tuple[int, ...] = ()
+  by_default: bool = True
 
 
-_NETWORKS = {
-  'softmax': models.SOFTMAX_REGRESSION,
-  'cnn': models.CNN,
-  'softmax_1000': models.SOFTMAX_REGRESSION,
-  'cnn_fed_fish': models.CNN,
-  'transformer': models.TINY_TRANSFORMER,
-  'transformer_6x384': models.TRANSFORMER_6X384,
-}
-_FED_FISH = ('cnn_fed_fish',)
-
-# By the names in `plan.PLANS`, which says how large clients and cohorts are.
 WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
   {
-    name: Workload(
-      network=network,
-      batch_size=plan.PLANS[name].batch_size,
-      fed_fish=name in _FED_FISH,
-    )
-    for name, network in _NETWORKS.items()
+    'softmax': Workload(
+      title='FedAvg, softmax regression 784->62',
+      network='softmax',
+      repeats=15,
+    ),
+    'cnn': Workload(title='FedAvg, CNN with 1.7 M parameters', network='cnn'),
+    'softmax_1000': Workload(
+      title='FedAvg, softmax regression 784->62',
+      network='softmax',
+      num_clients=1000,
+      processes=1,
+      memory_cohorts=(100, 1000),
+    ),
+    'cnn_fed_fish': Workload(
+      title='FedFish, CNN with 1.7 M parameters', network='cnn', fed_fish=True
+    ),
+    # As the FedFish paper trains on C4, but for the length of sequences.
+    'transformer': Workload(
+      title='FedAvg, transformer 2x64, 16 x 128 tokens a client, batch 4',
+      network='transformer',
+      num_clients=8,
+      num_examples=16,
+      batch_size=4,
+      tokens_per_example=128,
+      rows=_FUNCTIONAL_ROWS,
+      repeats=5,
+      by_default=False,
+    ),
+    'transformer_6x384': Workload(
+      title='FedAvg, transformer 6x384, 8 x 128 tokens a client, batch 4',
+      network='transformer_6x384',
+      num_clients=4,
+      num_examples=8,
+      batch_size=4,
+      tokens_per_example=128,
+      rows=_FUNCTIONAL_ROWS,
+      repeats=2,
+      processes=1,
+      by_default=False,
+    ),
   }
 )

@@ -3,7 +3,6 @@
 """A new folder with one .npz file a client, whole or not there."""
 
 from collections.abc import Iterator
-from collections.abc import Sequence
 import contextlib
 import fcntl
 import hashlib
@@ -15,7 +14,6 @@ import shutil
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
-from launch.results import text_table
 
 import numpy as np
 
@@ -119,25 +117,6 @@ def write_client(
     np.savez(file, x=x, y=y)
     file.flush()
     os.fsync(file.fileno())
-
-
-def format_clients_csv(
-  client_ids: Sequence[str], class_names: Sequence[str], counts: np.ndarray
-) -> bytes:
-  """Returns a table of a row a client: id, examples, and those of each class.
-
-  Args:
-    client_ids: The clients.
-    class_names: The names of the columns from the third on.
-    counts: int [number of clients, number of classes].
-  """
-  return text_table.to_csv(
-    ['client_id', 'examples', *class_names],
-    [
-      [name, sum(row), *row]
-      for name, row in zip(client_ids, counts.tolist(), strict=True)
-    ],
-  )
 
 
 def _clear(folder: pathlib.Path) -> None:

@@ -28,74 +28,56 @@ _MOST_PRINTED = 5
 _QUANTILES = ('min', 'p10', 'median', 'p90', 'p99', 'max')
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Request:
-  """What to group, and how.
+def run(
+  output_dir: str,
+  *,
+  text_format: str,
+  input_name: str,
+  key: grouping.ClientKey,
+  options: grouping.GroupingOptions,
+  split: str = 'train',
+  features: Sequence[str] | None = None,
+  data_dir: str | None = None,
+  download: bool = False,
+  beam_flags: Sequence[str] = (),
+) -> None:
+  """Writes grouped clients and prints what they are.
 
-  Attributes:
-    format: 'c4', 'cc_news' or 'tfds'.
-    input: Files with *, or the name of a data set.
-    key: 'host', 'registered_domain' or the name of a feature.
-    keep_www: Whether hosts keep their 'www.'.
-    min_examples: Clients with fewer examples are left out.
-    validation_fraction: The share of clients for validation.
-    held_out_fraction: The share of clients held out.
-    seed: Of the division of clients.
-    num_shards: The number of files, or None.
-    max_bad_fraction: The share of records that may be unusable.
+  Args:
+    output_dir: The new folder.
+    text_format: 'c4', 'cc_news' or 'tfds'.
+    input_name: Files with *, or the name of a data set.
+    key: What makes a client.
+    options: How to group.
     split: The split of a data set of TFDS.
     features: The features of it to keep, or None for all.
     data_dir: Where TFDS keeps prepared data, or None for its usual place.
     download: Whether to download and prepare missing data.
     beam_flags: Flags of Apache Beam.
-  """
-
-  format: str
-  input: str
-  key: str = 'host'
-  keep_www: bool = False
-  min_examples: int = 1
-  validation_fraction: float = 0.0
-  held_out_fraction: float = 0.0
-  seed: int = 0
-  num_shards: int | None = None
-  max_bad_fraction: float = 0.01
-  split: str = 'train'
-  features: Sequence[str] | None = None
-  data_dir: str | None = None
-  download: bool = False
-  beam_flags: Sequence[str] = ()
-
-
-def run(request: Request, output_dir: str) -> None:
-  """Writes grouped clients and prints what they are.
-
-  Args:
-    request: What to group.
-    output_dir: The new folder.
 
   Raises:
     errors.InputError: If the input cannot be read or used, or the folder not be
       written.
   """
-  beam_flags = grouping.complete_beam_flags(request.beam_flags)
+  beam_flags = grouping.complete_beam_flags(beam_flags)
   # What workers say on their start is not for the user.
   logging.getLogger('apache_beam').setLevel(logging.ERROR)
   # It writes each error with a traceback, also Ctrl-C, and raises it then.
   logging.getLogger('apache_beam.runners.common').setLevel(logging.CRITICAL)
-  options = grouping.GroupingOptions(
-    splits=grouping.ClientSplits(
-      validation_fraction=request.validation_fraction,
-      held_out_fraction=request.held_out_fraction,
-      seed=request.seed,
-    ),
-    min_examples=request.min_examples,
-    num_shards=request.num_shards,
-    max_bad_fraction=request.max_bad_fraction,
-  )
   client_folder.check_is_free(output_dir)
-  key = grouping.ClientKey(name=request.key, keep_www=request.keep_www)
-  source = _create_source(request, key)
+  if text_format == 'tfds':
+    source = grouping.create_tfds_source(
+      _load_builder(input_name, data_dir, download),
+      split=split,
+      key=key,
+      features=features,
+    )
+  else:
+    source = grouping.TextSource(
+      format=text_format, pattern=input_name, key=key
+    )
+  key_title = 'host with www.' if key.keep_www else key.name.replace('_', ' ')
+  title = f'{text_format} by {key_title}'
   with client_folder.new_folder(output_dir) as folder:
     grouped = grouping.group(
       source,
@@ -103,63 +85,49 @@ def run(request: Request, output_dir: str) -> None:
       options=options,
       key=dataclasses.asdict(key),
       beam_flags=beam_flags,
-      write_more=lambda dataset: _write_statistics(dataset, folder, request),
+      write_more=lambda dataset: _write_statistics(dataset, folder, title),
     )
   for line in _describe(grouped.statistics()):
     print(line)
   print(pathlib.Path(output_dir))
 
 
-def _create_source(
-  request: Request, key: grouping.ClientKey
-) -> grouping.Source:
-  if request.format == 'tfds':
-    return grouping.create_tfds_source(
-      _load_builder(request),
-      split=request.split,
-      key=key,
-      features=request.features,
-    )
-  return grouping.TextSource(
-    format=request.format, pattern=request.input, key=key
-  )
-
-
-def _load_builder(request: Request) -> tfds.core.DatasetBuilder:
+def _load_builder(
+  name: str, data_dir: str | None, download: bool
+) -> tfds.core.DatasetBuilder:
   """Returns the builder of a prepared data set."""
-  if not request.input.startswith(_HUGGING_FACE):
+  if not name.startswith(_HUGGING_FACE):
     return labelled_dataset.load_builder(
-      request.input, data_dir=request.data_dir, download=request.download
+      name, data_dir=data_dir, download=download
     )
   if importlib.util.find_spec('datasets') is None:
-    name = request.input.removeprefix(_HUGGING_FACE)
     raise errors.InputError(
-      f'--input={request.input} needs the package datasets, which does not '
+      f'--input={name} needs the package datasets, which does not '
       "install beside this version of Apache Beam: run 'pip install "
       "tensorflow-datasets datasets' and tfds.builder("
-      f'{request.input!r}).download_and_prepare() in another environment, then '
-      f'give --input={name} and --data_dir here.'
+      f'{name!r}).download_and_prepare() in another environment, then '
+      f'give --input={name.removeprefix(_HUGGING_FACE)} and --data_dir here.'
     )
   # What the code of a data set and its servers raise is anything.
   try:
-    builder = tfds.builder(request.input, data_dir=request.data_dir)
-    if request.download:
+    builder = tfds.builder(name, data_dir=data_dir)
+    if download:
       builder.download_and_prepare()
   except Exception as error:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     raise errors.InputError(
-      f'Data set {request.input!r} cannot be prepared: {reason.rstrip(".")}.'
+      f'Data set {name!r} cannot be prepared: {reason.rstrip(".")}.'
     ) from error
   if not builder.info.splits:
     raise errors.InputError(
-      f'Data set {request.input!r} is not prepared; another --data_dir, or '
+      f'Data set {name!r} is not prepared; another --data_dir, or '
       '--download with a network, was expected.'
     )
   return builder
 
 
 def _write_statistics(
-  grouped: grouping.GroupedDataset, folder: pathlib.Path, request: Request
+  grouped: grouping.GroupedDataset, folder: pathlib.Path, title: str
 ) -> None:
   """Writes statistics.json and statistics.png."""
   simulation.write_atomically(
@@ -169,13 +137,12 @@ def _write_statistics(
     ).encode(errors='replace'),
   )
   splits = [split for split in _SPLITS if split in grouped.sizes]
-  key = 'host with www.' if request.keep_www else request.key.replace('_', ' ')
   figure = client_sizes.plot_client_sizes(
     {
       measure: {s: getattr(grouped.sizes[s], measure) for s in splits}
       for measure in ('examples', 'words')
     },
-    title=f'{request.format} by {key}',
+    title=title,
   )
   style.save_figure(figure, folder / 'statistics.png')
 

@@ -4,7 +4,6 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 import json
 import pathlib
 from typing import Any
@@ -15,69 +14,67 @@ from launch.data import client_folder
 from launch.data import labelled_dataset
 from launch.plots import label_partition
 from launch.plots import style
+from launch.results import text_table
 
+from matplotlib import figure
 import numpy as np
 import tqdm
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Request:
-  """What to divide among clients, and how.
+def run(
+  output_dir: str,
+  *,
+  dataset: str,
+  split: str,
+  partition: str,
+  arguments: Mapping[str, Any],
+  coarse_label: str | None = None,
+  key: str | None = None,
+  feature: str | None = None,
+  label: str | None = None,
+  data_dir: str | None = None,
+  download: bool = False,
+  scale_images: bool = True,
+  file_format: str = 'png',
+) -> None:
+  """Writes the clients and prints what they are.
 
-  Attributes:
+  Args:
+    output_dir: The new folder: `<client id>.npz` for each client, clients.csv,
+      partition.json and label_partition.<format>.
     dataset: A data set, as `tfds.load` takes it.
     split: Its split.
-    feature: The input feature, or None for that of its supervised keys.
-    label: The label, or None likewise.
     partition: 'dirichlet', 'pachinko', 'shards' or 'key'.
     arguments: Keyword arguments of the partition's function.
     coarse_label: The coarse label of Pachinko allocation.
     key: The key to partition by.
+    feature: The input feature, or None for that of its supervised keys.
+    label: The label, or None likewise.
     data_dir: Where TFDS keeps prepared data, or None for its usual place.
     download: Whether to download and prepare missing data.
     scale_images: Whether to write pixels as float32 from 0 to 1.
     file_format: The format of the plot.
-  """
-
-  dataset: str
-  split: str
-  partition: str
-  arguments: Mapping[str, Any]
-  feature: str | None = None
-  label: str | None = None
-  coarse_label: str | None = None
-  key: str | None = None
-  data_dir: str | None = None
-  download: bool = False
-  scale_images: bool = True
-  file_format: str = 'png'
-
-
-def run(request: Request, output_dir: str) -> None:
-  """Writes the clients and prints what they are.
-
-  Args:
-    request: What to write.
-    output_dir: The new folder: `<client id>.npz` for each client, clients.csv,
-      partition.json and label_partition.<format>.
 
   Raises:
     errors.InputError: If the data cannot be read, divided or written.
   """
   client_folder.check_is_free(output_dir)
-  builder = labelled_dataset.load_builder(
-    request.dataset, data_dir=request.data_dir, download=request.download
-  )
   data = labelled_dataset.read(
-    builder,
-    split=request.split,
-    feature=request.feature,
-    label=request.label,
-    others=[name for name in (request.coarse_label, request.key) if name],
+    labelled_dataset.load_builder(
+      dataset, data_dir=data_dir, download=download
+    ),
+    split=split,
+    feature=feature,
+    label=label,
+    others=[name for name in (coarse_label, key) if name],
   )
-  names, clients = _divide(data, request)
+  names, clients = _divide(data, partition, arguments, coarse_label, key)
   left_over = datasets.unassigned_examples(clients, len(data.labels))
-  scale = request.scale_images and data.is_image
+  scale = scale_images and data.is_image
+  settings = [f'{k.replace("_", " ")} {v}' for k, v in arguments.items()]
+  if key:
+    settings.insert(0, key)
+  title = f'{data.name}, {split}, by {partition} ({", ".join(settings)})'
   with client_folder.new_folder(output_dir) as folder:
     for name, indices in zip(
       tqdm.tqdm(names, desc='write', unit=' clients', disable=None),
@@ -91,25 +88,28 @@ def run(request: Request, output_dir: str) -> None:
         x.astype(np.float32) / np.float32(255) if scale else x,
         data.labels[indices],
       )
-    _write_summary(folder, data, request, names, clients)
+    plot = _write_summary(folder, data, names, clients, coarse_label, title)
+    style.save_figure(plot, folder / f'label_partition.{file_format}')
     record = {
-      **dataclasses.asdict(request),
       'dataset': data.name,
+      'split': split,
+      'partition': partition,
+      'arguments': dict(arguments),
       'feature': data.feature,
       'label': data.label,
+      'coarse_label': coarse_label,
+      'key': key,
       'scale_images': scale,
       'num_examples': len(data.labels),
       'num_clients': len(clients),
       'left_over': len(left_over),
     }
-    for place in ('data_dir', 'download', 'file_format'):
-      del record[place]
     simulation.write_atomically(
       folder / 'partition.json', (json.dumps(record, indent=2) + '\n').encode()
     )
   sizes = [len(indices) for indices in clients]
   print(
-    f'{data.name}, {request.split}: {len(data.labels):,} examples among '
+    f'{data.name}, {split}: {len(data.labels):,} examples among '
     f'{len(clients):,} clients of {min(sizes):,} to {max(sizes):,}; '
     f'{len(left_over):,} left over.'
   )
@@ -117,24 +117,26 @@ def run(request: Request, output_dir: str) -> None:
 
 
 def _divide(
-  data: labelled_dataset.LabelledDataset, request: Request
+  data: labelled_dataset.LabelledDataset,
+  partition: str,
+  arguments: Mapping[str, Any],
+  coarse_label: str | None,
+  key: str | None,
 ) -> tuple[Sequence[str], Sequence[np.ndarray]]:
   """Returns the clients' ids and their examples."""
-  if request.partition == 'key':
-    names, clients = datasets.partition_by_key(
-      data.others[request.key], **request.arguments
-    )
-    if request.key in data.class_names:
-      names = data.names_of(request.key, np.array(names, np.int64))
+  if partition == 'key':
+    names, clients = datasets.partition_by_key(data.others[key], **arguments)
+    if key in data.class_names:
+      names = data.names_of(key, np.array(names, np.int64))
     return [client_folder.client_id(name) for name in names], clients
-  if request.partition == 'pachinko':
+  if partition == 'pachinko':
     clients = datasets.partition_by_pachinko(
-      data.labels, data.others[request.coarse_label], **request.arguments
+      data.labels, data.others[coarse_label], **arguments
     )
-  elif request.partition == 'shards':
-    clients = datasets.partition_by_shards(data.labels, **request.arguments)
+  elif partition == 'shards':
+    clients = datasets.partition_by_shards(data.labels, **arguments)
   else:
-    clients = datasets.partition_by_dirichlet(data.labels, **request.arguments)
+    clients = datasets.partition_by_dirichlet(data.labels, **arguments)
   width = len(str(len(clients) - 1))
   return [f'client_{i:0{width}}' for i in range(len(clients))], clients
 
@@ -142,33 +144,27 @@ def _divide(
 def _write_summary(
   folder: pathlib.Path,
   data: labelled_dataset.LabelledDataset,
-  request: Request,
   names: Sequence[str],
   clients: Sequence[np.ndarray],
-) -> None:
-  """Writes clients.csv and the plot."""
+  coarse_label: str | None,
+  title: str,
+) -> figure.Figure:
+  """Writes clients.csv: id, examples, those of each class; returns the plot."""
   classes, counts = datasets.count_labels(data.labels, clients)
   class_names = data.names_of(data.label, classes)
-  simulation.write_atomically(
-    folder / 'clients.csv',
-    client_folder.format_clients_csv(names, class_names, counts),
+  table = text_table.to_csv(
+    ['client_id', 'examples', *class_names],
+    [[name, sum(row), *row] for name, row in zip(names, counts.tolist())],
   )
+  simulation.write_atomically(folder / 'clients.csv', table)
   groups = None
-  if request.coarse_label:
+  if coarse_label:
     _, first = np.unique(data.labels, return_index=True)
-    coarse = data.others[request.coarse_label][first]
-    groups = data.names_of(request.coarse_label, coarse)
-  settings = [
-    f'{k.replace("_", " ")} {v}' for k, v in request.arguments.items()
-  ]
-  if request.key:
-    settings.insert(0, request.key)
-  figure = label_partition.plot_label_partition(
+    groups = data.names_of(coarse_label, data.others[coarse_label][first])
+  return label_partition.plot_label_partition(
     counts,
     client_names=names,
     class_names=class_names,
     class_groups=groups,
-    title=f'{data.name}, {request.split}, by {request.partition} '
-    f'({", ".join(settings)})',
+    title=title,
   )
-  style.save_figure(figure, folder / f'label_partition.{request.file_format}')

@@ -5,7 +5,6 @@
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
-import dataclasses
 import glob
 import gzip
 import itertools
@@ -28,46 +27,39 @@ _JSON_SUFFIXES = ('.json', '.jsonl')
 _TEXT_SUFFIXES = ('.txt',)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Request:
-  """What vocabulary to train, and on what.
-
-  Attributes:
-    input: A folder of grouped clients, or a pattern of files.
-    split: The split of a folder.
-    feature: What holds the text, in a folder or lines of JSON.
-    kind: The value of a `datasets.VocabularyKind`.
-    vocabulary_size: Token ids, special ones included.
-    lowercase: Whether all text is put into lower case.
-    max_texts: How many texts to read at most; None for all.
-  """
-
-  input: str
-  kind: str
-  vocabulary_size: int
-  split: str = 'train'
-  feature: str = 'text'
-  lowercase: bool = False
-  max_texts: int | None = None
-
-
-def run(request: Request, output: str) -> None:
+def run(
+  input_path: str,
+  output: str,
+  *,
+  kind: str,
+  vocabulary_size: int,
+  split: str = 'train',
+  feature: str = 'text',
+  lowercase: bool = False,
+  max_texts: int | None = None,
+) -> None:
   """Writes the vocabulary and prints what it is.
 
   Args:
-    request: What to train.
+    input_path: A folder of grouped clients, or a pattern of files.
     output: The file.
+    kind: The value of a `datasets.VocabularyKind`.
+    vocabulary_size: Token ids, special ones included.
+    split: The split of a folder.
+    feature: What holds the text, in a folder or lines of JSON.
+    lowercase: Whether all text is put into lower case.
+    max_texts: How many texts to read at most; None for all.
 
   Raises:
     errors.InputError: If there is no text, a text cannot be read, the size has
       no room for single characters, or the file cannot be written.
   """
-  texts = _Texts(_open(request), request.max_texts)
+  texts = _Texts(_open(input_path, split, feature), max_texts)
   vocabulary = datasets.train_vocabulary(
     texts,
-    kind=datasets.VocabularyKind(request.kind),
-    size=request.vocabulary_size,
-    lowercase=request.lowercase,
+    kind=datasets.VocabularyKind(kind),
+    size=vocabulary_size,
+    lowercase=lowercase,
   )
   simulation.make_folder(pathlib.Path(output).parent)
   simulation.write_atomically(output, vocabulary.to_json().encode())
@@ -76,7 +68,7 @@ def run(request: Request, output: str) -> None:
   num_unknown = tokens.count(vocabulary.special_tokens.oov)
   num_characters = sum(map(len, sample))
   print(
-    f'{vocabulary.size:,} tokens ({request.kind}) from {texts.num_texts:,} '
+    f'{vocabulary.size:,} tokens ({kind}) from {texts.num_texts:,} '
     f'texts of {texts.num_characters:,} characters.\n'
     f'In the first {len(sample):,} texts, a token has '
     f'{num_characters / max(1, len(tokens)):.2f} characters, and '
@@ -112,26 +104,28 @@ class _Texts:
       yield text
 
 
-def _open(request: Request) -> Callable[[], Iterator[str]]:
-  """Returns what reads the texts of a request from their beginning."""
-  if os.path.isdir(request.input):
+def _open(
+  input_path: str, split: str, feature: str
+) -> Callable[[], Iterator[str]]:
+  """Returns what reads the texts from their beginning."""
+  if os.path.isdir(input_path):
     clients = datasets.StreamedClients(
-      request.input,
-      request.split,
+      input_path,
+      split,
       window=_WINDOW,
       seed=0,
-      features=(request.feature,),
+      features=(feature,),
     )
-    return lambda: _read_clients(clients, request.feature)
-  paths = sorted(filter(os.path.isfile, glob.glob(request.input)))
+    return lambda: _read_clients(clients, feature)
+  paths = sorted(filter(os.path.isfile, glob.glob(input_path)))
   if not paths:
     raise errors.InputError(
-      f'There is no file or folder {request.input}; a folder of grouped clients '
+      f'There is no file or folder {input_path}; a folder of grouped clients '
       'or files of text were expected.'
     )
   for path in paths:
     _kind_of(path)
-  return lambda: _read_files(paths, request.feature)
+  return lambda: _read_files(paths, feature)
 
 
 def _read_clients(

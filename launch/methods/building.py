@@ -14,6 +14,8 @@ import functools
 import typing
 from typing import Any
 
+from fedfish_tff import client_work
+from fedfish_tff import simulation
 from launch.methods import exchange as exchange_lib
 from launch.methods import fine_tuning
 from launch.methods import optimizers
@@ -21,7 +23,6 @@ from launch.methods import optimizers
 if typing.TYPE_CHECKING:
   from fedfish_tff import algorithms
   from fedfish_tff import models
-  from fedfish_tff import simulation
   from tasks.task import Task
 
   import tensorflow_federated as tff
@@ -75,8 +76,6 @@ class BuiltMethod:
   @functools.cached_property
   def wire_bytes(self) -> simulation.WireBytes:
     """What crosses the network in a round, a client."""
-    from fedfish_tff import simulation  # pylint: disable=g-import-not-at-top
-
     return simulation.measure_wire_bytes(self.process)
 
 
@@ -143,8 +142,6 @@ class Ingredients:
     self, optimizer: tff.learning.optimizers.Optimizer
   ) -> tff.learning.optimizers.Optimizer:
     """Returns who takes steps on data, with the decay of a fine-tuning."""
-    from fedfish_tff import client_work  # pylint: disable=g-import-not-at-top
-
     if 'fine_tuning' not in self.config:
       return optimizer
     return client_work.build_weight_decay_optimizer(

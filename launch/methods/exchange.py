@@ -83,10 +83,7 @@ class Exchange(NamedTuple):
 
 def defaults(preset: str) -> dict[str, Any]:
   """Returns the block `exchange` of a config, by the name of a preset."""
-  return {
-    **{name: field.default for name, field in FIELDS.items()},
-    **PRESETS[preset],
-  }
+  return {**fields.defaults(FIELDS), **PRESETS[preset]}
 
 
 def check_exchange(config: Mapping[str, Any]) -> None:

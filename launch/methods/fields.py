@@ -122,6 +122,11 @@ def checks(some: Mapping[str, Field]) -> dict[str, Check]:
   return {name: field.check for name, field in some.items()}
 
 
+def defaults(some: Mapping[str, Field]) -> dict[str, Any]:
+  """Returns the default of each field by its name."""
+  return {name: field.default for name, field in some.items()}
+
+
 def check_fields(
   prefix: str,
   block: Mapping[str, Any],

@@ -58,7 +58,7 @@ def defaults(strategy: str, start: Mapping[str, Any] | None) -> dict[str, Any]:
     start: The block of a method with a closed form; None to train the
       classifier from zero, as any other model without temperature and decay.
   """
-  block = {name: field.default for name, field in FIELDS.items()}
+  block = fields.defaults(FIELDS)
   block['strategy'] = strategy
   if start is None:
     return {**block, 'temperature': 1.0, 'weight_decay': 0.0}

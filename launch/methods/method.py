@@ -3,7 +3,7 @@
 """What a method declares to configs, runs and plots.
 
 A module of this package, or of somebody else's, has one as METHOD. Importing
-it takes no TensorFlow: that is for `build`, which imports late.
+it takes no TensorFlow: the library's packages import that when `build` uses them.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class Method:
   Attributes:
     name: In configs, `algorithm.name`; also its variant.
     title: In plots and tables.
-    build: Makes what a run trains; imports TensorFlow late.
+    build: Makes what a run trains, with TensorFlow.
     fields: Of the config's block `algorithm`, beside its name.
     supports: Names of SUPPORTS.
     reasons: Why it does not support something, where SUPPORTS does not say it.
@@ -90,6 +90,6 @@ class Method:
     """
     return {
       'name': self.name,
-      **{name: field.default for name, field in self.fields.items()},
+      **fields_lib.defaults(self.fields),
       **self.variants.get(variant, {}),
     }

@@ -12,6 +12,7 @@ import typing
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff import client_work
 from launch.methods import fields
 
 if typing.TYPE_CHECKING:
@@ -93,8 +94,6 @@ def build(
       `fedfish_tff.parameters`), which has the value of `scaled_rate`.
     weight_decay: That of adamw; None for none.
   """
-  from fedfish_tff import client_work  # pylint: disable=g-import-not-at-top
-
   import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 
   optimizer = OPTIMIZERS[name]

@@ -11,17 +11,15 @@ from typing import Any
 
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
-from fedfish_tff import errors
+from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from fedfish_tff.evaluation import metric_names
-from fedfish_tff.execution import contexts
 from launch.plots import catalogue
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import export as export_lib
 from launch.runs import held_out_evaluation
-
-_PERSONALIZED = ('before', 'few_shot_25', 'after')
+from launch.runs import trained_run
 
 
 def evaluate(
@@ -29,9 +27,7 @@ def evaluate(
   *,
   split: str = 'test',
   export: bool = False,
-  context: str = contexts.DEFAULT_CONTEXT_NAME,
-  context_options: Mapping[str, Any] | None = None,
-  data_dir: str | None = None,
+  **options: Any,
 ) -> list[pathlib.Path]:
   """Evaluates a workdir's model on held-out clients, into its own folders.
 
@@ -41,9 +37,7 @@ def evaluate(
     workdir: A workdir with at least one checkpoint.
     split: `'test'` or `'validation'`.
     export: Whether to write the model and its weights, too.
-    context: Name of the execution context.
-    context_options: Of the context, see `contexts.set_default_context`.
-    data_dir: Where tasks that read files find them.
+    **options: Of `trained_run.open_run`.
 
   Returns:
     The paths of what was written.
@@ -51,48 +45,30 @@ def evaluate(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  config = run_reader.read_config(workdir)
-  contexts.set_default_context(context, **(context_options or {}))
-  experiment = experiment_lib.build_experiment(
-    config, data_dir=data_dir, workdir=workdir
-  )
-  fingerprint = experiment.fingerprint_data()
-  with simulation.open_workdir(
-    workdir, config, data_fingerprint=fingerprint
-  ) as folder:
-    result = simulation.load_result(
-      experiment.process,
-      simulation.CheckpointManager(folder.checkpoints_path),
-    )
-    if result is None:
-      raise errors.InputError(
-        f'{workdir} has no checkpoint yet; train it first with launch.train.'
-      )
+  with trained_run.open_run(workdir, **options) as (experiment, folder):
+    result = trained_run.load_result(experiment, folder)
     # Before the work, since a folder that cannot be made would be in vain.
-    output = simulation.make_folder(folder.path / 'evaluation')
+    simulation.make_folder(folder.path / 'evaluation')
     clients = getattr(experiment.task, split)
     print(
       f'{workdir}: model of round {result.round_number} of '
-      f'{config["rounds"]}, {len(clients.client_ids)} {split} clients'
+      f'{experiment.config["rounds"]}, {len(clients.client_ids)} {split} clients'
     )
     rows, summaries = _evaluate_clients(experiment, result, clients, split)
     tables = {
-      'clients.csv': held_out_evaluation.rows_to_csv(
+      run_reader.CLIENTS_CSV: held_out_evaluation.rows_to_csv(
         rows, round_number=result.round_number, split=split
       )
     }
-    if config['evaluation']['barrier']:
+    if experiment.config['evaluation']['barrier']:
       table, barrier_summaries = _evaluate_barrier(experiment, result)
-      tables['barrier.csv'] = table
+      tables['evaluation/barrier.csv'] = table
       summaries += barrier_summaries
-    tables['summary.csv'] = held_out_evaluation.summaries_to_csv(summaries)
+    tables['evaluation/summary.csv'] = held_out_evaluation.summaries_to_csv(
+      summaries
+    )
     print(held_out_evaluation.format_summaries(summaries))
-    paths = []
-    prefix = '' if split == 'test' else f'{split}_'
-    for name, content in tables.items():
-      name = prefix + name
-      simulation.write_atomically(output / name, content)
-      paths.append(output / name)
+    paths = trained_run.write_tables(folder.path, split, tables)
     if export:
       paths += _export(
         experiment, result, simulation.make_folder(folder.path / 'export')
@@ -107,28 +83,13 @@ def _evaluate_clients(
   split: str,
 ) -> tuple[held_out_evaluation.Rows, list[Mapping[str, Any]]]:
   """Returns the held-out clients' rows, and statistics over them."""
-  process = experiment.process
-  weights = process.get_model_weights(result.state)
-  rows, pooled = held_out_evaluation.evaluate_global(
-    experiment.model,
-    weights,
-    clients,
-    batch_size=experiment.task.eval_batch_size,
-  )
-  epochs = experiment.config['evaluation']['personalization_epochs']
-  if epochs:
-    personalized = held_out_evaluation.evaluate_personalization(
-      experiment.model,
-      weights,
-      process.local_training,
-      clients,
-      batch_spec=datasets.BatchSpec(
-        batch_size=experiment.config['batch_size'], epochs=epochs
-      ),
-      eval_batch_size=experiment.task.eval_batch_size,
-      seed=experiment.config['seed'],
-    )
-    for client_id, row in personalized.items():
+  weights = experiment.process.get_model_weights(result.state)
+  scores = held_out_evaluation.score_all_examples(experiment, weights, clients)
+  rows, pooled = scores.rows, scores.totals['global']
+  personalized = experiment.fine_tune_spec is not None
+  if personalized:
+    by_share = held_out_evaluation.score_shares(experiment, weights, clients)
+    for client_id, row in by_share.rows.items():
       rows[client_id].update(row)
   summarize = functools.partial(
     held_out_evaluation.summarize,
@@ -148,9 +109,9 @@ def _evaluate_clients(
         all_examples=pooled[metric],
       )
     )
-    if not epochs:
+    if not personalized:
       continue
-    for name in _PERSONALIZED:
+    for name in run_reader.FEW_SHOT_COLUMNS.values():
       summaries.append(summarize(name, rows, metric, higher_is_better=higher))
     summaries.append(
       summarize('after', rows, metric, higher_is_better=higher, minus='before')
@@ -182,14 +143,18 @@ def _evaluate_barrier(
     result.state, [datasets.to_client_input(client) for client in cohort]
   )
   directions = _directions(experiment, ['loss', experiment.task.metric])
-  rows = held_out_evaluation.evaluate_barrier(
-    experiment.model,
+  per_client = experiment.evaluations.own_models(
     process.get_model_weights(result.state),
     process.get_model_weights(output.state),
-    process.local_training,
-    cohort,
-    eval_batch_size=experiment.task.eval_batch_size,
-    higher_is_better=directions,
+    [
+      evaluation.build_barrier_input(
+        client, eval_batch_size=experiment.task.eval_batch_size
+      )
+      for client in cohort
+    ],
+  )
+  rows = held_out_evaluation.barrier_rows(
+    cohort, per_client, higher_is_better=directions
   )
   labels = dict(round_number=round_number, split='train')
   return held_out_evaluation.rows_to_csv(rows, **labels), [

@@ -69,6 +69,16 @@ class Experiment:
     """The round half-way, whose model is kept beside the last one's."""
     return (self.first_round + self.config['rounds']) // 2
 
+  @property
+  def fine_tune_spec(self) -> datasets.BatchSpec | None:
+    """Batches of a personalisation; None where the config asks for none."""
+    epochs = self.config['evaluation']['personalization_epochs']
+    if not epochs:
+      return None
+    return datasets.BatchSpec(
+      batch_size=self.config['batch_size'], epochs=epochs
+    )
+
   def initial_state(self) -> Any:
     """Returns the process' state before the first round."""
     state = self.process.initialize()
@@ -96,16 +106,11 @@ class Experiment:
       errors.InputError: If a client's data cannot be used, or none has the two
         examples that personalisation needs.
     """
-    epochs = self.config['evaluation']['personalization_epochs']
     return evaluation.HeldOutEvaluation(
       self.evaluations,
       clients,
       eval_batch_size=self.task.eval_batch_size,
-      fine_tune_spec=(
-        datasets.BatchSpec(batch_size=self.config['batch_size'], epochs=epochs)
-        if epochs
-        else None
-      ),
+      fine_tune_spec=self.fine_tune_spec,
       seed=self.config['seed'],
       spread_of=(
         {self.task.metric: self.task.higher_is_better} if spread else None

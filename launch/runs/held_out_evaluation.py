@@ -9,23 +9,22 @@ model has diverged has NaN there.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import metric_names
-from fedfish_tff.models import model_functions
 from launch.results import run_reader
 from launch.results import text_table
+from launch.runs import experiment as experiment_lib
 
 import numpy as np
 import tensorflow_federated as tff
 
 Rows = dict[str, dict[str, float]]
 
-# Two parts of at least one example.
-_MIN_PERSONALIZATION_EXAMPLES = 2
 _SUMMARY_FIELDS = (
   'evaluation',
   'round',
@@ -42,147 +41,119 @@ _SUMMARY_FIELDS = (
 )
 
 
-def evaluate_global(
-  model: model_functions.ModelFn,
+@dataclasses.dataclass(frozen=True)
+class Scores:
+  """What weights score on clients.
+
+  Attributes:
+    rows: A row a client.
+    totals: By prefix of the rows' columns, the metrics over all examples of all
+      clients that have not diverged.
+  """
+
+  rows: Rows = dataclasses.field(default_factory=dict)
+  totals: Rows = dataclasses.field(default_factory=dict)
+
+  def add(
+    self,
+    prefix: str,
+    per_client: Mapping[str, Mapping[str, Any]],
+    total: Mapping[str, Any],
+    *,
+    size: str,
+  ) -> None:
+    """Adds the columns `size` and `<prefix>/<metric>`.
+
+    Args:
+      prefix: Of the columns.
+      per_client: `num_examples` and the metrics of each client.
+      total: The metrics over all examples.
+      size: What the number of scored examples is called.
+    """
+    self.totals[prefix] = scalar_metrics(total)
+    for client_id, metrics in per_client.items():
+      row = self.rows.setdefault(client_id, {})
+      row[size] = int(metrics['num_examples'])
+      row.update(metric_columns(prefix, metrics))
+
+
+def score_all_examples(
+  experiment: experiment_lib.Experiment,
   weights: tff.learning.models.ModelWeights,
-  data: datasets.ClientData,
-  *,
-  batch_size: int,
-) -> tuple[Rows, dict[str, float]]:
-  """Scores weights on all examples of each client, and on all together.
+  clients: datasets.ClientData,
+) -> Scores:
+  """Scores weights of an experiment's model on all examples of clients.
 
   Args:
-    model: The model.
-    weights: Its weights.
-    data: The clients.
-    batch_size: Examples a batch.
+    experiment: What was trained.
+    weights: The weights.
+    clients: The clients.
 
   Returns:
-    Rows with `num_examples` and `global/<metric>`, and the metrics over all
-    examples by their names.
+    Rows with `num_examples` and `global/<metric>`.
   """
-  result = evaluation.ChunkedEvaluation(model)(
+  total, per_client = experiment.evaluations.global_model(
     weights,
-    evaluation.load_chunks(data, eval_batch_size=batch_size),
+    evaluation.load_chunks(
+      clients, eval_batch_size=experiment.task.eval_batch_size
+    ),
   )
-  rows = {
-    client_id: {
-      'num_examples': int(metrics['num_examples']),
-      **metric_columns('global', metrics),
-    }
-    for client_id, metrics in zip(
-      data.client_ids, result.per_client, strict=True
-    )
-  }
-  return rows, scalar_metrics(result.total)
+  scores = Scores()
+  per_client = dict(zip(clients.client_ids, per_client, strict=True))
+  scores.add('global', per_client, total, size='num_examples')
+  return scores
 
 
-def evaluate_personalization(
-  model: model_functions.ModelFn,
+def score_shares(
+  experiment: experiment_lib.Experiment,
   weights: tff.learning.models.ModelWeights,
-  local_training: tff.Computation,
-  data: datasets.ClientData,
-  *,
-  batch_spec: datasets.BatchSpec,
-  eval_batch_size: int,
-  seed: int,
-) -> Rows:
-  """Fine-tunes on shares of each client's examples, scores the unseen half.
+  clients: datasets.ClientData,
+) -> Scores:
+  """Scores weights on the unseen half of each client, by share of its data.
 
   Args:
-    model: The model.
-    weights: Its global weights.
-    local_training: A process's local training, `(<M, B*> -> M)`.
-    data: The clients.
-    batch_spec: Batches and epochs of the fine-tuning.
-    eval_batch_size: Examples a batch in evaluation.
-    seed: Decides the halves and the batches.
+    experiment: What was trained.
+    weights: The weights.
+    clients: The clients.
 
   Returns:
-    Rows with `num_unseen` and, for 0, 25 and 50 % of the examples,
-    `before/<metric>`, `few_shot_25/<metric>` and `after/<metric>`. Clients
-    need 4 examples for the second, 2 for the others.
+    Rows with `num_unseen` and `<column>/<metric>`, the columns being those of
+    `run_reader.FEW_SHOT_COLUMNS`; only that of no share where the config has no
+    epochs of personalisation.
   """
-  compute = evaluation.build_personalization_evaluation(model, local_training)
-  rows = {}
+  evaluate = evaluation.FewShotEvaluation(
+    experiment.evaluations,
+    fine_tune_spec=experiment.fine_tune_spec,
+    eval_batch_size=experiment.task.eval_batch_size,
+    seed=experiment.config['seed'],
+  )
+  scores = Scores()
   for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():
-    if not fraction:
-      continue  # Every other fraction measures it: the score before.
-    for chunk in evaluation.chunk_clients(data.client_ids):
-      inputs = {}
-      for client_id in chunk:
-        parts = _split(data.load_client(client_id), fraction, client_id, seed)
-        if parts is not None:
-          inputs[client_id] = evaluation.build_personalization_input(
-            *parts,
-            client_id=client_id,
-            batch_spec=batch_spec,
-            eval_batch_size=eval_batch_size,
-            seed=seed,
-          )
-      if not inputs:
-        continue
-      results = compute(weights, list(inputs.values()))
-      for client_id, result in zip(inputs, results, strict=True):
-        row = rows.setdefault(
-          client_id, {'num_unseen': int(result['num_examples'])}
-        )
-        row.update(metric_columns('before', result['before']))
-        row.update(metric_columns(column, result['after']))
-  return rows
+    if not fraction or experiment.fine_tune_spec is not None:
+      per_client, total = evaluate(weights, clients, fraction)
+      scores.add(column, per_client, total, size='num_unseen')
+  return scores
 
 
-def _split(
-  examples: datasets.Examples, fraction: float, client_id: str, seed: int
-) -> tuple[datasets.Examples, datasets.Examples] | None:
-  """Returns (support, unseen half), or None where the client is too small."""
-  total = datasets.count_examples(examples)
-  if total >= datasets.MIN_FEW_SHOT_EXAMPLES:
-    return datasets.split_few_shot(
-      examples, fraction=fraction, client_id=client_id, seed=seed
-    )
-  if total >= _MIN_PERSONALIZATION_EXAMPLES and fraction == 0.5:
-    return datasets.split_examples(
-      examples, fraction=fraction, client_id=client_id, seed=seed
-    )
-  return None
-
-
-def evaluate_barrier(
-  model: model_functions.ModelFn,
-  start_weights: tff.learning.models.ModelWeights,
-  new_weights: tff.learning.models.ModelWeights,
-  local_training: tff.Computation,
+def barrier_rows(
   cohort: Sequence[datasets.ClientBatches],
+  per_client: Sequence[Mapping[str, Any]],
   *,
-  eval_batch_size: int,
   higher_is_better: Mapping[str, bool],
 ) -> Rows:
-  """Measures the client-server barrier of one round, client by client.
+  """Returns the client-server barrier of one round, client by client.
 
   Args:
-    model: The model.
-    start_weights: The global weights before the round.
-    new_weights: The global weights after the round.
-    local_training: The process's local training, `(<M, B*> -> M)`.
     cohort: The round's batches.
-    eval_batch_size: Examples a batch in evaluation.
+    per_client: What `evaluation.build_client_server_barrier` says of them.
     higher_is_better: For each metric to report, whether more is better.
 
   Returns:
     Rows with `num_examples`, `client/<metric>`, `server/<metric>` and the
     signed `barrier/<metric>`, on the examples of the client's batches.
   """
-  per_client = evaluation.build_client_server_barrier(model, local_training)(
-    start_weights,
-    new_weights,
-    [
-      evaluation.build_barrier_input(client, eval_batch_size=eval_batch_size)
-      for client in cohort
-    ],
-  )
   rows = {}
-  for client, result in zip(cohort, per_client):
+  for client, result in zip(cohort, per_client, strict=True):
     row = {
       'num_examples': int(result['num_examples']),
       **metric_columns('client', result['client']),
@@ -254,11 +225,9 @@ def summarize(
   result = evaluation.compare_paired(
     values, baseline, higher_is_better=higher_is_better
   )
-  size = (
-    'num_examples'
-    if evaluation_name in ('global', 'barrier')
-    else ('num_unseen')
-  )
+  size = 'num_unseen'
+  if evaluation_name in ('global', 'barrier'):
+    size = 'num_examples'
   sizes = np.array([rows[client][size] for client in scored], np.float64)
   summary.update(
     num_diverged=client_statistics.count_diverged(differences),

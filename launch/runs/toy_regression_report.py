@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import pathlib
 
 from fedfish_tff import simulation
@@ -15,12 +16,6 @@ from tasks.tabular import toy_regression
 
 import numpy as np
 import tqdm
-
-_TITLES = {
-  'full': 'Full overlap',
-  'partial': 'Partial overlap',
-  'none': 'No overlap',
-}
 
 Results = Mapping[str, Sequence[toy_regression_study.ToyResult]]
 
@@ -83,25 +78,15 @@ def write_figure(
     if e.value == estimator
   )
   methods = (toy_regression_study.FED_AVG, shown)
-  panels = []
-  barriers = {}
-  for overlap, of_seeds in results.items():
-    first = of_seeds[0]
-    panels.append(
-      regression.RegressionPanel(
-        title=_TITLES[overlap],
-        grid=first.grid,
-        truth=toy_regression.true_function(first.grid),
-        client_x=first.client_x,
-        client_y=first.client_y,
-        local_functions=first.local_functions,
-        global_functions={m: first.global_functions[m] for m in methods},
-      )
-    )
+  panels, barriers = [], {}
+  for of_seeds in results.values():
+    panel = of_seeds[0].panel
+    shown_functions = {m: panel.global_functions[m] for m in methods}
+    panels.append(dataclasses.replace(panel, global_functions=shown_functions))
     average, fish = (
       np.array([r.barriers[m] for r in of_seeds]) for m in methods
     )
-    barriers[_TITLES[overlap]] = (fish, average)
+    barriers[panel.title] = (fish, average)
   figure = regression.plot_toy_regression(panels, barriers, method=shown)
   paths = catalogue.write_figures(
     {'toy_regression': figure}, folder, file_format

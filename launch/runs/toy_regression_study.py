@@ -5,7 +5,7 @@
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
+from typing import NamedTuple
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
@@ -13,7 +13,7 @@ from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff import models
 from launch.configs import toy_regression as config
-from tasks import task as task_lib
+from launch.plots import regression
 from tasks.tabular import toy_regression
 
 import numpy as np
@@ -28,29 +28,25 @@ ESTIMATORS: Mapping[str, client_work.FisherEstimator] = {
 }
 METHODS: tuple[str, ...] = (FED_AVG, *ESTIMATORS)
 
+_TITLES = {
+  'full': 'Full overlap',
+  'partial': 'Partial overlap',
+  'none': 'No overlap',
+}
 _METRIC = 'mse'
 _CONFIG = config.get_config()
 _GRID_POINTS = 241
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class ToyResult:
+class ToyResult(NamedTuple):
   """What one seed of one overlap gave.
 
   Attributes:
-    client_x: Each client's inputs, [num_examples].
-    client_y: Each client's targets, [num_examples].
-    grid: Inputs at which functions are tabulated, [num_points].
-    local_functions: Each client's own function on the grid.
-    global_functions: Each method's global function on the grid.
+    panel: The clients' functions and each method's global one.
     barriers: Each method's client-server barrier in MSE, uniform over clients.
   """
 
-  client_x: list[np.ndarray]
-  client_y: list[np.ndarray]
-  grid: np.ndarray
-  local_functions: list[np.ndarray]
-  global_functions: dict[str, np.ndarray]
+  panel: regression.RegressionPanel
   barriers: dict[str, float]
 
 
@@ -69,7 +65,8 @@ class ToyStudy:
       methods: Of `METHODS`.
     """
     self._local_epochs = local_epochs
-    model = self._task('full', seed=0).create_model()
+    task = toy_regression.create_task(seed=0, overlap='full')
+    model = task.create_model()
     client_optimizer = tff.learning.optimizers.build_sgdm(
       _CONFIG.client_learning_rate
     )
@@ -93,12 +90,11 @@ class ToyStudy:
       self._processes[method] = process
     first = next(iter(self._processes.values()))
     self._local_training = first.local_training
-    self._barrier = evaluation.build_client_server_barrier(
-      model, first.local_training
+    self._barrier = evaluation.CohortBarrier(
+      evaluation.SharedComputations(model, self._local_training),
+      eval_batch_size=task.eval_batch_size,
+      higher_is_better={_METRIC: False},
     )
-
-  def _task(self, overlap: str, *, seed: int) -> task_lib.Task:
-    return toy_regression.create_task(seed=seed, overlap=overlap)
 
   def _function(
     self, weights: tff.learning.models.ModelWeights, grid: np.ndarray
@@ -119,28 +115,19 @@ class ToyStudy:
       overlap: full, partial or none.
       seed: Of data, batches and initial weights.
     """
-    task = self._task(overlap, seed=seed)
+    task = toy_regression.create_task(seed=seed, overlap=overlap)
     examples = [task.train.load_client(c) for c in task.train.client_ids]
     spec = datasets.BatchSpec(
       batch_size=_CONFIG.batch_size,
       epochs=self._local_epochs,
     )
-    train = [
-      datasets.to_client_input(
-        datasets.plan_batches(
-          e, spec, client_id=client_id, seed=seed, round_number=1
-        )
+    cohort = [
+      datasets.plan_batches(
+        e, spec, client_id=client_id, seed=seed, round_number=1
       )
       for client_id, e in zip(task.train.client_ids, examples)
     ]
-    scored = [
-      datasets.to_client_input(
-        datasets.sequential_batches(
-          e, client_id=client_id, batch_size=task.eval_batch_size
-        )
-      )
-      for client_id, e in zip(task.train.client_ids, examples)
-    ]
+    train = [datasets.to_client_input(client) for client in cohort]
     start = tff.learning.models.ModelWeights(
       *task.create_model().initial_weights
     )
@@ -148,25 +135,25 @@ class ToyStudy:
     high = max(r[1] for r in toy_regression.RANGES[overlap])
     grid = np.linspace(low, high, _GRID_POINTS)
     result = ToyResult(
-      client_x=[x[:, 0] for x, _ in examples],
-      client_y=[y[:, 0] for _, y in examples],
-      grid=grid,
-      local_functions=[
-        self._function(self._local_training(start, d), grid) for d in train
-      ],
-      global_functions={},
+      regression.RegressionPanel(
+        title=_TITLES[overlap],
+        grid=grid,
+        truth=toy_regression.true_function(grid),
+        client_x=[x[:, 0] for x, _ in examples],
+        client_y=[y[:, 0] for _, y in examples],
+        local_functions=[
+          self._function(self._local_training(start, d), grid) for d in train
+        ],
+        global_functions={},
+      ),
       barriers={},
     )
     for method, process in self._processes.items():
       state = process.set_model_weights(process.initialize(), start)
       merged = process.get_model_weights(process.next(state, train).state)
-      per_client = self._barrier(
-        start, merged, [{'train': t, 'eval': s} for t, s in zip(train, scored)]
-      )
-      result.global_functions[method] = self._function(merged, grid)
-      result.barriers[method] = evaluation.barrier(
-        per_client, _METRIC, higher_is_better=False
-      )
+      result.panel.global_functions[method] = self._function(merged, grid)
+      columns = self._barrier(start, merged, cohort)
+      result.barriers[method] = columns[f'csb/{_METRIC}']
     return result
 
 

@@ -1,30 +1,21 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Scores a model on clients of any task: zero-shot, few-shot, personalised.
+"""The clients of other tasks that a model is scored on, and what it scores.
 
-The protocol of the FedFish paper (arXiv 2311.10291, section 5): fine-tuned on
-0, 25 or 50 % of a client's examples, and always scored on the same half, which
-fine-tuning has not seen. Clients too small for that are left out of all scores,
-so that these are of the same clients.
+Clients too small for a share of their data are left out of all scores, so that
+these are of the same clients.
 """
 
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff import evaluation
 from launch.results import run_reader
 from launch.results import text_table
 from launch.results import transfer_reader
 from launch.runs import held_out_evaluation
-
-import tensorflow_federated as tff
-
-_Columns = dict[str, dict[str, float]]
 
 
 class TransferClients(NamedTuple):
@@ -38,20 +29,6 @@ class TransferClients(NamedTuple):
 
   data: datasets.ClientData
   num_too_small: int
-
-
-class TransferScores(NamedTuple):
-  """What one model scores on one target.
-
-  Attributes:
-    rows: A row a client: `num_unseen` and `<column>/<metric>`, the columns
-      being those of `run_reader.FEW_SHOT_COLUMNS`.
-    totals: By column, the metrics over all unseen examples of all clients that
-      have not diverged.
-  """
-
-  rows: held_out_evaluation.Rows
-  totals: _Columns
 
 
 def select_clients(
@@ -95,94 +72,8 @@ def select_clients(
   return TransferClients(clients.select(kept), len(client_ids) - len(kept))
 
 
-class TransferEvaluation:
-  """Scores weights of one model on clients, by share of their data."""
-
-  def __init__(
-    self,
-    model: tff.learning.models.FunctionalModel,
-    local_training: tff.Computation,
-    *,
-    fine_tune_spec: datasets.BatchSpec | None,
-    eval_batch_size: int,
-    seed: int,
-  ) -> None:
-    """Builds the computations.
-
-    Args:
-      model: The model.
-      local_training: A process's local training, `(<M, B*> -> M)`.
-      fine_tune_spec: Batches and epochs of the fine-tuning; None to score
-        without only.
-      eval_batch_size: Examples a batch in evaluation.
-      seed: Decides the halves and the batches.
-    """
-    self._as_it_is = evaluation.ChunkedEvaluation(model)
-    self._fine_tuned = None
-    if fine_tune_spec is not None:
-      self._fine_tuned = evaluation.ChunkedEvaluation(model, local_training)
-    self._spec = fine_tune_spec
-    self._eval_batch_size = eval_batch_size
-    self._seed = seed
-
-  def __call__(
-    self,
-    weights: tff.learning.models.ModelWeights,
-    clients: datasets.ClientData,
-  ) -> TransferScores:
-    """Scores weights on the unseen half of each client.
-
-    Args:
-      weights: The model's weights.
-      clients: As in `TransferClients`.
-    """
-    rows = {client_id: {} for client_id in clients.client_ids}
-    totals = {}
-    for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():
-      evaluate = self._fine_tuned if fraction else self._as_it_is
-      if evaluate is None:
-        continue
-      result = evaluate(weights, self._load_chunks(clients, fraction))
-      totals[column] = held_out_evaluation.scalar_metrics(result.total)
-      for row, metrics in zip(rows.values(), result.per_client, strict=True):
-        row['num_unseen'] = int(metrics['num_examples'])
-        row.update(held_out_evaluation.metric_columns(column, metrics))
-    return TransferScores(rows, totals)
-
-  def _load_chunks(
-    self, clients: datasets.ClientData, fraction: float
-  ) -> Iterator[list[Any]]:
-    """Yields clients' data for `evaluation.ChunkedEvaluation`."""
-    for chunk in evaluation.chunk_clients(clients.client_ids):
-      yield [
-        self._build_input(clients.load_client(client_id), fraction, client_id)
-        for client_id in chunk
-      ]
-
-  def _build_input(
-    self, examples: datasets.Examples, fraction: float, client_id: str
-  ) -> Any:
-    support, unseen = datasets.split_few_shot(
-      examples, fraction=fraction, client_id=client_id, seed=self._seed
-    )
-    if not fraction:
-      return datasets.to_client_input(
-        datasets.sequential_batches(
-          unseen, client_id=client_id, batch_size=self._eval_batch_size
-        )
-      )
-    return evaluation.build_personalization_input(
-      support,
-      unseen,
-      client_id=client_id,
-      batch_spec=self._spec,
-      eval_batch_size=self._eval_batch_size,
-      seed=self._seed,
-    )
-
-
 def summarize(
-  scores: TransferScores,
+  scores: held_out_evaluation.Scores,
   directions: Mapping[str, bool],
   *,
   target: str,
@@ -236,7 +127,7 @@ def scores_to_csv(scores: Sequence[transfer_reader.Score]) -> bytes:
 
 
 def clients_to_csv(
-  scores: Mapping[tuple[str, int], TransferScores],
+  scores: Mapping[tuple[str, int], held_out_evaluation.Scores],
   metrics: Sequence[str],
   *,
   split: str,

@@ -128,9 +128,6 @@ def built_once() -> Iterator[None]:
       (registry, 'build_method', _key_of_method),
       (simulation, 'measure_wire_bytes', id),
       (evaluation, 'SharedComputations', _key_of_model),
-      (evaluation, 'ChunkedEvaluation', _key_of_model),
-      (evaluation, 'build_client_server_barrier', _key_of_model),
-      (evaluation, 'build_personalization_evaluation', _key_of_model),
     ):
       once = _once(getattr(module, name), make_key)
       stack.enter_context(mock.patch.object(module, name, once))

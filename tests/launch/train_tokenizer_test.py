@@ -121,7 +121,7 @@ class FlagsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('--output=v', '--input is needed'),
     ('--input=i', '--output is needed where --input is no folder'),
-    ('--input=i --output=v --max_texts=0', '--max_texts is 0'),
+    ('--input=i --output=v --max_texts=0', '--max_texts=0'),
     ('--input=i --output=v --split=train', '--split belongs to a folder'),
     ('--input=i --output=/', '/ is there already'),
     ('--input=i --output=v --kind=morse', 'word_piece'),

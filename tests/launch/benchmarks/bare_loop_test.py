@@ -3,8 +3,7 @@
 """The yardstick computes a round of the method, by NumPy's account."""
 
 from launch.benchmarks import bare_loop
-from launch.benchmarks import models
-from launch.benchmarks import workloads
+from launch.benchmarks import rounds
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -22,14 +21,14 @@ def _gradients(kernel, bias, x, y):
 class BareLoopTest(parameterized.TestCase):
   @parameterized.named_parameters(('fed_avg', False), ('fed_fish', True))
   def test_round_of_ragged_clients(self, fed_fish):
-    model = models.SOFTMAX_REGRESSION.create_functional()
-    workload = workloads.WORKLOADS['softmax']
+    network = rounds.NETWORKS['softmax']
+    model = network.create_functional()
     clients = [
-      *workload.generate_clients(1, 25),
-      *workload.generate_clients(2, 10)[1:],
+      *network.generate_clients(1, 25),
+      *network.generate_clients(2, 10)[1:],
     ]
     run = bare_loop.build_round(
-      model, clients, batch_size=10, fed_fish=fed_fish
+      model, clients, batch_size=10, learning_rate=0.01, fed_fish=fed_fish
     )
     run()
     start = np.array(

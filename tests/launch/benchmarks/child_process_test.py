@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Modules answer from processes of their own."""
+"""Functions answer from processes of their own."""
 
-import dataclasses
+import importlib
 import os
 import pathlib
 import sys
@@ -13,19 +13,15 @@ from launch.benchmarks import child_process
 from absl.testing import absltest
 
 _MODULE = """
-import json, os, sys, time
-fields = json.loads(sys.argv[1])
-time.sleep(fields['seconds'])
-if fields['seconds'] == 0:
-  sys.exit('the reason')
-print('noise')
-print(json.dumps([os.getpid(), os.environ.get('EXTRA')]))
+import os, sys, time
+
+def answer(seconds):
+  time.sleep(seconds)
+  if seconds == 0:
+    sys.exit('the reason')
+  print('noise')
+  return os.getpid(), os.environ.get('EXTRA')
 """
-
-
-@dataclasses.dataclass
-class _Request:
-  seconds: float
 
 
 class ChildProcessTest(absltest.TestCase):
@@ -34,25 +30,27 @@ class ChildProcessTest(absltest.TestCase):
     folder = self.create_tempdir().full_path
     pathlib.Path(folder, 'answering.py').write_text(_MODULE)
     self.enter_context(mock.patch.object(sys, 'path', [*sys.path, folder]))
+    self.enter_context(mock.patch.dict(sys.modules))
+    self._answer = importlib.import_module('answering').answer
 
   def test_answer(self):
-    process, extra = child_process.ask(
-      'answering', _Request(0.01), environment={'EXTRA': 'more'}
+    process, extra = child_process.call(
+      self._answer, {'seconds': 0.01}, environment={'EXTRA': 'more'}
     )
     self.assertNotEqual(process, os.getpid())
     self.assertEqual(extra, 'more')
 
   def test_is_watched(self):
     seen = []
-    process, extra = child_process.ask(
-      'answering', _Request(0.3), while_running=seen.append
+    process, extra = child_process.call(
+      self._answer, {'seconds': 0.3}, while_running=seen.append
     )
     self.assertEqual(set(seen), {process})
     self.assertIsNone(extra)
 
   def test_failure(self):
     with self.assertRaisesRegex(RuntimeError, 'code 1:\nthe reason'):
-      child_process.ask('answering', _Request(0))
+      child_process.call(self._answer, {'seconds': 0})
 
   def test_interrupted(self):
     seen = []
@@ -62,7 +60,9 @@ class ChildProcessTest(absltest.TestCase):
       raise KeyboardInterrupt
 
     with self.assertRaises(KeyboardInterrupt):
-      child_process.ask('answering', _Request(600), while_running=interrupt)
+      child_process.call(
+        self._answer, {'seconds': 600}, while_running=interrupt
+      )
     # It has ended, and has been waited for.
     self.assertFalse(os.path.exists(f'/proc/{seen[0]}'))
 

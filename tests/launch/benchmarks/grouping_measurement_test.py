@@ -4,11 +4,15 @@
 
 import collections
 import json
+import os
 import pathlib
+import subprocess
+import sys
 from unittest import mock
 import urllib.parse
 
 from launch.benchmarks import grouping_measurement
+from tests import processes
 from tests.datasets.grouping import web_pages
 
 from absl.testing import absltest
@@ -27,39 +31,45 @@ class GroupingMeasurementTest(absltest.TestCase):
     )
     self._pattern = str(folder / '*.jsonl')
 
-  def _request(self, **changes):
-    fields = dict(pattern=self._pattern, plain=False, workers=1, num_shards=3)
-    return grouping_measurement.Request(**{**fields, **changes})
-
   def test_both_find_the_same(self):
     for plain in (False, True):
       with mock.patch.object(
         grouping_measurement, 'time', autospec=True
       ) as time:
         time.perf_counter.side_effect = [10.0, 17.5]
-        seconds, clients, examples = grouping_measurement.measure(
-          self._request(plain=plain)
+        result = grouping_measurement.measure(
+          self._pattern, plain=plain, workers=1, num_shards=3
         )
-      self.assertEqual(seconds, 7.5)
-      self.assertLen(self._hosts, clients)
-      self.assertEqual(self._hosts.total(), examples)
+      self.assertEqual(result, (7.5, len(self._hosts), self._hosts.total(), 0))
 
   @pytest.mark.thorough
   def test_in_a_child_with_workers(self):
     result = grouping_measurement.measure_in_child(
-      self._request(plain=True, workers=2)
+      self._pattern, plain=True, workers=2, num_shards=3
     )
     self.assertLen(self._hosts, result.clients)
     self.assertEqual(self._hosts.total(), result.examples)
     # Three processes have imported Beam.
     self.assertGreater(result.peak_bytes, 200e6)
 
-  @pytest.mark.thorough
-  def test_failure_of_the_process(self):
-    with self.assertRaisesRegex(RuntimeError, 'no file .*/none.jsonl'):
-      grouping_measurement.measure_in_child(
-        self._request(pattern=self._pattern.replace('*', 'none'))
-      )
+
+class TreeResidentBytesTest(absltest.TestCase):
+  def test_processes_that_were_started_count(self):
+    size = 200 * 2**20
+    code = f'a = b"1" * {size}; print(flush=True); input()'
+    with subprocess.Popen(
+      [sys.executable, '-c', code],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+    ) as child:
+      with processes.killed_if_hanging(child):
+        child.stdout.readline()
+      both = grouping_measurement.tree_resident_bytes(os.getpid())
+      one = grouping_measurement.tree_resident_bytes(child.pid)
+      child.communicate(b'', timeout=processes.HANG_SECONDS)
+    self.assertGreater(one, size)
+    self.assertGreater(both, one + 20 * 2**20)
+    self.assertEqual(grouping_measurement.tree_resident_bytes(child.pid), 0)
 
 
 if __name__ == '__main__':

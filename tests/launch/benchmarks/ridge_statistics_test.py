@@ -36,23 +36,12 @@ class RidgeStatisticsTest(absltest.TestCase):
     )
     for row in rows:
       self.assertRegex(row, r'( +\d[\d,]*\.\d\d){3}$')
-    # The line is broken somewhere.
-    self.assertIn(
-      '--features=8 --features=1200 --examples=50 --batch_size=16 '
-      '--batch_size=64 --repeats=1',
-      ' '.join(outcome.stdout.split()),
-    )
 
   def test_bad_input(self):
-    for arguments, message in (
-      (('--examples=0',), '--examples=0'),
-      (('--features=4', '--features=4'), 'different numbers were expected'),
-      (('--batch_size=4', '--batch_size=4'), '--batch_size is [4, 4]'),
-      (('more',), 'Unexpected argument'),
-    ):
-      outcome = self._runner.run(*arguments)
+    for argument in ('--examples=0', 'more'):
+      outcome = self._runner.run(argument)
       self.assertEqual(outcome.code, 2, outcome.stderr)
-      self.assertIn(message, outcome.stderr.splitlines()[-1])
+      self.assertIn(argument, outcome.stderr.splitlines()[-1])
 
 
 if __name__ == '__main__':

@@ -2,28 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark's binary prints one table."""
 
-import contextlib
-import io
 import pathlib
 from unittest import mock
 
-from launch import cli
 from launch.benchmarks import markdown_file
 from launch.benchmarks import measurement
-from launch.benchmarks import plan
-from launch.benchmarks import run
+from launch.benchmarks import workloads
+from tests.launch import binary_runner
 
-from absl import flags
 from absl.testing import absltest
-from absl.testing import flagsaver
 
 
-def _measure(request):
+def _measure(name, *, num_clients, rows, **unused_kwargs):
   """Makes up a result."""
   return measurement.Result(
-    seconds={name: 1.0 + i for i, name in enumerate(request.rows)},
+    seconds={name: 1.0 + i for i, name in enumerate(rows)},
     first_round_seconds=3.0,
-    peak_bytes=request.num_clients * 10**6,
+    peak_bytes=num_clients * 10**6,
     general_path_reasons=(),
   )
 
@@ -31,92 +26,83 @@ def _measure(request):
 class RunTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    if not flags.FLAGS.is_parsed():
-      flags.FLAGS.mark_as_parsed()
     self._requests = []
 
-  def _call(self, **flag_values):
-    """Returns (exit code, stdout, stderr); nothing is really measured."""
+  def _run(self, *arguments):
+    """Runs the binary; nothing is really measured."""
 
-    def measure(request):
-      self._requests.append(request)
-      return _measure(request)
+    def measure(name, **kwargs):
+      self._requests.append({'name': name, **kwargs})
+      return _measure(name, **kwargs)
 
-    out, err, code = io.StringIO(), io.StringIO(), 0
     with (
-      flagsaver.flagsaver(**flag_values),
       mock.patch.object(
         measurement, 'measure_in_child', autospec=True, side_effect=measure
       ),
       mock.patch.object(
         measurement, 'available_cores', autospec=True, return_value=[0, 1]
       ),
-      contextlib.redirect_stdout(out),
-      contextlib.redirect_stderr(err),
     ):
-      try:
-        cli.call(run.main, ['run'])
-      except SystemExit as error:
-        code = error.code
-    return code, out.getvalue(), err.getvalue()
+      return binary_runner.run_here('launch.benchmarks.run', *arguments)
 
   def test_everything(self):
-    code, out, err = self._call()
-    self.assertEqual(code, 0, err)
-    plans = [p for p in plan.PLANS.values() if p.by_default]
-    for p in plans:
-      self.assertIn(f'{p.title}, {p.num_clients:,} clients', out)
-    for title in plan.ROWS.values():
-      self.assertEqual(out.count(f'\n{title}  '), len(plans))
+    outcome = self._run()
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    out = outcome.stdout
+    measured = [w for w in workloads.WORKLOADS.values() if w.by_default]
+    for workload in measured:
+      self.assertIn(f'{workload.title}, {workload.num_clients:,} clients', out)
+    for title in workloads.ROWS.values():
+      self.assertEqual(out.count(f'\n{title}  '), len(measured))
     self.assertIn('100 clients 100 MB, 1,000 clients 1,000 MB', out)
-    self.assertLen(err.splitlines(), len(self._requests))
+    self.assertLen(outcome.stderr.splitlines(), len(self._requests))
     for cores in (1, 2):
       requests = [
-        r for r in self._requests if r.workload == 'cnn' and r.cores == cores
+        r for r in self._requests if (r['name'], r['cores']) == ('cnn', cores)
       ]
-      self.assertLen(requests, plan.PLANS['cnn'].processes)
-      self.assertEqual(requests[0].rows, tuple(plan.ROWS))
-      self.assertNotIn(plan.MEASURED_ONCE_ROW, requests[1].rows)
+      self.assertLen(requests, workloads.WORKLOADS['cnn'].processes)
+      self.assertEqual(requests[0]['rows'], list(workloads.ROWS))
+      self.assertNotIn(workloads.MEASURED_ONCE_ROW, requests[1]['rows'])
+
+  def test_a_language_model_has_tokens_and_no_keras_row(self):
+    out = self._run('--workloads=transformer', '--cores=1').stdout
+    self.assertNotIn(workloads.ROWS['cohort_keras'], out.split('\n\n')[0])
+    # 8 clients of 16 examples of 128 tokens, in 1 second.
+    self.assertIn('bare tf.function loop 16,384 (1 core)', out)
 
   def test_flags_choose_and_markdown_is_written(self):
     path = pathlib.Path(self.create_tempdir().full_path, 'speed.md')
-    code, out, err = self._call(
-      workloads=['softmax_1000'],
-      cores=[2],
-      clients=3,
-      repeats=7,
-      processes=1,
-      markdown=str(path),
-    )
-    self.assertEqual(code, 0, err)
+    arguments = '--workloads=softmax_1000', '--cores=2', '--clients=3'
+    arguments += '--repeats=7', '--processes=1'
+    outcome = self._run(*arguments, f'--markdown={path}')
+    self.assertEqual(outcome.code, 0, outcome.stderr)
     (request,) = self._requests
-    self.assertEqual((request.num_clients, request.repeats), (3, 7))
-    self.assertEqual(request.cores, 2)
-    self.assertIn('3 clients', out)
-    self.assertIn('| cohort context |', path.read_text())
-
-  def test_tokens(self):
-    code, out, err = self._call(workloads=['transformer'], cores=[1])
-    self.assertEqual(code, 0, err)
-    p = plan.PLANS['transformer']
-    for request in self._requests:
-      self.assertEqual(request.num_examples, p.num_examples)
-      self.assertNotIn('cohort_keras', request.rows)
-    # The made-up yardstick takes one second.
-    tokens = p.num_clients * p.num_examples * p.tokens_per_example
-    self.assertRegex(out, rf'bare tf.function\s+loop\s+{tokens:,}\s+\(1 core\)')
+    self.assertEqual(
+      request,
+      dict(
+        name='softmax_1000',
+        num_clients=3,
+        rows=list(workloads.ROWS),
+        repeats=7,
+        cores=2,
+      ),
+    )
+    self.assertIn('3 clients', outcome.stdout)
+    text = path.read_text()
+    self.assertIn('| cohort context |', text)
+    self.assertIn(f"`make bench ARGS='{' '.join(arguments)}'` printed:", text)
 
   def test_bad_input(self):
     path = pathlib.Path(self.create_tempdir().full_path, 'mine.md')
     path.write_text('My own notes.\n')
-    for name, flag_values in {
-      'cores': dict(cores=[3]),
-      markdown_file.END: dict(markdown=str(path)),
-    }.items():
-      code, out, err = self._call(**flag_values)
-      self.assertEqual((code, out), (2, ''))
-      self.assertLen(err.splitlines(), 1)
-      self.assertIn(name, err)
+    for argument, message in (
+      ('--cores=3', 'cores'),
+      (f'--markdown={path}', markdown_file.END),
+    ):
+      outcome = self._run(argument)
+      self.assertEqual((outcome.code, outcome.stdout), (2, ''))
+      self.assertLen(outcome.stderr.splitlines(), 1)
+      self.assertIn(message, outcome.stderr)
     self.assertEmpty(self._requests)
     self.assertEqual(path.read_text(), 'My own notes.\n')
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of folders of clients that are whole or not there."""
 
-import csv
-import io
 import os
 import pathlib
 import signal
@@ -123,21 +121,6 @@ class NewFolderTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'Cannot write'):
       with client_folder.new_folder(self.parent / 'file' / 'clients'):
         self.fail('Not reached.')
-
-
-class ClientsCsvTest(absltest.TestCase):
-  def test_counts_by_class(self):
-    content = client_folder.format_clients_csv(
-      ['a,b', 'c'], ['oak', 'elm, red'], np.array([[3, 0], [1, 2]])
-    )
-    self.assertEqual(
-      list(csv.reader(io.StringIO(content.decode()))),
-      [
-        ['client_id', 'examples', 'oak', 'elm, red'],
-        ['a,b', '3', '3', '0'],
-        ['c', '3', '1', '2'],
-      ],
-    )
 
 
 if __name__ == '__main__':

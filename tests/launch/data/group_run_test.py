@@ -11,6 +11,7 @@ import shutil
 from unittest import mock
 
 from fedfish_tff import errors
+from fedfish_tff.datasets import grouping
 from launch.data import group_run
 from tests.datasets.grouping import web_pages
 from tests.launch.data import tiny_tfds
@@ -40,10 +41,25 @@ class GroupRunTest(absltest.TestCase):
     self.pattern = f'{pages}/*'
 
   def _run(self, **options):
-    options = {'format': 'c4', 'input': self.pattern, **options}
+    grouped = {
+      name: options.pop(name)
+      for name in ('max_bad_fraction', 'min_examples', 'splits')
+      if name in options
+    }
+    options = {
+      'text_format': 'c4',
+      'input_name': self.pattern,
+      'key': 'host',
+      **options,
+    }
+    options['key'] = grouping.ClientKey(name=options['key'])
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-      group_run.run(group_run.Request(**options), str(self.folder))
+      group_run.run(
+        str(self.folder),
+        options=grouping.GroupingOptions(**grouped),
+        **options,
+      )
     return output.getvalue()
 
   def _left(self):
@@ -51,7 +67,9 @@ class GroupRunTest(absltest.TestCase):
 
   def test_pages(self):
     output = self._run(
-      max_bad_fraction=0.1, held_out_fraction=0.3, min_examples=5
+      max_bad_fraction=0.1,
+      splits=grouping.ClientSplits(held_out_fraction=0.3),
+      min_examples=5,
     )
     self.assertEqual(
       sorted(path.name for path in self.folder.iterdir()),
@@ -88,8 +106,8 @@ class GroupRunTest(absltest.TestCase):
 
   def test_a_prepared_data_set(self):
     self._run(
-      format='tfds',
-      input='tiny_leaves',
+      text_format='tfds',
+      input_name='tiny_leaves',
       key='author',
       features=['height', 'author'],
       data_dir=str(self.data_dir),
@@ -107,7 +125,9 @@ class GroupRunTest(absltest.TestCase):
       errors.InputError,
       'huggingface:cc_news needs the package datasets.*give --input=cc_news',
     ):
-      self._run(format='tfds', input='huggingface:cc_news', key='domain')
+      self._run(
+        text_format='tfds', input_name='huggingface:cc_news', key='domain'
+      )
     self.assertEmpty(self._left())
 
   def test_hugging_face_with_its_package(self):
@@ -123,8 +143,8 @@ class GroupRunTest(absltest.TestCase):
       ) as builder,
     ):
       self._run(
-        format='tfds',
-        input='huggingface:leaves',
+        text_format='tfds',
+        input_name='huggingface:leaves',
         key='author',
         features=['height'],
       )
@@ -134,14 +154,15 @@ class GroupRunTest(absltest.TestCase):
       with self.assertRaisesRegex(
         errors.InputError, "'huggingface:leaves' cannot be .*: No such repos"
       ):
-        self._run(format='tfds', input='huggingface:leaves', key='author')
+        self._run(
+          text_format='tfds', input_name='huggingface:leaves', key='author'
+        )
 
   def test_what_fails_leaves_nothing(self):
     for options, message in (
       ({}, 'records cannot be used'),
-      ({'input': f'{self.parent}/none*'}, 'There is no file'),
+      ({'input_name': f'{self.parent}/none*'}, 'There is no file'),
       ({'beam_flags': ['--nothing=1']}, "has a flag '--nothing=1'"),
-      ({'validation_fraction': 1.0}, 'validation_fraction is 1.0'),
       ({'max_bad_fraction': 1.0, 'min_examples': 99}, 'None of 20 clients'),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
@@ -152,7 +173,7 @@ class GroupRunTest(absltest.TestCase):
     self.folder.mkdir()
     (self.folder / 'mine').write_text('')
     with self.assertRaisesRegex(errors.InputError, 'not empty'):
-      self._run(input='no such file')
+      self._run(input_name='no such file')
 
 
 if __name__ == '__main__':

@@ -28,15 +28,13 @@ class PartitionRunTest(parameterized.TestCase):
 
   def _run(self, folder, partition, arguments, **options):
     partition_run.run(
-      partition_run.Request(
-        dataset='tiny_leaves',
-        split='train',
-        partition=partition,
-        arguments=arguments,
-        data_dir=str(self.data_dir),
-        **options,
-      ),
       str(folder),
+      dataset='tiny_leaves',
+      split='train',
+      partition=partition,
+      arguments=arguments,
+      data_dir=str(self.data_dir),
+      **options,
     )
 
   def _new_path(self):

@@ -29,15 +29,9 @@ class TrainTokenizerRunTest(parameterized.TestCase):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
       train_tokenizer_run.run(
-        train_tokenizer_run.Request(
-          **{
-            **dict(
-              input=str(self.folder / pattern), kind='word', vocabulary_size=50
-            ),
-            **options,
-          }
-        ),
+        str(self.folder / pattern),
         str(self.output),
+        **{'kind': 'word', 'vocabulary_size': 50, **options},
       )
     return printed.getvalue()
 
@@ -92,7 +86,6 @@ class TrainTokenizerRunTest(parameterized.TestCase):
     for kind in ('bpe', 'word_piece'):
       printed = self._run(
         path,
-        input=str(path),
         feature=feature,
         kind=kind,
         vocabulary_size=1500,

@@ -5,179 +5,76 @@
 import csv
 import functools
 import io
-from unittest import mock
 
 from fedfish_tff import datasets
-from fedfish_tff.client_work import local_training
-from fedfish_tff.evaluation import inputs
-from fedfish_tff.execution import contexts
 from launch.results import run_reader
 from launch.runs import held_out_evaluation
 from tests.evaluation import softmax_regression
 
 from absl.testing import absltest
 import numpy as np
-import pytest
-import tensorflow_federated as tff
-
-_SIZES = {'a': 9, 'b': 12, 'c': 3, 'd': 1}
-_SPEC = datasets.BatchSpec(batch_size=3, epochs=2)
-_SEED = 5
 
 
-def setUpModule():
-  contexts.set_default_context()
-
-
-def _clients(names='abcd'):
-  return datasets.InMemoryClientData(
-    {
-      name: softmax_regression.draw_examples(_SIZES[name], seed)
-      for seed, name in enumerate(names)
-    }
-  )
-
-
-class HeldOutEvaluationTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._model = softmax_regression.create_functional_model()
-    self._arrays = softmax_regression.initial_weights()
-    self._weights = softmax_regression.model_weights(*self._arrays)
-    self._training = local_training.build_local_training(
-      self._model,
-      tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
-    )
-
-  def _assert_columns(self, row, prefix, arrays, examples):
-    expected = softmax_regression.numpy_metrics(arrays, examples)
-    for metric in ('loss', 'accuracy'):
-      np.testing.assert_allclose(
-        row[f'{prefix}/{metric}'], expected[metric], rtol=2e-5
+class ScoresTest(absltest.TestCase):
+  def test_columns(self):
+    scores = held_out_evaluation.Scores()
+    by_class = np.ones([2, 2])
+    for prefix, size, values in (
+      ('global', 'num_examples', {'a': 0.5, 'b': float('nan')}),
+      ('after', 'num_unseen', {'a': 0.25}),
+    ):
+      scores.add(
+        prefix,
+        {
+          name: {'num_examples': np.int64(3), 'loss': v, 'by_class': by_class}
+          for name, v in values.items()
+        },
+        {'num_examples': np.int64(6), 'loss': np.float32(2.5)},
+        size=size,
       )
-
-  def test_global_rows_follow_numpy(self):
-    data = _clients()
-    rows, pooled = held_out_evaluation.evaluate_global(
-      self._model, self._weights, data, batch_size=4
+    self.assertEqual(
+      scores.rows['a'],
+      {
+        'num_examples': 3,
+        'global/loss': 0.5,
+        'num_unseen': 3,
+        'after/loss': 0.25,
+      },
     )
-    self.assertEqual(list(rows), list(data.client_ids))
-    for client_id, row in rows.items():
-      self.assertEqual(row['num_examples'], _SIZES[client_id])
-      self._assert_columns(
-        row, 'global', self._arrays, data.load_client(client_id)
-      )
-    every = [data.load_client(client_id) for client_id in data.client_ids]
-    expected = softmax_regression.numpy_metrics(
-      self._arrays, tuple(map(np.concatenate, zip(*every)))
+    self.assertTrue(np.isnan(scores.rows['b']['global/loss']))
+    self.assertEqual(
+      scores.totals, {'global': {'loss': 2.5}, 'after': {'loss': 2.5}}
     )
-    np.testing.assert_allclose(pooled['loss'], expected['loss'], rtol=1e-5)
-    self.assertEqual(list(pooled), ['loss', 'accuracy'])
 
-  def test_personalized_rows_follow_numpy(self):
-    data = _clients()
-    rows = held_out_evaluation.evaluate_personalization(
-      self._model,
-      self._weights,
-      self._training,
-      data,
-      batch_spec=_SPEC,
-      eval_batch_size=4,
-      seed=_SEED,
+  def test_barrier(self):
+    batches = datasets.sequential_batches(
+      softmax_regression.draw_examples(7, 0), client_id='a', batch_size=4
     )
-    # One example cannot be divided, three cannot be divided into quarters.
-    self.assertEqual(sorted(rows), ['a', 'b', 'c'])
-    self.assertNotIn('few_shot_25/loss', rows['c'])
-    self.assertIn('after/loss', rows['c'])
-    for client_id in 'ab':
-      for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():
-        support, unseen = datasets.split_few_shot(
-          data.load_client(client_id),
-          fraction=fraction,
-          client_id=client_id,
-          seed=_SEED,
-        )
-        arrays = self._arrays
-        if fraction:
-          arrays = softmax_regression.numpy_train(
-            arrays,
-            datasets.plan_batches(
-              support,
-              _SPEC,
-              client_id=client_id,
-              seed=_SEED,
-              round_number=0,
-            ),
-          )
-        self._assert_columns(rows[client_id], column, arrays, unseen)
-        self.assertEqual(rows[client_id]['num_unseen'], len(unseen[0]))
-
-  @pytest.mark.thorough
-  def test_personalized_rows_do_not_depend_on_how_many_are_in_memory(self):
-    def evaluate(at_a_time):
-      with mock.patch.object(inputs, '_CLIENTS_AT_A_TIME', at_a_time):
-        return held_out_evaluation.evaluate_personalization(
-          self._model,
-          self._weights,
-          self._training,
-          _clients(),
-          batch_spec=_SPEC,
-          eval_batch_size=4,
-          seed=_SEED,
-        )
-
-    together = evaluate(64)
-    for at_a_time in (1, 3):
-      self.assertEqual(evaluate(at_a_time), together)
-
-  def test_no_client_is_large_enough_to_personalize(self):
-    rows = held_out_evaluation.evaluate_personalization(
-      self._model,
-      self._weights,
-      self._training,
-      _clients('d'),
-      batch_spec=_SPEC,
-      eval_batch_size=4,
-      seed=_SEED,
-    )
-    self.assertEqual(rows, {})
-
-  def test_barrier_rows_follow_numpy(self):
-    data = _clients('ab')
-    spec = datasets.BatchSpec(batch_size=3, epochs=2, max_examples=7)
-    cohort = [
-      datasets.plan_batches(
-        data.load_client(client_id),
-        spec,
-        client_id=client_id,
-        seed=_SEED,
-        round_number=3,
-      )
-      for client_id in data.client_ids
-    ]
-    new = [0.5 * w for w in self._arrays]
-    rows = held_out_evaluation.evaluate_barrier(
-      self._model,
-      self._weights,
-      softmax_regression.model_weights(*new),
-      self._training,
-      cohort,
-      eval_batch_size=4,
+    rows = held_out_evaluation.barrier_rows(
+      [batches],
+      [
+        {
+          'client': {'num_examples': 7, 'loss': 1.0, 'accuracy': 0.75},
+          'server': {'num_examples': 7, 'loss': 1.5, 'accuracy': 0.5},
+          'num_examples': 7,
+        }
+      ],
       higher_is_better={'loss': False, 'accuracy': True},
     )
-    for client in cohort:
-      row, used = rows[client.client_id], np.unique(client.indices)
-      examples = tuple(part[used] for part in client.examples)
-      self.assertEqual(row['num_examples'], 7)
-      trained = softmax_regression.numpy_train(self._arrays, client)
-      self._assert_columns(row, 'client', trained, examples)
-      self._assert_columns(row, 'server', new, examples)
-      self.assertAlmostEqual(
-        row['barrier/loss'], row['server/loss'] - row['client/loss']
-      )
-      self.assertAlmostEqual(
-        row['barrier/accuracy'], row['client/accuracy'] - row['server/accuracy']
-      )
+    self.assertEqual(
+      rows,
+      {
+        'a': {
+          'num_examples': 7,
+          'client/loss': 1.0,
+          'client/accuracy': 0.75,
+          'server/loss': 1.5,
+          'server/accuracy': 0.5,
+          'barrier/loss': 0.5,
+          'barrier/accuracy': 0.25,
+        }
+      },
+    )
 
 
 _summarize = functools.partial(

@@ -6,6 +6,7 @@ import csv
 import io
 import pathlib
 
+from launch.plots import regression
 from launch.runs import toy_regression_report
 from launch.runs import toy_regression_study
 
@@ -13,24 +14,31 @@ from absl.testing import absltest
 import numpy as np
 
 
-def _result(seed, fed_avg, per_example):
+def _result(title, seed, fed_avg, per_example):
   grid = np.linspace(-2, 2, 11)
   rng = np.random.default_rng(seed)
   names = ('FedAvg', 'FedFish, per example')
   return toy_regression_study.ToyResult(
-    client_x=[rng.uniform(-2, 2, 20) for _ in range(2)],
-    client_y=[rng.uniform(-1, 1, 20) for _ in range(2)],
-    grid=grid,
-    local_functions=[np.sin(grid), np.cos(grid)],
-    global_functions={name: np.sin(3 * grid) for name in names},
+    regression.RegressionPanel(
+      title=title,
+      grid=grid,
+      truth=np.sin(3 * grid),
+      client_x=[rng.uniform(-2, 2, 20) for _ in range(2)],
+      client_y=[rng.uniform(-1, 1, 20) for _ in range(2)],
+      local_functions=[np.sin(grid), np.cos(grid)],
+      global_functions={name: np.sin(3 * grid) for name in names},
+    ),
     barriers=dict(zip(names, (fed_avg, per_example))),
   )
 
 
 _RESULTS = {
-  'full': [_result(0, 0.0, 0.0), _result(1, 0.1, 0.0)],
-  'partial': [_result(2, 0.5, 0.25), _result(3, 0.25, 0.5)],
-  'none': [_result(4, 1.0, 0.75), _result(5, 2.0, 0.25)],
+  'full': [_result('full', 0, 0.0, 0.0), _result('full', 1, 0.1, 0.0)],
+  'partial': [
+    _result('partial', 2, 0.5, 0.25),
+    _result('partial', 3, 0.25, 0.5),
+  ],
+  'none': [_result('none', 4, 1.0, 0.75), _result('none', 5, 2.0, 0.25)],
 }
 
 

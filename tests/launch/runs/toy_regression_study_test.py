@@ -79,14 +79,14 @@ class ToyStudyTest(absltest.TestCase):
       local_epochs=_EPOCHS, methods=list(merged)
     )
     result = study.run('none', seed=_SEED)
-    grid = result.grid[:, np.newaxis]
-    for function, weights in zip(result.local_functions, trained):
+    grid = result.panel.grid[:, np.newaxis]
+    for function, weights in zip(result.panel.local_functions, trained):
       np.testing.assert_allclose(
         function, _forward(weights, grid)[2][:, 0], atol=1e-4
       )
     for method, weights in merged.items():
       np.testing.assert_allclose(
-        result.global_functions[method],
+        result.panel.global_functions[method],
         _forward(weights, grid)[2][:, 0],
         atol=1e-4,
       )

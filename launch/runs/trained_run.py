@@ -1,0 +1,94 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A workdir whose model is evaluated: opened, loaded, written to."""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import os
+import pathlib
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+from launch.results import run_reader
+from launch.runs import experiment as experiment_lib
+
+
+@contextlib.contextmanager
+def open_run(
+  workdir: str | os.PathLike[str],
+  *,
+  context: str = contexts.DEFAULT_CONTEXT_NAME,
+  context_options: Mapping[str, Any] | None = None,
+  data_dir: str | None = None,
+) -> Iterator[tuple[experiment_lib.Experiment, simulation.Workdir]]:
+  """Gives a workdir's experiment, in a context that is set.
+
+  Args:
+    workdir: A workdir of launch.train.
+    context: Name of the execution context.
+    context_options: Of the context, see `contexts.set_default_context`.
+    data_dir: Where tasks that read files find them.
+
+  Yields:
+    The experiment and the folder, which nobody else writes meanwhile.
+
+  Raises:
+    errors.InputError: If something cannot be used or read.
+  """
+  config = run_reader.read_config(workdir)
+  contexts.set_default_context(context, **(context_options or {}))
+  experiment = experiment_lib.build_experiment(
+    config, data_dir=data_dir, workdir=workdir
+  )
+  with simulation.open_workdir(
+    workdir, config, data_fingerprint=experiment.fingerprint_data()
+  ) as folder:
+    yield experiment, folder
+
+
+def load_result(
+  experiment: experiment_lib.Experiment, folder: simulation.Workdir
+) -> simulation.TrainingResult:
+  """Returns the last checkpoint's.
+
+  Args:
+    experiment: What was trained.
+    folder: Its workdir.
+
+  Raises:
+    errors.InputError: If there is no checkpoint, or it is damaged.
+  """
+  result = simulation.load_result(
+    experiment.process, simulation.CheckpointManager(folder.checkpoints_path)
+  )
+  if result is None:
+    raise errors.InputError(
+      f'{folder.path} has no checkpoint yet; train it first with launch.train.'
+    )
+  return result
+
+
+def file_name(name: str, split: str) -> str:
+  """Returns the name of a file about a split: those of test have none before."""
+  return name if split == 'test' else f'{split}_{name}'
+
+
+def write_tables(
+  folder: pathlib.Path, split: str, tables: Mapping[str, bytes]
+) -> list[pathlib.Path]:
+  """Writes tables about a split's clients; returns their paths.
+
+  Args:
+    folder: The workdir.
+    split: The split.
+    tables: The contents by the path in the workdir, of the split test.
+  """
+  paths = []
+  for name, content in tables.items():
+    path = folder / name
+    paths.append(path.with_name(file_name(path.name, split)))
+    simulation.write_atomically(paths[-1], content)
+  return paths
