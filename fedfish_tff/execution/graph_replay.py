@@ -119,6 +119,8 @@ class Replay:
       if use_xla
       else loop_steps.call_step
     )
+    # What remains to be checked when all nodes have run.
+    self.at_end: list[Callable[[], None]] = []
     self._main: dict[str, list[Value]] = {}
     # The current value of each variable, or how to make it.
     self._variables: dict[str, tf.Tensor | Callable[[], tf.Tensor]] = {}
@@ -157,6 +159,8 @@ class Replay:
       self._variables.update(self._initial_variables)
     names = [replay_graph.split_tensor_name(name) for name in fetches]
     self._run_nodes([node for node, _ in names], self._main)
+    for check in self.at_end:
+      check()
     return [self._main[node][index] for node, index in names]
 
   def _initialize(self, name: str) -> None:
@@ -253,6 +257,23 @@ class Replay:
       name: Of the function.
     """
     return self._graph.draws(name)
+
+  def unread(
+    self, name: str, arguments: Sequence[Value], first: int = 0
+  ) -> list[Value]:
+    """Returns those of some arguments that a function does not read.
+
+    Args:
+      name: Of the function.
+      arguments: Some of its arguments, one after the other.
+      first: The position of the first.
+    """
+    read = self._graph.read_arguments(name)
+    return [a for i, a in enumerate(arguments, first) if i not in read]
+
+  def read_outputs(self, node: _NodeDef) -> frozenset[int]:
+    """Returns which outputs of a node are read by others."""
+    return self._graph.read_outputs(node)
 
   def value_of(self, variable: Variable) -> tf.Tensor:
     """Returns what a variable holds now."""

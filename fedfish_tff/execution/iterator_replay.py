@@ -10,6 +10,7 @@ other variables do.
 
 from collections.abc import Mapping
 import dataclasses
+import functools
 import itertools
 
 from fedfish_tff.execution import graph_replay
@@ -70,11 +71,18 @@ def _make(replay, node, inputs):
 
 
 def _next_as_optional(replay, node, inputs):
-  del node
   (iterator,) = inputs
   index = replay.value_of(iterator)
   replay.assign(iterator, index + 1)
-  return [_Optional(iterator.sequences[0], index)]
+  optional = _Optional(iterator.sequences[0], index)
+  if optional.sequence.is_computed:
+    replay.at_end.append(functools.partial(_check_read, node, optional))
+  return [optional]
+
+
+def _check_read(node, optional):
+  if not optional.is_read:
+    raise graph_replay.NotReplayableError(f'{node.op} that nobody reads')
 
 
 def _has_value(replay, node, inputs):
@@ -83,12 +91,14 @@ def _has_value(replay, node, inputs):
 
 
 def _get_value(replay, node, inputs):
-  del replay
   (optional,) = inputs
   if optional.is_read and optional.sequence.is_drawn:
     raise graph_replay.NotReplayableError(f'{node.op} of one random element')
   optional.is_read = True
-  return optional.sequence.elements[0](optional.index)
+  element = optional.sequence.elements[0](optional.index)
+  read = replay.read_outputs(node)
+  unread = [part for i, part in enumerate(element) if i not in read]
+  return optional.sequence.also(unread, element)
 
 
 HANDLERS: Mapping[str, graph_replay.Handler] = {

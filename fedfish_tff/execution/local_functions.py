@@ -283,6 +283,7 @@ class Select(_SequenceFunction):
 
 def _elements(sequence: Any, type_spec: tff.SequenceType) -> Iterator[Any]:
   """Yields the elements of a sequence as local values."""
+  sequence_values.check_parts_are_known(sequence, type_spec)
   for element in sequence_values.to_result_sequence(sequence, type_spec):
     yield values.to_local_value(element, type_spec.element)
 

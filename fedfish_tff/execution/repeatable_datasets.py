@@ -4,10 +4,14 @@
 
 Only then may what was read once be used again. A dataset is repeatable if all
 its steps are known to be so: steps this module does not know are not.
+
+One that shuffles by a seed, anew at each reading, can be made to begin anew.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
+from google.protobuf import message
 import tensorflow as tf
 
 # The classes of tf.data's steps that draw nothing at random, keep nothing
@@ -89,18 +93,66 @@ def is_repeatable(dataset: tf.data.Dataset) -> bool:
   """
   if dataset.options().deterministic is False:
     return False
+  return all(map(_is_plain_step, _steps(dataset)))
+
+
+def from_the_start(dataset: tf.data.Dataset) -> tf.data.Dataset:
+  """Returns a dataset as if nobody had read it before.
+
+  TFF's runtime, which gets datasets serialized, sees a shuffle by a seed in the
+  same order at every call; here the order would depend on who read before.
+
+  Args:
+    dataset: Any dataset.
+
+  Returns:
+    The dataset itself if readings do not count.
+  """
+  if not any(map(_counts_readings, _steps(dataset))):
+    return dataset
+  with tf.device('/device:CPU:0'):
+    try:
+      serialized = tf.raw_ops.DatasetToGraphV2(
+        input_dataset=tf.data.experimental.to_variant(dataset)
+      )
+      graph_def = tf.compat.v1.GraphDef.FromString(serialized.numpy())
+    except (tf.errors.OpError, message.DecodeError):
+      return dataset  # One with a table, or of 2 GB: TFF runs none of these.
+    for node in graph_def.node:
+      # Who counts the readings, known by name in this process.
+      if tf.as_dtype(node.attr['dtype'].type or tf.float32) == tf.resource:
+        node.CopyFrom(
+          tf.compat.v1.NodeDef(name=node.name, op='DummySeedGenerator')
+        )
+    copy = tf.raw_ops.DatasetFromGraph(graph_def=graph_def.SerializeToString())
+  return tf.data.experimental.from_variant(copy, dataset.element_spec)
+
+
+def _steps(dataset: tf.data.Dataset) -> Iterator[tf.data.Dataset]:
+  """Yields the steps of a pipeline, each once."""
   steps, seen = [dataset], set()
   while steps:
     step = steps.pop()
     if id(step) in seen:
       continue
     seen.add(id(step))
-    if not _is_plain_step(step):
-      return False
+    yield step
     # tf.data has no public way to walk a pipeline short of serializing it,
     # which copies all of its data.
     steps.extend(step._inputs())
-  return True
+
+
+def _counts_readings(step: tf.data.Dataset) -> bool:
+  """Whether a step draws by a seed, and each time goes on where it was."""
+  name = type(step).__name__
+  if name == '_ShuffleDataset':
+    goes_on = step._reshuffle_each_iteration is not False
+  else:
+    goes_on = name == '_RandomDataset' and step._rerandomize
+  # Without a seed both are 0, and no order is the right one.
+  return bool(goes_on) and any(
+    tf.get_static_value(seed) != 0 for seed in (step._seed, step._seed2)
+  )
 
 
 def _is_plain_step(step: tf.data.Dataset) -> bool:

@@ -127,6 +127,7 @@ class ReplayGraph:
     self._functions = {f.signature.name: f for f in graph_def.library.function}
     self._bodies: dict[str, Body] = {}
     self._assigned: dict[str, frozenset[int]] = {}
+    self._read: dict[str, frozenset[int]] = {}
     self._operations: dict[str, collections.Counter[str]] = {}
 
   def has_function(self, name: str) -> bool:
@@ -261,6 +262,60 @@ class ReplayGraph:
           if its_inputs[i] in position:
             assigned.add(position[its_inputs[i]])
     return frozenset(assigned)
+
+  def read_arguments(self, name: str) -> frozenset[int]:
+    """Returns which arguments of a function are needed for its results."""
+    if name not in self._read:
+      self._read[name] = self._find_read(self.function(name))
+    return self._read[name]
+
+  def _find_read(self, body: Body) -> frozenset[int]:
+    position = {argument: i for i, argument in enumerate(body.arguments)}
+    read = set()
+    for node in body.order:
+      inputs = [n.partition(':')[0] for n in node.input if n[0] != '^']
+      if node.op == 'Identity':
+        # Only who reads this reads the argument.
+        if inputs[0] in position:
+          position[node.name] = position[inputs[0]]
+        continue
+      its_calls = self.calls(node, inputs)
+      passed_on = {
+        its_inputs[i]
+        for callee, its_inputs in its_calls
+        for i in self.read_arguments(callee)
+      }
+      # What else a node takes, as the condition of a branch, counts as read.
+      known = {source for _, its_inputs in its_calls for source in its_inputs}
+      for source in inputs:
+        if source in position and (source in passed_on or source not in known):
+          read.add(position[source])
+    for result in body.results:
+      source, _ = split_tensor_name(result)
+      if source in position:
+        read.add(position[source])
+    return frozenset(read)
+
+  def read_outputs(self, node: tf.compat.v1.NodeDef) -> frozenset[int]:
+    """Returns which outputs of a node are read by others in its body."""
+    return frozenset(
+      index
+      for body in (self.main, *self._bodies.values())
+      if body.nodes.get(node.name) is node
+      for source, index in map(
+        split_tensor_name,
+        [
+          *(
+            name
+            for reader in body.nodes.values()
+            for name in reader.input
+            if name[0] != '^'
+          ),
+          *body.results,
+        ],
+      )
+      if source == node.name
+    )
 
   def calls(
     self, node: tf.compat.v1.NodeDef, inputs: Sequence[_T]

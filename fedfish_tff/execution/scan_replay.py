@@ -7,6 +7,7 @@ last state; with a `break` in it, to the last state that `take_while` lets pass.
 """
 
 from collections.abc import Mapping
+import dataclasses
 
 from fedfish_tff.execution import graph_replay
 from fedfish_tff.execution import sequence_replay
@@ -35,11 +36,13 @@ def _scan(replay, node, inputs):
     outer, own = state[:num_before], state[num_before:]
     outer, element, _ = before.run(outer, element)
     results = replay.call(name, [*own, *element, *others])
+    unread = replay.unread(name, element, num_state)
+    results = before.sequence.also(unread, results)
     return [*outer, *results[:num_state]], results[num_state:], None
 
   return [
     sequence_replay.Scan(
-      before.sequence,
+      dataclasses.replace(before.sequence, is_computed=True),
       (*before.state, *state),
       (*before.shapes, *replay.argument_shapes(name)[:num_state]),
       run,

@@ -9,6 +9,7 @@ What client work is made of beside `take`, `skip`, `repeat`, `map` and `reduce`
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
 
 from fedfish_tff.execution import graph_replay
 from fedfish_tff.execution import sequence_replay
@@ -18,19 +19,20 @@ import tensorflow as tf
 _NodeDef = tf.compat.v1.NodeDef
 _Element = Callable[[tf.Tensor], list[tf.Tensor]]
 
-
-def _check(
-  node: _NodeDef, value: graph_replay.Value
-) -> tuple[tf.Tensor, _Element, bool]:
-  """Returns a sequence's length, how to cut out an element, and `is_drawn`."""
-  sequence = sequence_replay.check_single_size(node, value)
-  return sequence.count, sequence.elements[0], sequence.is_drawn
+_check = sequence_replay.check_single_size
 
 
 def _sequence(
-  count: tf.Tensor, element: _Element, is_drawn: bool = False
+  count: tf.Tensor, element: _Element, *parts: sequence_replay.Sequence
 ) -> sequence_replay.Sequence:
-  return sequence_replay.Sequence(count, (element,), is_drawn=is_drawn)
+  """Returns a sequence whose elements are made of those of others."""
+  return sequence_replay.Sequence(
+    count,
+    (element,),
+    is_drawn=any(part.is_drawn for part in parts),
+    is_computed=any(part.is_computed for part in parts),
+    is_long=any(part.is_long for part in parts),
+  )
 
 
 def _range(replay, node, inputs):
@@ -39,60 +41,77 @@ def _range(replay, node, inputs):
   dtype = tf.as_dtype(node.attr['output_types'].list.type[0])
   # Rounded up, whichever way it goes; the end may be the largest integer.
   count = tf.maximum((stop - start - tf.sign(step)) // step + 1, 0)
-  return [_sequence(count, lambda i: [tf.cast(start + i * step, dtype)])]
+  numbers = _sequence(count, lambda i: [tf.cast(start + i * step, dtype)])
+  return [dataclasses.replace(numbers, is_long=True)]
 
 
 def _zip(replay, node, inputs):
   del replay
   parts = [_check(node, value) for value in inputs]
-  counts, elements, are_drawn = zip(*parts)
+  shortest = count = tf.reduce_min(tf.stack([part.count for part in parts]))
+  for part in parts:
+    # The end shows only when one more element was asked for.
+    count = part.passing(shortest, tf.minimum(shortest + 1, part.count), count)
+  zipped = _sequence(
+    count,
+    lambda i: [leaf for part in parts for leaf in part.elements[0](i)],
+    *parts,
+  )
   return [
-    _sequence(
-      tf.reduce_min(tf.stack(counts)),
-      lambda i: [leaf for element in elements for leaf in element(i)],
-      any(are_drawn),
-    )
+    dataclasses.replace(zipped, is_long=all(part.is_long for part in parts))
   ]
 
 
 def _concatenate(replay, node, inputs):
   del replay
-  (first_count, first, first_is_drawn), (second_count, second, is_drawn) = (
-    _check(node, value) for value in inputs
-  )
+  first, second = (_check(node, value) for value in inputs)
   # One without end has the largest count.
-  count = first_count + tf.minimum(second_count, tf.int64.max - first_count)
-  return [
-    _sequence(
-      count,
-      lambda i: tf.nest.flatten(
-        tf.cond(
-          i < first_count, lambda: first(i), lambda: second(i - first_count)
-        )
-      ),
-      first_is_drawn or is_drawn,
+  count = first.count + tf.minimum(second.count, tf.int64.max - first.count)
+
+  def element(i: tf.Tensor) -> list[tf.Tensor]:
+    return tf.nest.flatten(
+      tf.cond(
+        i < first.count,
+        lambda: first.elements[0](i),
+        lambda: second.elements[0](i - first.count),
+      )
     )
-  ]
+
+  return [_sequence(count, element, first, second)]
 
 
 def _filter(replay, node, inputs):
   """Replays FilterDataset: one pass finds the elements that stay."""
-  (count, element, is_drawn), arguments = _check(node, inputs[0]), inputs[1:]
+  sequence, arguments = _check(node, inputs[0]), inputs[1:]
+  (element,) = sequence.elements
   predicate = node.attr['predicate'].func.name
   if any(isinstance(a, graph_replay.Variable) for a in arguments):
     raise graph_replay.NotReplayableError(f'{node.op} that reads a variable')
-  if is_drawn or replay.draws(predicate):
+  if sequence.is_drawn or replay.draws(predicate):
     # The elements that stay would be others than those that were looked at.
     raise graph_replay.NotReplayableError(f'{node.op} of random elements')
-  stays = tf.map_fn(
-    lambda i: replay.call(predicate, [*element(i), *arguments])[0],
-    tf.range(count),
-    fn_output_signature=tf.TensorSpec([], tf.bool),
+  if sequence.is_long:
+    # Of which a later `take` may ask for a few.
+    raise graph_replay.NotReplayableError(f'{node.op} of a repeated dataset')
+
+  def stays(i: tf.Tensor) -> tf.Tensor:
+    parts = element(i)
+    results = replay.call(predicate, [*parts, *arguments])
+    return sequence.also(replay.unread(predicate, parts), results)[0]
+
+  positions = tf.boolean_mask(
+    tf.range(sequence.count),
+    tf.map_fn(
+      stays,
+      tf.range(sequence.count),
+      fn_output_signature=tf.TensorSpec([], tf.bool),
+    ),
   )
-  positions = tf.boolean_mask(tf.range(count), stays)
   return [
     _sequence(
-      tf.size(positions, tf.int64), lambda i: element(tf.gather(positions, i))
+      tf.size(positions, tf.int64),
+      lambda i: element(tf.gather(positions, i)),
+      sequence,
     )
   ]
 
@@ -100,7 +119,7 @@ def _filter(replay, node, inputs):
 def _rewrite(replay, node, inputs):
   """Replays RewriteDataset: hints for tf.data's own optimiser."""
   del replay
-  return [_sequence(*_check(node, inputs[0]))]
+  return [_check(node, inputs[0])]
 
 
 def _batch(replay, node, inputs):
@@ -108,7 +127,7 @@ def _batch(replay, node, inputs):
   del replay
   # A parallel one has the number of its calls in between.
   size, drop_remainder = inputs[1], inputs[-1]
-  count, element, is_drawn = _check(node, inputs[0])
+  sequence = _check(node, inputs[0])
   specs = [
     tf.TensorSpec(tf.TensorShape(shape)[1:], dtype)
     for shape, dtype in zip(
@@ -124,11 +143,15 @@ def _batch(replay, node, inputs):
       )
 
   def batch(i: tf.Tensor) -> list[tf.Tensor]:
-    rows = tf.range(i * size, tf.minimum((i + 1) * size, count))
-    return tf.map_fn(element, rows, fn_output_signature=specs)
+    rows = tf.range(i * size, tf.minimum((i + 1) * size, sequence.count))
+    return tf.map_fn(sequence.elements[0], rows, fn_output_signature=specs)
 
-  num_batches = tf.where(drop_remainder, count // size, -(-count // size))
-  return [_sequence(num_batches, batch, is_drawn)]
+  whole = sequence.count // size
+  num_batches = tf.where(drop_remainder, whole, -(-sequence.count // size))
+  num_batches = sequence.passing(
+    tf.minimum(num_batches * size, sequence.count), sequence.count, num_batches
+  )
+  return [_sequence(num_batches, batch, sequence)]
 
 
 HANDLERS: Mapping[str, graph_replay.Handler] = {

@@ -19,6 +19,7 @@ from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.execution import dataset_rows
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import packed_sequences
+from fedfish_tff.execution import repeatable_datasets
 
 import numpy as np
 import tensorflow as tf
@@ -177,6 +178,7 @@ def _pack_dataset(
   packed = _pack_rows(dataset_rows.find_rows(dataset), types, order)
   if packed is not None:
     return packed
+  dataset = repeatable_datasets.from_the_start(dataset)
   in_chunks = not any(map(packed_sequences.is_batched, types))
   if in_chunks:
     dataset = dataset.batch(_CHUNK_ELEMENTS)

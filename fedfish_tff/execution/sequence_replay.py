@@ -7,9 +7,11 @@ A sequence knows its length and how to cut out element i, so that `take`,
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import functools
+from typing import Any
 
 from fedfish_tff.execution import graph_replay
 from fedfish_tff.execution import loop_steps
@@ -53,24 +55,72 @@ class Sequence:
       None if there is one.
     is_drawn: Whether elements are drawn anew whenever they are cut out, so that
       nothing may do so more than once in a pass.
+    is_computed: Whether elements come of a function, which may fail. tf.data
+      calls it for all that it passes, whether or not anybody reads the result;
+      a graph leaves out what nobody reads.
+    is_long: Whether there may be far more elements than the data has.
   """
 
   count: tf.Tensor
   elements: tuple[Callable[[tf.Tensor], list[tf.Tensor]], ...]
   choose: Callable[[tf.Tensor], tf.Tensor] | None = None
   is_drawn: bool = False
+  is_computed: bool = False
+  is_long: bool = False
 
   def reindexed(
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
   ) -> 'Sequence':
     """Returns the sequence whose element i is element index(i) of this one."""
     choose = self.choose
-    return Sequence(
-      count,
-      tuple((lambda i, e=e: e(index(i))) for e in self.elements),
-      None if choose is None else (lambda i: choose(index(i))),
-      self.is_drawn,
+    return dataclasses.replace(
+      self,
+      count=count,
+      elements=tuple((lambda i, e=e: e(index(i))) for e in self.elements),
+      choose=None if choose is None else (lambda i: choose(index(i))),
     )
+
+  def also(self, unread: Iterable[Any], results: list[Any]) -> list[Any]:
+    """Returns results that are there only once parts of an element are.
+
+    Args:
+      unread: The parts of an element that the results do not need.
+      results: What was made of the element; at least one is always read.
+    """
+    unread = [part for part in unread if isinstance(part, tf.Tensor)]
+    if not self.is_computed or not unread:
+      return results
+    # TensorFlow's optimiser drops what only a control dependency needs, but
+    # never an assertion.
+    check = tf.raw_ops.Assert(
+      condition=True, data=[tf.reshape(part, [-1])[:1] for part in unread]
+    )
+    with tf.control_dependencies([check]):
+      return [
+        tf.identity(result) if isinstance(result, tf.Tensor) else result
+        for result in results
+      ]
+
+  def passing(
+    self, start: tf.Tensor, stop: tf.Tensor, count: tf.Tensor
+  ) -> tf.Tensor:
+    """Returns a count that is there only once some elements are.
+
+    Args:
+      start: The first of the elements, which tf.data passes and nobody gets.
+      stop: The one after the last of them.
+      count: The count.
+    """
+    if not self.is_computed or self.choose is not None:
+      return count
+    (passed,) = tf.while_loop(
+      lambda i: i < stop,
+      lambda i: tuple(self.also(self.elements[0](i), [i + 1])),
+      (start,),
+    )
+    check = tf.raw_ops.Assert(condition=passed >= stop, data=[passed])
+    with tf.control_dependencies([check]):
+      return tf.identity(count)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -171,7 +221,10 @@ def _skip(replay, node, inputs):
   skipped = tf.where(
     number < 0, sequence.count, tf.minimum(number, sequence.count)
   )
-  return [sequence.reindexed(sequence.count - skipped, lambda i: i + skipped)]
+  count = sequence.passing(
+    tf.zeros_like(skipped), skipped, sequence.count - skipped
+  )
+  return [sequence.reindexed(count, lambda i: i + skipped)]
 
 
 def _repeat(replay, node, inputs):
@@ -180,9 +233,10 @@ def _repeat(replay, node, inputs):
   # Without end if negative; a sequence of none stays empty.
   most = tf.int64.max // tf.maximum(sequence.count, 1)
   times = tf.where(times < 0, most, tf.minimum(times, most))
-  return [
-    sequence.reindexed(sequence.count * times, lambda i: i % sequence.count)
-  ]
+  repeated = sequence.reindexed(
+    sequence.count * times, lambda i: i % sequence.count
+  )
+  return [dataclasses.replace(repeated, is_long=True)]
 
 
 def _map(replay, node, inputs):
@@ -194,13 +248,19 @@ def _map(replay, node, inputs):
     raise graph_replay.NotReplayableError(f'{node.op} that reads a variable')
 
   def mapped(element):
-    return lambda i: replay.call(name, [*element(i), *arguments])
+    def call(i):
+      parts = element(i)
+      results = replay.call(name, [*parts, *arguments])
+      return sequence.also(replay.unread(name, parts), results)
+
+    return call
 
   return [
     dataclasses.replace(
       sequence,
       elements=tuple(map(mapped, sequence.elements)),
       is_drawn=sequence.is_drawn or replay.draws(name),
+      is_computed=True,
     )
   ]
 
@@ -255,6 +315,8 @@ def _reduce(replay, node, inputs):
         state = [*carried, *reduced, goes_on]
       else:
         state = [*carried, *reduce_element(reduced, values)]
+      unread = replay.unread(name, values, num_state)
+      state = sequence.also(unread, state)
       for tensor, shape in zip(state, shapes, strict=True):
         tensor.set_shape(shape)
       return state, [replay.value_of(variable) for variable in variables]

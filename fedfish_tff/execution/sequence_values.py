@@ -13,6 +13,7 @@ from typing import Any
 
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.execution import packed_sequences
+from fedfish_tff.execution import repeatable_datasets
 from fedfish_tff.execution import sequence_packing
 
 import tensorflow as tf
@@ -103,11 +104,39 @@ def to_placed_sequence(
   )
 
 
+def check_parts_are_known(
+  value: LocalSequence, type_spec: tff.SequenceType
+) -> None:
+  """Checks that one can tell the parts of a sequence's elements by name.
+
+  TensorFlow code passes on sequences without names: parts of a dictionary in
+  the order of their names, those of other containers in their own. Which it was
+  a compiled computation does not say.
+
+  Args:
+    value: The sequence.
+    type_spec: Its type, as compiled.
+
+  Raises:
+    ValueError: If TensorFlow code made it, with names that are not sorted.
+  """
+  if type(value).__name__ == '_VariantDataset' and not _are_names_sorted(
+    type_spec.element
+  ):
+    raise ValueError(
+      f'TensorFlow code returned a sequence of type {type_spec}, whose names '
+      'are not sorted: it does not tell which part of an element is which. '
+      'Please sort them, or work on the sequence in TensorFlow too.'
+    )
+
+
 def to_variant(value: LocalSequence, type_spec: tff.SequenceType) -> tf.Tensor:
   """Returns a sequence as TensorFlow code takes it."""
   if isinstance(value, packed_sequences.PackedSequence):
     value = value.to_dataset(type_spec.element)
-  return tf.data.experimental.to_variant(value)
+  return tf.data.experimental.to_variant(
+    repeatable_datasets.from_the_start(value)
+  )
 
 
 def from_variant(
@@ -151,6 +180,17 @@ def _keeps_order(element_type: tff.Type) -> bool:
       return False
   return all(
     _keeps_order(child)
+    for _, child in tff.structure.iter_elements(element_type)
+  )
+
+
+@functools.lru_cache(maxsize=256)
+def _are_names_sorted(element_type: tff.Type) -> bool:
+  if not isinstance(element_type, tff.StructType):
+    return True
+  names = tff.structure.name_list(element_type)
+  return names == sorted(names) and all(
+    _are_names_sorted(child)
     for _, child in tff.structure.iter_elements(element_type)
   )
 

@@ -90,6 +90,17 @@ class NotReplayableTest(absltest.TestCase):
         tf.function(lambda dataset: next(iter(dataset))), range(3)
       )
 
+  def test_a_mapped_element_that_is_not_read(self):
+    @tf.function
+    def count(dataset):
+      number = tf.constant(0)
+      for _ in iter(dataset.map(lambda i: 10 // i)):
+        number += 1
+      return number
+
+    with self.assertRaises(graph_replay.NotReplayableError):
+      dataset_replays.assert_same(count, range(3))
+
   def test_a_random_element_that_is_read_twice(self):
     @tf.function
     def build(dataset):

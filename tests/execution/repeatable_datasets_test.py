@@ -166,5 +166,33 @@ class IsRepeatableTest(parameterized.TestCase):
       self.assertFalse(repeatable_datasets.is_repeatable(dataset.batch(2)))
 
 
+class FromTheStartTest(parameterized.TestCase):
+  @parameterized.parameters(
+    lambda: _RANGE(9).shuffle(5, seed=1).batch(2),
+    lambda: _RANGE(9).shuffle(5, seed=1).repeat(3),
+    lambda: tf.data.Dataset.zip((_RANGE(9), _RANGE(9).shuffle(9, seed=2))),
+    lambda: tf.data.Dataset.random(4, rerandomize_each_iteration=True).take(5),
+  )
+  def test_readings_do_not_count(self, make):
+    expected = [str(element) for element in make().as_numpy_iterator()]
+    dataset = make()
+    for _ in range(2):
+      list(dataset)
+      again = repeatable_datasets.from_the_start(dataset)
+      self.assertEqual(again.element_spec, dataset.element_spec)
+      self.assertEqual(
+        [str(element) for element in again.as_numpy_iterator()], expected
+      )
+
+  @parameterized.parameters(
+    lambda: _RANGE(9).map(_plus_one),
+    lambda: _RANGE(9).shuffle(5),
+    lambda: _RANGE(9).shuffle(5, seed=1, reshuffle_each_iteration=False),
+  )
+  def test_nothing_to_begin_anew(self, make):
+    dataset = make()
+    self.assertIs(repeatable_datasets.from_the_start(dataset), dataset)
+
+
 if __name__ == '__main__':
   absltest.main()

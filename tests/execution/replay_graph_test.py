@@ -121,6 +121,37 @@ class ReplayGraphTest(absltest.TestCase):
       replay_graph.ReplayGraph(graph_def).function('f')
 
 
+class ReadingsTest(absltest.TestCase):
+  """Which arguments and outputs anybody needs."""
+
+  def test_arguments(self):
+    @tf.function
+    def inner(x, y):
+      del y
+      return x + 1
+
+    @tf.function
+    def outer(a, b, c, d):
+      del d
+      return inner(a, b) * 2, tf.identity(c)
+
+    graph, graph_def = _graph_of(
+      lambda x: outer(x, x + 1, x + 2, x + 3), _FLOAT
+    )
+    (name,) = [
+      node.attr['f'].func.name
+      for node in graph_def.node
+      if node.op == 'PartitionedCall'
+    ]
+    self.assertEqual(graph.read_arguments(name), {0, 2})
+
+  def test_outputs(self):
+    vector = tf.TensorSpec([3], tf.float32)
+    graph, graph_def = _graph_of(lambda x: tf.unstack(x)[1] + 1, vector)
+    node = graph.main.nodes[_node_of(graph_def, 'Unpack').name]
+    self.assertEqual(graph.read_outputs(node), {1})
+
+
 class CallsTest(absltest.TestCase):
   """Who calls whom with what, and which variables it may write."""
 

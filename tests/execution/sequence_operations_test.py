@@ -95,6 +95,16 @@ class NotReplayableTest(absltest.TestCase):
         lambda dataset: dataset.batch(2).batch(2), range(8)
       )
 
+  def test_filters_of_more_than_the_data(self):
+    for change in (
+      lambda dataset: dataset.repeat(10**12).filter(lambda i: i > 1).take(2),
+      lambda dataset: (
+        tf.data.Dataset.range(10**12).filter(lambda i: i > 1).take(2)
+      ),
+    ):
+      with self.assertRaises(graph_replay.NotReplayableError):
+        dataset_replays.assert_elements(change, range(3))
+
   def test_filters_that_read_variables(self):
     def build(dataset):
       limit = tf.Variable(2, dtype=tf.int64)

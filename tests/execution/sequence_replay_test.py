@@ -217,6 +217,63 @@ class CheckTest(absltest.TestCase):
         check(self.node, tf.constant(1))
 
 
+def _number(text):
+  return tf.strings.to_number(text, tf.int64)
+
+
+def _fail_at(number):
+  """A map that fails at one element, and whose result may be left out."""
+  return lambda i: _number(
+    tf.where(tf.equal(i, number), 'none', tf.strings.as_string(i))
+  )
+
+
+def _count(dataset):
+  return dataset.reduce(tf.constant(0, tf.int64), lambda n, *_: n + 1)
+
+
+class FailuresTest(parameterized.TestCase):
+  """An element that nobody reads may fail, as in tf.data."""
+
+  @parameterized.named_parameters(
+    ('is_counted', lambda d: _count(d.map(_fail_at(2)))),
+    ('is_skipped', lambda d: _count(d.map(_fail_at(2)).skip(3))),
+    ('is_mapped', lambda d: _count(d.map(_fail_at(2)).map(lambda i: 1))),
+    (
+      'is_a_part',
+      lambda d: d.map(lambda i: (i, _fail_at(2)(i))).reduce(
+        tf.constant(0, tf.int64), lambda n, pair: n + pair[0]
+      ),
+    ),
+    (
+      'is_filtered',
+      lambda d: _count(d.map(_fail_at(2)).filter(lambda i: True)),
+    ),
+    (
+      'is_a_remainder',
+      lambda d: _count(d.map(_fail_at(4)).batch(2, drop_remainder=True)),
+    ),
+    (
+      'shows_the_end',
+      lambda d: _count(tf.data.Dataset.zip((d.map(_fail_at(4)), d.take(4)))),
+    ),
+  )
+  def test_fails(self, build):
+    with self.assertRaises(tf.errors.InvalidArgumentError):
+      dataset_replays.assert_same(build, range(5))
+
+  def test_what_is_not_reached_does_not_fail(self):
+    def build(dataset):
+      mapped = dataset.map(_fail_at(4))
+      return (
+        _count(mapped.take(4)),
+        _count(mapped.take(2).concatenate(mapped.take(1))),
+        _count(tf.data.Dataset.zip((mapped, dataset.take(2)))),
+      )
+
+    dataset_replays.assert_same(build, range(5))
+
+
 class NotReplayableTest(absltest.TestCase):
   def test_datasets_of_the_graph(self):
     with self.assertRaisesRegex(

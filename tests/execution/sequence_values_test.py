@@ -41,6 +41,27 @@ def _elements(value, type_spec):
   return list(dataset.as_numpy_iterator())
 
 
+class PartsTest(parameterized.TestCase):
+  @parameterized.parameters(collections.OrderedDict, _Pair)
+  def test_nobody_guesses_which_part_is_which(self, container):
+    variant = tf.data.experimental.to_variant(_pairs(container))
+    with self.assertRaises(ValueError):
+      sequence_values.check_parts_are_known(
+        sequence_values.from_variant(variant, _PAIRS), _PAIRS
+      )
+
+  def test_known_parts(self):
+    sequence_values.check_parts_are_known(
+      _pairs(collections.OrderedDict), _PAIRS
+    )
+    numbers = tff.SequenceType((np.int64, np.int64))
+    dataset = tf.data.Dataset.zip((tf.data.Dataset.range(3),) * 2)
+    variant = tf.data.experimental.to_variant(dataset)
+    sequence_values.check_parts_are_known(
+      sequence_values.from_variant(variant, numbers), numbers
+    )
+
+
 class ArgumentTest(parameterized.TestCase):
   def test_a_dataset_stays_one_and_is_not_read(self):
     def fail(unused):

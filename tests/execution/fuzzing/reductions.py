@@ -1,0 +1,503 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What the clients of random programs make of their datasets.
+
+Each takes a dataset and a small number from 0, and returns a nest of tensors.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
+from typing import TypeAlias
+
+from tests.execution.fuzzing import elements
+
+import tensorflow as tf
+
+_Dataset: TypeAlias = tf.data.Dataset
+Reduction: TypeAlias = Callable[[_Dataset, int], Any]
+
+digest = elements.digest
+_odict = collections.OrderedDict
+
+
+def _parts(parts: tuple[Any, ...]) -> Any:
+  return parts if len(parts) > 1 else parts[0]
+
+
+def _fold(state: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
+  """Takes note of the number and of when it came."""
+  return (state * 31 + number + 1) % 1_000_003
+
+
+def _int(value: int) -> tf.Tensor:
+  return tf.constant(value, tf.int64)
+
+
+def _reduce(dataset, n):
+  def add(state, *parts):
+    number = digest(_parts(parts))
+    return _odict(
+      order=_fold(state['order'], number),
+      count=state['count'] + 1,
+      mean=state['mean'] + tf.cast(number, tf.float32) / 1e6,
+    )
+
+  return dataset.reduce(
+    _odict(order=_int(n), count=tf.constant(0), mean=tf.constant(0.0)), add
+  )
+
+
+def _sum(dataset, n):
+  return dataset.reduce(
+    (_int(n), tf.constant(0)),
+    lambda s, *e: (s[0] + digest(_parts(e)), s[1] + 1),
+  )
+
+
+def _count(dataset, n):
+  return dataset.reduce(_int(n), lambda s, *_: s + 1)
+
+
+def _distribution(dataset, n):
+  """Means over many draws, and whether draws repeat."""
+  del n
+
+  def add(state, draws):
+    total, count, repeats, last = state
+    repeats += tf.cast(tf.reduce_all(tf.equal(draws, last)), tf.int32)
+    return total + tf.reduce_mean(draws), count + 1, repeats, draws
+
+  total, count, repeats, _ = dataset.reduce(
+    (tf.constant(0.0), tf.constant(0), tf.constant(0), tf.zeros([1000])), add
+  )
+  mean = total / tf.cast(tf.maximum(count, 1), tf.float32)
+  return _odict(mean=mean, count=count, repeats=repeats)
+
+
+def _for_loop(dataset, n):
+  @tf.function
+  def run(dataset):
+    state, seen = _int(n), tf.constant(0.0)
+    for element in dataset:
+      number = digest(element)
+      if number % 2 == 0:
+        state = _fold(state, number)
+      else:
+        seen += 0.25
+    return state, seen
+
+  return run(dataset)
+
+
+def _for_break(dataset, n):
+  @tf.function
+  def run(dataset):
+    state = _int(0)
+    for element in dataset:
+      if state % 7 == n % 7 and state > 0:
+        break
+      state = _fold(state, digest(element))
+    return state
+
+  return run(dataset)
+
+
+def _iterator(dataset, n):
+  @tf.function
+  def run(dataset):
+    state = _int(n)
+    for element in iter(dataset):
+      state = _fold(state, digest(element))
+    return state
+
+  return run(dataset)
+
+
+def _iterator_count(dataset, n):
+  @tf.function
+  def run(dataset):
+    state = _int(n)
+    for _ in iter(dataset):
+      state += 1
+    return state
+
+  return run(dataset)
+
+
+def _iterator_break(dataset, n):
+  @tf.function
+  def run(dataset):
+    state = _int(0)
+    iterator = iter(dataset)
+    for element in iterator:
+      state = _fold(state, digest(element))
+      if state % 3 == n % 3:
+        break
+    for element in iterator:
+      state -= digest(element)
+    return state
+
+  return run(dataset)
+
+
+def _two_passes(dataset, n):
+  first = dataset.reduce(_int(n), lambda s, *e: s + digest(_parts(e)))
+  return dataset.reduce(
+    first, lambda s, *e: _fold(s, digest(_parts(e)) + first)
+  )
+
+
+def _nested_passes(dataset, n):
+  @tf.function
+  def run(dataset):
+    state = _int(n)
+    for element in dataset.take(3):
+      for other in dataset.skip(1):
+        state = _fold(state, digest(element) - digest(other))
+    return state
+
+  return run(dataset)
+
+
+def _cardinality(dataset, n):
+  del n
+  return dataset.cardinality()
+
+
+def _carried(dataset, n):
+  """A loop that carries a dataset."""
+
+  @tf.function
+  def run(dataset):
+    state = _int(0)
+    for _ in tf.range(n % 3 + 1):
+      state = dataset.reduce(state, lambda s, *e: _fold(s, digest(_parts(e))))
+      dataset = dataset.skip(1)
+    return state
+
+  return run(dataset)
+
+
+def _chosen(dataset, n):
+  """A branch that returns a dataset."""
+
+  @tf.function
+  def run(dataset):
+    if dataset.reduce(_int(0), lambda s, *_: s + 1) % 2 == 0:
+      dataset = dataset.take(n)
+    else:
+      dataset = dataset.skip(1)
+    return dataset.reduce(_int(0), lambda s, *e: _fold(s, digest(_parts(e))))
+
+  return run(dataset)
+
+
+def _variable(dataset, n):
+  state = tf.Variable(_int(n))
+  count = tf.Variable(0.0)
+
+  @tf.function
+  def run(dataset):
+    for element in dataset:
+      number = digest(element)
+      state.assign(_fold(state, number))
+      if number % 3 == 0:
+        count.assign_add(0.5)
+    return state.read_value(), count.read_value()
+
+  return run(dataset)
+
+
+def _variable_in_map(dataset, n):
+  """A map whose elements depend on those before."""
+  state = tf.Variable(_int(n))
+
+  def number(*parts):
+    state.assign(_fold(state, digest(_parts(parts))))
+    return state.read_value()
+
+  @tf.function
+  def run(dataset):
+    return (
+      dataset.map(number).filter(lambda x: x % 2 == 0).reduce(_int(0), _fold)
+    )
+
+  return run(dataset), state.read_value()
+
+
+def _scatter(dataset, n):
+  rows = tf.Variable(tf.zeros([3, 2]))
+
+  @tf.function
+  def run(dataset):
+    for element in dataset:
+      rows.scatter_update(
+        tf.IndexedSlices(elements.features(element, 2), [digest(element) % 3])
+      )
+      rows.scatter_add(tf.IndexedSlices(rows.sparse_read([n % 3]), [1]))
+      rows.assign(rows * 0.5)
+    return rows.read_value()
+
+  return run(dataset)
+
+
+def _table(dataset, n):
+  """A table that the loop writes."""
+  table = tf.lookup.experimental.MutableHashTable(tf.int64, tf.int64, -1)
+
+  @tf.function
+  def run(dataset):
+    state = _int(n)
+    for element in dataset:
+      key = digest(element) % 3
+      state = _fold(state, table.lookup(key))
+      table.insert(key, state)
+    return state
+
+  return run(dataset)
+
+
+def _array(dataset, n):
+  @tf.function
+  def run(dataset):
+    array = tf.TensorArray(tf.int64, 0, dynamic_size=True)
+    for element in dataset:
+      array = array.write(array.size(), digest(element))
+    numbers = array.stack()
+    return tf.reduce_sum(numbers * tf.range(tf.size(numbers, tf.int64))) + n
+
+  return run(dataset)
+
+
+def _joined_text(dataset, n):
+  def add(state, *parts):
+    text = tf.strings.as_string(digest(_parts(parts)) % 10)
+    return tf.strings.join([state, text])
+
+  return dataset.reduce(tf.constant('.' * n), add)
+
+
+def _first(dataset, n):
+  def run(element):
+    return digest(element)
+
+  pairs = dataset.take(1).map(lambda *e: run(_parts(e)))
+  return (
+    pairs.concatenate(_Dataset.from_tensors(_int(n)))
+    .take(1)
+    .reduce(_int(0), _fold)
+  )
+
+
+def _single(dataset, n):
+  numbers = dataset.map(lambda *e: digest(_parts(e)))
+  return tf.reduce_sum(numbers.batch(1000).get_single_element()) + n
+
+
+def _stateful_draws(dataset, n):
+  """Draws outside of a dataset."""
+  count = dataset.reduce(tf.constant(n), lambda s, *_: s + 1)
+  draws = tf.random.normal([1000])
+  return _odict(mean=tf.reduce_mean(draws), count=count)
+
+
+def _unbounded(dataset, n):
+  """A loop with a break after one over tensors of growing shape."""
+
+  @tf.function
+  def run(dataset):
+    numbers = tf.zeros([0], tf.int64)
+    for element in dataset:
+      tf.autograph.experimental.set_loop_options(
+        shape_invariants=[(numbers, tf.TensorShape([None]))]
+      )
+      numbers = tf.concat([numbers, [digest(element)]], 0)
+    i = tf.constant(0)
+    while i < tf.size(numbers):
+      if numbers[i] % 5 == n % 5:
+        break
+      i += 1
+    return i
+
+  return run(dataset)
+
+
+def _gradient(dataset, n):
+  """A gradient through a loop."""
+  number = dataset.reduce(_int(n), lambda s, *e: _fold(s, digest(_parts(e))))
+
+  @tf.function
+  def run(number):
+    weights = tf.constant([0.1, 0.2, 0.4, 0.8])
+    with tf.GradientTape() as tape:
+      tape.watch(weights)
+      x = elements.features(number)
+      for _ in tf.range(number % 4 + 1):
+        x = tf.tanh(x * weights + 0.1)
+      loss = tf.reduce_sum(x)
+    return tape.gradient(loss, weights)
+
+  return run(number)
+
+
+def _constant(value: float) -> tf.keras.initializers.Initializer:
+  return tf.keras.initializers.Constant(value)
+
+
+def _sequential(*layers) -> Callable[[], tf.keras.Model]:
+  return lambda: tf.keras.Sequential([layer() for layer in layers])
+
+
+_keras = tf.keras.layers
+_LAYERS: Mapping[str, Callable[[], Any]] = {
+  'dense': lambda: _keras.Dense(3, kernel_initializer=_constant(0.1)),
+  'batch_norm': lambda: _keras.BatchNormalization(momentum=0.5),
+  'layer_norm': lambda: _keras.LayerNormalization(),
+  'dropout': lambda: _keras.Dropout(0.5, seed=3),
+  'lstm': lambda: tf.keras.Sequential(
+    [
+      _keras.Reshape([2, 2]),
+      _keras.LSTM(
+        2, kernel_initializer='ones', recurrent_initializer=_constant(0.3)
+      ),
+    ]
+  ),
+  'gru': lambda: tf.keras.Sequential(
+    [
+      _keras.Reshape([2, 2]),
+      _keras.GRU(
+        2, kernel_initializer='ones', recurrent_initializer=_constant(0.3)
+      ),
+    ]
+  ),
+  'embedding': lambda: tf.keras.Sequential(
+    [
+      _keras.Lambda(lambda x: tf.cast(x * 9, tf.int32)),
+      _keras.Embedding(10, 2, embeddings_initializer=_constant(0.2)),
+    ]
+  ),
+  'conv': lambda: tf.keras.Sequential(
+    [
+      _keras.Reshape([2, 2, 1]),
+      _keras.Conv2D(2, 2, kernel_initializer=_constant(0.2)),
+      _keras.Flatten(),
+    ]
+  ),
+  'rescaling': lambda: tf.keras.Sequential(
+    [
+      _keras.Normalization(mean=0.2, variance=0.5),
+      _keras.Rescaling(2.0, 1.0),
+      _keras.Discretization([0.2, 1.2]),
+      _keras.Lambda(lambda x: tf.cast(x, tf.float32)),
+    ]
+  ),
+}
+
+
+def _trained(layer_name: str) -> Reduction:
+  """Steps of gradient descent on one layer."""
+
+  def reduction(dataset, n):
+    layer = _LAYERS[layer_name]()
+    layer.build([1, 4])
+
+    @tf.function
+    def run(dataset):
+      total = tf.constant(0.1 * n)
+      for element in dataset:
+        with tf.GradientTape() as tape:
+          output = layer(elements.features(element), training=True)
+          loss = tf.reduce_mean((output - 0.5) ** 2)
+        variables = layer.trainable_variables
+        for variable, gradient in zip(
+          variables, tape.gradient(loss, variables), strict=True
+        ):
+          if isinstance(gradient, tf.IndexedSlices):
+            gradient = tf.convert_to_tensor(gradient)
+          variable.assign_sub(0.1 * gradient)
+        total += loss
+      return total, [tf.identity(v) for v in layer.variables]
+
+    return run(dataset)
+
+  return reduction
+
+
+def _string_lookup(dataset, n):
+  lookup = _keras.StringLookup(vocabulary=['1', '2', '3'])
+
+  def add(state, *parts):
+    text = tf.strings.as_string(digest(_parts(parts)) % 5)
+    return _fold(state, lookup(text))
+
+  return dataset.reduce(_int(n), add)
+
+
+def _keras_optimizer(dataset, n):
+  weights = tf.Variable([0.5, -0.5, 0.25, 1.0])
+  optimizers = (
+    lambda: tf.keras.optimizers.SGD(0.1, momentum=0.5),
+    lambda: tf.keras.optimizers.SGD(0.1, momentum=0.5, nesterov=True),
+    lambda: tf.keras.optimizers.Adam(0.1),
+    lambda: tf.keras.optimizers.Adagrad(0.1),
+    lambda: tf.keras.optimizers.RMSprop(0.1),
+  )
+  optimizer = optimizers[n % len(optimizers)]()
+  optimizer.build([weights])
+
+  @tf.function
+  def run(dataset):
+    for element in dataset:
+      gradient = elements.features(element)[0] - weights
+      optimizer.apply_gradients([(gradient, weights)])
+    return weights.read_value()
+
+  return run(dataset)
+
+
+REDUCTIONS: Mapping[str, Reduction] = {
+  'reduce': _reduce,
+  'sum': _sum,
+  'count': _count,
+  'for_loop': _for_loop,
+  'for_break': _for_break,
+  'iterator': _iterator,
+  'iterator_count': _iterator_count,
+  'iterator_break': _iterator_break,
+  'two_passes': _two_passes,
+  'nested_passes': _nested_passes,
+  'cardinality': _cardinality,
+  'carried': _carried,
+  'chosen': _chosen,
+  'variable': _variable,
+  'variable_in_map': _variable_in_map,
+  'scatter': _scatter,
+  'table': _table,
+  'array': _array,
+  'joined_text': _joined_text,
+  'first': _first,
+  'single': _single,
+  'unbounded': _unbounded,
+  'gradient': _gradient,
+  'string_lookup': _string_lookup,
+  'keras_optimizer': _keras_optimizer,
+  **{f'keras_{name}': _trained(name) for name in _LAYERS},
+}
+
+# Those that a graph of the cohort does not.
+GENERAL = frozenset(
+  ('cardinality', 'carried', 'chosen', 'table', 'first', 'single')
+)
+
+ORDER_FREE: Mapping[str, Reduction] = {'sum': _sum, 'count': _count}
+DISTRIBUTIONS: Mapping[str, Reduction] = {'distribution': _distribution}
+DRAWING: Mapping[str, Reduction] = {'stateful_draws': _stateful_draws}
+
+ALL: Mapping[str, Reduction] = {
+  **REDUCTIONS,
+  **DISTRIBUTIONS,
+  **DRAWING,
+  'dataset': lambda dataset, n: dataset,
+}
