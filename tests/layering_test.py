@@ -40,6 +40,10 @@ _ROOMS = (
   'launch.runs',
   'launch.sweeps',
 )
+_EXECUTION_ROOMS = tuple(
+  f'fedfish_tff.execution.{room}'
+  for room in ('interruption', 'packing', 'reading', 'replay', 'running')
+)
 # What any module may import.
 _FOR_ALL = ('fedfish_tff', 'fedfish_tff.lazy')
 ALLOWED = {
@@ -102,8 +106,21 @@ ALLOWED = {
   },
   'fedfish_tff.execution': {
     'fedfish_tff.errors',
+    'fedfish_tff.execution.worker',
+    *_EXECUTION_ROOMS,
+  },
+  'fedfish_tff.execution.worker': {
+    'fedfish_tff.errors',
     'fedfish_tff.datasets',
-    'fedfish_tff.parameters',
+  },
+  **{
+    room: {
+      'fedfish_tff.errors',
+      'fedfish_tff.datasets',
+      'fedfish_tff.parameters',
+      *_EXECUTION_ROOMS[:position],
+    }
+    for position, room in enumerate(_EXECUTION_ROOMS)
   },
   'tasks': {
     'fedfish_tff.errors',
@@ -113,7 +130,12 @@ ALLOWED = {
   },
   'launch.cli': {'fedfish_tff.errors'},
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
-  'launch.benchmarks': {'launch.cli', 'launch.plots', *_LIBRARY},
+  'launch.benchmarks': {
+    'launch.cli',
+    'launch.plots',
+    'fedfish_tff.execution.worker',
+    *_LIBRARY,
+  },
   **{
     room: {'launch.cli', *_ROOMS[:position], 'tasks', *_LIBRARY}
     for position, room in enumerate(_ROOMS)
@@ -128,6 +150,8 @@ ALLOWED = {
     'launch.data',
     'launch.benchmarks',
     'tasks',
+    'fedfish_tff.execution.worker',
+    *_EXECUTION_ROOMS,
     *_ROOMS,
     *_LIBRARY,
   },

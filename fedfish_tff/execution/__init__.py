@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
-  from fedfish_tff.execution.client_stages import ClientError as ClientError
   from fedfish_tff.execution.cohort_context import (
     AsyncCohortExecutionContext as AsyncCohortExecutionContext,
   )
@@ -33,25 +32,28 @@ if TYPE_CHECKING:
   from fedfish_tff.execution.contexts import (
     set_default_context as set_default_context,
   )
-  from fedfish_tff.execution.local_worker import (
+  from fedfish_tff.execution.running.client_stages import (
+    ClientError as ClientError,
+  )
+  from fedfish_tff.execution.worker.local_worker import (
     AsyncLocalWorkerExecutionContext as AsyncLocalWorkerExecutionContext,
   )
-  from fedfish_tff.execution.local_worker import (
+  from fedfish_tff.execution.worker.local_worker import (
     create_async_local_worker_execution_context as create_async_local_worker_execution_context,
   )
-  from fedfish_tff.execution.local_worker import (
+  from fedfish_tff.execution.worker.local_worker import (
     create_sync_local_worker_execution_context as create_sync_local_worker_execution_context,
   )
-  from fedfish_tff.execution.local_worker import (
+  from fedfish_tff.execution.worker.local_worker import (
     set_async_local_worker_execution_context as set_async_local_worker_execution_context,
   )
-  from fedfish_tff.execution.local_worker import (
+  from fedfish_tff.execution.worker.local_worker import (
     set_sync_local_worker_execution_context as set_sync_local_worker_execution_context,
   )
-  from fedfish_tff.execution.local_worker import (
+  from fedfish_tff.execution.worker.local_worker import (
     SyncLocalWorkerExecutionContext as SyncLocalWorkerExecutionContext,
   )
-  from fedfish_tff.execution.local_worker_executors import (
+  from fedfish_tff.execution.worker.local_worker_executors import (
     LocalWorkerError as LocalWorkerError,
   )
 

@@ -17,15 +17,15 @@ from collections.abc import Sequence
 import functools
 from typing import Any
 
-from fedfish_tff.execution import cohort_stages
 from fedfish_tff.execution import devices as devices_lib
-from fedfish_tff.execution import federated_interpreter
-from fedfish_tff.execution import federated_plan
-from fedfish_tff.execution import function_arguments
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import runtime_errors
 from fedfish_tff.execution import threads
-from fedfish_tff.execution import values
+from fedfish_tff.execution.packing import values
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.reading import function_arguments
+from fedfish_tff.execution.running import cohort_stages
+from fedfish_tff.execution.running import federated_interpreter
 
 import tensorflow_federated as tff
 

@@ -22,7 +22,7 @@ _SETTERS: Mapping[str, tuple[str, str]] = {
     'set_sync_cohort_execution_context',
   ),
   'local_worker': (
-    'fedfish_tff.execution.local_worker',
+    'fedfish_tff.execution.worker.local_worker',
     'set_sync_local_worker_execution_context',
   ),
 }

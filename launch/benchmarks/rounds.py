@@ -15,7 +15,7 @@ from fedfish_tff import algorithms
 from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import random_streams
 from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution import local_worker
+from fedfish_tff.execution.worker import local_worker
 from fedfish_tff.models import dense
 from fedfish_tff.models import image_models
 from fedfish_tff.models import model_functions

@@ -14,9 +14,9 @@ import threading
 
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution import cohort_graph
-from fedfish_tff.execution import federated_plan
-from fedfish_tff.execution import local_worker
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.running import cohort_graph
+from fedfish_tff.execution.worker import local_worker
 from tests import processes
 from tests import tolerance
 

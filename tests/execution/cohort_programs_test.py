@@ -10,7 +10,7 @@ import collections
 import tempfile
 
 from fedfish_tff import execution
-from fedfish_tff.execution import local_worker
+from fedfish_tff.execution.worker import local_worker
 from tests import tolerance
 
 from absl.testing import absltest

@@ -7,7 +7,7 @@ from unittest import mock
 from fedfish_tff import algorithms
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution import cohort_stages
+from fedfish_tff.execution.running import cohort_stages
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 
-from fedfish_tff.execution import iterator_replay
-from fedfish_tff.execution import scan_replay
-from fedfish_tff.execution import sequence_operations
-from fedfish_tff.execution import sequence_replay
+from fedfish_tff.execution.replay import iterator_replay
+from fedfish_tff.execution.replay import scan_replay
+from fedfish_tff.execution.replay import sequence_operations
+from fedfish_tff.execution.replay import sequence_replay
 from tests.execution import graph_replays
 
 import numpy as np

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random programs on TFF's own worker and in the cohort context."""
 
-from fedfish_tff.execution import local_worker
+from fedfish_tff.execution.worker import local_worker
 from tests.execution.fuzzing import comparison
 from tests.execution.fuzzing import programs
 

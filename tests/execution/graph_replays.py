@@ -6,9 +6,9 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
-from fedfish_tff.execution import control_flow_replay
-from fedfish_tff.execution import graph_replay
-from fedfish_tff.execution import replay_graph
+from fedfish_tff.execution.replay import control_flow_replay
+from fedfish_tff.execution.replay import replayer
+from fedfish_tff.execution.replay import serialized_graph
 
 import numpy as np
 import tensorflow as tf
@@ -43,21 +43,21 @@ class ReplayedGraph:
   def replay(
     self,
     *values: Any,
-    handlers: Mapping[str, graph_replay.Handler] | None = None,
+    handlers: Mapping[str, replayer.Handler] | None = None,
     feeds: Callable[..., list[Any]] = lambda *tensors: list(tensors),
   ) -> list[np.ndarray]:
     """Replays it.
 
     Args:
       *values: The arguments, or what `feeds` makes them of.
-      handlers: Of operations beside those of `graph_replay` and of
+      handlers: Of operations beside those of `replayer` and of
         `control_flow_replay`.
       feeds: From tensors to the arguments, called where the replay is.
     """
-    graph = replay_graph.ReplayGraph(self._graph.as_graph_def())
+    graph = serialized_graph.SerializedGraph(self._graph.as_graph_def())
 
     def run(*tensors: tf.Tensor) -> list[tf.Tensor]:
-      return graph_replay.Replay(
+      return replayer.Replay(
         graph, {**control_flow_replay.HANDLERS, **(handlers or {})}
       ).run(
         {

@@ -9,7 +9,7 @@ import contextvars
 import threading
 
 from fedfish_tff.execution import interruption
-from fedfish_tff.execution import tensorflow_functions
+from fedfish_tff.execution.reading import tensorflow_functions
 from tests.execution import interrupts
 
 from absl.testing import absltest

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
 
-from fedfish_tff.execution import packed_sequences
+from fedfish_tff.execution.packing import packed_sequences
 
 from hypothesis import strategies as st
 import numpy as np

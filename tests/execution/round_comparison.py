@@ -5,7 +5,7 @@
 import functools
 
 from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution import local_worker
+from fedfish_tff.execution.worker import local_worker
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 

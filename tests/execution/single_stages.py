@@ -4,9 +4,9 @@
 
 import functools
 
-from fedfish_tff.execution import client_stages
-from fedfish_tff.execution import federated_plan
-from fedfish_tff.execution import stage_runs
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.running import client_stages
+from fedfish_tff.execution.running import stage_runs
 
 import tensorflow_federated as tff
 

@@ -13,7 +13,7 @@ program that ever failed belongs into tests/execution/fuzzing_test.py.
 from collections.abc import Iterator
 from collections.abc import Sequence
 
-from fedfish_tff.execution import local_worker
+from fedfish_tff.execution.worker import local_worker
 from tests.execution.fuzzing import comparison
 from tests.execution.fuzzing import programs
 

@@ -1,0 +1,118 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets that hold their rows in memory, taken without reading them.
+
+`tf.data.Dataset.from_tensor_slices(arrays).batch(n)`, made anew for every round,
+is what most programs pass as a client's data. The arrays are in the dataset, and
+steps such as `batch`, `take` and `repeat` only say which rows come when.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import types
+
+from fedfish_tff.execution.packing import packed_sequences
+
+import numpy as np
+import tensorflow as tf
+
+# Longer ones, such as repeat(10**9) before a take, are read step by step.
+_MAX_ELEMENTS = 10**7
+
+Rows = tuple[list[np.ndarray], packed_sequences.Layout]
+
+
+def find_rows(dataset: tf.data.Dataset) -> Rows | None:
+  """Returns the arrays in a dataset, and which of their rows it gives.
+
+  Args:
+    dataset: Any dataset.
+
+  Returns:
+    The arrays in the order of tf.data, and their layout; None unless all steps
+    of the dataset are known to say no more than that.
+  """
+  step = _STEPS.get(type(dataset).__name__)
+  if step is not None:
+    return step(dataset)
+  if type(dataset).__name__ != '_TensorSliceDataset':
+    return None
+  # tf.data has no public way to what a dataset is made of.
+  tensors = dataset._tensors
+  if not all(hasattr(tensor, 'numpy') for tensor in tensors):
+    return None
+  leaves = list(map(np.asarray, tensors))
+  return leaves, packed_sequences.Layout.in_order(len(leaves[0]))
+
+
+def _find_input(dataset: tf.data.Dataset) -> Rows | None:
+  (source,) = dataset._inputs()
+  return find_rows(source)
+
+
+def _choose(
+  choose: Callable[[int, int], np.ndarray | None],
+) -> Callable[[tf.data.Dataset], Rows | None]:
+  """Returns a step that passes some elements on.
+
+  Args:
+    choose: From the number of elements and the step's own number, which may be
+      negative, to the numbers of the elements that are left.
+  """
+
+  def step(dataset: tf.data.Dataset) -> Rows | None:
+    rows = _find_input(dataset)
+    number = tf.get_static_value(dataset._count)
+    if rows is None or number is None:
+      return None
+    leaves, layout = rows
+    kept = choose(layout.num_elements, int(number))
+    return None if kept is None else (leaves, layout.select(kept))
+
+  return step
+
+
+def _take(num_elements: int, count: int) -> np.ndarray:
+  # All of them where the count is negative.
+  return np.arange(num_elements if count < 0 else min(count, num_elements))
+
+
+def _skip(num_elements: int, count: int) -> np.ndarray:
+  return np.arange(num_elements if count < 0 else count, num_elements)
+
+
+def _repeat(num_elements: int, count: int) -> np.ndarray | None:
+  if count < 0 or count * num_elements > _MAX_ELEMENTS:
+    return None
+  return np.tile(np.arange(num_elements), count)
+
+
+def _batch(dataset: tf.data.Dataset) -> Rows | None:
+  rows = _find_input(dataset)
+  size = tf.get_static_value(dataset._batch_size)
+  drops = tf.get_static_value(dataset._drop_remainder)
+  if rows is None or size is None or drops is None:
+    return None
+  leaves, layout = rows
+  if layout.starts is not None:  # Batches of batches.
+    return None
+  sizes = np.full(-(-layout.num_elements // size), size)
+  rest = layout.num_elements % size
+  if rest:
+    sizes[-1] = rest
+    sizes = sizes[:-1] if drops else sizes
+  return leaves, layout.batch(sizes)
+
+
+_STEPS: Mapping[str, Callable[[tf.data.Dataset], Rows | None]] = (
+  types.MappingProxyType(
+    {
+      '_BatchDataset': _batch,
+      '_OptionsDataset': _find_input,
+      '_PrefetchDataset': _find_input,
+      '_RepeatDataset': _choose(_repeat),
+      '_SkipDataset': _choose(_skip),
+      '_TakeDataset': _choose(_take),
+    }
+  )
+)

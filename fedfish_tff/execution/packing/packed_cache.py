@@ -1,0 +1,149 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps packed datasets as long as the datasets live, under a byte budget.
+
+Programs that make a client's dataset once and pass it every round then read it
+once. A dataset that may give other elements next time is read every time.
+"""
+
+import collections
+from collections.abc import Callable
+import dataclasses
+import sys
+import threading
+from typing import Any
+import weakref
+
+from fedfish_tff import errors
+from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import repeatable_datasets
+from fedfish_tff.execution.packing import sequence_packing
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+DEFAULT_MAX_BYTES = 2**30
+
+_Key = tuple[int, tff.Type]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Entry:
+  dataset: weakref.ref
+  packed: packed_sequences.PackedSequence
+
+
+class PackedSequenceCache:
+  """Packs sequences; repeatable datasets once each while they fit.
+
+  The least recently used goes first. A sequence larger than the whole budget
+  is not kept. Safe to use from several threads.
+  """
+
+  def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+    """Starts with an empty cache.
+
+    Args:
+      max_bytes: Budget for the arrays kept, in bytes; 0 keeps none.
+
+    Raises:
+      errors.InputError: If the budget is negative.
+    """
+    if max_bytes < 0:
+      raise errors.InputError(
+        f'max_bytes of the packed sequences is {max_bytes}; a number of bytes '
+        'from 0 was expected.'
+      )
+    self._max_bytes = max_bytes
+    self._entries: collections.OrderedDict[_Key, _Entry] = (
+      collections.OrderedDict()
+    )
+    self._kept_bytes = 0
+    self._lock = threading.Lock()
+    # Keys of datasets that are gone. The garbage collector reports them at any
+    # moment, also in a thread that holds the lock, so they are noted first.
+    self._gone: collections.deque[_Key] = collections.deque()
+
+  @property
+  def kept_bytes(self) -> int:
+    """The bytes of the sequences kept now, at most the budget."""
+    return self._kept_bytes
+
+  def __len__(self) -> int:
+    return len(self._entries)
+
+  def pack(
+    self, value: Any, element_type: tff.Type
+  ) -> packed_sequences.PackedSequence:
+    """Returns `sequence_packing.pack_sequence`, from the cache if it can be.
+
+    Args:
+      value: A sequence of any kind.
+      element_type: The elements' TFF type.
+
+    Returns:
+      The packed sequence.
+
+    Raises:
+      packed_sequences.PackingError: If the sequence is no flat arrays.
+      TypeError: If the value is no sequence of this type.
+    """
+    if not isinstance(value, tf.data.Dataset):
+      return sequence_packing.pack_sequence(value, element_type)
+    key = (id(value), element_type)
+    with self._lock:
+      self._forget_gone()
+      entry = self._entries.get(key)
+      if entry is not None and entry.dataset() is value:
+        self._entries.move_to_end(key)
+        return entry.packed
+    packed = sequence_packing.pack_sequence(value, element_type)
+    if packed.nbytes <= self._max_bytes and repeatable_datasets.is_repeatable(
+      value
+    ):
+      reference = weakref.ref(value, lambda _: self._note_gone(key))
+      with self._lock:
+        self._keep(key, _Entry(reference, packed))
+    return packed
+
+  def clear(self) -> None:
+    """Forgets all sequences."""
+    with self._lock:
+      self._entries.clear()
+      self._kept_bytes = 0
+
+  def _keep(self, key: _Key, entry: _Entry) -> None:
+    self._forget_gone()
+    self._forget(key)
+    while self._kept_bytes + entry.packed.nbytes > self._max_bytes:
+      self._forget(next(iter(self._entries)))
+    self._entries[key] = entry
+    self._kept_bytes += entry.packed.nbytes
+
+  def _forget(self, key: _Key) -> None:
+    entry = self._entries.pop(key, None)
+    if entry is not None:
+      self._kept_bytes -= entry.packed.nbytes
+
+  def _note_gone(
+    self,
+    key: _Key,
+    # At the end of a program this module's names and TFF's types may be gone.
+    is_finalizing: Callable[[], bool] = sys.is_finalizing,
+  ) -> None:
+    if is_finalizing():
+      return
+    self._gone.append(key)
+    if self._lock.acquire(blocking=False):
+      try:
+        self._forget_gone()
+      finally:
+        self._lock.release()
+
+  def _forget_gone(self) -> None:
+    while self._gone:
+      key = self._gone.popleft()
+      entry = self._entries.get(key)
+      # Another dataset may have got the same id since.
+      if entry is not None and entry.dataset() is None:
+        self._forget(key)

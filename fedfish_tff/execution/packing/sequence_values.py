@@ -1,0 +1,271 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Sequences as arguments, as results and on their way through TensorFlow code.
+
+A sequence that stays in this process is a `PackedSequence` or a
+`tf.data.Dataset`; TensorFlow code takes and returns it as a variant.
+"""
+
+import collections
+from collections.abc import Mapping
+import functools
+from typing import Any
+
+from fedfish_tff.datasets import batches as batches_lib
+from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import repeatable_datasets
+from fedfish_tff.execution.packing import sequence_packing
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+LocalSequence = packed_sequences.PackedSequence | tf.data.Dataset
+
+
+def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
+  """Takes a sequence as TFF's contexts do.
+
+  Args:
+    value: A dataset, which is not read; a list of elements; a `ClientBatches`,
+      whose arrays are used as they are; or a packed sequence.
+    type_spec: Its type.
+
+  Returns:
+    The sequence, packed unless it is a dataset or cannot be packed.
+
+  Raises:
+    TypeError: If the value is no sequence of this type.
+    ValueError: If its elements have names whose order TensorFlow would lose.
+  """
+  if isinstance(value, packed_sequences.PackedSequence):
+    return value
+  if isinstance(value, tf.data.Dataset):
+    _check_dataset(value, type_spec)
+    return value
+  if isinstance(value, (batches_lib.ClientBatches, list)):
+    _check_order(type_spec)
+    try:
+      return sequence_packing.pack_sequence(value, type_spec.element)
+    except packed_sequences.PackingError:
+      if isinstance(value, batches_lib.ClientBatches):
+        return to_local_sequence(value.to_dataset(), type_spec)
+  # TFF makes a dataset of a list, and says what is wrong with other values.
+  proto, _ = tff.framework.serialize_value(value, type_spec)
+  dataset, _ = tff.framework.deserialize_value(proto, type_spec)
+  return dataset
+
+
+def to_result_sequence(
+  value: LocalSequence, type_spec: tff.SequenceType
+) -> tf.data.Dataset:
+  """Returns a sequence as TFF's contexts return it.
+
+  Args:
+    value: The sequence.
+    type_spec: Its type, with the containers of the computation's result.
+
+  Returns:
+    A dataset whose elements are tensors, tuples and `OrderedDict`s.
+  """
+  element_type = _plain_type(type_spec).element
+  if isinstance(value, packed_sequences.PackedSequence):
+    return value.to_dataset(element_type)
+  if not _keeps_order(type_spec.element):
+    # The graph that made the sequence knew its containers.
+    value = tf.data.experimental.from_variant(
+      tf.data.experimental.to_variant(value), _element_spec(type_spec.element)
+    )
+  if _same_containers(value.element_spec, _element_spec(element_type)):
+    return value
+  if type(value.element_spec) is tuple:  # Then tf.data passes its parts.
+    return value.map(lambda *element: _regroup(element, element_type))
+  return value.map(lambda element: _regroup(element, element_type))
+
+
+def to_placed_sequence(
+  value: LocalSequence, type_spec: tff.SequenceType
+) -> tf.data.Dataset:
+  """Returns a sequence of the server or of a client as TFF's contexts do.
+
+  Args:
+    value: The sequence.
+    type_spec: Its type, with the containers of the computation's result.
+
+  Returns:
+    The dataset of `to_result_sequence`, with the `element_spec` of its type: a
+    dataset that is passed through may know more of its shapes.
+  """
+  dataset = to_result_sequence(value, type_spec)
+  spec = _element_spec(_plain_type(type_spec).element)
+  if dataset.element_spec == spec:
+    return dataset
+  return tf.data.experimental.from_variant(
+    tf.data.experimental.to_variant(dataset), spec
+  )
+
+
+def check_parts_are_known(
+  value: LocalSequence, type_spec: tff.SequenceType
+) -> None:
+  """Checks that one can tell the parts of a sequence's elements by name.
+
+  TensorFlow code passes on sequences without names: parts of a dictionary in
+  the order of their names, those of other containers in their own. Which it was
+  a compiled computation does not say.
+
+  Args:
+    value: The sequence.
+    type_spec: Its type, as compiled.
+
+  Raises:
+    ValueError: If TensorFlow code made it, with names that are not sorted.
+  """
+  if type(value).__name__ == '_VariantDataset' and not _are_names_sorted(
+    type_spec.element
+  ):
+    raise ValueError(
+      f'TensorFlow code returned a sequence of type {type_spec}, whose names '
+      'are not sorted: it does not tell which part of an element is which. '
+      'Please sort them, or work on the sequence in TensorFlow too.'
+    )
+
+
+def to_variant(value: LocalSequence, type_spec: tff.SequenceType) -> tf.Tensor:
+  """Returns a sequence as TensorFlow code takes it."""
+  if isinstance(value, packed_sequences.PackedSequence):
+    value = value.to_dataset(type_spec.element)
+  return tf.data.experimental.to_variant(
+    repeatable_datasets.from_the_start(value)
+  )
+
+
+def from_variant(
+  variant: tf.Tensor, type_spec: tff.SequenceType
+) -> tf.data.Dataset:
+  """Returns a sequence that TensorFlow code returned as a variant."""
+  return tf.data.experimental.from_variant(
+    variant, _element_spec(type_spec.element)
+  )
+
+
+@functools.lru_cache(maxsize=256)
+def _element_spec(element_type: tff.Type) -> Any:
+  """Returns the `element_spec` of a dataset whose elements have this type."""
+  return tff.types.structure_from_tensor_type_tree(
+    lambda tensor: tf.TensorSpec(tensor.shape, tensor.dtype), element_type
+  )
+
+
+@functools.lru_cache(maxsize=256)
+def _plain_type(type_spec: tff.Type) -> tff.Type:
+  """Returns a type without Python containers."""
+  return tff.types.deserialize_type(tff.types.serialize_type(type_spec))
+
+
+@functools.lru_cache(maxsize=256)
+def _keeps_order(element_type: tff.Type) -> bool:
+  """Whether tf.data orders an element's parts alike without its containers.
+
+  It sorts those of a dictionary by name, and only those.
+
+  Args:
+    element_type: The element's type.
+  """
+  if not isinstance(element_type, tff.StructType):
+    return True
+  names = tff.structure.name_list(element_type)
+  if names != sorted(names):
+    container = getattr(element_type, 'python_container', None)
+    if container is not None and not issubclass(container, Mapping):
+      return False
+  return all(
+    _keeps_order(child)
+    for _, child in tff.structure.iter_elements(element_type)
+  )
+
+
+@functools.lru_cache(maxsize=256)
+def _are_names_sorted(element_type: tff.Type) -> bool:
+  if not isinstance(element_type, tff.StructType):
+    return True
+  names = tff.structure.name_list(element_type)
+  return names == sorted(names) and all(
+    _are_names_sorted(child)
+    for _, child in tff.structure.iter_elements(element_type)
+  )
+
+
+@functools.lru_cache(maxsize=256)
+def _check_order(type_spec: tff.SequenceType) -> None:
+  if not _keeps_order(type_spec.element):
+    raise ValueError(
+      f'Sequences of type {type_spec} have elements with names that are not '
+      'sorted, in a container that is no dictionary: their order would be '
+      'lost. Please use collections.OrderedDict for the elements.'
+    )
+
+
+def _check_dataset(
+  dataset: tf.data.Dataset, type_spec: tff.SequenceType
+) -> None:
+  """Raises what TFF raises unless a dataset has the given type."""
+  if not _is_dataset_spec(
+    sequence_packing.HashableSpec(dataset.element_spec), type_spec
+  ):
+    # TFF checks first, then serializes: `take` keeps that small.
+    tff.framework.serialize_value(dataset.take(0), type_spec)
+    raise TypeError(
+      f'Cannot serialize dataset with elements {dataset.element_spec} as TFF '
+      f'type {type_spec}.'
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _is_dataset_spec(
+  spec: sequence_packing.HashableSpec, type_spec: tff.SequenceType
+) -> bool:
+  element_type = tff.types.tensorflow_to_type(spec.element_spec)
+  return _has_tff_containers(element_type) and type_spec.is_assignable_from(
+    tff.SequenceType(element_type)
+  )
+
+
+def _has_tff_containers(element_type: tff.Type) -> bool:
+  """Whether TFF accepts the containers of a dataset's elements."""
+  if not isinstance(element_type, tff.StructType):
+    return True
+  names = tff.structure.name_list(element_type)
+  container = getattr(element_type, 'python_container', None)
+  if names != sorted(names) and container is not collections.OrderedDict:
+    return False
+  return all(
+    _has_tff_containers(child)
+    for _, child in tff.structure.iter_elements(element_type)
+  )
+
+
+def _same_containers(spec: Any, other: Any) -> bool:
+  return sequence_packing.spec_key(
+    tf.nest.map_structure(lambda _: 0, spec)
+  ) == sequence_packing.spec_key(tf.nest.map_structure(lambda _: 0, other))
+
+
+def _regroup(element: Any, element_type: tff.Type) -> Any:
+  """Puts an element's parts into the containers that TFF returns."""
+  if not isinstance(element_type, tff.StructType):
+    return element
+  children = tff.structure.to_elements(element_type)
+  if hasattr(element, '_asdict'):
+    element = element._asdict()
+  elif hasattr(type(element), '__attrs_attrs__'):
+    element = {name: getattr(element, name) for name, _ in children}
+  if isinstance(element, Mapping):
+    element = [element[name] for name, _ in children]
+  parts = [
+    _regroup(part, child)
+    for part, (_, child) in zip(element, children, strict=True)
+  ]
+  if children and children[0][0] is not None:
+    names = [name for name, _ in children]
+    return collections.OrderedDict(zip(names, parts, strict=True))
+  return tuple(parts)

@@ -1,0 +1,404 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""From the building block of a TFF computation to its list of operations.
+
+A computation is read once, as an interpreter would run it, but on symbols
+instead of values: lambdas are applied, blocks are entered, structures,
+selections, zips and broadcasts regroup symbols. What is left over is the list
+of calls to make.
+
+TFF's call-dominant form comes out as it stands, but nothing here relies on it.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+from typing import TypeAlias
+
+from fedfish_tff.execution.reading import expressions
+from fedfish_tff.execution.reading import federated_operations as operations
+from fedfish_tff.execution.reading import local_functions
+
+import tensorflow_federated as tff
+
+_framework = tff.framework
+
+
+@dataclasses.dataclass(frozen=True)
+class _Closure:
+  """A lambda and the symbols around it."""
+
+  block: Any  # A tff.framework.Lambda.
+  scope: Mapping[str, Any]
+
+
+# A symbol: a value (Placed), a tuple of symbols, or a function (a _Closure or
+# the building block of an intrinsic or of a TensorFlow computation).
+_Symbol: TypeAlias = Any
+
+# Takes a call (a function and its argument) and returns the result's symbol.
+_Emit: TypeAlias = Callable[
+  [local_functions.LocalFunction, expressions.Expression | None],
+  operations.Placed,
+]
+
+
+def read_operations(block: Any) -> operations.Operations:
+  """Returns the operations of a computation.
+
+  Args:
+    block: Its `tff.framework.ComputationBuildingBlock`, with TFF's intrinsics
+      replaced by their bodies.
+
+  Raises:
+    TypeError: If the computation takes or returns a function.
+    ValueError: If it consists of something that no context runs.
+  """
+  return _Reader().read(block)
+
+
+class _Reader:
+  """Reads one computation."""
+
+  def __init__(self) -> None:
+    self._types: dict[expressions.ValueId, tff.Type] = {}
+    self._client_ids: set[expressions.ValueId] = set()
+    self._operations: list[
+      operations.ServerStep | operations.ClientStep | operations.Aggregate
+    ] = []
+    self._leaves: dict[bytes, local_functions.TensorFlowLeaf] = {}
+
+  def read(self, block: Any) -> operations.Operations:
+    """See `read_operations`."""
+    function = self._evaluate(block, {}, self._call_at_server)
+    parameter_type = block.type_signature.parameter
+    parameter = (
+      None if parameter_type is None else self._new_parameter(parameter_type)
+    )
+    result = self._call(function, parameter, self._call_at_server)
+    return operations.Operations(
+      parameter=parameter,
+      operations=tuple(self._operations),
+      result=_check_result(result),
+      types=self._types,
+      client_ids=frozenset(self._client_ids),
+    )
+
+  def _new_id(self, type_spec: tff.Type) -> expressions.ValueId:
+    value_id = len(self._types)
+    self._types[value_id] = type_spec
+    return value_id
+
+  def _new_parameter(self, type_spec: tff.Type) -> operations.PlacedStruct:
+    """Numbers the placed parts of an argument and the unplaced in between."""
+    if isinstance(type_spec, tff.FederatedType):
+      value_id = self._new_id(type_spec.member)
+      at_clients = type_spec.placement is tff.CLIENTS
+      if at_clients and not type_spec.all_equal:
+        self._client_ids.add(value_id)
+      return operations.Placed(type_spec.placement, expressions.Value(value_id))
+    if isinstance(type_spec, tff.StructType) and tff.types.contains(
+      type_spec, lambda t: isinstance(t, tff.FederatedType)
+    ):
+      return tuple(
+        self._new_parameter(type_spec[i]) for i in range(len(type_spec))
+      )
+    if tff.types.contains(type_spec, lambda t: isinstance(t, tff.FunctionType)):
+      raise TypeError(
+        f'A computation cannot run with an argument of type {type_spec}: '
+        'functions are not values.'
+      )
+    return operations.Placed(None, expressions.Value(self._new_id(type_spec)))
+
+  def _evaluate(
+    self, block: Any, scope: Mapping[str, Any], emit: _Emit
+  ) -> _Symbol:
+    """Returns the symbol of a building block.
+
+    Args:
+      block: A `tff.framework.ComputationBuildingBlock`.
+      scope: The symbols of the names around it.
+      emit: Where calls of functions go: at the server, at the clients, or into
+        a local function.
+    """
+    match block:
+      case _framework.Reference():
+        return scope[block.name]
+      case _framework.Selection():
+        return _select(
+          self._evaluate(block.source, scope, emit), block.as_index()
+        )
+      case _framework.Struct():
+        return tuple(
+          self._evaluate(element, scope, emit)
+          for _, element in tff.structure.iter_elements(block)
+        )
+      case _framework.Block():
+        inner = dict(scope)
+        for name, value in block.locals:
+          inner[name] = self._evaluate(value, inner, emit)
+        return self._evaluate(block.result, inner, emit)
+      case _framework.Lambda():
+        return _Closure(block, scope)
+      case _framework.Call():
+        function = self._evaluate(block.function, scope, emit)
+        arg = (
+          None
+          if block.argument is None
+          else self._evaluate(block.argument, scope, emit)
+        )
+        return self._call(function, arg, emit)
+      case _framework.Literal():
+        return emit(
+          local_functions.Literal(block.value, block.type_signature), None
+        )
+      case _framework.Intrinsic() | _framework.CompiledComputation():
+        return block
+      case _:
+        raise ValueError(
+          f'Cannot run a computation with a {type(block).__name__} in it: '
+          f'{block.compact_representation()}'
+        )
+
+  def _call(
+    self, function: _Symbol, arg: _Symbol | None, emit: _Emit
+  ) -> _Symbol:
+    match function:
+      case _Closure(block, scope):
+        if block.parameter_name is not None:
+          scope = {**scope, block.parameter_name: arg}
+        return self._evaluate(block.result, scope, emit)
+      case _framework.CompiledComputation():
+        return emit(
+          self._leaf(function),
+          None if arg is None else operations.to_expression(arg),
+        )
+      case _framework.Intrinsic():
+        return self._call_intrinsic(function, arg, emit)
+      case _:
+        raise ValueError(f'Cannot call a value that is no function: {function}')
+
+  def _leaf(self, block: Any) -> local_functions.TensorFlowLeaf:
+    language = block.proto.WhichOneof('computation')
+    if language != 'tensorflow':
+      raise ValueError(
+        f'Cannot run a computation in {language}, as tff.jax.computation makes '
+        "them: like TFF's own local runtime, this context runs TensorFlow."
+      )
+    content = block.proto.SerializeToString(deterministic=True)
+    if content not in self._leaves:
+      self._leaves[content] = local_functions.TensorFlowLeaf(
+        block.proto, block.type_signature
+      )
+    return self._leaves[content]
+
+  def _call_at_server(
+    self,
+    function: local_functions.LocalFunction,
+    arg: expressions.Expression | None,
+  ) -> operations.Placed:
+    out = self._new_id(function.type_signature.result)
+    self._operations.append(operations.ServerStep(out, function, arg))
+    return operations.Placed(None, expressions.Value(out))
+
+  def _call_at_clients(
+    self,
+    function: local_functions.LocalFunction,
+    arg: expressions.Expression | None,
+  ) -> operations.Placed:
+    if isinstance(function, local_functions.Literal):
+      # The same everywhere, so that the clients get it from the server.
+      return self._call_at_server(function, arg)
+    out = self._new_id(function.type_signature.result)
+    self._client_ids.add(out)
+    self._operations.append(operations.ClientStep(out, function, arg))
+    return operations.Placed(None, expressions.Value(out))
+
+  def _local_function(
+    self, symbol: _Symbol, type_signature: tff.FunctionType
+  ) -> local_functions.LocalFunction:
+    """Returns a function that stands by itself."""
+    if isinstance(symbol, _framework.CompiledComputation):
+      return self._leaf(symbol)
+    parameter = (
+      None
+      if type_signature.parameter is None
+      else self._new_id(type_signature.parameter)
+    )
+    known = set() if parameter is None else {parameter}
+    steps = []
+
+    def emit(
+      function: local_functions.LocalFunction,
+      arg: expressions.Expression | None,
+    ) -> operations.Placed:
+      out = self._new_id(function.type_signature.result)
+      known.add(out)
+      steps.append(local_functions.ProgramStep(out, function, arg))
+      return operations.Placed(None, expressions.Value(out))
+
+    result = operations.to_expression(
+      self._call(
+        symbol,
+        None
+        if parameter is None
+        else operations.Placed(None, expressions.Value(parameter)),
+        emit,
+      )
+    )
+    for used in (*(s.arg for s in steps if s.arg is not None), result):
+      if not known.issuperset(expressions.value_ids(used)):
+        raise ValueError(
+          'A function given to tff.federated_aggregate, tff.federated_select '
+          'or tff.sequence_* uses a value of the computation around it; pass '
+          f'that value as an argument instead: {type_signature}'
+        )
+    return local_functions.Program(
+      type_signature, parameter=parameter, steps=tuple(steps), result=result
+    )
+
+  def _call_intrinsic(self, block: Any, arg: _Symbol, emit: _Emit) -> _Symbol:
+    uri = block.uri
+    if uri.startswith('sequence_'):
+      return self._call_sequence_intrinsic(block, arg, emit)
+    if emit != self._call_at_server:
+      raise ValueError(f'Cannot call {uri} inside of a local function.')
+    result_type = block.type_signature.result
+    match uri:
+      case 'federated_map' | 'federated_map_all_equal' | 'federated_apply':
+        return self._map(arg[0], arg[1])
+      case 'federated_aggregate':
+        return self._aggregate(arg, block.type_signature)
+      case 'federated_broadcast':
+        return operations.Placed(tff.CLIENTS, arg.expression)
+      case 'federated_value_at_clients':
+        return operations.Placed(tff.CLIENTS, operations.to_expression(arg))
+      case 'federated_value_at_server':
+        return operations.Placed(tff.SERVER, operations.to_expression(arg))
+      case 'federated_eval_at_clients':
+        result = self._call(arg, None, self._call_at_clients)
+        return operations.Placed(tff.CLIENTS, operations.to_expression(result))
+      case 'federated_eval_at_server':
+        result = self._call(arg, None, self._call_at_server)
+        return operations.Placed(tff.SERVER, operations.to_expression(result))
+      case 'federated_zip_at_clients' | 'federated_zip_at_server':
+        return operations.Placed(
+          result_type.placement,
+          operations.to_expression(arg, result_type.placement),
+        )
+      case 'federated_select' | 'federated_secure_select':
+        return self._select_at_clients(arg, block.type_signature)
+      case _:
+        raise ValueError(f'Cannot run the intrinsic {uri}.')
+
+  def _map(
+    self, function: _Symbol, value: operations.Placed
+  ) -> operations.Placed:
+    result = self._call(
+      function,
+      operations.Placed(None, value.expression),
+      self._call_at_clients
+      if value.placement is tff.CLIENTS
+      else self._call_at_server,
+    )
+    return operations.Placed(value.placement, operations.to_expression(result))
+
+  def _aggregate(
+    self, arg: Sequence[_Symbol], type_signature: tff.FunctionType
+  ) -> operations.Placed:
+    value, zero, *functions = arg
+    types = type_signature.parameter
+    # A placed zero is none of TFF's, but means the same.
+    zero = operations.to_expression(
+      zero,
+      zero.placement if isinstance(zero, operations.Placed) else None,
+    )
+    if not isinstance(zero, expressions.Value):
+      zero = self._call_at_server(
+        local_functions.identity(types[1]), zero
+      ).expression
+    accumulate, merge, report = (
+      self._local_function(function, types[2 + i])
+      for i, function in enumerate(functions)
+    )
+    out = self._new_id(type_signature.result.member)
+    self._operations.append(
+      operations.Aggregate(
+        out,
+        value=value.expression,
+        zero=zero.id,
+        accumulate=accumulate,
+        merge=merge,
+        report=report,
+      )
+    )
+    return operations.Placed(tff.SERVER, expressions.Value(out))
+
+  def _select_at_clients(
+    self, arg: Sequence[_Symbol], type_signature: tff.FunctionType
+  ) -> operations.Placed:
+    keys, _, server_value, function = arg  # TFF's runtime ignores max_key too.
+    types = type_signature.parameter
+    select = local_functions.Select(
+      tff.FunctionType(
+        [types[0].member, types[2].member], type_signature.result.member
+      ),
+      self._local_function(function, types[3]),
+    )
+    result = self._call_at_clients(
+      select, expressions.Struct((keys.expression, server_value.expression))
+    )
+    return operations.Placed(tff.CLIENTS, result.expression)
+
+  def _call_sequence_intrinsic(
+    self, block: Any, arg: _Symbol, emit: _Emit
+  ) -> operations.Placed:
+    types = block.type_signature.parameter
+    result_type = block.type_signature.result
+    match block.uri:
+      case 'sequence_reduce':
+        return emit(
+          local_functions.SequenceReduce(
+            tff.FunctionType([types[0], types[1]], result_type),
+            self._local_function(arg[2], types[2]),
+          ),
+          expressions.Struct(
+            (
+              operations.to_expression(arg[0]),
+              operations.to_expression(arg[1]),
+            )
+          ),
+        )
+      case 'sequence_map':
+        return emit(
+          local_functions.SequenceMap(
+            tff.FunctionType(types[1], result_type),
+            self._local_function(arg[0], types[0]),
+          ),
+          operations.to_expression(arg[1]),
+        )
+      case 'sequence_sum':
+        return emit(
+          local_functions.SequenceSum(block.type_signature),
+          operations.to_expression(arg),
+        )
+      case _:
+        raise ValueError(f'Cannot run the intrinsic {block.uri}.')
+
+
+def _select(source: _Symbol, index: int) -> _Symbol:
+  if isinstance(source, tuple):
+    return source[index]
+  if source.placement is not None:
+    raise ValueError('Cannot select from federated value')
+  return operations.Placed(None, expressions.select(source.expression, index))
+
+
+def _check_result(symbol: _Symbol) -> operations.PlacedStruct:
+  if isinstance(symbol, tuple):
+    return tuple(_check_result(element) for element in symbol)
+  if not isinstance(symbol, operations.Placed):
+    raise TypeError('A computation that returns a function cannot run.')
+  return symbol

@@ -1,0 +1,400 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The plan by which a TFF computation runs.
+
+The operations of a computation (see `computation_reader`) are ordered into
+steps at the server and client stages. Within a stage, clients do not depend on
+each other: each client runs the same steps, and its contributions are folded
+into the stage's aggregates. So a stage can go from client to client, or take
+many at once, and keeps nothing of a client but what a later stage or the
+result needs.
+"""
+
+import collections
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import hashlib
+import threading
+from typing import Any
+from typing import TypeAlias
+import weakref
+
+from fedfish_tff.execution.reading import computation_reader
+from fedfish_tff.execution.reading import expressions
+from fedfish_tff.execution.reading import federated_operations
+from fedfish_tff.execution.reading import local_functions
+
+import tensorflow_federated as tff
+
+ValueId: TypeAlias = expressions.ValueId
+ServerStep = federated_operations.ServerStep
+ClientStep = federated_operations.ClientStep
+Aggregate = federated_operations.Aggregate
+Placed = federated_operations.Placed
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClientStage:
+  """Work of all clients up to a common barrier.
+
+  Attributes:
+    server_inputs: The numbers of the values of the server that the steps and
+      the contributions read. (The zeros of the aggregates are not among them.)
+    client_inputs: The numbers of the clients' values from before: arguments and
+      outputs of earlier stages.
+    steps: What each client calls, in order.
+    aggregates: What is aggregated of the clients.
+    outputs: The numbers of the clients' values to keep, one per client.
+    read_last: The numbers of the clients' values, among the inputs and the
+      outputs, that nothing reads after this stage.
+    types: The type of each numbered value; of client values, of one client's.
+  """
+
+  server_inputs: tuple[ValueId, ...]
+  client_inputs: tuple[ValueId, ...]
+  steps: tuple[ClientStep, ...]
+  aggregates: tuple[Aggregate, ...]
+  outputs: tuple[ValueId, ...]
+  read_last: tuple[ValueId, ...]
+  types: Mapping[ValueId, tff.Type] = dataclasses.field(repr=False)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Plan:
+  """A computation, ready to run.
+
+  Attributes:
+    parameter: How the parts of the argument are numbered; `None` if the
+      computation takes none.
+    parameter_type: The argument's type, or `None`.
+    actions: Steps at the server and stages of the clients, in order.
+    result: What the result consists of.
+    result_type: The result's type (without Python containers).
+    types: The type of each numbered value; of client values, of one client's.
+    client_ids: The numbers of the values that differ from client to client;
+      all others are the server's, or unplaced.
+  """
+
+  parameter: federated_operations.PlacedStruct | None
+  parameter_type: tff.Type | None
+  actions: tuple[ServerStep | ClientStage, ...]
+  result: federated_operations.PlacedStruct
+  result_type: tff.Type
+  types: Mapping[ValueId, tff.Type] = dataclasses.field(repr=False)
+  client_ids: frozenset[ValueId]
+
+
+# So that threads that start with one computation share its plan.
+_compile_lock = threading.Lock()
+
+# By identity, since a computation's own hash serializes it every time. A plan
+# lives as long as a computation that it is of, or who else holds it.
+_plans: dict[int, tuple[weakref.ref[tff.Computation], Plan]] = {}
+_plans_by_content: weakref.WeakValueDictionary[bytes, Plan] = (
+  weakref.WeakValueDictionary()
+)
+
+
+def compile_plan(comp: tff.Computation) -> Plan:
+  """Returns the plan of a computation; equal computations share one.
+
+  Args:
+    comp: Any computation.
+
+  Raises:
+    TypeError: If it takes or returns a function.
+    ValueError: If it consists of something that no context runs.
+  """
+  known = _plans.get(id(comp))
+  if known is not None and known[0]() is comp:
+    return known[1]
+  proto = tff.framework.serialize_computation(comp)
+  content = hashlib.sha256(proto.SerializeToString(deterministic=True)).digest()
+  with _compile_lock:
+    plan = _plans_by_content.get(content)
+    if plan is None:
+      plan = _plans_by_content[content] = _compile(comp)
+    key = id(comp)
+    _plans[key] = (weakref.ref(comp, lambda _: _plans.pop(key, None)), plan)
+    return plan
+
+
+def _compile(comp: tff.Computation) -> Plan:
+  block = comp.to_building_block()
+  if _has_secure_intrinsics(block):
+    # Simulations sum in the clear: TFF's test backend does so as well.
+    block = tff.backends.test.replace_secure_intrinsics_with_bodies(
+      comp
+    ).to_building_block()
+  block, _ = tff.tensorflow.replace_intrinsics_with_bodies(block)
+  # What native contexts do, but without rewriting the TensorFlow graphs: that
+  # would turn branches and loops into cycles, and is done later with more in
+  # view.
+  block = tff.framework.to_call_dominant(block)
+  return schedule(
+    computation_reader.read_operations(block),
+    parameter_type=block.type_signature.parameter,
+    result_type=block.type_signature.result,
+  )
+
+
+def _has_secure_intrinsics(block: Any) -> bool:
+  found = False
+
+  def look(part: Any) -> tuple[Any, bool]:
+    nonlocal found
+    if isinstance(part, tff.framework.Intrinsic):
+      found = found or part.uri.startswith('federated_secure')
+    return part, False
+
+  tff.framework.transform_postorder(block, look)
+  return found
+
+
+def schedule(
+  operations: federated_operations.Operations,
+  *,
+  parameter_type: tff.Type | None,
+  result_type: tff.Type,
+) -> Plan:
+  """Orders operations into as few client stages as possible.
+
+  Args:
+    operations: The computation's operations.
+    parameter_type: Its argument's type, or `None`.
+    result_type: Its result's type.
+  """
+  types = dict(operations.types)
+  client_ids = set(operations.client_ids)
+  stage_of = _assign_stages(operations.operations)
+  produced_in = {op.out: stage_of[op.out] for op in operations.operations}
+  num_stages = 1 + max(
+    (
+      stage_of[op.out]
+      for op in operations.operations
+      if not isinstance(op, ServerStep)
+    ),
+    default=-1,
+  )
+
+  # Which parts of a client's values outlive the stage that makes them.
+  kept: dict[ValueId, set[tuple[int, ...]]] = collections.defaultdict(set)
+  for op in operations.operations:
+    for expression in _client_expressions(op):
+      for value_id, path in expressions.uses(expression):
+        if (
+          value_id in client_ids
+          and produced_in.get(value_id, stage_of[op.out]) < stage_of[op.out]
+        ):
+          kept[value_id].add(path)
+  for placed in _flatten(operations.result):
+    for value_id, path in expressions.uses(placed.expression):
+      if value_id in client_ids and value_id in produced_in:
+        kept[value_id].add(path)
+
+  # Those parts become values of their own.
+  replacements: dict[tuple[ValueId, tuple[int, ...]], ValueId] = {}
+  outputs: dict[int, list[ValueId]] = collections.defaultdict(list)
+  extra_steps: dict[int, list[ClientStep]] = collections.defaultdict(list)
+  for value_id, paths in kept.items():
+    stage = produced_in[value_id]
+    if () in paths:
+      outputs[stage].append(value_id)
+      continue
+    for path in sorted(paths):
+      if any(path[:length] in paths for length in range(len(path))):
+        continue
+      expression = expressions.part(value_id, path)
+      new_id = max(types) + 1
+      types[new_id] = expressions.type_of(expression, types)
+      client_ids.add(new_id)
+      produced_in[new_id] = stage
+      outputs[stage].append(new_id)
+      replacements[value_id, path] = new_id
+      extra_steps[stage].append(
+        ClientStep(new_id, local_functions.identity(types[new_id]), expression)
+      )
+
+  def replace(
+    expression: expressions.Expression | None, stage: int | None
+  ) -> expressions.Expression | None:
+    if expression is None:
+      return None
+    return expressions.replace_parts(
+      expression,
+      {
+        (value_id, path): new_id
+        for (value_id, path), new_id in replacements.items()
+        if stage is None or produced_in[value_id] < stage
+      },
+    )
+
+  actions: list[ServerStep | ClientStage] = []
+  for stage in range(num_stages + 1):
+    in_stage = [o for o in operations.operations if stage_of[o.out] == stage]
+    actions.extend(o for o in in_stage if isinstance(o, ServerStep))
+    steps = [
+      dataclasses.replace(o, arg=replace(o.arg, stage))
+      for o in in_stage
+      if isinstance(o, ClientStep)
+    ]
+    aggregates = [
+      dataclasses.replace(o, value=replace(o.value, stage))
+      for o in in_stage
+      if isinstance(o, Aggregate)
+    ]
+    if steps or aggregates:
+      actions.append(
+        _client_stage(
+          [*steps, *extra_steps[stage]],
+          aggregates,
+          outputs=outputs[stage],
+          types=types,
+          client_ids=client_ids,
+        )
+      )
+  result = _map_placed(
+    lambda p: dataclasses.replace(p, expression=replace(p.expression, None)),
+    operations.result,
+  )
+  return Plan(
+    parameter=operations.parameter,
+    parameter_type=parameter_type,
+    actions=_note_last_reads(actions, result),
+    result=result,
+    result_type=result_type,
+    types=types,
+    client_ids=frozenset(client_ids),
+  )
+
+
+def _assign_stages(
+  operations: Sequence[ServerStep | ClientStep | Aggregate],
+) -> dict[ValueId, int]:
+  """Returns the stage of each operation, by the number of its result.
+
+  The steps of the server run before the clients' stage of the same number. An
+  aggregate's result is there after its stage.
+  """
+  # As early as possible: how many barriers come before.
+  ready: dict[ValueId, int] = {}
+  stage_of: dict[ValueId, int] = {}
+  for op in operations:
+    stage = max((ready.get(i, 0) for i in _inputs(op)), default=0)
+    stage_of[op.out] = stage
+    ready[op.out] = stage + 1 if isinstance(op, Aggregate) else stage
+  # Clients' steps as late as possible, so that little is kept between stages.
+  needed: dict[ValueId, int] = {}
+  for op in reversed(operations):
+    if isinstance(op, ServerStep):
+      continue
+    stage = stage_of[op.out]
+    if isinstance(op, ClientStep):
+      stage = stage_of[op.out] = needed.get(op.out, stage)
+    for value_id in _inputs(op):
+      needed[value_id] = min(stage, needed.get(value_id, stage))
+  return stage_of
+
+
+def _inputs(op: ServerStep | ClientStep | Aggregate) -> list[ValueId]:
+  if isinstance(op, Aggregate):
+    return [*expressions.value_ids(op.value), op.zero]
+  return [] if op.arg is None else list(expressions.value_ids(op.arg))
+
+
+def _client_expressions(
+  op: ServerStep | ClientStep | Aggregate,
+) -> list[expressions.Expression]:
+  """Returns what an operation reads at each client."""
+  if isinstance(op, Aggregate):
+    return [op.value]
+  if isinstance(op, ClientStep) and op.arg is not None:
+    return [op.arg]
+  return []
+
+
+def _client_stage(
+  steps: Sequence[ClientStep],
+  aggregates: Sequence[Aggregate],
+  *,
+  outputs: Sequence[ValueId],
+  types: Mapping[ValueId, tff.Type],
+  client_ids: set[ValueId],
+) -> ClientStage:
+  made_here = {step.out for step in steps}
+  # A dictionary for its order.
+  read = dict.fromkeys(
+    value_id
+    for op in (*steps, *aggregates)
+    for expression in _client_expressions(op)
+    for value_id in expressions.value_ids(expression)
+    if value_id not in made_here
+  )
+  return ClientStage(
+    server_inputs=tuple(i for i in read if i not in client_ids),
+    client_inputs=tuple(i for i in read if i in client_ids),
+    steps=tuple(steps),
+    aggregates=tuple(aggregates),
+    outputs=tuple(outputs),
+    read_last=(),
+    types=types,
+  )
+
+
+def _note_last_reads(
+  actions: Sequence[ServerStep | ClientStage],
+  result: federated_operations.PlacedStruct,
+) -> tuple[ServerStep | ClientStage, ...]:
+  """Returns the actions with `read_last` filled in."""
+  read_later = {
+    value_id
+    for placed in _flatten(result)
+    for value_id in expressions.value_ids(placed.expression)
+  }
+  noted = []
+  for action in reversed(actions):
+    if isinstance(action, ClientStage):
+      at_hand = (*action.client_inputs, *action.outputs)
+      action = dataclasses.replace(
+        action, read_last=tuple(i for i in at_hand if i not in read_later)
+      )
+      read_later.update(action.client_inputs)
+    noted.append(action)
+  return tuple(reversed(noted))
+
+
+def values_read(
+  actions: Sequence[ServerStep | ClientStage],
+  result: federated_operations.PlacedStruct,
+) -> set[ValueId]:
+  """Returns the numbers of the server's values that actions or a result read.
+
+  Args:
+    actions: Some of a plan's actions.
+    result: A plan's result.
+  """
+  read = {
+    value_id
+    for placed in _flatten(result)
+    for value_id in expressions.value_ids(placed.expression)
+  }
+  for action in actions:
+    if isinstance(action, ClientStage):
+      read.update(action.server_inputs)
+      read.update(aggregate.zero for aggregate in action.aggregates)
+    elif action.arg is not None:
+      read.update(expressions.value_ids(action.arg))
+  return read
+
+
+def _flatten(placed: federated_operations.PlacedStruct) -> list[Placed]:
+  if isinstance(placed, tuple):
+    return [leaf for element in placed for leaf in _flatten(element)]
+  return [placed]
+
+
+def _map_placed(fn: Any, placed: federated_operations.PlacedStruct) -> Any:
+  if isinstance(placed, tuple):
+    return tuple(_map_placed(fn, element) for element in placed)
+  return fn(placed)

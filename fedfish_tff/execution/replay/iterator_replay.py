@@ -1,0 +1,110 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Iterators over the sequences of a replayed graph.
+
+A loop `for batch in iter(dataset)` in a `tf.function` asks an iterator for an
+optional element until there is none. Here the iterator is a variable that
+holds the number of its next element, and so goes through loops and branches as
+other variables do.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import functools
+import itertools
+
+from fedfish_tff.execution.replay import replayer
+from fedfish_tff.execution.replay import sequence_replay
+
+import tensorflow as tf
+
+_numbers = itertools.count()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Iterator(replayer.Variable):
+  """The number of the next element, and the sequence once it is known.
+
+  Attributes:
+    graph: In which the iterator is made.
+    sequences: The sequence, when it has one.
+  """
+
+  graph: tf.Graph
+  sequences: list[sequence_replay.Sequence]
+
+
+@dataclasses.dataclass(eq=False)
+class _Optional:
+  """Element `index` of a sequence, if there is one."""
+
+  sequence: sequence_replay.Sequence
+  index: tf.Tensor
+  is_read: bool = False
+
+
+def _iterator(replay, node, inputs):
+  del replay, inputs
+  return [
+    _Iterator(
+      f'{node.name}:{next(_numbers)}',
+      tf.int64,
+      tf.TensorShape([]),
+      tf.compat.v1.get_default_graph(),
+      [],
+    )
+  ]
+
+
+def _make(replay, node, inputs):
+  sequence = sequence_replay.check_single_size(node, inputs[0])
+  iterator = inputs[1]
+  if (
+    not isinstance(iterator, _Iterator)
+    or iterator.sequences
+    or iterator.graph is not tf.compat.v1.get_default_graph()
+  ):
+    raise replayer.NotReplayableError(f'{node.op} for an older iterator')
+  iterator.sequences.append(sequence)
+  replay.assign(iterator, tf.constant(0, tf.int64))
+  return []
+
+
+def _next_as_optional(replay, node, inputs):
+  (iterator,) = inputs
+  index = replay.value_of(iterator)
+  replay.assign(iterator, index + 1)
+  optional = _Optional(iterator.sequences[0], index)
+  if optional.sequence.is_computed:
+    replay.at_end.append(functools.partial(_check_read, node, optional))
+  return [optional]
+
+
+def _check_read(node, optional):
+  if not optional.is_read:
+    raise replayer.NotReplayableError(f'{node.op} that nobody reads')
+
+
+def _has_value(replay, node, inputs):
+  del replay, node
+  return [inputs[0].index < inputs[0].sequence.count]
+
+
+def _get_value(replay, node, inputs):
+  (optional,) = inputs
+  if optional.is_read and optional.sequence.is_drawn:
+    raise replayer.NotReplayableError(f'{node.op} of one random element')
+  optional.is_read = True
+  element = optional.sequence.elements[0](optional.index)
+  read = replay.read_outputs(node)
+  unread = [part for i, part in enumerate(element) if i not in read]
+  return optional.sequence.also(unread, element)
+
+
+HANDLERS: Mapping[str, replayer.Handler] = {
+  'AnonymousIteratorV3': _iterator,
+  'IteratorGetNextAsOptional': _next_as_optional,
+  'MakeIterator': _make,
+  'OptionalGetValue': _get_value,
+  'OptionalHasValue': _has_value,
+}

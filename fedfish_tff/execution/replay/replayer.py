@@ -1,0 +1,477 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Replays a serialized TensorFlow graph into the graph being built.
+
+Importing a `GraphDef` brings its datasets, its variables and its calls with it.
+A replay creates its operations one by one instead, and so can put something
+else in their place:
+
+*   A dataset becomes a sequence of packed arrays, and a reduction over it a
+    loop (`sequence_replay`).
+*   A variable becomes the tensor that it holds, handed on from one assignment
+    to the next, through loops and branches too (`control_flow_replay`). So many
+    clients of a Keras model can run in one graph, each with variables of its
+    own.
+*   A call becomes the operations of its function, so that names of functions
+    cannot collide, and TensorFlow optimises all as one graph.
+
+What has no place in this scheme raises `NotReplayableError`.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+import functools
+from typing import Any
+
+from fedfish_tff import parameters
+from fedfish_tff.execution.replay import loop_steps
+from fedfish_tff.execution.replay import serialized_graph
+
+from absl import logging
+import tensorflow as tf
+
+NotReplayableError = serialized_graph.NotReplayableError
+
+_NodeDef = tf.compat.v1.NodeDef
+_FuncGraph = tf.__internal__.FuncGraph
+
+# Of TensorFlow 1's loops and branches, which do not run one node after another.
+_CYCLES = frozenset(
+  f'{prefix}{name}'
+  for name in (
+    'Enter',
+    'Exit',
+    'LoopCond',
+    'Merge',
+    'NextIteration',
+    'Switch',
+  )
+  for prefix in ('', 'Ref')
+)
+
+# Operations that draw from a generator of their own, which every client and
+# every call moves on.
+_RANDOM = frozenset(
+  (
+    'Multinomial',
+    'ParameterizedTruncatedNormal',
+    'RandomGamma',
+    'RandomPoisson',
+    'RandomPoissonV2',
+    'RandomShuffle',
+    'RandomStandardNormal',
+    'RandomUniform',
+    'RandomUniformInt',
+    'TruncatedNormal',
+  )
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Variable:
+  """A variable of the replayed graph.
+
+  Attributes:
+    name: Of its node.
+    dtype: Of its value.
+    shape: Of its value.
+  """
+
+  name: str
+  dtype: tf.DType
+  shape: tf.TensorShape
+
+
+# A tensor, a `Variable`, or a sequence (see `sequence_replay`).
+Value = Any
+Handler = Callable[['Replay', _NodeDef, list[Value]], list[Value]]
+
+
+class Replay:
+  """One replay of a graph, with its own variables."""
+
+  def __init__(
+    self,
+    graph: serialized_graph.SerializedGraph,
+    handlers: Mapping[str, Handler] | None = None,
+    *,
+    use_xla: bool = False,
+  ):
+    """Makes a replay in which no node has run yet.
+
+    Args:
+      graph: The graph.
+      handlers: By operation, what stands in for operations that are not here.
+      use_xla: Whether the graph being built is compiled by XLA.
+    """
+    self._graph = graph
+    self._handlers = {**_HANDLERS, **(handlers or {})}
+    # XLA compiles a loop as a loop; nothing is lost that a step would save.
+    # XLA would compile an unrolled loop for longer, to no gain.
+    self.unrolls = not use_xla
+    self.call_step = (
+      (lambda step, *arguments: step(*arguments))
+      if use_xla
+      else loop_steps.call_step
+    )
+    # What remains to be checked when all nodes have run.
+    self.at_end: list[Callable[[], None]] = []
+    self._main: dict[str, list[Value]] = {}
+    # The current value of each variable, or how to make it.
+    self._variables: dict[str, tf.Tensor | Callable[[], tf.Tensor]] = {}
+    # The variables assigned in the innermost loop's body or branch so far.
+    self._assigned: set[str] = set()
+    # The same in initialisation, which TensorFlow runs on its own before.
+    self._initial_main: dict[str, list[Value]] = {}
+    self._initial_variables = dict(self._variables)
+
+  def run(
+    self,
+    feeds: Mapping[str, Value],
+    fetches: Sequence[str],
+    *,
+    initialize_op: str = '',
+  ) -> list[Value]:
+    """Creates the operations that the fetches need; call inside a graph.
+
+    Args:
+      feeds: Values by the name of the tensor that they stand for.
+      fetches: Names of tensors.
+      initialize_op: Name of the operation that gives variables their values;
+        empty for none.
+
+    Returns:
+      The values of the fetches.
+
+    Raises:
+      NotReplayableError: If some operation cannot be replayed.
+    """
+    for name, value in feeds.items():
+      self._main[serialized_graph.split_tensor_name(name)[0]] = [value]
+    if initialize_op:
+      self._initial_main.update(self._main)
+      self._initialize(initialize_op)
+      self._variables.update(self._initial_variables)
+    names = [serialized_graph.split_tensor_name(name) for name in fetches]
+    self._run_nodes([node for node, _ in names], self._main)
+    for check in self.at_end:
+      check()
+    return [self._main[node][index] for node, index in names]
+
+  def _initialize(self, name: str) -> None:
+    """Notes the variables' initial values, which are made where they are read.
+
+    Clients overwrite most of them first, and initial values can be costly.
+
+    Args:
+      name: Of the operation that depends on all initialisations.
+    """
+    node = self._graph.main.nodes[name]
+    if node.op == 'NoOp':
+      for source in node.input:
+        self._initialize(source.removeprefix('^'))
+    elif node.op == 'AssignVariableOp':
+      variable_node, _ = serialized_graph.split_tensor_name(node.input[0])
+      value_node, index = serialized_graph.split_tensor_name(node.input[1])
+
+      def initial_value() -> tf.Tensor:
+        current, self._variables = self._variables, self._initial_variables
+        try:
+          self._run_nodes([value_node], self._initial_main)
+        finally:
+          self._variables = current
+        return self._initial_main[value_node][index]
+
+      self._run_nodes([variable_node], self._initial_main)
+      variable = self._initial_main[variable_node][0]
+      self._initial_variables[variable.name] = initial_value
+    else:
+      raise NotReplayableError(f'initialisation by {node.op}')
+
+  def _run_nodes(
+    self, targets: Sequence[str], values: dict[str, list[Value]]
+  ) -> None:
+    for node in self._graph.main.order_for(targets, values):
+      self._run_node(node, values)
+
+  def call(self, name: str, arguments: Sequence[Value]) -> list[Value]:
+    """Creates the operations of a function.
+
+    Args:
+      name: Of the function.
+      arguments: Its arguments.
+
+    Returns:
+      Its results.
+    """
+    body = self._graph.function(name)
+    values = {a: [v] for a, v in zip(body.arguments, arguments, strict=True)}
+    for node in body.order:
+      if node.name not in values:
+        self._run_node(node, values)
+    names = [
+      serialized_graph.split_tensor_name(result) for result in body.results
+    ]
+    return [values[node][index] for node, index in names]
+
+  def _run_node(self, node: _NodeDef, values: dict[str, list[Value]]) -> None:
+    inputs = []
+    for name in node.input:
+      if name[0] != '^':
+        source, index = serialized_graph.split_tensor_name(name)
+        inputs.append(values[source][index])
+    if node.op in self._handlers:
+      results = self._handlers[node.op](self, node, inputs)
+    elif self._graph.has_function(node.op):
+      results = self.call(node.op, inputs)
+    else:
+      results = _create_operation(node, inputs)
+    values[node.name] = results
+
+  def operations(self, name: str) -> collections.Counter[str]:
+    """Returns how many nodes of each operation a function has, calls included.
+
+    Args:
+      name: Of the function.
+
+    Returns:
+      Numbers of nodes by operation; must not be changed.
+    """
+    return self._graph.operations(name)
+
+  def argument_shapes(self, name: str) -> list[tf.TensorShape]:
+    """Returns the shapes of a function's arguments, as far as it knows them.
+
+    Args:
+      name: Of the function.
+    """
+    return self._graph.argument_shapes(name)
+
+  def draws(self, name: str) -> bool:
+    """Returns whether a function may give something else when it runs again.
+
+    Args:
+      name: Of the function.
+    """
+    return self._graph.draws(name)
+
+  def unread(
+    self, name: str, arguments: Sequence[Value], first: int = 0
+  ) -> list[Value]:
+    """Returns those of some arguments that a function does not read.
+
+    Args:
+      name: Of the function.
+      arguments: Some of its arguments, one after the other.
+      first: The position of the first.
+    """
+    read = self._graph.read_arguments(name)
+    return [a for i, a in enumerate(arguments, first) if i not in read]
+
+  def read_outputs(self, node: _NodeDef) -> frozenset[int]:
+    """Returns which outputs of a node are read by others."""
+    return self._graph.read_outputs(node)
+
+  def value_of(self, variable: Variable) -> tf.Tensor:
+    """Returns what a variable holds now."""
+    value = self._variables.get(variable.name)
+    if value is None:
+      raise NotReplayableError(
+        f'variable {variable.name} is read before it has a value'
+      )
+    if callable(value):
+      value = value()
+      self._variables[variable.name] = value
+    return value
+
+  def assign(self, variable: Variable, value: tf.Tensor) -> None:
+    """Makes a variable hold a value."""
+    value.set_shape(variable.shape)
+    self._variables[variable.name] = value
+    self._assigned.add(variable.name)
+
+  def assigned_variables(
+    self, node: _NodeDef, inputs: Sequence[Value]
+  ) -> list[Variable]:
+    """Returns the variables that the functions called by a node may write."""
+    assigned = {}
+    for name, arguments in self._graph.calls(node, inputs):
+      positions = self._graph.assigned_arguments(name)
+      for i, argument in enumerate(arguments):
+        if isinstance(argument, Variable):
+          # Made outside of the loop or branch, where all can read it.
+          self.value_of(argument)
+          if i in positions:
+            assigned[argument.name] = argument
+    return list(assigned.values())
+
+  @contextlib.contextmanager
+  def holding(
+    self, variables: Sequence[Variable], tensors: Sequence[tf.Tensor]
+  ) -> Iterator[None]:
+    """Lets variables hold values inside a loop's body or a branch.
+
+    Args:
+      variables: Those that are handed on from there.
+      tensors: Their values.
+
+    Raises:
+      NotReplayableError: If others are assigned there, whose values are lost.
+    """
+    before, assigned_before = dict(self._variables), self._assigned
+    self._assigned = set()
+    for variable, tensor in zip(variables, tensors, strict=True):
+      self.assign(variable, tensor)
+    try:
+      yield
+      lost = self._assigned & before.keys() - {v.name for v in variables}
+      if lost:
+        raise NotReplayableError(
+          f'variable {min(lost)}, which a loop or branch assigns by another name'
+        )
+    finally:
+      self._variables, self._assigned = before, assigned_before
+
+
+def _create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
+  """Creates the operation of a node."""
+  for value in inputs:
+    if not isinstance(value, tf.Tensor):
+      raise NotReplayableError(
+        f'{node.op} of a {"variable" if isinstance(value, Variable) else "dataset"}'
+      )
+  if node.op in _CYCLES:
+    raise NotReplayableError(f'{node.op}, a loop or branch of TensorFlow 1')
+  if any(node.attr[name].i for name in ('seed', 'seed2') if name in node.attr):
+    # Its generator begins anew with every pass over a dataset, which copies of
+    # it in an unrolled loop, or one that all clients share, would not do.
+    raise NotReplayableError(f'{node.op} with a seed')
+  if node.op in _RANDOM:
+    _warn_of_randomness(node.op)
+  attributes = {}
+  for name, value in node.attr.items():
+    if value.HasField('func') or value.list.func:
+      raise NotReplayableError(f'{node.op}, which calls a function')
+    # Those with an underscore are notes of the graph it comes from.
+    if name[0] != '_':
+      attributes[name] = value
+  graph = tf.compat.v1.get_default_graph()
+  operation = graph._create_op_internal(  # pylint: disable=protected-access
+    node.op, list(inputs), attrs=attributes, name=node.name.rpartition('/')[2]
+  )
+  if any(output.dtype == tf.resource for output in operation.outputs):
+    raise NotReplayableError(f'{node.op}, which holds state')
+  return list(operation.outputs)
+
+
+@functools.cache
+def _warn_of_randomness(operation: str) -> None:
+  """Logs, once for each operation, that results cannot be repeated."""
+  logging.warning(
+    'A computation draws random numbers by %s, whose state lives outside of '
+    'it: its results are not repeatable. Operations of tf.random that are '
+    'called stateless are.',
+    operation,
+  )
+
+
+def _placeholder(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del replay, inputs
+  raise NotReplayableError(f'placeholder {node.name}, which has no value')
+
+
+def _with_default(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del replay
+  parameter = parameters.read(node)
+  if parameter is None:
+    return inputs
+  # An argument of the function that is traced, looked up at each of its calls;
+  # loops and branches in it capture that.
+  graph = tf.compat.v1.get_default_graph()
+  while isinstance(graph.outer_graph, _FuncGraph):
+    graph = graph.outer_graph
+  return [
+    graph.capture_call_time_value(
+      lambda: tf.constant(parameter.value, tf.float32),
+      tf.TensorSpec([], tf.float32),
+      key=parameter,
+    )
+  ]
+
+
+def _no_op(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del replay, node, inputs
+  return []
+
+
+def _pass_on(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del replay, node
+  return inputs
+
+
+def _variable(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del replay, inputs
+  return [
+    Variable(
+      node.name,
+      tf.as_dtype(node.attr['dtype'].type),
+      tf.TensorShape(node.attr['shape'].shape),
+    )
+  ]
+
+
+def _read(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del node
+  return [replay.value_of(inputs[0])]
+
+
+def _is_initialized(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  del node
+  replay.value_of(inputs[0])
+  return [tf.constant(True)]
+
+
+def _assign(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  variable, value = inputs
+  if node.op == 'AssignAddVariableOp':
+    value = replay.value_of(variable) + value
+  elif node.op == 'AssignSubVariableOp':
+    value = replay.value_of(variable) - value
+  replay.assign(variable, value)
+  return []
+
+
+def _gather(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  variable, indices = inputs
+  return [
+    tf.gather(
+      replay.value_of(variable), indices, batch_dims=node.attr['batch_dims'].i
+    )
+  ]
+
+
+def _call(replay: Replay, node: _NodeDef, inputs: list[Value]):
+  return replay.call(node.attr['f'].func.name, inputs)
+
+
+_HANDLERS: Mapping[str, Handler] = {
+  'AssignAddVariableOp': _assign,
+  'AssignSubVariableOp': _assign,
+  'AssignVariableOp': _assign,
+  'Identity': _pass_on,
+  'IdentityN': _pass_on,
+  'NoOp': _no_op,
+  'PartitionedCall': _call,
+  'Placeholder': _placeholder,
+  'PlaceholderWithDefault': _with_default,
+  'ReadVariableOp': _read,
+  'ResourceGather': _gather,
+  'StatefulPartitionedCall': _call,
+  'VarHandleOp': _variable,
+  'VarIsInitializedOp': _is_initialized,
+}

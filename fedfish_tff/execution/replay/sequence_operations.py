@@ -1,0 +1,165 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""More of `tf.data` on the sequences of a replayed graph.
+
+What client work is made of beside `take`, `skip`, `repeat`, `map` and `reduce`
+(see `sequence_replay`): `range`, `zip` and so `enumerate`, `concatenate`,
+`filter` and `batch`. Each again knows its length and how to cut out element i.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+
+from fedfish_tff.execution.replay import replayer
+from fedfish_tff.execution.replay import sequence_replay
+
+import tensorflow as tf
+
+_NodeDef = tf.compat.v1.NodeDef
+_Element = Callable[[tf.Tensor], list[tf.Tensor]]
+
+_check = sequence_replay.check_single_size
+
+
+def _sequence(
+  count: tf.Tensor, element: _Element, *parts: sequence_replay.Sequence
+) -> sequence_replay.Sequence:
+  """Returns a sequence whose elements are made of those of others."""
+  return sequence_replay.Sequence(
+    count,
+    (element,),
+    is_drawn=any(part.is_drawn for part in parts),
+    is_computed=any(part.is_computed for part in parts),
+    is_long=any(part.is_long for part in parts),
+  )
+
+
+def _range(replay, node, inputs):
+  del replay
+  start, stop, step = inputs
+  dtype = tf.as_dtype(node.attr['output_types'].list.type[0])
+  # Rounded up, whichever way it goes; the end may be the largest integer.
+  count = tf.maximum((stop - start - tf.sign(step)) // step + 1, 0)
+  numbers = _sequence(count, lambda i: [tf.cast(start + i * step, dtype)])
+  return [dataclasses.replace(numbers, is_long=True)]
+
+
+def _zip(replay, node, inputs):
+  del replay
+  parts = [_check(node, value) for value in inputs]
+  shortest = count = tf.reduce_min(tf.stack([part.count for part in parts]))
+  for part in parts:
+    # The end shows only when one more element was asked for.
+    count = part.passing(shortest, tf.minimum(shortest + 1, part.count), count)
+  zipped = _sequence(
+    count,
+    lambda i: [leaf for part in parts for leaf in part.elements[0](i)],
+    *parts,
+  )
+  return [
+    dataclasses.replace(zipped, is_long=all(part.is_long for part in parts))
+  ]
+
+
+def _concatenate(replay, node, inputs):
+  del replay
+  first, second = (_check(node, value) for value in inputs)
+  # One without end has the largest count.
+  count = first.count + tf.minimum(second.count, tf.int64.max - first.count)
+
+  def element(i: tf.Tensor) -> list[tf.Tensor]:
+    return tf.nest.flatten(
+      tf.cond(
+        i < first.count,
+        lambda: first.elements[0](i),
+        lambda: second.elements[0](i - first.count),
+      )
+    )
+
+  return [_sequence(count, element, first, second)]
+
+
+def _filter(replay, node, inputs):
+  """Replays FilterDataset: one pass finds the elements that stay."""
+  sequence, arguments = _check(node, inputs[0]), inputs[1:]
+  (element,) = sequence.elements
+  predicate = node.attr['predicate'].func.name
+  if any(isinstance(a, replayer.Variable) for a in arguments):
+    raise replayer.NotReplayableError(f'{node.op} that reads a variable')
+  if sequence.is_drawn or replay.draws(predicate):
+    # The elements that stay would be others than those that were looked at.
+    raise replayer.NotReplayableError(f'{node.op} of random elements')
+  if sequence.is_long:
+    # Of which a later `take` may ask for a few.
+    raise replayer.NotReplayableError(f'{node.op} of a repeated dataset')
+
+  def stays(i: tf.Tensor) -> tf.Tensor:
+    parts = element(i)
+    results = replay.call(predicate, [*parts, *arguments])
+    return sequence.also(replay.unread(predicate, parts), results)[0]
+
+  positions = tf.boolean_mask(
+    tf.range(sequence.count),
+    tf.map_fn(
+      stays,
+      tf.range(sequence.count),
+      fn_output_signature=tf.TensorSpec([], tf.bool),
+    ),
+  )
+  return [
+    _sequence(
+      tf.size(positions, tf.int64),
+      lambda i: element(tf.gather(positions, i)),
+      sequence,
+    )
+  ]
+
+
+def _rewrite(replay, node, inputs):
+  """Replays RewriteDataset: hints for tf.data's own optimiser."""
+  del replay
+  return [_check(node, inputs[0])]
+
+
+def _batch(replay, node, inputs):
+  """Replays BatchDataset: element i stacks `size` elements."""
+  del replay
+  # A parallel one has the number of its calls in between.
+  size, drop_remainder = inputs[1], inputs[-1]
+  sequence = _check(node, inputs[0])
+  specs = [
+    tf.TensorSpec(tf.TensorShape(shape)[1:], dtype)
+    for shape, dtype in zip(
+      node.attr['output_shapes'].list.shape,
+      node.attr['output_types'].list.type,
+      strict=True,
+    )
+  ]
+  for spec in specs:
+    if not spec.shape.is_fully_defined():
+      raise replayer.NotReplayableError(
+        f'{node.op} of elements of unknown shape'
+      )
+
+  def batch(i: tf.Tensor) -> list[tf.Tensor]:
+    rows = tf.range(i * size, tf.minimum((i + 1) * size, sequence.count))
+    return tf.map_fn(sequence.elements[0], rows, fn_output_signature=specs)
+
+  whole = sequence.count // size
+  num_batches = tf.where(drop_remainder, whole, -(-sequence.count // size))
+  num_batches = sequence.passing(
+    tf.minimum(num_batches * size, sequence.count), sequence.count, num_batches
+  )
+  return [_sequence(num_batches, batch, sequence)]
+
+
+HANDLERS: Mapping[str, replayer.Handler] = {
+  'BatchDatasetV2': _batch,
+  'ConcatenateDataset': _concatenate,
+  'FilterDataset': _filter,
+  'ParallelBatchDataset': _batch,
+  'RangeDataset': _range,
+  'RewriteDataset': _rewrite,
+  'ZipDataset': _zip,
+}

@@ -1,0 +1,408 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in for datasets in a replayed graph: sequences of packed arrays.
+
+A sequence knows its length and how to cut out element i, so that `take`,
+`skip`, `repeat` and `map` are arithmetic on i, and `reduce` is a loop.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+import functools
+from typing import Any
+
+from fedfish_tff.execution.replay import loop_steps
+from fedfish_tff.execution.replay import replayer
+
+import tensorflow as tf
+
+_NodeDef = tf.compat.v1.NodeDef
+
+# Elements in one step of a loop, at most: starting a step costs as much as some
+# tens of operations, which is a fifth of the time of a small model. Large
+# bodies would take long to trace so many times, and gain nothing.
+_MOST_UNROLLED = 10
+_MOST_UNROLLED_NODES = 3000
+
+# With fewer operations a step is not worth a function of its own.
+_TRIVIAL = 8
+
+# With these, a step takes so long that it matters nothing when it starts.
+_HEAVY = frozenset(
+  (
+    'Conv2D',
+    'Conv3D',
+    'DepthwiseConv2dNative',
+    'ReduceDataset',
+    'StatelessWhile',
+    'While',
+  )
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sequence:
+  """A dataset's stand-in.
+
+  Attributes:
+    count: int64 scalar.
+    elements: Functions from an int64 scalar in [0, count) to the tensors of
+      that element. Where shapes must be static there is one for each size of a
+      batch.
+    choose: From the same scalar to the int32 number of the function that fits;
+      None if there is one.
+    is_drawn: Whether elements are drawn anew whenever they are cut out, so that
+      nothing may do so more than once in a pass.
+    is_computed: Whether elements come of a function, which may fail. tf.data
+      calls it for all that it passes, whether or not anybody reads the result;
+      a graph leaves out what nobody reads.
+    is_long: Whether there may be far more elements than the data has.
+  """
+
+  count: tf.Tensor
+  elements: tuple[Callable[[tf.Tensor], list[tf.Tensor]], ...]
+  choose: Callable[[tf.Tensor], tf.Tensor] | None = None
+  is_drawn: bool = False
+  is_computed: bool = False
+  is_long: bool = False
+
+  def reindexed(
+    self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
+  ) -> 'Sequence':
+    """Returns the sequence whose element i is element index(i) of this one."""
+    choose = self.choose
+    return dataclasses.replace(
+      self,
+      count=count,
+      elements=tuple((lambda i, e=e: e(index(i))) for e in self.elements),
+      choose=None if choose is None else (lambda i: choose(index(i))),
+    )
+
+  def also(self, unread: Iterable[Any], results: list[Any]) -> list[Any]:
+    """Returns results that are there only once parts of an element are.
+
+    Args:
+      unread: The parts of an element that the results do not need.
+      results: What was made of the element; at least one is always read.
+    """
+    unread = [part for part in unread if isinstance(part, tf.Tensor)]
+    if not self.is_computed or not unread:
+      return results
+    # TensorFlow's optimiser drops what only a control dependency needs, but
+    # never an assertion.
+    check = tf.raw_ops.Assert(
+      condition=True, data=[tf.reshape(part, [-1])[:1] for part in unread]
+    )
+    with tf.control_dependencies([check]):
+      return [
+        tf.identity(result) if isinstance(result, tf.Tensor) else result
+        for result in results
+      ]
+
+  def passing(
+    self, start: tf.Tensor, stop: tf.Tensor, count: tf.Tensor
+  ) -> tf.Tensor:
+    """Returns a count that is there only once some elements are.
+
+    Args:
+      start: The first of the elements, which tf.data passes and nobody gets.
+      stop: The one after the last of them.
+      count: The count.
+    """
+    if not self.is_computed or self.choose is not None:
+      return count
+    (passed,) = tf.while_loop(
+      lambda i: i < stop,
+      lambda i: tuple(self.also(self.elements[0](i), [i + 1])),
+      (start,),
+    )
+    check = tf.raw_ops.Assert(condition=passed >= stop, data=[passed])
+    with tf.control_dependencies([check]):
+      return tf.identity(count)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scan:
+  """A sequence whose elements can only be had one after another, as in a loop.
+
+  AutoGraph makes `for batch in dataset` one of these, which is then reduced.
+
+  Attributes:
+    sequence: The sequence it goes over.
+    state: What it hands on from element to element, as it is at first.
+    shapes: The state's shapes, in all steps.
+    run: From the state and an element to the new state, the element instead,
+      and whether to go on with it (None if there is no end but the last).
+    nodes: The nodes that it stands for, each with its inputs.
+    stops: Whether `run` tells whether to go on.
+  """
+
+  sequence: Sequence
+  state: tuple[tf.Tensor, ...] = ()
+  shapes: tuple[tf.TensorShape, ...] = ()
+  run: Callable[
+    [list[tf.Tensor], list[tf.Tensor]],
+    tuple[list[tf.Tensor], list[tf.Tensor], tf.Tensor | None],
+  ] = lambda state, element: (state, element, None)
+  nodes: tuple[tuple[_NodeDef, list[replayer.Value]], ...] = ()
+  stops: bool = False
+
+
+def check_scan(node: _NodeDef, value: replayer.Value) -> Scan:
+  """Returns a node's input, a sequence or a scan, as a scan.
+
+  Args:
+    node: The node.
+    value: The input.
+
+  Raises:
+    NotReplayableError: If it is neither.
+  """
+  if isinstance(value, Scan):
+    return value
+  return Scan(check_sequence(node, value))
+
+
+def check_sequence(node: _NodeDef, value: replayer.Value) -> Sequence:
+  """Returns a node's input if it is a sequence.
+
+  Args:
+    node: The node.
+    value: The input.
+
+  Raises:
+    NotReplayableError: If it is none, but a dataset of the graph's own, say.
+  """
+  if not isinstance(value, Sequence):
+    raise replayer.NotReplayableError(
+      f'{node.op} of a dataset that the graph makes itself'
+    )
+  return value
+
+
+def check_single_size(node: _NodeDef, value: replayer.Value) -> Sequence:
+  """Returns a node's input if it is a sequence with one function for elements.
+
+  Args:
+    node: The node.
+    value: The input.
+
+  Raises:
+    NotReplayableError: If it is none, or has a function for each size of batch.
+  """
+  sequence = check_sequence(node, value)
+  if sequence.choose is not None:
+    raise replayer.NotReplayableError(
+      f'{node.op} of batches of several sizes, each compiled'
+    )
+  return sequence
+
+
+def _pass_on(replay, node, inputs):
+  del replay
+  if isinstance(inputs[0], Scan):
+    return [inputs[0]]
+  return [check_sequence(node, inputs[0])]
+
+
+def _take(replay, node, inputs):
+  del replay
+  sequence, limit = check_sequence(node, inputs[0]), inputs[1]
+  count = tf.where(limit < 0, sequence.count, tf.minimum(limit, sequence.count))
+  return [sequence.reindexed(count, lambda i: i)]
+
+
+def _skip(replay, node, inputs):
+  del replay
+  sequence, number = check_sequence(node, inputs[0]), inputs[1]
+  # A negative number skips everything.
+  skipped = tf.where(
+    number < 0, sequence.count, tf.minimum(number, sequence.count)
+  )
+  count = sequence.passing(
+    tf.zeros_like(skipped), skipped, sequence.count - skipped
+  )
+  return [sequence.reindexed(count, lambda i: i + skipped)]
+
+
+def _repeat(replay, node, inputs):
+  del replay
+  sequence, times = check_sequence(node, inputs[0]), inputs[1]
+  # Without end if negative; a sequence of none stays empty.
+  most = tf.int64.max // tf.maximum(sequence.count, 1)
+  times = tf.where(times < 0, most, tf.minimum(times, most))
+  repeated = sequence.reindexed(
+    sequence.count * times, lambda i: i % sequence.count
+  )
+  return [dataclasses.replace(repeated, is_long=True)]
+
+
+def _map(replay, node, inputs):
+  sequence, arguments = check_sequence(node, inputs[0]), inputs[1:]
+  if node.op == 'ParallelMapDatasetV2' or node.op == 'ParallelMapDataset':
+    arguments = arguments[:-1]
+  name = node.attr['f'].func.name
+  if any(isinstance(a, replayer.Variable) for a in arguments):
+    raise replayer.NotReplayableError(f'{node.op} that reads a variable')
+
+  def mapped(element):
+    def call(i):
+      parts = element(i)
+      results = replay.call(name, [*parts, *arguments])
+      return sequence.also(replay.unread(name, parts), results)
+
+    return call
+
+  return [
+    dataclasses.replace(
+      sequence,
+      elements=tuple(map(mapped, sequence.elements)),
+      is_drawn=sequence.is_drawn or replay.draws(name),
+      is_computed=True,
+    )
+  ]
+
+
+def _call(step, *arguments):
+  return step(*arguments)
+
+
+def _reduce(replay, node, inputs):
+  """Replays ReduceDataset as a loop over the sequence's elements."""
+  scan = check_scan(node, inputs[0])
+  sequence = scan.sequence
+  num_state = len(node.attr['Tstate'].list.type)
+  state, others = inputs[1 : 1 + num_state], inputs[1 + num_state :]
+  if not all(isinstance(value, tf.Tensor) for value in state):
+    raise replayer.NotReplayableError(f'{node.op} to a dataset')
+  name = node.attr['f'].func.name
+  variables = replay.assigned_variables(node, inputs)
+  if scan.stops and variables:
+    raise replayer.NotReplayableError(f'{node.op} that writes and stops')
+  for part, its_inputs in scan.nodes:
+    variables += [
+      variable
+      for variable in replay.assigned_variables(part, its_inputs)
+      if variable not in variables
+    ]
+  num_carried = len(scan.state)
+  # What the scan carries, the reduction's state, and whether to go on.
+  state = [*scan.state, *state, *[tf.constant(True)] * scan.stops]
+  shapes = [
+    *scan.shapes,
+    *(tf.TensorShape(s) for s in node.attr['output_shapes'].list.shape),
+    *[tf.TensorShape([])] * scan.stops,
+  ]
+
+  def reduce_element(state, element):
+    return replay.call(name, [*state, *element, *others])
+
+  def run_element(element, i, state, held):
+    carried, reduced = state[:num_carried], state[num_carried:]
+    with replay.holding(variables, held):
+      carried, values, goes_on = scan.run(carried, element(i))
+      if scan.stops:
+        *reduced, _ = reduced
+        reduced = tf.nest.flatten(
+          tf.cond(
+            goes_on,
+            lambda: list(map(tf.identity, reduce_element(reduced, values))),
+            lambda: list(map(tf.identity, reduced)),
+          )
+        )
+        state = [*carried, *reduced, goes_on]
+      else:
+        state = [*carried, *reduce_element(reduced, values)]
+      unread = replay.unread(name, values, num_state)
+      state = sequence.also(unread, state)
+      for tensor, shape in zip(state, shapes, strict=True):
+        tensor.set_shape(shape)
+      return state, [replay.value_of(variable) for variable in variables]
+
+  def run_elements(element, number, i, state, held):
+    run = functools.partial(run_element, element)
+    if number > 1:
+      # To trace an element so many times would take most of a run's start.
+      run = loop_steps.Step(run, i, state, held, inlined=True)
+    for j in range(number):
+      state, held = run(i + j, state, held)
+    return state, held
+
+  def loop(number, i, state, held):
+    """Runs steps of some elements each, as long as there are so many."""
+
+    def is_left(i, state, held):
+      del held
+      is_left = i <= sequence.count - number
+      return tf.logical_and(is_left, state[-1]) if scan.stops else is_left
+
+    def body(i, state, held):
+      steps = [
+        functools.partial(
+          call_step,
+          functools.partial(run_elements, element, number),
+          i,
+          state,
+          held,
+        )
+        for element in sequence.elements
+      ]
+      if sequence.choose is None:
+        state, held = steps[0]()
+      else:
+        state, held = tf.switch_case(sequence.choose(i), steps)
+      return i + number, state, held
+
+    return tf.while_loop(
+      is_left,
+      body,
+      (i, state, held),
+      shape_invariants=(
+        tf.TensorShape([]),
+        shapes,
+        [variable.shape for variable in variables],
+      ),
+      parallel_iterations=1,
+    )
+
+  operations = sum(
+    (replay.operations(part.attr['f'].func.name) for part, _ in scan.nodes),
+    replay.operations(name),
+  )
+  size = operations.total()
+  # A pass that only looks whether there is an element, say.
+  is_trivial = size < _TRIVIAL
+  call_step = _call if is_trivial else replay.call_step
+  i = tf.constant(0, tf.int64)
+  held = [replay.value_of(variable) for variable in variables]
+  if (
+    sequence.choose is None
+    and replay.unrolls
+    and not scan.stops
+    and not is_trivial
+    and _HEAVY.isdisjoint(operations)
+  ):
+    number = min(_MOST_UNROLLED, _MOST_UNROLLED_NODES // size)
+    if number > 1:
+      i, state, held = loop(number, i, state, held)
+  _, state, held = loop(1, i, state, held)
+  for variable, value in zip(variables, held):
+    replay.assign(variable, value)
+  return state[num_carried : num_carried + num_state]
+
+
+HANDLERS: Mapping[str, replayer.Handler] = {
+  'FinalizeDataset': _pass_on,
+  'MapDataset': _map,
+  'ModelDataset': _pass_on,
+  'OptionsDataset': _pass_on,
+  'ParallelMapDataset': _map,
+  'ParallelMapDatasetV2': _map,
+  'PrefetchDataset': _pass_on,
+  'ReduceDataset': _reduce,
+  'RepeatDataset': _repeat,
+  'SkipDataset': _skip,
+  'TakeDataset': _take,
+}

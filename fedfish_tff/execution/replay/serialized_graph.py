@@ -1,0 +1,352 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A serialized TensorFlow graph, taken apart so that it can be replayed.
+
+What `replayer` needs of a `GraphDef` and of the functions in its library,
+in one form for both: nodes by name, in an order in which they can run.
+"""
+
+import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import functools
+import types
+from typing import TypeVar
+
+import tensorflow as tf
+from tensorflow.core.framework import function_pb2
+from tensorflow.python.framework import op_def_registry
+
+# Operations that write variables, or move an iterator, and how many of their
+# first inputs these are.
+ASSIGNMENTS: Mapping[str, int] = types.MappingProxyType(
+  {
+    'AssignAddVariableOp': 1,
+    'AssignSubVariableOp': 1,
+    'AssignVariableOp': 1,
+    'IteratorGetNextAsOptional': 1,
+    'ResourceApplyGradientDescent': 1,
+    'ResourceApplyKerasMomentum': 2,
+    'ResourceScatterAdd': 1,
+    'ResourceScatterSub': 1,
+    'ResourceScatterUpdate': 1,
+  }
+)
+
+# Operations that TensorFlow calls stateful, but that give the same results when
+# they run again, if the functions they call do.
+_REPEATABLE = frozenset(
+  (
+    'Assert',
+    'Case',
+    'CheckNumerics',
+    'CheckNumericsV2',
+    'If',
+    'PrintV2',
+    'StatefulPartitionedCall',
+    'While',
+  )
+)
+
+_T = TypeVar('_T')
+
+
+class NotReplayableError(Exception):
+  """A graph has something that cannot be replayed; the message says what."""
+
+
+def split_tensor_name(name: str) -> tuple[str, int]:
+  """Returns a tensor's node and position among its outputs."""
+  node, _, index = name.partition(':')
+  return node, int(index or 0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Body:
+  """The nodes of a graph, or of a function of its library.
+
+  Attributes:
+    nodes: By name.
+    arguments: Names of the nodes that stand for the arguments (functions only).
+    results: Names of tensors (functions only).
+    effects: Names of nodes that must run though no result needs them.
+  """
+
+  nodes: Mapping[str, tf.compat.v1.NodeDef]
+  arguments: tuple[str, ...] = ()
+  results: tuple[str, ...] = ()
+  effects: tuple[str, ...] = ()
+
+  @functools.cached_property
+  def order(self) -> tuple[tf.compat.v1.NodeDef, ...]:
+    """The nodes that results and effects need, each after what it needs."""
+    targets = [split_tensor_name(name)[0] for name in self.results]
+    return self.order_for([*self.effects, *targets])
+
+  def order_for(
+    self, targets: Iterable[str], known: Iterable[str] = ()
+  ) -> tuple[tf.compat.v1.NodeDef, ...]:
+    """Returns the nodes that some nodes need, each after what it needs.
+
+    Args:
+      targets: Names of nodes.
+      known: Names of nodes that need not run.
+    """
+    done = set(known)
+    order = []
+    stack = [(name, False) for name in reversed(list(targets))]
+    while stack:
+      name, inputs_are_done = stack.pop()
+      if name in done:
+        continue
+      node = self.nodes[name]
+      if inputs_are_done:
+        done.add(name)
+        order.append(node)
+        continue
+      stack.append((name, True))
+      for source in reversed(node.input):
+        source = source[1:] if source[0] == '^' else source.partition(':')[0]
+        if source not in done:
+          stack.append((source, False))
+    return tuple(order)
+
+
+class SerializedGraph:
+  """A graph and its function library."""
+
+  def __init__(self, graph_def: tf.compat.v1.GraphDef):
+    """Takes a graph apart.
+
+    Args:
+      graph_def: The graph; must not change afterwards.
+    """
+    self.main = Body({node.name: node for node in graph_def.node})
+    self._functions = {f.signature.name: f for f in graph_def.library.function}
+    self._bodies: dict[str, Body] = {}
+    self._assigned: dict[str, frozenset[int]] = {}
+    self._read: dict[str, frozenset[int]] = {}
+    self._operations: dict[str, collections.Counter[str]] = {}
+
+  def has_function(self, name: str) -> bool:
+    """Whether the library has a function of this name."""
+    return name in self._functions
+
+  def function(self, name: str) -> Body:
+    """Returns a function of the library."""
+    if name not in self._bodies:
+      self._bodies[name] = self._take_apart(self._functions[name])
+    return self._bodies[name]
+
+  def _take_apart(self, function: function_pb2.FunctionDef) -> Body:
+    # Inside a function a value is named node:output:number, where the output
+    # is one of the operation's; in a graph it is node:position.
+    arguments = tuple(arg.name for arg in function.signature.input_arg)
+    offsets = {
+      node.name: self._output_offsets(node) for node in function.node_def
+    }
+
+    def flat_name(name: str) -> str:
+      parts = name.split(':')
+      if len(parts) < 3:
+        return name  # An argument, or a node that is run but not read.
+      node, output, number = parts
+      return f'{node}:{offsets[node][output] + int(number)}'
+
+    nodes = {
+      name: tf.compat.v1.NodeDef(name=name, op='_Argument')
+      for name in arguments
+    }
+    for node in function.node_def:
+      copy = tf.compat.v1.NodeDef()
+      copy.CopyFrom(node)
+      copy.input[:] = [flat_name(name) for name in node.input]
+      nodes[node.name] = copy
+    return Body(
+      nodes=nodes,
+      arguments=arguments,
+      results=tuple(
+        flat_name(function.ret[result.name])
+        for result in function.signature.output_arg
+      ),
+      effects=tuple(dict.fromkeys(function.control_ret.values())),
+    )
+
+  def _output_offsets(self, node: tf.compat.v1.NodeDef) -> Mapping[str, int]:
+    """Returns the position of the first tensor of each output of a node."""
+    if node.op in self._functions:
+      signature = self._functions[node.op].signature
+    else:
+      signature = op_def_registry.get(node.op)
+      if signature is None:
+        raise NotReplayableError(f'unknown operation {node.op}')
+    offsets, position = {}, 0
+    for output in signature.output_arg:
+      offsets[output.name] = position
+      if output.number_attr:
+        position += node.attr[output.number_attr].i
+      elif output.type_list_attr:
+        position += len(node.attr[output.type_list_attr].list.type)
+      else:
+        position += 1
+    return offsets
+
+  def argument_shapes(self, name: str) -> list[tf.TensorShape]:
+    """Returns the shapes of a function's arguments, as it was traced for them.
+
+    Args:
+      name: Of the function.
+    """
+    function = self._functions[name]
+    return [
+      tf.TensorShape(shapes[0])
+      if (shapes := function.arg_attr[i].attr['_output_shapes'].list.shape)
+      else tf.TensorShape(None)
+      for i, _ in enumerate(function.signature.input_arg)
+    ]
+
+  def operations(self, name: str) -> collections.Counter[str]:
+    """Returns how many nodes of each operation a function has, calls included.
+
+    Args:
+      name: Of the function.
+
+    Returns:
+      Numbers of nodes by operation; must not be changed.
+    """
+    if name not in self._operations:
+      order = self.function(name).order
+      operations = collections.Counter(node.op for node in order)
+      for node in order:
+        for callee, _ in self.calls(node, [None] * len(node.input)):
+          operations += self.operations(callee)
+      self._operations[name] = operations
+    return self._operations[name]
+
+  def draws(self, name: str) -> bool:
+    """Returns whether a function may give something else when it runs again.
+
+    Args:
+      name: Of the function.
+    """
+    for operation in self.operations(name):
+      definition = op_def_registry.get(operation)
+      if (
+        definition is not None
+        and definition.is_stateful
+        and operation not in _REPEATABLE
+      ):
+        return True
+    return False
+
+  def assigned_arguments(self, name: str) -> frozenset[int]:
+    """Returns which arguments of a function are variables that it may write."""
+    if name not in self._assigned:
+      self._assigned[name] = self._find_assigned(self.function(name))
+    return self._assigned[name]
+
+  def _find_assigned(self, body: Body) -> frozenset[int]:
+    position = {argument: i for i, argument in enumerate(body.arguments)}
+    assigned = set()
+    for node in body.order:
+      inputs = [n.partition(':')[0] for n in node.input if n[0] != '^']
+      if node.op == 'Identity' and inputs[0] in position:
+        position[node.name] = position[inputs[0]]
+      for name in inputs[: ASSIGNMENTS.get(node.op, 0)]:
+        if name in position:
+          assigned.add(position[name])
+      for callee, its_inputs in self.calls(node, inputs):
+        for i in self.assigned_arguments(callee):
+          if its_inputs[i] in position:
+            assigned.add(position[its_inputs[i]])
+    return frozenset(assigned)
+
+  def read_arguments(self, name: str) -> frozenset[int]:
+    """Returns which arguments of a function are needed for its results."""
+    if name not in self._read:
+      self._read[name] = self._find_read(self.function(name))
+    return self._read[name]
+
+  def _find_read(self, body: Body) -> frozenset[int]:
+    position = {argument: i for i, argument in enumerate(body.arguments)}
+    read = set()
+    for node in body.order:
+      inputs = [n.partition(':')[0] for n in node.input if n[0] != '^']
+      if node.op == 'Identity':
+        # Only who reads this reads the argument.
+        if inputs[0] in position:
+          position[node.name] = position[inputs[0]]
+        continue
+      its_calls = self.calls(node, inputs)
+      passed_on = {
+        its_inputs[i]
+        for callee, its_inputs in its_calls
+        for i in self.read_arguments(callee)
+      }
+      # What else a node takes, as the condition of a branch, counts as read.
+      known = {source for _, its_inputs in its_calls for source in its_inputs}
+      for source in inputs:
+        if source in position and (source in passed_on or source not in known):
+          read.add(position[source])
+    for result in body.results:
+      source, _ = split_tensor_name(result)
+      if source in position:
+        read.add(position[source])
+    return frozenset(read)
+
+  def read_outputs(self, node: tf.compat.v1.NodeDef) -> frozenset[int]:
+    """Returns which outputs of a node are read by others in its body."""
+    return frozenset(
+      index
+      for body in (self.main, *self._bodies.values())
+      if body.nodes.get(node.name) is node
+      for source, index in map(
+        split_tensor_name,
+        [
+          *(
+            name
+            for reader in body.nodes.values()
+            for name in reader.input
+            if name[0] != '^'
+          ),
+          *body.results,
+        ],
+      )
+      if source == node.name
+    )
+
+  def calls(
+    self, node: tf.compat.v1.NodeDef, inputs: Sequence[_T]
+  ) -> list[tuple[str, Sequence[_T | None]]]:
+    """Returns the functions that a node calls, each with its arguments.
+
+    Args:
+      node: The node.
+      inputs: What stands for its inputs.
+
+    Returns:
+      Pairs (name, arguments); None stands for an argument that is not among
+      the inputs, as an element of a dataset is.
+    """
+    if node.op in self._functions:
+      return [(node.op, inputs)]
+    if node.op in ('PartitionedCall', 'StatefulPartitionedCall'):
+      return [(node.attr['f'].func.name, inputs)]
+    if node.op in ('While', 'StatelessWhile'):
+      names = [node.attr[name].func.name for name in ('cond', 'body')]
+      return [(name, inputs) for name in names]
+    if node.op in ('If', 'StatelessIf'):
+      names = ('then_branch', 'else_branch')
+      return [(node.attr[name].func.name, inputs[1:]) for name in names]
+    if node.op in ('Case', 'StatelessCase'):
+      branches = node.attr['branches'].list.func
+      return [(branch.name, inputs[1:]) for branch in branches]
+    if node.op in ('ReduceDataset', 'ScanDataset'):
+      name = node.attr['f'].func.name
+      num_state = len(node.attr['Tstate'].list.type)
+      state, others = inputs[1 : 1 + num_state], inputs[1 + num_state :]
+      num_element = len(self.function(name).arguments) - len(inputs) + 1
+      return [(name, [*state, *[None] * num_element, *others])]
+    return []

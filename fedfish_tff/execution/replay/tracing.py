@@ -1,0 +1,247 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Traces local functions into one TensorFlow function.
+
+A traced function takes and returns flat lists of tensors; this module knows
+their order for a TFF type, and how a TensorFlow computation of TFF's is
+replayed into the function being traced.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import itertools
+from typing import Any
+
+from fedfish_tff.execution import interruption
+from fedfish_tff.execution.packing import eager_tensors
+from fedfish_tff.execution.reading import tensorflow_functions
+from fedfish_tff.execution.replay import control_flow_replay
+from fedfish_tff.execution.replay import iterator_replay
+from fedfish_tff.execution.replay import replayer
+from fedfish_tff.execution.replay import scan_replay
+from fedfish_tff.execution.replay import sequence_operations
+from fedfish_tff.execution.replay import sequence_replay
+from fedfish_tff.execution.replay import serialized_graph
+from fedfish_tff.execution.replay import variable_replay
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import context as eager_context
+from tensorflow.python.eager import execute
+import tensorflow_federated as tff
+
+NotReplayableError = serialized_graph.NotReplayableError
+
+_HANDLERS = {
+  **control_flow_replay.HANDLERS,
+  **sequence_replay.HANDLERS,
+  **scan_replay.HANDLERS,
+  **sequence_operations.HANDLERS,
+  **iterator_replay.HANDLERS,
+  **variable_replay.HANDLERS,
+}
+
+
+def leaf_types(
+  type_spec: tff.Type,
+) -> list[tff.TensorType | tff.SequenceType]:
+  """Returns the tensors and sequences of a type, in order."""
+  if isinstance(type_spec, tff.StructType):
+    return [
+      leaf
+      for _, element in tff.structure.iter_elements(type_spec)
+      for leaf in leaf_types(element)
+    ]
+  if isinstance(type_spec, (tff.TensorType, tff.SequenceType)):
+    return [type_spec]
+  raise NotReplayableError(f'a value of type {type_spec}')
+
+
+def flatten(value: Any) -> list[Any]:
+  """Returns the tensors and sequences of a local value, in order."""
+  if isinstance(value, tuple):
+    return [leaf for element in value for leaf in flatten(element)]
+  return [value]
+
+
+def unflatten(leaves: Iterator[Any], type_spec: tff.Type) -> Any:
+  """Returns a local value of the given type; takes its leaves as needed."""
+  if isinstance(type_spec, tff.StructType):
+    return tuple(
+      unflatten(leaves, element)
+      for _, element in tff.structure.iter_elements(type_spec)
+    )
+  return next(leaves)
+
+
+def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
+  """Returns the specs of a type's tensors.
+
+  Args:
+    type_spec: The type.
+
+  Raises:
+    NotReplayableError: If there is a sequence in it.
+  """
+  specs = []
+  for leaf in leaf_types(type_spec):
+    if isinstance(leaf, tff.SequenceType):
+      raise NotReplayableError(f'a sequence of type {leaf} at the server')
+    specs.append(tf.TensorSpec(leaf.shape, tf.as_dtype(leaf.dtype.type)))
+  return specs
+
+
+class Replayer:
+  """Replays TensorFlow computations into the function being traced."""
+
+  def __init__(self, *, use_xla: bool = False) -> None:
+    """Makes a replayer.
+
+    Args:
+      use_xla: Whether the function being traced is compiled by XLA.
+    """
+    self._use_xla = use_xla
+    # By the identity of the proto, which the plan keeps alive.
+    self._graphs: dict[int, tuple[Any, serialized_graph.SerializedGraph]] = {}
+
+  def __call__(
+    self, proto: Any, type_signature: tff.FunctionType, arg: Any
+  ) -> Any:
+    """Replays a computation.
+
+    Args:
+      proto: The serialized computation, a `pb.Computation`.
+      type_signature: Its type.
+      arg: A local value whose sequences are `sequence_replay.Sequence`s;
+        `None` if the computation takes none.
+
+    Returns:
+      A local value.
+
+    Raises:
+      NotReplayableError: If the graph cannot be replayed.
+    """
+    serialized = proto.tensorflow
+    if id(proto) not in self._graphs:
+      graph_def = tf.compat.v1.GraphDef()
+      serialized.graph_def.Unpack(graph_def)
+      self._graphs[id(proto)] = (
+        proto,
+        serialized_graph.SerializedGraph(graph_def),
+      )
+    _, graph = self._graphs[id(proto)]
+    feeds = {}
+    if type_signature.parameter is not None:
+      feeds = dict(
+        zip(
+          tensorflow_functions.tensor_names(serialized.parameter),
+          flatten(arg),
+          strict=True,
+        )
+      )
+    results = replayer.Replay(graph, _HANDLERS, use_xla=self._use_xla).run(
+      feeds,
+      tensorflow_functions.tensor_names(serialized.result),
+      initialize_op=serialized.initialize_op,
+    )
+    for result in results:
+      if not isinstance(result, tf.Tensor):
+        raise NotReplayableError('a computation that returns a dataset')
+    return unflatten(iter(results), type_signature.result)
+
+
+def trace(
+  function: Callable[..., Any], specs: Sequence[Any], **options: Any
+) -> Callable[..., Any]:
+  """Traces a function, so that its calls can be interrupted.
+
+  Args:
+    function: From nests of tensors to a nest of tensors.
+    specs: Specs of its arguments, nests of `tf.TensorSpec`.
+    **options: Of `tf.function`.
+
+  Returns:
+    The function; it takes the same nests, of tensors and of arrays that do not
+    change meanwhile.
+
+  Raises:
+    NotReplayableError: If TensorFlow cannot trace it.
+  """
+  specs = list(specs)
+  results = None
+
+  def run(*tensors: tf.Tensor) -> list[tf.Tensor]:
+    nonlocal results
+    results = function(*tf.nest.pack_sequence_as(specs, tensors))
+    return tf.nest.flatten(results)
+
+  try:
+    concrete = tf.function(
+      run,
+      input_signature=tf.nest.flatten(specs),
+      autograph=False,
+      **options,
+    ).get_concrete_function()
+  except serialized_graph.NotReplayableError:
+    raise
+  except Exception as error:
+    # Of any kind: a replay may know less of shapes than the graph did that it
+    # replays, say. What is wrong with the graph itself shows where it runs as
+    # it is.
+    raise NotReplayableError(f'an error in tracing it, {error}') from error
+  structure = tf.nest.map_structure(lambda _: 0, results)
+
+  captured = list(concrete.captured_inputs)
+  # Those that are looked up at each call.
+  has_parameters = bool(concrete.graph.deferred_external_captures)
+  name = concrete.name.decode()
+  num_results = len(concrete.outputs)
+  context = eager_context.context()
+  attributes = tuple(
+    itertools.chain(*context.function_call_options.as_attrs().items())
+  )
+
+  # tf.nest takes dictionaries apart in the order of their names, as here.
+  def call(*args: Any) -> Any:
+    # TensorFlow's own way in binds names and checks structures, which takes
+    # longer than the round of a small model, and knows only one cancellation
+    # for all threads.
+    tensors = [
+      eager_tensors.share_memory(leaf) if isinstance(leaf, np.ndarray) else leaf
+      for leaf in _flatten_nest(args)
+    ]
+    tensors += list(concrete.captured_inputs) if has_parameters else captured
+    arguments = (name, num_results, tensors, attributes, context)
+    with interruption.cancellable() as manager:
+      if manager is None:
+        flat = execute.execute(*arguments)
+      else:
+        flat = execute.execute_with_cancellation(*arguments, manager)
+    return _pack_nest(structure, iter(flat))
+
+  # What runs is known to TensorFlow by name as long as this lives.
+  call.function = concrete
+  return call
+
+
+def _flatten_nest(nest: Any) -> list[Any]:
+  """Returns the leaves of dictionaries, lists and tuples; faster than tf.nest.
+
+  Args:
+    nest: The nest.
+  """
+  if isinstance(nest, dict):
+    nest = [nest[name] for name in sorted(nest)]
+  if isinstance(nest, (list, tuple)):
+    return [leaf for element in nest for leaf in _flatten_nest(element)]
+  return [nest]
+
+
+def _pack_nest(structure: Any, leaves: Iterator[Any]) -> Any:
+  """Returns a nest like `structure` of the leaves."""
+  if isinstance(structure, dict):
+    return {n: _pack_nest(structure[n], leaves) for n in sorted(structure)}
+  if isinstance(structure, (list, tuple)):
+    return type(structure)(_pack_nest(e, leaves) for e in structure)
+  return next(leaves)

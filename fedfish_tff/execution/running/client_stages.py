@@ -1,0 +1,193 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a client stage of a plan client by client.
+
+This is the general way, which takes any computation. Several clients compute
+at a time, on threads, but the contributions are folded one after the other in
+the order of the cohort, and at most a few wait for their turn: so memory does
+not grow with the cohort, and sums do not depend on timing.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import concurrent.futures
+import contextlib
+import contextvars
+from typing import Any
+from typing import TypeAlias
+
+from fedfish_tff.execution import interruption
+from fedfish_tff.execution.reading import expressions
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.reading import local_functions
+from fedfish_tff.execution.running import stage_runs
+
+import tensorflow as tf
+
+ValueId: TypeAlias = federated_plan.ValueId
+
+
+class ClientError(RuntimeError):
+  """An error in a client's work, of a kind that cannot be made anew."""
+
+
+def run_clients_generally(
+  stage: federated_plan.ClientStage,
+  server_values: Mapping[ValueId, Any],
+  clients: stage_runs.Clients,
+  *,
+  parallelism: int,
+) -> stage_runs.Partial:
+  """Runs a stage for some clients.
+
+  Args:
+    stage: The stage.
+    server_values: Local values, by number: the stage's server inputs and the
+      zeros of its aggregates.
+    clients: The clients; there may be none.
+    parallelism: How many clients compute at a time.
+
+  Returns:
+    What they leave.
+
+  Raises:
+    Exception: What a client raised, with its position in the message; see
+      `client_error`.
+  """
+  accumulators = [server_values[a.zero] for a in stage.aggregates]
+  outputs: dict[ValueId, list[Any]] = {out: [] for out in stage.outputs}
+  compute = _client_computation(stage, server_values, clients)
+  with contextlib.closing(_in_order(compute, clients, parallelism)) as results:
+    for position, (contributions, kept) in zip(
+      clients.positions, results, strict=True
+    ):
+      with client_errors(position, clients.cohort_size):
+        for i, aggregate in enumerate(stage.aggregates):
+          accumulators[i] = aggregate.accumulate(
+            (accumulators[i], contributions[i])
+          )
+      for out, value in zip(stage.outputs, kept, strict=True):
+        outputs[out].append(value)
+  return stage_runs.Partial(accumulators, outputs)
+
+
+def _client_computation(
+  stage: federated_plan.ClientStage,
+  server_values: Mapping[ValueId, Any],
+  clients: stage_runs.Clients,
+) -> Callable[[int], tuple[list[Any], list[Any]]]:
+  """Returns what one client, given by its number among these, does.
+
+  That returns its contributions to the aggregates and its outputs.
+
+  Args:
+    stage: The stage.
+    server_values: See `run_clients_generally`.
+    clients: See the same.
+  """
+  shared = {i: server_values[i] for i in stage.server_inputs}
+  # Clients that select by the same key get the same slice, computed once.
+  slices: dict[ValueId, dict[int, Any]] = collections.defaultdict(dict)
+
+  def compute(number: int) -> tuple[list[Any], list[Any]]:
+    known = dict(shared)
+    for value_id in stage.client_inputs:
+      known[value_id] = clients.values[value_id][number]
+    for step in stage.steps:
+      interruption.check()
+      arg = expressions.evaluate(step.arg, known.__getitem__)
+      if isinstance(step.fn, local_functions.Select):
+        known[step.out] = step.fn.call(
+          arg, local_functions.run_eagerly, slices[step.out]
+        )
+      else:
+        known[step.out] = step.fn(arg)
+    return (
+      [
+        expressions.evaluate(a.value, known.__getitem__)
+        for a in stage.aggregates
+      ],
+      [known[out] for out in stage.outputs],
+    )
+
+  return compute
+
+
+def _in_order(
+  compute: Callable[[int], Any], clients: stage_runs.Clients, parallelism: int
+) -> Iterator[Any]:
+  """Yields the clients' results in order, computing a few ahead."""
+
+  def compute_client(number: int) -> Any:
+    with client_errors(clients.positions[number], clients.cohort_size):
+      return compute(number)
+
+  numbers = range(len(clients))
+  parallelism = min(len(numbers), parallelism)
+  if parallelism <= 1:
+    yield from map(compute_client, numbers)
+    return
+  pool = concurrent.futures.ThreadPoolExecutor(
+    parallelism, thread_name_prefix='cohort_client'
+  )
+  waiting: collections.deque[concurrent.futures.Future[Any]] = (
+    collections.deque()
+  )
+  try:
+    for number in numbers:
+      # Each call needs a copy of its own: a context runs once at a time.
+      waiting.append(
+        pool.submit(contextvars.copy_context().run, compute_client, number)
+      )
+      if len(waiting) > parallelism:
+        yield waiting.popleft().result()
+    while waiting:
+      yield waiting.popleft().result()
+  finally:
+    pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def client_errors(position: int, num_clients: int) -> Iterator[None]:
+  """Adds a client's position to the errors that its work raises.
+
+  Args:
+    position: The client's position in the cohort, from 0.
+    num_clients: The size of the cohort.
+  """
+  try:
+    yield
+  except interruption.StoppedError:
+    raise
+  except Exception as error:
+    raise client_error(error, position, num_clients) from error
+
+
+def client_error(
+  error: Exception, position: int, num_clients: int
+) -> Exception:
+  """Returns an error that says which client it comes from.
+
+  Args:
+    error: What the client's work raised.
+    position: The client's position in the cohort, from 0.
+    num_clients: The size of the cohort.
+
+  Returns:
+    An error of the same type if possible, else a `ClientError`.
+  """
+  where = f'Client {position + 1} of {num_clients}'
+  if isinstance(error, tf.errors.OpError):
+    message = f'{where}: {error.message}'
+    with contextlib.suppress(TypeError, ValueError):
+      return type(error)(error.node_def, error.op, message)
+  else:
+    message = f'{where}: {error}'
+    with contextlib.suppress(TypeError, ValueError):
+      new_error = type(error)(message)
+      # Some errors make a message of their own of their arguments.
+      if where in str(new_error):
+        return new_error
+  return ClientError(message)

@@ -1,0 +1,300 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A client stage of a plan as one TensorFlow graph.
+
+The graph takes the data of some clients at once and loops over them. In the
+loop's body a client's steps are replayed (see `replayer`), with loops over
+packed arrays where they reduce datasets, and its contributions are folded into
+the accumulators. A few iterations run at a time, but accumulators go from one
+to the next in cohort order: sums do not depend on timing or on the number of
+cores, and memory does not grow with the number of clients.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+import threading
+from typing import Any
+from typing import TypeAlias
+import weakref
+
+from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.reading import expressions
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.replay import sequence_arrays
+from fedfish_tff.execution.replay import tracing
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_ValueId: TypeAlias = federated_plan.ValueId
+
+# How the arrays of a sequence are cut, and the arrays.
+_SequenceTensors: TypeAlias = tuple[sequence_arrays.Cut, dict[str, Any]]
+
+# What each accumulator holds, flat, in the order of the stage's aggregates.
+Accumulators: TypeAlias = list[list[tf.Tensor]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClientInputs:
+  """The client inputs of a stage for some clients.
+
+  Attributes:
+    num_clients: Their number.
+    tensors: For each tensor of the inputs an array [clients, ...].
+    cuts: For each sequence of the inputs, how its arrays are cut into elements.
+    sequences: For each sequence of the inputs, its arrays.
+  """
+
+  num_clients: int
+  tensors: list[np.ndarray]
+  cuts: tuple[sequence_arrays.Cut, ...]
+  sequences: list[dict[str, Any]]
+
+
+class StageGraph:
+  """The graph of a client stage, traced when it first runs."""
+
+  def __init__(
+    self,
+    stage: federated_plan.ClientStage,
+    *,
+    parallelism: int,
+    use_xla: bool = False,
+  ):
+    """Checks that a stage can be a graph.
+
+    Args:
+      stage: The stage; to be kept by whoever runs the graph.
+      parallelism: How many clients compute at a time.
+      use_xla: Whether XLA compiles the graph. It then takes one client at a
+        time, since XLA compiles for the sizes of a client's batches.
+
+    Raises:
+      NotReplayableError: If it cannot.
+    """
+    # Graphs are kept by their stages, and must not keep these in turn.
+    self._stage = weakref.proxy(stage)
+    self._parallelism = parallelism
+    self.use_xla = use_xla
+    self._replayer = tracing.Replayer(use_xla=use_xla)
+    self._traced: dict[Any, Callable[..., Any]] = {}
+    self._lock = threading.Lock()
+    types = stage.types
+    for step in stage.steps:
+      _check_tensorflow_only(step.fn)
+    for aggregate in stage.aggregates:
+      _check_tensorflow_only(aggregate.accumulate)
+    self._server_specs = [
+      tracing.tensor_specs(types[i]) for i in stage.server_inputs
+    ]
+    self.client_leaf_types = [
+      tracing.leaf_types(types[i]) for i in stage.client_inputs
+    ]
+    self._accumulator_types = [
+      a.accumulate.type_signature.parameter[0] for a in stage.aggregates
+    ]
+    self._output_specs = [tracing.tensor_specs(types[i]) for i in stage.outputs]
+    for leaf in (leaf for leaves in self.client_leaf_types for leaf in leaves):
+      if isinstance(leaf, tff.TensorType) and (
+        leaf.shape is None or None in leaf.shape
+      ):
+        raise tracing.NotReplayableError(
+          f'a value at the clients of unknown shape, {leaf}'
+        )
+    for spec in tf.nest.flatten(self._output_specs):
+      if not spec.shape.is_fully_defined():
+        raise tracing.NotReplayableError(
+          f'a result of the clients of unknown shape, {spec.shape}'
+        )
+    # Of one client; of a string, the reference.
+    self.output_bytes = sum(
+      spec.shape.num_elements() * (spec.dtype.size or 8)
+      for spec in tf.nest.flatten(self._output_specs)
+    )
+
+  def run(
+    self,
+    accumulators: Accumulators,
+    server_values: Mapping[_ValueId, Any],
+    inputs: ClientInputs,
+  ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
+    """Lets some clients compute.
+
+    Args:
+      accumulators: What the clients before them left.
+      server_values: The server's values by number.
+      inputs: The data of these clients.
+
+    Returns:
+      The accumulators, and for each output of the stage its tensors, with an
+      axis for the clients in front.
+
+    Raises:
+      NotReplayableError: If the stage turns out not to be replayable.
+      tf.errors.OpError: What client work raised.
+    """
+    server = [
+      tracing.flatten(server_values[i]) for i in self._stage.server_inputs
+    ]
+    with self._lock:
+      if inputs.cuts not in self._traced:
+        self._traced[inputs.cuts] = self._trace(inputs)
+    return self._traced[inputs.cuts](
+      accumulators,
+      server,
+      tf.constant(inputs.num_clients, tf.int32),
+      inputs.tensors,
+      inputs.sequences,
+    )
+
+  def _trace(self, inputs: ClientInputs) -> Callable[..., Any]:
+    def spec_of(array: np.ndarray) -> tf.TensorSpec:
+      dtype = tf.string if array.dtype == object else array.dtype
+      return tf.TensorSpec([None, *array.shape[1:]], dtype)
+
+    def any_length(nest: Any) -> Any:
+      return tf.nest.map_structure(spec_of, nest)
+
+    sequences = [
+      {**any_length(arrays), 'leaves': packed_sequences.row_specs(leaf.element)}
+      for arrays, leaf in zip(
+        inputs.sequences,
+        (
+          leaf
+          for leaves in self.client_leaf_types
+          for leaf in leaves
+          if isinstance(leaf, tff.SequenceType)
+        ),
+        strict=True,
+      )
+    ]
+    cuts = inputs.cuts
+
+    def run(accumulators, server, num_clients, tensors, sequences):
+      return self._build(
+        accumulators,
+        server,
+        num_clients,
+        tensors,
+        list(zip(cuts, sequences, strict=True)),
+      )
+
+    return tracing.trace(
+      run,
+      [
+        [tracing.tensor_specs(t) for t in self._accumulator_types],
+        self._server_specs,
+        tf.TensorSpec([], tf.int32),
+        any_length(inputs.tensors),
+        sequences,
+      ],
+      jit_compile=True if self.use_xla else None,
+    )
+
+  def _build(
+    self,
+    accumulators: Accumulators,
+    server: list[list[tf.Tensor]],
+    num_clients: tf.Tensor,
+    tensors: list[tf.Tensor],
+    sequences: list[_SequenceTensors],
+  ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
+    """Builds the loop over clients."""
+    types = self._stage.types
+    shared = {
+      i: tracing.unflatten(iter(leaves), types[i])
+      for i, leaves in zip(self._stage.server_inputs, server, strict=True)
+    }
+
+    def run_client(client, accumulators):
+      known = dict(shared)
+      known.update(self._client_values(client, tensors, sequences))
+      for step in self._stage.steps:
+        arg = expressions.evaluate(step.arg, known.__getitem__)
+        known[step.out] = step.fn.call(arg, self._replayer)
+      accumulators = [
+        self._accumulate(i, leaves, known)
+        for i, leaves in enumerate(accumulators)
+      ]
+      outputs = [tracing.flatten(known[out]) for out in self._stage.outputs]
+      return accumulators, outputs
+
+    if self.use_xla:
+      accumulators, outputs = run_client(tf.constant(0), accumulators)
+      return accumulators, tf.nest.map_structure(
+        lambda t: t[tf.newaxis], outputs
+      )
+    arrays = tf.nest.map_structure(
+      lambda spec: tf.TensorArray(
+        spec.dtype, size=num_clients, element_shape=spec.shape
+      ),
+      self._output_specs,
+    )
+
+    def body(client, accumulators, arrays):
+      accumulators, outputs = run_client(client, accumulators)
+      arrays = tf.nest.map_structure(
+        lambda array, output: array.write(client, output), arrays, outputs
+      )
+      return client + 1, accumulators, arrays
+
+    _, accumulators, arrays = tf.while_loop(
+      lambda client, *_: client < num_clients,
+      body,
+      (tf.constant(0), accumulators, arrays),
+      shape_invariants=(
+        tf.TensorShape([]),
+        tf.nest.map_structure(lambda t: t.shape, accumulators),
+        tf.nest.map_structure(lambda _: tf.TensorShape(None), arrays),
+      ),
+      parallel_iterations=self._parallelism,
+    )
+    return accumulators, tf.nest.map_structure(lambda a: a.stack(), arrays)
+
+  def _client_values(
+    self,
+    client: tf.Tensor,
+    tensors: list[tf.Tensor],
+    sequences: list[_SequenceTensors],
+  ) -> dict[_ValueId, Any]:
+    """Returns one client's part of the stage's client inputs."""
+    next_tensor, next_sequence = iter(tensors), iter(sequences)
+    values = {}
+    for i, leaf_types in zip(
+      self._stage.client_inputs, self.client_leaf_types, strict=True
+    ):
+      leaves = []
+      for leaf_type in leaf_types:
+        if isinstance(leaf_type, tff.SequenceType):
+          cut, arrays = next(next_sequence)
+          leaves.append(
+            sequence_arrays.client_sequence(
+              cut, arrays, leaf_type.element, client
+            )
+          )
+        else:
+          leaves.append(tf.gather(next(next_tensor), client))
+      values[i] = tracing.unflatten(iter(leaves), self._stage.types[i])
+    return values
+
+  def _accumulate(
+    self, number: int, leaves: list[tf.Tensor], known: Mapping[_ValueId, Any]
+  ) -> list[tf.Tensor]:
+    aggregate = self._stage.aggregates[number]
+    accumulator = tracing.unflatten(
+      iter(leaves), self._accumulator_types[number]
+    )
+    value = expressions.evaluate(aggregate.value, known.__getitem__)
+    return tracing.flatten(
+      aggregate.accumulate.call((accumulator, value), self._replayer)
+    )
+
+
+def _check_tensorflow_only(fn: Any) -> None:
+  if not fn.is_tensorflow_only:
+    raise tracing.NotReplayableError(
+      f'{type(fn).__name__}, an operation on the elements of a sequence'
+    )

@@ -1,0 +1,316 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs client stages: as a graph over the cohort, or client by client.
+
+The cohort goes through the graph in chunks of a few megabytes of data; while
+one computes, the next is packed. What cannot be a graph, or has data that
+cannot be packed, runs on the general path (`client_stages`), which is logged
+once for each reason.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import concurrent.futures
+import contextvars
+import functools
+import threading
+from typing import Any
+from typing import TypeAlias
+import weakref
+
+from fedfish_tff.execution import interruption
+from fedfish_tff.execution.packing import packed_cache
+from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.replay import sequence_arrays
+from fedfish_tff.execution.replay import tracing
+from fedfish_tff.execution.running import client_stages
+from fedfish_tff.execution.running import cohort_graph
+from fedfish_tff.execution.running import stage_runs
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_ValueId: TypeAlias = federated_plan.ValueId
+
+# Of what clients take and give in one call of a graph: large enough that the
+# call costs nothing beside the work, small beside a model's memory.
+_CHUNK_BYTES = 16 * 2**20
+_CHUNK_CLIENTS = 512
+
+# Errors that say nothing of the graph: it may well run next time.
+_TRANSIENT = (
+  tf.errors.AbortedError,
+  tf.errors.ResourceExhaustedError,
+  tf.errors.UnavailableError,
+)
+
+
+class CohortStageRunner:
+  """Runs the client stages of plans; keeps their graphs."""
+
+  def __init__(
+    self,
+    *,
+    parallelism: int,
+    devices: Sequence[str] = ('CPU:0',),
+    use_xla: bool = False,
+    cache: packed_cache.PackedSequenceCache | None = None,
+  ):
+    """Makes a runner.
+
+    Args:
+      parallelism: How many clients compute at a time, over all devices.
+      devices: The logical devices that share the cohort. Client i goes to
+        device i modulo their number; the devices' sums are merged in order.
+      use_xla: Whether XLA compiles client work.
+      cache: Keeps packed datasets; a new one by default.
+    """
+    self._parallelism = parallelism
+    self._devices = tuple(devices)
+    self._use_xla = use_xla
+    self._cache = cache or packed_cache.PackedSequenceCache()
+    self._graphs: weakref.WeakKeyDictionary[
+      federated_plan.ClientStage, cohort_graph.StageGraph | None
+    ] = weakref.WeakKeyDictionary()
+    self._lock = threading.Lock()
+    self._reasons: dict[str, None] = {}
+
+  @property
+  def general_path_reasons(self) -> tuple[str, ...]:
+    """Why stages ran client by client instead of as a graph."""
+    return tuple(self._reasons)
+
+  def __call__(
+    self,
+    stage: federated_plan.ClientStage,
+    server_values: Mapping[_ValueId, Any],
+    client_values: Mapping[_ValueId, Sequence[Any]],
+    num_clients: int,
+  ) -> stage_runs.StageResult:
+    """Runs a stage on all devices; see `stage_runs.run_stage`."""
+    return stage_runs.run_stage(
+      stage,
+      server_values,
+      client_values,
+      num_clients,
+      runners=[
+        functools.partial(self._run_clients, device) for device in self._devices
+      ],
+    )
+
+  def _run_clients(
+    self,
+    device: str,
+    stage: federated_plan.ClientStage,
+    server_values: Mapping[_ValueId, Any],
+    clients: stage_runs.Clients,
+  ) -> stage_runs.Partial:
+    """Runs a stage for some clients on a device."""
+    graph = self._graph(stage) if clients else None
+    failure = None
+    if graph is not None:
+      try:
+        with tf.device(device):
+          return _GraphRun(
+            stage, graph, self._cache, server_values, clients
+          ).run()
+      except tracing.NotReplayableError as error:
+        self._graphs[stage] = None
+        self._note_general_path(stage, str(error))
+      except packed_sequences.PackingError as error:
+        self._note_general_path(stage, str(error))
+      except tf.errors.OpError as error:
+        interruption.check()
+        failure = error
+        # The graph does not tell which client failed; one by one, they do.
+        logging.info(
+          'Client work failed (%s); running the clients one by one to find the '
+          'one that failed.',
+          type(error).__name__,
+        )
+    partial = client_stages.run_clients_generally(
+      stage,
+      server_values,
+      clients,
+      parallelism=self._parallelism // len(self._devices),
+    )
+    if failure is not None:
+      # It was the graph and not a client, as when XLA knows no kernel.
+      self._give_up_graph(stage, graph, failure)
+    return partial
+
+  def _graph(
+    self, stage: federated_plan.ClientStage
+  ) -> cohort_graph.StageGraph | None:
+    with self._lock:
+      if stage not in self._graphs:
+        try:
+          self._graphs[stage] = self._create_graph(stage, self._use_xla)
+        except tracing.NotReplayableError as error:
+          self._graphs[stage] = None
+          self._note_general_path(stage, str(error))
+      return self._graphs[stage]
+
+  def _create_graph(
+    self, stage: federated_plan.ClientStage, use_xla: bool
+  ) -> cohort_graph.StageGraph:
+    return cohort_graph.StageGraph(
+      stage,
+      parallelism=max(1, self._parallelism // len(self._devices)),
+      use_xla=use_xla,
+    )
+
+  def _give_up_graph(
+    self,
+    stage: federated_plan.ClientStage,
+    graph: cohort_graph.StageGraph,
+    error: tf.errors.OpError,
+  ) -> None:
+    reason = str(error.message).strip().split('\n', 1)[0]
+    if isinstance(error, _TRANSIENT):
+      self._note_general_path(stage, reason)
+    elif graph.use_xla:
+      logging.warning('XLA does not compile this client work: %s', reason)
+      self._graphs[stage] = self._create_graph(stage, use_xla=False)
+    else:
+      self._graphs[stage] = None
+      self._note_general_path(stage, reason)
+
+  def _note_general_path(
+    self, stage: federated_plan.ClientStage, reason: str
+  ) -> None:
+    types = ', '.join(str(stage.types[i]) for i in stage.client_inputs)
+    reason = f'{reason} (client work on {types})'
+    if reason not in self._reasons:
+      self._reasons[reason] = None
+      logging.warning(
+        'The cohort context runs a computation client by client, which is '
+        'slower than as one graph, because of %s.',
+        reason,
+      )
+
+
+class _GraphRun:
+  """One run of a stage as a graph, for some clients."""
+
+  def __init__(
+    self,
+    stage: federated_plan.ClientStage,
+    graph: cohort_graph.StageGraph,
+    cache: packed_cache.PackedSequenceCache,
+    server_values: Mapping[_ValueId, Any],
+    clients: stage_runs.Clients,
+  ):
+    self._stage = stage
+    self._graph = graph
+    self._cache = cache
+    self._server_values = server_values
+    self._clients = clients
+
+  def run(self) -> stage_runs.Partial:
+    """Runs the stage; returns what the clients leave."""
+    accumulators = [
+      tracing.flatten(self._server_values[a.zero])
+      for a in self._stage.aggregates
+    ]
+    outputs: dict[_ValueId, list[Any]] = {o: [] for o in self._stage.outputs}
+    for inputs in self._chunks():
+      accumulators, results = self._graph.run(
+        accumulators, self._server_values, inputs
+      )
+      for out, leaves in zip(self._stage.outputs, results, strict=True):
+        outputs[out].extend(self._split(out, leaves, inputs.num_clients))
+    return stage_runs.Partial(
+      [
+        tracing.unflatten(
+          iter(leaves), aggregate.accumulate.type_signature.result
+        )
+        for leaves, aggregate in zip(
+          accumulators, self._stage.aggregates, strict=True
+        )
+      ],
+      outputs,
+    )
+
+  def _split(
+    self, out: _ValueId, leaves: Sequence[tf.Tensor], num_clients: int
+  ) -> Iterator[Any]:
+    """Yields each client's value of an output."""
+    columns = [tf.unstack(leaf, num_clients) for leaf in leaves]
+    for i in range(num_clients):
+      yield tracing.unflatten(
+        iter([column[i] for column in columns]), self._stage.types[out]
+      )
+
+  def _chunks(self) -> Iterator[cohort_graph.ClientInputs]:
+    """Yields the inputs of the clients, packing one chunk ahead."""
+    left = range(len(self._clients))
+    inputs = self._pack_chunk(left)
+    left = left[inputs.num_clients :]
+    if not left:
+      yield inputs
+      return
+    with concurrent.futures.ThreadPoolExecutor(
+      1, thread_name_prefix='cohort_packing'
+    ) as pool:
+      while left:
+        ahead = pool.submit(
+          # An endless dataset can then be interrupted here too.
+          contextvars.copy_context().run,
+          self._pack_chunk,
+          left,
+        )
+        yield inputs
+        inputs = ahead.result()
+        left = left[inputs.num_clients :]
+      yield inputs
+
+  def _pack_chunk(self, left: range) -> cohort_graph.ClientInputs:
+    """Packs the first of the clients left, up to the size of a chunk."""
+    most = 1 if self._graph.use_xla else _CHUNK_CLIENTS
+    num_bytes = 0
+    tensors, sequences = [], []
+    for number in left[:most]:
+      leaves = list(self._leaves_of(number))
+      packed = [
+        self._cache.pack(leaf, leaf_type.element)
+        for leaf_type, leaf in leaves
+        if isinstance(leaf_type, tff.SequenceType)
+      ]
+      sequences.append(packed)
+      arrays = [
+        # NumPy's own strings would lose NUL bytes at their end.
+        np.asarray(leaf, object if leaf.dtype == tf.string else None)
+        for leaf_type, leaf in leaves
+        if isinstance(leaf_type, tff.TensorType)
+      ]
+      tensors.append(arrays)
+      num_bytes += sum(part.nbytes for part in (*packed, *arrays))
+      num_bytes += self._graph.output_bytes
+      if num_bytes >= _CHUNK_BYTES:
+        break
+    in_graph = [
+      sequence_arrays.to_graph_arrays(
+        packed_sequences.concatenate_sequences(column),
+        static_shapes=self._graph.use_xla,
+      )
+      for column in zip(*sequences, strict=True)
+    ]
+    return cohort_graph.ClientInputs(
+      num_clients=len(sequences),
+      tensors=[np.stack(column) for column in zip(*tensors, strict=True)],
+      cuts=tuple(cut for cut, _ in in_graph),
+      sequences=[arrays for _, arrays in in_graph],
+    )
+
+  def _leaves_of(self, number: int) -> Iterator[tuple[Any, Any]]:
+    """Yields the types and the leaves of a client's inputs."""
+    for value_id, types in zip(
+      self._stage.client_inputs, self._graph.client_leaf_types, strict=True
+    ):
+      value = self._clients.values[value_id][number]
+      yield from zip(types, tracing.flatten(value), strict=True)

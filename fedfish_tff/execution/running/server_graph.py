@@ -1,0 +1,143 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The server's steps between two client stages as one TensorFlow function.
+
+A round has dozens of small steps at the server. Called one by one they can
+take longer than the clients of a small model; as one function they are one
+call, which TensorFlow optimises as a whole.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import MutableMapping
+from collections.abc import Sequence
+import threading
+from typing import Any
+from typing import TypeAlias
+import weakref
+
+from fedfish_tff.execution.reading import expressions
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.reading import local_functions
+from fedfish_tff.execution.replay import tracing
+
+_ValueId: TypeAlias = federated_plan.ValueId
+_ServerStep: TypeAlias = federated_plan.ServerStep
+
+
+class ServerSegment:
+  """Some steps at the server that follow one another."""
+
+  def __init__(
+    self,
+    steps: Sequence[_ServerStep],
+    *,
+    needed: set[_ValueId],
+    types: Mapping[_ValueId, Any],
+  ):
+    """Makes a segment; it is traced when it first runs.
+
+    Args:
+      steps: The steps, in order.
+      needed: The numbers of the values that are read after them.
+      types: The type of each numbered value.
+    """
+    self._steps = steps
+    self._types = types
+    made = [step.out for step in steps]
+    self._inputs = tuple(
+      dict.fromkeys(
+        value_id
+        for step in steps
+        if step.arg is not None
+        for value_id in expressions.value_ids(step.arg)
+        if value_id not in made
+      )
+    )
+    self._outputs = tuple(value_id for value_id in made if value_id in needed)
+    self._lock = threading.Lock()
+    self._traced = None
+    self._is_traceable = _calls(steps) > 1
+
+  def run(self, values: MutableMapping[_ValueId, Any]) -> None:
+    """Runs the steps.
+
+    Args:
+      values: The server's values by number; those that are read after the
+        steps are added.
+    """
+    with self._lock:
+      if self._is_traceable and self._traced is None:
+        try:
+          self._traced = self._trace()
+        except tracing.NotReplayableError:
+          # It then runs step by step, as right and a little slower.
+          self._is_traceable = False
+    if self._traced is None:
+      for step in self._steps:
+        arg = expressions.evaluate(step.arg, values.__getitem__)
+        values[step.out] = step.fn(arg)
+      return
+    results = self._traced([tracing.flatten(values[i]) for i in self._inputs])
+    for value_id, leaves in zip(self._outputs, results, strict=True):
+      values[value_id] = tracing.unflatten(iter(leaves), self._types[value_id])
+
+  def _trace(self) -> Any:
+    for step in self._steps:
+      if not step.fn.is_tensorflow_only:
+        raise tracing.NotReplayableError('a sequence at the server')
+    replayer = tracing.Replayer()
+
+    def run(inputs):
+      known = {
+        i: tracing.unflatten(iter(leaves), self._types[i])
+        for i, leaves in zip(self._inputs, inputs, strict=True)
+      }
+      for step in self._steps:
+        arg = expressions.evaluate(step.arg, known.__getitem__)
+        known[step.out] = step.fn.call(arg, replayer)
+      return [tracing.flatten(known[i]) for i in self._outputs]
+
+    specs = [tracing.tensor_specs(self._types[i]) for i in self._inputs]
+    return tracing.trace(run, [specs])
+
+
+def _calls(steps: Sequence[_ServerStep]) -> int:
+  """Returns how many steps do more than regroup values."""
+  return sum(
+    not (isinstance(s.fn, local_functions.Program) and not s.fn.steps)
+    for s in steps
+  )
+
+
+_segments: weakref.WeakKeyDictionary[
+  federated_plan.Plan, tuple[ServerSegment | federated_plan.ClientStage, ...]
+] = weakref.WeakKeyDictionary()
+_segments_lock = threading.Lock()
+
+
+def with_segments(
+  plan: federated_plan.Plan,
+) -> tuple[ServerSegment | federated_plan.ClientStage, ...]:
+  """Returns a plan's actions with the server's steps joined into segments."""
+  with _segments_lock:
+    if plan not in _segments:
+      _segments[plan] = tuple(_join(plan))
+    return _segments[plan]
+
+
+def _join(
+  plan: federated_plan.Plan,
+) -> Iterator[ServerSegment | federated_plan.ClientStage]:
+  steps: list[_ServerStep] = []
+  for i, action in enumerate(plan.actions):
+    if isinstance(action, _ServerStep):
+      steps.append(action)
+      following = plan.actions[i + 1 : i + 2]
+      if following and isinstance(following[0], _ServerStep):
+        continue
+      needed = federated_plan.values_read(plan.actions[i + 1 :], plan.result)
+      yield ServerSegment(steps, needed=needed, types=plan.types)
+      steps = []
+    else:
+      yield action

@@ -1,0 +1,128 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Who runs a stage: shares of the cohort, each with a runner.
+
+A runner takes a stage, the server's values and some clients, and returns what is
+left of these: an accumulator for each aggregate, and their outputs. Whether it is
+a device of this process (`cohort_stages`), another process or another machine is
+its own affair. What the runners return is put together here, in one order.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import concurrent.futures
+import contextvars
+import dataclasses
+from typing import Any
+from typing import NamedTuple
+from typing import TypeAlias
+
+from fedfish_tff.execution.reading import federated_plan
+
+ValueId: TypeAlias = federated_plan.ValueId
+
+# What a stage makes: the aggregates' results, and for each output a list with
+# one local value per client.
+StageResult: TypeAlias = tuple[
+  Mapping[ValueId, Any], Mapping[ValueId, Sequence[Any]]
+]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Clients:
+  """Some clients of a cohort.
+
+  Attributes:
+    values: For each client input of a stage, one local value per client.
+    positions: Of these clients in the cohort, from 0.
+    cohort_size: The number of all clients.
+  """
+
+  values: Mapping[ValueId, Sequence[Any]]
+  positions: range
+  cohort_size: int
+
+  def __len__(self) -> int:
+    return len(self.positions)
+
+
+class Partial(NamedTuple):
+  """What some clients leave of a stage.
+
+  Attributes:
+    accumulators: Of each aggregate, its zero with their contributions added in
+      order; local values.
+    outputs: For each output of the stage, one local value per client.
+  """
+
+  accumulators: Sequence[Any]
+  outputs: Mapping[ValueId, Sequence[Any]]
+
+
+# From a stage, the server's values by number (the stage's server inputs and the
+# zeros of its aggregates among them) and some clients.
+RunClients: TypeAlias = Callable[
+  [federated_plan.ClientStage, Mapping[ValueId, Any], Clients], Partial
+]
+
+
+def run_stage(
+  stage: federated_plan.ClientStage,
+  server_values: Mapping[ValueId, Any],
+  client_values: Mapping[ValueId, Sequence[Any]],
+  num_clients: int,
+  *,
+  runners: Sequence[RunClients],
+) -> StageResult:
+  """Runs a stage on a cohort.
+
+  Args:
+    stage: The stage.
+    server_values: Local values by number: the stage's server inputs and the
+      zeros of its aggregates.
+    client_values: For each client input of the stage, one local value per
+      client.
+    num_clients: The size of the cohort; may be 0.
+    runners: Client i goes to runner i modulo their number; they work at one
+      time, and their accumulators are merged in their order.
+
+  Returns:
+    The results of the aggregates, and the outputs.
+  """
+  lanes = max(1, min(len(runners), num_clients))
+  shares = [
+    Clients(
+      {i: client_values[i][lane::lanes] for i in stage.client_inputs},
+      range(lane, num_clients, lanes),
+      num_clients,
+    )
+    for lane in range(lanes)
+  ]
+  if lanes == 1:
+    partials = [runners[0](stage, server_values, shares[0])]
+  else:
+    with concurrent.futures.ThreadPoolExecutor(
+      lanes, thread_name_prefix='cohort_runner'
+    ) as pool:
+      futures = [
+        # So that each thread can be interrupted like this one.
+        pool.submit(
+          contextvars.copy_context().run, runner, stage, server_values, share
+        )
+        for runner, share in zip(runners, shares)
+      ]
+      partials = [future.result() for future in futures]
+  outputs: dict[ValueId, list[Any]] = {
+    out: [None] * num_clients for out in stage.outputs
+  }
+  for lane, partial in enumerate(partials):
+    for out, values in partial.outputs.items():
+      outputs[out][lane::lanes] = values
+  results = {}
+  for number, aggregate in enumerate(stage.aggregates):
+    first, *others = (partial.accumulators[number] for partial in partials)
+    for other in others:
+      first = aggregate.merge((first, other))
+    results[aggregate.out] = aggregate.report(first)
+  return results, outputs

@@ -1,0 +1,216 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Execution contexts backed by TFF's own worker on this machine.
+
+TFF computations run in TFF's C++ runtime, as in
+`tff.backends.native.create_sync_local_cpp_execution_context`, with these
+differences:
+
+*   The worker ends with the process that started it, however that ends, leaves
+    no zombie and keeps no one's stdout open (see `worker_process`). What it
+    writes, such as the output of `tf.print` at the clients, is logged at level
+    INFO.
+*   Client work runs with one intra-op thread, so that results are the same bit
+    for bit whatever the number of cores.
+*   Secure sums run too, as sums in the clear behind their clipping and
+    quantisation, which is what a simulation can show of them; TFF's native
+    context refuses them.
+*   Client data may be the package's own `ClientBatches`.
+*   A worker that dies is one clear error in the call that needed it, and the
+    call after it starts a new worker; TFF would repeat the call for ever.
+
+Known limit: the worker listens on all network interfaces, without credentials,
+on a port that is free at its start, and runs any computation sent to it. TFF
+offers no other address. On a network shared with others, put a firewall before
+it or do not use it.
+
+The worker runs on Linux only, on the CPU only.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+from typing import Self
+
+from fedfish_tff.datasets import batches
+from fedfish_tff.execution.worker import local_worker_executors
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+class _LocalWorkerContext:
+  """What both kinds of context have beside TFF's: a worker, and its end.
+
+  Attributes:
+    executor_factory: Starts the worker and ends it.
+    takes_client_batches: Whether arguments may hold `ClientBatches`.
+  """
+
+  executor_factory: local_worker_executors.LocalWorkerExecutorFactory
+  takes_client_batches = True
+
+  @property
+  def worker_pid(self) -> int | None:
+    """The worker's process id; `None` while no worker runs."""
+    return self.executor_factory.worker_pid
+
+  def close(self) -> None:
+    """Ends the worker; calls then raise `LocalWorkerError`."""
+    self.executor_factory.close()
+
+  def __enter__(self) -> Self:
+    return self
+
+  def __exit__(self, *unused_exc_info: object) -> None:
+    self.close()
+
+
+class SyncLocalWorkerExecutionContext(
+  _LocalWorkerContext, tff.framework.SyncExecutionContext
+):
+  """A synchronous context with a worker of its own, ended by `close`."""
+
+  def invoke(self, comp: tff.Computation, arg: Any) -> Any:
+    """Runs a computation and returns its result."""
+    # Before TFF hands the call to a thread, which no fork has.
+    self.executor_factory.check_owner()
+    return super().invoke(comp, arg)
+
+
+class AsyncLocalWorkerExecutionContext(
+  _LocalWorkerContext, tff.framework.AsyncExecutionContext
+):
+  """An asynchronous context with a worker of its own, ended by `close`."""
+
+
+def _compile(comp: tff.Computation) -> tff.Computation:
+  """Compiles as TFF's test backend does: native, but for secure intrinsics."""
+  return tff.backends.native.desugar_and_transform_to_native(
+    tff.backends.test.replace_secure_intrinsics_with_bodies(comp)
+  )
+
+
+def _transform_arguments(arguments: Any) -> Any:
+  """Makes datasets of `ClientBatches`, and NumPy values of tensors, as TFF."""
+  return tff.tensorflow.transform_args(
+    tf.nest.map_structure(
+      lambda value: (
+        value.to_dataset()
+        if isinstance(value, batches.ClientBatches)
+        else value
+      ),
+      arguments,
+    )
+  )
+
+
+def _context_arguments(
+  default_num_clients: int,
+  max_concurrent_computation_calls: int,
+  stream_structs: bool,
+) -> Mapping[str, Any]:
+  return dict(
+    executor_fn=local_worker_executors.LocalWorkerExecutorFactory(
+      default_num_clients=default_num_clients,
+      max_concurrent_computation_calls=max_concurrent_computation_calls,
+      stream_structs=stream_structs,
+    ),
+    compiler_fn=_compile,
+    transform_args=_transform_arguments,
+    transform_result=tff.tensorflow.transform_result,
+  )
+
+
+def create_sync_local_worker_execution_context(
+  default_num_clients: int = 0,
+  max_concurrent_computation_calls: int = -1,
+  *,
+  stream_structs: bool = False,
+) -> SyncLocalWorkerExecutionContext:
+  """Creates a synchronous context that runs computations in a local worker.
+
+  The worker starts with the first computation and ends with the context's
+  `close` (or `with` block), with the context itself, or with this process.
+
+  Args:
+    default_num_clients: The number of clients where the arguments of a
+      computation do not tell it.
+    max_concurrent_computation_calls: How many clients' calls of one computation
+      run at a time; not limited if not positive.
+    stream_structs: Whether structures are sent element by element.
+
+  Returns:
+    A `tff.framework.SyncContext`, to be installed or made the default.
+  """
+  return SyncLocalWorkerExecutionContext(
+    **_context_arguments(
+      default_num_clients, max_concurrent_computation_calls, stream_structs
+    )
+  )
+
+
+def set_sync_local_worker_execution_context(
+  default_num_clients: int = 0,
+  max_concurrent_computation_calls: int = -1,
+  *,
+  stream_structs: bool = False,
+) -> None:
+  """Makes a new synchronous local worker context TFF's default.
+
+  Args:
+    default_num_clients: See `create_sync_local_worker_execution_context`.
+    max_concurrent_computation_calls: See the same.
+    stream_structs: See the same.
+  """
+  tff.framework.set_default_context(
+    create_sync_local_worker_execution_context(
+      default_num_clients,
+      max_concurrent_computation_calls,
+      stream_structs=stream_structs,
+    )
+  )
+
+
+def create_async_local_worker_execution_context(
+  default_num_clients: int = 0,
+  max_concurrent_computation_calls: int = -1,
+  *,
+  stream_structs: bool = False,
+) -> AsyncLocalWorkerExecutionContext:
+  """Creates a context whose computations are coroutines, run in a local worker.
+
+  Args:
+    default_num_clients: See `create_sync_local_worker_execution_context`.
+    max_concurrent_computation_calls: See the same.
+    stream_structs: See the same.
+
+  Returns:
+    A `tff.framework.AsyncContext`, to be installed or made the default.
+  """
+  return AsyncLocalWorkerExecutionContext(
+    **_context_arguments(
+      default_num_clients, max_concurrent_computation_calls, stream_structs
+    )
+  )
+
+
+def set_async_local_worker_execution_context(
+  default_num_clients: int = 0,
+  max_concurrent_computation_calls: int = -1,
+  *,
+  stream_structs: bool = False,
+) -> None:
+  """Makes a new asynchronous local worker context TFF's default.
+
+  Args:
+    default_num_clients: See `create_sync_local_worker_execution_context`.
+    max_concurrent_computation_calls: See the same.
+    stream_structs: See the same.
+  """
+  tff.framework.set_default_context(
+    create_async_local_worker_execution_context(
+      default_num_clients,
+      max_concurrent_computation_calls,
+      stream_structs=stream_structs,
+    )
+  )

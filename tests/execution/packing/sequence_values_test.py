@@ -1,0 +1,267 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for sequence_values."""
+
+import collections
+from typing import NamedTuple
+
+from fedfish_tff.datasets import batches
+from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import sequence_packing
+from fedfish_tff.execution.packing import sequence_values
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_PAIR = collections.OrderedDict(b=np.int64, a=np.int64)
+_PAIRS = tff.SequenceType(_PAIR)
+_BATCHES = tff.SequenceType(
+  (
+    tff.TensorType(np.float32, [None, 2]),
+    tff.TensorType(np.int64, [None]),
+  )
+)
+
+
+class _Pair(NamedTuple):
+  b: int
+  a: int
+
+
+def _pairs(container):
+  return tf.data.Dataset.range(3).map(lambda i: container(b=10 * i, a=i))
+
+
+def _elements(value, type_spec):
+  """Reads a local sequence as its users do."""
+  dataset = sequence_values.to_result_sequence(value, type_spec)
+  return list(dataset.as_numpy_iterator())
+
+
+class PartsTest(parameterized.TestCase):
+  @parameterized.parameters(collections.OrderedDict, _Pair)
+  def test_nobody_guesses_which_part_is_which(self, container):
+    variant = tf.data.experimental.to_variant(_pairs(container))
+    with self.assertRaises(ValueError):
+      sequence_values.check_parts_are_known(
+        sequence_values.from_variant(variant, _PAIRS), _PAIRS
+      )
+
+  def test_known_parts(self):
+    sequence_values.check_parts_are_known(
+      _pairs(collections.OrderedDict), _PAIRS
+    )
+    numbers = tff.SequenceType((np.int64, np.int64))
+    dataset = tf.data.Dataset.zip((tf.data.Dataset.range(3),) * 2)
+    variant = tf.data.experimental.to_variant(dataset)
+    sequence_values.check_parts_are_known(
+      sequence_values.from_variant(variant, numbers), numbers
+    )
+
+
+class ArgumentTest(parameterized.TestCase):
+  def test_a_dataset_stays_one_and_is_not_read(self):
+    def fail(unused):
+      raise AssertionError('The dataset was read.')
+
+    dataset = tf.data.Dataset.range(3).map(
+      lambda i: tf.ensure_shape(tf.numpy_function(fail, [i], tf.int64), [])
+    )
+    self.assertIs(
+      sequence_values.to_local_sequence(dataset, tff.SequenceType(np.int64)),
+      dataset,
+    )
+
+  @parameterized.named_parameters(
+    ('dictionaries', [collections.OrderedDict(b=10, a=1), dict(a=2, b=20)]),
+    ('tuples', [(10, 1), (20, 2)]),
+    ('lists', [[10, 1], [20, 2]]),
+    ('named_tuples', [_Pair(10, 1), _Pair(b=20, a=2)]),
+    ('arrays', [(np.int64(10), np.array(1)), (tf.constant(20, tf.int64), 2)]),
+  )
+  def test_a_list_of_elements(self, elements):
+    value = sequence_values.to_local_sequence(elements, _PAIRS)
+    self.assertIsInstance(value, packed_sequences.PackedSequence)
+    self.assertEqual(
+      _elements(value, _PAIRS),
+      [
+        collections.OrderedDict(b=10, a=1),
+        collections.OrderedDict(b=20, a=2),
+      ],
+    )
+
+  def test_an_empty_list(self):
+    value = sequence_values.to_local_sequence([], _PAIRS)
+    self.assertEmpty(_elements(value, _PAIRS))
+
+  def test_a_list_that_cannot_be_packed(self):
+    type_spec = tff.SequenceType(tff.TensorType(np.int64, [2, None]))
+    elements = [np.ones([2, 3], np.int64), np.zeros([2, 3], np.int64)]
+    value = sequence_values.to_local_sequence(elements, type_spec)
+    self.assertIsInstance(value, tf.data.Dataset)
+    np.testing.assert_array_equal(_elements(value, type_spec), elements)
+
+  def test_client_batches(self):
+    examples = (
+      np.arange(10, dtype=np.float32).reshape(5, 2),
+      np.arange(5, dtype=np.int64),
+    )
+    client = batches.sequential_batches(
+      examples, client_id='someone', batch_size=2
+    )
+    value = sequence_values.to_local_sequence(client, _BATCHES)
+    self.assertIsInstance(value, packed_sequences.PackedSequence)
+    self.assertIs(value.leaves[0], examples[0])
+    found = _elements(value, _BATCHES)
+    for (x, y), (expected_x, expected_y) in zip(found, client, strict=True):
+      np.testing.assert_array_equal(x, expected_x)
+      np.testing.assert_array_equal(y, expected_y)
+    self.assertIs(sequence_values.to_local_sequence(value, _BATCHES), value)
+
+  def test_client_batches_of_another_type(self):
+    client = batches.sequential_batches(
+      (np.ones([3, 2]), np.ones([3], np.int64)),
+      client_id='someone',
+      batch_size=2,
+    )
+    with self.assertRaisesRegex(TypeError, r'float64\[\?,2\]'):
+      sequence_values.to_local_sequence(client, _BATCHES)
+
+  # The messages are TFF's.
+  @parameterized.named_parameters(
+    (
+      'other_elements',
+      tf.data.Dataset.range(3),
+      TypeError,
+      r'Cannot serialize dataset with elements of type int64\* as TFF type '
+      r'<b=int64,a=int64>\*\.',
+    ),
+    ('tuple', ((1, 2),), TypeError, 'Cannot serialize Python type tuple'),
+    ('text', 'abc', TypeError, 'Cannot serialize Python type str'),
+    ('none', None, TypeError, 'Cannot serialize Python type NoneType'),
+    (
+      'dictionaries',
+      _pairs(dict),
+      ValueError,
+      'non-sorted sequence order with non-OrderedDict container',
+    ),
+    (
+      'named_tuples',
+      _pairs(_Pair),
+      ValueError,
+      'non-sorted sequence order with non-OrderedDict container',
+    ),
+    (
+      'other_names',
+      [dict(a=1, c=2)],
+      TypeError,
+      r'does not match type <b=int64,a=int64>',
+    ),
+  )
+  def test_what_is_refused(self, value, error, message):
+    # Once more from the cache.
+    for _ in range(2):
+      with self.assertRaisesRegex(error, message):
+        sequence_values.to_local_sequence(value, _PAIRS)
+
+  def test_named_tuples_whose_order_would_be_lost(self):
+    type_spec = tff.SequenceType(
+      tff.StructWithPythonType([('b', np.int64), ('a', np.int64)], _Pair)
+    )
+    with self.assertRaisesRegex(ValueError, 'their order would be lost'):
+      sequence_values.to_local_sequence([_Pair(1, 2)], type_spec)
+
+  def test_datasets_with_sorted_names_in_other_containers(self):
+    class Sorted(NamedTuple):
+      a: int
+      b: int
+
+    type_spec = tff.SequenceType(
+      collections.OrderedDict(a=np.int64, b=np.int64)
+    )
+    for container in (dict, Sorted):
+      dataset = tf.data.Dataset.range(2).map(
+        lambda i, container=container: container(a=i, b=10 * i)
+      )
+      value = sequence_values.to_local_sequence(dataset, type_spec)
+      self.assertEqual(
+        _elements(value, type_spec),
+        [collections.OrderedDict(a=i, b=10 * i) for i in range(2)],
+      )
+
+
+class ResultTest(absltest.TestCase):
+  def _check(self, dataset, type_spec, expected):
+    elements = _elements(dataset, type_spec)
+    self.assertEqual(elements, expected)
+    self.assertEqual(list(map(type, elements)), list(map(type, expected)))
+
+  def test_tensors(self):
+    dataset = tf.data.Dataset.range(3)
+    type_spec = tff.SequenceType(np.int64)
+    self.assertIs(
+      sequence_values.to_result_sequence(dataset, type_spec), dataset
+    )
+    self.assertEqual(_elements(dataset, type_spec), [0, 1, 2])
+
+  def test_names_become_an_ordered_dict_in_the_order_of_the_type(self):
+    for container in (collections.OrderedDict, dict):
+      type_spec = tff.SequenceType(
+        tff.StructWithPythonType([('b', np.int64), ('a', np.int64)], container)
+      )
+      self._check(
+        _pairs(container),
+        type_spec,
+        [collections.OrderedDict(b=10 * i, a=i) for i in range(3)],
+      )
+
+  def test_named_tuples_come_out_as_the_graph_made_them(self):
+    # What a computation returns is known by the type without containers.
+    returned = sequence_values.from_variant(
+      tf.data.experimental.to_variant(_pairs(_Pair)), _PAIRS
+    )
+    type_spec = tff.SequenceType(
+      tff.StructWithPythonType([('b', np.int64), ('a', np.int64)], _Pair)
+    )
+    self._check(
+      returned,
+      type_spec,
+      [collections.OrderedDict(b=10 * i, a=i) for i in range(3)],
+    )
+
+  def test_tuples_of_one_and_nested(self):
+    type_spec = tff.SequenceType(((np.int64, (np.int64,)),))
+    dataset = tf.data.Dataset.range(2).map(lambda i: ((i, (i + 1,)),))
+    self._check(dataset, type_spec, [((0, (1,)),), ((1, (2,)),)])
+    in_tuple = tff.SequenceType((collections.OrderedDict(y=np.int64),))
+    dataset = tf.data.Dataset.range(1).map(lambda i: (dict(y=i),))
+    self._check(dataset, in_tuple, [(collections.OrderedDict(y=0),)])
+    nested = tff.SequenceType(
+      collections.OrderedDict(x=collections.OrderedDict(y=np.int64))
+    )
+    dataset = tf.data.Dataset.range(2).map(lambda i: dict(x=dict(y=i)))
+    expected = collections.OrderedDict(x=collections.OrderedDict(y=0))
+    elements = _elements(dataset, nested)
+    self.assertEqual(elements[0], expected)
+    self.assertIs(type(elements[0]['x']), collections.OrderedDict)
+
+  def test_a_packed_sequence(self):
+    packed = sequence_packing.pack_sequence([(1, 2)], _PAIRS.element)
+    self._check(packed, _PAIRS, [collections.OrderedDict(b=1, a=2)])
+
+
+class VariantTest(absltest.TestCase):
+  def test_there_and_back(self):
+    packed = sequence_packing.pack_sequence([(1, 2), (3, 4)], _PAIRS.element)
+    for value in (packed, _pairs(collections.OrderedDict)):
+      variant = sequence_values.to_variant(value, _PAIRS)
+      self.assertEqual(variant.dtype, tf.variant)
+      dataset = sequence_values.from_variant(variant, _PAIRS)
+      self.assertEqual(_elements(dataset, _PAIRS), _elements(value, _PAIRS))
+
+
+if __name__ == '__main__':
+  absltest.main()

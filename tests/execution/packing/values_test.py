@@ -1,0 +1,403 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for values."""
+
+# bazel: tags = ['smoke']
+
+import collections
+from typing import NamedTuple
+
+from fedfish_tff.datasets import batches
+from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import values
+from fedfish_tff.execution.reading import tensorflow_functions
+from fedfish_tff.execution.worker import local_worker
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import attrs
+import hypothesis
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as np_st
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_INT = tff.TensorType(np.int32)
+_VECTOR = tff.TensorType(np.float32, [None])
+_WORDS = tff.TensorType(np.str_, [None])
+_CLIENT_INTS = tff.FederatedType(np.int32, tff.CLIENTS)
+_PAIR = tff.types.to_type(collections.OrderedDict(b=np.int32, a=np.int32))
+
+
+class _Point(NamedTuple):
+  y: int
+  x: int
+
+
+@attrs.define
+class _Interval:
+  start: int
+  end: int
+
+
+def _struct(*names):
+  return tff.structure.Struct((name, i) for i, name in enumerate(names))
+
+
+class TensorArgumentTest(parameterized.TestCase):
+  @hypothesis.given(
+    np_st.arrays(
+      st.sampled_from([
+        np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,
+        np.uint32, np.uint64, np.float16, np.float32, np.float64, np.complex64,
+        np.complex128,
+      ]),
+      np_st.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3),
+    )
+  )  # fmt: skip
+  def test_there_and_back(self, array):
+    shape = [None, *array.shape[1:]] if array.ndim else []
+    type_spec = tff.TensorType(array.dtype.type, shape)
+    for argument in (array, tf.constant(array), tf.Variable(array)):
+      value = values.to_local_value(argument, type_spec)
+      self.assertIsInstance(value, tf.Tensor)
+      self.assertEqual(value.dtype, array.dtype)
+      result = values.from_local_value(value, type_spec)
+      np.testing.assert_array_equal(result, array, strict=True)
+      self.assertIsInstance(result, np.ndarray if array.ndim else np.generic)
+
+  @parameterized.named_parameters(
+    ('int', 3, np.int32, np.int32(3)),
+    ('int_for_long', 2**40, np.int64, np.int64(2**40)),
+    ('small_array', np.int8(3), np.int32, np.int32(3)),
+    ('float', 0.5, np.float32, np.float32(0.5)),
+    ('bool', True, np.bool_, np.bool_(True)),
+    ('text', 'abc', np.str_, b'abc'),
+    ('bytes_with_zero', b'a\0', np.str_, b'a\0'),
+    ('numpy_text', np.str_('x'), np.str_, b'x'),
+    ('text_tensor', tf.constant('x'), np.str_, b'x'),
+  )
+  def test_scalars(self, argument, dtype, expected):
+    type_spec = tff.TensorType(dtype)
+    result = values.from_local_value(
+      values.to_local_value(argument, type_spec), type_spec
+    )
+    self.assertEqual(result, expected)
+    self.assertIs(type(result), type(expected))
+
+  @parameterized.named_parameters(
+    ('list', [1.0, 2.0]),
+    ('tuple', (1.0, np.float32(2.0))),
+    ('half', np.array([1, 2], np.float16)),
+    ('big_endian', np.array([1, 2], '>f4')),
+    ('strided', np.array([1, 9, 2, 9], np.float32)[::2]),
+  )
+  def test_vectors(self, argument):
+    value = values.to_local_value(argument, _VECTOR)
+    np.testing.assert_array_equal(
+      value.numpy(), np.array([1, 2], np.float32), strict=True
+    )
+
+  @parameterized.named_parameters(
+    ('list', ['a', 'b']),
+    ('array', np.array(['a', 'b'])),
+    ('objects', np.array([b'a', b'b'], object)),
+    ('tensor', tf.constant(['a', 'b'])),
+  )
+  def test_words(self, argument):
+    result = values.from_local_value(
+      values.to_local_value(argument, _WORDS), _WORDS
+    )
+    self.assertEqual(result.dtype, object)
+    self.assertEqual(result.tolist(), [b'a', b'b'])
+
+  def test_arguments_are_copied_and_results_cannot_be_written(self):
+    array = np.ones([3], np.float32)
+    value = values.to_local_value(array, _VECTOR)
+    array[:] = 5
+    result = values.from_local_value(value, _VECTOR)
+    np.testing.assert_array_equal(result, np.ones([3]))
+    with self.assertRaisesRegex(ValueError, 'read-only'):
+      result[0] = 2
+
+  def test_a_result_is_an_argument_without_a_copy(self):
+    result = values.from_local_value(tf.ones([3]), _VECTOR)
+    again = values.from_local_value(
+      values.to_local_value(result, _VECTOR), _VECTOR
+    )
+    self.assertTrue(np.shares_memory(result, again))
+
+  def test_a_view_of_an_array_that_changes_is_copied(self):
+    array = np.ones([3], np.float32)
+    view = array[:]
+    view.flags.writeable = False
+    value = values.to_local_value(view, _VECTOR)
+    array[:] = 5
+    np.testing.assert_array_equal(value, np.ones([3]))
+
+  # The messages are TFF's.
+  @parameterized.named_parameters(
+    ('shape', np.ones([2, 2], np.float32), _VECTOR, r'shape \(2, 2\) to shape'),
+    ('double', np.ones([2]), _VECTOR, "float64'> to dtype"),
+    ('double_tensor', tf.ones([2], tf.float64), _VECTOR, "float64'> to dtype"),
+    ('scalar', 1.0, _VECTOR, r'shape \(\) to shape \(None,\)'),
+    ('ints', [1, 2], _VECTOR, "<class 'list'> to dtype"),
+    ('int_for_bool', 1, tff.TensorType(np.bool_), "<class 'int'> to dtype"),
+    ('too_large', 2**40, _INT, "<class 'int'> to dtype"),
+    ('text', 'abc', _INT, "<class 'str'> to dtype"),
+  )
+  def test_wrong_values(self, argument, type_spec, message):
+    with self.assertRaisesRegex(TypeError, f'Failed to serialize .*{message}'):
+      values.to_local_value(argument, type_spec)
+
+  def test_values_that_are_none(self):
+    with self.assertRaisesRegex(NotImplementedError, 'Unexpected `value`'):
+      values.to_local_value(object(), _INT)
+
+
+class StructureTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('dictionary', collections.OrderedDict(b=1, a=2)),
+    ('tuple', (1, 2)),
+    ('list', [1, 2]),
+    ('struct', tff.structure.Struct([('b', 1), ('a', 2)])),
+    ('struct_without_names', tff.structure.Struct([(None, 1), (None, 2)])),
+    ('named_tuple', _Point(1, 2)),
+    ('attrs', _Interval(1, 2)),
+  )
+  def test_containers_of_arguments(self, argument):
+    value = values.to_local_value(argument, _PAIR)
+    self.assertIsInstance(value, tuple)
+    self.assertEqual(value, (1, 2))
+
+  @parameterized.named_parameters(
+    ('dictionary', collections.OrderedDict(b=1, a=2)),
+    ('plain_dictionary', dict(b=1, a=2)),
+    ('named_tuple', _Point(1, 2)),
+    ('attrs', _Interval(1, 2)),
+    ('tuple', (1, 2)),
+    ('list', [1, [2], (), {'x': _Point(3, (4,))}]),
+  )
+  def test_containers_of_results(self, container):
+    computation = tff.tensorflow.computation(lambda: container)
+    type_spec = computation.type_signature.result
+    value = values.to_local_value(container, type_spec)
+    result = values.from_local_value(value, type_spec)
+    self.assertEqual(result, container)
+    self.assertIs(type(result), type(container))
+
+  def test_containers_of_results_that_have_no_type(self):
+    def result(*elements):
+      value = tuple(map(tf.constant, range(len(elements))))
+      return values.from_local_value(value, tff.StructType(elements))
+
+    named = result(('b', np.int32), ('a', np.int32))
+    self.assertEqual(named, collections.OrderedDict(b=0, a=1))
+    self.assertIs(type(named), collections.OrderedDict)
+    self.assertEqual(result(np.int32, np.int32), (0, 1))
+    with self.assertRaisesRegex(ValueError, 'mix of named and unnamed'):
+      result(np.int32, ('a', np.int32))
+
+  @parameterized.named_parameters(
+    ('length', [1, 2, 3], 'struct value of 3 elements'),
+    ('struct_length', _struct('b'), 'mismatching tuple length'),
+    ('struct_names', _struct('a', 'b'), 'element names a vs. b'),
+  )
+  def test_wrong_structures(self, argument, message):
+    with self.assertRaisesRegex(TypeError, message):
+      values.to_local_value(argument, _PAIR)
+
+  def test_a_struct_that_is_none(self):
+    with self.assertRaisesRegex(ValueError, 'Expected a `tff.StructType`'):
+      values.to_local_value(_struct('a'), _INT)
+
+
+class FederatedTest(parameterized.TestCase):
+  def test_clients_have_a_list(self):
+    value = values.to_local_value([1, np.int32(2)], _CLIENT_INTS)
+    self.assertIsInstance(value, list)
+    result = values.from_local_value(value, _CLIENT_INTS)
+    self.assertEqual(result, [1, 2])
+    self.assertEqual(list(map(type, result)), [np.int32, np.int32])
+    self.assertEqual(values.to_local_value([], _CLIENT_INTS), [])
+
+  def test_all_equal_and_server(self):
+    for type_spec in (
+      tff.FederatedType(_PAIR, tff.CLIENTS, all_equal=True),
+      tff.FederatedType(_PAIR, tff.SERVER),
+    ):
+      value = values.to_local_value((1, 2), type_spec)
+      self.assertEqual(value, (1, 2))
+      self.assertEqual(
+        values.from_local_value(value, type_spec),
+        collections.OrderedDict(b=1, a=2),
+      )
+
+  def test_wrong_members(self):
+    with self.assertRaisesRegex(TypeError, 'Expected list, found tuple'):
+      values.to_local_value((1, 2), _CLIENT_INTS)
+    with self.assertRaisesRegex(TypeError, "<class 'str'> to dtype"):
+      values.to_local_value([1, 'a'], _CLIENT_INTS)
+
+  def test_functions_are_no_values(self):
+    with self.assertRaisesRegex(ValueError, 'Unable to serialize'):
+      values.to_local_value(1, tff.FunctionType(None, np.int32))
+    with self.assertRaisesRegex(ValueError, 'cannot return'):
+      values.from_local_value(1, tff.FunctionType(None, np.int32))
+
+  def test_sequences_of_clients(self):
+    examples = (np.ones([3, 2], np.float32), np.arange(3))
+    client = batches.sequential_batches(
+      examples, client_id='someone', batch_size=2
+    )
+    batch_type = (
+      tff.TensorType(np.float32, [None, 2]),
+      tff.TensorType(np.int64, [None]),
+    )
+    type_spec = tff.FederatedType(tff.SequenceType(batch_type), tff.CLIENTS)
+    dataset = client.to_dataset()
+    packed, kept = values.to_local_value([client, dataset], type_spec)
+    self.assertIsInstance(packed, packed_sequences.PackedSequence)
+    self.assertIs(kept, dataset)
+    for result in values.from_local_value([packed, kept], type_spec):
+      labels = [y.tolist() for _, y in result.as_numpy_iterator()]
+      self.assertEqual(labels, [[0, 1], [2]])
+
+
+class CardinalitiesTest(absltest.TestCase):
+  def test_counts_clients(self):
+    type_spec = tff.types.to_type(
+      collections.OrderedDict(
+        state=tff.FederatedType(np.int32, tff.SERVER),
+        data=[_CLIENT_INTS, tff.FederatedType(np.int32, tff.CLIENTS, True)],
+        other=_PAIR,
+      )
+    )
+    argument = collections.OrderedDict(
+      state=1, data=[[1, 2, 3], 4], other=(1, 2)
+    )
+    self.assertEqual(
+      values.infer_cardinalities(argument, type_spec), {tff.CLIENTS: 3}
+    )
+    packed = tff.structure.Struct(argument.items())
+    self.assertEqual(
+      values.infer_cardinalities(packed, type_spec), {tff.CLIENTS: 3}
+    )
+
+  def test_nothing_to_count(self):
+    self.assertEqual(values.infer_cardinalities(None, None), {})
+    self.assertEqual(values.infer_cardinalities(3, _INT), {})
+    self.assertEqual(
+      values.infer_cardinalities([], _CLIENT_INTS), {tff.CLIENTS: 0}
+    )
+
+  def test_a_value_that_says_it(self):
+    descriptor = tff.framework.CreateDataDescriptor(['a', 'b'], _INT)
+    self.assertEqual(
+      values.infer_cardinalities(descriptor, _CLIENT_INTS), {tff.CLIENTS: 2}
+    )
+
+  def test_mistakes(self):
+    both = tff.types.to_type([_CLIENT_INTS, _CLIENT_INTS])
+    with self.assertRaisesRegex(ValueError, 'CLIENTS: 1 vs 2'):
+      values.infer_cardinalities([[1, 2], [3]], both)
+    with self.assertRaisesRegex(
+      TypeError, '(?s)placement CLIENTS to be a `list` or `tuple`.*int.*5'
+    ):
+      values.infer_cardinalities(5, _CLIENT_INTS)
+
+
+@tff.tensorflow.computation
+def _every_kind_of_result():
+  numbers = tf.constant([[1, 2], [3, 4]])
+  return collections.OrderedDict(
+    z=_Point(numbers, _Interval(tf.constant(1.5), [True, tf.constant('word')])),
+    halves=(tf.cast(numbers, tf.bfloat16), tf.constant(0.5, tf.bfloat16)),
+    words=tf.constant([['a'], ['b']]),
+    none=tf.zeros([0, 2]),
+    plain={'c': np.uint8(1), 'b': tf.constant(2j), 'a': ()},
+    numbers=tf.data.Dataset.range(3),
+    pairs=tf.data.Dataset.range(2).map(lambda i: {'q': i, 'p': (i, [i])}),
+  )
+
+
+class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
+  def _assert_same(self, found, expected):
+    self.assertIs(type(found), type(expected))
+    if isinstance(expected, np.ndarray):
+      np.testing.assert_array_equal(found, expected, strict=True)
+      self.assertEqual(found.flags.writeable, expected.flags.writeable)
+    elif isinstance(expected, dict):
+      self.assertEqual(list(found), list(expected))
+      for key, value in expected.items():
+        self._assert_same(found[key], value)
+    elif isinstance(expected, (list, tuple)):
+      self.assertLen(found, len(expected))
+      for one, other in zip(found, expected):
+        self._assert_same(one, other)
+    elif attrs.has(type(expected)):
+      self._assert_same(found.start, expected.start)
+      self._assert_same(found.end, expected.end)
+    else:
+      self.assertEqual(found, expected)
+
+  def test_results(self):
+    computation = _every_kind_of_result
+    with local_worker.create_sync_local_worker_execution_context() as context:
+      expected = context.invoke(computation, None)
+    function = tensorflow_functions.get_function(
+      tff.framework.serialize_computation(computation)
+    )
+    result = values.from_local_value(
+      function(), computation.type_signature.result
+    )
+    for name in ('numbers', 'pairs'):
+      found, other = result.pop(name), expected.pop(name)
+      self._assert_same(found.element_spec, other.element_spec)
+      self._assert_same(
+        list(found.as_numpy_iterator()), list(other.as_numpy_iterator())
+      )
+    self._assert_same(result, expected)
+
+  def test_arguments(self):
+    arguments = [
+      [1, 2**30, np.int8(3), -1.0, True, 'a'],
+      (np.int64(1),),
+      tf.constant(3),
+      np.array(3, np.int32),
+      np.array([1, 2], np.int32),
+      np.float32(1),
+      2**31,
+      '3',
+      b'3',
+      None,
+      {'a': 1},
+    ]
+    types = [np.int32, np.float32, np.bool_, np.str_, ([None], np.int32)]
+    types = [
+      tff.TensorType(t[1], t[0]) if isinstance(t, tuple) else tff.TensorType(t)
+      for t in types
+    ]
+    with local_worker.create_sync_local_worker_execution_context() as context:
+      for type_spec in types:
+        identity = tff.tensorflow.computation(lambda x: x, type_spec)
+        for argument in (*arguments, *arguments[0]):
+          if argument is None:
+            continue
+          with self.subTest(f'{argument!r} for {type_spec}'):
+            try:
+              expected = context.invoke(identity, argument)
+            except Exception as error:
+              with self.assertRaises(type(error)) as raised:
+                values.to_local_value(argument, type_spec)
+              self.assertEqual(str(raised.exception), str(error))
+            else:
+              value = values.to_local_value(argument, type_spec)
+              self._assert_same(
+                values.from_local_value(value, type_spec), expected
+              )
+
+
+if __name__ == '__main__':
+  absltest.main()

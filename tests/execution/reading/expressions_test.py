@@ -1,0 +1,103 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for expressions."""
+
+from fedfish_tff.execution.reading import expressions
+
+from absl.testing import absltest
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+import tensorflow_federated as tff
+
+_VALUES = {0: 'zero', 1: ('one', ('two', 'three')), 2: (((('deep',),),),)}
+
+
+def _parts(value_id, path=()):
+  """Returns all parts of a value: (expression, what it stands for)."""
+  value = _VALUES[value_id]
+  for index in path:
+    value = value[index]
+  parts = [(expressions.part(value_id, path), value)]
+  if isinstance(value, tuple):
+    for index in range(len(value)):
+      parts += _parts(value_id, (*path, index))
+  return parts
+
+
+_LEAVES = st.sampled_from([p for i in _VALUES for p in _parts(i)])
+_EXPRESSIONS = st.recursive(
+  _LEAVES,
+  lambda children: st.lists(children, max_size=3).map(
+    lambda pairs: (
+      expressions.Struct(tuple(e for e, _ in pairs)),
+      tuple(v for _, v in pairs),
+    )
+  ),
+)
+
+
+class ExpressionsTest(absltest.TestCase):
+  @hypothesis.given(_EXPRESSIONS)
+  def test_evaluates(self, pair):
+    expression, expected = pair
+    self.assertEqual(
+      expressions.evaluate(expression, _VALUES.__getitem__), expected
+    )
+
+  def test_no_expression_stands_for_none(self):
+    self.assertIsNone(expressions.evaluate(None, _VALUES.__getitem__))
+
+  @hypothesis.given(_EXPRESSIONS, st.data())
+  def test_selects_elements(self, pair, data):
+    expression, expected = pair
+    hypothesis.assume(isinstance(expected, tuple) and expected)
+    index = data.draw(st.integers(0, len(expected) - 1))
+    selected = expressions.select(expression, index)
+    self.assertEqual(
+      expressions.evaluate(selected, _VALUES.__getitem__), expected[index]
+    )
+
+  def test_selection_from_a_structure_is_its_element(self):
+    element = expressions.Value(7)
+    source = expressions.Struct((expressions.Value(1), element))
+    self.assertIs(expressions.select(source, 1), element)
+
+  def test_uses(self):
+    expression = expressions.Struct(
+      (expressions.part(1, (1, 0)), expressions.Struct((expressions.Value(0),)))
+    )
+    self.assertEqual(list(expressions.uses(expression)), [(1, (1, 0)), (0, ())])
+    self.assertEqual(list(expressions.value_ids(expression)), [1, 0])
+
+  @hypothesis.given(_EXPRESSIONS, st.sets(_LEAVES.map(lambda pair: pair[0])))
+  def test_replaced_parts_stand_for_the_same(self, pair, replaced):
+    expression, expected = pair
+    values = dict(_VALUES)
+    replacements = {}
+    for part in replaced:
+      new_id = len(values)
+      values[new_id] = expressions.evaluate(part, _VALUES.__getitem__)
+      (use,) = expressions.uses(part)
+      replacements[use] = new_id
+    result = expressions.replace_parts(expression, replacements)
+    self.assertEqual(expressions.evaluate(result, values.__getitem__), expected)
+    for use in expressions.uses(result):
+      self.assertNotIn(use, replacements)
+
+  def test_types(self):
+    types = {
+      3: tff.to_type([('a', np.int32), ('b', [np.float32, np.str_])]),
+      4: tff.to_type(np.bool_),
+    }
+    expression = expressions.Struct(
+      (expressions.part(3, (1, 0)), expressions.Value(4))
+    )
+    self.assertEqual(
+      expressions.type_of(expression, types),
+      tff.StructType([np.float32, np.bool_]),
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

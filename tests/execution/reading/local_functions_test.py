@@ -1,0 +1,271 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for local_functions."""
+
+import collections
+
+from fedfish_tff.execution.reading import expressions
+from fedfish_tff.execution.reading import local_functions
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_INTS = tff.SequenceType(np.int32)
+
+
+def _leaf(fn, *parameter_types):
+  comp = tff.tensorflow.computation(fn, *parameter_types)
+  return local_functions.TensorFlowLeaf(
+    tff.framework.serialize_computation(comp), comp.type_signature
+  )
+
+
+def _add():
+  return _leaf(lambda a, b: a + b, (np.int32, np.int32))
+
+
+def _dataset(values):
+  return tf.data.Dataset.from_tensor_slices(np.array(values, np.int32))
+
+
+def _values(dataset):
+  return list(dataset.as_numpy_iterator())
+
+
+class LeavesTest(parameterized.TestCase):
+  def test_runs(self):
+    leaf = _leaf(lambda a, b: (a + b, a * b), (np.int32, np.int32))
+    added, multiplied = leaf((tf.constant(3), tf.constant(4)))
+    self.assertEqual((added.numpy(), multiplied.numpy()), (7, 12))
+
+  def test_runs_without_argument(self):
+    self.assertEqual(_leaf(lambda: tf.constant(5))().numpy(), 5)
+
+  def test_someone_else_runs_it(self):
+    leaf = _add()
+    seen = []
+
+    def leaf_fn(proto, type_signature, arg):
+      seen.append((proto, type_signature, arg))
+      return 'result'
+
+    self.assertEqual(leaf.call((1, 2), leaf_fn), 'result')
+    self.assertEqual(seen, [(leaf.proto, leaf.type_signature, (1, 2))])
+
+  @parameterized.parameters(
+    (3, np.int32, tf.int32),
+    (0.5, np.float64, tf.float64),
+    (True, np.bool_, tf.bool),
+    (b'text', np.str_, tf.string),
+  )
+  def test_literal(self, value, dtype, expected_dtype):
+    literal = local_functions.Literal(value, tff.TensorType(dtype))
+    result = literal()
+    self.assertEqual(result.dtype, expected_dtype)
+    self.assertEqual(result.numpy(), value)
+    self.assertTrue(literal.is_tensorflow_only)
+
+  def test_literal_array(self):
+    array = np.arange(6, dtype=np.int64).reshape(2, 3)
+    literal = local_functions.Literal(array, tff.TensorType(np.int64, [2, 3]))
+    np.testing.assert_array_equal(literal(), array)
+
+
+class ProgramTest(absltest.TestCase):
+  def _program(self):
+    """Returns (a, b) -> (a + b, a + b + a)."""
+    argument, total = expressions.Value(0), expressions.Value(1)
+    return local_functions.Program(
+      tff.FunctionType([np.int32, np.int32], [np.int32, np.int32]),
+      parameter=0,
+      steps=(
+        local_functions.ProgramStep(1, _add(), argument),
+        local_functions.ProgramStep(
+          2,
+          _add(),
+          expressions.Struct((total, expressions.select(argument, 0))),
+        ),
+      ),
+      result=expressions.Struct((total, expressions.Value(2))),
+    )
+
+  def test_runs_steps(self):
+    result = self._program()((tf.constant(3), tf.constant(4)))
+    self.assertEqual([r.numpy() for r in result], [7, 10])
+
+  def test_traces_into_a_graph(self):
+    def leaf_fn(proto, type_signature, arg):
+      del proto, type_signature
+      self.assertIsInstance(arg[0].graph, tf.Graph)
+      return arg[0] + arg[1]
+
+    program = self._program()
+    traced = tf.function(lambda a, b: program.call((a, b), leaf_fn))
+    result = traced(tf.constant(3), tf.constant(4))
+    self.assertEqual([r.numpy() for r in result], [7, 10])
+
+  def test_without_argument(self):
+    program = local_functions.Program(
+      tff.FunctionType(None, np.int32),
+      parameter=None,
+      steps=(
+        local_functions.ProgramStep(
+          0, local_functions.Literal(8, tff.TensorType(np.int32)), None
+        ),
+      ),
+      result=expressions.Value(0),
+    )
+    self.assertEqual(program().numpy(), 8)
+
+  def test_identity(self):
+    value = (object(), object())
+    identity = local_functions.identity(tff.to_type([np.int32, np.int32]))
+    self.assertIs(identity(value), value)
+    self.assertTrue(identity.is_tensorflow_only)
+
+  def test_knows_what_cannot_be_traced(self):
+    self.assertTrue(self._program().is_tensorflow_only)
+    reduce = local_functions.SequenceReduce(
+      tff.FunctionType([_INTS, np.int32], np.int32), _add()
+    )
+    program = local_functions.Program(
+      reduce.type_signature,
+      parameter=0,
+      steps=(local_functions.ProgramStep(1, reduce, expressions.Value(0)),),
+      result=expressions.Value(1),
+    )
+    self.assertFalse(program.is_tensorflow_only)
+    result = program((_dataset([1, 2]), tf.constant(3)))
+    self.assertEqual(result.numpy(), 6)
+
+
+class SequencesTest(absltest.TestCase):
+  @hypothesis.given(st.lists(st.integers(-1000, 1000), max_size=5))
+  @hypothesis.settings(max_examples=20, deadline=None)
+  def test_against_python(self, elements):
+    dataset = _dataset(elements)
+    reduce = local_functions.SequenceReduce(
+      tff.FunctionType([_INTS, np.int32], np.int32),
+      _leaf(lambda a, b: 2 * a + b, (np.int32, np.int32)),
+    )
+    expected = 1
+    for element in elements:
+      expected = 2 * expected + element
+    self.assertEqual(reduce((dataset, tf.constant(1))).numpy(), expected)
+
+    total = local_functions.SequenceSum(tff.FunctionType(_INTS, np.int32))
+    self.assertEqual(total(dataset).numpy(), sum(elements))
+
+    square = local_functions.SequenceMap(
+      tff.FunctionType(_INTS, _INTS), _leaf(lambda x: x * x, np.int32)
+    )
+    self.assertEqual(_values(square(dataset)), [e * e for e in elements])
+
+  def test_structures(self):
+    element_type = tff.to_type(
+      collections.OrderedDict(z=np.float32, a=tff.TensorType(np.int32, [2]))
+    )
+    dataset = tf.data.Dataset.from_tensor_slices(
+      collections.OrderedDict(
+        z=np.array([0.5, 1.5], np.float32),
+        a=np.array([[1, 2], [3, 4]], np.int32),
+      )
+    )
+    sequence_type = tff.SequenceType(element_type)
+    z, a = local_functions.SequenceSum(
+      tff.FunctionType(sequence_type, element_type)
+    )(dataset)
+    self.assertEqual(z.numpy(), 2.0)
+    np.testing.assert_array_equal(a, [4, 6])
+
+    swap = local_functions.SequenceMap(
+      tff.FunctionType(sequence_type, sequence_type),
+      _leaf(
+        lambda e: collections.OrderedDict(z=e['z'] + 1.0, a=e['a'] * 10),
+        element_type,
+      ),
+    )
+    elements = list(swap(dataset))
+    np.testing.assert_array_equal(elements[1]['z'], 2.5)
+    np.testing.assert_array_equal(elements[1]['a'], [30, 40])
+
+  def test_elements_of_unknown_shape(self):
+    double = local_functions.SequenceMap(
+      tff.FunctionType(
+        tff.SequenceType(tff.TensorType(np.int32, [None])),
+        tff.SequenceType(tff.TensorType(np.int32, [None])),
+      ),
+      _leaf(lambda x: 2 * x, tff.TensorType(np.int32, [None])),
+    )
+    batches = double(_dataset([1, 2, 3]).batch(2))
+    self.assertEqual([b.numpy().tolist() for b in batches], [[2, 4], [6]])
+    self.assertEqual(_values(double(_dataset([]).batch(2))), [])
+
+  def test_select_of_named_slices(self):
+    # A type as compilation leaves it: names, but no Python container.
+    element_type = tff.StructType([('id', np.int32), ('name', np.str_)])
+
+    class Slice(local_functions.LocalFunction):
+      is_tensorflow_only = True
+
+      def call(self, arg, leaf_fn):
+        del leaf_fn
+        return arg[1], tf.strings.as_string(arg[1])
+
+    select = local_functions.Select(
+      tff.FunctionType(
+        [tff.TensorType(np.int32, [2]), np.float32],
+        tff.SequenceType(element_type),
+      ),
+      Slice(tff.FunctionType([np.float32, np.int32], element_type)),
+    )
+    for keys in ([3, 1], []):
+      elements = list(select((tf.constant(keys, tf.int32), tf.constant(0.0))))
+      self.assertEqual(
+        [(int(e['id']), e['name'].numpy()) for e in elements],
+        [(key, str(key).encode()) for key in keys],
+      )
+
+  def test_select(self):
+    calls = []
+
+    class CountedLeaf(local_functions.TensorFlowLeaf):
+      def call(self, arg, leaf_fn):
+        calls.append(int(arg[1]))
+        return super().call(arg, leaf_fn)
+
+    leaf = _leaf(
+      lambda table, key: tf.gather(table, key),
+      (tff.TensorType(np.float32, [4]), np.int32),
+    )
+    keys_type = tff.TensorType(np.int32, [3])
+    select = local_functions.Select(
+      tff.FunctionType(
+        [keys_type, tff.TensorType(np.float32, [4])],
+        tff.SequenceType(np.float32),
+      ),
+      CountedLeaf(leaf.proto, leaf.type_signature),
+    )
+    table = tf.constant([0.5, 1.5, 2.5, 3.5])
+    slices = {}
+    for keys, expected in (
+      ([3, 0, 3], [3.5, 0.5, 3.5]),
+      ([1, 0, 1], [1.5, 0.5, 1.5]),
+    ):
+      chosen = select.call(
+        (tf.constant(keys), table), local_functions.run_eagerly, slices
+      )
+      self.assertEqual(_values(chosen), expected)
+    self.assertEqual(calls, [3, 0, 1])
+    self.assertEqual(
+      _values(select((tf.constant([2, 2, 2]), table))), [2.5] * 3
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,385 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for tensorflow_functions."""
+
+import collections
+import concurrent.futures
+import gc
+import re
+import threading
+import weakref
+
+from fedfish_tff.execution.packing import sequence_packing
+from fedfish_tff.execution.reading import tensorflow_functions
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from google.protobuf import text_format
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import cancellation
+from tensorflow.python.eager import context as eager_context
+import tensorflow_federated as tff
+
+_INTS = tff.SequenceType(np.int64)
+
+
+def _import(fn, *parameters):
+  """Returns a Python function as an imported computation."""
+  return tensorflow_functions.get_function(
+    tff.framework.serialize_computation(
+      tff.tensorflow.computation(fn, *parameters)
+    )
+  )
+
+
+def _count_up(x):
+  """A variable that starts at 10 and grows by the argument."""
+  variable = tf.Variable(10.0)
+  with tf.control_dependencies([variable.assign_add(x)]):
+    return variable.read_value()
+
+
+class ValuesTest(absltest.TestCase):
+  def test_structures_are_tuples(self):
+    point = collections.namedtuple('Point', ['x', 'y'])
+
+    def swap(a, b):
+      return collections.OrderedDict(z=point(b, a), a=[a], e=())
+
+    swapped = _import(
+      swap, np.int32, (np.float32, tff.TensorType(np.str_, [2]))
+    )
+    result = swapped(
+      (tf.constant(1), (tf.constant(2.0), tf.constant(['p', 'q'])))
+    )
+    (number, words), one = result[0]
+    self.assertEqual(number, 2.0)
+    np.testing.assert_array_equal(words.numpy(), [b'p', b'q'])
+    self.assertEqual(one, 1)
+    self.assertEqual(result[1:], ((1,), ()))
+    self.assertIsInstance(result, tuple)
+    self.assertIsInstance(result[0], tuple)
+
+  def test_no_argument_and_no_result(self):
+    self.assertEqual(_import(lambda: 3)(), 3)
+    self.assertEqual(_import(lambda: ())(), ())
+    self.assertEqual(_import(lambda x: (), np.int32)(tf.constant(1)), ())
+
+  def test_the_same_tensor_twice(self):
+    twice = _import(lambda x: (x, x, (x,)), np.int32)
+    self.assertEqual(twice(tf.constant(7)), (7, 7, (7,)))
+
+  def test_type_signature(self):
+    function = _import(_count_up, np.float32)
+    self.assertEqual(str(function.type_signature), '(float32 -> float32)')
+    self.assertEqual(function.proto.WhichOneof('computation'), 'tensorflow')
+
+
+class SequencesTest(absltest.TestCase):
+  def test_argument_is_a_dataset_or_packed(self):
+    total = _import(
+      lambda s, x: s.reduce(x, lambda a, b: a + b), _INTS, np.int64
+    )
+    start = tf.constant(100, tf.int64)
+    self.assertEqual(total((tf.data.Dataset.range(5), start)), 110)
+    packed = sequence_packing.pack_sequence([1, 2, 3], _INTS.element)
+    self.assertEqual(total((packed, start)), 106)
+
+  def test_names_that_are_not_sorted(self):
+    element_type = collections.OrderedDict(b=np.int64, a=np.int64)
+    difference = _import(
+      lambda s: s.reduce(np.int64(0), lambda x, e: x + e['b'] - e['a']),
+      tff.SequenceType(element_type),
+    )
+    elements = [collections.OrderedDict(b=10, a=1), dict(a=2, b=20)]
+    dataset = tf.data.Dataset.from_tensor_slices(
+      collections.OrderedDict(
+        b=np.array([10, 20], np.int64), a=np.array([1, 2], np.int64)
+      )
+    )
+    packed = sequence_packing.pack_sequence(
+      elements, tff.types.to_type(element_type)
+    )
+    self.assertEqual(difference(dataset), 27)
+    self.assertEqual(difference(packed), 27)
+
+  def test_result_is_a_dataset_that_outlives_the_function(self):
+    def build(n):
+      table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(
+          tf.range(3, dtype=tf.int64), tf.constant([5, 6, 7])
+        ),
+        -1,
+      )
+      variable = tf.Variable(100)
+      look_up = tf.function(lambda i: table.lookup(i) + variable)
+      return tf.data.Dataset.range(n).map(look_up), n + 1
+
+    function = _import(build, np.int64)
+    dataset, following = function(tf.constant(4, tf.int64))
+    function = weakref.ref(function)
+    gc.collect()
+    self.assertIsNone(function())
+    self.assertIsInstance(dataset, tf.data.Dataset)
+    self.assertEqual(list(dataset.as_numpy_iterator()), [105, 106, 107, 99])
+    self.assertEqual(following, 5)
+
+  def test_from_one_computation_to_another(self):
+    make = _import(
+      lambda n: tf.data.Dataset.range(n).map(lambda i: (i, i * i)), np.int64
+    )
+    total = _import(
+      lambda s: s.reduce(np.int64(0), lambda x, e: x + 10 * e[0] + e[1]),
+      make.type_signature.result,
+    )
+    self.assertEqual(total(make(tf.constant(4, tf.int64))), 74)
+
+
+class StateTest(parameterized.TestCase):
+  def test_each_call_has_fresh_variables(self):
+    function = _import(_count_up, np.float32)
+    for x in (1.0, 2.0, 1.0):
+      self.assertEqual(function(tf.constant(x)), 10 + x)
+
+  def test_calls_at_the_same_time_have_variables_of_their_own(self):
+    @tf.function
+    def accumulate(variable, x):
+      for _ in tf.range(200):
+        variable.assign_add(x * tf.ones([50]))
+      return variable.read_value()
+
+    function = _import(
+      lambda x: accumulate(tf.Variable(tf.zeros([50])), x), np.float32
+    )
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+      results = list(
+        pool.map(lambda i: function(tf.constant(float(i))), range(64))
+      )
+    for i, result in enumerate(results):
+      np.testing.assert_array_equal(result, np.full([50], 200.0 * i))
+
+  def test_initial_values_of_arguments_and_of_other_variables(self):
+    def compute(x):
+      first = tf.Variable(x * 2)
+      second = tf.Variable(first + 1)
+      return second.read_value(), first.read_value()
+
+    function = _import(compute, np.float32)
+    for _ in range(20):
+      self.assertEqual(function(tf.constant(3.0)), (7.0, 6.0))
+
+  def test_computations_in_computations(self):
+    inner = tff.tensorflow.computation(_count_up, np.float32)
+    outer = _import(lambda x: (inner(x), inner(x + 1)), np.float32)
+    self.assertEqual(outer(tf.constant(1.0)), (11.0, 12.0))
+
+  def test_gradients_of_recurrent_and_normalized_models(self):
+    def compute(x):
+      model = tf.keras.Sequential(
+        [
+          tf.keras.layers.LSTM(3, kernel_initializer='ones'),
+          tf.keras.layers.BatchNormalization(),
+          tf.keras.layers.Dense(1, kernel_initializer='ones'),
+        ]
+      )
+      with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(x, training=True) ** 2)
+      bias_gradient = tape.gradient(loss, model.trainable_variables[-1])
+      means = model.layers[1].moving_mean.assign_add([1.0, 1.0, 1.0])
+      return model(x), bias_gradient, means
+
+    x = tf.reshape(tf.range(24.0), [4, 6, 1])
+    function = _import(compute, tff.TensorType(np.float32, [4, 6, 1]))
+    first = function(x)
+    # A normalized batch has mean zero, and so has what a dense layer makes.
+    np.testing.assert_allclose(first[1], [0.0], atol=1e-4)
+    for _ in range(3):
+      for value, expected in zip(function(x)[1:], first[1:]):
+        np.testing.assert_array_equal(value, expected)
+
+  @parameterized.named_parameters(
+    (
+      'static',
+      lambda: tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(['a', 'b'], [1, 2]), -1
+      ),
+    ),
+    (
+      'vocabulary',
+      lambda: tf.lookup.StaticVocabularyTable(
+        tf.lookup.KeyValueTensorInitializer(
+          ['b', 'a'], tf.constant([0, 1], tf.int64)
+        ),
+        num_oov_buckets=1,
+      ),
+    ),
+  )
+  def test_tables(self, create):
+    function = _import(lambda word: create().lookup(word), np.str_)
+    for _ in range(2):
+      self.assertEqual(function(tf.constant('a')), 1)
+
+  @parameterized.named_parameters(
+    (
+      'mutable',
+      lambda: tf.lookup.experimental.MutableHashTable(tf.int32, tf.int32, -1),
+    ),
+    (
+      'dense',
+      lambda: tf.lookup.experimental.DenseHashTable(
+        tf.int32, tf.int32, -1, empty_key=-1, deleted_key=-2
+      ),
+    ),
+  )
+  def test_tables_start_empty(self, create):
+    def compute(key):
+      table = create()
+      with tf.control_dependencies([table.insert(key, key * 2)]):
+        return table.size(), table.lookup(key)
+
+    function = _import(compute, np.int32)
+    for key in (1, 2, 3):
+      self.assertEqual(function(tf.constant(key)), (1, 2 * key))
+
+  def test_state_without_an_anonymous_form_starts_anew(self):
+    def compute(x):
+      queue = tf.queue.FIFOQueue(100, [tf.int32], [[]], shared_name='queue')
+      with tf.control_dependencies([queue.enqueue(x)]):
+        size = queue.size()
+      with tf.control_dependencies([size]):
+        return size, queue.dequeue()
+
+    function = _import(compute, np.int32)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+      results = list(pool.map(lambda x: function(tf.constant(x)), range(12)))
+    self.assertEqual(results, [(1, x) for x in range(12)])
+
+  def test_a_variable_that_has_no_value(self):
+    def compute():
+      handle = tf.raw_ops.VarHandleOp(
+        dtype=tf.float32, shape=[], shared_name='forgotten'
+      )
+      return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+
+    with self.assertRaisesRegex(tf.errors.FailedPreconditionError, 'forgotten'):
+      _import(compute)()
+
+  def test_functions_of_one_name(self):
+    def build(factor):
+      @tf.function
+      def scale(x):
+        return tf.while_loop(
+          lambda i, _: i < 2, lambda i, y: (i + 1, y * factor), (0, x)
+        )[1]
+
+      proto = tff.framework.serialize_computation(
+        tff.tensorflow.computation(lambda x: scale(x), np.float32)
+      )
+      graph_def = tf.compat.v1.GraphDef()
+      proto.tensorflow.graph_def.Unpack(graph_def)
+      # Python numbers the names, other makers of graphs need not.
+      text = re.sub(r'(scale|while_body|while_cond)_\d+', r'\1', str(graph_def))
+      graph_def = text_format.Parse(text, tf.compat.v1.GraphDef())
+      self.assertLen({f.signature.name for f in graph_def.library.function}, 3)
+      proto.tensorflow.graph_def.Pack(graph_def)
+      names = [f.signature.name for f in graph_def.library.function]
+      return tensorflow_functions.get_function(proto), sorted(names)
+
+    (double, names), (triple, other_names) = build(2.0), build(3.0)
+    self.assertEqual(names, other_names)
+    for _ in range(2):
+      self.assertEqual(double(tf.constant(1.0)), 4.0)
+      self.assertEqual(triple(tf.constant(1.0)), 9.0)
+
+
+class RandomTest(absltest.TestCase):
+  def test_stateful_random_operations_differ_between_calls(self):
+    function = _import(lambda: tf.random.uniform([4]))
+    first, second = function().numpy(), function().numpy()
+    self.assertFalse(np.array_equal(first, second))
+
+  def test_generators_start_from_their_seed(self):
+    function = _import(lambda: tf.random.Generator.from_seed(3).uniform([4]))
+    expected = tf.random.Generator.from_seed(3).uniform([4])
+    for _ in range(2):
+      np.testing.assert_array_equal(function(), expected)
+
+
+class ErrorsTest(absltest.TestCase):
+  def test_errors_of_tensorflow_code(self):
+    def compute(x):
+      check = tf.debugging.Assert(x > 3, ['The value is too small:', x])
+      with tf.control_dependencies([check]):
+        return tf.identity(x)
+
+    function = _import(compute, np.int32)
+    self.assertEqual(function(tf.constant(4)), 4)
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, r'The value is too small:\] \[2\]'
+    ):
+      function(tf.constant(2))
+    self.assertEqual(function(tf.constant(4)), 4)
+
+  def test_cancellation_ends_a_long_call(self):
+    def compute(x):
+      return tf.while_loop(lambda i: i >= 0, lambda i: [i % 1000 + 1], [x])
+
+    function = _import(compute, np.int32)
+    manager = cancellation.CancellationManager()
+    timer = threading.Timer(0.5, manager.start_cancel)
+    timer.start()
+    self.addCleanup(timer.join)
+    with self.assertRaises(tf.errors.CancelledError):
+      function(tf.constant(1), cancellation_manager=manager)
+    # Others are not concerned.
+    other = cancellation.CancellationManager()
+    self.assertEqual(
+      function(tf.constant(-5), cancellation_manager=other), (-5,)
+    )
+
+
+class CacheTest(absltest.TestCase):
+  def test_equal_content_is_imported_once(self):
+    computation = tff.tensorflow.computation(_count_up, np.float32)
+    first, second = (
+      tensorflow_functions.get_function(
+        tff.framework.serialize_computation(computation)
+      )
+      for _ in range(2)
+    )
+    self.assertIs(first, second)
+    self.assertIsNot(first, _import(lambda x: x, np.float32))
+
+  def test_functions_in_use_are_kept_and_others_leave_the_runtime(self):
+    held = _import(lambda x: x + 1, np.int32)
+    (held_name,) = (
+      f.signature.name for f in held._imported.functions.definitions
+    )
+    dropped = _import(tf.function(lambda x: x + 2), np.int32)
+    dropped_names = [
+      f.signature.name for f in dropped._imported.functions.definitions
+    ]
+    self.assertLen(dropped_names, 2)
+    dropped = weakref.ref(dropped)
+    gc.collect()
+    self.assertIsNone(dropped())
+    context = eager_context.context()
+    for name in dropped_names:
+      self.assertFalse(context.has_function(name))
+    self.assertTrue(context.has_function(held_name))
+    self.assertEqual(held(tf.constant(1)), 2)
+    self.assertIs(_import(lambda x: x + 1, np.int32), held)
+
+  def test_threads_import_once(self):
+    computation = tff.tensorflow.computation(_count_up, np.float32)
+    proto = tff.framework.serialize_computation(computation)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+      functions = list(
+        pool.map(tensorflow_functions.get_function, [proto] * 32)
+      )
+    self.assertLen(set(functions), 1)
+
+
+if __name__ == '__main__':
+  absltest.main()

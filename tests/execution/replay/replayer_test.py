@@ -1,0 +1,243 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for replayer: against TensorFlow's own run of the same graph."""
+
+from unittest import mock
+
+from fedfish_tff.execution.replay import replayer
+from tests.execution import graph_replays
+
+from absl import logging
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+_FLOAT = tf.TensorSpec([], tf.float32)
+_INT = tf.TensorSpec([], tf.int32)
+_ROWS = tf.TensorSpec([None, 3], tf.float32)
+_TEXTS = tf.TensorSpec([None], tf.string)
+
+
+class ReplayTest(parameterized.TestCase):
+  def test_operations_with_attributes_and_several_outputs(self):
+    def build(x):
+      values, indices = tf.math.top_k(x, 2, sorted=True)
+      first, second = tf.split(values, 2, axis=1)
+      return tf.transpose(x, [1, 0]), indices, second, first, x[1:, ::2]
+
+    rows = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)
+    graph_replays.ReplayedGraph(build, _ROWS).assert_same(rows)
+
+  def test_strings(self):
+    graph = graph_replays.ReplayedGraph(
+      lambda texts: (
+        tf.strings.reduce_join(texts, separator='-'),
+        tf.strings.length(texts),
+        tf.strings.split(texts).row_splits,
+      ),
+      _TEXTS,
+    )
+    joined, *_ = graph.assert_same(np.array([b'a b', b'', b'\xffc'], object))
+    self.assertEqual(joined, b'a b--\xffc')
+
+  def test_nested_calls(self):
+    @tf.function
+    def square(x):
+      return x * x, x + 1
+
+    @tf.function
+    def twice(x):
+      a, b = square(x)
+      c, d = square(b)
+      return d, a + c
+
+    graph_replays.ReplayedGraph(
+      lambda x: (twice(x), square(x)[1]), _FLOAT
+    ).assert_same(np.float32(3.5))
+
+  def test_functions_of_one_name_in_two_graphs(self):
+    """They are found in the graph that they come from."""
+
+    def make(factor):
+      def scale(x):
+        return factor * x
+
+      graph = graph_replays.ReplayedGraph(
+        lambda x: tf.function(scale)(x), _FLOAT
+      )
+      return graph.replay(np.float32(2))
+
+    self.assertEqual([make(3.0), make(5.0)], [[6.0], [10.0]])
+
+  def test_random_operations_with_state_are_warned_of_once(self):
+    def build(seed):
+      return (
+        tf.random.gamma([2], alpha=2.0),
+        tf.random.gamma([2], alpha=3.0),
+        tf.random.stateless_uniform([2], [1, seed]),
+      )
+
+    graph = graph_replays.ReplayedGraph(build, _INT)
+    # What another test was warned of before.
+    replayer._warn_of_randomness.cache_clear()
+    with mock.patch.object(logging, 'warning', autospec=True) as warning:
+      graph.replay(np.int32(1))
+      graph.replay(np.int32(2))
+    warning.assert_called_once()
+    message, operation = warning.call_args.args
+    self.assertIn('results are not repeatable', message)
+    self.assertEqual(operation, 'RandomGamma')
+
+
+class VariablesTest(parameterized.TestCase):
+  def test_assignments_in_order(self):
+    def build(x):
+      a = tf.Variable([1.0, 2.0])
+      b = tf.Variable(a.initial_value * 3)
+
+      @tf.function
+      def run(x):
+        before = a.read_value()
+        a.assign_add([x, x])
+        b.assign_sub(a)
+        a.assign(a * b)
+        return before, a.read_value(), b.read_value()
+
+      return run(x)
+
+    graph_replays.ReplayedGraph(build, _FLOAT).assert_same(np.float32(4))
+
+  def test_each_replay_starts_afresh(self):
+    def build(x):
+      total = tf.Variable(0.0)
+      return tf.function(lambda x: total.assign_add(x))(x)
+
+    graph = graph_replays.ReplayedGraph(build, _FLOAT)
+    for _ in range(2):
+      self.assertEqual(graph.replay(np.float32(4)), [4.0])
+
+  def test_initial_values_of_other_variables(self):
+    def build(x):
+      a = tf.Variable(2.0)
+      b = tf.Variable(a + 1)
+      return tf.function(lambda x: (a.assign(x), b * x))(x)
+
+    graph = graph_replays.ReplayedGraph(build, _FLOAT)
+    self.assertEqual(graph.replay(np.float32(5)), [5.0, 15.0])
+
+  def test_gradients_with_respect_to_them(self):
+    rng = np.random.default_rng(3)
+    initial = rng.normal(size=(4, 3)).astype(np.float32)
+
+    def build(x):
+      table = tf.Variable(initial)
+
+      @tf.function
+      def run(x):
+        with tf.GradientTape() as tape:
+          rows = tf.gather(table, [1, 1, 3])
+          loss = tf.reduce_sum(tf.square(rows * x))
+        gradient = tf.convert_to_tensor(tape.gradient(loss, table))
+        table.assign_sub(0.1 * gradient)
+        return loss, table.read_value()
+
+      return run(x)
+
+    graph_replays.ReplayedGraph(build, _FLOAT).assert_same(np.float32(0.5))
+
+  def test_those_of_unknown_shape(self):
+    def build(x):
+      a = tf.Variable(
+        tf.zeros([0, 3]), shape=tf.TensorShape([None, 3]), validate_shape=False
+      )
+
+      @tf.function
+      def run(x):
+        for _ in tf.range(3):
+          a.assign(tf.concat([a, x], axis=0))
+        return a.read_value()
+
+      return run(x)
+
+    graph_replays.ReplayedGraph(build, _ROWS).assert_same(
+      np.ones([2, 3], np.float32)
+    )
+
+
+class NotReplayableTest(parameterized.TestCase):
+  def _assert_not_replayable(self, reason, build, *specs_and_values):
+    graph = graph_replays.ReplayedGraph(
+      build, *(spec for spec, _ in specs_and_values)
+    )
+    with self.assertRaisesRegex(replayer.NotReplayableError, reason):
+      graph.replay(*(value for _, value in specs_and_values))
+
+  def test_variables_without_a_value(self):
+    def build():
+      handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], name='empty')
+      return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+
+    self._assert_not_replayable('empty is read before it has a value', build)
+
+  def test_placeholders_without_a_value(self):
+    self._assert_not_replayable(
+      'placeholder more, which has no value',
+      lambda x: x + tf.compat.v1.placeholder(tf.float32, [], name='more'),
+      (_FLOAT, np.float32(1)),
+    )
+
+  def test_other_state(self):
+    def build():
+      initializer = tf.lookup.KeyValueTensorInitializer(['a'], [1])
+      table = tf.lookup.StaticHashTable(initializer, 0)
+      return table.lookup(tf.constant('a'))
+
+    self._assert_not_replayable('HashTableV2, which holds state', build)
+
+  def test_datasets_without_handlers(self):
+    def build():
+      return tf.data.Dataset.range(3).reduce(
+        tf.constant(0, tf.int64), lambda a, b: a + b
+      )
+
+    self._assert_not_replayable('ReduceDataset', build)
+
+  def test_operations_that_call_functions(self):
+    def build(x):
+      dataset = tf.data.Dataset.range(3).map(lambda i: i + 1)
+      return tf.data.experimental.to_variant(dataset), x
+
+    self._assert_not_replayable(
+      'MapDataset, which calls a function', build, (_FLOAT, np.float32(1))
+    )
+
+  def test_loops_and_branches_of_tensorflow_1(self):
+    def build(x):
+      with tf.compat.v1.variable_scope('', use_resource=True):
+        tf.compat.v1.disable_control_flow_v2()
+        try:
+          return tf.compat.v1.cond(x > 0, lambda: x + 1, lambda: x - 1)
+        finally:
+          tf.compat.v1.enable_control_flow_v2()
+
+    self._assert_not_replayable(
+      'loop or branch of TensorFlow 1', build, (_FLOAT, np.float32(1))
+    )
+
+  def test_initialisation_by_other_operations(self):
+    graph = tf.Graph()
+    with graph.as_default():
+      x = tf.constant(1.0, name='x')
+      tf.raw_ops.Print(input=x, data=[x], name='init')
+    replay = replayer.Replay(
+      replayer.serialized_graph.SerializedGraph(graph.as_graph_def())
+    )
+    with self.assertRaisesRegex(
+      replayer.NotReplayableError, 'initialisation by Print'
+    ):
+      replay.run({}, ['x:0'], initialize_op='init')
+
+
+if __name__ == '__main__':
+  absltest.main()

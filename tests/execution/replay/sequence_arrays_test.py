@@ -1,0 +1,105 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for sequence_arrays."""
+
+from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import sequence_packing
+from fedfish_tff.execution.replay import sequence_arrays
+
+from absl.testing import absltest
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_ELEMENT_TYPE = tff.to_type(
+  (tff.TensorType(np.float32, [None, 2]), tff.TensorType(np.int32, [None]))
+)
+
+
+def _cohort(sizes_of_clients):
+  """Returns each client's batches, and all of them packed."""
+  clients = []
+  next_number = 0
+  for sizes in sizes_of_clients:
+    elements = []
+    for size in sizes:
+      y = np.arange(next_number, next_number + size, dtype=np.int32)
+      next_number += size
+      elements.append((np.stack([y, -y], axis=1).astype(np.float32), y))
+    clients.append(elements)
+  packed = packed_sequences.concatenate_sequences(
+    [sequence_packing.pack_sequence(c, _ELEMENT_TYPE) for c in clients]
+  )
+  return clients, packed
+
+
+def _tensors(nest):
+  return tf.nest.map_structure(tf.constant, nest)
+
+
+class ToGraphArraysTest(absltest.TestCase):
+  def test_static_shapes(self):
+    _, packed = _cohort([[4, 4, 3], [4, 1]])
+    cut, arrays = sequence_arrays.to_graph_arrays(packed, static_shapes=True)
+    self.assertEqual(cut.sizes, ((1,), (3,), (4,)))
+    np.testing.assert_array_equal(arrays['choices'][:5], [2, 2, 1, 2, 0])
+    for leaf in arrays['leaves']:
+      self.assertLen(leaf, 16)
+    self.assertLen(arrays['choices'], 8)
+
+  def test_without_static_shapes_sizes_do_not_count(self):
+    cuts = {
+      sequence_arrays.to_graph_arrays(_cohort(sizes)[1])[0]
+      for sizes in ([[4, 3]], [[5], [1, 1]], [[]])
+    }
+    self.assertLen(cuts, 1)
+
+
+class ClientSequenceTest(absltest.TestCase):
+  @hypothesis.settings(max_examples=25, deadline=None)
+  @hypothesis.given(
+    sizes=st.lists(
+      st.lists(st.integers(0, 5), max_size=4), min_size=1, max_size=4
+    ),
+    static_shapes=st.booleans(),
+  )
+  def test_gives_the_elements_of_each_client(self, sizes, static_shapes):
+    clients, packed = _cohort(sizes)
+    cut, arrays = sequence_arrays.to_graph_arrays(
+      packed, static_shapes=static_shapes
+    )
+    for number, elements in enumerate(clients):
+      sequence = sequence_arrays.client_sequence(
+        cut, _tensors(arrays), _ELEMENT_TYPE, tf.constant(number)
+      )
+      self.assertEqual(sequence.count.numpy(), len(elements))
+      for i, expected in enumerate(elements):
+        index = tf.constant(i, tf.int64)
+        choice = 0 if sequence.choose is None else int(sequence.choose(index))
+        for leaf, found in zip(
+          expected, sequence.elements[choice](index), strict=True
+        ):
+          np.testing.assert_array_equal(found, leaf)
+
+  def test_single_elements(self):
+    element_type = tff.TensorType(np.int64, [2])
+    rows = [np.array([1, 2]), np.array([3, 4])]
+    packed = packed_sequences.concatenate_sequences(
+      [sequence_packing.pack_sequence(rows, element_type)]
+    )
+    for static_shapes in (False, True):
+      cut, arrays = sequence_arrays.to_graph_arrays(
+        packed, static_shapes=static_shapes
+      )
+      sequence = sequence_arrays.client_sequence(
+        cut, _tensors(arrays), element_type, tf.constant(0)
+      )
+      self.assertIsNone(sequence.choose)
+      (found,) = sequence.elements[0](tf.constant(1, tf.int64))
+      np.testing.assert_array_equal(found, [3, 4])
+
+
+if __name__ == '__main__':
+  absltest.main()

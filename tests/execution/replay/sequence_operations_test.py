@@ -1,0 +1,131 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for sequence_operations: against tf.data, on the same graph."""
+
+from fedfish_tff.execution.replay import replayer
+from tests.execution import dataset_replays
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow as tf
+
+
+class OperationsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (0, 5, 1), (2, 9, 3), (2, 8, 3), (5, 0, -2), (6, 0, -2), (3, 3, 1),
+    (4, 1, 1), (1, 4, -1),
+  )  # fmt: skip
+  def test_range(self, start, stop, step):
+    def change(dataset):
+      numbers = tf.data.Dataset.range(start, stop, step, output_type=tf.int32)
+      return numbers.map(lambda i: tf.cast(i, tf.int64)).concatenate(dataset)
+
+    dataset_replays.assert_elements(change, range(2))
+
+  def test_zip_and_enumerate(self):
+    dataset_replays.assert_elements(
+      lambda dataset: tf.data.Dataset.zip(
+        (dataset.enumerate(start=7), {'b': dataset.skip(1), 'a': dataset})
+      ),
+      range(10, 15),
+    )
+
+  def test_concatenate(self):
+    dataset_replays.assert_elements(
+      lambda dataset: (
+        dataset.concatenate(dataset.skip(2))
+        .concatenate(dataset.take(0))
+        .repeat(2)
+      ),
+      range(4),
+    )
+
+  @parameterized.parameters(0, 3)
+  def test_concatenate_without_end(self, size):
+    dataset_replays.assert_elements(
+      lambda dataset: (
+        dataset.concatenate(dataset.repeat())
+        .concatenate(dataset.repeat())
+        .repeat(2)
+        .skip(2)
+        .take(8)
+      ),
+      range(size),
+    )
+
+  @parameterized.parameters(0, 1, 9)
+  def test_filter(self, size):
+    """As federated reconstruction halves a client's batches."""
+
+    def change(dataset):
+      odd = (
+        dataset.enumerate()
+        .filter(lambda i, _: i % 2 > 0)
+        .map(lambda _, element: element)
+      )
+      return odd.repeat(3).take(10)
+
+    dataset_replays.assert_elements(change, range(size))
+
+  @parameterized.parameters(
+    (0, False, None), (3, True, 2), (6, False, 2), (7, True, None), (7, False, 2)
+  )  # fmt: skip
+  def test_batch(self, size, drop_remainder, calls):
+    dataset_replays.assert_elements(
+      lambda dataset: (
+        dataset.map(lambda i: (i, [2 * i, 3 * i]))
+        .batch(3, drop_remainder=drop_remainder, num_parallel_calls=calls)
+        .repeat(2)
+      ),
+      range(size),
+    )
+
+  def test_batches_of_batches(self):
+    dataset_replays.assert_elements(
+      lambda dataset: dataset.batch(2, drop_remainder=True).batch(2), range(7)
+    )
+
+
+class NotReplayableTest(absltest.TestCase):
+  def test_batches_of_elements_of_unknown_shape(self):
+    with self.assertRaisesRegex(
+      replayer.NotReplayableError, 'elements of unknown shape'
+    ):
+      dataset_replays.assert_elements(
+        lambda dataset: dataset.batch(2).batch(2), range(8)
+      )
+
+  def test_filters_of_more_than_the_data(self):
+    for change in (
+      lambda dataset: dataset.repeat(10**12).filter(lambda i: i > 1).take(2),
+      lambda dataset: (
+        tf.data.Dataset.range(10**12).filter(lambda i: i > 1).take(2)
+      ),
+    ):
+      with self.assertRaises(replayer.NotReplayableError):
+        dataset_replays.assert_elements(change, range(3))
+
+  def test_filters_that_read_variables(self):
+    def build(dataset):
+      limit = tf.Variable(2, dtype=tf.int64)
+      return dataset.filter(lambda i: i < limit).reduce(0, lambda n, _: n + 1)
+
+    with self.assertRaisesRegex(
+      replayer.NotReplayableError, 'reads a variable'
+    ):
+      dataset_replays.assert_same(build, range(3))
+
+  def test_datasets_of_the_graph(self):
+    with self.assertRaisesRegex(
+      replayer.NotReplayableError, 'dataset that the graph makes itself'
+    ):
+      dataset_replays.assert_elements(
+        lambda dataset: dataset.concatenate(
+          tf.data.Dataset.from_tensors(tf.constant(1, tf.int64))
+        ),
+        range(3),
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,207 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for tracing."""
+
+import collections
+import threading
+
+from fedfish_tff.execution import interruption
+from fedfish_tff.execution.replay import sequence_replay
+from fedfish_tff.execution.replay import tracing
+from tests.execution import interrupts
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_SEQUENCE = tff.SequenceType(np.int32)
+_NESTED = tff.StructType(
+  [
+    ('a', np.float32),
+    ('b', [tff.TensorType(np.str_, [None]), []]),
+    ('c', tff.StructType([('d', _SEQUENCE)])),
+  ]
+)
+
+
+def _proto(comp):
+  return tff.framework.serialize_computation(comp)
+
+
+class LeavesTest(absltest.TestCase):
+  def test_in_order_and_back(self):
+    self.assertEqual(
+      tracing.leaf_types(_NESTED),
+      [
+        tff.TensorType(np.float32),
+        tff.TensorType(np.str_, [None]),
+        _SEQUENCE,
+      ],
+    )
+    value = (1.0, ('x', ()), ('s',))
+    leaves = tracing.flatten(value)
+    self.assertEqual(leaves, [1.0, 'x', 's'])
+    # Only as many as are needed are taken.
+    rest = iter([*leaves, 'more'])
+    self.assertEqual(tracing.unflatten(rest, _NESTED), value)
+    self.assertEqual(list(rest), ['more'])
+
+  def test_specs(self):
+    self.assertEqual(
+      tracing.tensor_specs(_NESTED[1]),
+      [tf.TensorSpec([None], tf.string)],
+    )
+    with self.assertRaisesRegex(
+      tracing.NotReplayableError, 'a sequence of type int32\\*'
+    ):
+      tracing.tensor_specs(_NESTED)
+
+  def test_types_without_tensors(self):
+    with self.assertRaisesRegex(
+      tracing.NotReplayableError, r'a value of type \(int32 -> int32\)'
+    ):
+      tracing.leaf_types(tff.FunctionType(np.int32, np.int32))
+
+
+class ReplayerTest(absltest.TestCase):
+  def test_arguments_and_results(self):
+    @tff.tensorflow.computation(_NESTED)
+    def comp(arg):
+      return collections.OrderedDict(
+        z=arg.a + 1,
+        y=(tf.strings.join([arg.b[0], '!']), ()),
+        x=arg.c.d.reduce(0, lambda total, i: total + i),
+      )
+
+    replayer = tracing.Replayer()
+
+    @tf.function
+    def run(a, b, numbers):
+      sequence = sequence_replay.Sequence(
+        tf.size(numbers, tf.int64), (lambda i: [tf.gather(numbers, i)],)
+      )
+      return replayer(
+        _proto(comp), comp.type_signature, (a, (b, ()), (sequence,))
+      )
+
+    z, (y, nothing), x = run(
+      tf.constant(1.5), tf.constant(['a', 'b']), tf.constant([1, 2, 3])
+    )
+    self.assertEqual((z, x, nothing), (2.5, 6, ()))
+    self.assertEqual(list(y.numpy()), [b'a!', b'b!'])
+
+  def test_without_arguments_and_with_variables(self):
+    @tff.tensorflow.computation
+    def comp():
+      counter = tf.Variable(1)
+      return tf.function(lambda: counter.assign_add(2))()
+
+    proto = _proto(comp)
+    replayer = tracing.Replayer()
+    twice = tf.function(
+      lambda: [replayer(proto, comp.type_signature, None) for _ in range(2)]
+    )
+    # Each has a variable of its own.
+    self.assertEqual([int(n) for n in twice()], [3, 3])
+
+  def test_datasets_as_results(self):
+    comp = tff.tensorflow.computation(lambda data: data.take(1), _SEQUENCE)
+    with tf.Graph().as_default():
+      sequence = sequence_replay.Sequence(
+        tf.constant(2, tf.int64), (lambda i: [i],)
+      )
+      with self.assertRaisesRegex(
+        tracing.NotReplayableError, 'returns a dataset'
+      ):
+        tracing.Replayer()(_proto(comp), comp.type_signature, sequence)
+
+
+class TraceTest(absltest.TestCase):
+  def test_nests_of_tensors_and_arrays(self):
+    call = tracing.trace(
+      lambda pair, rest: {'sum': pair[0] + pair[1], 'rest': [rest, ()]},
+      [
+        (tf.TensorSpec([None], tf.float32), tf.TensorSpec([], tf.float32)),
+        tf.TensorSpec([], tf.string),
+      ],
+    )
+    for length in (0, 3):
+      result = call(
+        (np.arange(length, dtype=np.float32), tf.constant(1.0)),
+        tf.constant('x'),
+      )
+      np.testing.assert_array_equal(result['sum'], np.arange(length) + 1)
+      self.assertEqual(result['rest'], [b'x', ()])
+
+  def test_what_is_captured_stays(self):
+    def make():
+      rows = tf.constant(np.arange(5.0))
+      return tracing.trace(
+        lambda x: x + tf.reduce_sum(rows), [tf.TensorSpec([], tf.float64)]
+      )
+
+    call = make()
+    self.assertEqual(call(tf.constant(1.0, tf.float64)), 11.0)
+
+  def test_errors_in_tracing(self):
+    for function in (
+      lambda x: tf.reshape(x, [3]),
+      lambda x: x.no_such_attribute,
+      lambda x: tf.raw_ops.Bitcast(input=x, type='no_such_type'),
+    ):
+      with self.assertRaisesRegex(
+        tracing.NotReplayableError, 'an error in tracing it'
+      ):
+        tracing.trace(function, [tf.TensorSpec([2], tf.float32)])
+
+  def test_errors_in_running(self):
+    def check(x):
+      tf.debugging.Assert(x > 0, ['too small'])
+      return x
+
+    call = tracing.trace(check, [tf.TensorSpec([], tf.float32)])
+    for _ in range(2):
+      with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'too small'):
+        call(tf.constant(-1.0))
+      # The error does not reach the next call.
+      self.assertEqual(call(tf.constant(1.0)), 1.0)
+
+  def test_calls_can_be_interrupted(self):
+    begun = threading.Event()
+
+    def step(i):
+      begun.set()
+      return np.int32((i + 1) % 7)
+
+    call = tracing.trace(
+      lambda x: tf.while_loop(
+        lambda i: i >= 0,
+        lambda i: tf.ensure_shape(tf.numpy_function(step, [i], tf.int32), []),
+        [x],
+      ),
+      [tf.TensorSpec([], tf.int32)],
+    )
+    errors = []
+
+    def work():
+      try:
+        call(tf.constant(0))
+      except tf.errors.OpError as error:
+        errors.append(error)
+        raise
+
+    with (
+      interrupts.interrupted_after(begun),
+      self.assertRaises(KeyboardInterrupt),
+    ):
+      interruption.run(work)
+    for thread in threading.enumerate():
+      if thread.name == 'cohort_execution_context':
+        thread.join(interrupts.HANG_SECONDS)
+    (error,) = errors
+    self.assertIsInstance(error, tf.errors.CancelledError)
+
+
+if __name__ == '__main__':
+  absltest.main()

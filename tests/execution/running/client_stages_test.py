@@ -1,0 +1,257 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for client_stages."""
+
+import threading
+
+from fedfish_tff.execution.reading import expressions
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.reading import local_functions
+from fedfish_tff.execution.running import client_stages
+from tests.execution import single_stages
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# The numbers of the values in the stages below.
+_OFFSET, _ZERO, _DATA, _WORK, _TOTAL = range(5)
+
+
+class _Function(local_functions.LocalFunction):
+  """A Python function on any values, so that tests see what is called."""
+
+  def __init__(self, fn):
+    super().__init__(tff.FunctionType(np.int32, np.int32))
+    self._fn = fn
+
+  @property
+  def is_tensorflow_only(self):
+    return False
+
+  def call(self, arg, leaf_fn):
+    del leaf_fn
+    return self._fn(arg)
+
+
+def _stage(work, *, accumulate=None, report=None):
+  """Returns a stage: aggregate and keep work((data, offset)) of each client."""
+  accumulate = _Function(accumulate or (lambda arg: arg[0] + [arg[1]]))
+  return federated_plan.ClientStage(
+    server_inputs=(_OFFSET,),
+    client_inputs=(_DATA,),
+    steps=(
+      federated_plan.ClientStep(
+        _WORK,
+        _Function(work),
+        expressions.Struct(
+          (expressions.Value(_DATA), expressions.Value(_OFFSET))
+        ),
+      ),
+    ),
+    aggregates=(
+      federated_plan.Aggregate(
+        _TOTAL,
+        value=expressions.Value(_WORK),
+        zero=_ZERO,
+        accumulate=accumulate,
+        merge=accumulate,
+        report=_Function(report or (lambda total: total)),
+      ),
+    ),
+    outputs=(_WORK,),
+    read_last=(),
+    types={i: tff.TensorType(np.int32) for i in range(5)},
+  )
+
+
+def _run(stage, data, *, offset=0, zero=(), parallelism=1):
+  aggregates, outputs = single_stages.run_generally(
+    stage,
+    {_OFFSET: offset, _ZERO: list(zero)},
+    {_DATA: data},
+    len(data),
+    parallelism=parallelism,
+  )
+  return aggregates[_TOTAL], outputs[_WORK]
+
+
+class RunStageTest(parameterized.TestCase):
+  @hypothesis.given(
+    st.lists(st.integers(), max_size=12), st.integers(), st.integers(1, 5)
+  )
+  @hypothesis.settings(max_examples=50, deadline=None)
+  def test_folds_in_the_order_of_the_cohort(self, data, offset, parallelism):
+    total, kept = _run(
+      _stage(lambda arg: arg[0] + arg[1], report=lambda t: (t, len(t))),
+      data,
+      offset=offset,
+      zero=['zero'],
+      parallelism=parallelism,
+    )
+    expected = [d + offset for d in data]
+    self.assertEqual(total, (['zero', *expected], len(data) + 1))
+    self.assertEqual(kept, expected)
+
+  def test_no_clients(self):
+    self.assertEqual(
+      _run(_stage(lambda arg: arg), [], zero=[1], parallelism=4), ([1], [])
+    )
+
+  def test_clients_compute_at_the_same_time(self):
+    barrier = threading.Barrier(3, timeout=120.0)
+
+    def wait_for_two_others(arg):
+      barrier.wait()
+      return arg[0]
+
+    _, kept = _run(_stage(wait_for_two_others), [1, 2, 3], parallelism=3)
+    self.assertEqual(kept, [1, 2, 3])
+
+  @parameterized.parameters(1, 2, 4)
+  def test_few_clients_wait_for_the_fold(self, parallelism):
+    """So memory does not grow with the cohort."""
+    lock = threading.Lock()
+    waiting = 0
+    most = 0
+
+    def work(arg):
+      nonlocal waiting, most
+      with lock:
+        waiting += 1
+        most = max(most, waiting)
+      return arg[0]
+
+    def accumulate(arg):
+      nonlocal waiting
+      with lock:
+        waiting -= 1
+      return arg[0]
+
+    _run(
+      _stage(work, accumulate=accumulate),
+      list(range(100)),
+      parallelism=parallelism,
+    )
+    self.assertLessEqual(most, 2 * parallelism + 1)
+    self.assertEqual(waiting, 0)
+
+  @parameterized.parameters(1, 3)
+  def test_errors_name_the_client(self, parallelism):
+    def fail(arg):
+      if arg[0] == 12:
+        raise LookupError('nothing there')
+      return arg[0]
+
+    with self.assertRaisesRegex(
+      LookupError, '^Client 3 of 5: nothing there'
+    ) as raised:
+      _run(_stage(fail), [10, 11, 12, 13, 12], parallelism=parallelism)
+    self.assertEqual(str(raised.exception.__cause__), 'nothing there')
+
+  def test_errors_in_the_fold_name_the_client(self):
+    def accumulate(arg):
+      if arg[1] == 11:
+        raise ValueError('too large')
+      return arg[0]
+
+    with self.assertRaisesRegex(ValueError, '^Client 2 of 2: too large'):
+      _run(
+        _stage(lambda arg: arg[0], accumulate=accumulate),
+        [10, 11],
+        parallelism=2,
+      )
+
+  def test_tensorflow_errors_stay_tensorflow_errors(self):
+    check = tff.tensorflow.computation(
+      lambda x: tf.debugging.check_numerics(x, 'not finite'), np.float32
+    )
+
+    @tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
+    def comp(values):
+      return tff.federated_map(check, values)
+
+    plan = federated_plan.compile_plan(comp)
+    (stage,) = plan.actions
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, 'Client 2 of 3: .*not finite'
+    ):
+      single_stages.run_generally(
+        stage,
+        {},
+        {stage.client_inputs[0]: [tf.constant(x) for x in (1.0, np.nan, 2.0)]},
+        3,
+        parallelism=2,
+      )
+
+  def test_select_computes_each_slice_once(self):
+    slices_made = []
+
+    def make_slice(arg):
+      slices_made.append(int(arg[1]))
+      return arg[0][int(arg[1])]
+
+    select = local_functions.Select(
+      tff.FunctionType(
+        [tff.TensorType(np.int32, [2]), np.int32], tff.SequenceType(np.int32)
+      ),
+      _Function(make_slice),
+    )
+    stage = federated_plan.ClientStage(
+      server_inputs=(_OFFSET,),
+      client_inputs=(_DATA,),
+      steps=(
+        federated_plan.ClientStep(
+          _WORK,
+          select,
+          expressions.Struct(
+            (expressions.Value(_DATA), expressions.Value(_OFFSET))
+          ),
+        ),
+      ),
+      aggregates=(),
+      outputs=(_WORK,),
+      read_last=(),
+      types={},
+    )
+    _, outputs = single_stages.run_generally(
+      stage,
+      {_OFFSET: tf.constant([5, 6, 7])},
+      {_DATA: [tf.constant(k) for k in ([0, 2], [2, 1], [0, 0])]},
+      3,
+      parallelism=1,
+    )
+    self.assertEqual(
+      [list(d.as_numpy_iterator()) for d in outputs[_WORK]],
+      [[5, 7], [7, 6], [5, 5]],
+    )
+    self.assertEqual(slices_made, [0, 2, 1])
+
+
+class ClientErrorTest(absltest.TestCase):
+  def test_keeps_the_type_if_possible(self):
+    error = client_stages.client_error(ValueError('wrong'), 0, 4)
+    self.assertIs(type(error), ValueError)
+    self.assertEqual(str(error), 'Client 1 of 4: wrong')
+
+  def test_other_types(self):
+    class OddError(Exception):
+      def __init__(self, code):
+        super().__init__(f'code {code:d}')
+
+    for original in (
+      UnicodeDecodeError('utf-8', b'x', 0, 1, 'odd'),
+      OddError(3),
+    ):
+      with self.subTest(type(original).__name__):
+        error = client_stages.client_error(original, 0, 4)
+        self.assertIs(type(error), client_stages.ClientError)
+        self.assertEqual(str(error), f'Client 1 of 4: {original}')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,132 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for server_graph."""
+
+import gc
+import weakref
+
+from fedfish_tff.execution.packing import values
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.running import server_graph
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_SERVER = tff.FederatedType(np.float32, tff.SERVER)
+
+
+def _polynomial() -> tff.Computation:
+  """Returns 3 (x + 1)^2 and x + 1, in several steps at the server."""
+
+  @tff.tensorflow.computation(np.float32)
+  def increment(x):
+    return x + 1
+
+  @tff.tensorflow.computation(np.float32)
+  def square(x):
+    return x * x
+
+  @tff.tensorflow.computation(np.float32)
+  def triple(x):
+    return 3 * x
+
+  @tff.federated_computation(_SERVER)
+  def comp(x):
+    y = tff.federated_map(increment, x)
+    z = tff.federated_map(square, y)
+    return tff.federated_map(triple, z), y
+
+  return comp
+
+
+def _server_input(plan, value):
+  return {
+    plan.parameter.expression.id: values.to_local_value(
+      np.float32(value), tff.TensorType(np.float32)
+    )
+  }
+
+
+class ServerSegmentTest(absltest.TestCase):
+  def test_steps_between_stages_are_one_segment(self):
+    plan = federated_plan.compile_plan(_polynomial())
+    (segment,) = server_graph.with_segments(plan)
+    known = _server_input(plan, 2.0)
+    segment.run(known)
+    results = sorted(float(v) for v in known.values())
+    # The argument, both results, and nothing that is only needed in between.
+    self.assertEqual(results, [2.0, 3.0, 27.0])
+
+  def test_is_traced_once(self):
+    plan = federated_plan.compile_plan(_polynomial())
+    (segment,) = server_graph.with_segments(plan)
+    self.assertIs(segment, server_graph.with_segments(plan)[0])
+    for x in (0.0, 1.5, -4.0):
+      known = _server_input(plan, x)
+      segment.run(known)
+      self.assertIn(3 * (x + 1) ** 2, [float(v) for v in known.values()])
+
+  def test_stages_separate_segments(self):
+    @tff.tensorflow.computation(np.float32)
+    def negate(x):
+      return -x
+
+    @tff.federated_computation(
+      _SERVER, tff.FederatedType(np.float32, tff.CLIENTS)
+    )
+    def comp(x, clients):
+      y = tff.federated_map(negate, tff.federated_map(negate, x))
+      del y
+      total = tff.federated_sum(clients)
+      return tff.federated_map(negate, total)
+
+    kinds = [
+      type(action).__name__
+      for action in server_graph.with_segments(
+        federated_plan.compile_plan(comp)
+      )
+    ]
+    self.assertEqual(kinds.count('ClientStage'), 1)
+    self.assertEqual(kinds[-1], 'ServerSegment')
+
+  def test_what_cannot_be_replayed_runs_step_by_step(self):
+    @tff.tensorflow.computation(np.int64)
+    def look_up(x):
+      table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(
+          tf.constant([1, 2], tf.int64), tf.constant([10, 20], tf.int64)
+        ),
+        default_value=-1,
+      )
+      return table.lookup(x)
+
+    @tff.tensorflow.computation(np.int64)
+    def double(x):
+      return 2 * x
+
+    @tff.federated_computation(tff.FederatedType(np.int64, tff.SERVER))
+    def comp(x):
+      return tff.federated_map(double, tff.federated_map(look_up, x))
+
+    plan = federated_plan.compile_plan(comp)
+    (segment,) = server_graph.with_segments(plan)
+    for x, expected in ((1, 20), (2, 40), (3, -2)):
+      known = {plan.parameter.expression.id: tf.constant(x, tf.int64)}
+      segment.run(known)
+      self.assertIn(expected, [int(v) for v in known.values()])
+
+  def test_segments_end_with_their_plan(self):
+    operations = federated_plan.compile_plan(_polynomial())
+    plan = federated_plan.Plan(
+      **{name: getattr(operations, name) for name in operations.__dict__}
+    )
+    segment = weakref.ref(server_graph.with_segments(plan)[0])
+    del plan
+    gc.collect()
+    self.assertIsNone(segment())
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,468 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for local_worker."""
+
+import asyncio
+import collections
+import contextlib
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from unittest import mock
+
+from fedfish_tff.datasets import batches
+from fedfish_tff.execution.worker import local_worker
+from fedfish_tff.execution.worker import local_worker_executors
+from tests import processes
+
+from absl.testing import absltest
+import grpc
+import hypothesis
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as np_st
+import numpy as np
+import psutil
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_CLIENT_INTS = tff.FederatedType(np.int32, tff.CLIENTS)
+_FLOATS = tff.TensorType(np.float32, [3])
+
+
+@tff.federated_computation(_CLIENT_INTS)
+def _sum(values):
+  return tff.federated_sum(values)
+
+
+@tff.federated_computation(
+  tff.FederatedType(_FLOATS, tff.CLIENTS),
+  tff.FederatedType(np.float32, tff.CLIENTS),
+  tff.FederatedType(_FLOATS, tff.SERVER),
+)
+def _aggregate(values, weights, offset):
+  """A sum, a weighted mean, and a broadcast with work at the clients."""
+  add = tff.tensorflow.computation(lambda a, b: a + b, (_FLOATS, _FLOATS))
+  moved = tff.federated_map(
+    add, tff.federated_zip((values, tff.federated_broadcast(offset)))
+  )
+  return (
+    tff.federated_sum(values),
+    tff.federated_mean(values, weights),
+    tff.federated_sum(moved),
+    moved,
+  )
+
+
+def _sum_of_client_work(client_work):
+  """Builds the sum over clients of what `client_work` makes of an int32."""
+
+  @tff.federated_computation(_CLIENT_INTS)
+  def computation(values):
+    computed = tff.federated_map(
+      tff.tensorflow.computation(client_work, np.int32), values
+    )
+    return tff.federated_sum(computed)
+
+  return computation
+
+
+@_sum_of_client_work
+def _sum_of_small(x):
+  check = tf.debugging.assert_less(x, 3, message='The client is too large')
+  with tf.control_dependencies([check]):
+    return tf.identity(x)
+
+
+@_sum_of_client_work
+def _abort_on_three(x):
+  def abort():
+    operation = tf.raw_ops.Abort(error_msg='Enough', exit_without_error=False)
+    with tf.control_dependencies([operation]):
+      return tf.identity(x)
+
+  return tf.cond(tf.equal(x, 3), abort, lambda: x)
+
+
+class _ContextTestCase(absltest.TestCase):
+  def _create(self, create=None, *args, **kwargs):
+    create = create or local_worker.create_sync_local_worker_execution_context
+    context = create(*args, **kwargs)
+    self.addCleanup(context.close)
+    return context
+
+
+class ComputationTest(_ContextTestCase):
+  @hypothesis.settings(max_examples=25, deadline=None)
+  @hypothesis.given(st.data())
+  def test_equals_numpy(self, data):
+    num_clients = data.draw(st.integers(1, 12))
+    floats = st.floats(-100, 100, width=32)
+    values = data.draw(
+      np_st.arrays(np.float32, (num_clients, 3), elements=floats)
+    )
+    weights = data.draw(
+      np_st.arrays(
+        np.float32, num_clients, elements=st.floats(0.125, 10, width=32)
+      )
+    )
+    offset = data.draw(np_st.arrays(np.float32, 3, elements=floats))
+
+    total, mean, moved_total, moved = _aggregate(
+      list(values), list(weights), offset
+    )
+
+    tolerance = dict(rtol=1e-5, atol=1e-2)
+    np.testing.assert_allclose(total, values.sum(axis=0), **tolerance)
+    np.testing.assert_allclose(
+      mean, np.average(values, axis=0, weights=weights), **tolerance
+    )
+    np.testing.assert_allclose(
+      moved_total, (values + offset).sum(axis=0), **tolerance
+    )
+    # The worker takes subnormal numbers for zero.
+    np.testing.assert_allclose(moved, values + offset, rtol=1e-6, atol=1e-30)
+
+  def test_client_work_is_repeatable_bit_for_bit(self):
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(64, 28, 28, 8)).astype(np.float32)
+    kernel = rng.normal(size=(5, 5, 8, 32)).astype(np.float32)
+
+    # Gradients of convolutions depend on the number of threads.
+    @tff.tensorflow.computation(
+      tff.TensorType(np.float32, images.shape),
+      tff.TensorType(np.float32, kernel.shape),
+    )
+    def gradient(images, kernel):
+      with tf.GradientTape() as tape:
+        tape.watch(kernel)
+        outputs = tf.nn.conv2d(images, kernel, 1, 'SAME')
+        loss = tf.reduce_sum(tf.tanh(outputs) ** 2)
+      return tape.gradient(loss, kernel)
+
+    def compute():
+      context = self._create()
+      with tff.framework.get_context_stack().install(context):
+        return [gradient(images, kernel) for _ in range(2)]
+
+    expected = compute()[0]
+    self.assertGreater(np.abs(expected).max(), 1.0)
+    with mock.patch.dict(os.environ, TF_NUM_INTRAOP_THREADS='8'):
+      for result in compute():
+        np.testing.assert_array_equal(result, expected)
+    # The same check sees that eight threads give other bits.
+    with mock.patch.dict(
+      local_worker_executors._WORKER_ENVIRONMENT, TF_NUM_INTRAOP_THREADS='8'
+    ):
+      self.assertFalse(np.array_equal(compute()[0], expected))
+
+  def test_default_number_of_clients(self):
+    @tff.federated_computation
+    def count():
+      return tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
+
+    context = self._create(default_num_clients=5)
+    with tff.framework.get_context_stack().install(context):
+      self.assertEqual(count(), 5)
+
+  def test_structures_element_by_element(self):
+    context = self._create(stream_structs=True)
+    with tff.framework.get_context_stack().install(context):
+      self.assertEqual(_sum([1, 2, 3]), 6)
+
+  def test_secure_sum_is_the_sum_of_clipped_values(self):
+    @tff.federated_computation(_CLIENT_INTS)
+    def secure_sum(values):
+      return tff.federated_secure_sum(values, max_input=100)
+
+    context = self._create()
+    self.assertEqual(context.invoke(secure_sum, [5, 7, 30]), 42)
+
+  def test_async_context(self):
+    context = self._create(
+      local_worker.create_async_local_worker_execution_context
+    )
+
+    async def run():
+      return await asyncio.gather(_sum([1, 2]), _sum([3, 4]), _sum([5]))
+
+    with tff.framework.get_context_stack().install(context):
+      self.assertEqual(asyncio.run(run()), [3, 7, 5])
+    self.assertIsNotNone(context.worker_pid)
+
+  def test_async_default_context(self):
+    stack = tff.framework.get_context_stack()
+    default = stack.current
+    self.addCleanup(tff.framework.set_default_context, default)
+    local_worker.set_async_local_worker_execution_context()
+    self.addCleanup(stack.current.close)
+    self.assertEqual(asyncio.run(_sum([1, 2])), 3)
+
+
+class ClientBatchesTest(_ContextTestCase):
+  def test_client_batches_are_taken_in_any_structure(self):
+    batch_type = tff.SequenceType(tff.TensorType(np.int64, [None]))
+    last_of_batch = tff.tensorflow.computation(
+      lambda s: s.reduce(np.int64(0), lambda total, x: total * 100 + x[-1]),
+      batch_type,
+    )
+
+    @tff.federated_computation(
+      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType([('train', batch_type)], tff.CLIENTS),
+    )
+    def compute(state, clients):
+      map_all = tff.tensorflow.computation(
+        lambda x: last_of_batch(x.train), [('train', batch_type)]
+      )
+      return state, tff.federated_map(map_all, clients)
+
+    clients = [
+      collections.OrderedDict(
+        train=batches.sequential_batches(
+          np.arange(n), client_id=str(n), batch_size=2
+        )
+      )
+      for n in (4, 5)
+    ]
+    create = local_worker.create_async_local_worker_execution_context
+    for context in (self._create(), self._create(create)):
+      self.assertTrue(context.takes_client_batches)
+      with tff.framework.get_context_stack().install(context):
+        result = compute(tf.constant(7), clients)
+        if asyncio.iscoroutine(result):
+          result = asyncio.run(result)
+      self.assertEqual(result, (7, [103, 10304]))
+
+
+class LifeCycleTest(_ContextTestCase):
+  def test_worker_starts_with_the_first_call_and_ends_with_close(self):
+    with self._create() as context:
+      self.assertIsNone(context.worker_pid)
+      with tff.framework.get_context_stack().install(context):
+        self.assertEqual(_sum([1, 2]), 3)
+        pid = context.worker_pid
+        self.assertTrue(psutil.pid_exists(pid))
+        self.assertEqual(_sum([1, 2, 3]), 6)
+        self.assertEqual(context.worker_pid, pid)
+        context.close()
+        self.assertIsNone(context.worker_pid)
+        self.assertFalse(psutil.pid_exists(pid))
+        with self.assertRaisesRegex(
+          local_worker_executors.LocalWorkerError, 'context was closed'
+        ):
+          _sum([1, 2])
+        context.close()
+
+  def test_close_of_a_context_never_used(self):
+    self._create().close()
+
+  def test_each_context_has_its_own_worker(self):
+    contexts = [self._create() for _ in range(3)]
+    ports = set()
+    for context in contexts:
+      with tff.framework.get_context_stack().install(context):
+        self.assertEqual(_sum([1, 2]), 3)
+      command = psutil.Process(context.worker_pid).cmdline()
+      ports.update(part for part in command if part.startswith('--port='))
+    self.assertLen(set(context.worker_pid for context in contexts), 3)
+    self.assertLen(ports, 3)
+
+  def test_worker_ends_with_its_context(self):
+    context = local_worker.create_sync_local_worker_execution_context()
+    with tff.framework.get_context_stack().install(context):
+      _sum([1])
+    pid = context.worker_pid
+    del context
+    gc.collect()
+    self.assertFalse(psutil.pid_exists(pid))
+
+  def test_worker_outlives_the_thread_that_started_it(self):
+    context = self._create()
+    results = []
+
+    def run():
+      with tff.framework.get_context_stack().install(context):
+        results.append(_sum([1, 2]))
+
+    for _ in range(2):
+      thread = threading.Thread(target=run)
+      thread.start()
+      thread.join(processes.HANG_SECONDS)
+      pid = context.worker_pid
+      # The kernel sends the death signal as the thread ends.
+      time.sleep(0.2)
+    run()
+    self.assertEqual(results, [3, 3, 3])
+    self.assertEqual(context.worker_pid, pid)
+
+
+class FailureTest(_ContextTestCase):
+  def test_error_at_a_client_reaches_the_caller(self):
+    context = self._create()
+    with tff.framework.get_context_stack().install(context):
+      self.assertEqual(_sum_of_small([1, 2]), 3)
+      pid = context.worker_pid
+      with self.assertRaisesRegex(grpc.RpcError, 'The client is too large'):
+        _sum_of_small([1, 2, 3])
+      self.assertEqual(_sum_of_small([1, 2, 2]), 5)
+      self.assertEqual(context.worker_pid, pid)
+
+  def test_worker_killed_between_calls_is_one_clear_error(self):
+    context = self._create()
+    with tff.framework.get_context_stack().install(context):
+      _sum([1, 2])
+      _sum([1, 2, 3])
+      pid = context.worker_pid
+      os.kill(pid, signal.SIGKILL)
+      with self.assertRaisesRegex(
+        local_worker_executors.LocalWorkerError,
+        rf'process {pid}\) was killed by SIGKILL, .* memory',
+      ):
+        _sum([1, 2])
+      self.assertFalse(psutil.pid_exists(pid))
+      # Executors of the dead worker are not asked again.
+      self.assertEqual(_sum([1, 2, 3]), 6)
+      self.assertEqual(_sum([1, 2]), 3)
+      self.assertNotEqual(context.worker_pid, pid)
+
+  def test_worker_that_dies_during_a_call_is_one_clear_error(self):
+    context = self._create()
+    with tff.framework.get_context_stack().install(context):
+      with self.assertRaisesRegex(
+        local_worker_executors.LocalWorkerError,
+        r'(?s)was killed by SIGABRT.*Enough',
+      ):
+        _abort_on_three([1, 3, 2])
+      self.assertEqual(_abort_on_three([1, 2, 4]), 7)
+
+
+_SCRIPT_PREAMBLE = """
+from fedfish_tff.execution.worker import local_worker, local_worker_executors
+import os, signal, sys, threading
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+@tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
+def compute(values):
+  return tff.federated_sum(values)
+
+local_worker.set_sync_local_worker_execution_context()
+context = tff.framework.get_context_stack().current
+"""
+
+
+@contextlib.contextmanager
+def _scripts(*codes: str):
+  """Runs scripts at the same time; ends them and their workers."""
+  environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}
+  scripts = [
+    subprocess.Popen(
+      [sys.executable, '-c', _SCRIPT_PREAMBLE + textwrap.dedent(code)],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      text=True,
+      env=environment,
+      start_new_session=True,
+    )
+    for code in codes
+  ]
+  try:
+    with processes.killed_if_hanging(*scripts):
+      yield scripts
+  finally:
+    for script in scripts:
+      # With what it forked, which may still be there.
+      with contextlib.suppress(ProcessLookupError):
+        os.killpg(script.pid, signal.SIGKILL)
+      script.communicate(timeout=processes.HANG_SECONDS)
+
+
+@pytest.mark.thorough
+class ScriptTest(absltest.TestCase):
+  """What is left of a script that computed, and what it prints."""
+
+  def _worker(self, script) -> psutil.Process:
+    """Returns the worker, whose id is the script's first line."""
+    line = script.stdout.readline()
+    if not line:
+      self.fail(script.communicate(timeout=processes.HANG_SECONDS)[1])
+    return psutil.Process(int(line))
+
+  def _assert_ends(self, script, worker) -> tuple[str, str]:
+    """Asserts that worker and pipes end with the script; returns the output."""
+    # Returns once no process has the script's stdout or stderr open.
+    output = script.communicate(timeout=processes.HANG_SECONDS)
+    deadline = time.monotonic() + processes.HANG_SECONDS
+    while not processes.is_gone(worker):
+      self.assertLess(time.monotonic(), deadline, f'{worker} did not end.')
+      time.sleep(0.05)
+    return output
+
+  def test_nothing_is_left_of_a_script(self):
+    start = """
+        print(compute([1, 2]) and context.worker_pid, flush=True)
+        sys.stdin.readline()
+    """
+    ends = {
+      '': 0,
+      'raise ValueError("bad")': 1,
+      'os._exit(4)': 4,
+      'signal.pause()': -signal.SIGKILL,
+    }
+    with _scripts(*(f'{start}\n        {end}' for end in ends)) as scripts:
+      for script, (end, exit_code) in zip(scripts, ends.items()):
+        with self.subTest(end):
+          worker = self._worker(script)
+          self.assertEqual(worker.name(), 'worker_binary')
+          if exit_code == -signal.SIGKILL:
+            script.kill()
+          output, errors = self._assert_ends(script, worker)
+          self.assertEqual(script.returncode, exit_code)
+          self.assertEmpty(output)
+          if exit_code == 1:
+            self.assertEndsWith(errors, 'ValueError: bad\n')
+          else:
+            self.assertEmpty(errors)
+
+  def test_fork_does_not_own_the_worker(self):
+    fork = """
+        def run():
+          # TFF's default context is a thread's own.
+          tff.framework.set_default_context(context)
+          compute([1])
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+        print(context.worker_pid, flush=True)
+        sys.stdin.readline()
+        pid = os.fork()
+        if not pid:
+          try:
+            compute([1, 2])
+          except local_worker_executors.LocalWorkerError as error:
+            print(error, flush=True)
+          sys.exit()  # Runs the exit handlers of the parent.
+        os.waitpid(pid, 0)
+        print(compute([1, 2, 3]), flush=True)
+    """
+    with _scripts(fork) as (script,):
+      worker = self._worker(script)
+      output, _ = self._assert_ends(script, worker)
+    self.assertRegex(output, r'^This context belongs to the process .*\n6\n$')
+
+
+def setUpModule():
+  local_worker.set_sync_local_worker_execution_context()
+
+
+if __name__ == '__main__':
+  absltest.main()
