@@ -49,6 +49,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.execution.devices': 'a part of cohort_context',
   'fedfish_tff.execution.interruption': 'a part of cohort_context',
   'fedfish_tff.execution.runtime_errors': 'a part of cohort_context',
+  'fedfish_tff.execution.setters': 'a part of the contexts',
   'fedfish_tff.execution.threads': 'a part of cohort_context',
   'fedfish_tff.execution.worker.local_worker': 'exported one room above',
   'fedfish_tff.execution.worker.local_worker_executors': 'a part of local_worker',

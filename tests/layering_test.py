@@ -106,10 +106,13 @@ ALLOWED = {
   },
   'fedfish_tff.execution': {
     'fedfish_tff.errors',
+    'fedfish_tff.execution.setters',
     'fedfish_tff.execution.worker',
     *_EXECUTION_ROOMS,
   },
+  'fedfish_tff.execution.setters': set(),
   'fedfish_tff.execution.worker': {
+    'fedfish_tff.execution.setters',
     'fedfish_tff.errors',
     'fedfish_tff.datasets',
   },

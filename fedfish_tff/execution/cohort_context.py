@@ -20,6 +20,7 @@ from typing import Any
 from fedfish_tff.execution import devices as devices_lib
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import runtime_errors
+from fedfish_tff.execution import setters
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.packing import values
 from fedfish_tff.execution.reading import federated_plan
@@ -163,29 +164,9 @@ def create_sync_cohort_execution_context(
   )
 
 
-def set_sync_cohort_execution_context(
-  default_num_clients: int = 0,
-  max_concurrent_computation_calls: int = -1,
-  *,
-  devices: str | Sequence[str] | None = None,
-  use_xla: bool | None = None,
-) -> None:
-  """Makes a new synchronous cohort context TFF's default.
-
-  Args:
-    default_num_clients: See `create_sync_cohort_execution_context`.
-    max_concurrent_computation_calls: See the same.
-    devices: See the same.
-    use_xla: See the same.
-  """
-  tff.framework.set_default_context(
-    create_sync_cohort_execution_context(
-      default_num_clients,
-      max_concurrent_computation_calls,
-      devices=devices,
-      use_xla=use_xla,
-    )
-  )
+set_sync_cohort_execution_context = setters.default_setter(
+  create_sync_cohort_execution_context
+)
 
 
 def create_async_cohort_execution_context(
@@ -214,26 +195,6 @@ def create_async_cohort_execution_context(
   )
 
 
-def set_async_cohort_execution_context(
-  default_num_clients: int = 0,
-  max_concurrent_computation_calls: int = -1,
-  *,
-  devices: str | Sequence[str] | None = None,
-  use_xla: bool | None = None,
-) -> None:
-  """Makes a new asynchronous cohort context TFF's default.
-
-  Args:
-    default_num_clients: See `create_sync_cohort_execution_context`.
-    max_concurrent_computation_calls: See the same.
-    devices: See the same.
-    use_xla: See the same.
-  """
-  tff.framework.set_default_context(
-    create_async_cohort_execution_context(
-      default_num_clients,
-      max_concurrent_computation_calls,
-      devices=devices,
-      use_xla=use_xla,
-    )
-  )
+set_async_cohort_execution_context = setters.default_setter(
+  create_async_cohort_execution_context
+)

@@ -32,6 +32,7 @@ from typing import Any
 from typing import Self
 
 from fedfish_tff.datasets import batches
+from fedfish_tff.execution import setters
 from fedfish_tff.execution.worker import local_worker_executors
 
 import tensorflow as tf
@@ -149,26 +150,9 @@ def create_sync_local_worker_execution_context(
   )
 
 
-def set_sync_local_worker_execution_context(
-  default_num_clients: int = 0,
-  max_concurrent_computation_calls: int = -1,
-  *,
-  stream_structs: bool = False,
-) -> None:
-  """Makes a new synchronous local worker context TFF's default.
-
-  Args:
-    default_num_clients: See `create_sync_local_worker_execution_context`.
-    max_concurrent_computation_calls: See the same.
-    stream_structs: See the same.
-  """
-  tff.framework.set_default_context(
-    create_sync_local_worker_execution_context(
-      default_num_clients,
-      max_concurrent_computation_calls,
-      stream_structs=stream_structs,
-    )
-  )
+set_sync_local_worker_execution_context = setters.default_setter(
+  create_sync_local_worker_execution_context
+)
 
 
 def create_async_local_worker_execution_context(
@@ -194,23 +178,6 @@ def create_async_local_worker_execution_context(
   )
 
 
-def set_async_local_worker_execution_context(
-  default_num_clients: int = 0,
-  max_concurrent_computation_calls: int = -1,
-  *,
-  stream_structs: bool = False,
-) -> None:
-  """Makes a new asynchronous local worker context TFF's default.
-
-  Args:
-    default_num_clients: See `create_sync_local_worker_execution_context`.
-    max_concurrent_computation_calls: See the same.
-    stream_structs: See the same.
-  """
-  tff.framework.set_default_context(
-    create_async_local_worker_execution_context(
-      default_num_clients,
-      max_concurrent_computation_calls,
-      stream_structs=stream_structs,
-    )
-  )
+set_async_local_worker_execution_context = setters.default_setter(
+  create_async_local_worker_execution_context
+)
