@@ -597,6 +597,7 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
           with tff.framework.get_context_stack().install(worker):
             self.assertEqual(here, comp(clients))
 
+  @pytest.mark.thorough
   def test_federated_averaging(self):
     process = tff.learning.algorithms.build_weighted_fed_avg(
       _keras_model,

@@ -122,6 +122,7 @@ class RunSequenceTest(_Test):
     )
     self.assert_same_alone(other, self.folder / 'other')
 
+  @pytest.mark.thorough
   def test_another_model_is_built_anew(self):
     train_task = self.enter_context(
       mock.patch.object(training_run, 'train_task')
