@@ -115,6 +115,8 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
         f'run: {_first_difference(found, expected)}; it was written by another '
         'version of the code.'
       )
+    if not leaves:
+      return structure
     try:
       reader = tf.train.load_checkpoint(str(self._path(version) / _TENSORS))
       loaded = [reader.get_tensor(name) for name in _names(leaves)]
@@ -252,14 +254,22 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       raise tff.program.ProgramStateExistsError(
         version=version, path=self._root_dir
       )
-    (path / _TENSORS).parent.mkdir(parents=True)
     with tf.device('/CPU:0'):
-      tf.raw_ops.SaveV2(
-        prefix=str(path / _TENSORS),
-        tensor_names=_names(leaves),
-        shape_and_slices=[''] * len(leaves),
-        tensors=[tf.convert_to_tensor(leaf) for leaf in leaves],
-      )
+      tensors = [
+        # TensorFlow would make half of a number of Python's.
+        tf.convert_to_tensor(
+          np.asarray(leaf) if isinstance(leaf, (int, float)) else leaf
+        )
+        for leaf in leaves
+      ]
+      (path / _TENSORS).parent.mkdir(parents=True)
+      if leaves:
+        tf.raw_ops.SaveV2(
+          prefix=str(path / _TENSORS),
+          tensor_names=_names(leaves),
+          shape_and_slices=[''] * len(leaves),
+          tensors=tensors,
+        )
 
   def _write_manifest(self, version: int, tensors: list[str]) -> None:
     folder = self._path(version)

@@ -77,6 +77,12 @@ class CheckpointManagerTest(parameterized.TestCase):
       state['process']['weights'], tff.learning.models.ModelWeights
     )
 
+  @parameterized.parameters(((),), ((2**40, 0.1, True),))
+  def test_numbers_of_python_and_nothing_at_all(self, state):
+    manager = checkpoints.CheckpointManager(self.root)
+    asyncio.run(manager.save(state, 1))
+    self.assertEqual(asyncio.run(manager.load_latest(state)), (state, 1))
+
   def test_reads_the_saved_models_of_earlier_versions(self):
     inner = tff.program.FileProgramStateManager(
       self.root, prefix='program_state_'

@@ -64,6 +64,11 @@ class Layout:
   def num_elements(self) -> int:
     return len(self.plan if self.starts is None else self.starts)
 
+  @property
+  def num_rows(self) -> int:
+    """How many rows all elements take, each counted as often as it is used."""
+    return len(self.plan) if self.sizes is None else int(np.sum(self.sizes))
+
   def rows(self) -> np.ndarray:
     """Returns the numbers of the rows that all elements take, in order."""
     if self.starts is None:

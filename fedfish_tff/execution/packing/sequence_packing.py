@@ -210,8 +210,9 @@ def _pack_rows(
     layout = packed_sequences.Layout.in_order(num_elements)
   elif are_batched != {layout.starts is not None}:
     return None
-  elif (numbers := layout.rows()).size < len(leaves[0]):
+  elif layout.num_rows < len(leaves[0]):
     # The rows that are never used shall not travel.
+    numbers = layout.rows()
     leaves = [leaf[numbers] for leaf in leaves]
     layout = packed_sequences.Layout.in_order(len(numbers), layout.sizes)
   return packed_sequences.PackedSequence(

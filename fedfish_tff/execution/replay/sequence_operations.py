@@ -143,14 +143,16 @@ def _batch(replay, node, inputs):
       )
 
   def batch(i: tf.Tensor) -> list[tf.Tensor]:
-    rows = tf.range(i * size, tf.minimum((i + 1) * size, sequence.count))
+    start = i * size
+    rows = tf.range(start, start + tf.minimum(size, sequence.count - start))
     return tf.map_fn(sequence.elements[0], rows, fn_output_signature=specs)
 
   whole = sequence.count // size
   num_batches = tf.where(drop_remainder, whole, -(-sequence.count // size))
-  num_batches = sequence.passing(
-    tf.minimum(num_batches * size, sequence.count), sequence.count, num_batches
-  )
+  # A remainder that is dropped is read all the same. One that is not ends where
+  # the sequence does, of which a multiple of the size may be no integer.
+  end = tf.where(drop_remainder, whole * size, sequence.count)
+  num_batches = sequence.passing(end, sequence.count, num_batches)
   return [_sequence(num_batches, batch, sequence)]
 
 

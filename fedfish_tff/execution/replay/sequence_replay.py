@@ -217,12 +217,11 @@ def _take(replay, node, inputs):
 def _skip(replay, node, inputs):
   del replay
   sequence, number = check_sequence(node, inputs[0]), inputs[1]
-  # A negative number skips everything.
-  skipped = tf.where(
-    number < 0, sequence.count, tf.minimum(number, sequence.count)
-  )
+  # A negative number skips everything, without a look at it.
+  passed = tf.clip_by_value(number, 0, sequence.count)
+  skipped = tf.where(number < 0, sequence.count, passed)
   count = sequence.passing(
-    tf.zeros_like(skipped), skipped, sequence.count - skipped
+    tf.zeros_like(passed), passed, sequence.count - skipped
   )
   return [sequence.reindexed(count, lambda i: i + skipped)]
 

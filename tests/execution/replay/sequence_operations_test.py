@@ -85,6 +85,19 @@ class OperationsTest(parameterized.TestCase):
       lambda dataset: dataset.batch(2, drop_remainder=True).batch(2), range(7)
     )
 
+  @parameterized.parameters(True, False)
+  def test_batches_of_what_does_not_end(self, drop_remainder):
+    for size in (1, 2, 4):
+      dataset_replays.assert_elements(
+        lambda dataset, size=size: (
+          dataset.map(lambda i: i + 1)
+          .repeat()
+          .batch(size, drop_remainder)
+          .take(3)
+        ),
+        range(3),
+      )
+
 
 class NotReplayableTest(absltest.TestCase):
   def test_batches_of_elements_of_unknown_shape(self):

@@ -47,6 +47,11 @@ class OperationsTest(parameterized.TestCase):
 
     dataset_replays.assert_elements(change, range(4))
 
+  def test_a_negative_skip_of_what_does_not_end(self):
+    dataset_replays.assert_elements(
+      lambda dataset: dataset.map(lambda i: i + 1).repeat().skip(-1), range(3)
+    )
+
   def test_what_does_not_change_elements(self):
     options = tf.data.Options()
     options.deterministic = True
