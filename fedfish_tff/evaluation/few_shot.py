@@ -104,6 +104,8 @@ class FewShotEvaluation:
       if group:
         loaded += group
         yield list(group.values())
+      # Or it would be in memory while the next one is made.
+      del group
 
   def _build_input(
     self, examples: datasets.Examples, fraction: float, client_id: str

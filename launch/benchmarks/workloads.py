@@ -7,6 +7,7 @@ Without TensorFlow, so that flags and tables need not wait for it.
 
 from collections.abc import Mapping
 import dataclasses
+import functools
 import types
 
 # By the names of `rounds.Rounds.build`; the first is the yardstick.
@@ -62,6 +63,14 @@ class Workload:
   by_default: bool = True
 
 
+_language_workload = functools.partial(
+  Workload,
+  batch_size=4,
+  tokens_per_example=128,
+  rows=_FUNCTIONAL_ROWS,
+  by_default=False,
+)
+
 WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
   {
     'softmax': Workload(
@@ -81,28 +90,20 @@ WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
       title='FedFish, CNN with 1.7 M parameters', network='cnn', fed_fish=True
     ),
     # As the FedFish paper trains on C4, but for the length of sequences.
-    'transformer': Workload(
+    'transformer': _language_workload(
       title='FedAvg, transformer 2x64, 16 x 128 tokens a client, batch 4',
       network='transformer',
       num_clients=8,
       num_examples=16,
-      batch_size=4,
-      tokens_per_example=128,
-      rows=_FUNCTIONAL_ROWS,
       repeats=5,
-      by_default=False,
     ),
-    'transformer_6x384': Workload(
+    'transformer_6x384': _language_workload(
       title='FedAvg, transformer 6x384, 8 x 128 tokens a client, batch 4',
       network='transformer_6x384',
       num_clients=4,
       num_examples=8,
-      batch_size=4,
-      tokens_per_example=128,
-      rows=_FUNCTIONAL_ROWS,
       repeats=2,
       processes=1,
-      by_default=False,
     ),
   }
 )

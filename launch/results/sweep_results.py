@@ -38,7 +38,7 @@ class Group:
   @property
   def fields(self) -> dict[str, Any]:
     """Values of the fields in which groups differ, by dotted name."""
-    return {k: v for k, v in self.runs[0].fields.items() if k != _SEED}
+    return _fields_but_seed(self.runs[0])
 
   @property
   def num_missing(self) -> int:
@@ -109,9 +109,13 @@ def group_by_seed(runs: Sequence[run_reader.Run]) -> list[Group]:
   """Returns groups of runs that differ by their seed only, in order."""
   groups = {}
   for run in runs:
-    fields = {k: v for k, v in run.fields.items() if k != _SEED}
-    groups.setdefault((run.variant, repr(fields)), []).append(run)
+    key = run.variant, repr(_fields_but_seed(run))
+    groups.setdefault(key, []).append(run)
   return [Group(runs=members) for members in groups.values()]
+
+
+def _fields_but_seed(run: run_reader.Run) -> dict[str, Any]:
+  return {k: v for k, v in run.fields.items() if k != _SEED}
 
 
 def setting(group: Group, *, without: Sequence[str] = RATES) -> dict[str, Any]:

@@ -72,9 +72,7 @@ def to_result_sequence(
     return value.to_dataset(element_type)
   if not _keeps_order(type_spec.element):
     # The graph that made the sequence knew its containers.
-    value = tf.data.experimental.from_variant(
-      tf.data.experimental.to_variant(value), _element_spec(type_spec.element)
-    )
+    value = from_variant(tf.data.experimental.to_variant(value), type_spec)
   if _same_containers(value.element_spec, _element_spec(element_type)):
     return value
   if type(value.element_spec) is tuple:  # Then tf.data passes its parts.
@@ -96,12 +94,10 @@ def to_placed_sequence(
     dataset that is passed through may know more of its shapes.
   """
   dataset = to_result_sequence(value, type_spec)
-  spec = _element_spec(_plain_type(type_spec).element)
-  if dataset.element_spec == spec:
+  plain_type = _plain_type(type_spec)
+  if dataset.element_spec == _element_spec(plain_type.element):
     return dataset
-  return tf.data.experimental.from_variant(
-    tf.data.experimental.to_variant(dataset), spec
-  )
+  return from_variant(tf.data.experimental.to_variant(dataset), plain_type)
 
 
 def check_parts_are_known(
