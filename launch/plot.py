@@ -49,9 +49,14 @@ what they show:
     scored; with transfer_table.csv: means and deviations over seeds, and the
     differences to FedAvg within seeds. Other metrics than accuracy by --metric,
     such as --metric=eval/global/perplexity
+  stragglers: the metric against simulated time, a row of panels for each of
+    --communication_seconds, which change no training, and when each method has
+    reached what half of them reach; also with more than 8 methods and
+    participations
 """
 
 from collections.abc import Sequence
+import math
 import pathlib
 
 from fedfish_tff import errors
@@ -59,6 +64,7 @@ from launch import cli
 from launch.plots import comparison
 from launch.plots import request as request_lib
 from launch.plots import run_layouts
+from launch.plots import stragglers
 from launch.plots import style
 
 from absl import flags
@@ -98,6 +104,11 @@ _X = flags.DEFINE_list(
 _FORMAT = flags.DEFINE_enum(
   'format', 'png', style.FORMATS, 'The format of the plots.'
 )
+_COMMUNICATION_SECONDS = flags.DEFINE_list(
+  'communication_seconds',
+  [f'{c:g}' for c in stragglers.COMMUNICATION_SECONDS],
+  'For the layout stragglers: what messages add to each round, a row each.',
+)
 _SHOW_SEEDS = flags.DEFINE_bool(
   'show_seeds', False, 'Draw a line for each seed in place of a band.'
 )
@@ -129,7 +140,21 @@ def main(argv: Sequence[str]) -> None:
     file_format=_FORMAT.value,
     show_seeds=_SHOW_SEEDS.value,
     layout=_LAYOUT.value,
+    communication_seconds=_read_seconds(_COMMUNICATION_SECONDS.value),
   )
+
+
+def _read_seconds(texts: Sequence[str]) -> list[float]:
+  try:
+    seconds = [float(text) for text in texts]
+  except ValueError:
+    seconds = []
+  if not seconds or not all(0 <= s < math.inf for s in seconds):
+    raise errors.InputError(
+      f'--communication_seconds={",".join(texts)} are no seconds; numbers from 0 '
+      'on were expected, separated by commas.'
+    )
+  return seconds
 
 
 if __name__ == '__main__':

@@ -22,6 +22,7 @@ from fedfish_tff.execution import interruption
 from fedfish_tff.execution import runtime_errors
 from fedfish_tff.execution import setters
 from fedfish_tff.execution import threads
+from fedfish_tff.execution.packing import sequence_values
 from fedfish_tff.execution.packing import values
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.reading import function_arguments
@@ -90,6 +91,7 @@ class _CohortContext:
     return functools.partial(self._run, comp, arg)
 
   def _run(self, comp: tff.Computation, arg: Any) -> Any:
+    sequence_values.check_order(comp.type_signature)
     result_type = comp.type_signature.result
     comp, arg = function_arguments.bind_functions(comp, arg)
     plan = federated_plan.compile_plan(comp)

@@ -17,13 +17,24 @@ participation=uniform, or srpfl for SRPFL and LG-SRPFL, or flanp:
 With --config.participation.speeds.communication_seconds=10 a round costs that,
 too; speeds=dynamic has speeds that change.
 
+All of them, with a fifth of the clients and with all, both kinds of speeds and
+five seeds, and SRPFL's figure 3 of them:
+
+  python -m launch.sweep --config=launch/configs/cifar10.py:stragglers \
+    --sweep_dir=runs/cifar10_stragglers --data_dir=path/to/folder
+  python -m launch.plot --sweep_dir=runs/cifar10_stragglers \
+    --layout=stragglers --output_dir=plots
+
 A round of fed_rep takes two cores some minutes. For a laptop there is
 
   size=compact  LeNet-5 with the widths of 1998, 60 rounds
 """
 
+from collections.abc import Sequence
+
 from launch.configs import base
 from launch.configs import class_shards
+from launch.configs import sweeps
 
 
 def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
@@ -43,3 +54,8 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
       'classes_per_client': 5,
     },
   )
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep of `class_shards.create_sweeps`."""
+  return sweeps.select(name, get_config, class_shards.create_sweeps)

@@ -13,8 +13,11 @@ fields come from. For a laptop there is
   size=compact  LeNet-5 with the widths of 1998, 60 rounds
 """
 
+from collections.abc import Sequence
+
 from launch.configs import base
 from launch.configs import class_shards
+from launch.configs import sweeps
 
 
 def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
@@ -34,3 +37,8 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
       'classes_per_client': 20,
     },
   )
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep of `class_shards.create_sweeps`."""
+  return sweeps.select(name, get_config, class_shards.create_sweeps)

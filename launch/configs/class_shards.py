@@ -11,12 +11,23 @@ every 10 rounds. HF-MAML takes plain steps with a rate of 0.1, and a client its
 own steps with 0.01.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from launch.configs import base
+from launch.configs import sweeps
 
 # For a laptop, of photographs: LeNet-5 with the widths of 1998.
 COMPACT = {'task.model': 'classic_lenet5', 'rounds': 60}
+# Side by side: SRPFL's baselines, FedPer and Ditto; FLANP, SRPFL and LG-SRPFL.
+# Without fine-tuning FedAvg and FLANP are the same runs, scored before it.
+METHODS = ('fed_avg', 'fed_per', 'fed_rep', 'lg_fed_avg', 'hf_maml', 'ditto')
+_UNIFORM = tuple(f'{method},participation=uniform' for method in METHODS)
+_FLANP = ('fed_avg,participation=flanp',)
+_SRPFL = ('fed_rep,participation=srpfl', 'lg_fed_avg,participation=srpfl')
+# A fifth of the clients, and all.
+_COHORT_SIZES = (20, 100)
+_SEEDS = (0, 1, 2, 3, 4)
 _HEAD_EPOCHS = 10
 _FIRST_CLIENTS = 10
 
@@ -60,3 +71,35 @@ def create_config(
   if 'n0' in config.participation:
     config.participation.n0 = _FIRST_CLIENTS
   return config
+
+
+def create_sweeps(
+  get_config: sweeps.GetConfig,
+) -> Mapping[str, sweeps.MakeRuns]:
+  """Returns the ready sweeps of METHODS, and `stragglers`.
+
+  That is every method and who takes part, with a fifth of the clients and all,
+  speeds drawn once and, but for FLANP, each round, and five seeds. What messages
+  cost changes no training: `launch.plot --layout=stragglers` adds it.
+
+  Args:
+    get_config: The config of a variant.
+  """
+
+  def stragglers() -> tuple[sweeps.Run, ...]:
+    return tuple(
+      run
+      for variants, speeds in (
+        ((*_UNIFORM, *_FLANP, *_SRPFL), 'exponential'),
+        ((*_UNIFORM, *_SRPFL), 'dynamic'),
+      )
+      for run in sweeps.grid(
+        [f'{variant},speeds={speeds}' for variant in variants],
+        {'cohort_size': _COHORT_SIZES, 'seed': _SEEDS},
+      )
+    )
+
+  return {
+    **sweeps.ready_sweeps(get_config, methods=METHODS, variants=METHODS),
+    'stragglers': stragglers,
+  }

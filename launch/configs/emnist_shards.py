@@ -19,8 +19,11 @@ launch/configs/cifar10.py says what to compare, launch/configs/class_shards.py
 where the fields come from.
 """
 
+from collections.abc import Sequence
+
 from launch.configs import base
 from launch.configs import class_shards
+from launch.configs import sweeps
 
 _CHARACTERS = {
   'digits': {},
@@ -52,3 +55,8 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
       'download': False,
     },
   )
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep of `class_shards.create_sweeps`."""
+  return sweeps.select(name, get_config, class_shards.create_sweeps)

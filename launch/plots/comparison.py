@@ -11,6 +11,7 @@ from fedfish_tff import simulation
 from launch.plots import catalogue
 from launch.plots import request as request_lib
 from launch.plots import run_layouts
+from launch.plots import stragglers
 from launch.results import method_comparison
 from launch.results import method_table
 from launch.results import run_reader
@@ -60,6 +61,7 @@ def compare_workdirs(
   file_format: str = 'png',
   show_seeds: bool = False,
   layout: str = 'default',
+  communication_seconds: Sequence[float] = stragglers.COMMUNICATION_SECONDS,
 ) -> None:
   """Writes tables and the plots that apply; prints what it wrote.
 
@@ -76,6 +78,7 @@ def compare_workdirs(
     file_format: Of the plots, one of `style.FORMATS`.
     show_seeds: Whether to draw a line a seed in place of a band.
     layout: `'default'`, one of `run_layouts.LAYOUTS`, or `'all'` of these.
+    communication_seconds: Of the layout of stragglers.
 
   Raises:
     errors.InputError: If a workdir or the metric cannot be used.
@@ -87,7 +90,9 @@ def compare_workdirs(
   drawings = {}
   if layout != 'default':
     layouts = run_layouts.LAYOUTS if layout == 'all' else [layout]
-    drawings = run_layouts.draw_layouts(runs, layouts, metric, x_axes)
+    drawings = run_layouts.draw_layouts(
+      runs, layouts, metric, x_axes, communication_seconds
+    )
   folder = simulation.make_folder(folder)
   # The tables first: they are whole even if a plot cannot be drawn.
   rows = method_table.method_rows(groups, metric)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The layouts of the FedFish paper's figures 3, 4, 5 and 6, from any runs."""
+"""The layouts of the FedFish paper's figures 3, 4, 5 and 6, and SRPFL's 3."""
 
 from collections.abc import Sequence
 
@@ -10,15 +10,18 @@ from launch.plots import curves
 from launch.plots import local_epochs
 from launch.plots import paper_style
 from launch.plots import request as request_lib
+from launch.plots import stragglers
 from launch.plots import transfer
 from launch.results import run_reader
 from launch.results import settings as settings_lib
+from launch.results import straggler_lines
 
 # More cannot be told apart.
 _MAX_METHODS = 8
 
 Drawings = dict[str, paper_style.Drawing]
 
+_STRAGGLERS = 'stragglers'
 # The runs that a layout needs, with places for the metric.
 _NEEDED = {
   'fixed_compute': (
@@ -37,6 +40,7 @@ _NEEDED = {
     'with {name} in evaluation/transfer.csv, which launch.evaluate --targets '
     'writes'
   ),
+  _STRAGGLERS: 'with simulated time and {metric}',
 }
 # The layouts that are drawn at fixed rounds and at fixed compute.
 _VIEWS = {
@@ -52,6 +56,7 @@ def draw_layouts(
   layouts: Sequence[str],
   metric: str,
   x_axes: Sequence[str],
+  communication_seconds: Sequence[float] = stragglers.COMMUNICATION_SECONDS,
 ) -> Drawings:
   """Draws layouts, by the names of their files.
 
@@ -61,6 +66,7 @@ def draw_layouts(
       several, those that are not are left out.
     metric: A column of metrics.csv.
     x_axes: Of `request.X_AXES`.
+    communication_seconds: Of `stragglers.plot_stragglers`.
 
   Raises:
     errors.InputError: If the runs do not make the only layout, or have more
@@ -68,14 +74,18 @@ def draw_layouts(
   """
   settings = settings_lib.read_settings(runs)
   methods = settings_lib.unique(s.method for s in settings)
-  if len(methods) > _MAX_METHODS:
+  # Who takes part makes no other colour there.
+  if len(methods) > _MAX_METHODS and list(layouts) != [_STRAGGLERS]:
     raise errors.InputError(
       f'A layout shows at most {_MAX_METHODS} methods, and the workdirs have '
       f'{len(methods)}: {"; ".join(methods[:4])}; ...'
     )
   drawings = {}
   for layout in layouts:
-    drawn = _draw(layout, settings, metric, x_axes)
+    if layout == _STRAGGLERS:
+      drawn = _draw_stragglers(runs, metric, communication_seconds)
+    else:
+      drawn = _draw(layout, settings, metric, x_axes)
     if not drawn and len(layouts) == 1:
       name = metric.rpartition('/')[2]
       raise errors.InputError(
@@ -119,6 +129,16 @@ def _draw(
     request_lib.slug(name): drawing
     for name, drawing in found.items()
     if drawing
+  }
+
+
+def _draw_stragglers(
+  runs: Sequence[run_reader.Run], metric: str, costs: Sequence[float]
+) -> Drawings:
+  lines = straggler_lines.read_lines(runs, metric)
+  return {
+    request_lib.slug(f'{_STRAGGLERS} {metric} {conditions}'): drawing
+    for conditions, drawing in stragglers.plot_stragglers(lines, costs).items()
   }
 
 

@@ -14,8 +14,34 @@ import numpy as np
 _SECONDS = 'simulated/seconds'
 
 
+def has_time(run: run_reader.Run) -> bool:
+  """Whether a run has simulated time."""
+  return _SECONDS in run.columns
+
+
+def read_series(
+  run: run_reader.Run, metric: str, communication_seconds: float | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Returns rounds, seconds and values of the rows that have the metric.
+
+  Args:
+    run: A run with simulated time.
+    metric: A column of metrics.csv.
+    communication_seconds: What messages add to each round, in place of what the
+      run had: they change nothing but the time. None for the run's.
+  """
+  rounds, seconds, values = run.series(_SECONDS, metric)
+  if communication_seconds is not None:
+    own = run.config['participation']['speeds']['communication_seconds']
+    seconds = seconds + rounds * (communication_seconds - own)
+  return rounds, seconds, values
+
+
 def seconds_to_reach(
-  run: run_reader.Run, metric: str, target: float
+  run: run_reader.Run,
+  metric: str,
+  target: float,
+  communication_seconds: float | None = None,
 ) -> float | None:
   """Returns when a run first had a value at least as good as the target.
 
@@ -23,12 +49,13 @@ def seconds_to_reach(
     run: A run with simulated time.
     metric: A column of metrics.csv.
     target: The value.
+    communication_seconds: See `read_series`.
 
   Returns:
     Seconds; None if it never had.
   """
-  _, seconds, values = run.series(_SECONDS, metric)
-  reached = seconds[_sign(metric) * values >= _sign(metric) * target]
+  _, seconds, values = read_series(run, metric, communication_seconds)
+  reached = seconds[sign(metric) * values >= sign(metric) * target]
   return float(reached[0]) if len(reached) else None
 
 
@@ -39,13 +66,15 @@ def format_table(runs: Mapping[str, run_reader.Run], metric: str) -> str:
     runs: Runs by name; those without simulated time are left out.
     metric: A column of metrics.csv.
   """
-  sign = _sign(metric)
   ends, best = {}, {}
   for name, run in runs.items():
-    _, seconds, values = run.series(_SECONDS, metric)
+    _, seconds, values = read_series(run, metric)
     if len(values):
-      ends[name], best[name] = seconds[-1], sign * np.max(sign * values)
-  target = sign * min((sign * v for v in best.values()), default=math.nan)
+      ends[name] = seconds[-1]
+      best[name] = sign(metric) * np.max(sign(metric) * values)
+  target = sign(metric) * min(
+    (sign(metric) * v for v in best.values()), default=math.nan
+  )
   rows = [('run', 'simulated seconds', 'best', f'seconds until {target:.4f}')]
   for name, value in best.items():
     reached = seconds_to_reach(runs[name], metric, target)
@@ -53,5 +82,6 @@ def format_table(runs: Mapping[str, run_reader.Run], metric: str) -> str:
   return text_table.align(rows)
 
 
-def _sign(metric: str) -> int:
+def sign(metric: str) -> int:
+  """Returns 1 for a metric that is better when higher, else -1."""
   return 1 if metric_names.higher_is_better(metric) else -1

@@ -37,7 +37,6 @@ def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
 
   Raises:
     TypeError: If the value is no sequence of this type.
-    ValueError: If its elements have names whose order TensorFlow would lose.
   """
   if isinstance(value, packed_sequences.PackedSequence):
     return value
@@ -45,7 +44,6 @@ def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
     _check_dataset(value, type_spec)
     return value
   if isinstance(value, (batches_lib.ClientBatches, list)):
-    _check_order(type_spec)
     try:
       return sequence_packing.pack_sequence(value, type_spec.element)
     except packed_sequences.PackingError:
@@ -72,9 +70,6 @@ def to_result_sequence(
   element_type = _plain_type(type_spec).element
   if isinstance(value, packed_sequences.PackedSequence):
     return value.to_dataset(element_type)
-  if not _keeps_order(type_spec.element):
-    # The graph that made the sequence knew its containers.
-    value = from_variant(tf.data.experimental.to_variant(value), type_spec)
   plain_spec = _element_spec(element_type)
   if _containers(value.element_spec) == _containers(plain_spec):
     return value
@@ -101,6 +96,34 @@ def to_placed_sequence(
   if dataset.element_spec == _element_spec(plain_type.element):
     return dataset
   return from_variant(tf.data.experimental.to_variant(dataset), plain_type)
+
+
+@functools.lru_cache(maxsize=256)
+def check_order(type_spec: tff.Type) -> None:
+  """Checks that TensorFlow keeps the order of the parts of elements.
+
+  tf.data sorts the parts of a dictionary by name, and only those, while a
+  compiled computation knows no containers: TFF's runtime takes one part of
+  another container for another one.
+
+  Args:
+    type_spec: The type of a computation, with its containers.
+
+  Raises:
+    ValueError: If elements of a sequence in it have names that are not sorted,
+      in a container that is no dictionary.
+  """
+  if isinstance(type_spec, tff.SequenceType):
+    for container in _unsorted_containers(type_spec.element):
+      if container is not None and not issubclass(container, Mapping):
+        raise ValueError(
+          f'Sequences of type {type_spec} have elements in {container}, with '
+          'names that are not sorted: their order would be lost. Please use '
+          'collections.OrderedDict for the elements.'
+        )
+  else:
+    for part in type_spec.children():
+      check_order(part)
 
 
 def check_parts_are_known(
@@ -169,30 +192,6 @@ def _unsorted_containers(element_type: tff.Type) -> list[type[Any] | None]:
     if isinstance(part, tff.StructType)
     and (names := tff.structure.name_list(part)) != sorted(names)
   ]
-
-
-def _keeps_order(element_type: tff.Type) -> bool:
-  """Whether tf.data orders an element's parts alike without its containers.
-
-  It sorts those of a dictionary by name, and only those.
-
-  Args:
-    element_type: The element's type.
-  """
-  return all(
-    container is None or issubclass(container, Mapping)
-    for container in _unsorted_containers(element_type)
-  )
-
-
-@functools.lru_cache(maxsize=256)
-def _check_order(type_spec: tff.SequenceType) -> None:
-  if not _keeps_order(type_spec.element):
-    raise ValueError(
-      f'Sequences of type {type_spec} have elements with names that are not '
-      'sorted, in a container that is no dictionary: their order would be '
-      'lost. Please use collections.OrderedDict for the elements.'
-    )
 
 
 def _check_dataset(

@@ -15,8 +15,6 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-Point = collections.namedtuple('Point', 'y x')
-
 _odict = collections.OrderedDict
 _spec = tf.TensorSpec
 
@@ -40,7 +38,6 @@ ELEMENTS: Mapping[str, Any] = {
   'grid': _spec([None, None], tf.float32),
   'open': _spec([2, None], tf.int32),
   'tokens': (_spec([None, 4], tf.int64), _spec([None], tf.int32)),
-  'point': Point(_spec([], tf.int32), _spec([], tf.int32)),
 }
 
 # How a client's data is passed. Rows of open length have one length in a call,

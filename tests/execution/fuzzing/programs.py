@@ -178,8 +178,6 @@ def _is_possible(element: str, form: str) -> bool:
   is_static = all(s.shape.is_fully_defined() for s in tf.nest.flatten(spec))
   if 'ragged' in form:
     return not is_static
-  if element == 'point':  # Datasets of TFF know no named tuples.
-    return form == 'list'
   return is_static or form in ('list', 'tensors')
 
 

@@ -62,6 +62,22 @@ class PartsTest(parameterized.TestCase):
     )
 
 
+class OrderTest(parameterized.TestCase):
+  @parameterized.parameters('parameter', 'result')
+  def test_named_tuples_whose_order_would_be_lost(self, where):
+    def function_type(container):
+      element = tff.StructWithPythonType(
+        [('b', np.int64), ('a', np.int64)], container
+      )
+      data = tff.FederatedType((tff.SequenceType(element),), tff.CLIENTS)
+      types = {'parameter': np.int64, 'result': np.int64, where: data}
+      return tff.FunctionType(**types)
+
+    sequence_values.check_order(function_type(collections.OrderedDict))
+    with self.assertRaisesRegex(ValueError, 'order would be lost'):
+      sequence_values.check_order(function_type(_Pair))
+
+
 class ArgumentTest(parameterized.TestCase):
   def test_a_dataset_stays_one_and_is_not_read(self):
     def fail(unused):
@@ -167,13 +183,6 @@ class ArgumentTest(parameterized.TestCase):
       with self.assertRaisesRegex(error, message):
         sequence_values.to_local_sequence(value, _PAIRS)
 
-  def test_named_tuples_whose_order_would_be_lost(self):
-    type_spec = tff.SequenceType(
-      tff.StructWithPythonType([('b', np.int64), ('a', np.int64)], _Pair)
-    )
-    with self.assertRaisesRegex(ValueError, 'their order would be lost'):
-      sequence_values.to_local_sequence([_Pair(1, 2)], type_spec)
-
   def test_datasets_with_sorted_names_in_other_containers(self):
     class Sorted(NamedTuple):
       a: int
@@ -217,20 +226,6 @@ class ResultTest(absltest.TestCase):
         type_spec,
         [collections.OrderedDict(b=10 * i, a=i) for i in range(3)],
       )
-
-  def test_named_tuples_come_out_as_the_graph_made_them(self):
-    # What a computation returns is known by the type without containers.
-    returned = sequence_values.from_variant(
-      tf.data.experimental.to_variant(_pairs(_Pair)), _PAIRS
-    )
-    type_spec = tff.SequenceType(
-      tff.StructWithPythonType([('b', np.int64), ('a', np.int64)], _Pair)
-    )
-    self._check(
-      returned,
-      type_spec,
-      [collections.OrderedDict(b=10 * i, a=i) for i in range(3)],
-    )
 
   def test_tuples_of_one_and_nested(self):
     type_spec = tff.SequenceType(((np.int64, (np.int64,)),))

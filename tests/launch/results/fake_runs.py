@@ -115,6 +115,28 @@ def make_setting_run(
   )
 
 
+def make_timed_run(algorithm, policy='uniform', seed=0, **fields):
+  """Returns a run of 6 rounds that are as long, half of them messages."""
+  run = make_run(algorithm, seed)
+  speeds = {'kind': 'exponential', 'communication_seconds': 5.0}
+  run.config.update(
+    {
+      'cohort_size': 20,
+      'participation': {'name': policy, 'speeds': speeds},
+      **fields,
+    }
+  )
+  rounds = np.arange(7.0)
+  final = {'fed_rep': 0.9, 'fed_avg': 0.8, 'lg_fed_avg': 0.6}[algorithm]
+  columns = {
+    'round': rounds,
+    'simulated/seconds': rounds * 10,
+    'eval/own/accuracy': final * rounds / 6 + 0.01 * seed,
+    'eval/own/accuracy_before': final * rounds / 12 + 0.01 * seed,
+  }
+  return dataclasses.replace(run, columns=columns)
+
+
 def make_transfer_scores(run, targets=('c4', 'cc_news')):
   """Returns the scores of a run at half of its rounds and at the end."""
   gain = 0.1 if run.algorithm == 'fed_fish' else 0.0

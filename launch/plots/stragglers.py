@@ -1,0 +1,110 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""SRPFL's figure 3: scores by simulated time, a row of panels a message's cost.
+
+Tziotis et al. (arXiv:2206.02078), section 5: the more a round's messages cost,
+the less there is to gain by rounds that do not wait for slow clients.
+"""
+
+from collections.abc import Sequence
+import itertools
+
+from launch.plots import panels
+from launch.plots import paper_style
+from launch.plots import style
+from launch.results import settings as settings_lib
+from launch.results import straggler_lines
+
+# By what messages cost; SRPFL's figure has these.
+COMMUNICATION_SECONDS = (0.0, 10.0, 100.0)
+_UNIFORM = 'uniform'
+_BEFORE = 'before fine-tuning'
+_DASHES = ('--', '-.')
+_DOTS = ':'
+
+
+def plot_stragglers(
+  lines: Sequence[straggler_lines.Line],
+  communication_seconds: Sequence[float] = COMMUNICATION_SECONDS,
+) -> dict[str, paper_style.Drawing]:
+  """Plots a figure for each conditions, with a column of panels for each task.
+
+  Methods differ by colour and marker, who takes part by the line's style.
+
+  Args:
+    lines: As `straggler_lines.read_lines` returns them.
+    communication_seconds: What messages add to each round, a row each. It
+      changes the time of a round only, so runs need not differ in it.
+
+  Returns:
+    Drawings by the conditions.
+  """
+  return {
+    conditions: _plot(
+      [line for line in lines if line.conditions == conditions],
+      communication_seconds,
+    )
+    for conditions in settings_lib.unique(line.conditions for line in lines)
+  }
+
+
+@style.styled_for_paper
+def _plot(
+  lines: Sequence[straggler_lines.Line], costs: Sequence[float]
+) -> paper_style.Drawing:
+  tasks = settings_lib.unique(line.task for line in lines)
+  looks, entries = _looks(lines)
+  cells = [(cost, task) for cost in costs for task in tasks]
+  figure, axes = panels.new_grid(
+    cells, (panels.PAPER_COLUMN, 1.8), columns=len(tasks)
+  )
+  for axis, (cost, task) in zip(axes, cells):
+    panels.draw_lines(
+      axis,
+      {line: line.points(cost) for line in lines if line.task == task},
+      looks,
+    )
+    title = f'messages: {cost:g} s a round'
+    panels.set_labels(
+      axis,
+      'Simulated time in seconds',
+      style.metric_title(lines[0].metric),
+      f'{task}, {title}' if len(tasks) > 1 else title,
+    )
+  panels.draw_legend(figure, *entries)
+  metric = min((line.metric for line in lines), key=len)
+  seeds = paper_style.count_seeds(len(line.runs) for line in lines)
+  caption = (
+    f'{style.describe_metric(metric)}, against the simulated time of rounds, '
+    f'whose messages cost more from row to row; {lines[0].conditions}. Lines: '
+    f'means over {seeds}; bands: lowest to highest seed.\n'
+    + straggler_lines.format_table(lines, costs)
+  )
+  return paper_style.Drawing(figure, caption)
+
+
+def _looks(lines: Sequence[straggler_lines.Line]):
+  """Returns the looks of lines, and the two groups of the legend's entries."""
+
+  def base(line: straggler_lines.Line) -> str:
+    return line.method.removesuffix(straggler_lines.TUNED)
+
+  colors = style.series_looks(settings_lib.unique(map(base, lines)))
+  colors = {name: look | {'linestyle': '-'} for name, look in colors.items()}
+  policies = settings_lib.unique(line.policy for line in lines)
+  dashes = dict(
+    zip((p for p in policies if p != _UNIFORM), itertools.cycle(_DASHES))
+  )
+  styles = {_UNIFORM: '-', **dashes, _BEFORE: _DOTS}
+  looks, used = {}, []
+  for line in lines:
+    what = _BEFORE if line.is_before_tuning else line.policy
+    used.append(what)
+    looks[line] = colors[base(line)] | {'linestyle': styles[what]}
+  return looks, [
+    [panels.entry(name, **look) for name, look in colors.items()],
+    [
+      panels.entry(what, color=style.INK, linestyle=styles[what])
+      for what in settings_lib.unique(used)
+    ],
+  ]

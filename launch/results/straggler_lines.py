@@ -1,0 +1,179 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Runs as SRPFL's figure 3 arranges them: a line a method and participation."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import statistics
+from typing import Any
+
+from launch.methods import config_checks
+from launch.methods import participation
+from launch.methods import registry
+from launch.results import method_labels
+from launch.results import run_reader
+from launch.results import text_table
+from launch.results import time_to_reach
+
+import numpy as np
+
+# What is fine-tuned, though one model of all clients is trained.
+TUNED = '+FT'
+_BEFORE = '_before'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Line:
+  """The seeds of one method with one participation, by one metric.
+
+  Attributes:
+    task: The task.
+    conditions: What all lines of a figure share: most clients a round, and the
+      kind of speeds.
+    method: The method, +FT where the model of all clients is fine-tuned.
+    policy: Who takes part, by its title.
+    metric: A column of metrics.csv.
+    runs: A run a seed.
+  """
+
+  task: str
+  conditions: str
+  method: str
+  policy: str
+  metric: str
+  runs: Sequence[run_reader.Run]
+
+  @property
+  def is_before_tuning(self) -> bool:
+    return self.metric.endswith(_BEFORE)
+
+  def points(
+    self, communication_seconds: float
+  ) -> tuple[np.ndarray, np.ndarray]:
+    """Returns seconds, means over seeds, and values `[num_seeds, num_points]`.
+
+    Args:
+      communication_seconds: What messages add to each round.
+    """
+    series = [
+      time_to_reach.read_series(run, self.metric, communication_seconds)
+      for run in self.runs
+    ]
+    rounds = set.intersection(*(set(r.tolist()) for r, _, _ in series))
+    kept = [np.isin(r, list(rounds)) for r, _, _ in series]
+    seconds = [s[k] for (_, s, _), k in zip(series, kept)]
+    values = [v[k] for (_, _, v), k in zip(series, kept)]
+    return np.mean(seconds, axis=0), np.array(values)
+
+  def best(self) -> float:
+    """Returns the best mean over seeds of any round."""
+    means = self.points(0.0)[1].mean(axis=0)
+    sign = time_to_reach.sign(self.metric)
+    return float(sign * (sign * means).max(initial=-np.inf))
+
+  def seconds_to_reach(
+    self, target: float, communication_seconds: float
+  ) -> float | None:
+    """Returns when the seeds had reached a value; None if one never has.
+
+    Args:
+      target: The value.
+      communication_seconds: What messages add to each round.
+
+    Returns:
+      The mean over seeds.
+    """
+    reached = [
+      time_to_reach.seconds_to_reach(
+        run, self.metric, target, communication_seconds
+      )
+      for run in self.runs
+    ]
+    return None if None in reached else statistics.fmean(reached)
+
+
+def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
+  """Returns the lines of runs with simulated time.
+
+  A method that trains one model of all clients has two where the metric is one
+  after fine-tuning: after it, and before.
+
+  Args:
+    runs: Runs; others are left out.
+    metric: A column of metrics.csv.
+  """
+  runs = [run for run in runs if time_to_reach.has_time(run)]
+  groups = list(run_reader.group_runs(runs).values())
+  configs = [group[0].config for group in groups]
+  names = method_labels.label_methods(configs, besides=_told_elsewhere(configs))
+  tasks = method_labels.label_tasks(configs)
+  lines = []
+  for name, task, config, group in zip(names, tasks, configs, groups):
+    block = config['participation']
+    shared = {
+      'task': task,
+      'conditions': (
+        f'{config["cohort_size"]} clients a round, '
+        f'{block["speeds"]["kind"]} speeds'
+      ),
+      'policy': participation.POLICIES[block['name']].title,
+      'runs': group,
+    }
+    before = metric + _BEFORE
+    is_tuned = before in group[0].columns and not _personalizes(config)
+    if metric in group[0].columns:
+      tuned = name + TUNED if is_tuned else name
+      lines.append(Line(method=tuned, metric=metric, **shared))
+    if is_tuned:
+      lines.append(Line(method=name, metric=before, **shared))
+  return lines
+
+
+def _told_elsewhere(configs: Iterable[Mapping[str, Any]]) -> list[str]:
+  """Returns the fields that tell lines apart beside the method, or no method."""
+  return [
+    name
+    for name in dict.fromkeys(
+      n for config in configs for n in config_checks.flatten(config)
+    )
+    if name.startswith(('task.', 'participation.'))
+    or name in ('cohort_size', 'local_epochs', 'rounds')
+  ]
+
+
+def _personalizes(config: Mapping[str, Any]) -> bool:
+  return registry.find_method(config['algorithm']['name']).personalizes
+
+
+def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
+  """Returns when each line has reached what half of them reach.
+
+  Args:
+    lines: Lines; those of one task and conditions are compared.
+    costs: What messages add to each round, a column each.
+  """
+  parts = []
+  for key in dict.fromkeys((line.task, line.conditions) for line in lines):
+    kept = [line for line in lines if (line.task, line.conditions) == key]
+    target = _half_way(kept)
+    rows = [
+      ('method', 'clients', 'best')
+      + tuple(f'seconds until {target:.3f}, messages {c:g}' for c in costs)
+    ]
+    for line in kept:
+      reached = [line.seconds_to_reach(target, cost) for cost in costs]
+      rows.append(
+        (line.method, line.policy, f'{line.best():.4f}')
+        + tuple('never' if r is None else f'{r:.1f}' for r in reached)
+      )
+    parts.append(f'{", ".join(key)}\n{text_table.align(rows)}\n')
+  return '\n'.join(parts)
+
+
+def _half_way(lines: Sequence[Line]) -> float:
+  """Returns the best value that at least half of the lines reach."""
+  sign = time_to_reach.sign(lines[0].metric)
+  best = sorted((line.best() for line in lines), key=lambda v: -sign * v)
+  return best[(len(best) - 1) // 2]

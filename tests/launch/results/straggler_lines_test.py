@@ -1,0 +1,94 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Lines of methods with who takes part, and when they reach a score."""
+
+from launch.results import straggler_lines
+from tests.launch.results import fake_runs
+
+from absl.testing import absltest
+import numpy as np
+
+_METRIC = 'eval/own/accuracy'
+
+
+class StragglerLinesTest(absltest.TestCase):
+  def test_one_model_of_all_clients_has_a_line_before_its_tuning(self):
+    runs = [
+      fake_runs.make_timed_run(algorithm, policy, seed)
+      for algorithm, policy in (
+        ('fed_avg', 'uniform'),
+        ('fed_avg', 'flanp'),
+        ('fed_rep', 'srpfl'),
+      )
+      for seed in (0, 1)
+    ]
+    untimed = fake_runs.make_run('fed_fish')
+    lines = straggler_lines.read_lines([*runs, untimed], _METRIC)
+    self.assertEqual(
+      [(li.method, li.policy, li.is_before_tuning) for li in lines],
+      [
+        ('FedAvg+FT', 'uniform', False),
+        ('FedAvg', 'uniform', True),
+        ('FedAvg+FT', 'FLANP', False),
+        ('FedAvg', 'FLANP', True),
+        ('FedRep', 'SRPFL', False),
+      ],
+    )
+    self.assertEqual({len(line.runs) for line in lines}, {2})
+    np.testing.assert_allclose(
+      [line.best() for line in lines], [0.805, 0.405, 0.805, 0.405, 0.905]
+    )
+
+  def test_other_conditions(self):
+    lines = straggler_lines.read_lines(
+      [
+        fake_runs.make_timed_run('fed_rep'),
+        fake_runs.make_timed_run('fed_rep', cohort_size=5),
+      ],
+      _METRIC,
+    )
+    self.assertEqual(
+      [(line.method, line.conditions) for line in lines],
+      [
+        ('FedRep', '20 clients a round, exponential speeds'),
+        ('FedRep', '5 clients a round, exponential speeds'),
+      ],
+    )
+
+  def test_messages_of_another_cost(self):
+    (line,) = straggler_lines.read_lines(
+      [fake_runs.make_timed_run('fed_rep', seed=seed) for seed in (0, 1)],
+      _METRIC,
+    )
+    # Without the half that was messages, rounds take 5 seconds.
+    seconds, values = line.points(100.0)
+    np.testing.assert_allclose(seconds, 105 * np.arange(7))
+    self.assertEqual(values.shape, (2, 7))
+    # After 4 of 6 rounds they are at 0.6 and 0.61.
+    self.assertAlmostEqual(line.seconds_to_reach(0.605, 1.0), (4 + 5) / 2 * 6)
+    # One stays below.
+    self.assertIsNone(line.seconds_to_reach(0.905, 0.0))
+
+  def test_table_of_what_half_reach(self):
+    lines = straggler_lines.read_lines(
+      [
+        fake_runs.make_timed_run('fed_rep'),
+        fake_runs.make_timed_run('lg_fed_avg'),
+        fake_runs.make_timed_run('fed_avg'),
+      ],
+      _METRIC,
+    )
+    table = straggler_lines.format_table(lines, [0, 5])
+    self.assertEqual(
+      [row.split() for row in table.splitlines()[2:]],
+      [
+        ['FedRep', 'uniform', '0.9000', '30.0', '60.0'],
+        ['LG-FedAvg', 'uniform', '0.6000', 'never', 'never'],
+        ['FedAvg+FT', 'uniform', '0.8000', '30.0', '60.0'],
+        ['FedAvg', 'uniform', '0.4000', 'never', 'never'],
+      ],
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
