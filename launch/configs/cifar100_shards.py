@@ -11,6 +11,8 @@ which also says what to compare. launch/configs/class_shards.py says where the
 fields come from. For a laptop there is
 
   size=compact  LeNet-5 with the widths of 1998, 60 rounds
+  size=results  the same with 30 rounds and at most 60 examples a client, for
+                docs/results.md
 """
 
 from collections.abc import Sequence
@@ -24,7 +26,7 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   return class_shards.create_config(
     variant,
-    axes={'size': {'compact': class_shards.COMPACT}},
+    axes={'size': class_shards.sizes('task.model', 'classic_lenet5')},
     body_epochs=5,
     task={
       'name': 'cifar100_shards',

@@ -7,7 +7,7 @@ arXiv:2206.02078) and their code: 150 rounds of 100 clients, batches of 10, SGD
 with rate 0.01 and momentum 0.5, the plain mean at the server; FedRep trains
 the head for 10 epochs before the body's; whoever is scored tunes for 10 epochs.
 With participation=srpfl or flanp the pool begins with 10 clients and doubles
-every 10 rounds. HF-MAML takes plain steps with a rate of 0.1, and a client its
+every 10 rounds, a fifteenth of all. HF-MAML takes plain steps with a rate of 0.1, and a client its
 own steps with 0.01.
 """
 
@@ -17,8 +17,6 @@ from typing import Any
 from launch.configs import base
 from launch.configs import sweeps
 
-# For a laptop, of photographs: LeNet-5 with the widths of 1998.
-COMPACT = {'task.model': 'classic_lenet5', 'rounds': 60}
 # Side by side: SRPFL's baselines, FedPer and Ditto; FLANP, SRPFL and LG-SRPFL.
 # Without fine-tuning FedAvg and FLANP are the same runs, scored before it.
 METHODS = ('fed_avg', 'fed_per', 'fed_rep', 'lg_fed_avg', 'hf_maml', 'ditto')
@@ -29,7 +27,26 @@ _SRPFL = ('fed_rep,participation=srpfl', 'lg_fed_avg,participation=srpfl')
 _COHORT_SIZES = (20, 100)
 _SEEDS = (0, 1, 2, 3, 4)
 _HEAD_EPOCHS = 10
+_STAGES_OF_A_RUN = 15
 _FIRST_CLIENTS = 10
+
+
+def sizes(field: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
+  """Returns the axis `size`: `compact` for a laptop, `results` for many runs.
+
+  Args:
+    field: What makes the task's model small.
+    value: Its value.
+  """
+  return {
+    'compact': {field: value, 'rounds': 60},
+    'results': {
+      field: value,
+      'rounds': 30,
+      'evaluate_every': 3,
+      'max_examples_per_client': 60,
+    },
+  }
 
 
 def create_config(
@@ -70,6 +87,7 @@ def create_config(
     algorithm.client_weighting = 'uniform'
   if 'n0' in config.participation:
     config.participation.n0 = _FIRST_CLIENTS
+    config.participation.rounds_a_stage = config.rounds // _STAGES_OF_A_RUN
   return config
 
 
@@ -79,8 +97,9 @@ def create_sweeps(
   """Returns the ready sweeps of METHODS, and `stragglers`.
 
   That is every method and who takes part, with a fifth of the clients and all,
-  speeds drawn once and, but for FLANP, each round, and five seeds. What messages
-  cost changes no training: `launch.plot --layout=stragglers` adds it.
+  and five seeds; speeds are drawn once and, where they matter to who takes part,
+  each round, too, but for FLANP. `launch.plot --layout=stragglers` takes one
+  run's clock for all with its clients, and adds what messages cost.
 
   Args:
     get_config: The config of a variant.
@@ -91,7 +110,7 @@ def create_sweeps(
       run
       for variants, speeds in (
         ((*_UNIFORM, *_FLANP, *_SRPFL), 'exponential'),
-        ((*_UNIFORM, *_SRPFL), 'dynamic'),
+        ((_UNIFORM[0], *_SRPFL), 'dynamic'),
       )
       for run in sweeps.grid(
         [f'{variant},speeds={speeds}' for variant in variants],

@@ -22,6 +22,7 @@ import numpy as np
 # What is fine-tuned, though one model of all clients is trained.
 TUNED = '+FT'
 _BEFORE = '_before'
+_UNIFORM = 'uniform'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,6 +37,7 @@ class Line:
     policy: Who takes part, by its title.
     metric: A column of metrics.csv.
     runs: A run a seed.
+    clocks: For each seed the run whose rounds lasted as long.
   """
 
   task: str
@@ -44,6 +46,7 @@ class Line:
   policy: str
   metric: str
   runs: Sequence[run_reader.Run]
+  clocks: Sequence[run_reader.Run]
 
   @property
   def is_before_tuning(self) -> bool:
@@ -58,8 +61,13 @@ class Line:
       communication_seconds: What messages add to each round.
     """
     series = [
-      time_to_reach.read_series(run, self.metric, communication_seconds)
-      for run in self.runs
+      time_to_reach.read_series(
+        run,
+        self.metric,
+        clock=clock,
+        communication_seconds=communication_seconds,
+      )
+      for run, clock in zip(self.runs, self.clocks)
     ]
     rounds = set.intersection(*(set(r.tolist()) for r, _, _ in series))
     kept = [np.isin(r, list(rounds)) for r, _, _ in series]
@@ -87,9 +95,13 @@ class Line:
     """
     reached = [
       time_to_reach.seconds_to_reach(
-        run, self.metric, target, communication_seconds
+        run,
+        self.metric,
+        target,
+        clock=clock,
+        communication_seconds=communication_seconds,
       )
-      for run in self.runs
+      for run, clock in zip(self.runs, self.clocks)
     ]
     return None if None in reached else statistics.fmean(reached)
 
@@ -98,7 +110,9 @@ def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
   """Returns the lines of runs with simulated time.
 
   A method that trains one model of all clients has two where the metric is one
-  after fine-tuning: after it, and before.
+  after fine-tuning: after it, and before. With uniform participation speeds
+  change no training either: where any of these runs has other ones, those of
+  the same seed and clients have its clock for a line more.
 
   Args:
     runs: Runs; others are left out.
@@ -109,26 +123,76 @@ def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
   configs = [group[0].config for group in groups]
   names = method_labels.label_methods(configs, besides=_told_elsewhere(configs))
   tasks = method_labels.label_tasks(configs)
+  clocks = _read_clocks(runs)
   lines = []
   for name, task, config, group in zip(names, tasks, configs, groups):
-    block = config['participation']
-    shared = {
-      'task': task,
-      'conditions': (
-        f'{config["cohort_size"]} clients a round, '
-        f'{block["speeds"]["kind"]} speeds'
-      ),
-      'policy': participation.POLICIES[block['name']].title,
-      'runs': group,
-    }
+    policy = participation.POLICIES[config['participation']['name']]
     before = metric + _BEFORE
     is_tuned = before in group[0].columns and not _personalizes(config)
-    if metric in group[0].columns:
-      tuned = name + TUNED if is_tuned else name
-      lines.append(Line(method=tuned, metric=metric, **shared))
+    shown = [(name + TUNED if is_tuned else name, metric)]
     if is_tuned:
-      lines.append(Line(method=name, metric=before, **shared))
-  return lines
+      shown.append((name, before))
+    for label, column in shown:
+      if column in group[0].columns:
+        line = Line(
+          task=task,
+          conditions=_conditions(group[0]),
+          method=label,
+          policy=policy.title,
+          metric=column,
+          runs=group,
+          clocks=group,
+        )
+        lines += [line, *_at_other_speeds(line, clocks)]
+  return _without_needless(lines)
+
+
+def _conditions(run: run_reader.Run) -> str:
+  kind = run.config['participation']['speeds']['kind']
+  return f'{run.config["cohort_size"]} clients a round, {kind} speeds'
+
+
+# By what decides on the clients of all rounds, runs by their conditions.
+_Clocks = Mapping[str, Mapping[str, run_reader.Run]]
+
+
+def _cohorts_key(run: run_reader.Run) -> str:
+  block = {**run.config['participation'], 'speeds': None}
+  keys = ('task', 'seed', 'cohort_size')
+  return repr((block, *(run.config[key] for key in keys)))
+
+
+def _read_clocks(runs: Iterable[run_reader.Run]) -> _Clocks:
+  clocks = {}
+  for run in runs:
+    if run.config['participation']['name'] == _UNIFORM:
+      known = clocks.setdefault(_cohorts_key(run), {})
+      known.setdefault(_conditions(run), run)
+  return clocks
+
+
+def _at_other_speeds(line: Line, clocks: _Clocks) -> list[Line]:
+  """Returns the line at the speeds at which others have had its clients."""
+  found = [clocks.get(_cohorts_key(run), {}) for run in line.runs]
+  return [
+    dataclasses.replace(
+      line, conditions=conditions, clocks=[of[conditions] for of in found]
+    )
+    for conditions in found[0]
+    if conditions != line.conditions and all(conditions in of for of in found)
+  ]
+
+
+def _without_needless(lines: Sequence[Line]) -> list[Line]:
+  """Returns the lines, without those with borrowed clocks that runs have, too."""
+
+  def key(line: Line) -> tuple[str, ...]:
+    return line.task, line.conditions, line.method, line.policy, line.metric
+
+  own = {key(line) for line in lines if line.clocks is line.runs}
+  return [
+    line for line in lines if line.clocks is line.runs or key(line) not in own
+  ]
 
 
 def _told_elsewhere(configs: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 import math
+from typing import Any
 
 from fedfish_tff.evaluation import metric_names
 from launch.results import run_reader
@@ -20,41 +21,48 @@ def has_time(run: run_reader.Run) -> bool:
 
 
 def read_series(
-  run: run_reader.Run, metric: str, communication_seconds: float | None = None
+  run: run_reader.Run,
+  metric: str,
+  *,
+  clock: run_reader.Run | None = None,
+  communication_seconds: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
   """Returns rounds, seconds and values of the rows that have the metric.
 
   Args:
-    run: A run with simulated time.
+    run: A run.
     metric: A column of metrics.csv.
-    communication_seconds: What messages add to each round, in place of what the
-      run had: they change nothing but the time. None for the run's.
+    clock: The run with simulated time whose rounds lasted as long; None for
+      `run` itself.
+    communication_seconds: What messages add to each round, in place of what
+      they did there: they change nothing but the time. None for that.
   """
-  rounds, seconds, values = run.series(_SECONDS, metric)
+  clock = clock or run
+  rounds, _, values = run.series('round', metric)
+  timed, seconds, _ = clock.series(_SECONDS, _SECONDS)
+  rounds, kept, found = np.intersect1d(rounds, timed, return_indices=True)
+  seconds = seconds[found]
   if communication_seconds is not None:
-    own = run.config['participation']['speeds']['communication_seconds']
+    own = clock.config['participation']['speeds']['communication_seconds']
     seconds = seconds + rounds * (communication_seconds - own)
-  return rounds, seconds, values
+  return rounds, seconds, values[kept]
 
 
 def seconds_to_reach(
-  run: run_reader.Run,
-  metric: str,
-  target: float,
-  communication_seconds: float | None = None,
+  run: run_reader.Run, metric: str, target: float, **clock: Any
 ) -> float | None:
   """Returns when a run first had a value at least as good as the target.
 
   Args:
-    run: A run with simulated time.
+    run: A run.
     metric: A column of metrics.csv.
     target: The value.
-    communication_seconds: See `read_series`.
+    **clock: Of `read_series`.
 
   Returns:
     Seconds; None if it never had.
   """
-  _, seconds, values = read_series(run, metric, communication_seconds)
+  _, seconds, values = read_series(run, metric, **clock)
   reached = seconds[sign(metric) * values >= sign(metric) * target]
   return float(reached[0]) if len(reached) else None
 

@@ -68,11 +68,30 @@ class ClassShardsTest(parameterized.TestCase):
     (cifar10, 'fed_avg,size=compact', 'model', 'classic_lenet5'),
     (cifar100_shards, 'ditto,size=compact', 'model', 'classic_lenet5'),
     (emnist_shards, 'fed_per,characters=letters', 'characters', 'letters'),
+    (emnist_shards, 'fed_per,size=results', 'hidden_units', (128, 64)),
   )
   def test_axes(self, module, variant, field, value):
     config = module.get_config(variant).to_dict()
     config_checks.check_config(config)
     self.assertEqual(config['task'][field], value)
+
+  def test_a_sweep_of_all_methods(self):
+    runs = cifar10.sweep('stragglers,size=results')
+    configs = [cifar10.get_config(run.variant) for run in runs]
+    for config, run in zip(configs, runs):
+      config.update_from_flattened_dict(dict(run.overrides))
+      config_checks.check_config(config.to_dict())
+    self.assertLen(set(map(repr, configs)), len(runs))
+    kinds = {
+      (c.algorithm.name, c.participation.name, c.participation.speeds.kind)
+      for c in configs
+    }
+    # Each method, with FLANP or SRPFL, and the clock of dynamic speeds.
+    self.assertLen(kinds, 6 + 3 + 1 + 2)
+    self.assertLen(runs, len(kinds) * 2 * 5)
+    self.assertEqual(
+      {c.participation.get('rounds_a_stage') for c in configs}, {None, 2}
+    )
 
 
 if __name__ == '__main__':

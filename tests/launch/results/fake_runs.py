@@ -115,10 +115,12 @@ def make_setting_run(
   )
 
 
-def make_timed_run(algorithm, policy='uniform', seed=0, **fields):
-  """Returns a run of 6 rounds that are as long, half of them messages."""
+def make_timed_run(
+  algorithm, policy='uniform', seed=0, *, kind='exponential', **fields
+):
+  """Returns a run of 6 rounds of 10 seconds, half of them messages."""
   run = make_run(algorithm, seed)
-  speeds = {'kind': 'exponential', 'communication_seconds': 5.0}
+  speeds = {'kind': kind, 'communication_seconds': 5.0}
   run.config.update(
     {
       'cohort_size': 20,

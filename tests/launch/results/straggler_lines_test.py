@@ -55,6 +55,46 @@ class StragglerLinesTest(absltest.TestCase):
       ],
     )
 
+  def test_speeds_change_no_training_of_uniform_cohorts(self):
+    def timed(algorithm, policy, kind, seed, seconds):
+      run = fake_runs.make_timed_run(algorithm, policy, seed, kind=kind)
+      run.columns['simulated/seconds'][:] = run.columns['round'] * seconds
+      return run
+
+    runs = [
+      timed(*what, seed, seconds + seed)
+      for *what, seconds in (
+        ('fed_rep', 'uniform', 'exponential', 10),
+        ('fed_rep', 'srpfl', 'exponential', 20),
+        ('lg_fed_avg', 'uniform', 'exponential', 30),
+        ('lg_fed_avg', 'uniform', 'dynamic', 40),
+      )
+      for seed in (0, 1)
+    ]
+    # Others with its clients have the one clock, but not whom speeds choose.
+    lines = straggler_lines.read_lines(runs, _METRIC)
+    self.assertEqual(
+      [
+        (line.method, line.policy, line.conditions.split()[4], rounds[1])
+        for line in lines
+        for rounds in [line.points(5.0)[0]]
+      ],
+      [
+        ('FedRep', 'uniform', 'exponential', 10.5),
+        ('FedRep', 'uniform', 'dynamic', 40.5),
+        ('FedRep', 'SRPFL', 'exponential', 20.5),
+        ('LG-FedAvg', 'uniform', 'exponential', 30.5),
+        ('LG-FedAvg', 'uniform', 'dynamic', 40.5),
+      ],
+    )
+    # Other clients have another clock.
+    runs[-1].config['cohort_size'] = 5
+    lines = straggler_lines.read_lines(runs, _METRIC)
+    self.assertNotIn(
+      ('FedRep', '20 clients a round, dynamic speeds'),
+      [(line.method, line.conditions) for line in lines],
+    )
+
   def test_messages_of_another_cost(self):
     (line,) = straggler_lines.read_lines(
       [fake_runs.make_timed_run('fed_rep', seed=seed) for seed in (0, 1)],
