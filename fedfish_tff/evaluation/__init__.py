@@ -33,6 +33,8 @@ if TYPE_CHECKING:
   from fedfish_tff.evaluation.client_statistics import worst_tenth
   from fedfish_tff.evaluation.few_shot import FewShotEvaluation
   from fedfish_tff.evaluation.few_shot import FewShotScores
+  from fedfish_tff.evaluation.gradient_norm import AccuracyCriterion
+  from fedfish_tff.evaluation.gradient_norm import build_gradient_norm
   from fedfish_tff.evaluation.inputs import build_barrier_input
   from fedfish_tff.evaluation.inputs import build_personalization_input
   from fedfish_tff.evaluation.inputs import chunk_clients

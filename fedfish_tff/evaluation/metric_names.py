@@ -7,6 +7,9 @@ Plain Python, without TensorFlow.
 
 import re
 
+# |grad L_n|^2 of a round's clients, and how much of it FLANP's criterion allows.
+GRADIENT = 'train/gradient_norm_squared'
+ALLOWED_GRADIENT = f'{GRADIENT}_allowed'
 # Of a metric before personalisation, and of its values over clients.
 SUFFIXES = ('_before', '_worst_tenth', '_low_tenth', '_median', '_high_tenth')
 # How often examples of one class were taken for those of another.

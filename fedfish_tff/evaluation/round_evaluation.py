@@ -17,6 +17,7 @@ from fedfish_tff import errors
 from fedfish_tff.evaluation import chunked_evaluation
 from fedfish_tff.evaluation import client_server_barrier
 from fedfish_tff.evaluation import client_statistics
+from fedfish_tff.evaluation import gradient_norm
 from fedfish_tff.evaluation import inputs
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import own_data_evaluation
@@ -75,6 +76,11 @@ class SharedComputations:
     return client_server_barrier.build_client_server_barrier(
       self._model, self._local_training
     )
+
+  @functools.cached_property
+  def gradient_norm(self) -> tff.Computation:
+    """Tells how far clients' loss is from a minimum."""
+    return gradient_norm.build_gradient_norm(self._model)
 
   @functools.cached_property
   def own_data(self) -> tff.Computation:

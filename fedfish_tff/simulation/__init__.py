@@ -36,6 +36,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.participation import Participation
   from fedfish_tff.simulation.participation import uniform_participation
   from fedfish_tff.simulation.participation import visit_once_participation
+  from fedfish_tff.simulation.participation_stages import AccuracyStages
   from fedfish_tff.simulation.participation_stages import equal_stages
   from fedfish_tff.simulation.participation_stages import expected_slowest
   from fedfish_tff.simulation.participation_stages import exponential_stages
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.speed_participation import flanp_participation
   from fedfish_tff.simulation.speed_participation import srpfl_participation
   from fedfish_tff.simulation.training_loop import BarrierFn
+  from fedfish_tff.simulation.training_loop import CriterionFn
   from fedfish_tff.simulation.training_loop import EvaluationFn
   from fedfish_tff.simulation.training_loop import FinishFn
   from fedfish_tff.simulation.training_loop import load_result

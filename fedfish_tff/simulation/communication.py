@@ -39,7 +39,9 @@ class WireBytes(NamedTuple):
 
 def measure_wire_bytes(
   process: (
-    tff.templates.IterativeProcess | client_state_process.ClientStateProcess
+    tff.templates.IterativeProcess
+    | client_state_process.ClientStateProcess
+    | tff.Computation
   ),
 ) -> WireBytes:
   """Measures a process' communication from its types.
@@ -50,7 +52,8 @@ def measure_wire_bytes(
 
   Args:
     process: A process with next of type (<S@SERVER, {D}@CLIENTS> -> ...), or
-      one with client states, which stay where they are.
+      one with client states, which stay where they are; or a computation by
+      itself.
 
   Returns:
     The bytes per client and round.
@@ -59,11 +62,10 @@ def measure_wire_bytes(
     errors.InputError: If a tensor's size is not known from its type, or what a
       client gets depends on keys that it selects.
   """
-  round_fn = (
-    process.next_without_client_states
-    if isinstance(process, client_state_process.ClientStateProcess)
-    else process.next
-  )
+  if isinstance(process, client_state_process.ClientStateProcess):
+    round_fn = process.next_without_client_states
+  else:
+    round_fn = getattr(process, 'next', process)
   block, _ = tff.tensorflow.replace_intrinsics_with_bodies(
     round_fn.to_building_block()
   )

@@ -8,11 +8,13 @@ when more accuracy needs their data.
 """
 
 import bisect
+from collections.abc import Mapping
 import itertools
 import math
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff.evaluation import metric_names
 
 
 class Stages(NamedTuple):
@@ -42,6 +44,82 @@ class Stages(NamedTuple):
         'were expected.'
       )
     return bisect.bisect_right(self.first_rounds, round_number) - 1
+
+
+class AccuracyStages:
+  """Stages that last until their clients' statistical accuracy is reached.
+
+  Algorithm 1 of FLANP: a stage ends when the squared gradient of its clients'
+  mean loss is as small as their examples allow; see
+  `evaluation.AccuracyCriterion`. What the row of round r says takes effect with
+  round r + 2, since the cohort of round r + 1 may be loaded while round r
+  computes; round r + 1 then decides nothing. So a stage has two rounds at least.
+  """
+
+  def __init__(self, n0: int, *, most: int) -> None:
+    """Begins with the first stage.
+
+    Args:
+      n0: Clients in the first stage.
+      most: Clients in the last stage, which may be less than twice as many as
+        before.
+
+    Raises:
+      errors.InputError: If n0 is not positive, or is larger than `most`.
+    """
+    # Replaced as a whole, as another thread may ask meanwhile.
+    self._stages = Stages(_double(n0, most), (1,))
+    self._last_decided = 2
+
+  @property
+  def sizes(self) -> tuple[int, ...]:
+    """The number of clients in each stage."""
+    return self._stages.sizes
+
+  def observe(self, round_number: int, row: Mapping[str, int | float]) -> None:
+    """Decides on round `round_number` + 2.
+
+    Rounds come in their order, as `on_round` of `run_training` tells them.
+    Before a run is resumed it is told the rows of metrics.csv, those after its
+    checkpoint too: a round that comes again undoes what was decided since.
+
+    Args:
+      round_number: The round.
+      row: Its row.
+    """
+    sizes, begun = self._stages
+    effect = round_number + 2
+    begun = begun[: bisect.bisect_left(begun, effect)]
+    reached = row.get(metric_names.GRADIENT, math.nan) <= row.get(
+      metric_names.ALLOWED_GRADIENT, math.nan
+    )
+    if reached and begun[-1] <= round_number and len(begun) < len(sizes):
+      begun += (effect,)
+    self._stages = Stages(sizes, begun)
+    self._last_decided = effect
+
+  def size(self, round_number: int) -> int:
+    """Returns how many clients take part in a round.
+
+    Args:
+      round_number: The round, 2 after the last one observed at most.
+
+    Raises:
+      ValueError: If it is not decided yet.
+    """
+    return self._decided(round_number).size(round_number)
+
+  def first_round(self, round_number: int) -> int:
+    """Returns with which round the stage of a round has begun; as `size`."""
+    return self._decided(round_number).first_round(round_number)
+
+  def _decided(self, round_number: int) -> Stages:
+    if round_number > self._last_decided:
+      raise ValueError(
+        f'The stage of round {round_number} was asked for, but the row of round '
+        f'{round_number - 2}, which decides on it, was not observed.'
+      )
+    return self._stages
 
 
 def expected_slowest(n: int, num_clients: int) -> float:

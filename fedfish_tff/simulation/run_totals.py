@@ -72,6 +72,8 @@ def round_costs(
   cohort: Sequence[batches_lib.ClientBatches],
   wire_bytes: communication.WireBytes | None,
   costs_per_client: Mapping[str, int],
+  *,
+  further_passes: int = 0,
 ) -> dict[str, Any]:
   """Returns what a round costs, as columns.
 
@@ -80,8 +82,9 @@ def round_costs(
     cohort: The round's clients.
     wire_bytes: Bytes per client and round, if they are measured.
     costs_per_client: What else a client costs, by column.
+    further_passes: Over its data, beside those of the process.
   """
-  extra_passes = getattr(process, 'extra_passes', 0)
+  extra_passes = getattr(process, 'extra_passes', 0) + further_passes
   steps = sum(
     round(client.batches_per_epoch * (client.epochs + extra_passes))
     for client in cohort

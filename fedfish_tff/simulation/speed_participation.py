@@ -83,7 +83,7 @@ def fastest_participation(
 def flanp_participation(
   client_ids: Iterable[str],
   *,
-  stages: participation_stages.Stages,
+  stages: participation_stages.Stages | participation_stages.AccuracyStages,
   speeds: client_speeds.Speeds,
   seed: int,
   cohort_size: int | None = None,

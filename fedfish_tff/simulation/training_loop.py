@@ -36,6 +36,7 @@ import tensorflow_federated as tff
 Metrics = Mapping[str, Any]
 EvaluationFn = Callable[[Any, int], Metrics]
 BarrierFn = Callable[[Any, Any, Sequence[batches_lib.ClientBatches]], Metrics]
+CriterionFn = Callable[[Any, Sequence[batches_lib.ClientBatches]], Metrics]
 # From the process' state to another.
 FinishFn = Callable[[Any], Any]
 
@@ -69,6 +70,7 @@ def run_training(
   evaluation_fn: EvaluationFn | None = None,
   evaluate_every: int = 1,
   barrier_fn: BarrierFn | None = None,
+  criterion_fn: CriterionFn | None = None,
   checkpoint_every: int = 1,
   checkpoint_at: Collection[int] = (),
   program_state_manager: tff.program.ProgramStateManager | None = None,
@@ -111,6 +113,9 @@ def run_training(
       batches) to numbers by column name; called where `evaluation_fn` is, but
       not on the initial state. Where the model before the round or after it
       does not exist, the row lacks its columns.
+    criterion_fn: From (model weights after the round, the cohort's batches) to
+      numbers by column name, by which later cohorts are chosen; called every
+      round. It counts as one more pass over the clients' data.
     checkpoint_every: Rounds between two checkpoints; the last round has one.
     checkpoint_at: Further rounds with a checkpoint.
     program_state_manager: Saves and loads the run; None to do neither.
@@ -227,9 +232,17 @@ def run_training(
           kept_rounds={*checkpoints, round_number - 1},
         )
         row = result.row
+        if criterion_fn is not None:
+          row.update(
+            criterion_fn(process.get_model_weights(result.state), cohort)
+          )
         row.update(
           run_totals.round_costs(
-            process, cohort, wire_bytes, costs_per_client or {}
+            process,
+            cohort,
+            wire_bytes,
+            costs_per_client or {},
+            further_passes=int(criterion_fn is not None),
           )
         )
         row['time/round_seconds'] = time.monotonic() - round_began

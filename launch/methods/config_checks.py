@@ -184,6 +184,12 @@ def _check_support(
       f'{method.why_not("repeated_visits")}; one of '
       f'{", ".join(participation.VISITS)} was expected.'
     )
+  if method.personalizes and participation.by_accuracy(config):
+    raise errors.InputError(
+      f'participation.rounds_a_stage is 0, but not for {method.name}: the '
+      "gradient at the server's model is not that of what its clients train; a "
+      'positive integer was expected.'
+    )
 
 
 def _check_weight_decay(config: Mapping[str, Any]) -> None:

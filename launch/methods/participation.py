@@ -68,7 +68,16 @@ POLICIES: Mapping[str, Policy] = {
     {
       'n0': _N0,
       'rounds_a_stage': fields.Field(
-        10, fields.integer(1), 'Rounds until the number doubles.'
+        10,
+        fields.integer(0),
+        'Rounds until the number doubles; 0 for as many as take the model to the '
+        'statistical accuracy.',
+      ),
+      'accuracy_constant': fields.Field(
+        1.0,
+        fields.number(positive=False),
+        'Of rounds_a_stage=0: 2 mu c; a stage ends when the squared gradient is '
+        'at most this over the number of examples.',
       ),
     },
     needs_speeds=True,
@@ -279,14 +288,50 @@ def _options(name: str) -> dict[str, fields.Field]:
   return options
 
 
-def create_participation(
+def by_accuracy(config: Mapping[str, Any]) -> bool:
+  """Whether training decides on later cohorts, by FLANP's criterion."""
+  block = config['participation']
+  return block['name'] == 'flanp' and not block['rounds_a_stage']
+
+
+def create_accuracy_stages(
   config: Mapping[str, Any], task: Task
+) -> simulation.AccuracyStages | None:
+  """Returns the stages that training decides on; None if it does not.
+
+  Args:
+    config: A checked config.
+    task: Its task.
+
+  Raises:
+    errors.InputError: If not all clients of the last stage could come.
+  """
+  if not by_accuracy(config):
+    return None
+  num_clients = len(task.train.client_ids)
+  if config['cohort_size'] < num_clients:
+    raise errors.InputError(
+      f'cohort_size is {config["cohort_size"]}, but all clients of a stage come '
+      f'where participation.rounds_a_stage is 0; {num_clients}, as many as there '
+      'are training clients, was expected.'
+    )
+  return simulation.AccuracyStages(
+    config['participation']['n0'], most=num_clients
+  )
+
+
+def create_participation(
+  config: Mapping[str, Any],
+  task: Task,
+  *,
+  accuracy_stages: simulation.AccuracyStages | None = None,
 ) -> simulation.Participation:
   """Returns the cohort of each round.
 
   Args:
     config: A checked config.
     task: Its task.
+    accuracy_stages: Of `create_accuracy_stages`, to be told of the rounds.
 
   Raises:
     errors.InputError: If there are fewer clients than the config asks for, or
@@ -306,10 +351,14 @@ def create_participation(
     return answering(_create_visits(config, client_ids))
   speeds = _create_speeds(config, task) if 'speeds' in block else None
   if name == 'flanp':
-    stages = simulation.equal_stages(
-      block['n0'],
-      most=len(client_ids),
-      rounds_a_stage=block['rounds_a_stage'],
+    stages = (
+      accuracy_stages
+      or create_accuracy_stages(config, task)
+      or simulation.equal_stages(
+        block['n0'],
+        most=len(client_ids),
+        rounds_a_stage=block['rounds_a_stage'],
+      )
     )
     return answering(
       simulation.flanp_participation(

@@ -5,6 +5,7 @@
 from collections.abc import Mapping
 import dataclasses
 import os
+import pathlib
 from typing import Any
 
 from fedfish_tff import algorithms
@@ -35,6 +36,8 @@ class Experiment:
     method: What the config's method declares.
     built: What is trained, and what may be asked of it.
     participation: The cohort of a round.
+    accuracy_stages: Those of the participation that are told of each row; None
+      where cohorts do not depend on training.
     wall_clock: How long a round would last; None where no speeds are
       configured.
     batch_spec: Batches of a client in a round.
@@ -49,6 +52,7 @@ class Experiment:
   method: method_lib.Method
   built: building.BuiltMethod
   participation: simulation.Participation
+  accuracy_stages: simulation.AccuracyStages | None
   wall_clock: simulation.WallClock | None
   batch_spec: datasets.BatchSpec
   evaluations: evaluation.SharedComputations
@@ -75,6 +79,16 @@ class Experiment:
     if self.method.personalizes and self.fine_tune_spec is not None:
       return 'personalized'
     return 'global'
+
+  @property
+  def wire_bytes(self) -> simulation.WireBytes:
+    """What crosses the network in a round, a client."""
+    sent = self.built.wire_bytes
+    if self.accuracy_stages is None:
+      return sent
+    criterion = simulation.measure_wire_bytes(self.evaluations.gradient_norm)
+    # The weights are those that the next round broadcasts.
+    return sent._replace(upload=sent.upload + criterion.upload)
 
   @property
   def half_round(self) -> int:
@@ -165,6 +179,26 @@ class Experiment:
         self.task.metric: self.task.higher_is_better,
       },
     )
+
+  def build_criterion(self) -> evaluation.AccuracyCriterion | None:
+    """Builds what the stages are told of each round; None where nothing is."""
+    if self.accuracy_stages is None:
+      return None
+    return evaluation.AccuracyCriterion(
+      self.evaluations.gradient_norm,
+      constant=self.config['participation']['accuracy_constant'],
+    )
+
+  def observe(self, round_number: int, row: simulation.Metrics) -> None:
+    """Tells the stages of a round that was trained, if they are to be told."""
+    if self.accuracy_stages is not None:
+      self.accuracy_stages.observe(round_number, row)
+
+  def observe_file(self, path: pathlib.Path) -> None:
+    """Tells them of all rounds in a metrics.csv, if there is one."""
+    if self.accuracy_stages is not None and path.exists():
+      for row in simulation.read_rows(path):
+        self.observe(row[simulation.ROUND_COLUMN], row)
 
 
 def create_task(
@@ -291,10 +325,14 @@ def share_experiment(
 
 def _for_the_loop(config: Mapping[str, Any], task: Task) -> dict[str, Any]:
   """Returns the parts of an experiment that are not built of others."""
+  accuracy_stages = participation_lib.create_accuracy_stages(config, task)
   return dict(
     config=config,
     task=task,
-    participation=participation_lib.create_participation(config, task),
+    participation=participation_lib.create_participation(
+      config, task, accuracy_stages=accuracy_stages
+    ),
+    accuracy_stages=accuracy_stages,
     wall_clock=participation_lib.create_wall_clock(config, task),
     batch_spec=datasets.BatchSpec(
       batch_size=config['batch_size'],

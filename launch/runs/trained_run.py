@@ -46,6 +46,7 @@ def open_run(
   with simulation.open_workdir(
     workdir, config, data_fingerprint=experiment.fingerprint_data()
   ) as folder:
+    experiment.observe_file(folder.metrics_path)
     yield experiment, folder
 
 

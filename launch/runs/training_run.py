@@ -248,6 +248,12 @@ def _run(
       columns |= {f'unseen/{n}': value for n, value in unseen(state).items()}
     return {f'eval/{name}': value for name, value in columns.items()}
 
+  def tell(round_number: int, row: simulation.Metrics) -> None:
+    experiment.observe(round_number, row)
+    progress(round_number, row)
+
+  # Of a run that is resumed: it has decided on cohorts.
+  experiment.observe_file(folder.metrics_path)
   # The model half-way is evaluated, too: launch.evaluate --at=half.
   checkpoints = simulation.CheckpointManager(
     folder.checkpoints_path, keep_versions=[experiment.half_round]
@@ -270,6 +276,7 @@ def _run(
       evaluation_fn=evaluate,
       evaluate_every=config['evaluate_every'],
       barrier_fn=experiment.build_barrier(),
+      criterion_fn=experiment.build_criterion(),
       checkpoint_every=config['checkpoint_every'],
       checkpoint_at=[experiment.half_round],
       program_state_manager=checkpoints,
@@ -279,7 +286,7 @@ def _run(
         simulation.CsvMetricsManager(folder.metrics_path),
         tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
       ],
-      wire_bytes=experiment.built.wire_bytes,
+      wire_bytes=experiment.wire_bytes,
       costs_per_client=experiment.built.costs_per_client,
       # Of the start's weights, the state has those that are trained.
       start=simulation.TrainingResult(
@@ -288,7 +295,7 @@ def _run(
         start.totals if start else {},
       ),
       finish_fn=regularization_choice.build_choice(experiment, folder.path),
-      on_round=progress,
+      on_round=tell,
     )
   finally:
     progress.close()

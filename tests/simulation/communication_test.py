@@ -6,6 +6,7 @@ import collections
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
+from fedfish_tff.evaluation import gradient_norm
 from fedfish_tff.models import dense
 from fedfish_tff.models import feature_map
 from fedfish_tff.simulation import communication
@@ -69,6 +70,15 @@ class MeasureWireBytesTest(absltest.TestCase):
       ),
     )
     self.assertEqual(fed_fish.total, fed_fish.download + fed_fish.upload)
+
+  def test_counts_a_computation_by_itself(self):
+    # The sums of gradients, and an int64 count of examples.
+    self.assertEqual(
+      communication.measure_wire_bytes(
+        gradient_norm.build_gradient_norm(_model())
+      ),
+      (_NUM_WEIGHTS * 4, _NUM_WEIGHTS * 4 + 8),
+    )
 
   def test_counts_fed3r_and_what_its_paper_counts(self):
     features, classes = 5, 3

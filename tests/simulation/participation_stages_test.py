@@ -5,6 +5,7 @@
 import itertools
 
 from fedfish_tff import errors
+from fedfish_tff.evaluation import metric_names
 from fedfish_tff.simulation import participation_stages
 
 from absl.testing import absltest
@@ -181,6 +182,69 @@ class ExponentialStagesTest(parameterized.TestCase):
       participation_stages.exponential_stages(
         1, most=2, contraction=contraction
       )
+
+
+def _row(gradient, allowed=1.0):
+  return {
+    metric_names.GRADIENT: gradient,
+    metric_names.ALLOWED_GRADIENT: allowed,
+  }
+
+
+def _observe(stages, gradients, *, first=1):
+  """Returns the sizes of the rounds that are decided, as a run would ask."""
+  for round_number, gradient in enumerate(gradients, start=first):
+    stages.observe(round_number, _row(gradient))
+  return [stages.size(r) for r in range(1, first + len(gradients) + 2)]
+
+
+class AccuracyStagesTest(absltest.TestCase):
+  def test_by_hand(self):
+    stages = participation_stages.AccuracyStages(2, most=12)
+    self.assertEqual(stages.sizes, (2, 4, 8, 12))
+    self.assertEqual([stages.size(1), stages.size(2)], [2, 2])
+    # The evaluation of the initial model decides nothing.
+    stages.observe(0, {'eval/global/loss': 1.0})
+    gradients = [3.0, 1.0, 0.5, 7.0, 7.0, np.nan, 0.9, 0.9, 0.9]
+    self.assertEqual(
+      _observe(stages, gradients),
+      # Rounds 2 and 7 end stages, and 9 that which begins with it; 3 and 8
+      # belong to stages that have ended.
+      [2, 2, 2, 4, 4, 4, 4, 4, 8, 8, 12],
+    )
+    self.assertEqual(
+      [stages.first_round(r) for r in (3, 4, 8, 9, 10, 11)],
+      [1, 4, 4, 9, 9, 11],
+    )
+
+  def test_limits(self):
+    always = participation_stages.AccuracyStages(1, most=4)
+    self.assertEqual(
+      _observe(always, [-np.inf] * 7), [1, 1, 2, 2, 4, 4, 4, 4, 4]
+    )
+    never = participation_stages.AccuracyStages(1, most=4)
+    self.assertEqual(_observe(never, [np.inf] * 7), [1] * 9)
+
+  def test_what_is_not_decided_is_not_guessed(self):
+    stages = participation_stages.AccuracyStages(1, most=4)
+    stages.observe(1, _row(0.0))
+    self.assertEqual(stages.size(3), 2)
+    for ask in (stages.size, stages.first_round):
+      with self.assertRaisesRegex(ValueError, 'the row of round 2, which'):
+        ask(4)
+
+  def test_rounds_that_come_again_replace_what_they_decided(self):
+    """As where metrics.csv has rows after the checkpoint of a killed run."""
+    stages = participation_stages.AccuracyStages(1, most=8)
+    self.assertEqual(_observe(stages, [0, 2, 0, 0, 0]), [1, 1, 2, 2, 4, 4, 8])
+    resumed = _observe(stages, [2, 0, 2, 2], first=3)
+    self.assertEqual(resumed, [1, 1, 2, 2, 2, 4, 4, 4])
+
+  def test_rounds_of_a_start_decide_nothing(self):
+    stages = participation_stages.AccuracyStages(1, most=4)
+    stages.observe(50, {'eval/global/loss': 1.0})
+    sizes = _observe(stages, [0.0, 2.0, 2.0], first=51)
+    self.assertEqual(sizes[50:], [1, 1, 2, 2, 2])
 
 
 if __name__ == '__main__':

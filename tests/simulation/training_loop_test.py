@@ -10,6 +10,7 @@ from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import client_data
+from fedfish_tff.evaluation import gradient_norm
 from fedfish_tff.execution import contexts
 from fedfish_tff.models import dense
 from fedfish_tff.simulation import checkpoints
@@ -18,6 +19,7 @@ from fedfish_tff.simulation import communication
 from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import participation
+from fedfish_tff.simulation import participation_stages
 from fedfish_tff.simulation import training_loop
 
 from absl.testing import absltest
@@ -50,13 +52,16 @@ def _train_data(bad_clients=''):
   return client_data.InMemoryClientData(clients)
 
 
-@functools.cache
-def _build_process(build=algorithms.build_fed_avg, **kwargs):
-  model = dense.create_mlp_classifier(
+def _model():
+  return dense.create_mlp_classifier(
     num_features=2, num_classes=2, hidden_units=(3,), seed=1
   )
+
+
+@functools.cache
+def _build_process(build=algorithms.build_fed_avg, **kwargs):
   return build(
-    model,
+    _model(),
     tff.learning.optimizers.build_sgdm(0.1),
     tff.learning.optimizers.build_adam(0.1),
     **kwargs,
@@ -266,6 +271,36 @@ class RunTrainingTest(parameterized.TestCase):
     ):
       np.testing.assert_array_equal(found, expected)
     self.assertFalse(np.array_equal(before.trainable[0], after.trainable[0]))
+
+  @parameterized.parameters((np.inf, [1, 1, 2, 2, 4, 4]), (0.0, [1] * 6))
+  def test_stages_by_statistical_accuracy(self, constant, sizes):
+    """The limits: as fast as decisions allow, or never."""
+    stages = participation_stages.AccuracyStages(1, most=4)
+    seen = []
+    criterion = gradient_norm.AccuracyCriterion(
+      gradient_norm.build_gradient_norm(_model()), constant=constant
+    )
+
+    def measure(weights, cohort):
+      seen.append((weights, [client.client_id for client in cohort]))
+      return criterion(weights, cohort)
+
+    result = self._run(
+      participation=lambda r: tuple('cabd'[: stages.size(r)]),
+      criterion_fn=measure,
+      on_round=stages.observe,
+    )
+    self.assertEqual([ids for _, ids in seen], [[*'cabd'][:n] for n in sizes])
+    # At the weights after the round.
+    np.testing.assert_array_equal(
+      seen[-1][0].trainable[0], result.state.global_model_weights.trainable[0]
+    )
+    for row, (_, ids) in zip(self._rows()[1:], seen, strict=True):
+      # Two epochs, and a pass for the gradient.
+      self.assertEqual(
+        row['compute/local_steps'],
+        sum(3 * -(-min(6, _SIZES[c]) // 2) for c in ids),
+      )
 
   def test_a_killed_run_resumes_as_if_it_never_stopped(self):
     whole = self._run(self.folder / 'whole')

@@ -294,6 +294,17 @@ class CheckConfigTest(parameterized.TestCase):
       )
     )
 
+  @parameterized.parameters('fed_per', 'hf_maml')
+  def test_statistical_accuracy_is_of_a_model_that_all_share(self, variant):
+    field = 'participation.rounds_a_stage'
+    for name in ('fed_avg', variant):
+      config = _config(f'{name},participation=flanp', **{field: 0})
+      if name == 'fed_avg':
+        config_checks.check_config(config)
+        continue
+      with self.assertRaisesRegex(errors.InputError, f'^{field} is 0, but not'):
+        config_checks.check_config(config)
+
   def test_visits_are_not_for_closed_form_alone(self):
     for name in ('uniform', *participation.VISITS):
       config_checks.check_config(

@@ -3,14 +3,18 @@
 """Tests of a run as a function; tests/launch/train_test.py has the binary's."""
 
 import asyncio
+import dataclasses
 import json
 import pathlib
 import shutil
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
 from launch.configs import toy_regression
+from launch.methods import participation
 from launch.runs import experiment as experiment_lib
+from launch.runs import trained_run
 from launch.runs import training_run
 from tests.launch import small_configs
 
@@ -33,6 +37,10 @@ def _load_result(config, task, workdir):
   return experiment, simulation.load_result(
     experiment.process, simulation.CheckpointManager(workdir / 'checkpoints')
   )
+
+
+class _Stop(Exception):
+  """Stands for a kill: nothing of the run runs after it."""
 
 
 class TrainTest(absltest.TestCase):
@@ -78,6 +86,71 @@ class TrainTest(absltest.TestCase):
     )
     manager = simulation.CheckpointManager(self.folder / 'w' / 'checkpoints')
     self.assertEqual(asyncio.run(manager.get_versions()), [3, 6, 7])
+
+  def test_stages_by_statistical_accuracy(self):
+    """They end when and only when it is reached, in a killed run too."""
+    rounds, constant = 12, 50.0
+    block = participation.defaults('flanp', 'exponential')
+    block |= {'rounds_a_stage': 0, 'accuracy_constant': constant}
+    config = small_configs.make_config(
+      'fed_avg',
+      rounds=rounds,
+      cohort_size=small_configs.NUM_TRAINING_CLIENTS,
+      participation=block,
+      checkpoint_every=3,
+      **{'task.hidden_units': (), 'task.alpha': 100.0},
+    )
+    task = experiment_lib.create_task(config)
+
+    def train(name, killed_in=None):
+      def build(config, task, start=None):
+        experiment = experiment_lib.build_experiment_of(
+          config, task, start=start
+        )
+
+        def wall_clock(round_number, client_ids):
+          if round_number == killed_in:
+            raise _Stop()
+          return experiment.wall_clock(round_number, client_ids)
+
+        return dataclasses.replace(experiment, wall_clock=wall_clock)
+
+      training_run.train_task(
+        config,
+        task,
+        workdir=self.folder / name,
+        build=build,
+        plots=False,
+        progress_bar=False,
+      )
+      return _rows(self.folder / name)
+
+    contexts.set_default_context()
+    with small_configs.built_once():
+      rows = train('whole')
+      for killed_in in (5, 9):
+        with self.assertRaises(_Stop):
+          train(f'killed{killed_in}', killed_in)
+        self.assertEqual(train(f'killed{killed_in}'), rows)
+      with trained_run.open_run(self.folder / 'whole') as (experiment, _):
+        cohort = experiment.participation(rounds + 1)
+    # Each client sends as many bytes.
+    per_client = rows[1]['communication/wire_bytes'] / 2
+    sizes = [row['communication/wire_bytes'] / per_client for row in rows[1:]]
+    sizes.append(len(cohort))
+    reached = []
+    for row in rows[1:]:
+      examples = row['train/num_examples']
+      allowed = row['train/gradient_norm_squared_allowed']
+      self.assertEqual(allowed, constant / examples)
+      reached.append(row['train/gradient_norm_squared'] <= allowed)
+    expected = [2, 2]
+    for earlier, latest, enough in zip(sizes, sizes[1:], reached):
+      grows = enough and earlier == latest
+      expected.append(min(8, latest * (1 + grows)))
+    self.assertEqual(sizes, expected[: rounds + 1])
+    self.assertEqual(sizes[-1], 8)
+    self.assertIn(False, reached)
 
   def test_nothing_is_written_if_the_experiment_cannot_be_built(self):
     config = toy_regression.get_config('fed_avg')
