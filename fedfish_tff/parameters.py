@@ -12,11 +12,13 @@ traced, and compute bit for bit what each computes by itself.
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import itertools
 from typing import NamedTuple
 
 from fedfish_tff import private_apis
 
 import tensorflow as tf
+import tensorflow_federated as tff
 
 _NAME = '_fedfish_parameter'
 _DEFAULT = '_fedfish_parameter_default'
@@ -86,3 +88,20 @@ def read(node: tf.compat.v1.NodeDef) -> Parameter | None:
   if _NAME not in node.attr:
     return None
   return Parameter(node.attr[_NAME].s.decode(), node.attr[_DEFAULT].f)
+
+
+def names_in(computation: tff.Computation) -> frozenset[str]:
+  """Returns the names of the parameters of a computation of TensorFlow.
+
+  Args:
+    computation: Of `tff.tensorflow.computation`; others have no graph.
+  """
+  graph = tf.compat.v1.GraphDef()
+  tff.framework.serialize_computation(computation).tensorflow.graph_def.Unpack(
+    graph
+  )
+  found = map(
+    read,
+    itertools.chain(graph.node, *(f.node_def for f in graph.library.function)),
+  )
+  return frozenset(parameter.name for parameter in found if parameter)

@@ -36,9 +36,11 @@ FOLDER is what that task takes as --data_dir; NAME alone is the workdir's own
 task. The models of the round half-way and of the last checkpoint (--at) are
 fine-tuned on 0, 25 and 50 % of each held-out client, with the epochs
 (evaluation.personalization_epochs), batches and client learning rate of the
-config, and always scored on the same unseen half. Clients of fewer than 4
-examples, which are chunks of task.eval_sequence_length tokens, are left out of
-all of that. The workdir then holds:
+config, and always scored on the same unseen half. Of several
+evaluation.personalization_learning_rates, validation clients of the workdir's
+own task choose one for each model. Clients of fewer than 4 examples, which are
+chunks of task.eval_sequence_length tokens, are left out of all of that. The
+workdir then holds:
 
   evaluation/transfer.csv: a row a target, round, share of the data (percent)
     and metric: how many clients were scored, were too small or diverged; the

@@ -82,6 +82,11 @@ class ParametersTest(absltest.TestCase):
       [parameters.Parameter('rate', 0.5)],
     )
 
+  def test_computations_tell_their_names(self):
+    self.assertEqual(parameters.names_in(_at_client), {'rate'})
+    self.assertEqual(parameters.names_in(_at_server), {'factor'})
+    self.assertEmpty(parameters.names_in(_round))
+
 
 if __name__ == '__main__':
   absltest.main()

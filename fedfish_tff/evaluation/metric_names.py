@@ -15,6 +15,8 @@ SUFFIXES = ('_before', '_worst_tenth', '_low_tenth', '_median', '_high_tenth')
 # How often examples of one class were taken for those of another.
 _CONFUSION = re.compile(r'confusion_(.+)_as_(.+)')
 _COUNTS = ('num_examples', 'num_tokens')
+# With which learning rate clients have made models their own.
+PERSONALIZATION_RATE = 'personalization_learning_rate'
 _LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
 
 
@@ -35,6 +37,12 @@ def confused_classes(metric: str) -> tuple[str, str] | None:
 
 
 def is_count(metric: str) -> bool:
-  """Whether a column counts examples, tokens: it is no score of a model."""
+  """Whether a column counts examples, tokens: it is no score of a model.
+
+  Nor is a learning rate.
+  """
   name = metric.rpartition('/')[2]
-  return name in _COUNTS or confused_classes(name) is not None
+  return (
+    name in (*_COUNTS, PERSONALIZATION_RATE)
+    or confused_classes(name) is not None
+  )

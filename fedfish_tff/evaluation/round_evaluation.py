@@ -165,6 +165,10 @@ class HeldOutEvaluation:
     values. Counts by pairs of classes have no means, so none of personalised
     models.
     """
+    return self.score_global(weights) | self.score_personalized(weights)
+
+  def score_global(self, weights: Any) -> dict[str, float]:
+    """Returns the columns of a call that personalisation has no part in."""
     result = self._computations.global_model(
       weights,
       inputs.load_chunks(self._clients, eval_batch_size=self._eval_batch_size),
@@ -174,9 +178,12 @@ class HeldOutEvaluation:
       for name, value in result.total.items()
       if name != _NOT_A_METRIC
     }
-    columns.update(self._spread('global', result.per_client))
+    return columns | self._spread('global', result.per_client)
+
+  def score_personalized(self, weights: Any) -> dict[str, float]:
+    """Returns the other columns of a call."""
     if self._spec is None:
-      return columns
+      return {}
     per_client = [
       scores
       for chunk in inputs.chunk_clients(self._personalized)
@@ -186,6 +193,7 @@ class HeldOutEvaluation:
     ]
     after = [client['client'] for client in per_client]
     before = [client['server'] for client in per_client]
+    columns = {}
     for scores, suffix in ((after, ''), (before, '_before')):
       for name in _metric_names(scores):
         columns[f'personalized/{name}{suffix}'] = (
@@ -194,8 +202,7 @@ class HeldOutEvaluation:
           )
         )
     columns[f'personalized/{_DIVERGED_CLIENTS}'] = _count_diverged(after)
-    columns.update(self._spread('personalized', after))
-    return columns
+    return columns | self._spread('personalized', after)
 
   def _halve(self, client_id: str) -> inputs.EvaluationInput:
     """Returns a client's half to fine-tune on and its unseen one."""

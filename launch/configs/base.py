@@ -123,6 +123,9 @@ def create_config(
         # Epochs on half of a held-out client's data, scored on the other; 0 to
         # leave personalisation out.
         'personalization_epochs': 1,
+        # The learning rate of these epochs; several to choose from by the scores
+        # of validation clients, none for client_learning_rate.
+        'personalization_learning_rates': (),
         # The client-server barrier on the round's cohort.
         'barrier': True,
       },

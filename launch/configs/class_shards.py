@@ -7,8 +7,15 @@ arXiv:2206.02078) and their code: 150 rounds of 100 clients, batches of 10, SGD
 with rate 0.01 and momentum 0.5, the plain mean at the server; FedRep trains
 the head for 10 epochs before the body's; whoever is scored tunes for 10 epochs.
 With participation=srpfl or flanp the pool begins with 10 clients and doubles
-every 10 rounds, a fifteenth of all. HF-MAML takes plain steps with a rate of 0.1, and a client its
-own steps with 0.01.
+every 10 rounds, a fifteenth of all. HF-MAML takes plain steps with a rate of 0.1,
+and a client its own steps with 0.01.
+
+FedAvg is FedAvg+FT when it is scored, and FLANP is FLANP+FT: clients tune the
+whole model. A rate that suits rounds of all clients need not suit one client
+alone, so theirs is that of 0.001, 0.01 and 0.1 with which validation clients do
+best, at each evaluation anew (eval/personalization_learning_rate); to have that
+of the rounds: --config.evaluation.personalization_learning_rates="()". The three
+are ours.
 """
 
 from collections.abc import Mapping
@@ -29,6 +36,8 @@ _SEEDS = (0, 1, 2, 3, 4)
 _HEAD_EPOCHS = 10
 _STAGES_OF_A_RUN = 15
 _FIRST_CLIENTS = 10
+# The rate of training, a tenth and ten times of it.
+_TUNING_LEARNING_RATES = (0.001, 0.01, 0.1)
 
 
 def sizes(field: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
@@ -80,6 +89,8 @@ def create_config(
     config.client_learning_rate = 0.1
   elif 'client_optimizer' in algorithm:
     algorithm.client_optimizer = 'sgdm_half'
+  if algorithm.name == 'fed_avg':
+    config.evaluation.personalization_learning_rates = _TUNING_LEARNING_RATES
   if 'body_epochs' in algorithm:
     algorithm.body_epochs = body_epochs
     config.local_epochs = _HEAD_EPOCHS + body_epochs

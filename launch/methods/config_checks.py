@@ -47,7 +47,10 @@ _OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
 _EVALUATION: Mapping[str, fields.Check] = {
   'personalization_epochs': fields.integer(0),
   'barrier': fields.boolean,
+  'personalization_learning_rates': fields.numbers,
 }
+# Those that configs of earlier versions lack.
+_EVALUATION_DEFAULTS: Mapping[str, Any] = {'personalization_learning_rates': ()}
 # The only values of methods that do not support something.
 _ONLY: Mapping[str, tuple[str, Any]] = {
   'local_epochs': ('local_epochs', 1),
@@ -85,7 +88,7 @@ def check_config(config: Mapping[str, Any]) -> None:
   fields.check_fields('', config, known, owner=method.name)
   _check_block('algorithm.', config['algorithm'], method)
   participation.check(config['participation'])
-  fields.check_fields('evaluation.', config['evaluation'], _EVALUATION)
+  _check_evaluation(config['evaluation'])
   fields.text('task.name', config['task'].get('name'))
   if 'fine_tuning' in config:
     fine_tuning.check(config)
@@ -142,6 +145,18 @@ def _check_block(
     {'name': fields.text, **fields.checks(method.fields)},
     owner=method.name,
   )
+
+
+def _check_evaluation(block: Mapping[str, Any]) -> None:
+  block = {**_EVALUATION_DEFAULTS, **block}
+  fields.check_fields('evaluation.', block, _EVALUATION)
+  rates = block['personalization_learning_rates']
+  if rates and not block['personalization_epochs']:
+    raise errors.InputError(
+      f'evaluation.personalization_learning_rates is {rates!r}, but '
+      'evaluation.personalization_epochs is 0, so that there are no steps to '
+      'take with them; none were expected.'
+    )
 
 
 def _check_start(start: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from launch.runs import experiment as experiment_lib
 from launch.runs import export as export_lib
 from launch.runs import held_out_evaluation
 from launch.runs import trained_run
+from launch.runs import tuned_evaluation
 
 from absl import logging
 
@@ -90,7 +91,9 @@ def _evaluate_clients(
   rows, pooled = scores.rows, scores.totals['global']
   personalized = experiment.fine_tune_spec is not None
   if personalized:
-    by_share = held_out_evaluation.score_shares(experiment, weights, clients)
+    rate = tuned_evaluation.choose_rate(experiment, result.state)
+    with tuned_evaluation.tuned_with(experiment, rate):
+      by_share = held_out_evaluation.score_shares(experiment, weights, clients)
     for client_id, row in by_share.rows.items():
       rows[client_id].update(row)
   summarize = functools.partial(

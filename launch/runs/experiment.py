@@ -12,6 +12,7 @@ from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import evaluation
+from fedfish_tff import parameters
 from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import config_checks
@@ -45,6 +46,9 @@ class Experiment:
     initial_weights: Of the model that is trained; None for those that the
       process begins with.
     first_round: The last round of what a fine-tuning starts from; 0 without.
+
+  Raises:
+    errors.InputError: If clients' tuning has no rate that could be another.
   """
 
   config: Mapping[str, Any]
@@ -58,6 +62,17 @@ class Experiment:
   evaluations: evaluation.SharedComputations
   initial_weights: tff.learning.models.ModelWeights | None = None
   first_round: int = 0
+
+  def __post_init__(self) -> None:
+    rates = self.tuning_rates
+    if rates and building.CLIENT_RATE not in parameters.names_in(
+      self.process.local_training
+    ):
+      raise errors.InputError(
+        f'evaluation.personalization_learning_rates is {rates}, but clients of '
+        f'{self.method.name} make models their own by steps with a rate that is '
+        'part of the method; none were expected.'
+      )
 
   @property
   def model(self) -> tff.learning.models.FunctionalModel:
@@ -104,6 +119,12 @@ class Experiment:
     return datasets.BatchSpec(
       batch_size=self.config['batch_size'], epochs=epochs
     )
+
+  @property
+  def tuning_rates(self) -> tuple[float, ...]:
+    """Learning rates for personalisation, sorted; none for the client's."""
+    block = self.config['evaluation']
+    return tuple(sorted(block.get('personalization_learning_rates', ())))
 
   def initial_state(self) -> Any:
     """Returns the process' state before the first round."""

@@ -91,7 +91,11 @@ def start_config(
     'evaluate_every': config['evaluate_every'],
     'algorithm': dict(config['fine_tuning']['start']),
     'participation': {'name': 'visit_once', **speeds},
-    'evaluation': {'personalization_epochs': 0, 'barrier': False},
+    'evaluation': {
+      'personalization_epochs': 0,
+      'personalization_learning_rates': (),
+      'barrier': False,
+    },
   }
 
 

@@ -14,6 +14,7 @@ from fedfish_tff import simulation
 from launch.methods import building
 from launch.runs import client_models
 from launch.runs import experiment as experiment_lib
+from launch.runs import tuned_evaluation
 
 _PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
 
@@ -34,17 +35,14 @@ def summarize(
     client_states: The weights that clients keep, if they do.
   """
   task = experiment.task
-  test = experiment.build_held_out_evaluation(task.test, spread=True)(
-    experiment.process.get_model_weights(result.state)
-  )
+  with tuned_evaluation.tuned_with(
+    experiment, tuned_evaluation.rate_of(rows[-1])
+  ):
+    test = _score_test_clients(experiment, result.state)
   if client_states is not None and experiment.built.clients_keep_models:
     test |= client_models.evaluate_client_models(
       experiment, result, client_states
     )
-  unseen = experiment.build_own_data_evaluation(task.test)
-  if unseen is not None:
-    scores = unseen(result.state)
-    test |= {f'unseen/{name}': value for name, value in scores.items()}
   totals = dict(result.totals)
   if 'exchange' not in experiment.config:
     # Of all weights, which nothing counts.
@@ -73,6 +71,20 @@ def summarize(
       **{name: importlib.metadata.version(name) for name in _PACKAGES},
     },
   }
+
+
+def _score_test_clients(
+  experiment: experiment_lib.Experiment, state: Any
+) -> dict[str, float]:
+  """Returns the columns of test clients, tuned as the rate is now."""
+  clients = experiment.task.test
+  columns = experiment.build_held_out_evaluation(clients, spread=True)(
+    experiment.process.get_model_weights(state)
+  )
+  unseen = experiment.build_own_data_evaluation(clients)
+  if unseen is not None:
+    columns |= {f'unseen/{n}': value for n, value in unseen(state).items()}
+  return columns
 
 
 def _reported_hparams(

@@ -20,6 +20,7 @@ from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import regularization_choice
 from launch.runs import run_summary
+from launch.runs import tuned_evaluation
 from tasks.task import Task
 
 from absl import logging
@@ -234,18 +235,11 @@ def _run(
   config, process = experiment.config, experiment.process
   if 'repeated_visits' not in experiment.method.supports:
     _warn_of_absent_clients(experiment)
-  held_out = experiment.build_held_out_evaluation(experiment.task.validation)
-
+  evaluation = tuned_evaluation.TunedEvaluation(experiment)
   load_client_state = client_states and client_states.load
-  own = experiment.build_own_data_evaluation(experiment.task.train)
-  unseen = experiment.build_own_data_evaluation(experiment.task.validation)
 
   def evaluate(state: Any, unused_round_number: int) -> Mapping[str, float]:
-    columns = held_out(process.get_model_weights(state))
-    if own is not None:
-      scores = own(state, load_client_state)
-      columns |= {f'own/{name}': value for name, value in scores.items()}
-      columns |= {f'unseen/{n}': value for n, value in unseen(state).items()}
+    columns = evaluation(state, load_client_state)
     return {f'eval/{name}': value for name, value in columns.items()}
 
   def tell(round_number: int, row: simulation.Metrics) -> None:

@@ -18,6 +18,7 @@ from launch.runs import held_out_evaluation
 from launch.runs import trained_run
 from launch.runs import transfer_evaluation
 from launch.runs import transfer_targets
+from launch.runs import tuned_evaluation
 from tasks import registry
 from tasks.task import Task
 
@@ -58,7 +59,7 @@ def evaluate_transfer(
     tasks = create_target_tasks(
       experiment.task, targets, seed=config['seed'], data_dir=data_dir
     )
-    models = _load_models(experiment, folder, at)
+    states = _load_states(experiment, folder, at)
     # Before the work, since a folder that cannot be made would be in vain.
     simulation.make_folder(folder.path / 'evaluation')
     clients = {
@@ -70,7 +71,7 @@ def evaluate_transfer(
       )
       for name, task in tasks.items()
     }
-    found = _evaluate(experiment, models, clients, split)
+    found = _evaluate(experiment, states, clients, split)
     scores = [score for _, summaries in found.values() for score in summaries]
     metrics = list(dict.fromkeys(score.metric for score in scores))
     print(transfer_evaluation.format_scores(scores))
@@ -122,12 +123,12 @@ def create_target_tasks(
   }
 
 
-def _load_models(
+def _load_states(
   experiment: experiment_lib.Experiment,
   folder: simulation.Workdir,
   at: Sequence[str],
 ) -> dict[int, Any]:
-  """Returns the model's weights by round."""
+  """Returns the process' state by round."""
   results = []
   half = experiment.half_round
   if transfer_targets.HALF in at:
@@ -145,15 +146,12 @@ def _load_models(
     results.append(result)
   if transfer_targets.LAST in at:
     results.append(trained_run.load_result(experiment, folder))
-  return {
-    result.round_number: experiment.process.get_model_weights(result.state)
-    for result in results
-  }
+  return {result.round_number: result.state for result in results}
 
 
 def _evaluate(
   experiment: experiment_lib.Experiment,
-  models: Mapping[int, Any],
+  states: Mapping[int, Any],
   clients: Mapping[str, transfer_evaluation.TransferClients],
   split: str,
 ) -> dict[
@@ -167,15 +165,21 @@ def _evaluate(
       'The config has no evaluation.personalization_epochs: the model is '
       'scored as it is only.'
     )
+  rates = {
+    round_number: tuned_evaluation.choose_rate(experiment, state)
+    for round_number, state in states.items()
+  }
   found = {}
   for target, (data, num_too_small) in clients.items():
-    for round_number, weights in models.items():
+    for round_number, state in states.items():
       print(
         f'{target}: model of round {round_number} of {config["rounds"]}, '
         f'{len(data.client_ids)} {split} clients ({num_too_small} too small)',
         flush=True,
       )
-      scores = held_out_evaluation.score_shares(experiment, weights, data)
+      weights = experiment.process.get_model_weights(state)
+      with tuned_evaluation.tuned_with(experiment, rates[round_number]):
+        scores = held_out_evaluation.score_shares(experiment, weights, data)
       directions = held_out_evaluation.metric_directions(
         list(next(iter(scores.totals.values()))),
         task.metric,

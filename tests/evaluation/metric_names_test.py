@@ -38,6 +38,7 @@ class MetricNamesTest(parameterized.TestCase):
   @parameterized.parameters(
     ('eval/global/num_examples', True),
     ('num_tokens', True),
+    ('eval/personalization_learning_rate', True),
     ('eval/global/accuracy', False),
   )
   def test_counts(self, metric, expected):

@@ -142,13 +142,15 @@ def numpy_metrics(weights, examples) -> dict[str, float]:
   )
 
 
-def numpy_train(weights, batches) -> list[np.ndarray]:
+def numpy_train(
+  weights, batches, *, rate: float = LEARNING_RATE
+) -> list[np.ndarray]:
   """Returns the weights after one SGD step a batch."""
   kernel, bias = (np.array(w, np.float64) for w in weights)
   for x, y in batches:
     residual = _softmax(x, kernel, bias) - np.eye(NUM_CLASSES)[y]
-    kernel -= LEARNING_RATE * np.asarray(x, np.float64).T @ residual / len(x)
-    bias -= LEARNING_RATE * residual.mean(axis=0)
+    kernel -= rate * np.asarray(x, np.float64).T @ residual / len(x)
+    bias -= rate * residual.mean(axis=0)
   return [kernel, bias]
 
 

@@ -49,6 +49,10 @@ class ClassShardsTest(parameterized.TestCase):
         'server_learning_rate': 1.0,
       }.items():
         self.assertEqual(config[field], value, field)
+      self.assertEqual(
+        config['evaluation']['personalization_learning_rates'],
+        (0.001, 0.01, 0.1) if variant.startswith('fed_avg') else (),
+      )
       if variant != 'scaffold':
         self.assertEqual(config['algorithm']['client_optimizer'], 'sgdm_half')
     self.assertEqual(config['task']['classes_per_client'], classes)

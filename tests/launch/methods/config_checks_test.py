@@ -305,6 +305,24 @@ class CheckConfigTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.InputError, f'^{field} is 0, but not'):
         config_checks.check_config(config)
 
+  def test_rates_of_personalization(self):
+    name = 'evaluation.personalization_learning_rates'
+    config_checks.check_config(_config('fed_avg', **{name: (0.1, 0.01)}))
+    config = _config('fed_avg')
+    # Of an earlier version.
+    del config['evaluation']['personalization_learning_rates']
+    config_checks.check_config(config)
+    for changes, message in (
+      ({name: 0.1}, f'{name} is 0.1; a sequence of numbers was'),
+      ({name: (0.1, -1)}, f'A number of {name} is -1;'),
+      (
+        {name: (0.1,), 'evaluation.personalization_epochs': 0},
+        rf'{name} is \(0.1,\), but evaluation.personalization_epochs is 0',
+      ),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        config_checks.check_config(_config('fed_avg', **changes))
+
   def test_visits_are_not_for_closed_form_alone(self):
     for name in ('uniform', *participation.VISITS):
       config_checks.check_config(

@@ -1,0 +1,179 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Evaluates as a run goes, with the learning rate by which clients tune.
+
+It is the client's rate of training, or what the config's
+`evaluation.personalization_learning_rates` name. Of several, validation clients
+are tuned with each, at every evaluation, and the one with their best score is
+everybody's; test clients have no say. What is traced serves all rates, which are
+a parameter of it (`fedfish_tff.parameters`).
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+import contextlib
+import functools
+import math
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff import evaluation
+from fedfish_tff import parameters
+from fedfish_tff.evaluation import metric_names
+from launch.methods import building
+from launch.runs import experiment as experiment_lib
+
+import numpy as np
+import tensorflow_federated as tff
+
+# Of `tuned_with`: that of training.
+_CLIENT_RATE = math.nan
+
+
+@contextlib.contextmanager
+def tuned_with(
+  experiment: experiment_lib.Experiment, rate: float
+) -> Iterator[None]:
+  """Lets clients tune with a rate in the evaluations of an experiment.
+
+  Args:
+    experiment: The experiment.
+    rate: The learning rate, as in a config; NaN for that of training.
+
+  Raises:
+    errors.InputError: If the execution context knows nothing of parameters.
+  """
+  if math.isnan(rate):
+    yield
+    return
+  name = building.CLIENT_RATE
+  config = {**experiment.config, name: rate}
+  value = building.parameter_values(config)[name]
+  with parameters.replaced({name: value}):
+    if _read_rate()() != np.float32(value):
+      raise errors.InputError(
+        'evaluation.personalization_learning_rates is '
+        f'{experiment.tuning_rates}, but in this execution context rates cannot '
+        'be replaced; --context=cohort was expected.'
+      )
+    yield
+
+
+def rate_of(row: Mapping[str, float]) -> float:
+  """Returns with which rate clients tuned, of a row of metrics.csv."""
+  return row.get(f'eval/{metric_names.PERSONALIZATION_RATE}', _CLIENT_RATE)
+
+
+def choose_rate(experiment: experiment_lib.Experiment, state: Any) -> float:
+  """Returns with which rate clients tune a state; says it if it was chosen.
+
+  Args:
+    experiment: The experiment.
+    state: The process' state.
+  """
+  if len(experiment.tuning_rates) < 2:
+    return _rate_without_choice(experiment)
+  rate, _ = TunedEvaluation(experiment).choose(state)
+  print(f'Learning rate of personalisation, by validation clients: {rate:g}')
+  return rate
+
+
+class TunedEvaluation:
+  """The columns of an evaluation in metrics.csv: nobody's of the test clients."""
+
+  def __init__(self, experiment: experiment_lib.Experiment) -> None:
+    """Prepares the evaluation.
+
+    Args:
+      experiment: What is trained.
+
+    Raises:
+      errors.InputError: If a validation client's data cannot be used.
+    """
+    task = experiment.task
+    self._experiment = experiment
+    self._held_out = experiment.build_held_out_evaluation(task.validation)
+    self._unseen = experiment.build_own_data_evaluation(task.validation)
+    self._own = experiment.build_own_data_evaluation(task.train)
+
+  def __call__(
+    self,
+    state: Any,
+    load_client_state: evaluation.LoadClientStateFn | None = None,
+  ) -> dict[str, float]:
+    """Returns `global/*`, `personalized/*`, `own/*` and `unseen/*`.
+
+    And the rate, where it is not that of training: NaN if validation clients
+    could not choose any.
+
+    Args:
+      state: The process' state.
+      load_client_state: Loads clients' states after the same round.
+    """
+    rate, chosen = self.choose(state)
+    weights = self._experiment.process.get_model_weights(state)
+    columns = self._held_out.score_global(weights)
+    if self._own is not None:
+      with tuned_with(self._experiment, rate):
+        columns |= self._held_out.score_personalized(weights)
+        scores = self._own(state, load_client_state)
+      columns |= {f'own/{name}': value for name, value in scores.items()}
+    columns |= chosen
+    if self._experiment.tuning_rates:
+      columns[metric_names.PERSONALIZATION_RATE] = rate
+    return columns
+
+  def choose(self, state: Any) -> tuple[float, dict[str, float]]:
+    """Returns the rate, and what validation clients score with it.
+
+    The best is the one with which the fewest clients diverge, since they are
+    not in the mean; then the one with the best mean of the task's metric, then
+    the smallest. With one that nobody's score is finite with nothing is chosen;
+    if that is so with all, it is the rate of training.
+
+    Args:
+      state: The process' state.
+
+    Returns:
+      As `tuned_with` takes it; `unseen/*`, of tasks whose clients have test data
+      of their own, or `personalized/*`.
+    """
+    task, rates = self._experiment.task, self._experiment.tuning_rates
+    prefix = 'personalized' if self._unseen is None else 'unseen'
+    sign = 1 if task.higher_is_better else -1
+    best = None
+    for rate in rates if len(rates) > 1 else ():
+      scores = self._score(state, rate)
+      value = sign * scores[f'{prefix}/{task.metric}']
+      rank = (-scores[f'{prefix}/diverged_clients'], value)
+      if math.isfinite(value) and (best is None or rank > best[0]):
+        best = rank, rate, scores
+    if best is not None:
+      return best[1:]
+    rate = _rate_without_choice(self._experiment)
+    return rate, self._score(state, rate)
+
+  def _score(self, state: Any, rate: float) -> dict[str, float]:
+    with tuned_with(self._experiment, rate):
+      if self._unseen is None:
+        return self._held_out.score_personalized(
+          self._experiment.process.get_model_weights(state)
+        )
+      scores = self._unseen(state)
+      return {f'unseen/{name}': value for name, value in scores.items()}
+
+
+def _rate_without_choice(experiment: experiment_lib.Experiment) -> float:
+  rates = experiment.tuning_rates
+  return rates[0] if len(rates) == 1 else _CLIENT_RATE
+
+
+@functools.cache
+def _read_rate() -> tff.Computation:
+  """Returns a computation of what the client's rate is where it runs."""
+
+  @tff.tensorflow.computation
+  def read_rate():
+    return parameters.create(building.CLIENT_RATE, _CLIENT_RATE)
+
+  return read_rate

@@ -1,0 +1,274 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which rate clients tune with, against a loop over clients and rates in NumPy."""
+
+import contextlib
+import functools
+import math
+import pathlib
+from unittest import mock
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import parameters
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+from launch.configs import base
+from launch.configs import srpfl_digits
+from launch.runs import evaluation_run
+from launch.runs import experiment as experiment_lib
+from launch.runs import training_run
+from launch.runs import tuned_evaluation
+from tasks import task as task_lib
+from tests import tolerance
+from tests.evaluation import softmax_regression
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+
+# How many examples clients tune on, and how many test examples they have.
+_SIZES = {
+  'train': {'a': (9, 5), 'b': (4, 8), 'c': (6, 3)},
+  'validation': {'d': (6, 3), 'e': (12, 7), 'f': (3, 10)},
+  'test': {'g': (8, 4), 'h': (5, 9)},
+}
+_CLIENT_RATE = 0.3
+_RATES = (3.0, 0.1, 10.0, 1.0)
+_EPOCHS = 3
+_RATE_COLUMN = 'personalization_learning_rate'
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+@functools.cache
+def _clients():
+  """Returns what each client tunes on, and its test examples."""
+  sizes = {c: size for split in _SIZES.values() for c, size in split.items()}
+  clients = {}
+  for seed, (client_id, (train, test)) in enumerate(sizes.items()):
+    examples = softmax_regression.draw_examples(train + test, seed=seed)
+    clients[client_id] = (
+      tuple(part[:train] for part in examples),
+      tuple(part[train:] for part in examples),
+    )
+  return clients
+
+
+def _task(**changes):
+  def examples_of(client_ids, part):
+    return datasets.InMemoryClientData(
+      {c: _clients()[c][part] for c in client_ids}
+    )
+
+  return task_lib.Task(
+    name='softmax',
+    create_model=softmax_regression.create_functional_model,
+    tensor_names=('body/kernel', 'head/bias'),
+    metric='loss',
+    **{
+      'higher_is_better': False,
+      'own_test': examples_of(_clients(), 1),
+      **{split: examples_of(ids, 0) for split, ids in _SIZES.items()},
+      **changes,
+    },
+  )
+
+
+def _config(variant, rates):
+  return base.create_config(
+    variant,
+    server_optimizer='sgd',
+    task={'name': 'softmax'},
+    rounds=1,
+    cohort_size=2,
+    local_epochs=1,
+    # All of a client's examples: no order.
+    batch_size=20,
+    client_learning_rate=_CLIENT_RATE,
+    server_learning_rate=1.0,
+    evaluation={
+      'personalization_epochs': _EPOCHS,
+      'personalization_learning_rates': rates,
+      'barrier': False,
+    },
+  ).to_dict()
+
+
+@functools.cache
+def _built(variant):
+  return experiment_lib.build_experiment_of(_config(variant, ()), _task())
+
+
+def _experiment(rates, *, variant='fed_avg', **changes):
+  """Returns an experiment with rates; its tasks differ in no graph."""
+  return experiment_lib.share_experiment(
+    _built(variant),
+    _config(variant, rates),
+    _task(**changes),
+    initial_weights=None,
+  )
+
+
+def _evaluate(experiment):
+  return tuned_evaluation.TunedEvaluation(experiment)(
+    experiment.initial_state(), lambda client_id, structure: None
+  )
+
+
+def _loss(tuned_on, scored_on, rate):
+  weights = softmax_regression.numpy_train(
+    softmax_regression.initial_weights(), [tuned_on] * _EPOCHS, rate=rate
+  )
+  return softmax_regression.numpy_metrics(weights, scored_on)['loss']
+
+
+def _losses_by_rate(split):
+  """Returns the mean over a split's clients, on test data of their own."""
+  return {
+    rate: np.mean([_loss(*_clients()[c], rate) for c in _SIZES[split]])
+    for rate in _RATES
+  }
+
+
+def _best(losses):
+  return min(losses, key=losses.get)
+
+
+class TunedEvaluationTest(parameterized.TestCase):
+  def _assert_close(self, columns, expected):
+    for name, value in expected.items():
+      tolerance.assert_close(
+        columns[name],
+        value,
+        relative=tolerance.FLOAT32_STEPS,
+        scale=max(1, value),
+        err_msg=name,
+      )
+
+  # Of fed_per clients keep the head; new ones tune all of the model, too.
+  @parameterized.parameters('fed_avg', 'fed_per')
+  def test_validation_clients_choose_by_their_own_test_data(self, variant):
+    columns = _evaluate(_experiment(_RATES, variant=variant))
+    by_rate = {split: _losses_by_rate(split) for split in _SIZES}
+    rate = _best(by_rate['validation'])
+    self.assertNotIn(rate, (_best(by_rate['train']), _best(by_rate['test'])))
+    self.assertEqual(columns[_RATE_COLUMN], rate)
+    self._assert_close(
+      columns,
+      {
+        'unseen/loss': by_rate['validation'][rate],
+        'own/loss': by_rate['train'][rate],
+        **self._halves(rate),
+      },
+    )
+
+  def test_they_choose_by_their_unseen_half_without(self):
+    columns = _evaluate(_experiment(_RATES, own_test=None))
+    by_rate = {rate: self._halves(rate) for rate in _RATES}
+    rate = min(by_rate, key=lambda rate: by_rate[rate]['personalized/loss'])
+    self.assertEqual(columns[_RATE_COLUMN], rate)
+    self._assert_close(columns, by_rate[rate])
+
+  def _halves(self, rate):
+    """Returns validation clients' mean on one half, tuned on the other."""
+    losses, sizes = [], []
+    for client_id in _SIZES['validation']:
+      tuned_on, unseen = datasets.split_examples(
+        _clients()[client_id][0], fraction=0.5, client_id=client_id, seed=0
+      )
+      losses.append(_loss(tuned_on, unseen, rate))
+      sizes.append(len(unseen[0]))
+    return {'personalized/loss': np.average(losses, weights=sizes)}
+
+  def test_the_rate_of_training_alone_changes_nothing(self):
+    columns = _evaluate(_experiment((_CLIENT_RATE,)))
+    self.assertEqual(columns.pop(_RATE_COLUMN), _CLIENT_RATE)
+    self.assertEqual(columns, _evaluate(_experiment(())))
+
+  def test_one_rate_is_taken_as_it_is(self):
+    self._assert_close(
+      _evaluate(_experiment((10.0,))),
+      {'unseen/loss': _losses_by_rate('validation')[10.0]},
+    )
+
+  def test_a_rate_with_which_clients_diverge_is_not_chosen(self):
+    columns = _evaluate(_experiment((3e38, 10.0)))
+    self.assertEqual(columns[_RATE_COLUMN], 10.0)
+    columns = _evaluate(_experiment((2e38, 3e38)))
+    self.assertTrue(math.isnan(columns.pop(_RATE_COLUMN)))
+    self.assertEqual(columns, _evaluate(_experiment(())))
+
+  @parameterized.parameters(
+    (False, {0.1: (0.5, 0), 0.2: (0.4, 0), 0.3: (0.6, 0)}, 0.2),
+    (True, {0.1: (0.5, 0), 0.2: (0.4, 0), 0.3: (0.6, 0)}, 0.3),
+    (True, {0.1: (0.5, 0), 0.2: (0.6, 0), 0.3: (0.6, 0)}, 0.2),
+    # Those who are left do well.
+    (False, {0.1: (0.5, 0), 0.2: (0.1, 1)}, 0.1),
+    (False, {0.1: (math.nan, 3), 0.2: (0.5, 1), 0.3: (0.4, 2)}, 0.2),
+  )
+  def test_the_best(self, higher_is_better, scores, expected):
+    evaluation = tuned_evaluation.TunedEvaluation(
+      _experiment(tuple(scores), higher_is_better=higher_is_better)
+    )
+
+    def score(unused_state, rate):
+      value, diverged = scores[rate]
+      return {'unseen/loss': value, 'unseen/diverged_clients': diverged}
+
+    with mock.patch.object(evaluation, '_score', score):
+      rate, columns = evaluation.choose(None)
+    self.assertEqual(rate, expected)
+    self.assertEqual(columns['unseen/loss'], scores[expected][0])
+
+  @parameterized.parameters('scaffold', 'hf_maml')
+  def test_methods_whose_rate_is_their_own_are_refused(self, variant):
+    with self.assertRaisesRegex(
+      errors.InputError, rf'_rates is \(0.1,\), but clients of {variant} make'
+    ):
+      experiment_lib.build_experiment_of(_config(variant, (0.1,)), _task())
+
+  def test_contexts_that_know_no_parameters_are_refused(self):
+    experiment = _experiment((0.1,))
+    with mock.patch.object(parameters, 'replaced', contextlib.nullcontext):
+      with self.assertRaisesRegex(errors.InputError, '--context=cohort was'):
+        _evaluate(experiment)
+
+
+@pytest.mark.thorough
+class WholeRunTest(absltest.TestCase):
+  def test_test_clients_tune_with_the_rate_of_the_last_evaluation(self):
+    """As where it is the only one."""
+    self.enter_context(small_configs.built_once())
+    config = srpfl_digits.get_config('fed_avg').to_dict()
+    config.update(rounds=1, cohort_size=4, local_epochs=1)
+    config['task'].update(num_clients=6, num_held_out=4, hidden_units=(8,))
+    config['evaluation']['personalization_epochs'] = 1
+    folder = pathlib.Path(self.create_tempdir().full_path)
+
+    def run(name, rates):
+      config['evaluation']['personalization_learning_rates'] = rates
+      summary = training_run.train(
+        config, workdir=folder / name, progress_bar=False
+      )
+      evaluation_run.evaluate(folder / name)
+      table = folder / name / 'evaluation' / 'clients.csv'
+      return summary['test'], table.read_bytes()
+
+    of_several = run('several', (0.001, 0.5))
+    rows = simulation.read_rows(folder / 'several' / 'metrics.csv')
+    rate = rows[-1][f'eval/{_RATE_COLUMN}']
+    self.assertEqual(rate, 0.5)
+    self.assertEqual(run('one', (rate,)), of_several)
+    test, table = run('none', ())
+    self.assertNotEqual(test, of_several[0])
+    self.assertNotEqual(table, of_several[1])
+    self.assertEqual(test['global/loss'], of_several[0]['global/loss'])
+
+
+if __name__ == '__main__':
+  absltest.main()
