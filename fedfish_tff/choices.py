@@ -145,3 +145,19 @@ class ClassDistance(enum.Enum):
 
   COSINE = 'cosine'
   EUCLIDEAN = 'euclidean'
+
+
+class UnitAverage(enum.Enum):
+  """What the weights of a unit are that several clients' units are matched to.
+
+  Attributes:
+    MEAN: The mean over the clients that have the unit. Where all have it, that
+      is the sum over J clients divided by J of FedMA's Algorithm 1; a unit of a
+      few is not made smaller. The authors' LSTM has it so.
+    POSTERIOR_MEAN: The mean of its posterior, which the prior draws to 0: with
+      variances of 1, the sum divided by one more than the clients. The authors'
+      code for images; one client's network does not stay what it was.
+  """
+
+  MEAN = 'mean'
+  POSTERIOR_MEAN = 'posterior_mean'

@@ -77,7 +77,7 @@ ALLOWED = {
     'fedfish_tff.models',
     'fedfish_tff.parameters',
   },
-  'fedfish_tff.aggregators': {'fedfish_tff.errors'},
+  'fedfish_tff.aggregators': {'fedfish_tff.choices', 'fedfish_tff.errors'},
   'fedfish_tff.algorithms': {
     'fedfish_tff.choices',
     'fedfish_tff.errors',

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How client updates are combined: `tff.aggregators` factories."""
+"""How client updates are combined: `tff.aggregators` factories, and matching."""
 
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,15 @@ if TYPE_CHECKING:
   from fedfish_tff.aggregators.fisher_weighted_mean import (
     FisherWeightedMeanFactory as FisherWeightedMeanFactory,
   )
+  from fedfish_tff.aggregators.matched_average import average_last_layer
+  from fedfish_tff.aggregators.matched_average import average_recurrent
+  from fedfish_tff.aggregators.matched_average import match_units
+  from fedfish_tff.aggregators.matched_average import MatchedUnits
+  from fedfish_tff.aggregators.matched_average import pad_inputs
+  from fedfish_tff.aggregators.matched_average import take_inputs
+  from fedfish_tff.aggregators.matched_average import take_units
+  from fedfish_tff.aggregators.matched_average import unit_rows
+  from fedfish_tff.aggregators.matched_average import unit_tensors
   from fedfish_tff.aggregators.partial_mean import (
     PartialMeanFactory as PartialMeanFactory,
   )
