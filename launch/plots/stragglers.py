@@ -21,6 +21,8 @@ _UNIFORM = 'uniform'
 _BEFORE = 'before fine-tuning'
 _DASHES = ('--', '-.')
 _DOTS = ':'
+# Of more lines in a panel bands hide each other.
+_MAX_BANDS = 6
 
 
 def plot_stragglers(
@@ -58,11 +60,14 @@ def _plot(
   figure, axes = panels.new_grid(
     cells, (panels.PAPER_COLUMN, 1.8), columns=len(tasks)
   )
+  most = max(sum(line.task == task for line in lines) for task in tasks)
+  spread = 'band' if most <= _MAX_BANDS else ''
   for axis, (cost, task) in zip(axes, cells):
     panels.draw_lines(
       axis,
       {line: line.points(cost) for line in lines if line.task == task},
       looks,
+      spread=spread,
     )
     title = f'messages: {cost:g} s a round'
     panels.set_labels(
@@ -77,7 +82,7 @@ def _plot(
   caption = (
     f'{style.describe_metric(metric)}, against the simulated time of rounds, '
     f'whose messages cost more from row to row; {lines[0].conditions}. Lines: '
-    f'means over {seeds}; bands: lowest to highest seed.\n'
+    f'means over {seeds}{spread and "; bands: lowest to highest seed"}.\n'
     + straggler_lines.format_table(lines, costs)
   )
   return paper_style.Drawing(figure, caption)

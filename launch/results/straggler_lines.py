@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import statistics
 from typing import Any
 
 from launch.methods import config_checks
@@ -84,26 +83,16 @@ class Line:
   def seconds_to_reach(
     self, target: float, communication_seconds: float
   ) -> float | None:
-    """Returns when the seeds had reached a value; None if one never has.
+    """Returns when the mean over seeds was as good as a value; None if never.
 
     Args:
       target: The value.
       communication_seconds: What messages add to each round.
-
-    Returns:
-      The mean over seeds.
     """
-    reached = [
-      time_to_reach.seconds_to_reach(
-        run,
-        self.metric,
-        target,
-        clock=clock,
-        communication_seconds=communication_seconds,
-      )
-      for run, clock in zip(self.runs, self.clocks)
-    ]
-    return None if None in reached else statistics.fmean(reached)
+    seconds, values = self.points(communication_seconds)
+    sign = time_to_reach.sign(self.metric)
+    reached = seconds[sign * values.mean(axis=0) >= sign * target]
+    return float(reached[0]) if len(reached) else None
 
 
 def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:

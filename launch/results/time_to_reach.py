@@ -4,7 +4,6 @@
 
 from collections.abc import Mapping
 import math
-from typing import Any
 
 from fedfish_tff.evaluation import metric_names
 from launch.results import run_reader
@@ -49,20 +48,19 @@ def read_series(
 
 
 def seconds_to_reach(
-  run: run_reader.Run, metric: str, target: float, **clock: Any
+  run: run_reader.Run, metric: str, target: float
 ) -> float | None:
   """Returns when a run first had a value at least as good as the target.
 
   Args:
-    run: A run.
+    run: A run with simulated time.
     metric: A column of metrics.csv.
     target: The value.
-    **clock: Of `read_series`.
 
   Returns:
     Seconds; None if it never had.
   """
-  _, seconds, values = read_series(run, metric, **clock)
+  _, seconds, values = read_series(run, metric)
   reached = seconds[sign(metric) * values >= sign(metric) * target]
   return float(reached[0]) if len(reached) else None
 

@@ -104,10 +104,10 @@ class StragglerLinesTest(absltest.TestCase):
     seconds, values = line.points(100.0)
     np.testing.assert_allclose(seconds, 105 * np.arange(7))
     self.assertEqual(values.shape, (2, 7))
-    # After 4 of 6 rounds they are at 0.6 and 0.61.
-    self.assertAlmostEqual(line.seconds_to_reach(0.605, 1.0), (4 + 5) / 2 * 6)
-    # One stays below.
-    self.assertIsNone(line.seconds_to_reach(0.905, 0.0))
+    # After 4 of 6 rounds they are at 0.6 and 0.61, at the end at 0.9 and 0.91.
+    self.assertAlmostEqual(line.seconds_to_reach(0.604, 1.0), 4 * 6)
+    self.assertAlmostEqual(line.seconds_to_reach(0.904, 1.0), 6 * 6)
+    self.assertIsNone(line.seconds_to_reach(0.906, 0.0))
 
   def test_table_of_what_half_reach(self):
     lines = straggler_lines.read_lines(
