@@ -99,8 +99,8 @@ def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
   """Returns the lines of runs with simulated time.
 
   A method that trains one model of all clients has two where the metric is one
-  after fine-tuning: after it, and before. With uniform participation speeds
-  change no training either: where any of these runs has other ones, those of
+  after fine-tuning: after it and, with uniform cohorts, before. Speeds change no
+  training of uniform cohorts: where any of these runs has other ones, those of
   the same seed and clients have its clock for a line more.
 
   Args:
@@ -119,7 +119,7 @@ def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
     before = metric + _BEFORE
     is_tuned = before in group[0].columns and not _personalizes(config)
     shown = [(name + TUNED if is_tuned else name, metric)]
-    if is_tuned:
+    if is_tuned and config['participation']['name'] == _UNIFORM:
       shown.append((name, before))
     for label, column in shown:
       if column in group[0].columns:
