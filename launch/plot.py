@@ -51,8 +51,8 @@ what they show:
     such as --metric=eval/global/perplexity
   stragglers: the metric against simulated time, a row of panels for each of
     --communication_seconds, which change no training, and when each method has
-    reached what half of them reach; also with more than 8 methods and
-    participations
+    reached what half of them reach; a method may be there with several choices
+    of who takes part
 """
 
 from collections.abc import Sequence

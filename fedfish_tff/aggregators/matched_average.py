@@ -115,7 +115,7 @@ def match_units(
 
   Raises:
     errors.InputError: If there is no client, rows are not finite or their
-      lengths differ.
+      lengths differ, or gamma or a variance is not positive.
   """
   shapes = [client.shape for client in rows]
   if len({shape[1:] for shape in shapes}) != 1 or len(shapes[0]) != 2:
@@ -127,6 +127,12 @@ def match_units(
     if not np.isfinite(client).all():
       raise errors.InputError(
         f'rows of client {position} are not finite; numbers were expected.'
+      )
+  average = choices.UnitAverage(average)
+  for name, value in (('gamma', gamma), ('sigma', sigma), ('sigma0', sigma0)):
+    if not value > 0:
+      raise errors.InputError(
+        f'{name} is {value}; a positive number was expected.'
       )
   matching = _Matching(rows, num_biases, gamma, sigma, sigma0, max_units)
   for position in sorted(range(len(rows)), key=lambda j: -len(rows[j])):
@@ -363,8 +369,17 @@ def average_last_layer(
 
   Returns:
     (kernel [D, K], bias [K]).
+
+  Raises:
+    errors.InputError: If the counts are of another shape.
   """
   shares = np.asarray(class_counts, np.float64)
+  expected = len(kernels), kernels[0].shape[-1]
+  if shares.shape != expected:
+    raise errors.InputError(
+      f'class_counts have the shape {shares.shape}; {expected}, a row a client '
+      'and a column a class, was expected.'
+    )
   shares = np.where(shares.sum(axis=0) > 0, shares, 1)
   shares /= shares.sum(axis=0)
   kernel = np.einsum('jk,jdk->dk', shares, np.stack(kernels))

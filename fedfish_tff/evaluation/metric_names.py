@@ -11,7 +11,9 @@ import re
 GRADIENT = 'train/gradient_norm_squared'
 ALLOWED_GRADIENT = f'{GRADIENT}_allowed'
 # Of a metric before personalisation, and of its values over clients.
-SUFFIXES = ('_before', '_worst_tenth', '_low_tenth', '_median', '_high_tenth')
+_BEFORE = '_before'
+_STD = '_client_std'
+SUFFIXES = (_BEFORE, '_worst_tenth', '_low_tenth', '_median', '_high_tenth')
 # How often examples of one class were taken for those of another.
 _CONFUSION = re.compile(r'confusion_(.+)_as_(.+)')
 _COUNTS = ('num_examples', 'num_tokens')
@@ -22,12 +24,29 @@ _LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
 
 def higher_is_better(metric: str) -> bool:
   """Whether a column is better when higher; barriers and losses are not."""
-  if metric.startswith('csb/') or metric.endswith('_client_std'):
+  if metric.startswith('csb/') or metric.endswith(_STD):
     return False
-  name = metric.rpartition('/')[2]
-  for suffix in SUFFIXES:
-    name = name.removesuffix(suffix)
-  return name not in _LOWER_IS_BETTER
+  return _without_suffix(metric).rpartition('/')[2] not in _LOWER_IS_BETTER
+
+
+def before(metric: str) -> str | None:
+  """Returns the column of a metric before personalisation.
+
+  Args:
+    metric: A column, such as a metric or its median over clients.
+
+  Returns:
+    The metric's, since there is no other; None if it is that column.
+  """
+  if metric.endswith(_BEFORE):
+    return None
+  return _without_suffix(metric) + _BEFORE
+
+
+def _without_suffix(metric: str) -> str:
+  for suffix in (*SUFFIXES, _STD):
+    metric = metric.removesuffix(suffix)
+  return metric
 
 
 def confused_classes(metric: str) -> tuple[str, str] | None:

@@ -105,7 +105,10 @@ def create_config(
 def create_sweeps(
   get_config: sweeps.GetConfig,
 ) -> Mapping[str, sweeps.MakeRuns]:
-  """Returns the ready sweeps of METHODS, and `stragglers`.
+  """Returns ready sweeps of METHODS but for local epochs, and `stragglers`.
+
+  FedRep's local epochs are those of head and body together, so that others'
+  numbers of them are not for it.
 
   That is every method and who takes part, with a fifth of the clients and all,
   and five seeds; speeds are drawn once and, where they matter to who takes part,
@@ -129,7 +132,6 @@ def create_sweeps(
       )
     )
 
-  return {
-    **sweeps.ready_sweeps(get_config, methods=METHODS, variants=METHODS),
-    'stragglers': stragglers,
-  }
+  ready = sweeps.ready_sweeps(get_config, methods=METHODS, variants=METHODS)
+  names = ('seeds', 'variants', 'learning_rates')
+  return {name: ready[name] for name in names} | {'stragglers': stragglers}

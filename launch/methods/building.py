@@ -61,8 +61,6 @@ class BuiltMethod:
       `regularization` that the config names, from the state after the last
       round, None where it has no solution; validation clients choose.
     reported_hparams: Hyper-parameters of the last state for summary.json.
-    clients_keep_models: Whether clients end up with models of their own, which
-      are scored beside the server's.
   """
 
   model: tff.learning.models.FunctionalModel
@@ -71,7 +69,6 @@ class BuiltMethod:
   costs_per_client: Mapping[str, int] = dataclasses.field(default_factory=dict)
   solve_path: Callable[[Any], Mapping[float, Any]] | None = None
   reported_hparams: tuple[str, ...] = ()
-  clients_keep_models: bool = False
 
   @functools.cached_property
   def wire_bytes(self) -> simulation.WireBytes:

@@ -24,7 +24,6 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       local_epochs=parts.config['local_epochs'],
       client_weighting=parts.client_weighting,
     ),
-    clients_keep_models=True,
   )
 
 
@@ -48,5 +47,6 @@ METHOD = method.Method(
   supports={'fine_tuning', 'learning_rates', 'local_epochs', 'repeated_visits'},
   reasons={'barrier': local_layers.REASONS['barrier']},
   shared_across=_shared_across,
+  keeps_models=True,
   build=_build,
 )

@@ -46,7 +46,6 @@ def build_mean(
   return building.BuiltMethod(
     model=parts.model,
     process=process,
-    clients_keep_models=bool(parts.exchange and parts.exchange.client_keeps),
   )
 
 

@@ -20,7 +20,6 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       local_tensors=local_tensors,
       **local_layers.arguments(parts, local_tensors),
     ),
-    clients_keep_models=True,
   )
 
 
@@ -37,5 +36,6 @@ METHOD = method.Method(
   reasons=local_layers.REASONS,
   personalizes=True,
   shared_across=local_layers.shared_across,
+  keeps_models=True,
   build=_build,
 )

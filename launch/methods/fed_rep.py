@@ -35,7 +35,6 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       body_epochs=body_epochs,
       **local_layers.arguments(parts, local_tensors),
     ),
-    clients_keep_models=True,
   )
 
 
@@ -64,5 +63,6 @@ METHOD = method.Method(
   reasons=local_layers.REASONS,
   personalizes=True,
   shared_across=_shared_across,
+  keeps_models=True,
   build=_build,
 )

@@ -21,7 +21,6 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       global_tensors=global_tensors,
       **local_layers.arguments(parts, tuple(not g for g in global_tensors)),
     ),
-    clients_keep_models=True,
   )
 
 
@@ -41,5 +40,6 @@ METHOD = method.Method(
   reasons=local_layers.REASONS,
   personalizes=True,
   shared_across=local_layers.shared_across,
+  keeps_models=True,
   build=_build,
 )

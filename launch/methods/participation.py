@@ -45,6 +45,7 @@ class Policy(NamedTuple):
   needs_speeds: bool = False
 
 
+_CONSTANT = 'accuracy_constant'
 _N0 = fields.Field(2, fields.integer(1), 'Clients in the first stage.')
 POLICIES: Mapping[str, Policy] = {
   'uniform': Policy('uniform', 'cohorts drawn anew', {}),
@@ -73,7 +74,7 @@ POLICIES: Mapping[str, Policy] = {
         'Rounds until the number doubles; 0 for as many as take the model to the '
         'statistical accuracy.',
       ),
-      'accuracy_constant': fields.Field(
+      _CONSTANT: fields.Field(
         1.0,
         fields.number(positive=False),
         'Of rounds_a_stage=0: 2 mu c; a stage ends when the squared gradient is '
@@ -219,6 +220,8 @@ def check(block: Mapping[str, Any]) -> None:
   known = {'name': NAME, **policy.fields, **options}
   # Configs of runs without them are as they were before there were any.
   absent = fields.defaults(options)
+  if name == 'flanp':
+    absent[_CONSTANT] = policy.fields[_CONSTANT].default
   if not policy.needs_speeds:
     absent['speeds'] = {}
   fields.check_fields(

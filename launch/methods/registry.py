@@ -25,6 +25,7 @@ from typing import Any
 from fedfish_tff import plug_ins
 from launch import methods
 from launch.methods import building
+from launch.methods import exchange
 from launch.methods import fine_tuning
 from launch.methods import method as method_lib
 
@@ -81,6 +82,16 @@ def find_method(
 def method_of(config: Mapping[str, Any]) -> method_lib.Method:
   """Returns the method of a checked config."""
   return find_method(config['algorithm']['name'])
+
+
+def clients_keep_models(config: Mapping[str, Any]) -> bool:
+  """Whether clients end up with models of their own.
+
+  Args:
+    config: A checked config.
+  """
+  unsent = config.get('exchange', {}).get('unsent')
+  return method_of(config).keeps_models or unsent == exchange.CLIENT_KEEPS
 
 
 def build_method(

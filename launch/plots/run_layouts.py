@@ -63,27 +63,29 @@ def draw_layouts(
   Args:
     runs: The runs.
     layouts: Of `LAYOUTS`. One that is asked for alone has to be possible; of
-      several, those that are not are left out.
+      several, those that are not, or have more methods than can be told apart,
+      are left out.
     metric: A column of metrics.csv.
     x_axes: Of `request.X_AXES`.
     communication_seconds: Of `stragglers.plot_stragglers`.
 
   Raises:
-    errors.InputError: If the runs do not make the only layout, or have more
-      methods than can be told apart.
+    errors.InputError: If the runs do not make the only layout, or have too many
+      methods for all.
   """
   settings = settings_lib.read_settings(runs)
+  lines = straggler_lines.read_lines(runs, metric)
   methods = settings_lib.unique(s.method for s in settings)
   # Who takes part makes no other colour there.
-  if len(methods) > _MAX_METHODS and list(layouts) != [_STRAGGLERS]:
-    raise errors.InputError(
-      f'A layout shows at most {_MAX_METHODS} methods, and the workdirs have '
-      f'{len(methods)}: {"; ".join(methods[:4])}; ...'
-    )
-  drawings = {}
+  bases = settings_lib.unique(line.base for line in lines)
+  drawings, too_many = {}, []
   for layout in layouts:
+    shown = bases if layout == _STRAGGLERS else methods
+    if len(shown) > _MAX_METHODS:
+      too_many = shown
+      continue
     if layout == _STRAGGLERS:
-      drawn = _draw_stragglers(runs, metric, communication_seconds)
+      drawn = _draw_stragglers(lines, metric, communication_seconds)
     else:
       drawn = _draw(layout, settings, metric, x_axes)
     if not drawn and len(layouts) == 1:
@@ -94,6 +96,11 @@ def draw_layouts(
         f'have: {_describe(settings)}.'
       )
     drawings.update(drawn)
+  if too_many and not drawings:
+    raise errors.InputError(
+      f'A layout shows at most {_MAX_METHODS} methods, and the workdirs have '
+      f'{len(too_many)}: {"; ".join(too_many[:4])}; ...'
+    )
   return drawings
 
 
@@ -133,9 +140,8 @@ def _draw(
 
 
 def _draw_stragglers(
-  runs: Sequence[run_reader.Run], metric: str, costs: Sequence[float]
+  lines: Sequence[straggler_lines.Line], metric: str, costs: Sequence[float]
 ) -> Drawings:
-  lines = straggler_lines.read_lines(runs, metric)
   return {
     request_lib.slug(f'{_STRAGGLERS} {metric} {conditions}'): drawing
     for conditions, drawing in stragglers.plot_stragglers(lines, costs).items()

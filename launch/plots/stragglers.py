@@ -7,7 +7,6 @@ the less there is to gain by rounds that do not wait for slow clients.
 """
 
 from collections.abc import Sequence
-import itertools
 
 from launch.plots import panels
 from launch.plots import paper_style
@@ -17,10 +16,16 @@ from launch.results import straggler_lines
 
 # By what messages cost; SRPFL's figure has these.
 COMMUNICATION_SECONDS = (0.0, 10.0, 100.0)
-_UNIFORM = 'uniform'
 _BEFORE = 'before fine-tuning'
-_DASHES = ('--', '-.')
-_DOTS = ':'
+_STYLES = {
+  'uniform': '-',
+  'SRPFL': '--',
+  'FLANP': '-.',
+  'fastest': (0, (5, 1, 1, 1, 1, 1)),
+  'visit once': (0, (8, 2)),
+  'first visits': (0, (2, 2)),
+  _BEFORE: ':',
+}
 # Of more lines in a panel bands hide each other.
 _MAX_BANDS = 6
 
@@ -90,26 +95,17 @@ def _plot(
 
 def _looks(lines: Sequence[straggler_lines.Line]):
   """Returns the looks of lines, and the two groups of the legend's entries."""
-
-  def base(line: straggler_lines.Line) -> str:
-    return line.method.removesuffix(straggler_lines.TUNED)
-
-  colors = style.series_looks(settings_lib.unique(map(base, lines)))
+  colors = style.series_looks(settings_lib.unique(line.base for line in lines))
   colors = {name: look | {'linestyle': '-'} for name, look in colors.items()}
-  policies = settings_lib.unique(line.policy for line in lines)
-  dashes = dict(
-    zip((p for p in policies if p != _UNIFORM), itertools.cycle(_DASHES))
-  )
-  styles = {_UNIFORM: '-', **dashes, _BEFORE: _DOTS}
   looks, used = {}, []
   for line in lines:
     what = _BEFORE if line.is_before_tuning else line.policy
     used.append(what)
-    looks[line] = colors[base(line)] | {'linestyle': styles[what]}
+    looks[line] = colors[line.base] | {'linestyle': _STYLES[what]}
   return looks, [
     [panels.entry(name, **look) for name, look in colors.items()],
     [
-      panels.entry(what, color=style.INK, linestyle=styles[what])
+      panels.entry(what, color=style.INK, linestyle=_STYLES[what])
       for what in settings_lib.unique(used)
     ],
   ]

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 from typing import Any
 
+from fedfish_tff.evaluation import metric_names
 from launch.methods import config_checks
 from launch.methods import participation
 from launch.methods import registry
@@ -19,9 +21,10 @@ from launch.results import time_to_reach
 import numpy as np
 
 # What is fine-tuned, though one model of all clients is trained.
-TUNED = '+FT'
+_TUNED = '+FT'
 _BEFORE = '_before'
 _UNIFORM = 'uniform'
+_TOLD = ('cohort_size', 'participation.name', 'participation.speeds.kind')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,7 +38,7 @@ class Line:
     method: The method, +FT where the model of all clients is fine-tuned.
     policy: Who takes part, by its title.
     metric: A column of metrics.csv.
-    runs: A run a seed.
+    runs: A run a seed that has the metric.
     clocks: For each seed the run whose rounds lasted as long.
   """
 
@@ -48,6 +51,11 @@ class Line:
   clocks: Sequence[run_reader.Run]
 
   @property
+  def base(self) -> str:
+    """The method without +FT."""
+    return self.method.removesuffix(_TUNED)
+
+  @property
   def is_before_tuning(self) -> bool:
     return self.metric.endswith(_BEFORE)
 
@@ -56,9 +64,18 @@ class Line:
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns seconds, means over seeds, and values `[num_seeds, num_points]`.
 
+    They are of the rounds at which all seeds have values.
+
     Args:
       communication_seconds: What messages add to each round.
     """
+    _, seconds, values = self._series(communication_seconds)
+    return np.mean(seconds, axis=0), values
+
+  def _series(
+    self, communication_seconds: float
+  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns common rounds, and seconds and values by seed."""
     series = [
       time_to_reach.read_series(
         run,
@@ -68,17 +85,23 @@ class Line:
       )
       for run, clock in zip(self.runs, self.clocks)
     ]
-    rounds = set.intersection(*(set(r.tolist()) for r, _, _ in series))
-    kept = [np.isin(r, list(rounds)) for r, _, _ in series]
-    seconds = [s[k] for (_, s, _), k in zip(series, kept)]
-    values = [v[k] for (_, _, v), k in zip(series, kept)]
-    return np.mean(seconds, axis=0), np.array(values)
+    common = functools.reduce(np.intersect1d, (r for r, _, _ in series))
+    kept = [np.isin(r, common) for r, _, _ in series]
+    return (
+      common,
+      np.array([s[k] for (_, s, _), k in zip(series, kept)]),
+      np.array([v[k] for (_, _, v), k in zip(series, kept)]),
+    )
+
+  def last_round(self) -> int:
+    """Returns the last round at which all seeds have values."""
+    return int(self._series(0.0)[0][-1])
 
   def best(self) -> float:
     """Returns the best mean over seeds of any round."""
     means = self.points(0.0)[1].mean(axis=0)
     sign = time_to_reach.sign(self.metric)
-    return float(sign * (sign * means).max(initial=-np.inf))
+    return float(sign * (sign * means).max())
 
   def seconds_to_reach(
     self, target: float, communication_seconds: float
@@ -96,12 +119,13 @@ class Line:
 
 
 def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
-  """Returns the lines of runs with simulated time.
+  """Returns the lines of runs with simulated time and the metric.
 
   A method that trains one model of all clients has two where the metric is one
   after fine-tuning: after it and, with uniform cohorts, before. Speeds change no
-  training of uniform cohorts: where any of these runs has other ones, those of
-  the same seed and clients have its clock for a line more.
+  training of uniform cohorts, unless some clients of more are taken: where any
+  of these runs has other speeds, those of the same seed and clients have its
+  clock for a line more.
 
   Args:
     runs: Runs; others are left out.
@@ -116,24 +140,36 @@ def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
   lines = []
   for name, task, config, group in zip(names, tasks, configs, groups):
     policy = participation.POLICIES[config['participation']['name']]
-    before = metric + _BEFORE
-    is_tuned = before in group[0].columns and not _personalizes(config)
-    shown = [(name + TUNED if is_tuned else name, metric)]
+    is_tuned = _is_tuned(config, group, metric)
+    shown = [(name + _TUNED if is_tuned else name, metric)]
     if is_tuned and config['participation']['name'] == _UNIFORM:
-      shown.append((name, before))
+      shown.append((name, metric + _BEFORE))
     for label, column in shown:
-      if column in group[0].columns:
+      kept = [run for run in group if len(run.series('round', column)[0])]
+      if kept:
         line = Line(
           task=task,
-          conditions=_conditions(group[0]),
+          conditions=_conditions(kept[0]),
           method=label,
           policy=policy.title,
           metric=column,
-          runs=group,
-          clocks=group,
+          runs=kept,
+          clocks=kept,
         )
         lines += [line, *_at_other_speeds(line, clocks)]
   return _without_needless(lines)
+
+
+def _is_tuned(
+  config: Mapping[str, Any], runs: Sequence[run_reader.Run], metric: str
+) -> bool:
+  """Whether the metric is of one model of all clients, after fine-tuning."""
+  if registry.clients_keep_models(config) or (
+    registry.method_of(config).personalizes
+  ):
+    return False
+  before = metric_names.before(metric)
+  return any(before in run.columns for run in runs)
 
 
 def _conditions(run: run_reader.Run) -> str:
@@ -151,12 +187,17 @@ def _cohorts_key(run: run_reader.Run) -> str:
   return repr((block, *(run.config[key] for key in keys)))
 
 
+def _last_round(run: run_reader.Run) -> int:
+  return int(run.columns['round'][-1])
+
+
 def _read_clocks(runs: Iterable[run_reader.Run]) -> _Clocks:
+  """Returns the longest run of each conditions, where speeds choose nobody."""
   clocks = {}
-  for run in runs:
-    if run.config['participation']['name'] == _UNIFORM:
-      known = clocks.setdefault(_cohorts_key(run), {})
-      known.setdefault(_conditions(run), run)
+  for run in sorted(runs, key=_last_round):
+    block = run.config['participation']
+    if block['name'] == _UNIFORM and not block.get('over_selection'):
+      clocks.setdefault(_cohorts_key(run), {})[_conditions(run)] = run
   return clocks
 
 
@@ -168,7 +209,11 @@ def _at_other_speeds(line: Line, clocks: _Clocks) -> list[Line]:
       line, conditions=conditions, clocks=[of[conditions] for of in found]
     )
     for conditions in found[0]
-    if conditions != line.conditions and all(conditions in of for of in found)
+    if conditions != line.conditions
+    and all(
+      conditions in of and _last_round(of[conditions]) >= _last_round(run)
+      for of, run in zip(found, line.runs)
+    )
   ]
 
 
@@ -184,20 +229,28 @@ def _without_needless(lines: Sequence[Line]) -> list[Line]:
   ]
 
 
-def _told_elsewhere(configs: Iterable[Mapping[str, Any]]) -> list[str]:
-  """Returns the fields that tell lines apart beside the method, or no method."""
-  return [
-    name
-    for name in dict.fromkeys(
-      n for config in configs for n in config_checks.flatten(config)
+def _told_elsewhere(configs: Sequence[Mapping[str, Any]]) -> list[str]:
+  """Returns the fields that labels need not tell.
+
+  They are told by panels and the looks of lines, or follow from the method, as
+  the local epochs do of which some are for a head.
+  """
+  fields = [config_checks.flatten(config) for config in configs]
+  method = ('algorithm.name', 'task.name', *_TOLD)
+
+  def follows(name: str) -> bool:
+    seen = {}
+    return all(
+      seen.setdefault(tuple(map(f.get, method)), f.get(name)) == f.get(name)
+      for f in fields
     )
-    if name.startswith(('task.', 'participation.'))
-    or name in ('cohort_size', 'local_epochs', 'rounds')
+
+  tasks = {name for f in fields for name in f if name.startswith('task.')}
+  return [
+    *_TOLD,
+    *sorted(tasks),
+    *(name for name in ('local_epochs', 'rounds') if follows(name)),
   ]
-
-
-def _personalizes(config: Mapping[str, Any]) -> bool:
-  return registry.find_method(config['algorithm']['name']).personalizes
 
 
 def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
@@ -212,13 +265,19 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
     kept = [line for line in lines if (line.task, line.conditions) == key]
     target = _half_way(kept)
     rows = [
-      ('method', 'clients', 'best')
+      ('method', 'clients', 'seeds', 'rounds', 'best')
       + tuple(f'seconds until {target:.3f}, messages {c:g}' for c in costs)
     ]
     for line in kept:
       reached = [line.seconds_to_reach(target, cost) for cost in costs]
       rows.append(
-        (line.method, line.policy, f'{line.best():.4f}')
+        (
+          line.method,
+          line.policy,
+          str(len(line.runs)),
+          str(line.last_round()),
+          f'{line.best():.4f}',
+        )
         + tuple('never' if r is None else f'{r:.1f}' for r in reached)
       )
     parts.append(f'{", ".join(key)}\n{text_table.align(rows)}\n')

@@ -216,8 +216,8 @@ class Experiment:
       self.accuracy_stages.observe(round_number, row)
 
   def observe_file(self, path: pathlib.Path) -> None:
-    """Tells them of all rounds in a metrics.csv, if there is one."""
-    if self.accuracy_stages is not None and path.exists():
+    """Tells them of all rounds in a metrics.csv."""
+    if self.accuracy_stages is not None:
       for row in simulation.read_rows(path):
         self.observe(row[simulation.ROUND_COLUMN], row)
 

@@ -12,6 +12,7 @@ from typing import Any
 import fedfish_tff
 from fedfish_tff import simulation
 from launch.methods import building
+from launch.methods import registry
 from launch.runs import client_models
 from launch.runs import experiment as experiment_lib
 from launch.runs import tuned_evaluation
@@ -39,7 +40,9 @@ def summarize(
     experiment, tuned_evaluation.rate_of(rows[-1])
   ):
     test = _score_test_clients(experiment, result.state)
-  if client_states is not None and experiment.built.clients_keep_models:
+  if client_states is not None and registry.clients_keep_models(
+    experiment.config
+  ):
     test |= client_models.evaluate_client_models(
       experiment, result, client_states
     )

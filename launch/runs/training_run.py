@@ -247,7 +247,8 @@ def _run(
     progress(round_number, row)
 
   # Of a run that is resumed: it has decided on cohorts.
-  experiment.observe_file(folder.metrics_path)
+  if folder.metrics_path.exists():
+    experiment.observe_file(folder.metrics_path)
   # The model half-way is evaluated, too: launch.evaluate --at=half.
   checkpoints = simulation.CheckpointManager(
     folder.checkpoints_path, keep_versions=[experiment.half_round]

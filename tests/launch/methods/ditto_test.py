@@ -28,7 +28,7 @@ class DittoTest(absltest.TestCase):
       built = registry.build_method(config, experiment.create_task(config))
     self.assertEqual(build.call_args.kwargs['personal_strength'], 0.25)
     self.assertEqual(built.process.extra_passes, 3)
-    self.assertTrue(built.clients_keep_models)
+    self.assertTrue(registry.clients_keep_models(config))
 
 
 if __name__ == '__main__':

@@ -35,7 +35,7 @@ class FedPerTest(parameterized.TestCase):
       'fed_per', **{'algorithm.local_layers': layers}
     )
     built = registry.build_method(config, experiment.create_task(config))
-    self.assertTrue(built.clients_keep_models)
+    self.assertTrue(registry.clients_keep_models(config))
     state_type = built.process.initialize_client.type_signature.result
     self.assertEqual(
       [list(tensor.shape) for tensor in state_type['local']],

@@ -4,6 +4,7 @@
 
 import warnings
 
+from launch.methods import participation
 from launch.plots import stragglers
 from launch.results import straggler_lines
 from tests.launch.results import fake_runs
@@ -59,6 +60,17 @@ class PlotStragglersTest(absltest.TestCase):
       # Matplotlib warns where there is no room for the axes.
       warnings.simplefilter('error')
       figure.draw_without_rendering()
+
+  def test_everybody_who_may_take_part_has_a_style(self):
+    runs = [
+      fake_runs.make_timed_run('fed_rep', policy)
+      for policy in participation.POLICIES
+    ]
+    lines = straggler_lines.read_lines(runs, _METRIC)
+    self.assertLen(lines, len(runs))
+    for figure, _ in stragglers.plot_stragglers(lines, (0,)).values():
+      for axis in figure.axes:
+        self.assertLen(axis.get_lines(), len(runs))
 
 
 if __name__ == '__main__':

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines of methods with who takes part, and when they reach a score."""
 
+import dataclasses
+
 from launch.results import straggler_lines
 from tests.launch.results import fake_runs
 
@@ -37,6 +39,43 @@ class StragglerLinesTest(absltest.TestCase):
     np.testing.assert_allclose(
       [line.best() for line in lines], [0.805, 0.405, 0.805, 0.905]
     )
+
+  def test_what_makes_another_experiment_is_told(self):
+    runs = [
+      fake_runs.make_timed_run('fed_rep', local_epochs=11),
+      fake_runs.make_timed_run('fed_avg', local_epochs=1),
+      fake_runs.make_timed_run('fed_avg', 'flanp', local_epochs=1),
+    ]
+    runs[2].config['participation']['n0'] = 10
+    lines = straggler_lines.read_lines(runs, _METRIC)
+    self.assertEqual({line.base for line in lines}, {'FedRep', 'FedAvg'})
+    other = fake_runs.make_timed_run('fed_rep', local_epochs=4)
+    runs.append(other)
+    lines = straggler_lines.read_lines(runs, _METRIC)
+    self.assertLen({line.base for line in lines}, 3)
+    other.config['local_epochs'] = 11
+    other.config['participation']['speeds']['scale'] = 100.0
+    lines = straggler_lines.read_lines(runs, _METRIC)
+    self.assertLen({line.base for line in lines}, 3)
+
+  def test_clients_own_models_are_nobody_s_fine_tuned_ones(self):
+    lines = straggler_lines.read_lines(
+      [fake_runs.make_timed_run('ditto'), fake_runs.make_timed_run('fed_avg')],
+      f'{_METRIC}_median',
+    )
+    self.assertEqual([line.method for line in lines], ['Ditto', 'FedAvg+FT'])
+
+  def test_seeds_without_values_are_left_out_and_counted(self):
+    runs = [
+      fake_runs.make_timed_run('fed_rep', seed=seed) for seed in (0, 1, 2)
+    ]
+    runs[0].columns[_METRIC][:] = np.nan
+    runs[1].columns[_METRIC][4:] = np.nan
+    (line,) = straggler_lines.read_lines(runs, _METRIC)
+    self.assertLen(line.runs, 2)
+    self.assertEqual(line.last_round(), 3)
+    self.assertAlmostEqual(line.best(), 0.9 / 2 + 0.015)
+    self.assertEmpty(straggler_lines.read_lines(runs[:1], _METRIC))
 
   def test_other_conditions(self):
     lines = straggler_lines.read_lines(
@@ -86,13 +125,29 @@ class StragglerLinesTest(absltest.TestCase):
         ('LG-FedAvg', 'uniform', 'dynamic', 40.5),
       ],
     )
-    # Other clients have another clock.
-    runs[-1].config['cohort_size'] = 5
-    lines = straggler_lines.read_lines(runs, _METRIC)
-    self.assertNotIn(
-      ('FedRep', '20 clients a round, dynamic speeds'),
-      [(line.method, line.conditions) for line in lines],
+
+    def is_lent():
+      lines = straggler_lines.read_lines(runs, _METRIC)
+      key = ('FedRep', '20 clients a round, dynamic speeds')
+      return key in [(line.method, line.conditions) for line in lines]
+
+    self.assertTrue(is_lent())
+    # Not by a run that ends earlier, of which speeds choose clients, or of
+    # others.
+    last = runs[-1]
+    runs[-1] = dataclasses.replace(
+      last, columns={name: c[:3] for name, c in last.columns.items()}
     )
+    self.assertFalse(is_lent())
+    runs[-1] = last
+    for run in runs:
+      run.config['participation']['over_selection'] = 0.5
+    self.assertFalse(is_lent())
+    for run in runs:
+      run.config['participation']['over_selection'] = 0.0
+    self.assertTrue(is_lent())
+    last.config['cohort_size'] = 5
+    self.assertFalse(is_lent())
 
   def test_messages_of_another_cost(self):
     (line,) = straggler_lines.read_lines(
@@ -121,10 +176,10 @@ class StragglerLinesTest(absltest.TestCase):
     self.assertEqual(
       [row.split() for row in table.splitlines()[2:]],
       [
-        ['FedRep', 'uniform', '0.9000', '30.0', '60.0'],
-        ['LG-FedAvg', 'uniform', '0.6000', 'never', 'never'],
-        ['FedAvg+FT', 'uniform', '0.8000', '30.0', '60.0'],
-        ['FedAvg', 'uniform', '0.4000', 'never', 'never'],
+        ['FedRep', 'uniform', '1', '6', '0.9000', '30.0', '60.0'],
+        ['LG-FedAvg', 'uniform', '1', '6', '0.6000', 'never', 'never'],
+        ['FedAvg+FT', 'uniform', '1', '6', '0.8000', '30.0', '60.0'],
+        ['FedAvg', 'uniform', '1', '6', '0.4000', 'never', 'never'],
       ],
     )
 
