@@ -9,6 +9,7 @@ so that they are exact over batches and clients of any size.
 
 import collections
 from collections.abc import Sequence
+import math
 from typing import Any
 
 from fedfish_tff.datasets import vocabulary as vocabulary_lib
@@ -27,6 +28,7 @@ def create_language_model(
   initial_weights: Sequence[np.ndarray],
   *,
   special_tokens: vocabulary_lib.SpecialTokens,
+  recall_at: Sequence[int] = (),
 ) -> tff.learning.models.FunctionalModel:
   """Creates a model of next tokens whose weights are all trainable.
 
@@ -35,14 +37,21 @@ def create_language_model(
       [batch, length, vocabulary].
     initial_weights: The weights to start from.
     special_tokens: The ids of padding, end and what is out of vocabulary.
+    recall_at: Numbers k of words that a keyboard suggests at once.
 
   Returns:
     A model of x and y, both int32 [batch, length] of any length; y is x one
     token ahead. Its metrics are loss (nats per token), accuracy (of the most
     likely token; oov and eos count as any other),
     accuracy_without_oov_and_eos (labels that are one of these do not count),
-    perplexity (exp of the loss), num_tokens (labels that are no padding) and
-    num_examples (rows). All are 0 where there is no token.
+    perplexity (exp of the loss), top_<k>_recall for each of `recall_at`,
+    num_tokens (labels that are no padding) and num_examples (rows). All are 0
+    where there is no token.
+
+    top_<k>_recall is the share of words to be typed that are among the k
+    likeliest, as Hard et al. (2018, arXiv:1811.03604) report it. Labels that
+    are padding, bos or eos are not typed; oov is, and always missed. Suggested
+    are words only, never special tokens, and of equal logits the lower id.
   """
 
   @autograph.graph_function
@@ -70,7 +79,7 @@ def create_language_model(
     initial_weights=(tuple(initial_weights), ()),
     predict_on_batch_fn=predict_on_batch,
     loss_fn=loss_fn,
-    metrics_fns=_build_metrics_fns(special_tokens),
+    metrics_fns=_build_metrics_fns(special_tokens, tuple(recall_at)),
     input_spec=(
       tf.TensorSpec([None, None], tf.int32),
       tf.TensorSpec([None, None], tf.int32),
@@ -93,10 +102,65 @@ def _count(mask: tf.Tensor, dtype: tf.DType = tf.int64) -> tf.Tensor:
   return tf.reduce_sum(tf.cast(mask, dtype))
 
 
+def _find_likeliest(logits: tf.Tensor, count: int) -> tf.Tensor:
+  """Returns as `tf.math.top_k` the ids of the greatest logits, in half its time.
+
+  They are in the `count` groups of tokens with the greatest maxima, and maxima
+  take vector instructions.
+
+  Args:
+    logits: [batch, length, vocabulary].
+    count: How many, at most the vocabulary.
+
+  Returns:
+    int32 [batch, length, count]; of equal logits the lower id comes first.
+  """
+  size = logits.shape[-1]
+  width = next(n for n in range(math.isqrt(size), size + 1) if size % n == 0)
+  grouped = tf.reshape(logits, [-1, size // width, width])
+  num_groups = min(count, size // width)
+  groups = tf.math.top_k(tf.reduce_max(grouped, axis=-1), num_groups).indices
+  groups = tf.sort(groups)  # As top_k goes by the order where logits are equal.
+  candidates = tf.reshape(
+    tf.gather(grouped, groups, batch_dims=1), [-1, num_groups * width]
+  )
+  places = tf.math.top_k(candidates, count).indices
+  ids = tf.gather(groups, places // width, batch_dims=1) * width
+  return tf.reshape(
+    ids + places % width, tf.concat([tf.shape(logits)[:-1], [count]], axis=0)
+  )
+
+
+def _find_places(
+  likeliest: tf.Tensor, labels: tf.Tensor, special: Sequence[int]
+) -> tf.Tensor:
+  """Returns each label's place among the likeliest words.
+
+  Args:
+    likeliest: int32 [batch, length, count], the most likely token first.
+    labels: int32 [batch, length].
+    special: Tokens that are no words.
+
+  Returns:
+    int32 [batch, length], from 1 on; 0 for labels that are not there or no
+    words.
+  """
+  is_word = tf.reduce_all(
+    tf.not_equal(likeliest[..., tf.newaxis], special), axis=-1
+  )
+  places = tf.cumsum(tf.cast(is_word, tf.int32), axis=-1)
+  is_label = is_word & tf.equal(likeliest, labels[..., tf.newaxis])
+  return tf.reduce_sum(tf.where(is_label, places, 0), axis=-1)
+
+
 def _build_metrics_fns(
-  special_tokens: vocabulary_lib.SpecialTokens,
+  special_tokens: vocabulary_lib.SpecialTokens, recall_at: tuple[int, ...]
 ) -> tuple[Any, Any, Any]:
   """Returns what begins, updates and finalises the metrics."""
+  recall_counts = [f'num_recalled_at_{k}' for k in recall_at]
+  if recall_at:
+    recall_counts.append('num_typed')
+  special = sorted(set(special_tokens))
 
   def initialize() -> _MetricsState:
     zero = tf.constant(0, tf.int64)
@@ -107,6 +171,7 @@ def _build_metrics_fns(
       num_correct_words=zero,
       num_words=zero,
       num_examples=zero,
+      **dict.fromkeys(recall_counts, zero),
     )
 
   def update(
@@ -123,16 +188,37 @@ def _build_metrics_fns(
       & tf.not_equal(labels, special_tokens.oov)
       & tf.not_equal(labels, special_tokens.eos)
     )
-    likeliest = tf.argmax(logits, axis=-1, output_type=labels.dtype)
-    is_correct = tf.equal(likeliest, labels)
+    if recall_at:
+      # Even if all special tokens are among them, so are the words asked for.
+      count = min(max(recall_at) + len(special), logits.shape[-1])
+      likeliest = _find_likeliest(logits, count)
+      most_likely = likeliest[..., 0]
+    else:
+      most_likely = tf.argmax(logits, axis=-1, output_type=labels.dtype)
+    is_correct = tf.equal(most_likely, labels)
+    losses = _token_losses(logits, labels, is_token)
     batch = collections.OrderedDict(
-      loss=tf.reduce_sum(_token_losses(logits, labels, is_token)),
+      loss=tf.reduce_sum(losses),
       num_correct=_count(is_correct & is_token),
       num_tokens=_count(is_token),
       num_correct_words=_count(is_correct & is_word),
       num_words=_count(is_word),
       num_examples=tf.shape(labels, out_type=tf.int64)[0],
     )
+    if recall_at:
+      is_typed = (
+        is_token
+        & tf.not_equal(labels, special_tokens.bos)
+        & tf.not_equal(labels, special_tokens.eos)
+      )
+      places = _find_places(likeliest, labels, special)
+      # Logits that are no numbers are in no order: nothing is suggested.
+      places = tf.where(tf.math.is_finite(losses), places, 0)
+      batch['num_typed'] = _count(is_typed)
+      batch |= {
+        f'num_recalled_at_{k}': _count((places > 0) & (places <= k))
+        for k in recall_at
+      }
     return collections.OrderedDict(
       (name, total + batch[name]) for name, total in state.items()
     )
@@ -151,6 +237,10 @@ def _build_metrics_fns(
       accuracy=share('num_correct', 'num_tokens'),
       accuracy_without_oov_and_eos=share('num_correct_words', 'num_words'),
       perplexity=tf.where(state['num_tokens'] > 0, tf.exp(loss), 0.0),
+      **{
+        f'top_{k}_recall': share(f'num_recalled_at_{k}', 'num_typed')
+        for k in recall_at
+      },
       num_tokens=state['num_tokens'],
       num_examples=state['num_examples'],
     )

@@ -70,6 +70,17 @@ def glorot_weights(
   return tuple(weights)
 
 
+def draw_embedding(
+  vocabulary_size: int, embedding_size: int, seed: int
+) -> np.ndarray:
+  """Draws normal vectors whose length is 1 in the mean square, float32."""
+  stream = random_streams.random_generator('initial weights', seed, 'embedding')
+  shape = (vocabulary_size, embedding_size)
+  return (stream.standard_normal(shape) / np.sqrt(embedding_size)).astype(
+    np.float32
+  )
+
+
 def kernel_and_bias_names(layers: Iterable[str]) -> tuple[str, ...]:
   """Returns the names of (kernel, bias, kernel, ...), given those of layers."""
   return tuple(

@@ -1,6 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The recurrent next-word model of TFF's Stack Overflow baseline."""
+"""Recurrent next-word models: TFF's Stack Overflow baseline, and a keyboard's.
+
+Both are one layer that starts at zero; what a step does is the cell's.
+"""
+
+from collections.abc import Callable
 
 from fedfish_tff.datasets import random_streams
 from fedfish_tff.datasets import vocabulary as vocabulary_lib
@@ -19,9 +24,21 @@ STACKOVERFLOW_RNN_TENSORS = (
   'lstm/bias',
   *layers.kernel_and_bias_names(('projection', 'output')),
 )
+CIFG_LSTM_TENSORS = (
+  'embedding/table',
+  'cifg/kernel',
+  'cifg/recurrent',
+  'cifg/bias',
+  'projection/kernel',
+)
 
 # Of Keras's embeddings.
 _EMBEDDING_LIMIT = 0.05
+# How many words a keyboard has room to suggest: one, or three in a row.
+_NUM_SUGGESTIONS = (1, 3)
+
+# (inputs of all gates, the cell's state) -> (output, new state), of a batch.
+_Cell = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
 
 
 def create_stackoverflow_rnn(
@@ -69,8 +86,7 @@ def create_stackoverflow_rnn(
     shape = tf.shape(tokens)
     # Time comes first: a step of the LSTM is a row.
     x = tf.gather(embedding, tf.transpose(tokens))
-    x = _run_lstm(x, kernel, recurrent, bias)
-    x = tf.reshape(tf.transpose(x, [1, 0, 2]), [-1, lstm_size])
+    x = _run(x, kernel, recurrent, bias, cell=_lstm, units=lstm_size)
     for dense_kernel, dense_bias in layers.kernels_and_biases(tuple(dense)):
       x = tf.nn.bias_add(tf.matmul(x, dense_kernel), dense_bias)
     return tf.reshape(x, [shape[0], shape[1], vocabulary_size])
@@ -82,39 +98,151 @@ def create_stackoverflow_rnn(
   )
 
 
-def _run_lstm(
-  x: tf.Tensor, kernel: tf.Tensor, recurrent: tf.Tensor, bias: tf.Tensor
+def create_cifg_lstm(
+  *,
+  vocabulary_size: int,
+  seed: int,
+  embedding_size: int = 96,
+  lstm_size: int = 670,
+  recurrent_projection: bool = True,
+  special_tokens: vocabulary_lib.SpecialTokens = (
+    vocabulary_lib.DEFAULT_SPECIAL_TOKENS
+  ),
+) -> tff.learning.models.FunctionalModel:
+  """Creates a keyboard's model: an LSTM that forgets what it lets in.
+
+  The model of Hard et al. (2018, arXiv:1811.03604): coupled gates, f = 1 - i
+  (CIFG), and one embedding E for the words that go in and those that come out,
+  without a bias: logits = (output P) E^T, P being [lstm_size, embedding_size].
+
+  What the layer feeds back is output P, as Sak et al. (2014, arXiv:1402.1128)
+  project it. The paper does not say so; its 1.4 M weights do. With its 10,000
+  words they are 960,000 + 3 ((96 + 96) 670 + 670) + 670 x 96 = 1,412,250; a
+  layer that feeds back its output has 960,000 + 3 ((96 + 670) 670 + 670) +
+  670 x 96 = 2,565,990. (A bias of the logits would add 10,000 to either.)
+
+  Args:
+    vocabulary_size: Number of token ids.
+    seed: The initial weights are a function of it alone.
+    embedding_size: Width of the embedding and of P.
+    lstm_size: Units of the LSTM.
+    recurrent_projection: Whether output P is fed back; else the output is, and
+      P only leads to the logits.
+    special_tokens: The ids of padding, begin, end and what is out of
+      vocabulary.
+
+  Returns:
+    A model as of `language_model.create_language_model`, with top_1_recall and
+    top_3_recall; its tensors are `CIFG_LSTM_TENSORS`.
+
+  Raises:
+    errors.InputError: If a size is not a positive integer.
+  """
+  layers.check_sizes(
+    vocabulary_size=[vocabulary_size],
+    embedding_size=[embedding_size],
+    lstm_size=[lstm_size],
+  )
+
+  def predict(
+    weights: tuple[tf.Tensor, ...], tokens: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    del training  # The same pass in training and evaluation.
+    embedding, kernel, recurrent, bias, projection = weights
+
+    def projected_cell(
+      gates: tf.Tensor, state: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+      output, state = _cifg(gates, state)
+      return tf.matmul(output, projection), state
+
+    shape = tf.shape(tokens)
+    x = _run(
+      tf.gather(embedding, tf.transpose(tokens)),
+      kernel,
+      recurrent,
+      bias,
+      cell=projected_cell if recurrent_projection else _cifg,
+      units=lstm_size,
+    )
+    if not recurrent_projection:
+      x = tf.matmul(x, projection)
+    x = tf.matmul(x, embedding, transpose_b=True)
+    return tf.reshape(x, [shape[0], shape[1], vocabulary_size])
+
+  kernel, bias, projection, _ = layers.glorot_weights(
+    [(embedding_size, 3 * lstm_size), (lstm_size, embedding_size)], seed
+  )
+  bias[:lstm_size] = -1  # It keeps at first.
+  fed_back = embedding_size if recurrent_projection else lstm_size
+  return language_model.create_language_model(
+    predict,
+    [
+      layers.draw_embedding(vocabulary_size, embedding_size, seed),
+      kernel,
+      _orthogonal(fed_back, 3 * lstm_size, seed),
+      bias,
+      projection,
+    ],
+    special_tokens=special_tokens,
+    recall_at=_NUM_SUGGESTIONS,
+  )
+
+
+def _lstm(gates: tf.Tensor, state: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  """Gates that let in, that keep, what comes in, and the gate that lets out."""
+  let_in, keep, new, let_out = tf.split(gates, 4, axis=1)
+  state = tf.sigmoid(keep) * state + tf.sigmoid(let_in) * tf.tanh(new)
+  return tf.sigmoid(let_out) * tf.tanh(state), state
+
+
+def _cifg(gates: tf.Tensor, state: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  """As `_lstm`, but that the gate that keeps is one less that which lets in."""
+  let_in, new, let_out = tf.split(gates, 3, axis=1)
+  state += tf.sigmoid(let_in) * (tf.tanh(new) - state)
+  return tf.sigmoid(let_out) * tf.tanh(state), state
+
+
+def _run(
+  x: tf.Tensor,
+  kernel: tf.Tensor,
+  recurrent: tf.Tensor,
+  bias: tf.Tensor,
+  *,
+  cell: _Cell,
+  units: int,
 ) -> tf.Tensor:
-  """Returns the outputs of an LSTM that starts at zero.
+  """Returns the outputs of a layer that starts at zero.
 
   Args:
     x: [length, batch, features].
-    kernel: [features, 4 units], of the gates that let in, that keep, of what
-      comes in, and of the gate that lets out, as Keras orders them.
-    recurrent: [units, 4 units].
-    bias: [4 units].
+    kernel: [features, gates x units], of the gates in the cell's order; an
+      LSTM's is that of Keras.
+    recurrent: [outputs, gates x units].
+    bias: [gates x units].
+    cell: What a step does.
+    units: Width of the cell's state.
 
   Returns:
-    [length, batch, units].
+    [batch x length, outputs].
   """
   length, batch = tf.unstack(tf.shape(x)[:2])
-  units = recurrent.shape[0]
   # All steps' inputs in one product; only the recurrent one needs the loop.
   rows = tf.matmul(tf.reshape(x, [-1, kernel.shape[0]]), kernel)
-  inputs = tf.reshape(tf.nn.bias_add(rows, bias), [length, batch, 4 * units])
+  inputs = tf.reshape(
+    tf.nn.bias_add(rows, bias), [length, batch, kernel.shape[1]]
+  )
 
   def step(
-    state: tuple[tf.Tensor, tf.Tensor], row: tf.Tensor
+    last: tuple[tf.Tensor, tf.Tensor], row: tf.Tensor
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    output, cell = state
-    let_in, keep, new, let_out = tf.split(
-      row + tf.matmul(output, recurrent), 4, axis=1
-    )
-    cell = tf.sigmoid(keep) * cell + tf.sigmoid(let_in) * tf.tanh(new)
-    return tf.sigmoid(let_out) * tf.tanh(cell), cell
+    output, state = last
+    return cell(row + tf.matmul(output, recurrent), state)
 
-  zeros = tf.zeros([batch, units])
-  return tf.scan(step, inputs, (zeros, zeros))[0]
+  outputs = recurrent.shape[0]
+  start = tf.zeros([batch, outputs]), tf.zeros([batch, units])
+  x, _ = tf.scan(step, inputs, start)
+  return tf.reshape(tf.transpose(x, [1, 0, 2]), [-1, outputs])
 
 
 def _initial_weights(
@@ -136,21 +264,26 @@ def _initial_weights(
     ],
     seed,
   )
-  stream = random_streams.random_generator('initial weights', seed, 'recurrent')
-  recurrent = _orthogonal_rows(lstm_size, 4 * lstm_size, stream)
   bias[lstm_size : 2 * lstm_size] = 1
   return [
     embedding.astype(np.float32),
     kernel,
-    recurrent.astype(np.float32),
+    _orthogonal(lstm_size, 4 * lstm_size, seed),
     bias,
     *dense,
   ]
 
 
-def _orthogonal_rows(
-  rows: int, columns: int, stream: np.random.Generator
-) -> np.ndarray:
-  """Returns a matrix whose rows are orthonormal, of no preferred direction."""
-  q, r = np.linalg.qr(stream.standard_normal([columns, rows]))
-  return (q * np.sign(np.diag(r))).T
+def _orthogonal(rows: int, columns: int, seed: int) -> np.ndarray:
+  """Returns orthonormal rows (or columns, if fewer), of no preferred direction.
+
+  Args:
+    rows: How many.
+    columns: How many.
+    seed: The matrix is a function of it and its shape.
+  """
+  stream = random_streams.random_generator('initial weights', seed, 'recurrent')
+  shape = max(rows, columns), min(rows, columns)
+  q, r = np.linalg.qr(stream.standard_normal(shape))
+  q = (q * np.sign(np.diag(r))).astype(np.float32)
+  return q.T if rows < columns else q

@@ -8,12 +8,10 @@ output: neither the mean nor the maximum over a text is taken over it.
 
 from collections.abc import Sequence
 
-from fedfish_tff.datasets import random_streams
 from fedfish_tff.models import class_metrics
 from fedfish_tff.models import layers
 from fedfish_tff.models import supervised
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -79,7 +77,7 @@ def create_bag_of_tokens_classifier(
   return supervised.create_classifier(
     predict,
     (
-      _draw_embedding(vocabulary_size, embedding_size, seed),
+      layers.draw_embedding(vocabulary_size, embedding_size, seed),
       *layers.glorot_weights([(embedding_size, len(class_names))], seed),
     ),
     input_shape=[sequence_length],
@@ -138,7 +136,7 @@ def create_text_cnn(
   return supervised.create_classifier(
     predict,
     (
-      _draw_embedding(vocabulary_size, embedding_size, seed),
+      layers.draw_embedding(vocabulary_size, embedding_size, seed),
       *layers.glorot_weights(shapes, seed),
     ),
     input_shape=[sequence_length],
@@ -170,17 +168,6 @@ def _convolve_and_pool(
 def _find_tokens(tokens: tf.Tensor) -> tf.Tensor:
   """Returns 1 for tokens and 0 for padding, float32 [batch, length, 1]."""
   return tf.cast(tf.not_equal(tokens, _PADDING), tf.float32)[:, :, tf.newaxis]
-
-
-def _draw_embedding(
-  vocabulary_size: int, embedding_size: int, seed: int
-) -> np.ndarray:
-  """Draws vectors whose length is 1 in the mean square."""
-  stream = random_streams.random_generator('initial weights', seed, 'embedding')
-  shape = (vocabulary_size, embedding_size)
-  return (stream.standard_normal(shape) / np.sqrt(embedding_size)).astype(
-    np.float32
-  )
 
 
 def _check(

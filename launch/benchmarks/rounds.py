@@ -19,6 +19,7 @@ from fedfish_tff.execution.worker import local_worker
 from fedfish_tff.models import dense
 from fedfish_tff.models import image_models
 from fedfish_tff.models import model_functions
+from fedfish_tff.models import recurrent_language_model
 from fedfish_tff.models import transformer
 from launch.benchmarks import bare_loop
 from launch.benchmarks import workloads
@@ -138,6 +139,14 @@ NETWORKS: Mapping[str, Network] = types.MappingProxyType(
     'transformer': _transformer('tiny', 4096),
     # 22.9 M parameters, more than half of them the embedding.
     'transformer_6x384': _transformer('6x384', 32_000),
+    # 1,412,250 parameters.
+    'cifg': Network(
+      (20,),
+      lambda: recurrent_language_model.create_cifg_lstm(
+        vocabulary_size=10_000, seed=0
+      ),
+      vocabulary_size=10_000,
+    ),
   }
 )
 

@@ -16,8 +16,8 @@ on one core and on two. All of it takes about 12 minutes on a quiet machine.
 Workloads: softmax regression 784->62 (softmax) and a CNN with 1.7 M parameters
 (cnn), both with 16 clients of 100 examples, batch 10, one epoch; 1,000 clients
 of the former (softmax_1000); FedFish on the latter (cnn_fed_fish). Only where
-they are named, language models of this package (transformer, transformer_6x384),
-with their tokens a second.
+they are named, language models of this package (transformer, transformer_6x384,
+cifg), with their tokens a second.
 
 FedAvg has a row for another package, too, where --peer names the Python of an
 environment with it, made by `python3.11 -m venv E` and

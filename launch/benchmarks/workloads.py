@@ -111,5 +111,15 @@ WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
       repeats=2,
       processes=1,
     ),
+    # A keyboard's: sentences, not pages.
+    'cifg': _language_workload(
+      title='FedAvg, CIFG-LSTM 670, 64 x 20 words a client, batch 16',
+      network='cifg',
+      num_clients=8,
+      num_examples=64,
+      batch_size=16,
+      tokens_per_example=20,
+      repeats=5,
+    ),
   }
 )

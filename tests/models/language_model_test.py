@@ -12,6 +12,9 @@ from tests import tolerance
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -28,13 +31,14 @@ _NAMES = [
 ]
 
 
-def _model():
+def _model(**kwargs):
   """Returns a model of bigrams: a table of logits."""
   table = np.random.default_rng(3).normal(size=[_SIZE, _SIZE])
   return language_model.create_language_model(
     lambda weights, x, training: tf.gather(weights[0], x),
     [3 * table.astype(np.float32)],
     special_tokens=_SPECIAL,
+    **kwargs,
   )
 
 
@@ -72,10 +76,21 @@ def _expected(model, batches):
   )
 
 
-def _metrics(model, batches):
+def _expected_recall(special, logits, labels, k):
+  """Computes recall, a token at a time."""
+  hits = []
+  for row, label in zip(logits, labels, strict=True):
+    if label in (special.pad, special.bos, special.eos):
+      continue
+    ids = sorted(range(len(row)), key=lambda token: (-row[token], token))
+    suggested = [token for token in ids if token not in special][:k]
+    hits.append(label in suggested)
+  return np.mean(hits) if hits else 0
+
+
+def _metrics_of_logits(model, pairs):
   state = model.initialize_metrics_state()
-  for x, y in batches:
-    logits = model.predict_on_batch(model.initial_weights, x, training=False)
+  for logits, y in pairs:
     state = model.update_metrics_state(
       state,
       labels=y,
@@ -84,6 +99,13 @@ def _metrics(model, batches):
       ),
     )
   return {k: v.numpy() for k, v in model.finalize_metrics(state).items()}
+
+
+def _metrics(model, batches):
+  def predict(x):
+    return model.predict_on_batch(model.initial_weights, x, training=False)
+
+  return _metrics_of_logits(model, [(predict(x), y) for x, y in batches])
 
 
 def _loss(model, x, y, sample_weight=None):
@@ -164,7 +186,8 @@ class LanguageModelTest(parameterized.TestCase):
       )
 
   def test_metrics_over_clients_are_those_over_all_tokens(self):
-    model = _model()
+    model = _model(recall_at=(1, 3))
+    table = model.initial_weights[0][0]
     clients = [[batch] for batch in _batches(lengths=(2, 9, 4), rows=(1, 5, 2))]
     clients[1] += _batches(lengths=(9,), rows=(3,))
     # A client with padding alone, and one without examples.
@@ -185,6 +208,16 @@ class LanguageModelTest(parameterized.TestCase):
     everything = [batch for client in clients for batch in client]
     for name, value in _expected(model, everything).items():
       np.testing.assert_allclose(total[name], value, rtol=1e-5, err_msg=name)
+    for k in (1, 3):
+      for found, batches in zip(
+        [total, *each[:4]], [everything, *clients[:4]], strict=True
+      ):
+        x, y = (
+          np.concatenate([[], *(b[i].ravel() for b in batches)]).astype(int)
+          for i in range(2)
+        )
+        expected = _expected_recall(_SPECIAL, table[x], y, k)
+        self.assertAlmostEqual(found[f'top_{k}_recall'], expected, places=6)
     self.assertEqual([c['num_examples'] for c in each], [1, 8, 2, 2, 0])
     for client, batches in zip(each[:3], clients):
       expected = _expected(model, batches)
@@ -193,6 +226,56 @@ class LanguageModelTest(parameterized.TestCase):
       )
       self.assertEqual(client['num_tokens'], expected['num_tokens'])
     self.assertEqual((each[3]['loss'], each[3]['perplexity']), (0, 0))
+
+
+class RecallTest(absltest.TestCase):
+  @hypothesis.settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=list(hypothesis.HealthCheck),
+  )
+  @hypothesis.given(
+    data=st.data(),
+    size=st.sampled_from([5, 7, 24, 64, 90]),
+    recall_at=st.sampled_from([(1,), (3,), (1, 3), (2, 9)]),
+  )
+  def test_equals_numpy(self, data, size, recall_at):
+    """Many logits are equal, and special tokens may be anywhere."""
+    special = vocabulary.SpecialTokens(
+      *data.draw(
+        st.lists(st.integers(0, size - 1), min_size=4, max_size=4, unique=True)
+      )
+    )
+    model = language_model.create_language_model(
+      lambda weights, x, training: tf.gather(weights[0], x),
+      [np.zeros([size, size], np.float32)],
+      special_tokens=special,
+      recall_at=recall_at,
+    )
+    logits = data.draw(
+      hnp.arrays(np.float32, (2, 4, size), elements=st.sampled_from([0, 1, 2]))
+    )
+    labels = data.draw(
+      hnp.arrays(np.int32, (2, 4), elements=st.integers(0, size - 1))
+    )
+    found = _metrics_of_logits(model, [(logits, labels)])
+    for k in recall_at:
+      expected = _expected_recall(
+        special, logits.reshape([8, size]), labels.ravel(), k
+      )
+      self.assertAlmostEqual(found[f'top_{k}_recall'], expected, places=6)
+    likeliest = logits.argmax(axis=2)
+    is_token = labels != special.pad
+    hits = (likeliest == labels)[is_token]
+    self.assertAlmostEqual(
+      found['accuracy'], hits.mean() if hits.size else 0, places=6
+    )
+
+  def test_a_diverged_model_suggests_nothing(self):
+    model = _model(recall_at=(1, 3))
+    logits = np.full([1, 2, _SIZE], np.nan, np.float32)
+    found = _metrics_of_logits(model, [(logits, np.array([[1, 3]], np.int32))])
+    self.assertEqual((found['top_1_recall'], found['top_3_recall']), (0, 0))
 
 
 if __name__ == '__main__':

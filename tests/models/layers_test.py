@@ -9,6 +9,7 @@ from fedfish_tff.models import layers
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+from scipy import stats
 
 
 class LayersTest(parameterized.TestCase):
@@ -51,6 +52,13 @@ class LayersTest(parameterized.TestCase):
       )
       np.testing.assert_array_equal(bias, np.zeros(shape[-1]))
       self.assertEqual((kernel.dtype, bias.dtype), (np.float32, np.float32))
+
+  def test_embedding(self):
+    table = layers.draw_embedding(99, 40, 0)
+    self.assertEqual((table.shape, table.dtype), ((99, 40), np.float32))
+    test = stats.kstest(table.ravel() * np.sqrt(40), 'norm')
+    self.assertGreater(test.pvalue, 1e-3)
+    np.testing.assert_array_equal(table, layers.draw_embedding(99, 40, 0))
 
 
 if __name__ == '__main__':

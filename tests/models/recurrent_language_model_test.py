@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the recurrent model, against the one of TFF's baselines."""
+"""Tests of the recurrent models, against TFF's baseline and NumPy."""
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
@@ -8,6 +8,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution.worker import local_worker
 from fedfish_tff.models import recurrent_language_model
 from tests import named_tensors
 from tests import tolerance
@@ -32,6 +33,47 @@ def _create(**kwargs):
       **kwargs,
     }
   )
+
+
+def _create_cifg(**kwargs):
+  return recurrent_language_model.create_cifg_lstm(
+    **{
+      **dict(vocabulary_size=_SIZE, embedding_size=6, lstm_size=5, seed=0),
+      **kwargs,
+    }
+  )
+
+
+def _cifg_logits(weights, tokens, recurrent_projection):
+  """Computes the logits of one sequence, a gate at a time."""
+  embedding, kernel, recurrent, bias, projection = weights
+  units = len(projection)
+  gates = [slice(i * units, (i + 1) * units) for i in range(3)]
+  cell = np.zeros(units)
+  fed_back = np.zeros(len(recurrent))
+  rows = []
+  for token in tokens:
+    let_in, new, let_out = (
+      embedding[token] @ kernel[:, g] + fed_back @ recurrent[:, g] + bias[g]
+      for g in gates
+    )
+    let_in = special.expit(let_in)
+    cell = (1 - let_in) * cell + let_in * np.tanh(new)
+    output = special.expit(let_out) * np.tanh(cell)
+    fed_back = output @ projection if recurrent_projection else output
+    rows.append(embedding @ (output @ projection))
+  return np.stack(rows)
+
+
+def _cifg_loss(weights, x, y, recurrent_projection):
+  """Returns the mean over labels that are no padding, which comes last."""
+  losses = []
+  for tokens, labels in zip(x, y):
+    labels = labels[labels > 0]
+    logits = _cifg_logits(weights, tokens[: len(labels)], recurrent_projection)
+    log_shares = special.log_softmax(logits, axis=1)
+    losses += [-row[label] for row, label in zip(log_shares, labels)]
+  return np.mean(losses)
 
 
 def _keras_model():
@@ -163,6 +205,130 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
       _create(lstm_size=0)
 
 
+class CifgLstmTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (True, 6, 5), (False, 6, 5), (True, 7, 2), (False, 7, 2)
+  )
+  def test_is_the_same_in_numpy(self, projected, embedding_size, lstm_size):
+    """Where sequences are of different lengths, too."""
+    model = _create_cifg(
+      recurrent_projection=projected,
+      embedding_size=embedding_size,
+      lstm_size=lstm_size,
+    )
+    weights = _random_weights(model)
+    x, y = _tokens(3, 8)
+    y[1, 5:] = 0
+    y[2, 1:] = 0
+    logits = _predict(model, weights, x)
+    doubles = [w.astype(np.float64) for w in weights]
+    for row, tokens, labels in zip(logits, x, y):
+      length = np.sum(labels > 0)
+      tolerance.assert_close(
+        row[:length],
+        _cifg_logits(doubles, tokens[:length], projected),
+        relative=tolerance.FLOAT32_SUMS,
+      )
+    tolerance.assert_close(
+      model.loss(logits, y).numpy(),
+      _cifg_loss(doubles, x, y, projected),
+      relative=tolerance.FLOAT32_SUMS,
+    )
+
+  @parameterized.parameters(True, False)
+  def test_gradient_is_that_of_the_reference(self, projected):
+    model = _create_cifg(recurrent_projection=projected)
+    weights = [w.astype(np.float64) for w in _random_weights(model)]
+    x, y = _tokens(3, 6)
+    y[1, 3:] = 0
+    tensors = [tf.constant(w, tf.float32) for w in weights]
+    with tf.GradientTape() as tape:
+      tape.watch(tensors)
+      loss = model.loss(model.predict_on_batch((tensors, ()), x), y)
+    rng = np.random.default_rng(2)
+    step = 1e-5
+    # Each weight by itself, in a direction of its own.
+    for i, gradient in enumerate(tape.gradient(loss, tensors)):
+      direction = rng.standard_normal(weights[i].shape)
+      ends = []
+      for sign in (1, -1):
+        moved = list(weights)
+        moved[i] = weights[i] + sign * step * direction
+        ends.append(_cifg_loss(moved, x, y, projected))
+      found = np.sum(tf.convert_to_tensor(gradient).numpy() * direction)
+      expected = (ends[0] - ends[1]) / (2 * step)
+      self.assertAlmostEqual(found, expected, delta=1e-5, msg=str(i))
+
+  @parameterized.parameters((True, 1_412_250), (False, 2_565_990))
+  def test_number_of_weights(self, projected, expected):
+    """Hard et al. publish 1.4 M."""
+    model = recurrent_language_model.create_cifg_lstm(
+      vocabulary_size=10_000, seed=0, recurrent_projection=projected
+    )
+    count = sum(w.size for w in model.initial_weights[0])
+    self.assertEqual(count, expected)
+
+  @parameterized.parameters((True, 40), (False, 40), (True, 100))
+  def test_initial_weights(self, projected, embedding_size):
+    sizes = dict(
+      embedding_size=embedding_size, lstm_size=32, vocabulary_size=99
+    )
+    model = _create_cifg(**sizes, recurrent_projection=projected)
+    weights = model.initial_weights[0]
+    self.assertEqual({w.dtype.name for w in weights}, {'float32'})
+    _, _, recurrent, bias, _ = weights
+    fed_back = embedding_size if projected else 32
+    self.assertEqual(recurrent.shape, (fed_back, 96))
+    values = np.linalg.svd(recurrent, compute_uv=False)
+    tolerance.assert_close(
+      values, np.ones(min(fed_back, 96)), relative=tolerance.FLOAT32_SUMS
+    )
+    np.testing.assert_array_equal(bias, np.repeat([-1, 0, 0], 32))
+    other = _create_cifg(**sizes, recurrent_projection=projected, seed=1)
+    for a, b in zip(weights, other.initial_weights[0], strict=True):
+      self.assertEqual(np.array_equal(a, b), a.ndim == 1)
+
+  def test_bad_sizes(self):
+    with self.assertRaisesRegex(errors.InputError, 'embedding_size holds 0'):
+      _create_cifg(embedding_size=0)
+
+  @pytest.mark.thorough
+  def test_a_round_runs_as_a_graph_and_is_that_of_tffs_worker(self):
+    model = _create_cifg()
+    process = algorithms.build_fed_avg(
+      model,
+      tff.learning.optimizers.build_sgdm(0.5),
+      tff.learning.optimizers.build_sgdm(1.0, momentum=0.9),
+    )
+    spec = datasets.BatchSpec(batch_size=2, shuffle=False)
+    clients = [_tokens(n, 6, seed=n) for n in (3, 4)]
+    clients[0][1][1, 3:] = 0
+    batches = [
+      datasets.plan_batches(
+        client, spec, client_id=str(i), seed=0, round_number=0
+      )
+      for i, client in enumerate(clients)
+    ]
+    data = [tf.data.Dataset.from_tensor_slices(c).batch(2) for c in clients]
+    context = cohort_context.create_sync_cohort_execution_context()
+    worker = local_worker.create_sync_local_worker_execution_context()
+    self.addCleanup(worker.close)
+    outputs = []
+    for each, cohort in ((context, batches), (worker, data)):
+      with tff.framework.get_context_stack().install(each):
+        outputs.append(process.next(process.initialize(), cohort))
+    self.assertEmpty(context.general_path_reasons)
+    ours, tffs = (o.state.global_model_weights.trainable for o in outputs)
+    for a, b, start in zip(ours, tffs, model.initial_weights[0], strict=True):
+      np.testing.assert_allclose(a, b, rtol=0, atol=1e-5)
+      self.assertGreater(np.abs(a - start).max(), 1e-4)
+    ours, tffs = (o.metrics['client_work']['train'] for o in outputs)
+    self.assertGreater(ours['top_3_recall'], 0)
+    tf.nest.map_structure(
+      lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), ours, tffs
+    )
+
+
 @pytest.mark.thorough
 class CohortContextTest(absltest.TestCase):
   def test_rounds_run_as_graphs_and_repeat(self):
@@ -204,6 +370,10 @@ class TensorNamesTest(absltest.TestCase):
     named_tensors.assert_named(
       recurrent_language_model.STACKOVERFLOW_RNN_TENSORS,
       _create().initial_weights[0],
+    )
+    named_tensors.assert_named(
+      recurrent_language_model.CIFG_LSTM_TENSORS,
+      _create_cifg().initial_weights[0],
     )
 
 
