@@ -44,6 +44,8 @@ class Method:
     personalizes: Whether the server's model is none to use before a client has
       trained it, or lacks layers that clients have for themselves, so that runs
       are judged by personalised ones.
+    sized: Whether it trains models of other widths than the task's, which only
+      some tasks have, so that comparisons on any task leave it out.
     shared_across: From a config to those of its fields that `build` does not
       depend on, but for the model's initial weights and the values of
       `building.parameter_values`. Runs of a sweep that differ in such fields
@@ -62,6 +64,7 @@ class Method:
 
   baseline: int = 0
   personalizes: bool = False
+  sized: bool = False
   shared_across: Callable[[Mapping[str, Any]], frozenset[str]] = lambda config: (
     frozenset()
   )
