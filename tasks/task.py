@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
@@ -46,6 +47,8 @@ class Task:
       can be applied to its clients; None where the model is for this task only.
     tensor_names: Names of the model's trainable tensors, in its order; none
       where the model has no names for them.
+    create_sized_model: Creates the model with hidden layers of other widths,
+      from these and a seed; None where there are no such models.
   """
 
   name: str
@@ -63,6 +66,9 @@ class Task:
   eval_batch_size: int = 128
   transfer_options: Mapping[str, Any] | None = None
   tensor_names: tuple[str, ...] = ()
+  create_sized_model: (
+    Callable[[Sequence[int], int], tff.learning.models.FunctionalModel] | None
+  ) = None
 
   def __post_init__(self) -> None:
     for one, other in (

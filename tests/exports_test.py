@@ -36,6 +36,7 @@ _GROUPING_PARTS = (
 INTERNAL_MODULES = {
   'fedfish_tff.aggregators.tensor_names': 'a part of two aggregators',
   'fedfish_tff.algorithms.closed_form': 'a part of closed-form methods',
+  'fedfish_tff.algorithms.padded_networks': 'a part of FedMA',
   'fedfish_tff.choices': 'stands beside the packages, not in one',
   'fedfish_tff.client_work.partial_update': 'a part of partial exchange',
   'fedfish_tff.datasets.dirichlet_draws': 'a part of two partitions',

@@ -109,8 +109,8 @@ def match_units(
     sigma: Variance of the clients' weights around the server's.
     sigma0: Variance of the server's weights.
     sweeps: How often all clients are matched again.
-    max_units: A client adds units up to so many in all; beyond, one at most, or
-      what it needs to have a place for each of its own.
+    max_units: How many units the server may have, or as many as the widest client.
+      The authors' code lets a client add one even then.
     average: What the server's rows are.
 
   Raises:
@@ -216,7 +216,7 @@ class _Matching:
     counts = np.minimum(self.counts, _COUNT_CAP)
     matched = squares / (precisions + self._precision) - norms / precisions
     matched += np.log(counts / (num_clients - counts))
-    num_new = max(self._max_units - num_units, len(rows) - num_units, 1)
+    num_new = max(self._max_units, len(rows), num_units) - num_units
     order = np.arange(1, min(len(rows), num_new) + 1)
     new = np.square(rows + self._prior).sum(axis=1, keepdims=True)
     new /= self._prior_precision + self._precision

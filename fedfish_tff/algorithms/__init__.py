@@ -37,6 +37,7 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.fed3r_rf import build_fed3r_rf as build_fed3r_rf
   from fedfish_tff.algorithms.fed_avg import build_fed_avg as build_fed_avg
   from fedfish_tff.algorithms.fed_fish import build_fed_fish as build_fed_fish
+  from fedfish_tff.algorithms.fed_ma import build_fed_ma as build_fed_ma
   from fedfish_tff.algorithms.fed_ncm import build_fed_ncm as build_fed_ncm
   from fedfish_tff.algorithms.fed_per import build_fed_per as build_fed_per
   from fedfish_tff.algorithms.fed_prox import build_fed_prox as build_fed_prox

@@ -57,6 +57,9 @@ class ClientStateProcess:
     update_is_finite: See `FederatedProcess`; likewise.
     extra_passes: See `FederatedProcess`.
     uses_weights: See `FederatedProcess`.
+    sent_types: Only where a round is several computations, as in FedMA, and
+      `next` a function around them: the types of what a client gets and of what
+      it sends. `next_without_client_states` is not there then.
   """
 
   def __init__(

@@ -53,7 +53,8 @@ def measure_wire_bytes(
   Args:
     process: A process with next of type (<S@SERVER, {D}@CLIENTS> -> ...), or
       one with client states, which stay where they are; or a computation by
-      itself.
+      itself. One whose rounds are several computations has `sent_types`, of
+      what a client gets and of what it sends, and that is measured.
 
   Returns:
     The bytes per client and round.
@@ -62,6 +63,8 @@ def measure_wire_bytes(
     errors.InputError: If a tensor's size is not known from its type, or what a
       client gets depends on keys that it selects.
   """
+  if hasattr(process, 'sent_types'):
+    return WireBytes(*map(_count_bytes, process.sent_types))
   if isinstance(process, client_state_process.ClientStateProcess):
     round_fn = process.next_without_client_states
   else:

@@ -50,6 +50,7 @@ VARIANTS = (
     variant
     for variant in registry.variants('learning_rates')
     if not registry.find_variant(variant)[0].personalizes
+    and not registry.find_variant(variant)[0].sized
   ),
   *(
     f'{method},server={optimizer}'

@@ -46,6 +46,8 @@ class Method:
       are judged by personalised ones.
     keeps_models: Whether clients end up with models of their own, which are
       scored beside the server's, whatever the config.
+    sized: Whether it trains models of other widths than the task's, which only
+      some tasks have, so that comparisons on any task leave it out.
     shared_across: From a config to those of its fields that `build` does not
       depend on, but for the model's initial weights and the values of
       `building.parameter_values`. Runs of a sweep that differ in such fields
@@ -65,6 +67,7 @@ class Method:
   baseline: int = 0
   personalizes: bool = False
   keeps_models: bool = False
+  sized: bool = False
   shared_across: Callable[[Mapping[str, Any]], frozenset[str]] = lambda config: (
     frozenset()
   )

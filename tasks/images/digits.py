@@ -17,6 +17,7 @@ from tasks.task import Task
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets
+import tensorflow_federated as tff
 
 NAME = 'digits'
 NUM_CLASSES = 10
@@ -84,13 +85,8 @@ def create_task(
     train=train,
     validation=validation,
     test=test,
-    create_model=functools.partial(
-      models.create_mlp_classifier,
-      num_features=NUM_FEATURES,
-      num_classes=NUM_CLASSES,
-      hidden_units=hidden_units,
-      seed=seed,
-    ),
+    create_model=functools.partial(_create_model, hidden_units, seed),
+    create_sized_model=_create_model,
     # The model's own layers below the last, with the weights that they have at
     # first.
     feature_map=(
@@ -104,4 +100,15 @@ def create_task(
     higher_is_better=True,
     label_sampler=models.categorical_label_sampler(),
     tensor_names=models.mlp_tensor_names(len(hidden_units)),
+  )
+
+
+def _create_model(
+  hidden_units: Sequence[int], seed: int
+) -> tff.learning.models.FunctionalModel:
+  return models.create_mlp_classifier(
+    num_features=NUM_FEATURES,
+    num_classes=NUM_CLASSES,
+    hidden_units=hidden_units,
+    seed=seed,
   )

@@ -64,7 +64,7 @@ class MatchUnitsTest(parameterized.TestCase):
     size = len(rows[last])
     before = np.concatenate([result.assignments[j] for j in others])
     known = before.max() + 1
-    num_new = min(size, max(max_units - known, size - known, 1))
+    num_new = min(size, max(max_units - known, size - known, 0))
     prior = _prior_mean(4, num_biases)
     sigma, sigma0, gamma = (settings[k] for k in ('sigma', 'sigma0', 'gamma'))
 
@@ -126,14 +126,14 @@ class MatchUnitsTest(parameterized.TestCase):
         )
       np.testing.assert_allclose(row, expected, rtol=1e-12)
 
-  def test_each_client_adds_one_unit_at_most_beyond_the_bound(self):
+  def test_there_are_no_more_units_than_allowed_or_a_client_has(self):
     # Where new units cost nothing, all are new.
     rows = list(10 * np.random.default_rng(2).normal(size=[4, 4, 3]))
     sizes = [
-      len(_match(rows[:n], gamma=1e200, max_units=6, sweeps=0).counts)
+      len(_match(rows[:n], gamma=1e200, max_units=6).counts)
       for n in (1, 2, 3, 4)
     ]
-    self.assertEqual(sizes, [4, 6, 7, 8])
+    self.assertEqual(sizes, [4, 6, 6, 6])
     self.assertLen(_match(rows[:1], max_units=3).counts, 4)
 
   def test_is_a_function_of_the_generator(self):

@@ -95,6 +95,8 @@ _STATEFUL_BUILDERS: Mapping[
 _HEAD = (False, False, True, True)
 # For one model of their own only.
 _OF_LINEAR_REPRESENTATIONS = ('build_linear_fed_rep', 'build_method_of_moments')
+# Of a function that creates models, and with tests of all this.
+_OF_MODELS_OF_ANY_WIDTH = ('build_fed_ma',)
 _MODELS = {
   'functional': ref.create_functional_model(),
   'variable': ref.create_variable_model,
@@ -119,6 +121,7 @@ class ContractTest(parameterized.TestCase):
         *_STATEFUL_BUILDERS,
         *closed_form_builders.BUILDERS,
         *_OF_LINEAR_REPRESENTATIONS,
+        *_OF_MODELS_OF_ANY_WIDTH,
       ],
       exported,
     )

@@ -168,7 +168,7 @@ class EveryMethodTest(_Test):
   def test_shares_and_changes_nothing(self, variant, optimizer):
     config = _make_config(variant)
     block = config['algorithm']
-    if 'client_keeps' not in variant:
+    if 'server_optimizer' in block and 'client_keeps' not in variant:
       block['server_optimizer'] = optimizer
     if 'client_optimizer' in block:
       block['client_optimizer'] = optimizer

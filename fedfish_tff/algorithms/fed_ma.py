@@ -1,0 +1,477 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedMA: networks of the clients are matched and averaged layer by layer.
+
+Wang, Yurochkin, Sun, Papailiopoulos and Khazaeni, ICLR 2020 (arXiv:2002.06440),
+Algorithm 1. A round is one pass over all layers, in phases: clients train what
+is not matched yet, and `aggregators.match_units` merges the next layer, which is
+frozen from then on; the last layer is averaged class by class. In the first
+round every client trains an initial network of its own, so that a round is the
+paper's one-shot merge; later rounds are its communication, where a client begins
+with those of the server's units that its own have become.
+
+The server's layers grow as clients' units find no match. States, evaluations
+and checkpoints need tensors of one shape, so that networks of the server and of
+clients are parts of one wide network, whose other units have no weights:
+activations f with f(0) = 0 give them nothing to say, nobody listens, and no
+gradient ever reaches them.
+
+Training is a computation over the cohort; matching, between these, is NumPy.
+"""
+
+import collections
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from fedfish_tff.aggregators import matched_average
+from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import padded_networks
+from fedfish_tff.client_work import alternating_training
+from fedfish_tff.client_work import local_training
+from fedfish_tff.models import autograph
+from fedfish_tff.models import model_functions
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def build_fed_ma(
+  create_model: padded_networks.CreateModelFn,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
+  *,
+  widths: Sequence[int],
+  seed: int,
+  local_epochs: int,
+  max_widths: Sequence[int] | None = None,
+  last_layer_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
+  **matching: Any,
+) -> client_state_process.ClientStateProcess:
+  """Builds FedMA (Wang et al., 2020, Algorithm 1).
+
+  Args:
+    create_model: Creates a classifier from the widths of its hidden layers, of
+      units or filters, and the seed of its initial weights. Its trainable
+      tensors are a kernel and a bias for each layer, as of
+      `models.create_mlp_classifier` or `create_lenet5`; its activations are 0
+      at 0, as relu and tanh. A model of `max_widths` evaluates the process.
+    client_optimizer_fn: The client optimizer, new in each phase. Zero gradients
+      must leave zero weights zero, as those of TFF do.
+    widths: Of the clients' hidden layers.
+    seed: 0 or more. Decides the initial networks, with a client's place in the first
+      cohort, and the order in which clients are matched, with round and layer.
+    local_epochs: How often a client's data has all of its examples. It counts
+      `extra_passes` alone: one training more for each hidden layer.
+    max_widths: How many units the server's hidden layers may have; twice
+      `widths` by default. Where they are used up, units must match.
+    last_layer_optimizer_fn: The client optimizer of the last phase, which trains
+      the last layer alone; the published code has a tenth of the rate and a
+      weight decay of 1e-4. By default the one of the others.
+    **matching: Further arguments of `aggregators.match_units`: gamma, sigma,
+      sigma0, sweeps and average.
+
+  Returns:
+    The process. Its `next` is Python around several computations, not one, so it
+    runs wherever they do, and it has no `next_without_client_states`. The state
+    is <trainable=tensors, counts={int32 [max_width]}, passes=int32>: how many
+    clients have each unit, 0 for one that is not used, and after how many rounds.
+    A client's state is <units={int32 [width]}, passes=int32>: the server's units
+    that its own have become, and after how many rounds. Whoever was not in the
+    round before, or is new, takes the units that most clients have.
+
+    A client whose weights are not finite after any phase is left out from there
+    on, counted, and keeps its state; so does one without data, not counted. If
+    nobody is left nothing changes. Metrics have, for each hidden layer, `units`
+    in use and those `of_one_client`; train metrics are those of the first phase.
+
+    In a round a client gets the model, and each matched layer with the places of
+    its units there; it sends each layer once, of its own width, with the counts
+    of its classes and metrics.
+
+  Raises:
+    InputError: If widths are no widths, or models do not qualify.
+    TypeError: If an optimizer is not one of TFF's.
+  """
+  max_widths = [2 * w for w in widths] if max_widths is None else max_widths
+  last_layer_optimizer_fn = last_layer_optimizer_fn or client_optimizer_fn
+  local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
+  local_training.check_optimizer(
+    last_layer_optimizer_fn, 'last_layer_optimizer_fn'
+  )
+  return _FedMaProcess(
+    padded_networks.PaddedNetworks(
+      create_model, tuple(widths), tuple(max_widths), seed
+    ),
+    [client_optimizer_fn] * len(widths) + [last_layer_optimizer_fn],
+    seed=seed,
+    matching=matching,
+    extra_passes=local_epochs * len(widths),
+  )
+
+
+@dataclasses.dataclass(eq=False)
+class _Client:
+  """One of the cohort, during a round.
+
+  Attributes:
+    position: In the cohort.
+    data: Its batches.
+    tensors: Its network, a part of the wide one.
+    places: For each hidden layer, where the units of its own are.
+    class_counts: int32 [classes].
+    metrics: Of the first phase, unfinalized.
+  """
+
+  position: int
+  data: Any
+  tensors: list[np.ndarray]
+  places: list[np.ndarray]
+  class_counts: np.ndarray
+  metrics: Any = None
+
+
+class _FedMaProcess(client_state_process.ClientStateProcess):
+  """See `build_fed_ma`."""
+
+  # What the base class checks is the type of `next`, which has none here.
+  def __init__(  # pylint: disable=super-init-not-called
+    self,
+    networks: padded_networks.PaddedNetworks,
+    optimizers: Sequence[tff.learning.optimizers.Optimizer],
+    *,
+    seed: int,
+    matching: dict[str, Any],
+    extra_passes: int,
+  ) -> None:
+    self._networks = networks
+    self._seed = seed
+    self._matching = matching
+    self.extra_passes = extra_passes
+    self.uses_weights = True
+    model = networks.model
+    num_tensors = 2 * len(optimizers)
+    self._train = [
+      _build_phase(
+        model, optimizer, [i >= 2 * layer for i in range(num_tensors)]
+      )
+      for layer, optimizer in enumerate(optimizers)
+    ]
+    num_classes = len(model.initial_weights[0][-1])
+    self._count_classes = _build_class_counts(model, num_classes)
+    trained_type = self._train[0].type_signature.result.member
+    self._finalize_metrics = _build_metrics(model, trained_type.metrics)
+    self.sent_types = self._sent_types(trained_type, num_classes)
+    self.local_training = local_training.build_local_training(
+      model, optimizers[0]
+    )
+
+    @tff.tensorflow.computation(*self.local_training.type_signature.parameter)
+    def update_is_finite(weights, dataset):
+      return local_training.all_finite(self.local_training(weights, dataset))
+
+    self.update_is_finite = update_is_finite
+    self._build_states()
+
+  def _build_states(self) -> None:
+    """Makes the computations on states."""
+    networks, initial = self._networks, self._networks.create(self._seed)
+
+    @tff.tensorflow.computation
+    def initial_state():
+      return collections.OrderedDict(
+        trainable=tuple(map(tf.constant, initial)),
+        counts=tuple(
+          tf.constant([1] * own + [0] * (most - own), tf.int32)
+          for own, most in zip(networks.widths, networks.max_widths)
+        ),
+        passes=tf.constant(0),
+      )
+
+    @tff.federated_computation
+    def initialize():
+      return tff.federated_eval(initial_state, tff.SERVER)
+
+    state_type = initial_state.type_signature.result
+
+    @tff.tensorflow.computation(state_type)
+    def initialize_client(state):
+      return collections.OrderedDict(
+        # Of equals, the first.
+        units=tuple(
+          tf.math.top_k(counts, width).indices
+          for counts, width in zip(state['counts'], networks.widths)
+        ),
+        passes=state['passes'],
+      )
+
+    client_type = initialize_client.type_signature.result
+
+    @tff.tensorflow.computation(state_type, client_type)
+    def client_units(state, client_state):
+      return tf.cond(
+        tf.equal(client_state['passes'], state['passes']),
+        lambda: client_state['units'],
+        lambda: initialize_client(state)['units'],
+      )
+
+    @tff.tensorflow.computation(state_type, client_type)
+    def client_model_weights(state, client_state):
+      tensors = list(state['trainable'])
+      for layer, units in enumerate(client_units(state, client_state)):
+        width = networks.max_widths[layer]
+        own = tf.reduce_max(tf.one_hot(units, width), axis=0)
+        kernel, bias, following = tensors[2 * layer : 2 * layer + 3]
+        inputs = tf.tile(own, [following.shape[-2] // width])
+        tensors[2 * layer : 2 * layer + 3] = (
+          kernel * tf.cast(own, kernel.dtype),
+          bias * tf.cast(own, bias.dtype),
+          following * tf.cast(inputs, following.dtype)[:, tf.newaxis],
+        )
+      return tff.learning.models.ModelWeights(tuple(tensors), ())
+
+    @tff.tensorflow.computation(state_type)
+    def get_model_weights(state):
+      return tff.learning.models.ModelWeights(tuple(state['trainable']), ())
+
+    self.initialize = initialize
+    self.initialize_client = initialize_client
+    self.get_model_weights = get_model_weights
+    self.client_model_weights = client_model_weights
+    self._client_units = client_units
+
+  def _sent_types(
+    self, trained_type: tff.Type, num_classes: int
+  ) -> tuple[tff.Type, tff.Type]:
+    """What a client gets, and what it sends, in a round."""
+    networks, tensors = self._networks, list(trained_type.tensors)
+    places = [tff.TensorType(np.int32, [w]) for w in networks.widths]
+    layers = [
+      tff.TensorType(t.dtype, [*t.shape[:-1], width])
+      for t, width in zip(tensors, np.repeat(networks.widths, 2))
+    ]
+    finite = [trained_type.finite] * len(self._train)
+    return (
+      tff.StructType([*tensors, *tensors[:-2], *places]),
+      tff.StructType(
+        [
+          *(*layers, *tensors[-2:], trained_type.metrics, *finite),
+          tff.TensorType(np.int32, [num_classes]),
+        ]
+      ),
+    )
+
+  def next(
+    self, state: Any, client_states: Sequence[Any], client_data: Sequence[Any]
+  ) -> client_state_process.ClientStateOutput:
+    """Runs a round: a pass over all layers; see the base class."""
+    clients = self._start(state, client_states, client_data)
+    num_with_data = len(clients)
+    layers, counts = [], []
+    for layer in range(len(self._train)):
+      self._train_rest(layer, clients)
+      if not clients:
+        break
+      if layer < len(self._networks.widths):
+        matched, layer_counts = self._match(
+          layer, int(state['passes']), clients
+        )
+        counts.append(layer_counts)
+      else:
+        matched = matched_average.average_last_layer(
+          *zip(*(client.tensors[-2:] for client in clients)),
+          [client.class_counts for client in clients],
+        )
+      layers += matched
+    new_state, new_clients = state, list(client_states)
+    if clients:
+      passes = np.int32(state['passes'] + 1)
+      new_state = collections.OrderedDict(
+        trainable=tuple(layers), counts=tuple(counts), passes=passes
+      )
+      for client in clients:
+        new_clients[client.position] = collections.OrderedDict(
+          units=tuple(client.places), passes=passes
+        )
+    return client_state_process.ClientStateOutput(
+      new_state,
+      new_clients,
+      collections.OrderedDict(
+        client_work=collections.OrderedDict(
+          train=self._finalize_metrics([client.metrics for client in clients]),
+          excluded_clients=num_with_data - len(clients),
+        ),
+        fed_ma=collections.OrderedDict(
+          (
+            f'layer_{layer}',
+            collections.OrderedDict(
+              units=np.count_nonzero(layer_counts),
+              of_one_client=np.count_nonzero(layer_counts == 1),
+            ),
+          )
+          for layer, layer_counts in enumerate(new_state['counts'])
+        ),
+      ),
+    )
+
+  def _start(
+    self, state: Any, client_states: Sequence[Any], client_data: Sequence[Any]
+  ) -> list[_Client]:
+    """Returns the clients that have data, with where they start from."""
+    clients = []
+    class_counts = self._count_classes(list(client_data))
+    for position, (old, data, counts) in enumerate(
+      zip(client_states, client_data, class_counts, strict=True)
+    ):
+      if not np.any(counts):
+        continue
+      if state['passes']:
+        weights = self.client_model_weights(state, old)
+        tensors = list(weights.trainable)
+        places = list(self._client_units(state, old))
+      else:
+        stream = np.random.default_rng([self._seed, position])
+        tensors = self._networks.create(int(stream.integers(2**31)))
+        places = self._networks.first_places()
+      clients.append(_Client(position, data, tensors, places, counts))
+    return clients
+
+  def _train_rest(self, layer: int, clients: list[_Client]) -> None:
+    """Trains from a layer on; removes clients that diverge."""
+    results = self._train[layer](
+      [tuple(client.tensors) for client in clients],
+      [client.data for client in clients],
+    )
+    for client, result in zip(list(clients), results, strict=True):
+      if not result['finite']:
+        clients.remove(client)
+        continue
+      client.tensors = list(result['tensors'])
+      if layer == 0:
+        client.metrics = result['metrics']
+
+  def _match(
+    self, layer: int, passes: int, clients: list[_Client]
+  ) -> tuple[list[np.ndarray], np.ndarray]:
+    """Merges a hidden layer; clients have it then, and inputs for the next.
+
+    Args:
+      layer: The layer.
+      passes: The rounds before.
+      clients: Those of whom it is merged.
+
+    Returns:
+      Its tensors, and how many clients have each unit.
+    """
+    width = self._networks.widths[layer]
+    max_width = self._networks.max_widths[layer]
+    this, following = slice(2 * layer, 2 * layer + 2), 2 * layer + 2
+    own = [
+      [
+        matched_average.take_units(t, client.places[layer], max_width)
+        for t in client.tensors[this]
+      ]
+      for client in clients
+    ]
+    match = matched_average.match_units(
+      [matched_average.unit_rows(tensors, width) for tensors in own],
+      np.random.default_rng([self._seed, passes, layer]),
+      max_units=max_width,
+      **self._matching,
+    )
+    merged = [
+      padded_networks.widen(t, max_width)
+      for t in matched_average.unit_tensors(match.rows, own[0], width)
+    ]
+    for client, units in zip(clients, match.assignments):
+      kernel = matched_average.take_inputs(
+        client.tensors[following], client.places[layer], max_width
+      )
+      client.tensors[this] = merged
+      client.tensors[following] = matched_average.pad_inputs(
+        kernel, units, max_width
+      )
+      client.places[layer] = units.astype(np.int32)
+    return merged, padded_networks.widen(
+      match.counts.astype(np.int32), max_width
+    )
+
+
+def _build_phase(
+  model: tff.learning.models.FunctionalModel,
+  optimizer: tff.learning.optimizers.Optimizer,
+  trained: Sequence[bool],
+) -> tff.Computation:
+  """Builds ({tensors}@CLIENTS, {B*}@CLIENTS -> {<tensors, metrics, finite>})."""
+  data_type = model_functions.data_type(model)
+
+  @tff.tensorflow.computation(
+    model_functions.weights_type(model).trainable, data_type
+  )
+  def train_client(tensors, dataset):
+    bound = model_functions.bind_model(model)
+
+    @autograph.graph_function
+    def run(tensors, data):
+      result = alternating_training.train_part(
+        bound,
+        model_functions.FlatWeights(tensors, ()),
+        data,
+        optimizer=optimizer,
+        trained=trained,
+      )
+      return collections.OrderedDict(
+        tensors=result.weights.trainable,
+        metrics=bound.unfinalized_metrics(result.metrics_state),
+        finite=local_training.all_finite(result.weights.trainable),
+      )
+
+    return run(tuple(tensors), dataset)
+
+  tensors_type = train_client.type_signature.parameter[0]
+
+  @tff.federated_computation(
+    tff.FederatedType(tensors_type, tff.CLIENTS),
+    tff.FederatedType(data_type, tff.CLIENTS),
+  )
+  def train(tensors, client_data):
+    return tff.federated_map(train_client, (tensors, client_data))
+
+  return train
+
+
+def _build_class_counts(
+  model: tff.learning.models.FunctionalModel, num_classes: int
+) -> tff.Computation:
+  """Builds ({B*}@CLIENTS -> {int32 [classes]}@CLIENTS)."""
+  data_type = model_functions.data_type(model)
+
+  @tff.tensorflow.computation(data_type)
+  def count_client(dataset):
+    def add(counts, batch):
+      _, y = model_functions.split_batch(batch)
+      return counts + tf.reduce_sum(
+        tf.one_hot(y, num_classes, dtype=tf.int32), 0
+      )
+
+    return dataset.reduce(tf.zeros([num_classes], tf.int32), add)
+
+  @tff.federated_computation(tff.FederatedType(data_type, tff.CLIENTS))
+  def count_classes(client_data):
+    return tff.federated_map(count_client, client_data)
+
+  return count_classes
+
+
+def _build_metrics(
+  model: tff.learning.models.FunctionalModel, metrics_type: tff.Type
+) -> tff.Computation:
+  """Builds ({unfinalized metrics}@CLIENTS -> metrics@SERVER)."""
+
+  @tff.federated_computation(tff.FederatedType(metrics_type, tff.CLIENTS))
+  def finalize_metrics(metrics):
+    return tff.learning.metrics.sum_then_finalize(
+      model_functions.metric_finalizers(model)
+    )(metrics)
+
+  return finalize_metrics

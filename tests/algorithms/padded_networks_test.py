@@ -1,0 +1,88 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which networks can be parts of a wider one."""
+
+import functools
+
+from fedfish_tff import errors
+from fedfish_tff import models
+from fedfish_tff.algorithms import padded_networks
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+
+def _create_mlp(widths, seed, activation='relu', num_classes=3):
+  return models.create_mlp_classifier(
+    num_features=4,
+    num_classes=num_classes,
+    hidden_units=widths,
+    seed=seed,
+    activation=activation,
+  )
+
+
+def _create_lenet5(widths, seed):
+  return models.create_lenet5(
+    input_shape=(17, 20, 2),
+    num_classes=3,
+    seed=seed,
+    filters=widths[:2],
+    hidden_units=widths[2:],
+    dropout=0.5,
+  )
+
+
+def _create_compact_cnn(widths, seed):
+  return models.create_compact_cnn(
+    input_shape=(7, 6, 2), num_classes=3, seed=seed, filters=widths
+  )
+
+
+class PaddedNetworksTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (_create_mlp, (3, 4)),
+    (functools.partial(_create_mlp, activation='tanh'), (3,)),
+    (_create_lenet5, (2, 3, 4, 5)),
+    (_create_compact_cnn, (2, 3)),
+  )
+  def test_a_wide_network_computes_the_same(self, create, widths):
+    max_widths = tuple(w + 2 for w in widths)
+    networks = padded_networks.PaddedNetworks(create, widths, max_widths, 0)
+    model = create(widths, 5)
+    spec = model.input_spec[0]
+    x = np.random.default_rng(0).normal(size=[6, *spec.shape[1:]])
+    x = x.astype(np.float32)
+    found = networks.model.predict_on_batch(
+      (tuple(networks.create(5)), ()), x, training=False
+    )
+    expected = model.predict_on_batch(model.initial_weights, x, training=False)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+  @parameterized.parameters(
+    (_create_mlp, (6, 5), (8, 4), 'max_widths is'),
+    (_create_mlp, (6, 5), (8,), 'max_widths is'),
+    (_create_mlp, (6, 0), (8, 4), 'widths holds 0'),
+    (
+      functools.partial(_create_mlp, activation='sigmoid'),
+      (6, 5),
+      (7, 6),
+      'activations that are 0 at 0',
+    ),
+    (lambda w, s: _create_mlp(w[::-1], s), (6, 5), (7, 6), 'kernel and bias'),
+    (lambda w, s: _create_mlp((*w, 3), s), (6, 5), (7, 6), 'kernel and bias'),
+    (
+      lambda w, s: _create_mlp(w, s, num_classes=sum(w)),
+      (6, 5),
+      (7, 6),
+      'kernel and bias',
+    ),
+  )
+  def test_refuses(self, create, widths, max_widths, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      padded_networks.PaddedNetworks(create, widths, max_widths, 0)
+
+
+if __name__ == '__main__':
+  absltest.main()

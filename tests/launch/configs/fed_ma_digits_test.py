@@ -1,0 +1,41 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedMA beside FedAvg."""
+
+import pathlib
+
+from fedfish_tff import simulation
+from launch.configs import fed_ma_digits
+from launch.methods import config_checks
+from launch.runs import training_run
+
+from absl.testing import absltest
+import pytest
+
+
+class FedMaDigitsTest(absltest.TestCase):
+  def test_runs_differ_in_the_method_only(self):
+    config = fed_ma_digits.get_config().to_dict()
+    config_checks.check_runs(config)
+    fed_ma, fed_avg = config['runs']['fed_ma'], config['runs']['fed_avg']
+    optimizers = {
+      run.pop('algorithm')['client_optimizer'] for run in (fed_ma, fed_avg)
+    }
+    self.assertEqual(optimizers, {'sgdm'})
+    self.assertEqual(fed_ma, fed_avg)
+
+  @pytest.mark.thorough
+  def test_one_round_of_fed_ma_is_better(self):
+    accuracies = []
+    for name in ('fed_ma', 'fed_avg'):
+      config = fed_ma_digits.get_config(name).to_dict()
+      config['rounds'] = 1
+      folder = pathlib.Path(self.create_tempdir().full_path)
+      training_run.train(config, workdir=folder)
+      rows = simulation.read_rows(folder / 'metrics.csv')
+      accuracies.append(rows[-1]['eval/global/accuracy'])
+    self.assertGreater(accuracies[0], accuracies[1] + 0.2)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,44 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of FedMA as configs build it."""
+
+import dataclasses
+
+from fedfish_tff import errors
+from fedfish_tff.execution import contexts
+from launch.methods import registry
+from launch.runs import experiment
+from tests.launch import small_configs
+
+from absl.testing import absltest
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+class FedMaTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.config = small_configs.make_config('fed_ma', **{'algorithm.growth': 3})
+    self.task = experiment.create_task(self.config)
+
+  def test_the_server_s_model_is_as_wide_as_it_may_become(self):
+    built = registry.build_method(self.config, self.task)
+    state = built.process.initialize()
+    width = 3 * small_configs.NUM_FEATURES
+    self.assertEqual(state['counts'][0].shape, (width,))
+    self.assertEqual(
+      [w.shape for w in built.model.initial_weights[0]],
+      [(64, width), (width,), (width, 10), (10,)],
+    )
+    self.assertEqual(built.process.extra_passes, 1)
+
+  def test_tasks_without_models_of_other_widths(self):
+    task = dataclasses.replace(self.task, create_sized_model=None)
+    with self.assertRaisesRegex(errors.InputError, '^The task is .digits., '):
+      registry.build_method(self.config, task)
+
+
+if __name__ == '__main__':
+  absltest.main()
