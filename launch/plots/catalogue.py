@@ -19,6 +19,7 @@ from launch.plots import clients
 from launch.plots import confusion_matrix
 from launch.plots import curves
 from launch.plots import exchanged_tensors
+from launch.plots import matched_units
 from launch.plots import request as request_lib
 from launch.plots import style
 from launch.results import run_reader
@@ -33,6 +34,7 @@ OF_RUN = (
   curves.draw_others,
   *_CLIENTS,
   exchanged_tensors.draw,
+  matched_units.draw,
   confusion_matrix.draw,
 )
 

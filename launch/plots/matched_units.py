@@ -1,0 +1,41 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""How many units FedMA's layers have in each round, and who has them: bars."""
+
+import re
+
+from launch.plots import panels
+from launch.plots import request as request_lib
+from launch.plots import style
+
+from matplotlib import patches
+from matplotlib import ticker
+
+_UNITS = re.compile(r'fed_ma/(.+)/units')
+_LABELS = ('matched: of several clients', 'new: of one client')
+
+
+@style.styled
+def draw(request: request_lib.Request) -> request_lib.Figures:
+  """The server's units of a run by round, a panel a layer, if it is FedMA's."""
+  (run,) = request.runs
+  layers = [m[1] for name in run.columns if (m := _UNITS.fullmatch(name))]
+  if not layers:
+    return {}
+  colors = [look['color'] for look in style.series_looks(_LABELS).values()]
+  figure, axes = panels.new_grid(layers, (4, 2.6))
+  for axis, layer in zip(axes, layers):
+    rounds, units = run.recorded(f'fed_ma/{layer}/units')
+    _, alone = run.recorded(f'fed_ma/{layer}/of_one_client')
+    axis.bar(rounds, units - alone, color=colors[0])
+    axis.bar(rounds, alone, bottom=units - alone, color=colors[1])
+    axis.grid(False, axis='x')
+    axis.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+    title = layer.replace('_', ' ').capitalize()
+    panels.set_labels(axis, 'Round', "The server's units", title)
+  panels.draw_legend(
+    figure,
+    [patches.Patch(color=c, label=label) for c, label in zip(colors, _LABELS)],
+  )
+  panels.set_figure_title(figure, request.title('Units that clients share'))
+  return {'matched_units': figure}
