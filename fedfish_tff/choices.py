@@ -151,13 +151,16 @@ class UnitAverage(enum.Enum):
   """What the weights of a unit are that several clients' units are matched to.
 
   Attributes:
-    MEAN: The mean over the clients that have the unit. Where all have it, that
-      is the sum over J clients divided by J of FedMA's Algorithm 1; a unit of a
-      few is not made smaller. The authors' LSTM has it so.
+    MEAN: The mean over the clients that have the unit, so that one of a few is
+      not made smaller. The authors' LSTM has it so.
+    OVER_ALL: The sum over the clients that have the unit, divided by the number
+      of all: Algorithm 1 of FedMA as it is written. It is the mean where all
+      have the unit.
     POSTERIOR_MEAN: The mean of its posterior, which the prior draws to 0: with
       variances of 1, the sum divided by one more than the clients. The authors'
       code for images; one client's network does not stay what it was.
   """
 
   MEAN = 'mean'
+  OVER_ALL = 'over_all'
   POSTERIOR_MEAN = 'posterior_mean'

@@ -146,6 +146,9 @@ def match_units(
     merged = merged.astype(rows[0].dtype)
   else:
     merged = _average_units(rows, matching.assignments, len(matching.counts))
+  if average is choices.UnitAverage.OVER_ALL:
+    shares = matching.counts / len(rows)
+    merged *= shares.astype(merged.dtype)[:, np.newaxis]
   return MatchedUnits(merged, matching.assignments, matching.counts)
 
 

@@ -3,6 +3,7 @@
 """FedMA (Wang et al., 2020): networks are matched and averaged by layers."""
 
 from fedfish_tff import algorithms
+from fedfish_tff import choices
 from fedfish_tff import errors
 from launch.methods import building
 from launch.methods import fields
@@ -30,6 +31,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       local_epochs=parts.config['local_epochs'],
       max_widths=max_widths,
       gamma=parts.algorithm['gamma'],
+      average=choices.UnitAverage(parts.algorithm['unit_average']),
     ),
   )
 
@@ -46,6 +48,12 @@ METHOD = method.Method(
       fields.number(positive=True),
       'How readily clients add units to those of the server; the paper has 7 '
       'for images.',
+    ),
+    'unit_average': fields.Field(
+      choices.UnitAverage.MEAN.value,
+      fields.member_of(choices.UnitAverage),
+      'What the weights of a matched unit are; over_all is Algorithm 1 as it is '
+      'written, posterior_mean what the published code for images has.',
     ),
     'growth': fields.Field(
       2,

@@ -120,6 +120,8 @@ class MatchUnitsTest(parameterized.TestCase):
       own = [r[a == i][0] for r, a in zip(rows, result.assignments) if i in a]
       self.assertLen(own, count)
       expected = np.mean(own, axis=0)
+      if average is choices.UnitAverage.OVER_ALL:
+        expected = np.sum(own, axis=0) / 4
       if average is choices.UnitAverage.POSTERIOR_MEAN:
         expected = (_prior_mean(5, 1) / 2 + np.sum(own, axis=0) / 0.5) / (
           1 / 2 + count / 0.5
