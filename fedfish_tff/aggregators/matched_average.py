@@ -130,7 +130,7 @@ def match_units(
       )
   average = choices.UnitAverage(average)
   for name, value in (('gamma', gamma), ('sigma', sigma), ('sigma0', sigma0)):
-    if not value > 0:
+    if not 0 < value < np.inf:
       raise errors.InputError(
         f'{name} is {value}; a positive number was expected.'
       )

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
+from fedfish_tff import choices
 from fedfish_tff.aggregators import matched_average
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import padded_networks
@@ -46,7 +47,11 @@ def build_fed_ma(
   local_epochs: int,
   max_widths: Sequence[int] | None = None,
   last_layer_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
-  **matching: Any,
+  gamma: float = 7.0,
+  sigma: float = 1.0,
+  sigma0: float = 1.0,
+  sweeps: int = 5,
+  average: choices.UnitAverage = choices.UnitAverage.MEAN,
 ) -> client_state_process.ClientStateProcess:
   """Builds FedMA (Wang et al., 2020, Algorithm 1).
 
@@ -68,8 +73,11 @@ def build_fed_ma(
     last_layer_optimizer_fn: The client optimizer of the last phase, which trains
       the last layer alone; the published code has a tenth of the rate and a
       weight decay of 1e-4. By default the one of the others.
-    **matching: Further arguments of `aggregators.match_units`: gamma, sigma,
-      sigma0, sweeps and average.
+    gamma: Of `aggregators.match_units`.
+    sigma: Of `aggregators.match_units`.
+    sigma0: Of `aggregators.match_units`.
+    sweeps: Of `aggregators.match_units`.
+    average: Of `aggregators.match_units`.
 
   Returns:
     The process. Its `next` is Python around several computations, not one, so it
@@ -80,19 +88,32 @@ def build_fed_ma(
     that its own have become, and after how many rounds. Whoever was not in the
     round before, or is new, takes the units that most clients have.
 
-    A client whose weights are not finite after any phase is left out from there
-    on, counted, and keeps its state; so does one without data, not counted. If
-    nobody is left nothing changes. Metrics have, for each hidden layer, `units`
+    A client whose weights are not finite after any phase is left out and counted,
+    and keeps its state: the round begins again without it. One without data is
+    left out, too, but not counted. If nobody is left nothing changes. Metrics have, for each hidden layer, `units`
     in use and those `of_one_client`; train metrics are those of the first phase.
 
     In a round a client gets the model, and each matched layer with the places of
     its units there; it sends each layer once, of its own width, with the counts
-    of its classes and metrics.
+    of its classes and metrics. What it gets is counted in tensors of
+    `max_widths`, used or not, and in the first round, too.
 
   Raises:
-    InputError: If widths are no widths, or models do not qualify.
+    InputError: If widths are no widths, models do not qualify, or gamma or a
+      variance is not positive.
     TypeError: If an optimizer is not one of TFF's.
   """
+  matching = {
+    'gamma': gamma,
+    'sigma': sigma,
+    'sigma0': sigma0,
+    'sweeps': sweeps,
+    'average': average,
+  }
+  # What it refuses is told before anything is trained.
+  matched_average.match_units(
+    [np.zeros([1, 2])], np.random.default_rng(0), **matching
+  )
   max_widths = [2 * w for w in widths] if max_widths is None else max_widths
   last_layer_optimizer_fn = last_layer_optimizer_fn or client_optimizer_fn
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
@@ -166,11 +187,6 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
       model, optimizers[0]
     )
 
-    @tff.tensorflow.computation(*self.local_training.type_signature.parameter)
-    def update_is_finite(weights, dataset):
-      return local_training.all_finite(self.local_training(weights, dataset))
-
-    self.update_is_finite = update_is_finite
     self._build_states()
 
   def _build_states(self) -> None:
@@ -182,8 +198,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
       return collections.OrderedDict(
         trainable=tuple(map(tf.constant, initial)),
         counts=tuple(
-          tf.constant([1] * own + [0] * (most - own), tf.int32)
-          for own, most in zip(networks.widths, networks.max_widths)
+          tf.zeros([width], tf.int32) for width in networks.max_widths
         ),
         passes=tf.constant(0),
       )
@@ -265,24 +280,18 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     self, state: Any, client_states: Sequence[Any], client_data: Sequence[Any]
   ) -> client_state_process.ClientStateOutput:
     """Runs a round: a pass over all layers; see the base class."""
-    clients = self._start(state, client_states, client_data)
-    num_with_data = len(clients)
-    layers, counts = [], []
-    for layer in range(len(self._train)):
-      self._train_rest(layer, clients)
-      if not clients:
+    left_out: set[int] = set()
+    while True:
+      clients = [
+        client
+        for client in self._start(state, client_states, client_data)
+        if client.position not in left_out
+      ]
+      layers, counts, diverged = self._pass(int(state['passes']), clients)
+      if not diverged:
         break
-      if layer < len(self._networks.widths):
-        matched, layer_counts = self._match(
-          layer, int(state['passes']), clients
-        )
-        counts.append(layer_counts)
-      else:
-        matched = matched_average.average_last_layer(
-          *zip(*(client.tensors[-2:] for client in clients)),
-          [client.class_counts for client in clients],
-        )
-      layers += matched
+      # Layers of the server would stay as such a client has made them.
+      left_out |= diverged
     new_state, new_clients = state, list(client_states)
     if clients:
       passes = np.int32(state['passes'] + 1)
@@ -299,7 +308,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
       collections.OrderedDict(
         client_work=collections.OrderedDict(
           train=self._finalize_metrics([client.metrics for client in clients]),
-          excluded_clients=num_with_data - len(clients),
+          excluded_clients=len(left_out),
         ),
         fed_ma=collections.OrderedDict(
           (
@@ -336,22 +345,54 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
       clients.append(_Client(position, data, tensors, places, counts))
     return clients
 
-  def _train_rest(self, layer: int, clients: list[_Client]) -> None:
-    """Trains from a layer on; removes clients that diverge."""
+  def _pass(
+    self, passes: int, clients: Sequence[_Client]
+  ) -> tuple[list[np.ndarray], list[np.ndarray], set[int]]:
+    """Trains and merges all layers, unless a client diverges.
+
+    Args:
+      passes: The rounds before.
+      clients: Those that take part; their networks and places become those after
+        the round.
+
+    Returns:
+      The server's tensors, how many clients have each unit of its hidden layers,
+      and the positions of clients that have diverged.
+    """
+    layers, counts = [], []
+    for layer in range(len(self._train) if clients else 0):
+      diverged = self._train_rest(layer, clients)
+      if diverged:
+        return [], [], diverged
+      if layer < len(self._networks.widths):
+        matched, layer_counts = self._match(layer, passes, clients)
+        counts.append(layer_counts)
+      else:
+        matched = matched_average.average_last_layer(
+          *zip(*(client.tensors[-2:] for client in clients)),
+          [client.class_counts for client in clients],
+        )
+      layers += matched
+    return layers, counts, set()
+
+  def _train_rest(self, layer: int, clients: Sequence[_Client]) -> set[int]:
+    """Trains from a layer on; returns the positions of who has diverged."""
     results = self._train[layer](
       [tuple(client.tensors) for client in clients],
       [client.data for client in clients],
     )
-    for client, result in zip(list(clients), results, strict=True):
-      if not result['finite']:
-        clients.remove(client)
-        continue
+    for client, result in zip(clients, results, strict=True):
       client.tensors = list(result['tensors'])
       if layer == 0:
         client.metrics = result['metrics']
+    return {
+      client.position
+      for client, result in zip(clients, results)
+      if not result['finite']
+    }
 
   def _match(
-    self, layer: int, passes: int, clients: list[_Client]
+    self, layer: int, passes: int, clients: Sequence[_Client]
   ) -> tuple[list[np.ndarray], np.ndarray]:
     """Merges a hidden layer; clients have it then, and inputs for the next.
 

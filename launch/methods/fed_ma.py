@@ -13,8 +13,10 @@ from launch.methods import optimizers
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
   task, growth = parts.task, parts.algorithm['growth']
-  widths = [len(bias) for bias in parts.model.initial_weights[0][1:-1:2]]
-  if task.create_sized_model is None or not widths:
+  widths = ()
+  if task.create_sized_model is not None:
+    widths = [len(bias) for bias in parts.model.initial_weights[0][1:-1:2]]
+  if not widths:
     raise errors.InputError(
       f'The task is {task.name!r}, whose models have no hidden layers that '
       'could have other widths; a perceptron such as that of digits was '

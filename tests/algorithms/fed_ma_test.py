@@ -5,6 +5,7 @@
 import dataclasses
 import functools
 import pathlib
+from unittest import mock
 
 from fedfish_tff import aggregators
 from fedfish_tff import algorithms
@@ -455,14 +456,28 @@ class FedMaTest(absltest.TestCase):
     self.assertEqual(
       metrics['client_work']['train'], expected_metrics['client_work']['train']
     )
-    model = self.process.get_model_weights(start)
-    self.assertEqual(
-      [self.process.update_is_finite(model, b) for b in good + broken],
-      [True, True, False, True],
-    )
     for cohort in ([], broken):
       state, _, metrics = _run(self.process, expected, {}, cohort)
       self.assert_same(state, expected)
+
+  def test_who_diverges_late_has_no_say_in_earlier_layers(self):
+    start = self.process.initialize()
+    expected, _, _ = _run(self.process, start, {}, [_load(c) for c in 'ab'])
+    first, second, *rest = self.process._train
+
+    def diverge(tensors, client_data):
+      results = second(tensors, client_data)
+      if len(results) == 3:
+        results[2]['finite'] = np.bool_(False)
+      return results
+
+    with mock.patch.object(self.process, '_train', [first, diverge, *rest]):
+      state, client_states, metrics = _run(
+        self.process, start, {}, [_load(c) for c in 'abc']
+      )
+    self.assert_same(state, expected)
+    self.assertEqual(client_states['c']['passes'], 0)
+    self.assertEqual(metrics['client_work']['excluded_clients'], 1)
 
   def test_a_stopped_run_resumes_as_if_it_never_stopped(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
