@@ -168,8 +168,8 @@ def generate(seed: int) -> Program:
     tuple(steps),
     reduction,
     aggregation,
-    # Whole numbers of what is drawn have no tolerance.
-    pick(SERVERS.keys() - ({'dataset'} if is_drawn else set())),
+    # Whole numbers of what is drawn have no tolerance, nor has a side of 10.
+    pick(SERVERS.keys() - ({'dataset', 'branch'} if is_drawn else set())),
   )
 
 
