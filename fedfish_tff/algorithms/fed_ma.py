@@ -64,8 +64,9 @@ def build_fed_ma(
     client_optimizer_fn: The client optimizer, new in each phase. Zero gradients
       must leave zero weights zero, as those of TFF do.
     widths: Of the clients' hidden layers.
-    seed: 0 or more. Decides the initial networks, with a client's place in the first
-      cohort, and the order in which clients are matched, with round and layer.
+    seed: 0 or more. Decides the initial networks, with a client's place in the
+      first cohort, and the order in which clients are matched, with round and
+      layer.
     local_epochs: How often a client's data has all of its examples. It counts
       `extra_passes` alone: one training more for each hidden layer.
     max_widths: How many units the server's hidden layers may have; twice
@@ -90,8 +91,9 @@ def build_fed_ma(
 
     A client whose weights are not finite after any phase is left out and counted,
     and keeps its state: the round begins again without it. One without data is
-    left out, too, but not counted. If nobody is left nothing changes. Metrics have, for each hidden layer, `units`
-    in use and those `of_one_client`; train metrics are those of the first phase.
+    left out, too, but not counted. If nobody is left nothing changes. Metrics
+    have, for each hidden layer, `units` in use and those `of_one_client`; train
+    metrics are those of the first phase.
 
     In a round a client gets the model, and each matched layer with the places of
     its units there; it sends each layer once, of its own width, with the counts
@@ -186,7 +188,6 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     self.local_training = local_training.build_local_training(
       model, optimizers[0]
     )
-
     self._build_states()
 
   def _build_states(self) -> None:

@@ -33,6 +33,7 @@ axes, with which a value of the config is overruled:
   size        and others that the config's docstring names
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
@@ -230,6 +231,27 @@ def _leave_out_unsupported(
     config.participation.name = 'visit_once'
     if visiting_rounds is not None:
       config.rounds = visiting_rounds
+
+
+def create_runs(
+  variants: Mapping[str, str],
+  get_config: Callable[[str], ConfigDict],
+  *,
+  check_ridge: str = '',
+) -> ConfigDict:
+  """Returns a config of several runs, which launch.train trains one by one.
+
+  Args:
+    variants: By the name of its folder, the variant of a run.
+    get_config: The config of a variant.
+    check_ridge: The run that is compared with scikit-learn; '' for none.
+  """
+  return ConfigDict(
+    {
+      'runs': {name: get_config(variant) for name, variant in variants.items()},
+      'check_ridge': check_ridge,
+    }
+  )
 
 
 def _set_server(config: ConfigDict, optimizer: str) -> None:

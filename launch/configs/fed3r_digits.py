@@ -43,14 +43,7 @@ def get_config(variant: str = '') -> base.ConfigDict:
   """Returns the config of all runs, or of one variant."""
   if variant:
     return _create_config(variant)
-  return base.ConfigDict(
-    {
-      'runs': {
-        name: _create_config(variant) for name, variant in _RUNS.items()
-      },
-      'check_ridge': 'fed3r',
-    }
-  )
+  return base.create_runs(_RUNS, _create_config, check_ridge='fed3r')
 
 
 def _create_config(variant: str) -> base.ConfigDict:

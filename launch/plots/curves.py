@@ -77,13 +77,9 @@ def _read_points(
   series = [s for s in series if len(s[0])]
   if not series:
     return None
-  rounds = series[0][0]
-  for other, _, _ in series[1:]:
-    rounds = np.intersect1d(rounds, other)
-  kept = [np.isin(r, rounds) for r, _, _ in series]
+  _, xs, ys = run_reader.align(series)
   # Seeds draw different clients, so a round has not the same steps in each.
-  xs = np.mean([x[k] for (_, x, _), k in zip(series, kept)], axis=0)
-  return xs, np.array([y[k] for (_, _, y), k in zip(series, kept)])
+  return np.mean(xs, axis=0), ys
 
 
 @style.styled

@@ -74,7 +74,9 @@ def draw_layouts(
       methods for all.
   """
   settings = settings_lib.read_settings(runs)
-  lines = straggler_lines.read_lines(runs, metric)
+  lines = []
+  if _STRAGGLERS in layouts:
+    lines = straggler_lines.read_lines(runs, metric)
   methods = settings_lib.unique(s.method for s in settings)
   # Who takes part makes no other colour there.
   bases = settings_lib.unique(line.base for line in lines)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import csv
 import dataclasses
+import functools
 import io
 import json
 import math
@@ -238,6 +239,23 @@ def _read_current_clients(
     )
     return None
   return table.clients
+
+
+def align(
+  series: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+  """Returns the rounds that all seeds have, and x and y `[seeds, rounds]`.
+
+  Args:
+    series: Of each seed, as `Run.series` returns it; one at least.
+  """
+  rounds = functools.reduce(np.intersect1d, (found for found, _, _ in series))
+  kept = [np.isin(found, rounds) for found, _, _ in series]
+  return (
+    rounds,
+    np.array([x[k] for (_, x, _), k in zip(series, kept)]),
+    np.array([y[k] for (_, _, y), k in zip(series, kept)]),
+  )
 
 
 def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import functools
 from typing import Any
 
 from fedfish_tff.evaluation import metric_names
@@ -76,21 +75,16 @@ class Line:
     self, communication_seconds: float
   ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns common rounds, and seconds and values by seed."""
-    series = [
-      time_to_reach.read_series(
-        run,
-        self.metric,
-        clock=clock,
-        communication_seconds=communication_seconds,
-      )
-      for run, clock in zip(self.runs, self.clocks)
-    ]
-    common = functools.reduce(np.intersect1d, (r for r, _, _ in series))
-    kept = [np.isin(r, common) for r, _, _ in series]
-    return (
-      common,
-      np.array([s[k] for (_, s, _), k in zip(series, kept)]),
-      np.array([v[k] for (_, _, v), k in zip(series, kept)]),
+    return run_reader.align(
+      [
+        time_to_reach.read_series(
+          run,
+          self.metric,
+          clock=clock,
+          communication_seconds=communication_seconds,
+        )
+        for run, clock in zip(self.runs, self.clocks)
+      ]
     )
 
   def last_round(self) -> int:
