@@ -196,7 +196,7 @@ class TrainTest(parameterized.TestCase):
     self._copy_finished()
     for path in self.workdir.rglob('variables.index'):
       path.write_bytes(b'')
-    self._assert_refused_quietly(self._run_tiny(), 'All checkpoints in')
+    self._assert_refused_quietly(self._run_tiny(), 'No checkpoint in')
 
   def _assert_refused_quietly(self, outcome, part):
     """As _assert_refused, after warnings that name the files."""

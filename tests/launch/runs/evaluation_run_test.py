@@ -147,9 +147,7 @@ class EvaluationRunTest(absltest.TestCase):
     self.assertEqual(fingerprint.keys(), {'train', 'validation', 'test'})
     self.assertLen(set(fingerprint.values()), 3)
     path.write_text(json.dumps({**fingerprint, 'test': '0' * 64}))
-    with self.assertRaisesRegex(
-      errors.InputError, 'data_fingerprint of test differs'
-    ):
+    with self.assertRaisesRegex(errors.InputError, f'{path} is not what it'):
       evaluation_run.evaluate(self.workdir)
     self.assertFalse((self.workdir / 'evaluation').exists())
 

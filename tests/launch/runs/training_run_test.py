@@ -11,8 +11,10 @@ import shutil
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from fedfish_tff.simulation import checked_json
 from launch.configs import toy_regression
 from launch.methods import participation
+from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import trained_run
 from launch.runs import training_run
@@ -39,6 +41,12 @@ def _load_result(config, task, workdir):
   )
 
 
+def _with_other_digit(content, position):
+  damaged = bytearray(content)
+  damaged[position] ^= 1
+  return damaged
+
+
 class _Stop(Exception):
   """Stands for a kill: nothing of the run runs after it."""
 
@@ -61,7 +69,9 @@ class TrainTest(absltest.TestCase):
         config.to_dict(), workdir=self.folder / variant, progress_bar=False
       )
       self.assertEqual(
-        json.loads((self.folder / variant / 'summary.json').read_text()),
+        checked_json.remove_checksum(
+          json.loads((self.folder / variant / 'summary.json').read_text())
+        ),
         summaries[variant],
       )
     one, other = summaries.values()
@@ -86,6 +96,40 @@ class TrainTest(absltest.TestCase):
     )
     manager = simulation.CheckpointManager(self.folder / 'w' / 'checkpoints')
     self.assertEqual(asyncio.run(manager.get_versions()), [3, 6, 7])
+
+  @pytest.mark.thorough
+  def test_a_figure_that_was_changed_is_trained_again(self):
+    config = toy_regression.get_config('fed_avg')
+    config.local_epochs = 1
+    config.rounds, config.checkpoint_every = 4, 2
+    config.evaluation.update(barrier=False, personalization_epochs=0)
+    workdir = self.folder / 'w'
+
+    def train():
+      training_run.train(config.to_dict(), workdir=workdir, progress_bar=False)
+      return _rows(workdir)
+
+    expected = train()
+    path = workdir / 'metrics.csv'
+    content = path.read_bytes()
+    # A digit of the last row: the checkpoint of round 2 still belongs to it.
+    path.write_bytes(_with_other_digit(content, content.rindex(b'.') + 1))
+    with self.assertRaisesRegex(
+      errors.InputError, f'{path} is not what it was'
+    ):
+      run_reader.read_run(workdir)
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEqual(train(), expected)
+    self.assertIn('metrics.csv is not what it was', '\n'.join(logs.output))
+    run_reader.read_run(workdir)
+    content = path.read_bytes()
+    path.write_bytes(
+      _with_other_digit(
+        content, content.index(b'.', content.index(b'\n1,')) + 1
+      )
+    )
+    with self.assertRaisesRegex(errors.InputError, 'metrics.csv is not what'):
+      train()
 
   def test_stages_by_statistical_accuracy(self):
     """They end when and only when it is reached, in a killed run too."""
