@@ -188,7 +188,7 @@ def _read_summary(path: pathlib.Path) -> dict[str, Any]:
     return {}
   try:
     content = json.loads(path.read_text(encoding='utf-8'))
-    return parse_summary(checked_json.remove_checksum(content))
+    return parse_summary(checked_json.remove_checksum(content, optional=True))
   except OSError as error:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -89,13 +89,13 @@ class SweepFolder:
     workdir = self.workdir(name)
     if _read_json(workdir / 'config.json') != to_json(config):
       return None
+    summary = _read_json(workdir / 'summary.json')
+    if summary is None or summary.get('rounds') != config['rounds']:
+      return None
     try:
-      summary = checked_json.remove_checksum(
-        _read_json(workdir / 'summary.json') or {}
-      )
+      return checked_json.remove_checksum(summary, optional=True)
     except ValueError:
       return None
-    return summary if summary.get('rounds') == config['rounds'] else None
 
   def read_data_fingerprint(self, name: str) -> Mapping[str, str] | None:
     """Returns what tells a run's data from others; None if it has not begun."""
