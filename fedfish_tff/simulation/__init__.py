@@ -32,8 +32,10 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.metrics_rows import ROUND_COLUMN
   from fedfish_tff.simulation.metrics_rows import Row
   from fedfish_tff.simulation.participation import count_visiting_rounds
+  from fedfish_tff.simulation.participation import epochs_participation
   from fedfish_tff.simulation.participation import first_visits
   from fedfish_tff.simulation.participation import Participation
+  from fedfish_tff.simulation.participation import poisson_participation
   from fedfish_tff.simulation.participation import uniform_participation
   from fedfish_tff.simulation.participation import visit_once_participation
   from fedfish_tff.simulation.participation_stages import AccuracyStages
