@@ -40,6 +40,7 @@ setuptools.setup(
     'scipy>=1.9.3',
     'tensorflow>=2.14,<2.15',
     'tensorflow-federated==0.87.0',
+    'tensorflow-privacy>=0.9,<0.10',
     'tensorflow-probability>=0.22,<0.23',
     'tokenizers>=0.20',
     'tqdm>=4.60',
