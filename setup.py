@@ -31,6 +31,7 @@ setuptools.setup(
   # longer published: install requirements/requirements.lock first.
   install_requires=[
     'absl-py>=1.0',
+    'dp-accounting>=0.4.3,<0.5',
     'google-crc32c>=1.5',
     'grpcio>=1.62',
     'h5py>=3.9',
