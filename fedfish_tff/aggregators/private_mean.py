@@ -13,6 +13,7 @@ and noise are those of `tff.aggregators.DifferentiallyPrivateFactory`.
 
 from fedfish_tff import errors
 
+from absl import logging
 import tensorflow as tf
 import tensorflow_federated as tff
 import tensorflow_privacy as tfp
@@ -59,8 +60,9 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
       rounds_a_tree: None for independent noise in each round. Otherwise noise
         is that of DP-FTRL's tree of all rounds so far, which begins anew after
         this many, and then adopts the adapted bound.
-      noise_seed: Of a tree, but for its count of clipped clients; by default
-        the time's. Independent noise has none.
+      noise_seed: Of a tree, so that its noise is repeatable, but for that of
+        the count of clipped clients; by default the time's. Independent noise has
+        none.
 
     Raises:
       InputError: If the noise of an adaptive bound's count alone would be less
@@ -131,6 +133,11 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
       )
     specs = tff.types.type_to_tf_tensor_specs(value_type)
     if self._target_quantile is not None:
+      if noise:
+        logging.warning(
+          'The noise on the count of clipped clients has a seed of the time: '
+          'results are not repeatable.'
+        )
       return factory.tree_adaptive(
         noise,
         clients,

@@ -277,6 +277,7 @@ def _run(
       program_state_manager=checkpoints,
       client_states=client_states,
       wall_clock=experiment.wall_clock,
+      epsilon=experiment.epsilon,
       metrics_managers=[
         simulation.CsvMetricsManager(folder.metrics_path),
         tff.program.TensorBoardReleaseManager(folder.tensorboard_path),

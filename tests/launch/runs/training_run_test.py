@@ -13,6 +13,7 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import toy_regression
 from launch.methods import participation
+from launch.methods import privacy
 from launch.runs import experiment as experiment_lib
 from launch.runs import trained_run
 from launch.runs import training_run
@@ -43,7 +44,7 @@ class _Stop(Exception):
   """Stands for a kill: nothing of the run runs after it."""
 
 
-class TrainTest(absltest.TestCase):
+class TrainTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
@@ -151,6 +152,66 @@ class TrainTest(absltest.TestCase):
     self.assertEqual(sizes, expected[: rounds + 1])
     self.assertEqual(sizes[-1], 8)
     self.assertIn(False, reached)
+
+  @parameterized.parameters(
+    # The noise of a tree is in its state; others draw it from the system.
+    ('tree', 'epochs', 3, True),
+    # Of a cohort in three, nobody comes.
+    ('gaussian', 'poisson', 1, False),
+  )
+  def test_privacy(self, preset, policy, cohort_size, repeats):
+    """Epsilon of each round, in a run that is resumed too."""
+    config = small_configs.make_config(
+      f'fed_avg,privacy={preset}',
+      rounds=8,
+      cohort_size=cohort_size,
+      **{'participation.name': policy},
+    )
+    task = experiment_lib.create_task(config)
+    killed_in = None
+
+    def build(config, task, start=None):
+      experiment = experiment_lib.build_experiment_of(config, task, start=start)
+
+      def epsilon(rounds):
+        if rounds == killed_in:
+          raise _Stop()
+        return experiment.epsilon(rounds)
+
+      return dataclasses.replace(experiment, epsilon=epsilon)
+
+    def train(name):
+      summary = training_run.train_task(
+        config,
+        task,
+        workdir=self.folder / name,
+        build=build,
+        plots=False,
+        progress_bar=False,
+      )
+      return summary, _rows(self.folder / name)
+
+    contexts.set_default_context()
+    with small_configs.built_once():
+      summary, rows = train('whole')
+      killed_in = 6
+      with self.assertRaises(_Stop):
+        train('killed')
+      killed_in = None
+      _, resumed = train('killed')
+    epsilon = privacy.create_epsilon(config, task)
+    column = 'privacy/epsilon'
+    for run in (rows, resumed):
+      self.assertEqual([row[column] for row in run], [*map(epsilon, range(9))])
+    self.assertEqual(rows == resumed, repeats)
+    self.assertEqual(
+      summary['privacy'],
+      {
+        'epsilon': epsilon(8),
+        'delta': 1e-5,
+        'neighbours': privacy.neighbours(config),
+      },
+    )
 
   def test_nothing_is_written_if_the_experiment_cannot_be_built(self):
     config = toy_regression.get_config('fed_avg')
