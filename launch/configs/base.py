@@ -26,6 +26,9 @@ axes, with which a value of the config is overruled:
               ft_lp the classifier, ft_feat what is before it
   start       the closed-form method that a fine-tuning starts from, such as
               fed3r; its visits come before the config's rounds
+  privacy     updates that are clipped and noised, with independent noise
+              (gaussian, adaptive) or along a tree (tree, tree_adaptive); all
+              clients count alike, see docs/privacy.md
   participation  who takes part: fastest, flanp, srpfl, and uniform or others
               with dropouts; clients then have speeds, see docs/participation.md
   speeds      how long clients take: exponential, dynamic, classes or trace;
@@ -43,6 +46,7 @@ from launch.methods import exchange
 from launch.methods import fine_tuning
 from launch.methods import optimizers
 from launch.methods import participation
+from launch.methods import privacy
 from launch.methods import registry
 
 import ml_collections
@@ -105,6 +109,7 @@ def create_config(
     'unsent': {exchange.CLIENT_KEEPS: {}},
     'fine_tuning': {s: {} for s in fine_tuning.STRATEGIES},
     'start': {m: {} for m in registry.names('fine_tuning_start')},
+    'privacy': {name: {} for name in privacy.PRESETS},
     'participation': {name: {} for name in participation.POLICIES},
     'speeds': {kind: {} for kind in participation.SPEEDS},
     **own,
@@ -139,6 +144,8 @@ def create_config(
     for field, value in known[axis].get(chosen.get(axis), {}).items():
       _set(config, field, value)
   _leave_out_unsupported(config, method.supports, visiting_rounds)
+  if 'privacy' in chosen:
+    _set_privacy(config, chosen['privacy'])
   if not chosen.keys().isdisjoint(('participation', 'speeds')):
     config.participation = participation.defaults(
       chosen.get('participation', config.participation.name),
@@ -258,6 +265,13 @@ def _set_server(config: ConfigDict, optimizer: str) -> None:
   config.algorithm.server_optimizer = optimizer
   if optimizer == 'sgd':
     config.server_learning_rate = _PLAIN_SERVER_LEARNING_RATE
+
+
+def _set_privacy(config: ConfigDict, preset: str) -> None:
+  config.privacy = privacy.defaults(preset)
+  config.participation.name = privacy.usual_participation(preset)
+  if 'client_weighting' in config.algorithm:
+    config.algorithm.client_weighting = 'uniform'
 
 
 def _set_exchange(config: ConfigDict, preset: str, unsent: str | None) -> None:

@@ -19,8 +19,10 @@ from fedfish_tff import simulation
 from launch.methods import exchange as exchange_lib
 from launch.methods import fine_tuning
 from launch.methods import optimizers
+from launch.methods import privacy
 
 if typing.TYPE_CHECKING:
+  from fedfish_tff import aggregators
   from fedfish_tff import algorithms
   from fedfish_tff import models
   from tasks.task import Task
@@ -129,6 +131,11 @@ class Ingredients:
     return tff.learning.ClientWeighting[
       self.algorithm['client_weighting'].upper()
     ]
+
+  @property
+  def model_aggregator(self) -> aggregators.PrivateMeanFactory | None:
+    """What combines updates; None for what the method does by itself."""
+    return privacy.build_model_aggregator(self.config, self.task)
 
   @functools.cached_property
   def exchange(self) -> exchange_lib.Exchange | None:

@@ -15,6 +15,7 @@ from launch.methods import fields
 from launch.methods import fine_tuning
 from launch.methods import method as method_lib
 from launch.methods import participation
+from launch.methods import privacy
 from launch.methods import registry
 
 # Names of folders.
@@ -43,6 +44,7 @@ _OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
   'client_weight_decay': ('learning_rates', fields.number(positive=False)),
   'exchange': ('exchange', fields.block),
   'fine_tuning': ('fine_tuning', fields.block),
+  'privacy': ('privacy', fields.block),
 }
 _EVALUATION: Mapping[str, fields.Check] = {
   'personalization_epochs': fields.integer(0),
@@ -95,6 +97,8 @@ def check_config(config: Mapping[str, Any]) -> None:
     _check_start(config['fine_tuning']['start'])
   if 'exchange' in config:
     exchange.check_exchange(config)
+  if 'privacy' in config:
+    privacy.check(config)
   _check_support(config, method)
   _check_weight_decay(config)
 

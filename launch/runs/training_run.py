@@ -280,6 +280,7 @@ def _run(
       program_state_manager=checkpoints,
       client_states=client_states,
       wall_clock=experiment.wall_clock,
+      epsilon=experiment.epsilon,
       metrics_managers=[
         metrics,
         tff.program.TensorBoardReleaseManager(folder.tensorboard_path),

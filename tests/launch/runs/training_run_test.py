@@ -14,6 +14,7 @@ from fedfish_tff.execution import contexts
 from fedfish_tff.simulation import checked_json
 from launch.configs import toy_regression
 from launch.methods import participation
+from launch.methods import privacy
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import trained_run
@@ -195,6 +196,70 @@ class TrainTest(absltest.TestCase):
     self.assertEqual(sizes, expected[: rounds + 1])
     self.assertEqual(sizes[-1], 8)
     self.assertIn(False, reached)
+
+  def test_privacy(self):
+    # Every third cohort has nobody.
+    self._check_privacy('gaussian', 'poisson', 1, repeats=False)
+
+  @pytest.mark.thorough
+  def test_privacy_by_a_tree(self):
+    # Its noise is in its state; independent noise is the system's.
+    self._check_privacy('tree', 'epochs', 3, repeats=True)
+
+  def _check_privacy(self, preset, policy, cohort_size, *, repeats):
+    """Checks epsilon of each round, in a run that is resumed too."""
+    config = small_configs.make_config(
+      f'fed_avg,privacy={preset}',
+      rounds=8,
+      cohort_size=cohort_size,
+      evaluation={'personalization_epochs': 0, 'barrier': False},
+      **{'participation.name': policy},
+    )
+    task = experiment_lib.create_task(config)
+    killed_in = None
+
+    def build(config, task, start=None):
+      experiment = experiment_lib.build_experiment_of(config, task, start=start)
+
+      def epsilon(rounds):
+        if rounds == killed_in:
+          raise _Stop()
+        return experiment.epsilon(rounds)
+
+      return dataclasses.replace(experiment, epsilon=epsilon)
+
+    def train(name):
+      summary = training_run.train_task(
+        config,
+        task,
+        workdir=self.folder / name,
+        build=build,
+        plots=False,
+        progress_bar=False,
+      )
+      return summary, _rows(self.folder / name)
+
+    contexts.set_default_context()
+    with small_configs.built_once():
+      summary, rows = train('whole')
+      killed_in = 6
+      with self.assertRaises(_Stop):
+        train('killed')
+      killed_in = None
+      _, resumed = train('killed')
+    epsilon = privacy.create_epsilon(config, task)
+    column = 'privacy/epsilon'
+    for run in (rows, resumed):
+      self.assertEqual([row[column] for row in run], [*map(epsilon, range(9))])
+    self.assertEqual(rows == resumed, repeats)
+    self.assertEqual(
+      summary['privacy'],
+      {
+        'epsilon': epsilon(8),
+        'delta': 1e-5,
+        'neighbours': privacy.neighbours(config),
+      },
+    )
 
   def test_nothing_is_written_if_the_experiment_cannot_be_built(self):
     config = toy_regression.get_config('fed_avg')
