@@ -59,7 +59,7 @@ def build_fed_ma(
     create_model: Creates a classifier from the widths of its hidden layers, of
       units or filters, and the seed of its initial weights. Its trainable
       tensors are a kernel and a bias for each layer, as of
-      `models.create_mlp_classifier` or `create_lenet5`; its activations are 0
+      `models.create_mlp_classifier` or `create_vgg9`; its activations are 0
       at 0, as relu and tanh. A model of `max_widths` evaluates the process.
     client_optimizer_fn: The client optimizer, new in each phase. Zero gradients
       must leave zero weights zero, as those of TFF do.

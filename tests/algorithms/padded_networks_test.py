@@ -34,6 +34,16 @@ def _create_lenet5(widths, seed):
   )
 
 
+def _create_vgg9(widths, seed):
+  return models.create_vgg9(
+    input_shape=(17, 20, 2),
+    num_classes=3,
+    seed=seed,
+    filters=widths[:6],
+    hidden_units=widths[6:],
+  )
+
+
 def _create_compact_cnn(widths, seed):
   return models.create_compact_cnn(
     input_shape=(7, 6, 2), num_classes=3, seed=seed, filters=widths
@@ -45,6 +55,7 @@ class PaddedNetworksTest(parameterized.TestCase):
     (_create_mlp, (3, 4)),
     (functools.partial(_create_mlp, activation='tanh'), (3,)),
     (_create_lenet5, (2, 3, 4, 5)),
+    (_create_vgg9, (2, 3, 4, 5, 6, 7, 8, 9)),
     (_create_compact_cnn, (2, 3)),
   )
   def test_a_wide_network_computes_the_same(self, create, widths):
