@@ -37,6 +37,7 @@ if TYPE_CHECKING:
   from fedfish_tff.models.image_models import DROPOUT_CNN_TENSORS
   from fedfish_tff.models.image_models import FED_AVG_CNN_TENSORS
   from fedfish_tff.models.image_models import LENET5_TENSORS
+  from fedfish_tff.models.image_models import LENET_TENSORS
   from fedfish_tff.models.image_models import VGG9_TENSORS
   from fedfish_tff.models.keras_classifier import create_keras_classifier
   from fedfish_tff.models.keras_classifier import keras_tensor_names

@@ -28,6 +28,10 @@ DROPOUT_CNN_TENSORS = FED_AVG_CNN_TENSORS
 LENET5_TENSORS = layers.kernel_and_bias_names(
   ('convolution_0', 'convolution_1', 'hidden_0', 'hidden_1', 'output')
 )
+# Of `create_lenet5` with one hidden layer.
+LENET_TENSORS = layers.kernel_and_bias_names(
+  ('convolution_0', 'convolution_1', 'hidden_0', 'output')
+)
 VGG9_TENSORS = layers.kernel_and_bias_names(
   (
     *(f'convolution_{number}' for number in range(6)),

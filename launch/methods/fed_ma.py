@@ -27,7 +27,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
   if not widths:
     raise errors.InputError(
       f'The task is {task.name!r}, whose models have no hidden layers that '
-      'could have other widths; a perceptron such as that of digits was '
+      'could have other widths; a task such as digits or cifar10_dirichlet was '
       'expected for fed_ma.'
     )
   max_widths = [width * growth for width in widths]
