@@ -324,6 +324,23 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
       ),
     )
 
+  def train_apart(self, client_data: Sequence[Any]) -> list[list[np.ndarray]]:
+    """Returns what clients' networks are in the first round, before it matches.
+
+    Their ensemble is what the paper compares FedMA with.
+
+    Args:
+      client_data: Of the first round.
+
+    Returns:
+      The model's trainable weights, of each client that has data and has not
+      diverged.
+    """
+    nobody = [None] * len(client_data)  # Who comes for the first time.
+    clients = self._start(self.initialize(), nobody, client_data)
+    diverged = self._train_rest(0, clients)
+    return [c.tensors for c in clients if c.position not in diverged]
+
   def _start(
     self, state: Any, client_states: Sequence[Any], client_data: Sequence[Any]
   ) -> list[_Client]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
   from fedfish_tff.models.dense import create_mlp_classifier
   from fedfish_tff.models.dense import create_mlp_regressor
   from fedfish_tff.models.dense import mlp_tensor_names
+  from fedfish_tff.models.ensemble import create_ensemble
   from fedfish_tff.models.extractor_features import create_extractor_features
   from fedfish_tff.models.feature_extractor import Apply
   from fedfish_tff.models.feature_extractor import Divide

@@ -31,19 +31,21 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       'expected for fed_ma.'
     )
   max_widths = [width * growth for width in widths]
+  process = algorithms.build_fed_ma(
+    task.create_sized_model,
+    parts.client_optimizer,
+    widths=widths,
+    seed=parts.config['seed'],
+    local_epochs=parts.config['local_epochs'],
+    max_widths=max_widths,
+    last_layer_optimizer_fn=_last_layer_optimizer(parts),
+    gamma=parts.algorithm['gamma'],
+    average=choices.UnitAverage(parts.algorithm['unit_average']),
+  )
   return building.BuiltMethod(
     model=task.create_sized_model(max_widths, parts.config['seed']),
-    process=algorithms.build_fed_ma(
-      task.create_sized_model,
-      parts.client_optimizer,
-      widths=widths,
-      seed=parts.config['seed'],
-      local_epochs=parts.config['local_epochs'],
-      max_widths=max_widths,
-      last_layer_optimizer_fn=_last_layer_optimizer(parts),
-      gamma=parts.algorithm['gamma'],
-      average=choices.UnitAverage(parts.algorithm['unit_average']),
-    ),
+    process=process,
+    train_apart=process.train_apart,
   )
 
 

@@ -39,16 +39,9 @@ class FedMaTest(absltest.TestCase):
     self.assertEqual(built.process.extra_passes, 1)
 
   def test_the_last_layer_has_a_rate_and_a_decay_of_its_own(self):
-    found = []
-    with mock.patch.object(
-      algorithms,
-      'build_fed_ma',
-      lambda *args, last_layer_optimizer_fn, **kwargs: found.append(
-        last_layer_optimizer_fn
-      ),
-    ):
+    with mock.patch.object(algorithms, 'build_fed_ma') as build:
       registry.build_method(self.config, self.task)
-    (optimizer,) = found
+    optimizer = build.call_args.kwargs['last_layer_optimizer_fn']
     weights, gradients = tf.constant([3.0]), tf.constant([2.0])
     state = optimizer.initialize(tf.TensorSpec([1]))
     _, after = optimizer.next(state, weights, gradients)
