@@ -3,6 +3,7 @@
 """Which networks can be parts of a wider one."""
 
 import functools
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import models
@@ -50,6 +51,16 @@ def _create_compact_cnn(widths, seed):
   )
 
 
+def _create_normalized(widths, seed):
+  model = _create_mlp(widths[:1], seed)
+  kernel, bias, *last = model.initial_weights[0]
+  scale, offset = np.ones(widths[1]), np.zeros(widths[1])
+  return mock.Mock(
+    initial_weights=((kernel, bias, scale, offset, *last), ()),
+    input_spec=model.input_spec,
+  )
+
+
 class PaddedNetworksTest(parameterized.TestCase):
   @parameterized.parameters(
     (_create_mlp, (3, 4)),
@@ -81,6 +92,7 @@ class PaddedNetworksTest(parameterized.TestCase):
       (7, 6),
       'activations that are 0 at 0',
     ),
+    (_create_normalized, (6, 6), (7, 7), 'kernel and bias'),
     (lambda w, s: _create_mlp(w[::-1], s), (6, 5), (7, 6), 'kernel and bias'),
     (lambda w, s: _create_mlp((*w, 3), s), (6, 5), (7, 6), 'kernel and bias'),
     (
