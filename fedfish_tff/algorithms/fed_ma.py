@@ -59,7 +59,7 @@ def build_fed_ma(
     create_model: Creates a classifier from the widths of its hidden layers, of
       units or filters, and the seed of its initial weights. Its trainable
       tensors are a kernel and a bias for each layer, as of
-      `models.create_mlp_classifier` or `create_lenet5`; its activations are 0
+      `models.create_mlp_classifier` or `create_vgg9`; its activations are 0
       at 0, as relu and tanh. A model of `max_widths` evaluates the process.
     client_optimizer_fn: The client optimizer, new in each phase. Zero gradients
       must leave zero weights zero, as those of TFF do.
@@ -323,6 +323,23 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
         ),
       ),
     )
+
+  def train_apart(self, client_data: Sequence[Any]) -> list[list[np.ndarray]]:
+    """Returns what clients' networks are in the first round, before it matches.
+
+    Their ensemble is what the paper compares FedMA with.
+
+    Args:
+      client_data: Of the first round.
+
+    Returns:
+      The model's trainable weights, of each client that has data and has not
+      diverged.
+    """
+    nobody = [None] * len(client_data)  # Who comes for the first time.
+    clients = self._start(self.initialize(), nobody, client_data)
+    diverged = self._train_rest(0, clients)
+    return [c.tensors for c in clients if c.position not in diverged]
 
   def _start(
     self, state: Any, client_states: Sequence[Any], client_data: Sequence[Any]

@@ -102,6 +102,8 @@ class PaddedNetworks:
       or [bias.shape for bias in small[1::2]] != [(width,) for width in widths]
       or [kernel.shape[-1:] for kernel in small[::2]]
       != [(width,) for width in widths]
+      # Normalisation has a scale and an offset.
+      or any(kernel.ndim < 2 for kernel in small[::2])
       or any(
         kernel.shape[-2] % width for kernel, width in zip(small[2::2], widths)
       )

@@ -42,8 +42,10 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch.configs import old_names
+from launch.methods import building
 from launch.methods import exchange
 from launch.methods import fine_tuning
+from launch.methods import method as method_lib
 from launch.methods import optimizers
 from launch.methods import participation
 from launch.methods import privacy
@@ -143,7 +145,7 @@ def create_config(
   for axis in own:
     for field, value in known[axis].get(chosen.get(axis), {}).items():
       _set(config, field, value)
-  _leave_out_unsupported(config, method.supports, visiting_rounds)
+  _leave_out_unsupported(config, method, visiting_rounds)
   if 'privacy' in chosen:
     _set_privacy(config, chosen['privacy'])
   if not chosen.keys().isdisjoint(('participation', 'speeds')):
@@ -223,16 +225,18 @@ def _set(config: ConfigDict, field: str, value: Any) -> None:
 
 
 def _leave_out_unsupported(
-  config: ConfigDict, supports: frozenset[str], visiting_rounds: int | None
+  config: ConfigDict, method: method_lib.Method, visiting_rounds: int | None
 ) -> None:
   """Gives fields the only values that they can have for a method."""
+  supports = method.supports
   if 'barrier' not in supports:
     config.evaluation.barrier = False
   if 'local_epochs' not in supports:
     config.local_epochs = 1
+  for rate in (building.CLIENT_RATE, building.SERVER_RATE):
+    if rate not in method.learning_rates:
+      del config[rate]
   if 'learning_rates' not in supports:
-    del config.client_learning_rate
-    del config.server_learning_rate
     config.evaluation.personalization_epochs = 0
   if 'repeated_visits' not in supports:
     config.participation.name = 'visit_once'

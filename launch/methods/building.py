@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import functools
 import typing
@@ -63,6 +64,9 @@ class BuiltMethod:
       `regularization` that the config names, from the state after the last
       round, None where it has no solution; validation clients choose.
     reported_hparams: Hyper-parameters of the last state for summary.json.
+    train_apart: From the cohort's data to the weights of the networks that
+      clients train by themselves in the first round; None where they begin with
+      one for all. `launch.evaluate` scores their ensemble.
   """
 
   model: tff.learning.models.FunctionalModel
@@ -71,6 +75,7 @@ class BuiltMethod:
   costs_per_client: Mapping[str, int] = dataclasses.field(default_factory=dict)
   solve_path: Callable[[Any], Mapping[float, Any]] | None = None
   reported_hparams: tuple[str, ...] = ()
+  train_apart: Callable[[Sequence[Any]], Sequence[Any]] | None = None
 
   @functools.cached_property
   def wire_bytes(self) -> simulation.WireBytes:

@@ -35,10 +35,7 @@ _FIELDS: Mapping[str, fields.Check] = {
   'participation': fields.block,
   'evaluation': fields.block,
 }
-_LEARNING_RATES: Mapping[str, fields.Check] = {
-  'client_learning_rate': fields.number(positive=True),
-  'server_learning_rate': fields.number(positive=True),
-}
+_LEARNING_RATE = fields.number(positive=True)
 # What a config may have, each with what its method supports then.
 _OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
   'client_weight_decay': ('learning_rates', fields.number(positive=False)),
@@ -77,8 +74,8 @@ def check_config(config: Mapping[str, Any]) -> None:
   fields.block('algorithm', config['algorithm'])
   method = registry.find_method(config['algorithm'].get('name'))
   known = dict(_FIELDS)
-  if 'learning_rates' in method.supports:
-    known |= _LEARNING_RATES
+  for name in method.learning_rates:
+    known[name] = _LEARNING_RATE
   for name, (support, check) in _OPTIONAL.items():
     if name in config and support not in method.supports:
       raise errors.InputError(

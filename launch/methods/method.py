@@ -89,6 +89,15 @@ class Method:
             f'{field}, which the method does not have.'
           )
 
+  @property
+  def learning_rates(self) -> tuple[str, ...]:
+    """Which fields of learning rates its configs have."""
+    if 'learning_rates' not in self.supports:
+      return ()
+    # Who takes no step at the server has no optimizer there.
+    at_server = 'server_optimizer' in self.fields
+    return building.CLIENT_RATE, *([building.SERVER_RATE] * at_server)
+
   def why_not(self, what: str) -> str:
     """Returns why the method does not support something."""
     return self.reasons.get(what, SUPPORTS[what])

@@ -140,6 +140,19 @@ class Experiment:
     """Returns the fingerprint of each split's clients, by the split's name."""
     return fingerprint_data(self.config, self.task)
 
+  def load_cohort(self, round_number: int) -> list[datasets.ClientBatches]:
+    """Returns the batches of who takes part in a round."""
+    return [
+      datasets.plan_batches(
+        self.task.train.load_client(client_id),
+        self.batch_spec,
+        client_id=client_id,
+        seed=self.config['seed'],
+        round_number=round_number,
+      )
+      for client_id in self.participation(round_number)
+    ]
+
   def build_held_out_evaluation(
     self, clients: datasets.ClientData, *, spread: bool = False
   ) -> evaluation.HeldOutEvaluation:

@@ -10,6 +10,7 @@ import shutil
 from fedfish_tff import errors
 from launch.results import run_reader
 from launch.runs import evaluation_run
+from launch.runs import experiment
 from launch.runs import training_run
 from tests.launch import small_configs
 from tests.launch import trained_runs
@@ -18,6 +19,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
+from scipy import special
 import tensorflow as tf
 
 
@@ -114,6 +116,32 @@ class EvaluationRunTest(absltest.TestCase):
     self.assertContainsSubset(
       ['personalization_accuracy.png', 'client_spread_accuracy.png'],
       [path.name for path in (self.workdir / 'plots').iterdir()],
+    )
+
+  @pytest.mark.thorough
+  def test_ensemble_of_networks_that_are_trained_apart(self):
+    config = small_configs.make_config('fed_ma', rounds=1)
+    workdir = self.workdir.parent / 'fed_ma'
+    training_run.train(config, workdir=workdir, progress_bar=False)
+    evaluation_run.evaluate(workdir)
+    built = experiment.build_experiment(config)
+    x, y = map(
+      np.concatenate,
+      zip(*map(built.task.test.load_client, built.task.test.client_ids)),
+    )
+    mean = 0
+    for tensors in built.built.train_apart(built.load_cohort(1)):
+      kernel, bias, kernel_out, bias_out = tensors
+      outputs = np.maximum(x @ kernel + bias, 0) @ kernel_out + bias_out
+      mean += special.softmax(outputs, axis=1)
+    table = {
+      (row['evaluation'], row['metric']): row
+      for row in _read(workdir / 'evaluation' / 'summary.csv')
+    }
+    self.assertAlmostEqual(
+      float(table['ensemble', 'accuracy']['all_examples']),
+      np.mean(np.argmax(mean, axis=1) == y),
+      places=6,
     )
 
   def test_validation_clients(self):
