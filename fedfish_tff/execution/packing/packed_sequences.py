@@ -295,7 +295,7 @@ def dataset_order(element_type: tff.Type) -> tuple[int, ...]:
     For each component, in the order in which tf.data passes them to functions,
     the number of its leaf in the TFF type.
   """
-  numbers = iter(range(len(leaf_types(element_type))))
+  numbers = iter(range(len(structures.leaf_types(element_type))))
   nest = tff.types.structure_from_tensor_type_tree(
     lambda _: next(numbers), element_type
   )

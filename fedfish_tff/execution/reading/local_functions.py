@@ -5,19 +5,19 @@
 Local values: a structure is a tuple, a tensor is a `tf.Tensor`, a sequence is
 a `PackedSequence` or a `tf.data.Dataset`.
 
-A local function runs in two ways. Called, it runs its TensorFlow computations
-at once. By `call`, someone else says how a TensorFlow computation runs: so it
-can also be traced into a graph.
+A local function runs in two ways. Called, it runs at once. By `trace`, someone
+else says how TensorFlow computations run and what becomes of sequences: so it
+becomes a part of a graph.
 """
 
 import abc
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import MutableMapping
 import dataclasses
 import functools
 from typing import Any
-from typing import TypeAlias
 
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import sequence_values
@@ -30,29 +30,86 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Runs the TensorFlow computation (the proto) of the given type on an argument,
-# `None` if it takes none.
-LeafFn: TypeAlias = Callable[[Any, tff.FunctionType, Any], Any]
 
+class Tracer(abc.ABC):
+  """Builds a graph of what local functions do.
 
-def run_eagerly(proto: Any, type_signature: tff.FunctionType, arg: Any) -> Any:
-  """Runs a TensorFlow computation at once, in this process.
-
-  Args:
-    proto: The serialized computation, a `pb.Computation`.
-    type_signature: Its type.
-    arg: A local value; `None` if the computation takes none.
-
-  Returns:
-    A local value.
+  What it takes for a sequence is its own affair. `leaves` are the TensorFlow
+  computations that a function given to it runs.
   """
-  del type_signature  # The proto holds it.
-  return _call(tensorflow_functions.get_function(proto), arg)
 
+  @abc.abstractmethod
+  def run(self, proto: Any, type_signature: tff.FunctionType, arg: Any) -> Any:
+    """Runs a TensorFlow computation.
 
-def _call(function: tensorflow_functions.TensorFlowFunction, arg: Any) -> Any:
-  with interruption.cancellable() as manager:
-    return function(arg, cancellation_manager=manager)
+    Args:
+      proto: The serialized computation, a `pb.Computation`.
+      type_signature: Its type.
+      arg: A local value; `None` if the computation takes none.
+
+    Returns:
+      A local value.
+    """
+
+  @abc.abstractmethod
+  def reduce(
+    self,
+    sequence: Any,
+    zero: Any,
+    step: Callable[[Any, Any], Any],
+    *,
+    element_type: tff.Type,
+    state_type: tff.Type,
+    leaves: Iterable['TensorFlowLeaf'],
+  ) -> Any:
+    """Returns the state behind a sequence's last element.
+
+    Args:
+      sequence: The sequence.
+      zero: The state before the first element.
+      step: From a state and an element to the next state.
+      element_type: The elements' type.
+      state_type: The state's type.
+      leaves: See the class.
+    """
+
+  @abc.abstractmethod
+  def map(
+    self,
+    sequence: Any,
+    fn: Callable[[Any], Any],
+    *,
+    element_type: tff.Type,
+    result_type: tff.Type,
+    leaves: Iterable['TensorFlowLeaf'],
+  ) -> Any:
+    """Returns the sequence of what `fn` makes of a sequence's elements.
+
+    Args:
+      sequence: The sequence.
+      fn: The function.
+      element_type: The type of what it takes.
+      result_type: The type of what it returns.
+      leaves: See the class.
+    """
+
+  @abc.abstractmethod
+  def select(
+    self,
+    keys: Any,
+    fn: Callable[[Any], Any],
+    *,
+    result_type: tff.Type,
+    leaves: Iterable['TensorFlowLeaf'],
+  ) -> Any:
+    """Returns the sequence of the slices of some keys.
+
+    Args:
+      keys: int32 [k].
+      fn: From a key to its slice.
+      result_type: The slices' type.
+      leaves: See the class.
+    """
 
 
 class LocalFunction(abc.ABC):
@@ -66,18 +123,17 @@ class LocalFunction(abc.ABC):
     """The type of the argument (or `None`) and of the result."""
     return self._type_signature
 
-  @property
-  @abc.abstractmethod
-  def is_tensorflow_only(self) -> bool:
-    """Whether all is TensorFlow, so that a graph can be traced."""
+  def leaves(self) -> Iterator['TensorFlowLeaf']:
+    """Yields the TensorFlow computations that it runs."""
+    yield from ()
 
   @abc.abstractmethod
-  def call(self, arg: Any, leaf_fn: LeafFn) -> Any:
-    """Runs the computation on `arg`, its TensorFlow parts by `leaf_fn`."""
+  def trace(self, arg: Any, tracer: Tracer) -> Any:
+    """Builds what the computation does on `arg` into the tracer's graph."""
 
+  @abc.abstractmethod
   def __call__(self, arg: Any = None) -> Any:
     """Runs the computation on local values, at once."""
-    return self.call(arg, run_eagerly)
 
 
 class TensorFlowLeaf(LocalFunction):
@@ -88,22 +144,20 @@ class TensorFlowLeaf(LocalFunction):
     super().__init__(type_signature)
     self.proto = proto
 
-  @property
-  def is_tensorflow_only(self) -> bool:
-    return True
+  def leaves(self) -> Iterator['TensorFlowLeaf']:
+    yield self
 
   @functools.cached_property
   def _function(self) -> tensorflow_functions.TensorFlowFunction:
     # Finding it by content serializes the whole graph: once is enough.
     return tensorflow_functions.get_function(self.proto)
 
-  def call(self, arg: Any, leaf_fn: LeafFn) -> Any:
-    if leaf_fn is run_eagerly:
-      return self(arg)
-    return leaf_fn(self.proto, self.type_signature, arg)
+  def trace(self, arg: Any, tracer: Tracer) -> Any:
+    return tracer.run(self.proto, self.type_signature, arg)
 
   def __call__(self, arg: Any = None) -> Any:
-    return _call(self._function, arg)
+    with interruption.cancellable() as manager:
+      return self._function(arg, cancellation_manager=manager)
 
 
 class Literal(LocalFunction):
@@ -114,11 +168,10 @@ class Literal(LocalFunction):
     super().__init__(tff.FunctionType(None, type_signature))
     self.value = value
 
-  @property
-  def is_tensorflow_only(self) -> bool:
-    return True
+  def trace(self, arg: Any, tracer: Tracer) -> tf.Tensor:
+    return self(arg)
 
-  def call(self, arg: Any, leaf_fn: LeafFn) -> tf.Tensor:
+  def __call__(self, arg: Any = None) -> tf.Tensor:
     dtype = self.type_signature.result.dtype
     return tf.constant(self.value, tf.as_dtype(dtype.type))
 
@@ -159,12 +212,12 @@ class Program(LocalFunction):
     self.steps = steps
     self.result = result
 
-  @property
-  def is_tensorflow_only(self) -> bool:
-    return all(step.fn.is_tensorflow_only for step in self.steps)
+  def leaves(self) -> Iterator[TensorFlowLeaf]:
+    for step in self.steps:
+      yield from step.fn.leaves()
 
-  def call(self, arg: Any, leaf_fn: LeafFn) -> Any:
-    return self._run(arg, lambda fn, a: fn.call(a, leaf_fn))
+  def trace(self, arg: Any, tracer: Tracer) -> Any:
+    return self._run(arg, lambda fn, a: fn.trace(a, tracer))
 
   def __call__(self, arg: Any = None) -> Any:
     return self._run(arg, lambda fn, a: fn(a))
@@ -188,15 +241,7 @@ def identity(type_spec: tff.Type) -> Program:
   )
 
 
-class _SequenceFunction(LocalFunction):
-  """An operation on the elements of a sequence, one by one, in Python."""
-
-  @property
-  def is_tensorflow_only(self) -> bool:
-    return False
-
-
-class SequenceReduce(_SequenceFunction):
+class SequenceReduce(LocalFunction):
   """`tff.sequence_reduce`: takes (sequence, zero)."""
 
   def __init__(self, type_signature: tff.FunctionType, op: LocalFunction):
@@ -204,14 +249,28 @@ class SequenceReduce(_SequenceFunction):
     super().__init__(type_signature)
     self.op = op
 
-  def call(self, arg: Any, leaf_fn: LeafFn) -> Any:
+  def leaves(self) -> Iterator[TensorFlowLeaf]:
+    return self.op.leaves()
+
+  def trace(self, arg: Any, tracer: Tracer) -> Any:
+    sequence, zero = arg
+    return tracer.reduce(
+      sequence,
+      zero,
+      lambda state, element: self.op.trace((state, element), tracer),
+      element_type=self.type_signature.parameter[0].element,
+      state_type=self.type_signature.result,
+      leaves=self.leaves(),
+    )
+
+  def __call__(self, arg: Any = None) -> Any:
     sequence, accumulator = arg
     for element in _elements(sequence, self.type_signature.parameter[0]):
-      accumulator = self.op.call((accumulator, element), leaf_fn)
+      accumulator = self.op((accumulator, element))
     return accumulator
 
 
-class SequenceMap(_SequenceFunction):
+class SequenceMap(LocalFunction):
   """`tff.sequence_map`: takes the sequence."""
 
   def __init__(self, type_signature: tff.FunctionType, fn: LocalFunction):
@@ -219,28 +278,51 @@ class SequenceMap(_SequenceFunction):
     super().__init__(type_signature)
     self.fn = fn
 
-  def call(self, arg: Any, leaf_fn: LeafFn) -> tf.data.Dataset:
+  def leaves(self) -> Iterator[TensorFlowLeaf]:
+    return self.fn.leaves()
+
+  def trace(self, arg: Any, tracer: Tracer) -> Any:
+    return tracer.map(
+      arg,
+      lambda element: self.fn.trace(element, tracer),
+      element_type=self.type_signature.parameter.element,
+      result_type=self.type_signature.result.element,
+      leaves=self.leaves(),
+    )
+
+  def __call__(self, arg: Any = None) -> tf.data.Dataset:
     return _to_dataset(
-      [
-        self.fn.call(element, leaf_fn)
-        for element in _elements(arg, self.type_signature.parameter)
-      ],
+      [self.fn(e) for e in _elements(arg, self.type_signature.parameter)],
       self.type_signature.result.element,
     )
 
 
-class SequenceSum(_SequenceFunction):
+class SequenceSum(LocalFunction):
   """`tff.sequence_sum`: takes the sequence."""
 
-  def call(self, arg: Any, leaf_fn: LeafFn) -> Any:
-    del leaf_fn  # An addition needs no computation of TFF's.
-    total = structures.from_leaf_types(_zeros, self.type_signature.result)
-    for element in _elements(arg, self.type_signature.parameter):
-      total = tf.nest.map_structure(tf.add, total, element)
-    return total
+  def trace(self, arg: Any, tracer: Tracer) -> Any:
+    return tracer.reduce(
+      arg,
+      self._zeros(),
+      _add,
+      element_type=self.type_signature.parameter.element,
+      state_type=self.type_signature.result,
+      leaves=(),
+    )
+
+  def __call__(self, arg: Any = None) -> Any:
+    return functools.reduce(
+      _add, _elements(arg, self.type_signature.parameter), self._zeros()
+    )
+
+  def _zeros(self) -> Any:
+    return structures.from_leaf_types(
+      lambda leaf: tf.zeros(leaf.shape, tf.as_dtype(leaf.dtype.type)),
+      self.type_signature.result,
+    )
 
 
-class Select(_SequenceFunction):
+class Select(LocalFunction):
   """`tff.federated_select` for one client: takes (keys, server value)."""
 
   def __init__(self, type_signature: tff.FunctionType, fn: LocalFunction):
@@ -253,17 +335,25 @@ class Select(_SequenceFunction):
     super().__init__(type_signature)
     self.fn = fn
 
-  def call(
-    self,
-    arg: Any,
-    leaf_fn: LeafFn,
-    slices: MutableMapping[int, Any] | None = None,
+  def leaves(self) -> Iterator[TensorFlowLeaf]:
+    return self.fn.leaves()
+
+  def trace(self, arg: Any, tracer: Tracer) -> Any:
+    keys, server_value = arg
+    return tracer.select(
+      keys,
+      lambda key: self.fn.trace((server_value, key), tracer),
+      result_type=self.type_signature.result.element,
+      leaves=self.leaves(),
+    )
+
+  def __call__(
+    self, arg: Any = None, slices: MutableMapping[int, Any] | None = None
   ) -> tf.data.Dataset:
     """Returns the slices of one client's keys.
 
     Args:
       arg: The keys, int32 [k], and the server's value.
-      leaf_fn: Runs TensorFlow computations.
       slices: Slices of this server value by key; those missing are added.
 
     Returns:
@@ -275,8 +365,9 @@ class Select(_SequenceFunction):
     chosen = []
     for key in np.asarray(keys).tolist():
       if key not in slices:
-        slices[key] = self.fn.call(
-          (server_value, tf.constant(key, tf.int32)), leaf_fn
+        # Of two threads that are at it at one time, one has the word.
+        slices.setdefault(
+          key, self.fn((server_value, tf.constant(key, tf.int32)))
         )
       chosen.append(slices[key])
     return _to_dataset(chosen, self.type_signature.result.element)
@@ -289,8 +380,8 @@ def _elements(sequence: Any, type_spec: tff.SequenceType) -> Iterator[Any]:
     yield values.to_local_value(element, type_spec.element)
 
 
-def _zeros(leaf_type: tff.TensorType) -> tf.Tensor:
-  return tf.zeros(leaf_type.shape, tf.as_dtype(leaf_type.dtype.type))
+def _add(a: Any, b: Any) -> Any:
+  return tf.nest.map_structure(tf.add, a, b)
 
 
 def _to_dataset(elements: list[Any], type_spec: tff.Type) -> tf.data.Dataset:

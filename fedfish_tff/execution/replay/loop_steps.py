@@ -15,6 +15,7 @@ and come back where the body is a function that is called in the cycle:
 """
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import private_apis
@@ -25,6 +26,9 @@ import tensorflow as tf
 _CONTROL_FLOW = frozenset(
   ('Case', 'If', 'StatelessCase', 'StatelessIf', 'StatelessWhile', 'While')
 )
+
+# With fewer operations a step is not worth a function of its own.
+_TRIVIAL = 8
 
 
 class Step:
@@ -80,3 +84,17 @@ def call_step(step: Callable[..., Any], *arguments: Any) -> Any:
   executor = '' if has_control_flow else 'SINGLE_THREADED_EXECUTOR'
   with private_apis.function_executor_type(executor):
     return function(*arguments)
+
+
+def call_inlined(step: Callable[..., Any], *arguments: Any) -> Any:
+  """Returns what a loop's body returns; it remains a part of the loop."""
+  return step(*arguments)
+
+
+def is_trivial(operations: Mapping[str, int]) -> bool:
+  """Whether a loop's body has so few operations that a call is not worth it.
+
+  Args:
+    operations: How many nodes of each operation it has.
+  """
+  return sum(operations.values()) < _TRIVIAL

@@ -111,13 +111,10 @@ class Replay:
     """
     self._graph = graph
     self._handlers = {**_HANDLERS, **(handlers or {})}
+    self.use_xla = use_xla
     # XLA compiles a loop as a loop; nothing is lost that a step would save.
-    # XLA would compile an unrolled loop for longer, to no gain.
-    self.unrolls = not use_xla
     self.call_step = (
-      (lambda step, *arguments: step(*arguments))
-      if use_xla
-      else loop_steps.call_step
+      loop_steps.call_inlined if use_xla else loop_steps.call_step
     )
     # What remains to be checked when all nodes have run.
     self.at_end: list[Callable[[], None]] = []

@@ -152,4 +152,5 @@ def client_sequence(
     tf.gather(arrays['num_elements'], client),
     tuple(map(element_of, sizes)),
     choose,
+    order=order,
   )

@@ -26,9 +26,6 @@ _NodeDef = tf.compat.v1.NodeDef
 _MOST_UNROLLED = 10
 _MOST_UNROLLED_NODES = 3000
 
-# With fewer operations a step is not worth a function of its own.
-_TRIVIAL = 8
-
 # With these, a step takes so long that it matters nothing when it starts.
 _HEAVY = frozenset(
   (
@@ -59,6 +56,8 @@ class Sequence:
       calls it for all that it passes, whether or not anybody reads the result;
       a graph leaves out what nobody reads.
     is_long: Whether there may be far more elements than the data has.
+    order: For each tensor of an element its number among the leaves of the TFF
+      type; empty for what TensorFlow code makes, where nobody asks.
   """
 
   count: tf.Tensor
@@ -67,6 +66,7 @@ class Sequence:
   is_drawn: bool = False
   is_computed: bool = False
   is_long: bool = False
+  order: tuple[int, ...] = ()
 
   def reindexed(
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
@@ -264,10 +264,6 @@ def _map(replay, node, inputs):
   ]
 
 
-def _call(step, *arguments):
-  return step(*arguments)
-
-
 def _reduce(replay, node, inputs):
   """Replays ReduceDataset as a loop over the sequence's elements."""
   scan = check_scan(node, inputs[0])
@@ -320,6 +316,57 @@ def _reduce(replay, node, inputs):
         tensor.set_shape(shape)
       return state, [replay.value_of(variable) for variable in variables]
 
+  operations = sum(
+    (replay.operations(part.attr['f'].func.name) for part, _ in scan.nodes),
+    replay.operations(name),
+  )
+  state, held = fold(
+    sequence,
+    run_element,
+    state,
+    [replay.value_of(variable) for variable in variables],
+    shapes=shapes,
+    held_shapes=[variable.shape for variable in variables],
+    operations=operations,
+    use_xla=replay.use_xla,
+    stops=scan.stops,
+  )
+  for variable, value in zip(variables, held):
+    replay.assign(variable, value)
+  return state[num_carried : num_carried + num_state]
+
+
+def fold(
+  sequence: Sequence,
+  run_element: Callable[..., tuple[list[tf.Tensor], list[tf.Tensor]]],
+  state: list[tf.Tensor],
+  held: list[tf.Tensor],
+  *,
+  shapes: Iterable[tf.TensorShape],
+  held_shapes: Iterable[tf.TensorShape],
+  operations: Mapping[str, int],
+  use_xla: bool,
+  stops: bool = False,
+) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
+  """Creates a loop over a sequence's elements.
+
+  Args:
+    sequence: The sequence.
+    run_element: From one of the sequence's `elements`, the number of the
+      element, the state and what variables hold to the latter two behind it.
+    state: The state at first.
+    held: What variables hold at first.
+    shapes: The state's shapes, in all steps.
+    held_shapes: The variables' shapes.
+    operations: How many nodes of each operation a step has, about.
+    use_xla: Whether the graph being built is compiled by XLA.
+    stops: Whether the last of the state says whether to go on.
+
+  Returns:
+    The state and what variables hold behind the last element.
+  """
+  shapes, held_shapes = list(shapes), list(held_shapes)
+
   def run_elements(element, number, i, state, held):
     run = functools.partial(run_element, element)
     if number > 1:
@@ -335,7 +382,7 @@ def _reduce(replay, node, inputs):
     def is_left(i, state, held):
       del held
       is_left = i <= sequence.count - number
-      return tf.logical_and(is_left, state[-1]) if scan.stops else is_left
+      return tf.logical_and(is_left, state[-1]) if stops else is_left
 
     def body(i, state, held):
       steps = [
@@ -358,28 +405,22 @@ def _reduce(replay, node, inputs):
       is_left,
       body,
       (i, state, held),
-      shape_invariants=(
-        tf.TensorShape([]),
-        shapes,
-        [variable.shape for variable in variables],
-      ),
+      shape_invariants=(tf.TensorShape([]), shapes, held_shapes),
       parallel_iterations=1,
     )
 
-  operations = sum(
-    (replay.operations(part.attr['f'].func.name) for part, _ in scan.nodes),
-    replay.operations(name),
-  )
-  size = operations.total()
+  size = sum(operations.values())
   # A pass that only looks whether there is an element, say.
-  is_trivial = size < _TRIVIAL
-  call_step = _call if is_trivial else replay.call_step
+  is_trivial = loop_steps.is_trivial(operations)
+  call_step = (
+    loop_steps.call_inlined if use_xla or is_trivial else loop_steps.call_step
+  )
   i = tf.constant(0, tf.int64)
-  held = [replay.value_of(variable) for variable in variables]
   if (
     sequence.choose is None
-    and replay.unrolls
-    and not scan.stops
+    # XLA would compile an unrolled loop for longer, to no gain.
+    and not use_xla
+    and not stops
     and not is_trivial
     and _HEAVY.isdisjoint(operations)
   ):
@@ -387,9 +428,7 @@ def _reduce(replay, node, inputs):
     if number > 1:
       i, state, held = loop(number, i, state, held)
   _, state, held = loop(1, i, state, held)
-  for variable, value in zip(variables, held):
-    replay.assign(variable, value)
-  return state[num_carried : num_carried + num_state]
+  return state, held
 
 
 HANDLERS: Mapping[str, replayer.Handler] = {

@@ -64,6 +64,19 @@ def split_tensor_name(name: str) -> tuple[str, int]:
   return node, int(index or 0)
 
 
+def draws(operations: Iterable[str]) -> bool:
+  """Returns whether some operations may give something else in another run."""
+  for operation in operations:
+    definition = private_apis.find_operation(operation)
+    if (
+      definition is not None
+      and definition.is_stateful
+      and operation not in _REPEATABLE
+    ):
+      return True
+  return False
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Body:
   """The nodes of a graph, or of a function of its library.
@@ -208,6 +221,11 @@ class SerializedGraph:
       for i, _ in enumerate(function.signature.input_arg)
     ]
 
+  @functools.cached_property
+  def main_operations(self) -> collections.Counter[str]:
+    """How many nodes of each operation the graph has, calls included."""
+    return self._count(self.main.nodes.values())
+
   def operations(self, name: str) -> collections.Counter[str]:
     """Returns how many nodes of each operation a function has, calls included.
 
@@ -218,13 +236,18 @@ class SerializedGraph:
       Numbers of nodes by operation; must not be changed.
     """
     if name not in self._operations:
-      order = self.function(name).order
-      operations = collections.Counter(node.op for node in order)
-      for node in order:
-        for callee, _ in self.calls(node, [None] * len(node.input)):
-          operations += self.operations(callee)
-      self._operations[name] = operations
+      self._operations[name] = self._count(self.function(name).order)
     return self._operations[name]
+
+  def _count(
+    self, nodes: Iterable[tf.compat.v1.NodeDef]
+  ) -> collections.Counter[str]:
+    operations = collections.Counter()
+    for node in nodes:
+      operations[node.op] += 1
+      for callee, _ in self.calls(node, [None] * len(node.input)):
+        operations += self.operations(callee)
+    return operations
 
   def draws(self, name: str) -> bool:
     """Returns whether a function may give something else when it runs again.
@@ -232,15 +255,7 @@ class SerializedGraph:
     Args:
       name: Of the function.
     """
-    for operation in self.operations(name):
-      definition = private_apis.find_operation(operation)
-      if (
-        definition is not None
-        and definition.is_stateful
-        and operation not in _REPEATABLE
-      ):
-        return True
-    return False
+    return draws(self.operations(name))
 
   def assigned_arguments(self, name: str) -> frozenset[int]:
     """Returns which arguments of a function are variables that it may write."""

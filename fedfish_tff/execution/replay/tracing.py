@@ -7,7 +7,9 @@ their order for a TFF type, and how a TensorFlow computation of TFF's is
 replayed into the function being traced.
 """
 
+import collections
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import Any
@@ -15,11 +17,13 @@ from typing import Any
 from fedfish_tff import private_apis
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.replay import control_flow_replay
 from fedfish_tff.execution.replay import iterator_replay
 from fedfish_tff.execution.replay import replayer
 from fedfish_tff.execution.replay import scan_replay
+from fedfish_tff.execution.replay import sequence_intrinsics
 from fedfish_tff.execution.replay import sequence_operations
 from fedfish_tff.execution.replay import sequence_replay
 from fedfish_tff.execution.replay import serialized_graph
@@ -58,8 +62,12 @@ def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
   return specs
 
 
-class Replayer:
-  """Replays TensorFlow computations into the function being traced."""
+class Replayer(local_functions.Tracer):
+  """Replays TensorFlow computations into the function being traced.
+
+  Sequences among the local values are `sequence_replay.Sequence`s and what
+  `tff.sequence_map` and `tff.federated_select` make of them.
+  """
 
   def __init__(self, *, use_xla: bool = False) -> None:
     """Makes a replayer.
@@ -71,42 +79,21 @@ class Replayer:
     # By the identity of the proto, which the plan keeps alive.
     self._graphs: dict[int, tuple[Any, serialized_graph.SerializedGraph]] = {}
 
-  def __call__(
-    self, proto: Any, type_signature: tff.FunctionType, arg: Any
-  ) -> Any:
-    """Replays a computation.
-
-    Args:
-      proto: The serialized computation, a `pb.Computation`.
-      type_signature: Its type.
-      arg: A local value whose sequences are `sequence_replay.Sequence`s;
-        `None` if the computation takes none.
-
-    Returns:
-      A local value.
-
-    Raises:
-      NotReplayableError: If the graph cannot be replayed.
-    """
+  def run(self, proto: Any, type_signature: tff.FunctionType, arg: Any) -> Any:
+    """Replays a computation; raises NotReplayableError if that cannot be."""
     serialized = proto.tensorflow
-    if id(proto) not in self._graphs:
-      graph_def = tf.compat.v1.GraphDef()
-      serialized.graph_def.Unpack(graph_def)
-      self._graphs[id(proto)] = (
-        proto,
-        serialized_graph.SerializedGraph(graph_def),
-      )
-    _, graph = self._graphs[id(proto)]
     feeds = {}
     if type_signature.parameter is not None:
       feeds = dict(
         zip(
           tensorflow_functions.tensor_names(serialized.parameter),
-          structures.flatten(arg),
+          map(_computed, structures.flatten(arg)),
           strict=True,
         )
       )
-    results = replayer.Replay(graph, _HANDLERS, use_xla=self._use_xla).run(
+    results = replayer.Replay(
+      self._graph(proto), _HANDLERS, use_xla=self._use_xla
+    ).run(
       feeds,
       tensorflow_functions.tensor_names(serialized.result),
       initialize_op=serialized.initialize_op,
@@ -115,6 +102,92 @@ class Replayer:
       if not isinstance(result, tf.Tensor):
         raise NotReplayableError('a computation that returns a dataset')
     return structures.unflatten(iter(results), type_signature.result)
+
+  def reduce(
+    self,
+    sequence: Any,
+    zero: Any,
+    step: Callable[[Any, Any], Any],
+    *,
+    element_type: tff.Type,
+    state_type: tff.Type,
+    leaves: Iterable[local_functions.TensorFlowLeaf],
+  ) -> Any:
+    return sequence_intrinsics.reduce(
+      sequence,
+      zero,
+      step,
+      element_type=element_type,
+      state_type=state_type,
+      operations=self._operations(leaves),
+      use_xla=self._use_xla,
+    )
+
+  def map(
+    self,
+    sequence: Any,
+    fn: Callable[[Any], Any],
+    *,
+    element_type: tff.Type,
+    result_type: tff.Type,
+    leaves: Iterable[local_functions.TensorFlowLeaf],
+  ) -> Any:
+    return sequence_intrinsics.map_elements(
+      sequence,
+      fn,
+      element_type=element_type,
+      result_type=result_type,
+      operations=self._operations(leaves),
+      use_xla=self._use_xla,
+    )
+
+  def select(
+    self,
+    keys: tf.Tensor,
+    fn: Callable[[Any], Any],
+    *,
+    result_type: tff.Type,
+    leaves: Iterable[local_functions.TensorFlowLeaf],
+  ) -> Any:
+    leaves = list(leaves)
+    if serialized_graph.draws(self._operations(leaves)):
+      # All clients get one slice of a key.
+      raise NotReplayableError(
+        'federated_select by a function with random numbers or variables'
+      )
+    return self.map(
+      sequence_intrinsics.keys_sequence(keys),
+      fn,
+      element_type=tff.TensorType(np.int32),
+      result_type=result_type,
+      leaves=leaves,
+    ).computed
+
+  def _graph(self, proto: Any) -> serialized_graph.SerializedGraph:
+    if id(proto) not in self._graphs:
+      graph_def = tf.compat.v1.GraphDef()
+      proto.tensorflow.graph_def.Unpack(graph_def)
+      self._graphs[id(proto)] = (
+        proto,
+        serialized_graph.SerializedGraph(graph_def),
+      )
+    return self._graphs[id(proto)][1]
+
+  def _operations(
+    self, leaves: Iterable[local_functions.TensorFlowLeaf]
+  ) -> collections.Counter[str]:
+    """Returns how many nodes of each operation some computations have."""
+    return sum(
+      (self._graph(leaf.proto).main_operations for leaf in leaves),
+      collections.Counter(),
+    )
+
+
+def _computed(leaf: Any) -> Any:
+  """Returns a leaf of a local value as TensorFlow code takes it."""
+  if isinstance(leaf, sequence_intrinsics.MappedSequence):
+    return leaf.computed
+  return leaf
 
 
 def trace(

@@ -99,9 +99,7 @@ def _client_computation(
       interruption.check()
       arg = expressions.evaluate(step.arg, known.__getitem__)
       if isinstance(step.fn, local_functions.Select):
-        known[step.out] = step.fn.call(
-          arg, local_functions.run_eagerly, slices[step.out]
-        )
+        known[step.out] = step.fn(arg, slices[step.out])
       else:
         known[step.out] = step.fn(arg)
     return (

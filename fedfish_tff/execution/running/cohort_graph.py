@@ -13,6 +13,7 @@ cores, and memory does not grow with the number of clients.
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
+import functools
 import threading
 from typing import Any
 from typing import TypeAlias
@@ -22,7 +23,9 @@ from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import structures
 from fedfish_tff.execution.reading import expressions
 from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.replay import sequence_arrays
+from fedfish_tff.execution.replay import sequence_replay
 from fedfish_tff.execution.replay import tracing
 
 import numpy as np
@@ -84,10 +87,6 @@ class StageGraph:
     self._traced: dict[Any, Callable[..., Any]] = {}
     self._lock = threading.Lock()
     types = stage.types
-    for step in stage.steps:
-      _check_tensorflow_only(step.fn)
-    for aggregate in stage.aggregates:
-      _check_tensorflow_only(aggregate.accumulate)
     self._server_specs = [
       tracing.tensor_specs(types[i]) for i in stage.server_inputs
     ]
@@ -210,12 +209,17 @@ class StageGraph:
       for i, leaves in zip(self._stage.server_inputs, server, strict=True)
     }
 
+    slices = {} if self.use_xla else self._slices(shared, tensors)
+
     def run_client(client, accumulators):
       known = dict(shared)
       known.update(self._client_values(client, tensors, sequences))
       for step in self._stage.steps:
+        if step.out in slices:
+          known[step.out] = slices[step.out](client)
+          continue
         arg = expressions.evaluate(step.arg, known.__getitem__)
-        known[step.out] = step.fn.call(arg, self._replayer)
+        known[step.out] = step.fn.trace(arg, self._replayer)
       accumulators = [
         self._accumulate(i, leaves, known)
         for i, leaves in enumerate(accumulators)
@@ -281,6 +285,47 @@ class StageGraph:
       values[i] = structures.unflatten(iter(leaves), self._stage.types[i])
     return values
 
+  def _slices(
+    self, shared: Mapping[_ValueId, Any], tensors: list[tf.Tensor]
+  ) -> dict[_ValueId, Callable[[tf.Tensor], sequence_replay.Sequence]]:
+    """Computes what clients select by keys that are there from the start.
+
+    Those that select by the same key get the same slice, computed once.
+
+    Args:
+      shared: The values of the server.
+      tensors: The tensors of the client inputs, of all clients.
+
+    Returns:
+      For each such selection a function from a client to its slices.
+    """
+    next_tensor = iter(tensors)
+    of_all = {
+      i: structures.from_leaf_types(
+        lambda leaf: (
+          next(next_tensor) if isinstance(leaf, tff.TensorType) else None
+        ),
+        self._stage.types[i],
+      )
+      for i in self._stage.client_inputs
+    }
+    slices = {}
+    for step in self._stage.steps:
+      if not isinstance(step.fn, local_functions.Select):
+        continue
+      keys, server_value = step.arg.elements
+      if not of_all.keys() >= set(expressions.value_ids(keys)):
+        continue
+      keys = expressions.evaluate(keys, of_all.__getitem__)
+      server_value = expressions.evaluate(server_value, shared.__getitem__)
+      distinct, places = tf.unique(tf.reshape(keys, [-1]))
+      slices[step.out] = functools.partial(
+        _of_client,
+        step.fn.trace((distinct, server_value), self._replayer),
+        tf.reshape(tf.cast(places, tf.int64), tf.shape(keys)),
+      )
+    return slices
+
   def _accumulate(
     self, number: int, leaves: list[tf.Tensor], known: Mapping[_ValueId, Any]
   ) -> list[tf.Tensor]:
@@ -290,12 +335,13 @@ class StageGraph:
     )
     value = expressions.evaluate(aggregate.value, known.__getitem__)
     return structures.flatten(
-      aggregate.accumulate.call((accumulator, value), self._replayer)
+      aggregate.accumulate.trace((accumulator, value), self._replayer)
     )
 
 
-def _check_tensorflow_only(fn: Any) -> None:
-  if not fn.is_tensorflow_only:
-    raise tracing.NotReplayableError(
-      f'{type(fn).__name__}, an operation on the elements of a sequence'
-    )
+def _of_client(
+  slices: sequence_replay.Sequence, places: tf.Tensor, client: tf.Tensor
+) -> sequence_replay.Sequence:
+  """Returns those of all slices that a client has selected."""
+  own = tf.gather(places, client)
+  return slices.reindexed(tf.size(own, tf.int64), lambda i: tf.gather(own, i))

@@ -88,9 +88,6 @@ class ServerSegment:
       )
 
   def _trace(self) -> Any:
-    for step in self._steps:
-      if not step.fn.is_tensorflow_only:
-        raise tracing.NotReplayableError('a sequence at the server')
     replayer = tracing.Replayer()
 
     def run(inputs):
@@ -100,7 +97,7 @@ class ServerSegment:
       }
       for step in self._steps:
         arg = expressions.evaluate(step.arg, known.__getitem__)
-        known[step.out] = step.fn.call(arg, replayer)
+        known[step.out] = step.fn.trace(arg, replayer)
       return [structures.flatten(known[i]) for i in self._outputs]
 
     specs = [tracing.tensor_specs(self._types[i]) for i in self._inputs]

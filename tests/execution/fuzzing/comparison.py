@@ -44,16 +44,16 @@ def compare(
     program: The program.
     worker: A context of TFF's own worker.
   """
-  comp = program.computation()
+  comp, reference = program.computations()
   cohort = cohort_context.create_sync_cohort_execution_context()
-  there = _call(comp, program, worker)
+  there = _call(reference, program, worker)
   here = _call(comp, program, cohort)
   difference = _difference(there, here, program.is_drawn)
   # A random operation with a seed may go on where the last call has left it, and
   # clients take turns at it. What TFF's runtime does not repeat is nobody's to
   # say.
   if difference and _difference(
-    there, _call(comp, program, worker), program.is_drawn
+    there, _call(reference, program, worker), program.is_drawn
   ):
     difference = ''
   return Outcome(there, here, difference, cohort.general_path_reasons)

@@ -294,4 +294,23 @@ UNORDERED: Mapping[str, Step] = {
 # They come last, before a reduction that looks at the distribution.
 DRAWN: Mapping[str, Step] = {'draw': _map(_drawn)}
 
-ALL: Mapping[str, Step] = {**STEPS, **UNORDERED, **DRAWN}
+# Functions of an element, for `tff.sequence_map`.
+FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
+  'leaves': _map_leaves,
+  'digest': digest,
+  'text': _text,
+  'sorted_names': lambda e: collections.OrderedDict(k=digest(e), z=e),
+  'nested_names': _nested_names,
+  'open_row': _open_row,
+  'loop': _looped,
+  'stateless': _stateless,
+  'fail_division': _fail_silently(1),
+  'fail_assert': _assert_not(2),
+}
+
+# Of these, what tf.data does in their place.
+INTRINSICS: Mapping[str, Step] = {
+  f'sequence_map_{name}': _map(f) for name, f in FUNCTIONS.items()
+}
+
+ALL: Mapping[str, Step] = {**STEPS, **UNORDERED, **DRAWN, **INTRINSICS}

@@ -6,12 +6,18 @@
 
 is the elements, the form and the seed of the clients' data, steps of tf.data,
 a reduction, an aggregation and what the server makes of it.
+
+  int list 3 | sequence_map_text:0 | sequence_map_digest:0 | fold_notes:1 | ...
+
+has TFF's own operations on sequences: sequence_map first, and sequence_reduce
+(fold_...) or sequence_sum, or steps and a reduction of tf.data, behind it.
 """
 
 import collections
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
+import functools
 from typing import Any
 from typing import Self
 
@@ -76,17 +82,71 @@ class Program:
     """Whether results are random."""
     return self.reduction[0] in (*reductions.DISTRIBUTIONS, *reductions.DRAWING)
 
-  def client_work(self, dataset: tf.data.Dataset) -> Any:
-    """What a client makes of its data."""
-    for name, n in self.steps:
+  @property
+  def _mapped(self) -> tuple[str, ...]:
+    """The names of the functions for `tff.sequence_map`."""
+    prefix = 'sequence_map_'
+    names = (name for name, _ in self.steps)
+    return tuple(n.removeprefix(prefix) for n in names if n.startswith(prefix))
+
+  def client_work(self, dataset: tf.data.Dataset, first_step: int = 0) -> Any:
+    """What a client makes of its data, by tf.data alone."""
+    for name, n in self.steps[first_step:]:
       dataset = pipelines.ALL[name](dataset, n)
     name, n = self.reduction
     return reductions.ALL[name](dataset, n)
 
-  def computation(self) -> tff.Computation:
-    """Returns the computation, of the clients' datasets."""
+  def _client_work_by_intrinsics(
+    self, data: tff.Value, types: list[tff.Type]
+  ) -> tff.Value:
+    """Does the same with TFF's own operations; notes the elements' types."""
+    types.append(data.type_signature.element)
+    for name in self._mapped:
+      fn = tff.tensorflow.computation(pipelines.FUNCTIONS[name], types[-1])
+      data = tff.sequence_map(fn, data)
+      types.append(data.type_signature.element)
+    name, n = self.reduction
+    if name in reductions.SUMS:
+      return tff.sequence_sum(data)
+    if name in reductions.FOLDS:
+      make_zero, step = reductions.FOLDS[name]
+      zero = tff.tensorflow.computation(lambda: make_zero(n))()
+      op = tff.tensorflow.computation(step, zero.type_signature, types[-1])
+      return tff.sequence_reduce(data, zero, op)
+    work = functools.partial(self.client_work, first_step=len(self._mapped))
+    return tff.tensorflow.computation(
+      lambda dataset: work(dataset), data.type_signature
+    )(data)
+
+  def computations(self) -> tuple[tff.Computation, tff.Computation]:
+    """Returns the computation, of the clients' datasets, for each context.
+
+    TFF's runtime knows no `tff.sequence_sum`, passes no mapped sequence to
+    TensorFlow and takes one part for another where names are not sorted: it
+    then gets the same by tf.data.
+
+    Returns:
+      That for the cohort context, and that for TFF's worker.
+    """
     sequence = elements.sequence_type(self.element, self.form)
-    work = tff.tensorflow.computation(self.client_work, sequence)
+    in_tf_data = self._computation(
+      tff.tensorflow.computation(lambda data: self.client_work(data), sequence)
+    )
+    name, _ = self.reduction
+    is_fold = name in reductions.FOLDS
+    if not self._mapped and not is_fold and name not in reductions.SUMS:
+      return in_tf_data, in_tf_data
+    types = []
+    by_intrinsics = self._computation(
+      tff.federated_computation(
+        lambda data: self._client_work_by_intrinsics(data, types), sequence
+      )
+    )
+    is_known = is_fold and not any(map(_is_unsorted, types))
+    return by_intrinsics, by_intrinsics if is_known else in_tf_data
+
+  def _computation(self, work: tff.Computation) -> tff.Computation:
+    sequence = work.type_signature.parameter
 
     @tff.federated_computation(tff.FederatedType(sequence, tff.CLIENTS))
     def comp(datasets):
@@ -104,6 +164,16 @@ class Program:
     ]
 
 
+def _is_unsorted(type_spec: tff.Type) -> bool:
+  def is_unsorted(part: tff.Type) -> bool:
+    if not isinstance(part, tff.StructType):
+      return False
+    names = tff.structure.name_list(part)
+    return names != sorted(names)
+
+  return tff.types.contains(type_spec, is_unsorted)
+
+
 def generate(seed: int) -> Program:
   """Returns the program of a seed."""
   rng = np.random.default_rng(seed)
@@ -119,6 +189,9 @@ def generate(seed: int) -> Program:
   steps = []
   # General paths hide each other, and what graphs would do.
   is_general = rng.random() < 0.3
+  # What comes behind TFF's own operations; as if behind none if there are none.
+  has_intrinsics = not is_general and rng.random() < 0.35
+  behind = pick(('fold', 'sum', 'steps')) if has_intrinsics else 'steps'
 
   def add(table: Mapping[str, pipelines.Step]) -> None:
     nonlocal dataset
@@ -129,17 +202,30 @@ def generate(seed: int) -> Program:
       return
     steps.append((name, n))
 
-  for _ in range(rng.integers(0, _MOST_STEPS + 1)):
+  if has_intrinsics:
+    maps = {
+      name: step
+      for name, step in pipelines.INTRINSICS.items()
+      # tf.data does not know the errors of elements that it does not read.
+      if behind == 'fold' or not name.startswith('sequence_map_fail')
+    }
+    for _ in range(rng.integers(0 if behind == 'fold' else 1, 4)):
+      add(maps)
+    if behind == 'sum':
+      add({'sequence_map_digest': maps['sequence_map_digest']})
+  for _ in range(rng.integers(0, _MOST_STEPS + 1) if behind == 'steps' else 0):
     add(
       pipelines.STEPS
       if is_general
       else {name: pipelines.STEPS[name] for name in pipelines.REPLAYED}
     )
-  kind = rng.random()
+  kind = rng.random() if behind == 'steps' else 1.0
   names = reductions.REDUCTIONS.keys() - (
     set() if is_general else reductions.GENERAL
   )
-  if kind < 0.08:
+  if behind != 'steps':
+    names = reductions.SUMS if behind == 'sum' else reductions.FOLDS
+  elif kind < 0.08:
     add(pipelines.UNORDERED)
     names = reductions.ORDER_FREE
   elif kind < 0.14:
@@ -149,9 +235,7 @@ def generate(seed: int) -> Program:
     names = reductions.DRAWING
   is_drawn = names in (reductions.DISTRIBUTIONS, reductions.DRAWING)
   reduction = (pick(names), int(rng.integers(0, 7)))
-  aggregation = pick(
-    AGGREGATIONS.keys() - (set() if is_general else {'selected'})
-  )
+  aggregation = pick(AGGREGATIONS)
   if 0.17 <= kind < 0.22:
     reduction, aggregation = (
       ('dataset', 0),

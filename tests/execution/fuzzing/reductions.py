@@ -35,17 +35,22 @@ def _int(value: int) -> tf.Tensor:
   return tf.constant(value, tf.int64)
 
 
-def _reduce(dataset, n):
-  def add(state, *parts):
-    number = digest(_parts(parts))
-    return _odict(
-      order=_fold(state['order'], number),
-      count=state['count'] + 1,
-      mean=state['mean'] + tf.cast(number, tf.float32) / 1e6,
-    )
+def _notes(n):
+  return _odict(order=_int(n), count=tf.constant(0), mean=tf.constant(0.0))
 
+
+def _take_notes(state, element):
+  number = digest(element)
+  return _odict(
+    order=_fold(state['order'], number),
+    count=state['count'] + 1,
+    mean=state['mean'] + tf.cast(number, tf.float32) / 1e6,
+  )
+
+
+def _reduce(dataset, n):
   return dataset.reduce(
-    _odict(order=_int(n), count=tf.constant(0), mean=tf.constant(0.0)), add
+    _notes(n), lambda state, *parts: _take_notes(state, _parts(parts))
   )
 
 
@@ -495,9 +500,45 @@ ORDER_FREE: Mapping[str, Reduction] = {'sum': _sum, 'count': _count}
 DISTRIBUTIONS: Mapping[str, Reduction] = {'distribution': _distribution}
 DRAWING: Mapping[str, Reduction] = {'stateful_draws': _stateful_draws}
 
+
+def _any_length(n):
+  numbers = tf.range(_int(n))
+  return tf.compat.v1.placeholder_with_default(numbers, [None])
+
+
+# For `tff.sequence_reduce`: the state at first, and a step.
+FOLDS: Mapping[str, tuple[Callable[[int], Any], Callable[[Any, Any], Any]]] = {
+  'fold_notes': (_notes, _take_notes),
+  'fold_text': (
+    lambda n: tf.constant('.' * n),
+    lambda s, e: s + tf.strings.as_string(digest(e) % 10),
+  ),
+  'fold_list': (_any_length, lambda s, e: tf.concat([s, [digest(e)]], 0)),
+  'fold_last': (_int, lambda _, e: digest(e)),
+  'fold_unread': (_int, lambda s, _: s + 1),
+}
+
+
+# For `tff.sequence_sum`, of numbers.
+SUMS: Mapping[str, Reduction] = {
+  'sequence_sum': lambda dataset, n: dataset.reduce(_int(0), lambda s, x: s + x)
+}
+
+
+def _folding(name: str) -> Reduction:
+  zero, step = FOLDS[name]
+
+  def fold(dataset, n):
+    return dataset.reduce(zero(n), lambda s, *e: step(s, _parts(e)))
+
+  return fold
+
+
 ALL: Mapping[str, Reduction] = {
   **REDUCTIONS,
   **DISTRIBUTIONS,
   **DRAWING,
   'dataset': lambda dataset, n: dataset,
+  **SUMS,
+  **{name: _folding(name) for name in FOLDS},
 }

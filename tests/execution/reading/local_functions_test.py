@@ -3,6 +3,7 @@
 """Tests for local_functions."""
 
 import collections
+from unittest import mock
 
 from fedfish_tff.execution.reading import expressions
 from fedfish_tff.execution.reading import local_functions
@@ -48,14 +49,9 @@ class LeavesTest(parameterized.TestCase):
 
   def test_someone_else_runs_it(self):
     leaf = _add()
-    seen = []
-
-    def leaf_fn(proto, type_signature, arg):
-      seen.append((proto, type_signature, arg))
-      return 'result'
-
-    self.assertEqual(leaf.call((1, 2), leaf_fn), 'result')
-    self.assertEqual(seen, [(leaf.proto, leaf.type_signature, (1, 2))])
+    tracer = mock.create_autospec(local_functions.Tracer, instance=True)
+    self.assertIs(leaf.trace((1, 2), tracer), tracer.run.return_value)
+    tracer.run.assert_called_once_with(leaf.proto, leaf.type_signature, (1, 2))
 
   @parameterized.parameters(
     (3, np.int32, tf.int32),
@@ -68,7 +64,7 @@ class LeavesTest(parameterized.TestCase):
     result = literal()
     self.assertEqual(result.dtype, expected_dtype)
     self.assertEqual(result.numpy(), value)
-    self.assertTrue(literal.is_tensorflow_only)
+    self.assertEqual(literal.trace(None, None).numpy(), value)
 
   def test_literal_array(self):
     array = np.arange(6, dtype=np.int64).reshape(2, 3)
@@ -99,13 +95,15 @@ class ProgramTest(absltest.TestCase):
     self.assertEqual([r.numpy() for r in result], [7, 10])
 
   def test_traces_into_a_graph(self):
-    def leaf_fn(proto, type_signature, arg):
+    def run(proto, type_signature, arg):
       del proto, type_signature
       self.assertIsInstance(arg[0].graph, tf.Graph)
       return arg[0] + arg[1]
 
+    tracer = mock.create_autospec(local_functions.Tracer, instance=True)
+    tracer.run.side_effect = run
     program = self._program()
-    traced = tf.function(lambda a, b: program.call((a, b), leaf_fn))
+    traced = tf.function(lambda a, b: program.trace((a, b), tracer))
     result = traced(tf.constant(3), tf.constant(4))
     self.assertEqual([r.numpy() for r in result], [7, 10])
 
@@ -126,10 +124,10 @@ class ProgramTest(absltest.TestCase):
     value = (object(), object())
     identity = local_functions.identity(tff.to_type([np.int32, np.int32]))
     self.assertIs(identity(value), value)
-    self.assertTrue(identity.is_tensorflow_only)
+    self.assertEmpty(list(identity.leaves()))
 
-  def test_knows_what_cannot_be_traced(self):
-    self.assertTrue(self._program().is_tensorflow_only)
+  def test_knows_its_leaves(self):
+    self.assertLen(list(self._program().leaves()), 2)
     reduce = local_functions.SequenceReduce(
       tff.FunctionType([_INTS, np.int32], np.int32), _add()
     )
@@ -139,7 +137,7 @@ class ProgramTest(absltest.TestCase):
       steps=(local_functions.ProgramStep(1, reduce, expressions.Value(0)),),
       result=expressions.Value(1),
     )
-    self.assertFalse(program.is_tensorflow_only)
+    self.assertEqual(list(program.leaves()), [reduce.op])
     result = program((_dataset([1, 2]), tf.constant(3)))
     self.assertEqual(result.numpy(), 6)
 
@@ -211,10 +209,10 @@ class SequencesTest(absltest.TestCase):
     element_type = tff.StructType([('id', np.int32), ('name', np.str_)])
 
     class Slice(local_functions.LocalFunction):
-      is_tensorflow_only = True
+      def trace(self, arg, tracer):
+        raise NotImplementedError
 
-      def call(self, arg, leaf_fn):
-        del leaf_fn
+      def __call__(self, arg=None):
         return arg[1], tf.strings.as_string(arg[1])
 
     select = local_functions.Select(
@@ -235,9 +233,9 @@ class SequencesTest(absltest.TestCase):
     calls = []
 
     class CountedLeaf(local_functions.TensorFlowLeaf):
-      def call(self, arg, leaf_fn):
+      def __call__(self, arg=None):
         calls.append(int(arg[1]))
-        return super().call(arg, leaf_fn)
+        return super().__call__(arg)
 
     leaf = _leaf(
       lambda table, key: tf.gather(table, key),
@@ -257,9 +255,7 @@ class SequencesTest(absltest.TestCase):
       ([3, 0, 3], [3.5, 0.5, 3.5]),
       ([1, 0, 1], [1.5, 0.5, 1.5]),
     ):
-      chosen = select.call(
-        (tf.constant(keys), table), local_functions.run_eagerly, slices
-      )
+      chosen = select((tf.constant(keys), table), slices)
       self.assertEqual(_values(chosen), expected)
     self.assertEqual(calls, [3, 0, 1])
     self.assertEqual(

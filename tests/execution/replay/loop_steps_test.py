@@ -51,6 +51,15 @@ class StepTest(tf.test.TestCase):
     self.assertIn('Sin', run.python_function(tf.constant(1.0)))
 
 
+class TrivialStepsTest(tf.test.TestCase):
+  def test_few_operations(self):
+    self.assertTrue(loop_steps.is_trivial({'Add': 2, 'Mul': 1}))
+    self.assertFalse(loop_steps.is_trivial({'Add': 20, 'Mul': 1}))
+
+  def test_are_a_part_of_the_loop(self):
+    self.assertEqual(loop_steps.call_inlined(lambda a, b: a - b, 3, 2), 1)
+
+
 class CallStepTest(tf.test.TestCase):
   def test_nests_in_and_out(self):
     @tf.function(autograph=False)

@@ -265,6 +265,15 @@ class CallsTest(absltest.TestCase):
     self.assertNotIn('Less', operations)
     # Is not counted again.
     self.assertIs(graph.operations(name), operations)
+    self.assertContainsSubset(
+      {'StatelessWhile': 1, 'Less': 1, 'Sin': 2}.items(),
+      graph.main_operations.items(),
+    )
+
+  def test_operations_that_may_give_something_else(self):
+    self.assertTrue(serialized_graph.draws(['Add', 'RandomUniform']))
+    self.assertTrue(serialized_graph.draws(['VarHandleOp']))
+    self.assertFalse(serialized_graph.draws(['Add', 'Assert', 'own_function']))
 
   def test_others_call_nothing(self):
     graph, graph_def = _graph_of(lambda x: x * 2, _FLOAT)

@@ -58,7 +58,7 @@ class ReplayerTest(absltest.TestCase):
       sequence = sequence_replay.Sequence(
         tf.size(numbers, tf.int64), (lambda i: [tf.gather(numbers, i)],)
       )
-      return replayer(
+      return replayer.run(
         _proto(comp), comp.type_signature, (a, (b, ()), (sequence,))
       )
 
@@ -77,7 +77,7 @@ class ReplayerTest(absltest.TestCase):
     proto = _proto(comp)
     replayer = tracing.Replayer()
     twice = tf.function(
-      lambda: [replayer(proto, comp.type_signature, None) for _ in range(2)]
+      lambda: [replayer.run(proto, comp.type_signature, None) for _ in range(2)]
     )
     # Each has a variable of its own.
     self.assertEqual([int(n) for n in twice()], [3, 3])
@@ -91,7 +91,7 @@ class ReplayerTest(absltest.TestCase):
       with self.assertRaisesRegex(
         tracing.NotReplayableError, 'returns a dataset'
       ):
-        tracing.Replayer()(_proto(comp), comp.type_signature, sequence)
+        tracing.Replayer().run(_proto(comp), comp.type_signature, sequence)
 
 
 class TraceTest(absltest.TestCase):

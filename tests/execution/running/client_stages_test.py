@@ -29,12 +29,10 @@ class _Function(local_functions.LocalFunction):
     super().__init__(tff.FunctionType(np.int32, np.int32))
     self._fn = fn
 
-  @property
-  def is_tensorflow_only(self):
-    return False
+  def trace(self, arg, tracer):
+    raise NotImplementedError
 
-  def call(self, arg, leaf_fn):
-    del leaf_fn
+  def __call__(self, arg=None):
     return self._fn(arg)
 
 

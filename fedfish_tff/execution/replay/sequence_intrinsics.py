@@ -1,0 +1,236 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""TFF's own operations on sequences in a replayed graph.
+
+`tff.sequence_reduce`, `sequence_sum` and `sequence_map`, and the slices of
+`tff.federated_select`. Their functions work on local values, whose parts are in
+the order of the TFF type; those of a sequence's elements are in that of tf.data.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Sequence
+import dataclasses
+import functools
+from typing import Any
+
+from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.replay import loop_steps
+from fedfish_tff.execution.replay import replayer
+from fedfish_tff.execution.replay import sequence_replay
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+@dataclasses.dataclass(eq=False)
+class MappedSequence:
+  """What `tff.sequence_map` makes of a sequence.
+
+  As in TFF's runtime, each reduction calls the function anew. TensorFlow code,
+  which cannot have such a sequence there, gets elements that are computed once,
+  whether it reads them or not: as on the general path.
+
+  Attributes:
+    sequence: Elements are computed when they are cut out.
+    specs: Of the elements' tensors, in the order of tf.data.
+    operations: How many nodes of each operation an element takes.
+    use_xla: Whether the graph being built is compiled by XLA.
+  """
+
+  sequence: sequence_replay.Sequence
+  specs: Sequence[tf.TensorSpec]
+  operations: collections.Counter[str]
+  use_xla: bool
+
+  @functools.cached_property
+  def computed(self) -> sequence_replay.Sequence:
+    """The same elements, computed before any of them is there."""
+    sequence = self.sequence
+    if sequence.choose is not None:
+      raise replayer.NotReplayableError(
+        'a mapped sequence of batches of several sizes, each compiled'
+      )
+    (element,) = sequence.elements
+    is_inlined = self.use_xla or loop_steps.is_trivial(self.operations)
+    call = loop_steps.call_inlined if is_inlined else loop_steps.call_step
+
+    def body(
+      i: tf.Tensor, arrays: list[tf.TensorArray]
+    ) -> tuple[tf.Tensor, list[tf.TensorArray]]:
+      parts = call(element, i)
+      (following,) = sequence.also(parts, [i + 1])
+      number = tf.cast(i, tf.int32)
+      return following, [
+        array.write(number, part)
+        for array, part in zip(arrays, parts, strict=True)
+      ]
+
+    passed, arrays = tf.while_loop(
+      lambda i, _: i < sequence.count,
+      body,
+      (
+        tf.constant(0, tf.int64),
+        [
+          tf.TensorArray(
+            spec.dtype,
+            # XLA knows no empty array.
+            size=tf.cast(tf.maximum(sequence.count, 1), tf.int32),
+            element_shape=spec.shape,
+            infer_shape=False,
+          )
+          for spec in self.specs
+        ],
+      ),
+    )
+    check = tf.raw_ops.Assert(condition=passed >= sequence.count, data=[passed])
+    with tf.control_dependencies([check]):
+      count = tf.identity(sequence.count)
+    return sequence_replay.Sequence(
+      count,
+      (lambda i: [a.read(tf.cast(i, tf.int32)) for a in arrays],),
+      order=sequence.order,
+    )
+
+
+_Sequence = sequence_replay.Sequence | MappedSequence
+
+
+def reduce(
+  sequence: _Sequence,
+  zero: Any,
+  step: Callable[[Any, Any], Any],
+  *,
+  element_type: tff.Type,
+  state_type: tff.Type,
+  operations: collections.Counter[str],
+  use_xla: bool,
+) -> Any:
+  """Creates the loop of a reduction.
+
+  Args:
+    sequence: What is reduced.
+    zero: The state at first; a local value.
+    step: From the state and an element to the state behind it; local values.
+    element_type: The elements' type.
+    state_type: The state's type.
+    operations: How many nodes of each operation a step takes.
+    use_xla: Whether the graph being built is compiled by XLA.
+
+  Returns:
+    The last state.
+  """
+  if isinstance(sequence, MappedSequence):
+    operations = operations + sequence.operations
+    sequence = sequence.sequence
+  shapes = [spec.shape for spec in _specs(state_type)]
+
+  def run_element(element, i, state, held):
+    parts = element(i)
+    state = structures.flatten(
+      step(
+        structures.unflatten(iter(state), state_type),
+        _to_local_value(parts, sequence.order, element_type),
+      )
+    )
+    state = sequence.also(parts, state)
+    for tensor, shape in zip(state, shapes, strict=True):
+      tensor.set_shape(shape)
+    return state, held
+
+  state, _ = sequence_replay.fold(
+    sequence,
+    run_element,
+    structures.flatten(zero),
+    [],
+    shapes=shapes,
+    held_shapes=[],
+    operations=operations,
+    use_xla=use_xla,
+  )
+  return structures.unflatten(iter(state), state_type)
+
+
+def map_elements(
+  sequence: _Sequence,
+  fn: Callable[[Any], Any],
+  *,
+  element_type: tff.Type,
+  result_type: tff.Type,
+  operations: collections.Counter[str],
+  use_xla: bool,
+) -> MappedSequence:
+  """Returns a sequence of what a function makes of the elements of another.
+
+  Args:
+    sequence: The other sequence.
+    fn: The function, of local values.
+    element_type: The type of what it takes.
+    result_type: The type of what it returns.
+    operations: How many nodes of each operation it takes.
+    use_xla: Whether the graph being built is compiled by XLA.
+  """
+  if isinstance(sequence, MappedSequence):
+    operations = operations + sequence.operations
+    sequence = sequence.sequence
+  order = packed_sequences.dataset_order(result_type)
+  specs = [_specs(result_type)[number] for number in order]
+
+  def mapped(
+    element: Callable[[tf.Tensor], list[tf.Tensor]],
+  ) -> Callable[[tf.Tensor], list[tf.Tensor]]:
+    def call(i: tf.Tensor) -> list[tf.Tensor]:
+      parts = element(i)
+      leaves = structures.flatten(
+        fn(_to_local_value(parts, sequence.order, element_type))
+      )
+      results = sequence.also(parts, [leaves[number] for number in order])
+      for result, spec in zip(results, specs, strict=True):
+        result.set_shape(spec.shape)
+      return results
+
+    return call
+
+  return MappedSequence(
+    dataclasses.replace(
+      sequence,
+      elements=tuple(map(mapped, sequence.elements)),
+      is_computed=True,
+      order=order,
+    ),
+    specs,
+    operations,
+    use_xla,
+  )
+
+
+def keys_sequence(keys: tf.Tensor) -> sequence_replay.Sequence:
+  """Returns the sequence of a client's keys, int32 [k]."""
+  return sequence_replay.Sequence(
+    tf.size(keys, tf.int64), (lambda i: [tf.gather(keys, i)],), order=(0,)
+  )
+
+
+def _specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
+  return [
+    tf.TensorSpec(leaf.shape, tf.as_dtype(leaf.dtype.type))
+    for leaf in structures.leaf_types(type_spec)
+  ]
+
+
+def _to_local_value(
+  parts: Sequence[tf.Tensor], order: Sequence[int], element_type: tff.Type
+) -> Any:
+  """Returns an element as a local value.
+
+  Args:
+    parts: Its tensors.
+    order: The order of these, as who made the sequence knows it: the type may
+      be one with names that he has not given.
+    element_type: Its type.
+  """
+  leaves = dict(zip(order, parts, strict=True))
+  return structures.unflatten(
+    iter(leaves[number] for number in range(len(parts))), element_type
+  )

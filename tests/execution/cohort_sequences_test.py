@@ -1,0 +1,409 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""TFF's own operations on sequences at clients in the cohort context.
+
+Against plain Python, and against TFF's own runtime where that has them: it
+knows no `tff.sequence_sum`, and of `tff.sequence_map` only what is reduced by
+`tff.sequence_reduce`.
+"""
+
+import collections
+from collections.abc import Callable
+import dataclasses
+import functools
+from typing import Any
+
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution.worker import local_worker
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import grpc
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_odict = collections.OrderedDict
+_leaf = tff.tensorflow.computation
+_BATCH = tff.TensorType(np.int32, [None])
+_TEXT = tff.TensorType(np.str_)
+_SORTED = _odict(a=np.int32, b=_odict(c=np.str_, d=np.int32))
+_UNSORTED = _odict(b=np.int32, a=np.int32)
+
+_NUMBERS = ([3, 1, 2], [], [4])
+_BATCHES = ([[3, 1, 2], [5, 7, 1], [2]], [], [[4]])
+
+
+def _at_clients(work, type_spec):
+  work = tff.federated_computation(work, type_spec)
+  return tff.federated_computation(
+    lambda values: tff.federated_map(work, values),
+    tff.FederatedType(type_spec, tff.CLIENTS),
+  )
+
+
+def _nested(numbers):
+  return [_odict(a=n, b=_odict(c=f'{n}.', d=2 * n)) for n in numbers]
+
+
+_double = _leaf(lambda x: 2 * x, np.int32)
+_double_batch = _leaf(lambda x: 2 * x, _BATCH)
+_in_order = _leaf(lambda a, b: 10 * a + b, (np.int32, np.int32))
+_total = _leaf(
+  lambda data: data.reduce(0, lambda a, b: 10 * a + b),
+  tff.SequenceType(np.int32),
+)
+_nothing_yet = _leaf(
+  lambda: tf.compat.v1.placeholder_with_default(np.zeros([0], np.int32), [None])
+)
+
+
+def _add_up(numbers):
+  return functools.reduce(lambda a, b: 10 * a + b, numbers, 0)
+
+
+@_leaf(np.int32)
+def _count_up(x):
+  counter = tf.Variable(5)
+  return tf.function(lambda: counter.assign_add(x))()
+
+
+def _two_passes(data):
+  mapped = tff.sequence_map(_double, tff.sequence_map(_double, data))
+  return (
+    tff.sequence_reduce(mapped, 0, _in_order),
+    _total(mapped),
+    tff.sequence_sum(mapped),
+  )
+
+
+@dataclasses.dataclass
+class _Case:
+  """Client work on a sequence, and the same on a list in plain Python."""
+
+  work: Callable[[Any], Any]
+  expected: Callable[[list[Any]], Any]
+  element: Any = np.int32
+  clients: Any = _NUMBERS
+  is_on_worker: bool = True
+
+
+_CASES = dict(
+  reduce=_Case(lambda s: tff.sequence_reduce(s, 0, _in_order), _add_up),
+  reduce_batches=_Case(
+    lambda s: tff.sequence_reduce(
+      s,
+      0,
+      _leaf(
+        lambda a, b: 10 * a + tf.reduce_sum(b) + 5 * tf.size(b),
+        np.int32,
+        _BATCH,
+      ),
+    ),
+    lambda batches: _add_up([sum(b) + 5 * len(b) for b in batches]),
+    element=_BATCH,
+    clients=_BATCHES,
+  ),
+  reduce_texts=_Case(
+    lambda s: tff.sequence_reduce(
+      s,
+      _leaf(lambda: tf.constant('<'))(),
+      _leaf(lambda a, b: tf.strings.join([a, b]), _TEXT, _TEXT),
+    ),
+    lambda texts: ('<' + ''.join(texts)).encode(),
+    element=np.str_,
+    clients=(['a', 'b\0', ''], [], ['\u00fc']),
+  ),
+  reduce_structures=_Case(
+    lambda s: tff.sequence_reduce(
+      tff.sequence_map(_leaf(lambda e: _odict(m=e['b'], n=e['a']), _SORTED), s),
+      _leaf(lambda: (tf.constant(''), [tf.constant(0), tf.constant(0)]))(),
+      _leaf(
+        lambda s, e: (
+          s[0] + e['m']['c'],
+          [s[1][0] + e['n'], 10 * s[1][1] + e['m']['d']],
+        ),
+        (_TEXT, [np.int32, np.int32]),
+        _odict(m=_SORTED['b'], n=np.int32),
+      ),
+    ),
+    lambda elements: (
+      ''.join(e['b']['c'] for e in elements).encode(),
+      [sum(e['a'] for e in elements), _add_up([e['b']['d'] for e in elements])],
+    ),
+    element=_SORTED,
+    clients=[_nested(numbers) for numbers in _NUMBERS],
+  ),
+  # A state whose shape grows.
+  reduce_to_a_list=_Case(
+    lambda s: _leaf(lambda x: (tf.size(x), tf.reduce_sum(x * x)), _BATCH)(
+      tff.sequence_reduce(
+        s,
+        _nothing_yet(),
+        _leaf(lambda a, b: tf.concat([a, [b]], 0), _BATCH, np.int32),
+      )
+    ),
+    lambda numbers: (len(numbers), sum(n * n for n in numbers)),
+  ),
+  # More than fit into one step of the loop.
+  reduce_many=_Case(
+    lambda s: tff.sequence_reduce(
+      s,
+      0,
+      _leaf(
+        lambda a, b: tf.math.floormod(31 * a + tf.bitwise.invert(b), 10007),
+        np.int32,
+        np.int32,
+      ),
+    ),
+    lambda numbers: functools.reduce(
+      lambda a, b: (31 * a + ~b) % 10007, numbers, 0
+    ),
+    clients=(list(range(57)), [], list(range(10))),
+  ),
+  # Each call of a function has variables of its own.
+  variables=_Case(
+    lambda s: tff.sequence_reduce(tff.sequence_map(_count_up, s), 0, _in_order),
+    lambda numbers: _add_up([5 + n for n in numbers]),
+  ),
+  sum=_Case(tff.sequence_sum, sum, is_on_worker=False),
+  sum_of_structures=_Case(
+    tff.sequence_sum,
+    lambda elements: _odict(
+      b=sum(e['b'] for e in elements), a=sum(e['a'] for e in elements)
+    ),
+    element=_UNSORTED,
+    clients=[[_odict(b=n, a=3 * n) for n in numbers] for numbers in _NUMBERS],
+    is_on_worker=False,
+  ),
+  map_twice=_Case(
+    _two_passes,
+    lambda numbers: (
+      _add_up([4 * n for n in numbers]),
+      _add_up([4 * n for n in numbers]),
+      sum(4 * n for n in numbers),
+    ),
+    is_on_worker=False,
+  ),
+  map_batches=_Case(
+    lambda s: _leaf(
+      lambda data: data.skip(1).reduce(
+        0, lambda a, b: 10 * a + tf.reduce_sum(b)
+      ),
+      tff.SequenceType(_BATCH),
+    )(tff.sequence_map(_double_batch, s)),
+    lambda batches: _add_up([2 * sum(b) for b in batches[1:]]),
+    element=_BATCH,
+    clients=_BATCHES,
+    is_on_worker=False,
+  ),
+  # TFF's runtime takes one part for the other.
+  names_that_are_not_sorted=_Case(
+    lambda s: tff.sequence_reduce(
+      tff.sequence_map(
+        _leaf(lambda e: _odict(z=e['b'], c=e['a']), _UNSORTED), s
+      ),
+      0,
+      _leaf(
+        lambda a, e: 10 * a + e['z'], np.int32, _odict(z=np.int32, c=np.int32)
+      ),
+    ),
+    lambda elements: _add_up([e['b'] for e in elements]),
+    element=_UNSORTED,
+    clients=[[_odict(b=n, a=3 * n) for n in numbers] for numbers in _NUMBERS],
+    is_on_worker=False,
+  ),
+)
+
+_TABLE = np.float32([1.5, 2.5, 4.0, 8.0])
+_TABLE_TYPE = tff.TensorType(np.float32, [4])
+_KEYS_TYPE = tff.TensorType(np.int32, [3])
+_KEYS = [np.int32(k) for k in ([3, 0, 3], [1, 0, 2], [2, 2, 2])]
+
+
+def _selection(take, work, *, prepare=None):
+  """Returns a computation of the clients' keys and the server's table."""
+
+  @tff.federated_computation(
+    tff.FederatedType(_KEYS_TYPE, tff.CLIENTS),
+    tff.FederatedType(_TABLE_TYPE, tff.SERVER),
+  )
+  def comp(keys, table):
+    if prepare is not None:
+      keys = tff.federated_map(_leaf(prepare, _KEYS_TYPE), keys)
+    slices = tff.federated_select(
+      keys,
+      tff.federated_value(4, tff.SERVER),
+      table,
+      _leaf(take, _TABLE_TYPE, np.int32),
+    )
+    return tff.federated_map(_leaf(work, slices.type_signature.member), slices)
+
+  return comp
+
+
+def _named_slice(table, key):
+  return _odict(key=tf.strings.as_string(key), row=table[key])
+
+
+def _work_on_slices(slices):
+  return slices.reduce(
+    ('', 0.0),
+    lambda s, e: (s[0] + e['key'] + ' ', 10 * s[1] + e['row']),
+  )
+
+
+class CohortSequencesTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.worker = local_worker.create_sync_local_worker_execution_context()
+    cls.addClassCleanup(cls.worker.close)
+
+  def setUp(self):
+    super().setUp()
+    self.cohort = cohort_context.create_sync_cohort_execution_context()
+
+  def _here(self, comp, *args):
+    with tff.framework.get_context_stack().install(self.cohort):
+      return comp(*args)
+
+  def _there(self, comp, *args):
+    with tff.framework.get_context_stack().install(self.worker):
+      return comp(*args)
+
+  @parameterized.named_parameters(_CASES.items())
+  def test_case(self, case):
+    comp = _at_clients(case.work, tff.SequenceType(case.element))
+    clients = list(case.clients)
+    expected = [case.expected(elements) for elements in clients]
+    self.assertEqual(self._here(comp, clients), expected)
+    self.assertEmpty(self.cohort.general_path_reasons)
+    if case.is_on_worker:
+      self.assertEqual(self._there(comp, clients), expected)
+
+  @parameterized.named_parameters(
+    ('keys_of_an_argument', None), ('keys_of_clients', lambda k: 3 - k)
+  )
+  def test_select(self, prepare):
+    comp = _selection(_named_slice, _work_on_slices, prepare=prepare)
+    found = self._here(comp, _KEYS, _TABLE)
+    self.assertEmpty(self.cohort.general_path_reasons)
+    for (text, total), keys in zip(found, _KEYS, strict=True):
+      keys = keys if prepare is None else prepare(keys)
+      self.assertEqual(text.decode().split(), list(map(str, keys)))
+      self.assertEqual(total, _TABLE[keys] @ [100, 10, 1])
+    self.assertEqual(found, self._there(comp, _KEYS, _TABLE))
+
+  def test_names_that_only_the_function_gives(self):
+    swap = _leaf(lambda e: _odict(d=e['a'], c=e['b']), _UNSORTED)
+    join = _leaf(
+      lambda s, e: 100 * s + 10 * e['d'] + e['c'],
+      np.int32,
+      _odict(d=np.int32, c=np.int32),
+    )
+    pair = tff.to_type((np.int32, np.int32))
+
+    @tff.federated_computation(
+      tff.FederatedType(tff.SequenceType(pair), tff.CLIENTS)
+    )
+    def comp(data):
+      swapped = tff.sequence_map(swap, data)
+      return tff.federated_map(
+        tff.federated_computation(
+          lambda s: tff.sequence_reduce(s, 0, join),
+          swapped.type_signature.member,
+        ),
+        swapped,
+      )
+
+    self.assertEqual(self._here(comp, [[(1, 2), (3, 4)], []]), [2143, 0])
+    self.assertEmpty(self.cohort.general_path_reasons)
+
+  def test_select_by_a_function_that_draws(self):
+    """All clients get the same slice of a key."""
+    comp = _selection(
+      lambda table, key: tf.random.uniform([]),
+      lambda slices: slices.batch(3, drop_remainder=True).get_single_element(),
+    )
+    for run in (self._here, self._there):
+      first, second, third = run(comp, _KEYS, _TABLE)
+      self.assertEqual(first[0], first[2])
+      self.assertEqual(first[1], second[1])
+      self.assertEqual(third[0], second[2])
+      self.assertNotEqual(first[0], first[1])
+    (reason,) = self.cohort.general_path_reasons
+    self.assertIn('random numbers', reason)
+
+  def test_reductions_of_a_mapped_sequence_draw_anew(self):
+    draw = _leaf(lambda _: tf.random.uniform([]), np.int32)
+    last = _leaf(lambda _, x: x, (np.float32, np.float32))
+
+    def work(data):
+      drawn = tff.sequence_map(draw, data)
+      return [tff.sequence_reduce(drawn, 0.0, last) for _ in range(2)]
+
+    comp = _at_clients(work, tff.SequenceType(np.int32))
+    for run in (self._here, self._there):
+      ((first, second),) = run(comp, [[1, 2]])
+      self.assertNotEqual(first, second)
+    self.assertEmpty(self.cohort.general_path_reasons)
+
+  def test_errors_in_what_nobody_reads(self):
+    """As in TFF's runtime, or on the general path where that has nothing."""
+    divide = _leaf(lambda x: 10 // (x - 2), np.int32)
+    count = _leaf(lambda n, _: n + 1, (np.int32, np.int32))
+    first = _leaf(
+      lambda data: data.take(1).reduce(0, lambda a, b: a + b),
+      tff.SequenceType(np.int32),
+    )
+    sequence = tff.SequenceType(np.int32)
+    reduced = _at_clients(
+      lambda s: tff.sequence_reduce(tff.sequence_map(divide, s), 0, count),
+      sequence,
+    )
+    taken = _at_clients(lambda s: first(tff.sequence_map(divide, s)), sequence)
+    selected = _selection(
+      lambda table, key: 10 // (key - 2),
+      lambda slices: slices.take(1).reduce(0, lambda a, b: a + b),
+    )
+    numbers = [[1], [3, 2]]
+    for run, comp, args in (
+      (self._here, reduced, [numbers]),
+      (self._there, reduced, [numbers]),
+      (self._here, taken, [numbers]),
+      (self._here, selected, [_KEYS[:2], _TABLE]),
+      (self._there, selected, [_KEYS[:2], _TABLE]),
+    ):
+      with self.assertRaisesRegex(grpc.RpcError, 'division by zero'):
+        run(comp, *args)
+    self.assertEqual(self._here(reduced, [[1, 3]]), [2])
+    self.assertEqual(self._here(taken, [[1, 3]]), [-10])
+    self.assertEmpty(self.cohort.general_path_reasons)
+
+  def test_sequences_that_leave_the_clients(self):
+    comp = _at_clients(
+      lambda s: tff.sequence_map(_double_batch, s), tff.SequenceType(_BATCH)
+    )
+    results = self._here(comp, list(_BATCHES))
+    for result, batches in zip(results, _BATCHES, strict=True):
+      self.assertEqual(
+        [b.tolist() for b in result.as_numpy_iterator()],
+        [[2 * n for n in b] for b in batches],
+      )
+    (reason,) = self.cohort.general_path_reasons
+    self.assertIn('sequence of type int32[?]*', reason)
+
+  def test_compiled_by_xla(self):
+    """Arrays of computed elements are of no size that XLA must not have."""
+    self.cohort = cohort_context.create_sync_cohort_execution_context(
+      use_xla=True
+    )
+    comp = _at_clients(_two_passes, tff.SequenceType(np.int32))
+    with self.assertNoLogs(level='WARNING'):
+      found = self._here(comp, list(_NUMBERS))
+    self.assertEqual(found, [_CASES['map_twice'].expected(n) for n in _NUMBERS])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,116 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for sequence_intrinsics; cohort_sequences_test has whole programs."""
+
+import collections
+
+from fedfish_tff.execution.replay import replayer
+from fedfish_tff.execution.replay import sequence_intrinsics
+from fedfish_tff.execution.replay import sequence_replay
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# In tf.data's order: a, then b.
+_PAIR = tff.StructType(
+  [('b', np.int32), ('a', tff.TensorType(np.int32, [None]))]
+)
+_NOTHING = collections.Counter()
+
+
+def _numbers(count):
+  return sequence_replay.Sequence(
+    tf.constant(count, tf.int64),
+    (lambda i: [tf.cast(i, tf.int32)],),
+    order=(0,),
+  )
+
+
+def _pairs(number):
+  """Returns the number and that many threes."""
+  return number, tf.fill([number], 3)
+
+
+def _map(sequence, fn, element_type, result_type):
+  return sequence_intrinsics.map_elements(
+    sequence,
+    fn,
+    element_type=tff.to_type(element_type),
+    result_type=tff.to_type(result_type),
+    operations=_NOTHING,
+    use_xla=False,
+  )
+
+
+class SequenceIntrinsicsTest(absltest.TestCase):
+  def test_parts_are_in_the_order_of_their_type(self):
+    @tf.function(autograph=False)
+    def run():
+      pairs = _map(_numbers(4), _pairs, np.int32, _PAIR)
+      threes, number = pairs.sequence.elements[0](tf.constant(2, tf.int64))
+      total = sequence_intrinsics.reduce(
+        pairs,
+        (tf.constant(0), tf.constant(0)),
+        lambda s, e: (10 * s[0] + e[0], s[1] + tf.reduce_sum(e[1])),
+        element_type=_PAIR,
+        state_type=tff.to_type([np.int32, np.int32]),
+        operations=_NOTHING,
+        use_xla=False,
+      )
+      return threes, number, total
+
+    threes, number, total = run()
+    self.assertEqual((list(threes.numpy()), number), ([3, 3], 2))
+    self.assertEqual(total, (123, 18))
+
+  def test_computed_elements(self):
+    """Of several shapes; the same in every reading."""
+
+    @tf.function(autograph=False)
+    def run(count):
+      drawn = _map(
+        _numbers(count),
+        lambda n: (n, tf.random.uniform([n], maxval=2**30, dtype=tf.int32)),
+        np.int32,
+        _PAIR,
+      )
+      (element,) = drawn.computed.elements
+      self.assertIs(drawn.computed, drawn.computed)
+      places = [tf.constant(i, tf.int64) for i in (0, 3, 2, 3)]
+      return drawn.computed.count, [element(i)[0] for i in places]
+
+    count, (nothing, third, second, again) = run(4)
+    self.assertEqual((count, nothing.shape, second.shape), (4, [0], [2]))
+    np.testing.assert_array_equal(third, again)
+    self.assertLen(set(third.numpy()), 3)
+
+  def test_count_waits_for_all_elements(self):
+    @tf.function(autograph=False)
+    def count(number):
+      divided = _map(
+        _numbers(number), lambda n: 6 // (n - 3), np.int32, np.int32
+      )
+      return divided.computed.count
+
+    self.assertEqual(count(3), 3)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'by zero'):
+      count(4)
+
+  def test_batches_of_several_sizes(self):
+    several = sequence_replay.Sequence(
+      tf.constant(1, tf.int64), (lambda i: [i], lambda i: [i]), lambda i: 0
+    )
+    mapped = _map(several, lambda i: i, np.int64, np.int64)
+    with self.assertRaisesRegex(replayer.NotReplayableError, 'several sizes'):
+      _ = mapped.computed
+
+  def test_keys(self):
+    keys = sequence_intrinsics.keys_sequence(tf.constant([7, 5]))
+    self.assertEqual(keys.count, 2)
+    self.assertEqual(keys.elements[0](tf.constant(1))[0], 5)
+
+
+if __name__ == '__main__':
+  absltest.main()
