@@ -16,6 +16,7 @@ from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
+from launch.runs import training_run
 
 import numpy as np
 import tensorflow_federated as tff
@@ -135,3 +136,25 @@ def built_once() -> Iterator[None]:
       once = _once(getattr(module, name), make_key)
       stack.enter_context(mock.patch.object(module, name, once))
     yield
+
+
+class _Stop(BaseException):
+  """Stands for a kill: nothing of the run runs after it."""
+
+
+def train_with_a_stop(config, *, workdir, after):
+  """Trains a run that dies after a round, then again; returns its summary."""
+  report = simulation.ProgressReporter.__call__
+
+  def die(reporter, round_number, metrics):
+    report(reporter, round_number, metrics)
+    if round_number == after:
+      raise _Stop()
+
+  with (
+    mock.patch.object(simulation.ProgressReporter, '__call__', die),
+    contextlib.suppress(_Stop),
+  ):
+    training_run.train(config, workdir=workdir)
+    raise AssertionError(f'There is no round {after}.')
+  return training_run.train(config, workdir=workdir)
