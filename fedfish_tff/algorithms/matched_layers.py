@@ -23,9 +23,9 @@ import tensorflow_federated as tff
 # Of each kind, how often a unit is in the last axis, once for each gate, and the
 # shapes of the tensors behind the kernel, in units.
 _KINDS = (
-  (4, ((1, 4), (4,))),
-  (1, ((1,),)),
-  (1, ()),
+  (4, ((1, 4), (4,))),  # LSTM.
+  (1, ((1,),)),  # Dense layer, convolution.
+  (1, ()),  # Embedding.
 )
 
 
@@ -94,7 +94,8 @@ def _find_layer(
     end = place + 1 + len(others)
     scaled = [tuple(n * width for n in other) for other in others]
     if (
-      len(shapes[place]) > 1
+      end < len(shapes)
+      and len(shapes[place]) > 1
       and not rest
       and list(shapes[place + 1 : end]) == scaled
       and len(shapes[end]) > 1

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which layers models have that FedMA can match."""
 
+from unittest import mock
+
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff import models
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import tensorflow_federated as tff
 
 
 class MatchedLayersTest(parameterized.TestCase):
@@ -45,6 +48,15 @@ class MatchedLayersTest(parameterized.TestCase):
   def test_models_of_other_layers_are_refused(self, create):
     with self.assertRaisesRegex(errors.InputError, 'FedMA can match'):
       algorithms.find_hidden_layers(create())
+
+  def test_who_hears_the_last_layer_is_a_dense_one(self):
+    weights = models.create_character_lstm(
+      vocabulary_size=9, seed=0, embedding_size=4, lstm_size=5
+    ).initial_weights[0]
+    model = mock.create_autospec(tff.learning.models.FunctionalModel)
+    model.initial_weights = (weights[:4], ())
+    with self.assertRaisesRegex(errors.InputError, 'FedMA can match'):
+      algorithms.find_hidden_layers(model)
 
 
 if __name__ == '__main__':
