@@ -31,6 +31,7 @@ setuptools.setup(
   # longer published: install requirements/requirements.lock first.
   install_requires=[
     'absl-py>=1.0',
+    'dp-accounting>=0.4.3,<0.5',
     'google-crc32c>=1.5',
     'grpcio>=1.62',
     'h5py>=3.9',
@@ -40,6 +41,7 @@ setuptools.setup(
     'scipy>=1.9.3',
     'tensorflow>=2.14,<2.15',
     'tensorflow-federated==0.87.0',
+    'tensorflow-privacy>=0.9,<0.10',
     'tensorflow-probability>=0.22,<0.23',
     'tokenizers>=0.20',
     'tqdm>=4.60',

@@ -92,6 +92,11 @@ def parse_flags(argv: Sequence[str]) -> list[str]:
   except (AttributeError, KeyError) as error:
     # How ml_collections answers an override of a field that is not there.
     _fail(_describe_unknown_field(error, argv))
+  except SyntaxError as error:
+    _fail(
+      f'The config file {error.filename} is not valid Python: line '
+      f'{error.lineno}: {error.msg}.'
+    )
   except OSError as error:
     _fail(_describe_config_error(error, argv))
 

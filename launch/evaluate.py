@@ -16,6 +16,10 @@ and measures its client-server barrier. The workdir then holds, too:
     worst tenth of the clients, and the mean over all examples
   plots/: the plots of training, and those of the clients
 
+Of FedMA, the ensemble is scored, too (ensemble/<metric>): the mean of what the
+networks predict that the first round's clients train, each by itself, before any
+are matched. They are trained once more for it.
+
 Every row says which round's model was scored (round) and on which clients
 (split). A client whose model has diverged has the value nan: the summary
 leaves it out and counts it (num_diverged). launch.plot uses an evaluation of

@@ -30,6 +30,11 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
     python -m launch.train --config=launch/configs/fed3r_digits.py \
       --workdir=runs/fed3r_digits
 
+  What another run did, with another seed:
+
+    python -m launch.train --config=runs/digits_fed_fish/config.json \
+      --workdir=runs/seed2 --config.seed=2
+
   Your own data, one .npz file per client:
 
     python -m launch.train --config=launch/configs/arrays.py \
@@ -49,6 +54,7 @@ from collections.abc import Sequence
 from fedfish_tff import errors
 from launch import cli
 from launch import context_flag
+from launch import json_config
 from launch.methods import config_checks
 from launch.methods import description
 
@@ -59,7 +65,8 @@ _CONFIG = config_flags.DEFINE_config_file(
   'config',
   None,
   'The experiment: a file of launch/configs, with :variant at its end for '
-  'another algorithm. --config.<field>=<value> changes a field.',
+  'another algorithm, or the config.json of a run. A .py file is a program and '
+  'is run: use those that you trust. --config.<field>=<value> changes a field.',
   lock_config=True,
 )
 _WORKDIR = flags.DEFINE_string(
@@ -83,6 +90,11 @@ _METHODS = flags.DEFINE_bool(
   False,
   'Print all methods, with their variants and fields, and do nothing else.',
 )
+
+
+def parse_flags(argv: Sequence[str]) -> list[str]:
+  """Parses flags; --config may be the config.json of a run."""
+  return cli.parse_flags(json_config.redirect(argv))
 
 
 def main(argv: Sequence[str]) -> None:
@@ -116,4 +128,4 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == '__main__':
-  cli.run(main)
+  cli.run(main, flags_parser=parse_flags)

@@ -68,6 +68,8 @@ INTERNAL_MODULES = {
   'fedfish_tff.models.traced_graph': 'a part of frozen_graph',
   'fedfish_tff.simulation.federated_round': 'a part of training_loop',
   'fedfish_tff.simulation.files': 'safe writing for the modules beside it',
+  'fedfish_tff.simulation.checked_json': 'a part of checkpoints and workdirs',
+  'fedfish_tff.simulation.checkpoint_manifest': 'the reading part of checkpoints',
   'fedfish_tff.simulation.metrics_rows': 'the reading part of metrics_csv',
   'fedfish_tff.simulation.round_problems': 'a part of training_loop',
   'fedfish_tff.simulation.run_totals': 'a part of training_loop',

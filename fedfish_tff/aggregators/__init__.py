@@ -23,6 +23,9 @@ if TYPE_CHECKING:
   from fedfish_tff.aggregators.partial_mean import (
     PartialMeanFactory as PartialMeanFactory,
   )
+  from fedfish_tff.aggregators.private_mean import (
+    PrivateMeanFactory as PrivateMeanFactory,
+  )
   from fedfish_tff.aggregators.sent_parts import (
     SentPartsFactory as SentPartsFactory,
   )

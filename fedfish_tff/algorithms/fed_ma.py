@@ -64,7 +64,7 @@ def build_fed_ma(
       filters or components of an embedding, and the seed of initial weights.
       Its trainable tensors are a kernel and a bias, an LSTM or an embedding for
       each hidden layer, and the kernel and bias of its classes, as of
-      `models.create_mlp_classifier`, `create_lenet5` or
+      `models.create_mlp_classifier`, `create_vgg9` or
       `create_character_lstm`; its activations are 0 at 0, as relu and tanh. A
       model of `max_widths` evaluates the process.
     client_optimizer_fn: The client optimizer, new in each phase. Zero gradients
@@ -336,6 +336,23 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
         ),
       ),
     )
+
+  def train_apart(self, client_data: Sequence[Any]) -> list[list[np.ndarray]]:
+    """Returns what clients' networks are in the first round, before it matches.
+
+    Their ensemble is what the paper compares FedMA with.
+
+    Args:
+      client_data: Of the first round.
+
+    Returns:
+      The model's trainable weights, of each client that has data and has not
+      diverged.
+    """
+    nobody = [None] * len(client_data)  # Who comes for the first time.
+    clients = self._start(self.initialize(), nobody, client_data)
+    diverged = self._train_rest(0, clients)
+    return [c.tensors for c in clients if c.position not in diverged]
 
   def _start(
     self, state: Any, client_states: Sequence[Any], client_data: Sequence[Any]

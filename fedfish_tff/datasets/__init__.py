@@ -55,6 +55,7 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.partition_summary import count_labels
   from fedfish_tff.datasets.partition_summary import unassigned_examples
   from fedfish_tff.datasets.partitions import partition_by_dirichlet
+  from fedfish_tff.datasets.partitions import partition_labels_by_dirichlet
   from fedfish_tff.datasets.preprocessed_client_data import (
     PreprocessedClientData,
   )

@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Divides one data set among clients whose label proportions differ."""
 
+from fedfish_tff import errors
 from fedfish_tff.datasets import dirichlet_draws
 from fedfish_tff.datasets import partition_checks
 from fedfish_tff.datasets import random_streams
 
 import numpy as np
+
+# Of a partition that has to give every client some examples.
+_MAX_DRAWS = 1000
 
 
 def partition_by_dirichlet(
@@ -67,15 +71,88 @@ def partition_by_dirichlet(
     if not demand.sum():
       # Tiny alphas round to zero; a label that nobody drew goes to anybody.
       demand = stream.random(num_clients)
-    indices = stream.permutation(np.flatnonzero(label_numbers == label))
-    ends = np.round(np.cumsum(demand) / demand.sum() * len(indices))
-    for part, piece in zip(
-      parts, np.split(indices, ends[:-1].astype(np.int64)), strict=True
-    ):
-      part.append(piece)
+    _divide(stream, np.flatnonzero(label_numbers == label), demand, parts)
   clients = [stream.permutation(np.concatenate(part)) for part in parts]
   _fill_up(clients, min_examples)
   return [np.sort(indices) for indices in clients]
+
+
+def partition_labels_by_dirichlet(
+  labels: np.ndarray,
+  *,
+  num_clients: int,
+  alpha: float,
+  seed: int,
+  min_examples: int = 10,
+) -> list[np.ndarray]:
+  """Divides each label's examples by a Dirichlet draw over the clients.
+
+  As the experiments on matched averaging have it (Yurochkin et al., 2019,
+  arXiv:1905.12022, section 4; Wang et al., 2020, and their code): label by
+  label, clients get shares p ~ Dir(alpha, ..., alpha) of it, but for those that
+  already have as many examples as they would have on average; and all of it is
+  drawn again until each client has `min_examples`.
+
+  Args:
+    labels: int [n], one label per example, any values.
+    num_clients: Number of clients.
+    alpha: Concentration per client: towards 0 a label is one client's,
+      towards infinity all clients look alike.
+    seed: The partition is a function of the seed and the labels.
+    min_examples: The fewest examples a client may have.
+
+  Returns:
+    One array of sorted indices (int64) per client; together every index once.
+
+  Raises:
+    errors.InputError: If a number is not positive, `labels` is not a vector,
+      there are too few examples, or no draw of many gives each client enough.
+  """
+  labels = partition_checks.check_labels(labels)
+  partition_checks.check_positive_integer('num_clients', num_clients)
+  partition_checks.check_positive_integer('min_examples', min_examples)
+  partition_checks.check_concentration('alpha', alpha)
+  partition_checks.check_enough_examples(
+    len(labels), num_clients=num_clients, examples_per_client=min_examples
+  )
+  stream = random_streams.random_generator('dirichlet of labels', seed)
+  values, label_numbers = np.unique(labels, return_inverse=True)
+  for _ in range(_MAX_DRAWS):
+    parts: list[list[np.ndarray]] = [[] for _ in range(num_clients)]
+    sizes = np.zeros(num_clients, np.int64)
+    for label in range(len(values)):
+      (shares,) = dirichlet_draws.draw_dirichlet(
+        stream, np.full(num_clients, alpha), 1
+      )
+      wanting = sizes < len(labels) / num_clients
+      shares *= wanting
+      if not shares.sum():
+        # Tiny alphas round to zero.
+        shares = stream.random(num_clients) * wanting
+      _divide(stream, np.flatnonzero(label_numbers == label), shares, parts)
+      sizes += [len(part[-1]) for part in parts]
+    if sizes.min() >= min_examples:
+      return [np.sort(np.concatenate(part)) for part in parts]
+  raise errors.InputError(
+    f'{_MAX_DRAWS} draws with alpha {alpha} have not given each of {num_clients} '
+    f'clients {min_examples} of {len(labels)} examples; fewer clients or a larger '
+    'alpha were expected.'
+  )
+
+
+def _divide(
+  stream: np.random.Generator,
+  indices: np.ndarray,
+  shares: np.ndarray,
+  parts: list[list[np.ndarray]],
+) -> None:
+  """Adds a piece of the indices to each client's part, at random."""
+  indices = stream.permutation(indices)
+  ends = np.round(np.cumsum(shares) / shares.sum() * len(indices))
+  for part, piece in zip(
+    parts, np.split(indices, ends[:-1].astype(np.int64)), strict=True
+  ):
+    part.append(piece)
 
 
 def _fill_up(clients: list[np.ndarray], min_examples: int) -> None:

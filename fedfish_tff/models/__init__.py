@@ -15,6 +15,7 @@ if TYPE_CHECKING:
   from fedfish_tff.models.dense import create_mlp_classifier
   from fedfish_tff.models.dense import create_mlp_regressor
   from fedfish_tff.models.dense import mlp_tensor_names
+  from fedfish_tff.models.ensemble import create_ensemble
   from fedfish_tff.models.extractor_features import create_extractor_features
   from fedfish_tff.models.feature_extractor import Apply
   from fedfish_tff.models.feature_extractor import Divide
@@ -33,9 +34,12 @@ if TYPE_CHECKING:
   from fedfish_tff.models.image_models import create_dropout_cnn
   from fedfish_tff.models.image_models import create_fed_avg_cnn
   from fedfish_tff.models.image_models import create_lenet5
+  from fedfish_tff.models.image_models import create_vgg9
   from fedfish_tff.models.image_models import DROPOUT_CNN_TENSORS
   from fedfish_tff.models.image_models import FED_AVG_CNN_TENSORS
   from fedfish_tff.models.image_models import LENET5_TENSORS
+  from fedfish_tff.models.image_models import LENET_TENSORS
+  from fedfish_tff.models.image_models import VGG9_TENSORS
   from fedfish_tff.models.keras_classifier import create_keras_classifier
   from fedfish_tff.models.keras_classifier import keras_tensor_names
   from fedfish_tff.models.keras_classifier import KerasCall

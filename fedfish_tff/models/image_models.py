@@ -28,6 +28,16 @@ DROPOUT_CNN_TENSORS = FED_AVG_CNN_TENSORS
 LENET5_TENSORS = layers.kernel_and_bias_names(
   ('convolution_0', 'convolution_1', 'hidden_0', 'hidden_1', 'output')
 )
+# Of `create_lenet5` with one hidden layer.
+LENET_TENSORS = layers.kernel_and_bias_names(
+  ('convolution_0', 'convolution_1', 'hidden_0', 'output')
+)
+VGG9_TENSORS = layers.kernel_and_bias_names(
+  (
+    *(f'convolution_{number}' for number in range(6)),
+    *('hidden_0', 'hidden_1', 'output'),
+  )
+)
 
 
 def create_compact_cnn(
@@ -198,10 +208,12 @@ def create_lenet5(
 ) -> tff.learning.models.FunctionalModel:
   """Creates LeNet-5 (LeCun et al., 1998) as personalised models are tried on.
 
-  Two 5x5 convolutions, each with 2x2 max pooling, and three dense layers; relu.
-  The widths by default are those of the published code of SRPFL (Tziotis et
-  al., 2022) for CIFAR-10; for CIFAR-100 it has filters (64, 128), hidden_units
-  (256, 128) and dropout 0.6 before the last layer.
+  Two 5x5 convolutions, each with 2x2 max pooling, and dense layers; relu. The
+  widths by default are those of the published code of SRPFL (Tziotis et al.,
+  2022) for CIFAR-10; for CIFAR-100 it has filters (64, 128), hidden_units (256,
+  128) and dropout 0.6 before the last layer. FedMA's LeNet (Wang et al., 2020)
+  has filters (20, 50) and hidden_units (500,), whose relu its published code
+  leaves out.
 
   Args:
     input_shape: (height, width, channels) of the images, float32, at least
@@ -209,7 +221,7 @@ def create_lenet5(
     num_classes: Number of classes; labels are int32 [batch].
     seed: The initial weights are a function of it alone.
     filters: Channels of the two convolutions.
-    hidden_units: Widths of the two hidden layers.
+    hidden_units: Widths of the hidden layers, one or more; two in LeNet-5.
     dropout: Share of the last hidden layer that is dropped in training; what is
       dropped repeats, as in `create_dropout_cnn`.
 
@@ -225,10 +237,10 @@ def create_lenet5(
   layers.check_sizes(
     num_classes=[num_classes], filters=filters, hidden_units=hidden_units
   )
-  if len(filters) != 2 or len(hidden_units) != 2 or not 0 <= dropout < 1:
+  if len(filters) != 2 or not len(hidden_units) or not 0 <= dropout < 1:
     raise errors.InputError(
       f'filters is {filters}, hidden_units {hidden_units} and dropout {dropout}; '
-      'two numbers, two numbers and a share below 1 were expected.'
+      'two numbers, one at least and a share below 1 were expected.'
     )
   height, width, channels = input_shape
   sides = (((side - 4) // 2 - 4) // 2 for side in (height, width))
@@ -250,6 +262,82 @@ def create_lenet5(
     if training and dropout:
       x = tf.nn.experimental.stateless_dropout(x, dropout, stream)
     return _dense(x, *last)
+
+  return supervised.create_classifier(
+    predict, layers.glorot_weights(shapes, seed), input_shape=input_shape
+  )
+
+
+def create_vgg9(
+  *,
+  input_shape: Sequence[int],
+  num_classes: int,
+  seed: int,
+  filters: Sequence[int] = (32, 64, 128, 128, 256, 256),
+  hidden_units: Sequence[int] = (512, 512),
+) -> tff.learning.models.FunctionalModel:
+  """Creates VGG-9 as FedMA was tried on CIFAR-10 with it.
+
+  Wang et al. (2020, arXiv:2002.06440) and their code: six 3x3 convolutions, with
+  2x2 max pooling after each second one, and three dense layers; relu. In
+  training, one in twenty of the fourth convolution's channels is dropped, and
+  one in ten of what the first and the last dense layer are given; what is
+  dropped repeats, as in `create_dropout_cnn`.
+
+  Args:
+    input_shape: (height, width, channels) of the images, float32, at least 8x8.
+    num_classes: Number of classes; labels are int32 [batch].
+    seed: The initial weights are a function of it alone.
+    filters: Channels of the six convolutions.
+    hidden_units: Widths of the two hidden layers.
+
+  Returns:
+    A model with the metrics loss (mean cross-entropy), accuracy and
+    num_examples: 3,491,530 weights for 10 classes of 32x32x3.
+
+  Raises:
+    errors.InputError: If a size is not a positive integer or missing, or images
+      are too small.
+  """
+  layers.check_image_shape(input_shape, least=8)
+  layers.check_sizes(
+    num_classes=[num_classes], filters=filters, hidden_units=hidden_units
+  )
+  if len(filters) != 6 or len(hidden_units) != 2:
+    raise errors.InputError(
+      f'filters is {filters} and hidden_units {hidden_units}; six numbers and '
+      'two were expected.'
+    )
+  height, width, channels = input_shape
+  flat = height // 8 * (width // 8) * filters[-1]
+  shapes = [(3, 3, *pair) for pair in itertools.pairwise([channels, *filters])]
+  shapes += itertools.pairwise([flat, *hidden_units, num_classes])
+
+  def predict(
+    weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    *convolutions, first, second, last = layers.kernels_and_biases(weights)
+    if training:
+      stream = tf.stack([_fingerprint(x), _fingerprint(last[1])])
+
+    def drop(x: tf.Tensor, rate: float, place: int) -> tf.Tensor:
+      if not training:
+        return x
+      whole = [tf.shape(x)[0], 1, 1, x.shape[-1]] if x.shape.rank == 4 else None
+      return tf.nn.experimental.stateless_dropout(
+        x, rate, stream + [place, 0], noise_shape=whole
+      )
+
+    for number, layer in enumerate(convolutions):
+      x = _convolve(x, *layer, strides=1, padding='SAME')
+      if number % 2:
+        x = tf.nn.max_pool2d(x, 2, 2, 'VALID')
+      if number == 3:
+        x = drop(x, 0.05, 0)
+    x = drop(tf.reshape(x, [-1, flat]), 0.1, 1)
+    for layer in (first, second):
+      x = tf.nn.relu(_dense(x, *layer))
+    return _dense(drop(x, 0.1, 2), *last)
 
   return supervised.create_classifier(
     predict, layers.glorot_weights(shapes, seed), input_shape=input_shape

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.metrics_rows import ROUND_COLUMN
   from fedfish_tff.simulation.metrics_rows import Row
   from fedfish_tff.simulation.participation import count_visiting_rounds
+  from fedfish_tff.simulation.participation import epochs_participation
   from fedfish_tff.simulation.participation import first_visits
   from fedfish_tff.simulation.participation import Participation
+  from fedfish_tff.simulation.participation import poisson_participation
   from fedfish_tff.simulation.participation import uniform_participation
   from fedfish_tff.simulation.participation import visit_once_participation
   from fedfish_tff.simulation.participation_stages import AccuracyStages
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.participation_stages import expected_slowest
   from fedfish_tff.simulation.participation_stages import exponential_stages
   from fedfish_tff.simulation.participation_stages import Stages
+  from fedfish_tff.simulation.privacy_loss import Epsilon
+  from fedfish_tff.simulation.privacy_loss import fixed_size_epsilon
+  from fedfish_tff.simulation.privacy_loss import poisson_epsilon
+  from fedfish_tff.simulation.privacy_loss import tree_epsilon
   from fedfish_tff.simulation.progress import ProgressReporter
   from fedfish_tff.simulation.run_recorder import RunRecorder
   from fedfish_tff.simulation.speed_participation import drop_out

@@ -8,9 +8,11 @@ of a second. Here the tensors alone are written, to where a SavedModel has them
 and under the names that TFF gave them: `tf.train.load_checkpoint` reads these
 and earlier ones. A manifest with the SHA-256 of every file is written last:
 without manifest a version is half-written, and one that does not match it, or
-cannot be read, is damaged and passed over.
+cannot be read, is damaged and passed over. So is one that does not go with the
+run's other files, whose digests are in the manifest, too.
 """
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -24,6 +26,8 @@ import shutil
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.simulation import checked_json
+from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
 
 from absl import logging
@@ -31,8 +35,6 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-_MANIFEST = 'manifest.json'
-_PREFIX = 'program_state_'
 # Of the files of the tensors, in a version's folder.
 _TENSORS = pathlib.Path('variables', 'variables')
 
@@ -54,6 +56,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     *,
     keep_total: int = 2,
     keep_versions: Collection[int] = (),
+    run_digests: Callable[[int], Mapping[str, str]] | None = None,
   ) -> None:
     """Creates the folder if need be; reads nothing.
 
@@ -63,6 +66,9 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
         one that is damaged does not cost the run.
       keep_versions: Versions that are kept beside those, once they are saved;
         each takes the disk space of a checkpoint.
+      run_digests: From a version to digests of the other files of its run, by
+        name, such as `Workdir.digests`. A state is loaded only if those that it
+        was saved with are the same.
 
     Raises:
       errors.InputError: If `keep_total` is not positive or the folder cannot be
@@ -75,6 +81,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     self._root_dir = pathlib.Path(root_dir)
     self._keep_total = keep_total
     self._keep_versions = frozenset(keep_versions)
+    self._run_digests = run_digests
     try:
       self._root_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -143,15 +150,15 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       return None, 0
     for version in reversed(versions):
       try:
-        state = await self.load(version, structure)
+        return await self.load(version, structure), version
       except DamagedCheckpointError as error:
-        logging.warning('%s The checkpoint before it is used.', error)
-        continue
-      return state, version
+        reason = str(error)
+        if version != versions[0]:
+          logging.warning('%s The checkpoint before it is used.', reason)
     raise errors.InputError(
-      f'All checkpoints in {self._root_dir} are damaged or cannot be read '
-      f'(versions {", ".join(map(str, versions))}); restore one, or start '
-      'afresh with --overwrite.'
+      f'No checkpoint in {self._root_dir} can be used (versions '
+      f'{", ".join(map(str, versions))}); restore what is damaged, or start '
+      f'afresh with --overwrite. {reason}'
     )
 
   async def save(self, program_state: Any, version: int) -> None:
@@ -192,7 +199,9 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       if not self._is_complete(version):
         self._remove(version)
     for entry in self._root_dir.iterdir():
-      if re.fullmatch(rf'{_PREFIX}\d+_temp\d+', entry.name):
+      if re.fullmatch(
+        rf'{checkpoint_manifest.FOLDER_PREFIX}\d+_temp\d+', entry.name
+      ):
         self._remove_tree(entry)
 
   def _try_to_remove_leftovers(self) -> None:
@@ -203,20 +212,20 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       logging.warning('Cannot clean up %s: %s', self._root_dir, error)
 
   def _path(self, version: int) -> pathlib.Path:
-    return self._root_dir / f'{_PREFIX}{version}'
+    return self._root_dir / f'{checkpoint_manifest.FOLDER_PREFIX}{version}'
 
   def _all_versions(self) -> list[int]:
     if not self._root_dir.is_dir():
       return []
     matches = (
-      re.fullmatch(rf'{_PREFIX}(\d+)', entry.name)
+      re.fullmatch(rf'{checkpoint_manifest.FOLDER_PREFIX}(\d+)', entry.name)
       for entry in self._root_dir.iterdir()
     )
     return sorted(int(match[1]) for match in matches if match)
 
   def _is_complete(self, version: int) -> bool:
     try:
-      return (self._path(version) / _MANIFEST).exists()
+      return (self._path(version) / checkpoint_manifest.FILE_NAME).exists()
     except OSError:
       # Whether it is there cannot be seen: nothing to be cleaned up as
       # half-written. It is found out when it is verified.
@@ -224,7 +233,10 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
 
   def _remove(self, version: int) -> None:
     # Renamed first: a half-removed version is then a leftover.
-    names = (f'{_PREFIX}{version}_temp{n}' for n in itertools.count())
+    names = (
+      f'{checkpoint_manifest.FOLDER_PREFIX}{version}_temp{n}'
+      for n in itertools.count()
+    )
     doomed = next(
       path for name in names if not (path := self._root_dir / name).exists()
     )
@@ -276,31 +288,32 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     for path in sorted(folder.rglob('*')):
       files.sync(path)
     files.sync(folder)
-    manifest = {'files': _checksums(folder), 'tensors': tensors}
-    manifest['checksum'] = _manifest_checksum(manifest)
+    manifest = checked_json.add_checksum(
+      {
+        'files': _checksums(folder),
+        'tensors': tensors,
+        'run': self._run_digests(version) if self._run_digests else {},
+      }
+    )
     files.write_atomically(
-      folder / _MANIFEST, json.dumps(manifest, indent=1).encode()
+      folder / checkpoint_manifest.FILE_NAME,
+      json.dumps(manifest, indent=1).encode(),
     )
     files.sync(self._root_dir)
 
   def _verify(self, version: int) -> dict[str, Any]:
     """Returns the manifest; raises DamagedCheckpointError if files differ."""
     folder = self._path(version)
+    path = folder / checkpoint_manifest.FILE_NAME
     try:
-      manifest = json.loads((folder / _MANIFEST).read_bytes())
-      checksum = manifest.pop('checksum')
-    except (ValueError, KeyError, AttributeError) as error:
+      manifest = checked_json.remove_checksum(json.loads(path.read_bytes()))
+    except (ValueError, TypeError) as error:
       raise DamagedCheckpointError(
-        f'The checkpoint {folder} is damaged: its file {_MANIFEST} cannot be '
+        f'The checkpoint {folder} is damaged: its file {path.name} cannot be '
         f'read ({error}).'
       ) from error
     except OSError as error:
       raise _unreadable_error(folder, error) from error
-    if checksum != _manifest_checksum(manifest):
-      raise DamagedCheckpointError(
-        f'The checkpoint {folder} is damaged: its file {_MANIFEST} does not '
-        'match its checksum.'
-      )
     expected = manifest['files']
     try:
       found = _checksums(folder)
@@ -319,6 +332,14 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       raise DamagedCheckpointError(
         f'The checkpoint {folder} is damaged: its file {name} {what}.'
       )
+    if self._run_digests is not None:
+      changed = checkpoint_manifest.changed_file(
+        manifest, self._run_digests(version)
+      )
+      if changed is not None:
+        raise DamagedCheckpointError(
+          f'{changed} is not what it was when the checkpoint {folder} was saved.'
+        )
     return manifest
 
 
@@ -329,13 +350,8 @@ def _checksums(folder: pathlib.Path) -> dict[str, str]:
       path.read_bytes()
     ).hexdigest()
     for path in sorted(folder.rglob('*'))
-    if path.is_file() and path != folder / _MANIFEST
+    if path.is_file() and path != folder / checkpoint_manifest.FILE_NAME
   }
-
-
-def _manifest_checksum(manifest: Mapping[str, Any]) -> str:
-  text = json.dumps(manifest, sort_keys=True)
-  return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _names(leaves: Sequence[Any]) -> list[str]:

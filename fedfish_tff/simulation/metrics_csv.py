@@ -46,6 +46,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
       self._columns, self._cells, torn = metrics_rows.read_cells(self._path)
       if torn:
         self._rewrite()
+    self._digests = metrics_rows.chain_digests(self._columns, self._cells)
 
   @property
   def path(self) -> pathlib.Path:
@@ -57,10 +58,20 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     """The round of the last row; None without rows."""
     return int(self._cells[-1][0]) if self._cells else None
 
+  def digest(self, round_number: int) -> str | None:
+    """Returns that of the rows up to a round's; None if there is no such row.
+
+    Args:
+      round_number: The round.
+    """
+    return self._digests.get(round_number)
+
   def drop_rows_after(self, round_number: int) -> None:
     """Removes the rows of later rounds, atomically."""
     kept = [cells for cells in self._cells if int(cells[0]) <= round_number]
     if len(kept) != len(self._cells):
+      for cells in self._cells[len(kept) :]:
+        del self._digests[int(cells[0])]
       self._cells = kept
       self._rewrite()
 
@@ -87,6 +98,9 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     self._columns.extend(new_columns)
     cells = [numbers.get(name, '') for name in self._columns]
     self._cells.append(cells)
+    self._digests |= metrics_rows.chain_digests(
+      self._columns, [cells], '' if last is None else self._digests[last]
+    )
     if new_columns or len(self._cells) == 1:
       self._rewrite()
     else:

@@ -6,7 +6,10 @@ import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import csv
+import hashlib
 import io
+import itertools
+import json
 import os
 import pathlib
 
@@ -79,7 +82,36 @@ def read_cells(
         f'Line {number} of {path} is damaged: {len(columns)} numbers were '
         f'expected, found {",".join(cells)[:80]!r}.'
       )
+  for before, after in itertools.pairwise(rows):
+    if int(before[0]) >= int(after[0]):
+      raise errors.InputError(
+        f'{path} is damaged: round {after[0]} follows round {before[0]}.'
+      )
   return columns, rows, torn
+
+
+def chain_digests(
+  columns: Sequence[str], rows: Sequence[Sequence[str]], digest: str = ''
+) -> dict[int, str]:
+  """Returns the digest of all rows up to each round's.
+
+  Empty cells do not count: columns of later rounds change no digest.
+
+  Args:
+    columns: The columns.
+    rows: Cells, as of `read_cells`.
+    digest: Of the rows before.
+
+  Returns:
+    SHA-256, in hexadecimal, by round.
+  """
+  digests = {}
+  for cells in rows:
+    filled = [pair for pair in zip(columns, cells) if pair[1]]
+    text = json.dumps([digest, filled])
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    digests[int(cells[0])] = digest
+  return digests
 
 
 def _is_valid(cells: Sequence[str], width: int) -> bool:

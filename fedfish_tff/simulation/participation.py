@@ -4,6 +4,8 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Sequence
+import functools
 import threading
 
 from fedfish_tff import errors
@@ -41,20 +43,49 @@ def uniform_participation(
     errors.InputError: If `cohort_size` is not positive or larger than the
       number of clients.
   """
-  if not isinstance(client_ids, sorted_ids.SortedIds):
-    client_ids = tuple(sorted(set(client_ids)))
-  _check_positive(cohort_size)
-  if cohort_size > len(client_ids):
-    raise errors.InputError(
-      f'cohort_size is {cohort_size}, but there are only {len(client_ids)} '
-      'training clients and a round takes each at most once; set cohort_size '
-      f'to at most {len(client_ids)}, or partition the data into more '
-      'clients.'
-    )
+  client_ids = _sort(client_ids)
+  _check_size(cohort_size, client_ids)
 
   def cohort(round_number: int) -> tuple[str, ...]:
     generator = random_streams.random_generator('cohort', seed, round_number)
     chosen = _draw(generator, len(client_ids), cohort_size)
+    return tuple(client_ids[index] for index in chosen)
+
+  return cohort
+
+
+def poisson_participation(
+  client_ids: Iterable[str], *, cohort_size: int, seed: int
+) -> Participation:
+  """Returns cohorts that each client is in by chance, whoever else is.
+
+  Poisson sampling, from which differential privacy gains most (McMahan et al.,
+  arXiv:1710.06963, Algorithm 1): each client comes with the probability
+  `cohort_size` / clients, anew every round. A cohort may have nobody. It is a
+  pure function of (seed, round), as that of `uniform_participation`.
+
+  Args:
+    client_ids: The ids of all training clients; their order does not matter.
+      `SortedIds` are used as they are, others are copied.
+    cohort_size: Expected clients a round.
+    seed: The run's seed.
+
+  Returns:
+    A function from the round number to distinct client ids.
+
+  Raises:
+    errors.InputError: If `cohort_size` is not positive or larger than the
+      number of clients.
+  """
+  client_ids = _sort(client_ids)
+  _check_size(cohort_size, client_ids)
+  probability = cohort_size / len(client_ids)
+
+  def cohort(round_number: int) -> tuple[str, ...]:
+    generator = random_streams.random_generator('poisson', seed, round_number)
+    # Given how many come, all sets of as many are equally likely.
+    size = int(generator.binomial(len(client_ids), probability))
+    chosen = _draw(generator, len(client_ids), size)
     return tuple(client_ids[index] for index in chosen)
 
   return cohort
@@ -84,10 +115,53 @@ def visit_once_participation(
   Raises:
     errors.InputError: If `cohort_size` is not positive.
   """
-  if not isinstance(client_ids, sorted_ids.SortedIds):
-    client_ids = tuple(sorted(set(client_ids)))
+  return _visit(_sort(client_ids), cohort_size, 'visits', seed)
+
+
+def epochs_participation(
+  client_ids: Iterable[str], *, cohort_size: int, seed: int
+) -> Participation:
+  """Returns cohorts that hold every client once an epoch, without an end.
+
+  As `visit_once_participation`, and then again, in another order: an epoch is
+  `count_visiting_rounds(...)` rounds, and its order a function of the seed and
+  the epoch. Rounds are numbered from 1.
+
+  Args:
+    client_ids: The ids of all training clients; their order does not matter.
+      `SortedIds` are used as they are, others are copied.
+    cohort_size: Most clients a round.
+    seed: The run's seed.
+
+  Returns:
+    A function from the round number to at most `cohort_size` client ids.
+
+  Raises:
+    errors.InputError: If `cohort_size` is not positive or larger than the
+      number of clients.
+  """
+  client_ids = _sort(client_ids)
+  _check_size(cohort_size, client_ids)
+  rounds = count_visiting_rounds(len(client_ids), cohort_size=cohort_size)
+
+  # The next round's clients may be loaded while those before are asked for.
+  @functools.lru_cache(maxsize=2)
+  def visit(epoch: int) -> Participation:
+    return _visit(client_ids, cohort_size, 'epoch', seed, epoch)
+
+  def cohort(round_number: int) -> tuple[str, ...]:
+    epoch, past = divmod(_check_round(round_number) - 1, rounds)
+    return visit(epoch)(past + 1)
+
+  return cohort
+
+
+def _visit(
+  client_ids: Sequence[str], cohort_size: int, *keys: int | str
+) -> Participation:
+  """Returns cohorts of every client once, in an order that the keys name."""
   _check_positive(cohort_size)
-  generator = random_streams.random_generator('visits', seed)
+  generator = random_streams.random_generator(*keys)
   order = generator.permutation(len(client_ids))
   rounds = count_visiting_rounds(len(client_ids), cohort_size=cohort_size)
 
@@ -140,6 +214,23 @@ def first_visits(participation: Participation) -> Participation:
       return cohorts[round_number - 1]
 
   return cohort
+
+
+def _sort(client_ids: Iterable[str]) -> Sequence[str]:
+  if isinstance(client_ids, sorted_ids.SortedIds):
+    return client_ids
+  return tuple(sorted(set(client_ids)))
+
+
+def _check_size(cohort_size: int, client_ids: Sequence[str]) -> None:
+  _check_positive(cohort_size)
+  if cohort_size > len(client_ids):
+    raise errors.InputError(
+      f'cohort_size is {cohort_size}, but there are only {len(client_ids)} '
+      'training clients and a round takes each at most once; set cohort_size '
+      f'to at most {len(client_ids)}, or partition the data into more '
+      'clients.'
+    )
 
 
 def _check_positive(cohort_size: int) -> None:

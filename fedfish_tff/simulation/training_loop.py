@@ -26,6 +26,7 @@ from fedfish_tff.simulation import cohort_prefetch
 from fedfish_tff.simulation import communication
 from fedfish_tff.simulation import federated_round
 from fedfish_tff.simulation import participation as participation_lib
+from fedfish_tff.simulation import privacy_loss
 from fedfish_tff.simulation import round_problems
 from fedfish_tff.simulation import run_recorder
 from fedfish_tff.simulation import run_totals
@@ -82,6 +83,7 @@ def run_training(
   on_round: Callable[[int, Metrics], None] | None = None,
   client_states: client_state_store.ClientStateStore | None = None,
   wall_clock: client_speeds.WallClock | None = None,
+  epsilon: privacy_loss.Epsilon | None = None,
 ) -> TrainingResult:
   """Trains up to a number of rounds, from the last checkpoint if there is one.
 
@@ -137,6 +139,7 @@ def run_training(
     wall_clock: How long a round would last; rows then have
       `simulated/seconds`, the time since the beginning. A resumed run asks it,
       and `participation`, for all earlier rounds again.
+    epsilon: What rounds tell of a client; rows then have `privacy/epsilon`.
 
   Returns:
     The final state, round and totals.
@@ -206,6 +209,8 @@ def run_training(
         run_totals.total_columns(loop_state['totals'], row, wire_bytes)
       )
       row.update(simulated.columns())
+      if epsilon is not None:
+        row['privacy/epsilon'] = epsilon(round_number)
       recorder.release(round_number, row)
       if on_round is not None:
         on_round(round_number, row)

@@ -7,11 +7,13 @@ tensorboard/, summary.json and plots/; a run that is fine-tuned from another,
 start/ and start.npz; one whose clients have states, client_states.sqlite.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
 import fcntl
+import hashlib
 import json
 import os
 import pathlib
@@ -19,7 +21,10 @@ import shutil
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.simulation import checked_json
+from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
+from fedfish_tff.simulation import metrics_rows
 
 _LOCK_NAME = '.lock'
 # The workdir of what a fine-tuning starts from.
@@ -101,9 +106,62 @@ class Workdir:
       )
     return config
 
+  def digests(
+    self,
+    round_number: int,
+    metrics_digest: Callable[[int], str | None] | None = None,
+  ) -> dict[str, str]:
+    """Returns digests of what belongs to the checkpoint of a round.
+
+    Args:
+      round_number: The round.
+      metrics_digest: From a round to the digest of metrics.csv up to it, such as
+        `CsvMetricsManager.digest`; None to read the file.
+
+    Returns:
+      SHA-256 in hexadecimal, by the names of the files that are there.
+
+    Raises:
+      errors.InputError: If metrics.csv is not one.
+    """
+    paths = [self.config_path, self.data_fingerprint_path]
+    digests = {
+      path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+      for path in paths
+      if path.exists()
+    }
+    if metrics_digest is None and self.metrics_path.exists():
+      columns, rows, _ = metrics_rows.read_cells(self.metrics_path)
+      metrics_digest = metrics_rows.chain_digests(columns, rows).get
+    digest = metrics_digest and metrics_digest(round_number)
+    return digests | ({self.metrics_path.name: digest} if digest else {})
+
+  def check_files(self) -> None:
+    """Checks that files are what they were when the last checkpoint was saved.
+
+    Raises:
+      errors.InputError: If one is not.
+    """
+    versions = checkpoint_manifest.read_manifests(self.checkpoints_path)
+    if not versions:
+      return
+    last = max(versions)
+    changed = checkpoint_manifest.changed_file(
+      versions[last], self.digests(last)
+    )
+    if changed is not None:
+      raise errors.InputError(
+        f'{self.path / changed} is not what it was when the checkpoint of round '
+        f'{last} was saved; restore it, or train again: launch.train goes on '
+        'from an earlier checkpoint that it belongs to, or with --overwrite '
+        'starts afresh.'
+      )
+
   def write_summary(self, summary: Mapping[str, Any]) -> None:
-    """Writes summary.json atomically."""
-    files.write_atomically(self.summary_path, _to_json(summary))
+    """Writes summary.json atomically, with a checksum at its end."""
+    files.write_atomically(
+      self.summary_path, _to_json(checked_json.add_checksum(summary))
+    )
 
 
 @contextlib.contextmanager

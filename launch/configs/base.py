@@ -26,6 +26,9 @@ axes, with which a value of the config is overruled:
               ft_lp the classifier, ft_feat what is before it
   start       the closed-form method that a fine-tuning starts from, such as
               fed3r; its visits come before the config's rounds
+  privacy     updates that are clipped and noised, with independent noise
+              (gaussian, adaptive) or along a tree (tree, tree_adaptive); all
+              clients count alike, see docs/privacy.md
   participation  who takes part: fastest, flanp, srpfl, and uniform or others
               with dropouts; clients then have speeds, see docs/participation.md
   speeds      how long clients take: exponential, dynamic, classes or trace;
@@ -39,10 +42,13 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch.configs import old_names
+from launch.methods import building
 from launch.methods import exchange
 from launch.methods import fine_tuning
+from launch.methods import method as method_lib
 from launch.methods import optimizers
 from launch.methods import participation
+from launch.methods import privacy
 from launch.methods import registry
 
 import ml_collections
@@ -105,6 +111,7 @@ def create_config(
     'unsent': {exchange.CLIENT_KEEPS: {}},
     'fine_tuning': {s: {} for s in fine_tuning.STRATEGIES},
     'start': {m: {} for m in registry.names('fine_tuning_start')},
+    'privacy': {name: {} for name in privacy.PRESETS},
     'participation': {name: {} for name in participation.POLICIES},
     'speeds': {kind: {} for kind in participation.SPEEDS},
     **own,
@@ -138,7 +145,9 @@ def create_config(
   for axis in own:
     for field, value in known[axis].get(chosen.get(axis), {}).items():
       _set(config, field, value)
-  _leave_out_unsupported(config, method.supports, visiting_rounds)
+  _leave_out_unsupported(config, method, visiting_rounds)
+  if 'privacy' in chosen:
+    _set_privacy(config, chosen['privacy'])
   if not chosen.keys().isdisjoint(('participation', 'speeds')):
     config.participation = participation.defaults(
       chosen.get('participation', config.participation.name),
@@ -216,16 +225,18 @@ def _set(config: ConfigDict, field: str, value: Any) -> None:
 
 
 def _leave_out_unsupported(
-  config: ConfigDict, supports: frozenset[str], visiting_rounds: int | None
+  config: ConfigDict, method: method_lib.Method, visiting_rounds: int | None
 ) -> None:
   """Gives fields the only values that they can have for a method."""
+  supports = method.supports
   if 'barrier' not in supports:
     config.evaluation.barrier = False
   if 'local_epochs' not in supports:
     config.local_epochs = 1
+  for rate in (building.CLIENT_RATE, building.SERVER_RATE):
+    if rate not in method.learning_rates:
+      del config[rate]
   if 'learning_rates' not in supports:
-    del config.client_learning_rate
-    del config.server_learning_rate
     config.evaluation.personalization_epochs = 0
   if 'repeated_visits' not in supports:
     config.participation.name = 'visit_once'
@@ -258,6 +269,13 @@ def _set_server(config: ConfigDict, optimizer: str) -> None:
   config.algorithm.server_optimizer = optimizer
   if optimizer == 'sgd':
     config.server_learning_rate = _PLAIN_SERVER_LEARNING_RATE
+
+
+def _set_privacy(config: ConfigDict, preset: str) -> None:
+  config.privacy = privacy.defaults(preset)
+  config.participation.name = privacy.usual_participation(preset)
+  if 'client_weighting' in config.algorithm:
+    config.algorithm.client_weighting = 'uniform'
 
 
 def _set_exchange(config: ConfigDict, preset: str, unsent: str | None) -> None:

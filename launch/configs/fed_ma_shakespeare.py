@@ -86,6 +86,9 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   for field, value in (
     ('client_optimizer', 'sgdm'),
     ('gamma', 1e-3),
+    # The published code has a tenth, and decay, for images.
+    ('last_layer_rate_factor', 1.0),
+    ('last_layer_weight_decay', 0.0),
     ('proximal_strength', 1e-3),
   ):
     if field in config.algorithm:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import functools
 import typing
@@ -19,8 +20,10 @@ from fedfish_tff import simulation
 from launch.methods import exchange as exchange_lib
 from launch.methods import fine_tuning
 from launch.methods import optimizers
+from launch.methods import privacy
 
 if typing.TYPE_CHECKING:
+  from fedfish_tff import aggregators
   from fedfish_tff import algorithms
   from fedfish_tff import models
   from tasks.task import Task
@@ -61,6 +64,9 @@ class BuiltMethod:
       `regularization` that the config names, from the state after the last
       round, None where it has no solution; validation clients choose.
     reported_hparams: Hyper-parameters of the last state for summary.json.
+    train_apart: From the cohort's data to the weights of the networks that
+      clients train by themselves in the first round; None where they begin with
+      one for all. `launch.evaluate` scores their ensemble.
   """
 
   model: tff.learning.models.FunctionalModel
@@ -69,6 +75,7 @@ class BuiltMethod:
   costs_per_client: Mapping[str, int] = dataclasses.field(default_factory=dict)
   solve_path: Callable[[Any], Mapping[float, Any]] | None = None
   reported_hparams: tuple[str, ...] = ()
+  train_apart: Callable[[Sequence[Any]], Sequence[Any]] | None = None
 
   @functools.cached_property
   def wire_bytes(self) -> simulation.WireBytes:
@@ -129,6 +136,11 @@ class Ingredients:
     return tff.learning.ClientWeighting[
       self.algorithm['client_weighting'].upper()
     ]
+
+  @property
+  def model_aggregator(self) -> aggregators.PrivateMeanFactory | None:
+    """What combines updates; None for what the method does by itself."""
+    return privacy.build_model_aggregator(self.config, self.task)
 
   @functools.cached_property
   def exchange(self) -> exchange_lib.Exchange | None:

@@ -15,6 +15,7 @@ from launch.methods import fields
 from launch.methods import fine_tuning
 from launch.methods import method as method_lib
 from launch.methods import participation
+from launch.methods import privacy
 from launch.methods import registry
 
 # Names of folders.
@@ -34,15 +35,13 @@ _FIELDS: Mapping[str, fields.Check] = {
   'participation': fields.block,
   'evaluation': fields.block,
 }
-_LEARNING_RATES: Mapping[str, fields.Check] = {
-  'client_learning_rate': fields.number(positive=True),
-  'server_learning_rate': fields.number(positive=True),
-}
+_LEARNING_RATE = fields.number(positive=True)
 # What a config may have, each with what its method supports then.
 _OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
   'client_weight_decay': ('learning_rates', fields.number(positive=False)),
   'exchange': ('exchange', fields.block),
   'fine_tuning': ('fine_tuning', fields.block),
+  'privacy': ('privacy', fields.block),
 }
 _EVALUATION: Mapping[str, fields.Check] = {
   'personalization_epochs': fields.integer(0),
@@ -75,8 +74,8 @@ def check_config(config: Mapping[str, Any]) -> None:
   fields.block('algorithm', config['algorithm'])
   method = registry.find_method(config['algorithm'].get('name'))
   known = dict(_FIELDS)
-  if 'learning_rates' in method.supports:
-    known |= _LEARNING_RATES
+  for name in method.learning_rates:
+    known[name] = _LEARNING_RATE
   for name, (support, check) in _OPTIONAL.items():
     if name in config and support not in method.supports:
       raise errors.InputError(
@@ -95,6 +94,8 @@ def check_config(config: Mapping[str, Any]) -> None:
     _check_start(config['fine_tuning']['start'])
   if 'exchange' in config:
     exchange.check_exchange(config)
+  if 'privacy' in config:
+    privacy.check(config)
   _check_support(config, method)
   _check_weight_decay(config)
 

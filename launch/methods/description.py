@@ -9,6 +9,7 @@ from launch.methods import exchange
 from launch.methods import fields as fields_lib
 from launch.methods import fine_tuning
 from launch.methods import participation
+from launch.methods import privacy
 from launch.methods import registry
 
 
@@ -28,6 +29,7 @@ def _lines() -> Iterator[str]:
   for block, axis, fields in (
     ('exchange', ','.join(exchange.PRESETS), exchange.FIELDS),
     ('fine_tuning', ','.join(fine_tuning.STRATEGIES), fine_tuning.FIELDS),
+    ('privacy', ','.join(privacy.PRESETS), privacy.FIELDS),
   ):
     yield (
       f'\n{block}, of what supports it: --config=FILE:NAME,{block}='

@@ -23,6 +23,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       personal_strength=parts.algorithm['personal_strength'],
       local_epochs=parts.config['local_epochs'],
       client_weighting=parts.client_weighting,
+      model_aggregator=parts.model_aggregator,
     ),
   )
 
@@ -44,7 +45,13 @@ METHOD = method.Method(
       "paper's code has 1, or the best of 0.1, 1 and 2.",
     ),
   },
-  supports={'fine_tuning', 'learning_rates', 'local_epochs', 'repeated_visits'},
+  supports={
+    'fine_tuning',
+    'learning_rates',
+    'local_epochs',
+    'privacy',
+    'repeated_visits',
+  },
   reasons={'barrier': local_layers.REASONS['barrier']},
   shared_across=_shared_across,
   keeps_models=True,

@@ -29,7 +29,11 @@ def build_mean(
   weighting = {'client_weighting': parts.client_weighting}
   if parts.exchange is None:
     process = algorithms.build_fed_avg(
-      parts.model, client_optimizer, parts.server_optimizer, **weighting
+      parts.model,
+      client_optimizer,
+      parts.server_optimizer,
+      model_aggregator=parts.model_aggregator,
+      **weighting,
     )
   elif parts.exchange.client_keeps:
     process = algorithms.build_stateful_partial_exchange(
@@ -71,6 +75,7 @@ METHOD = method.Method(
     'fine_tuning',
     'learning_rates',
     'local_epochs',
+    'privacy',
     'repeated_visits',
   },
   baseline=2,

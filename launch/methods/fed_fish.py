@@ -93,7 +93,11 @@ METHOD = method.Method(
     'local_epochs',
     'repeated_visits',
   },
-  reasons={'client_keeps': 'its mean is of what all clients start from'},
+  reasons={
+    'client_keeps': 'its mean is of what all clients start from',
+    'privacy': 'its mean is a ratio of two sums, and noise could take that below '
+    'the line to zero or under it',
+  },
   variants={
     'per_example': {'fisher_estimator': 'per_example'},
     'sampled_label': {'fisher_estimator': 'sampled_label'},

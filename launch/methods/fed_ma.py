@@ -2,13 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedMA (Wang et al., 2020): networks are matched and averaged by layers."""
 
+from __future__ import annotations
+
+import typing
+
 from fedfish_tff import algorithms
 from fedfish_tff import choices
+from fedfish_tff import client_work
 from fedfish_tff import errors
 from launch.methods import building
 from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
+
+if typing.TYPE_CHECKING:
+  import tensorflow_federated as tff
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
@@ -20,22 +28,41 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
   if not widths:
     raise errors.InputError(
       f'The task is {task.name!r}, whose models have no hidden layers that '
-      'could have other widths; a perceptron such as that of digits was '
+      'could have other widths; a task such as digits or cifar10_dirichlet was '
       'expected for fed_ma.'
     )
   max_widths = [width * growth for width in widths]
+  process = algorithms.build_fed_ma(
+    task.create_sized_model,
+    parts.client_optimizer,
+    widths=widths,
+    seed=parts.config['seed'],
+    local_epochs=parts.config['local_epochs'],
+    max_widths=max_widths,
+    last_layer_optimizer_fn=_last_layer_optimizer(parts),
+    gamma=parts.algorithm['gamma'],
+    average=choices.UnitAverage(parts.algorithm['unit_average']),
+  )
   return building.BuiltMethod(
     model=task.create_sized_model(max_widths, parts.config['seed']),
-    process=algorithms.build_fed_ma(
-      task.create_sized_model,
-      parts.client_optimizer,
-      widths=widths,
-      seed=parts.config['seed'],
-      local_epochs=parts.config['local_epochs'],
-      max_widths=max_widths,
-      gamma=parts.algorithm['gamma'],
-      average=choices.UnitAverage(parts.algorithm['unit_average']),
+    process=process,
+    train_apart=process.train_apart,
+  )
+
+
+def _last_layer_optimizer(
+  parts: building.Ingredients,
+) -> tff.learning.optimizers.Optimizer:
+  algorithm = parts.algorithm
+  factor = algorithm['last_layer_rate_factor']
+  return client_work.build_weight_decay_optimizer(
+    optimizers.build(
+      algorithm['client_optimizer'],
+      factor * parts.config[building.CLIENT_RATE],
+      # Not that of the other layers: nobody replaces it.
+      parameter='last_layer_learning_rate',
     ),
+    algorithm['last_layer_weight_decay'],
   )
 
 
@@ -45,6 +72,17 @@ METHOD = method.Method(
   fields={
     'client_optimizer': optimizers.FIELDS['client_optimizer']._replace(
       default='sgdm'
+    ),
+    'last_layer_rate_factor': fields.Field(
+      0.1,
+      fields.number(positive=True),
+      'By how much client_learning_rate is multiplied where the last layer is '
+      'trained alone; the published code has a tenth.',
+    ),
+    'last_layer_weight_decay': fields.Field(
+      1e-4,
+      fields.number(positive=False),
+      'L2 penalty there, as the published code has it; 0 for none.',
     ),
     'gamma': fields.Field(
       7.0,
@@ -70,9 +108,8 @@ METHOD = method.Method(
     'fine_tuning': 'it trains whole networks, of several widths',
   },
   sized=True,
-  # Its cost is counted by the local epochs, and seeds are in the matching.
-  shared_across=lambda config: (
-    building.FIELDS_OF_THE_LOOP | {building.CLIENT_RATE, building.SERVER_RATE}
-  ),
+  # Its cost is counted by the local epochs, seeds are in the matching, and the
+  # last layer's rate is a part of what is built.
+  shared_across=lambda config: building.FIELDS_OF_THE_LOOP,
   build=_build,
 )

@@ -21,6 +21,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       parts.with_weight_decay(parts.server_optimizer),
       client_optimizer_fn=parts.client_optimizer,
       client_weighting=parts.client_weighting,
+      model_aggregator=parts.model_aggregator,
     ),
   )
 
@@ -29,7 +30,7 @@ METHOD = method.Method(
   name='fed_sgd',
   title='FedSGD',
   fields=optimizers.FIELDS,
-  supports={'fine_tuning', 'learning_rates', 'repeated_visits'},
+  supports={'fine_tuning', 'learning_rates', 'privacy', 'repeated_visits'},
   reasons={
     'barrier': 'its clients train no model',
     'local_epochs': "it takes one gradient of a pass over a client's data",

@@ -28,6 +28,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       difference=algorithm['difference'],
       local_epochs=parts.config['local_epochs'],
       client_weighting=parts.client_weighting,
+      model_aggregator=parts.model_aggregator,
     ),
   )
 
@@ -69,7 +70,13 @@ METHOD = method.Method(
       'or has one, shared, for all.',
     ),
   },
-  supports={'fine_tuning', 'learning_rates', 'local_epochs', 'repeated_visits'},
+  supports={
+    'fine_tuning',
+    'learning_rates',
+    'local_epochs',
+    'privacy',
+    'repeated_visits',
+  },
   reasons={
     'barrier': "a client's own model is made by other steps than those of a round"
   },

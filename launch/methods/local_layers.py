@@ -22,7 +22,7 @@ LAYERS = fields.Field(
 )
 
 SUPPORTS = frozenset(
-  {'exchange', 'learning_rates', 'local_epochs', 'repeated_visits'}
+  {'exchange', 'learning_rates', 'local_epochs', 'privacy', 'repeated_visits'}
 )
 REASONS: Mapping[str, str] = {
   'barrier': 'its clients have models of their own, so that there is no one '
@@ -73,6 +73,7 @@ def arguments(
   )
   return {
     'client_weighting': parts.client_weighting,
+    'model_aggregator': parts.model_aggregator,
     **(sent.arguments if sent else {}),
   }
 

@@ -23,6 +23,7 @@ SUPPORTS: Mapping[str, str] = {
   'fine_tuning_start': 'it finds no classifier to start from',
   'learning_rates': 'its clients train no model',
   'local_epochs': "it takes one pass over a client's data",
+  'privacy': 'it sums more than updates that can be clipped and noised',
   'repeated_visits': 'it would count clients as often as they are drawn',
   'ridge_check': 'it is no ridge regression',
 }
@@ -87,6 +88,15 @@ class Method:
             f'Variant {variant} of method {self.name} changes the field '
             f'{field}, which the method does not have.'
           )
+
+  @property
+  def learning_rates(self) -> tuple[str, ...]:
+    """Which fields of learning rates its configs have."""
+    if 'learning_rates' not in self.supports:
+      return ()
+    # Who takes no step at the server has no optimizer there.
+    at_server = 'server_optimizer' in self.fields
+    return building.CLIENT_RATE, *([building.SERVER_RATE] * at_server)
 
   def why_not(self, what: str) -> str:
     """Returns why the method does not support something."""

@@ -43,7 +43,8 @@ METHOD = method.Method(
   },
   reasons={
     'barrier': "its clients train with the server's optimizer state, so that "
-    'their own models cannot be trained again outside of the round'
+    'their own models cannot be trained again outside of the round',
+    'privacy': "its clients' gradients are a second sum",
   },
   shared_across=fed_avg.shared_across,
   build=_build,

@@ -49,7 +49,13 @@ _CONSTANT = 'accuracy_constant'
 _N0 = fields.Field(2, fields.integer(1), 'Clients in the first stage.')
 POLICIES: Mapping[str, Policy] = {
   'uniform': Policy('uniform', 'cohorts drawn anew', {}),
+  'poisson': Policy(
+    'Poisson', 'each client by chance, cohort_size of them on average', {}
+  ),
   'visit_once': Policy('visit once', 'every client in turn', {}),
+  'epochs': Policy(
+    'epochs', 'every client in turn, again and again in another order', {}
+  ),
   'first_visits': Policy(
     'first visits', 'as uniform, without those who came before', {}
   ),
@@ -382,6 +388,12 @@ def create_participation(
       resample=block['resample'],
       dropout=dropout,
     )
+  if name in ('epochs', 'poisson'):
+    create = {
+      'epochs': simulation.epochs_participation,
+      'poisson': simulation.poisson_participation,
+    }[name]
+    return answering(create(client_ids, cohort_size=cohort_size, seed=seed))
   asked = _count_asked(block, cohort_size, len(client_ids))
   cohorts = answering(
     simulation.uniform_participation(client_ids, cohort_size=asked, seed=seed)

@@ -135,6 +135,9 @@ def sharing_key(config: Mapping[str, Any]) -> str | None:
     return None
   if 'fine_tuning' in config:
     across = across - {'seed'}
+  if 'privacy' in config:
+    # The noise is for the cohorts.
+    across = across - {'cohort_size', 'participation', 'seed'}
   return json.dumps(
     {field: value for field, value in config.items() if field not in across},
     sort_keys=True,

@@ -44,6 +44,7 @@ METHOD = method.Method(
   reasons={
     'barrier': 'its clients train with control variates, so that their own '
     'models cannot be trained again outside of the round',
+    'privacy': 'its control variates are a second sum',
     'fine_tuning': 'its clients take plain steps of a rate, without a decay',
   },
   # Its clients' rate is no optimizer's, and the number of clients the seed's.

@@ -110,17 +110,19 @@ def draw_legend(
   Args:
     figure: The figure.
     *groups: The entries, such as those of methods and those of local epochs;
-      no column holds entries of two groups.
+      no column holds entries of two groups, unless there is room for one only.
   """
-  for rows in range(1, max(map(len, groups), default=0) + 1):
+  count = sum(map(len, groups))
+  for rows in sorted({*range(1, max(map(len, groups)) + 1), count}):
     handles = []
     for group in groups:
-      handles += [*group, *[entry(' ', alpha=0)] * (-len(group) % rows)]
+      fill = -len(group) % rows if rows < count else 0
+      handles += [*group, *[entry(' ', alpha=0)] * fill]
     legend = figure.legend(
       handles=handles, loc='outside lower center', ncols=len(handles) // rows
     )
     box = legend.get_window_extent()
-    if box.width <= figure.bbox.width or rows == max(map(len, groups)):
+    if box.width <= figure.bbox.width or rows == count:
       figure.set_figheight(figure.get_figheight() + box.height / figure.dpi)
       return
     legend.remove()

@@ -19,6 +19,7 @@ from launch.methods import registry
 _STRATEGIES = {'ft': 'FT', 'ft_lp': 'FT-LP', 'ft_feat': 'FT-FEAT'}
 
 _PARTIAL = 'Partial'
+_PRIVATE = 'DP'
 
 _METHOD = 'algorithm.name'
 _TASK = 'task.name'
@@ -101,6 +102,8 @@ def name_method(config: Mapping[str, Any]) -> str:
   name = _title(algorithm)
   if 'exchange' in config:
     name = f'{_PARTIAL} {name}'
+  if 'privacy' in config:
+    name = f'{_PRIVATE}-{name}'
   if 'fine_tuning' not in config:
     return name
   strategy = config['fine_tuning']['strategy']

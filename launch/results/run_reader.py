@@ -16,6 +16,8 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
+from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import metrics_rows
 from launch.methods import config_checks
 from launch.results import method_labels
@@ -159,6 +161,7 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
   """
   workdir = pathlib.Path(workdir)
   config = read_config(workdir)
+  simulation.Workdir(workdir).check_files()
   metrics_path = workdir / 'metrics.csv'
   rows = metrics_rows.read_rows(metrics_path)
   if not rows:
@@ -184,13 +187,14 @@ def _read_summary(path: pathlib.Path) -> dict[str, Any]:
   if not path.exists():
     return {}
   try:
-    return parse_summary(json.loads(path.read_text(encoding='utf-8')))
+    content = json.loads(path.read_text(encoding='utf-8'))
+    return parse_summary(checked_json.remove_checksum(content, optional=True))
   except OSError as error:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   except (AttributeError, KeyError, TypeError, ValueError) as error:
     raise errors.InputError(
-      f'{path} is damaged: blocks final, test and totals of numbers were '
-      'expected; finish the run anew with launch.train.'
+      f'{path} is damaged: blocks final, test and totals of numbers, and their '
+      'checksum, were expected; launch.train writes it anew.'
     ) from error
 
 

@@ -52,7 +52,7 @@ class Line:
   @property
   def base(self) -> str:
     """The method without +FT."""
-    return self.method.removesuffix(_TUNED)
+    return self.method.replace(_TUNED, '')
 
   @property
   def is_before_tuning(self) -> bool:
@@ -135,7 +135,9 @@ def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
   for name, task, config, group in zip(names, tasks, configs, groups):
     policy = participation.POLICIES[config['participation']['name']]
     is_tuned = _is_tuned(config, group, metric)
-    shown = [(name + _TUNED if is_tuned else name, metric)]
+    title, *settings = name.split(', ', 1)
+    tuned = ', '.join([title + _TUNED, *settings])
+    shown = [(tuned if is_tuned else name, metric)]
     if is_tuned and config['participation']['name'] == _UNIFORM:
       shown.append((name, metric + _BEFORE))
     for label, column in shown:

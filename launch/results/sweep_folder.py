@@ -14,6 +14,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.simulation import checked_json
 
 _RUN_FIELDS = ('variant', 'fields', 'config')
 
@@ -79,7 +80,7 @@ class SweepFolder:
   def read_summary(
     self, name: str, config: Mapping[str, Any]
   ) -> Mapping[str, Any] | None:
-    """Returns a run's summary.json; None unless the run is finished.
+    """Returns what is in a run's summary.json; None unless it is finished.
 
     Args:
       name: The run.
@@ -91,7 +92,10 @@ class SweepFolder:
     summary = _read_json(workdir / 'summary.json')
     if summary is None or summary.get('rounds') != config['rounds']:
       return None
-    return summary
+    try:
+      return checked_json.remove_checksum(summary, optional=True)
+    except ValueError:
+      return None
 
   def read_data_fingerprint(self, name: str) -> Mapping[str, str] | None:
     """Returns what tells a run's data from others; None if it has not begun."""

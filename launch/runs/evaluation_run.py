@@ -88,7 +88,12 @@ def _evaluate_clients(
   """Returns the held-out clients' rows, and statistics over them."""
   weights = experiment.process.get_model_weights(result.state)
   scores = held_out_evaluation.score_all_examples(experiment, weights, clients)
-  rows, pooled = scores.rows, scores.totals['global']
+  rows, pooled = scores.rows, scores.totals
+  if experiment.built.train_apart is not None:
+    ensemble = held_out_evaluation.score_ensemble(experiment, clients)
+    pooled |= ensemble.totals
+    for client_id, row in ensemble.rows.items():
+      rows[client_id].update(row)
   personalized = experiment.fine_tune_spec is not None
   if personalized:
     rate = tuned_evaluation.choose_rate(experiment, result.state)
@@ -103,17 +108,18 @@ def _evaluate_clients(
   )
   summaries = []
   # Counts by pairs of classes are in the clients' rows only.
-  metrics = [name for name in pooled if not metric_names.is_count(name)]
+  metrics = [n for n in pooled['global'] if not metric_names.is_count(n)]
   for metric, higher in _directions(experiment, metrics).items():
-    summaries.append(
+    summaries += [
       summarize(
-        'global',
+        name,
         rows,
         metric,
         higher_is_better=higher,
-        all_examples=pooled[metric],
+        all_examples=totals[metric],
       )
-    )
+      for name, totals in pooled.items()
+    ]
     if not personalized:
       continue
     for name in run_reader.FEW_SHOT_COLUMNS.values():
@@ -134,16 +140,7 @@ def _evaluate_barrier(
   """
   process: algorithms.FederatedProcess = experiment.process
   round_number = result.round_number + 1
-  cohort = [
-    datasets.plan_batches(
-      experiment.task.train.load_client(client_id),
-      experiment.batch_spec,
-      client_id=client_id,
-      seed=experiment.config['seed'],
-      round_number=round_number,
-    )
-    for client_id in experiment.participation(round_number)
-  ]
+  cohort = experiment.load_cohort(round_number)
   output = process.next(
     result.state, [datasets.to_client_input(client) for client in cohort]
   )

@@ -19,6 +19,7 @@ from launch.methods import config_checks
 from launch.methods import fine_tuning
 from launch.methods import method as method_lib
 from launch.methods import participation as participation_lib
+from launch.methods import privacy
 from launch.methods import registry
 from launch.runs import fine_tuning_start
 from tasks import registry as task_registry
@@ -41,6 +42,7 @@ class Experiment:
       where cohorts do not depend on training.
     wall_clock: How long a round would last; None where no speeds are
       configured.
+    epsilon: What rounds tell of a client; None without a block privacy.
     batch_spec: Batches of a client in a round.
     evaluations: What the evaluations compute.
     initial_weights: Of the model that is trained; None for those that the
@@ -58,6 +60,7 @@ class Experiment:
   participation: simulation.Participation
   accuracy_stages: simulation.AccuracyStages | None
   wall_clock: simulation.WallClock | None
+  epsilon: simulation.Epsilon | None
   batch_spec: datasets.BatchSpec
   evaluations: evaluation.SharedComputations
   initial_weights: tff.learning.models.ModelWeights | None = None
@@ -136,6 +139,19 @@ class Experiment:
   def fingerprint_data(self) -> dict[str, str]:
     """Returns the fingerprint of each split's clients, by the split's name."""
     return fingerprint_data(self.config, self.task)
+
+  def load_cohort(self, round_number: int) -> list[datasets.ClientBatches]:
+    """Returns the batches of who takes part in a round."""
+    return [
+      datasets.plan_batches(
+        self.task.train.load_client(client_id),
+        self.batch_spec,
+        client_id=client_id,
+        seed=self.config['seed'],
+        round_number=round_number,
+      )
+      for client_id in self.participation(round_number)
+    ]
 
   def build_held_out_evaluation(
     self, clients: datasets.ClientData, *, spread: bool = False
@@ -355,6 +371,7 @@ def _for_the_loop(config: Mapping[str, Any], task: Task) -> dict[str, Any]:
     ),
     accuracy_stages=accuracy_stages,
     wall_clock=participation_lib.create_wall_clock(config, task),
+    epsilon=privacy.create_epsilon(config, task),
     batch_spec=datasets.BatchSpec(
       batch_size=config['batch_size'],
       epochs=config['local_epochs'],

@@ -14,6 +14,7 @@ from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
+from fedfish_tff import models
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import metric_names
 from launch.results import run_reader
@@ -101,6 +102,36 @@ def score_all_examples(
   scores = Scores()
   per_client = dict(zip(clients.client_ids, per_client, strict=True))
   scores.add('global', per_client, total, size='num_examples')
+  return scores
+
+
+def score_ensemble(
+  experiment: experiment_lib.Experiment, clients: datasets.ClientData
+) -> Scores:
+  """Scores the ensemble of what the first cohort trains, each by itself.
+
+  Args:
+    experiment: Of a method whose clients begin with networks of their own.
+    clients: The clients to score it on.
+
+  Returns:
+    Rows with `num_examples` and `ensemble/<metric>`.
+  """
+  model = models.create_ensemble(
+    experiment.model,
+    experiment.built.train_apart(
+      [datasets.to_client_input(client) for client in experiment.load_cohort(1)]
+    ),
+  )
+  total, per_client = evaluation.ChunkedEvaluation(model)(
+    tff.learning.models.ModelWeights(*model.initial_weights),
+    evaluation.load_chunks(
+      clients, eval_batch_size=experiment.task.eval_batch_size
+    ),
+  )
+  scores = Scores()
+  per_client = dict(zip(clients.client_ids, per_client, strict=True))
+  scores.add('ensemble', per_client, total, size='num_examples')
   return scores
 
 
@@ -226,7 +257,7 @@ def summarize(
     values, baseline, higher_is_better=higher_is_better
   )
   size = 'num_unseen'
-  if evaluation_name in ('global', 'barrier'):
+  if evaluation_name in ('global', 'ensemble', 'barrier'):
     size = 'num_examples'
   sizes = np.array([rows[client][size] for client in scored], np.float64)
   summary.update(

@@ -12,6 +12,7 @@ from typing import Any
 import fedfish_tff
 from fedfish_tff import simulation
 from launch.methods import building
+from launch.methods import privacy
 from launch.methods import registry
 from launch.runs import client_models
 from launch.runs import experiment as experiment_lib
@@ -67,6 +68,7 @@ def summarize(
     ),
     'totals': totals,
     **_reported_hparams(experiment, result),
+    **_privacy(experiment, result),
     **_total_published_bytes(rows),
     'versions': {
       'python': platform.python_version(),
@@ -97,6 +99,21 @@ def _reported_hparams(
   names = experiment.built.reported_hparams
   hparams = experiment.process.get_hparams(result.state) if names else {}
   return {name: float(hparams[name]) for name in names}
+
+
+def _privacy(
+  experiment: experiment_lib.Experiment, result: simulation.TrainingResult
+) -> Mapping[str, Any]:
+  """Returns what the run has told of a client, if it is known."""
+  if experiment.epsilon is None:
+    return {}
+  return {
+    'privacy': {
+      'epsilon': _to_json(experiment.epsilon(result.round_number)),
+      'delta': experiment.config['privacy']['delta'],
+      'neighbours': privacy.neighbours(experiment.config),
+    }
+  }
 
 
 def _total_published_bytes(

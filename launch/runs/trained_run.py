@@ -39,6 +39,7 @@ def open_run(
     errors.InputError: If something cannot be used or read.
   """
   config = run_reader.read_config(workdir)
+  simulation.Workdir(pathlib.Path(workdir)).check_files()
   contexts.set_default_context(context, **(context_options or {}))
   experiment = experiment_lib.build_experiment(
     config, data_dir=data_dir, workdir=workdir

@@ -250,8 +250,11 @@ def _run(
   if folder.metrics_path.exists():
     experiment.observe_file(folder.metrics_path)
   # The model half-way is evaluated, too: launch.evaluate --at=half.
+  metrics = simulation.CsvMetricsManager(folder.metrics_path)
   checkpoints = simulation.CheckpointManager(
-    folder.checkpoints_path, keep_versions=[experiment.half_round]
+    folder.checkpoints_path,
+    keep_versions=[experiment.half_round],
+    run_digests=lambda version: folder.digests(version, metrics.digest),
   )
   checkpoints.remove_leftovers()
   progress = simulation.ProgressReporter(
@@ -277,8 +280,9 @@ def _run(
       program_state_manager=checkpoints,
       client_states=client_states,
       wall_clock=experiment.wall_clock,
+      epsilon=experiment.epsilon,
       metrics_managers=[
-        simulation.CsvMetricsManager(folder.metrics_path),
+        metrics,
         tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
       ],
       wire_bytes=experiment.wire_bytes,

@@ -11,14 +11,12 @@ import functools
 import os
 import pathlib
 
-from fedfish_tff import datasets
 from fedfish_tff import models
 from tasks import checks
 from tasks.images import class_shards
 from tasks.images import labelled_images
 from tasks.task import Task
 
-import numpy as np
 import tensorflow_federated as tff
 
 IMAGE_SHAPE = (32, 32, 3)
@@ -72,12 +70,6 @@ def create_cifar_task(
       models.create_lenet5, filters=(6, 16), hidden_units=(120, 84)
     )
   data = read_images(pathlib.Path(data_dir or os.curdir).expanduser() / images)
-
-  def preprocess(examples: datasets.Examples) -> datasets.Examples:
-    x, y = examples
-    x = x.astype(np.float32) / 255
-    return (x - np.float32(mean)) / np.float32(deviation), y
-
   return class_shards.create_class_shards_task(
     name,
     data,
@@ -92,5 +84,5 @@ def create_cifar_task(
       seed=seed,
     ),
     tensor_names=models.LENET5_TENSORS,
-    preprocess=preprocess,
+    preprocess=labelled_images.standardization(mean, deviation),
   )

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of labelled images, some of them for testing, not yet divided."""
 
+from collections.abc import Callable
+from collections.abc import Sequence
 import dataclasses
 import os
 import pathlib
@@ -91,6 +93,24 @@ def read_npz(
     labels=labels.astype(np.int32),
     is_test=is_test.astype(bool),
   )
+
+
+def standardization(
+  mean: Sequence[float], deviation: Sequence[float]
+) -> Callable[[datasets.Examples], datasets.Examples]:
+  """Returns how pixels become float32, from (x uint8 [..., 3], y).
+
+  Args:
+    mean: Of the three channels' values between 0 and 1, which becomes 0.
+    deviation: Of the same, which becomes 1.
+  """
+
+  def preprocess(examples: datasets.Examples) -> datasets.Examples:
+    x, y = examples
+    x = x.astype(np.float32) / 255
+    return (x - np.float32(mean)) / np.float32(deviation), y
+
+  return preprocess
 
 
 def read_cifar100(path: pathlib.Path, *, task: str) -> LabelledImages:

@@ -3,6 +3,7 @@
 """Which networks can be parts of a wider one."""
 
 import functools
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import models
@@ -40,9 +41,29 @@ def _create_lstm(widths, seed):
   )
 
 
+def _create_vgg9(widths, seed):
+  return models.create_vgg9(
+    input_shape=(17, 20, 2),
+    num_classes=3,
+    seed=seed,
+    filters=widths[:6],
+    hidden_units=widths[6:],
+  )
+
+
 def _create_compact_cnn(widths, seed):
   return models.create_compact_cnn(
     input_shape=(7, 6, 2), num_classes=3, seed=seed, filters=widths
+  )
+
+
+def _create_normalized(widths, seed):
+  model = _create_mlp(widths[:1], seed)
+  kernel, bias, *last = model.initial_weights[0]
+  scale, offset = np.ones(widths[1]), np.zeros(widths[1])
+  return mock.Mock(
+    initial_weights=((kernel, bias, scale, offset, *last), ()),
+    input_spec=model.input_spec,
   )
 
 
@@ -51,6 +72,7 @@ class PaddedNetworksTest(parameterized.TestCase):
     (_create_mlp, (3, 4)),
     (functools.partial(_create_mlp, activation='tanh'), (3,)),
     (_create_lenet5, (2, 3, 4, 5)),
+    (_create_vgg9, (2, 3, 4, 5, 6, 7, 8, 9)),
     (_create_compact_cnn, (2, 3)),
     (_create_lstm, (3, 4)),
   )
@@ -80,6 +102,7 @@ class PaddedNetworksTest(parameterized.TestCase):
       (7, 6),
       'activations that are 0 at 0',
     ),
+    (_create_normalized, (6, 6), (7, 7), 'kernel and bias'),
     (lambda w, s: _create_mlp(w[::-1], s), (6, 5), (7, 6), 'kernel and bias'),
     (lambda w, s: _create_mlp((*w, 3), s), (6, 5), (7, 6), 'kernel and bias'),
     (

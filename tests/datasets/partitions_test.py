@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 import numpy as np
+from scipy import stats
 
 
 def _top_shares(labels, partition, num_labels):
@@ -127,6 +128,68 @@ class PartitionByDirichletTest(parameterized.TestCase):
     arguments = dict(labels=np.zeros(10), num_clients=2, alpha=1.0, seed=0)
     with self.assertRaisesRegex(errors.InputError, regex):
       partitions.partition_by_dirichlet(**{**arguments, **changed})
+
+
+class PartitionLabelsByDirichletTest(parameterized.TestCase):
+  @settings(max_examples=50, deadline=None)
+  @given(
+    num_labels=st.integers(1, 10),
+    num_clients=st.integers(1, 16),
+    alpha=st.floats(0.3, 1e9),
+    seed=st.integers(0, 1000),
+  )
+  def test_is_a_partition_with_the_minimum_kept(
+    self, num_labels, num_clients, alpha, seed
+  ):
+    labels = np.arange(3000) % num_labels
+    options = dict(num_clients=num_clients, alpha=alpha, seed=seed)
+    found = partitions.partition_labels_by_dirichlet(labels, **options)
+    self.assertLen(found, num_clients)
+    np.testing.assert_array_equal(
+      np.sort(np.concatenate(found)), np.arange(len(labels))
+    )
+    self.assertGreaterEqual(min(map(len, found)), 10)
+    again = partitions.partition_labels_by_dirichlet(labels, **options)
+    for a, b in zip(found, again):
+      np.testing.assert_array_equal(a, b)
+      np.testing.assert_array_equal(a, np.sort(a))
+
+  def test_shares_of_a_label_follow_the_dirichlet_distribution(self):
+    """Of the first one, when no client has enough yet."""
+    labels = np.repeat([0, 1], [1000, 9000])
+    firsts = [
+      np.sum(
+        labels[
+          partitions.partition_labels_by_dirichlet(
+            labels, num_clients=4, alpha=0.5, seed=seed, min_examples=1
+          )[0]
+        ]
+        == 0
+      )
+      / 1000
+      for seed in range(300)
+    ]
+    # One of four shares.
+    test = stats.kstest(firsts, stats.beta(0.5, 1.5).cdf)
+    self.assertGreater(test.pvalue, 1e-3)
+
+  def test_who_has_enough_gets_no_more(self):
+    labels = np.repeat(np.arange(10), 100)
+    for seed in range(5):
+      found = partitions.partition_labels_by_dirichlet(
+        labels, num_clients=4, alpha=0.05, seed=seed
+      )
+      for indices in found:
+        last = labels[indices].max()
+        self.assertLess(np.sum(labels[indices] < last), len(labels) / 4)
+
+  def test_gives_up(self):
+    with self.assertRaisesRegex(
+      errors.InputError, 'alpha 1e-09 have not given'
+    ):
+      partitions.partition_labels_by_dirichlet(
+        np.zeros(40), num_clients=4, alpha=1e-9, seed=0
+      )
 
 
 if __name__ == '__main__':

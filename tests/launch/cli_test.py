@@ -195,6 +195,15 @@ class CliTest(parameterized.TestCase):
           f'The config file {path} cannot be read: {reason}.',
         )
 
+  def test_a_config_that_is_no_python(self):
+    path = self.create_tempfile('wrong.py', 'x = 1\nx = (').full_path
+    self._assert_fails(
+      self._run(f'--config={path}'),
+      2,
+      f"The config file {path} is not valid Python: line 2: '(' was never "
+      'closed.',
+    )
+
   def test_a_reader_that_leaves_is_no_error(self):
     outcome = subprocess.run(
       f'{sys.executable} {self.program} | true',

@@ -82,7 +82,8 @@ def _key_of_task(config, *, data_dir=None):
 
 
 def _key_of_method(config, task, *, start_weights=None):
-  loop = building.FIELDS_OF_THE_LOOP
+  # The noise of privacy is for the cohorts.
+  loop = () if 'privacy' in config else building.FIELDS_OF_THE_LOOP
   fields = {k: v for k, v in config.items() if k not in loop}
   return (
     json.dumps(fields, sort_keys=True),

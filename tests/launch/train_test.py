@@ -113,6 +113,18 @@ class TrainTest(parameterized.TestCase):
       'launch.train', f'--workdir={self.workdir}', *arguments
     )
 
+  def test_the_config_of_a_run_is_one_for_others(self):
+    self._copy_finished()
+    config = self.workdir / 'config.json'
+    metrics = (self.workdir / 'metrics.csv').read_bytes()
+    # It is the run's own: there is nothing left to do.
+    outcome = self._run(f'--config={config}')
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertEqual((self.workdir / 'metrics.csv').read_bytes(), metrics)
+    self._assert_refused(
+      self._run('--config', str(config), '--config.seed=1'), 'seed (0 there'
+    )
+
   def test_writes_what_a_workdir_holds(self):
     outcome = trained_runs.fed_fish_on_digits().outcome
     self.assertEqual(outcome.code, 0, outcome.stderr)
@@ -196,7 +208,7 @@ class TrainTest(parameterized.TestCase):
     self._copy_finished()
     for path in self.workdir.rglob('variables.index'):
       path.write_bytes(b'')
-    self._assert_refused_quietly(self._run_tiny(), 'All checkpoints in')
+    self._assert_refused_quietly(self._run_tiny(), 'No checkpoint in')
 
   def _assert_refused_quietly(self, outcome, part):
     """As _assert_refused, after warnings that name the files."""

@@ -32,6 +32,7 @@ _PUBLISHED = {
 _ALL = (
   image_models.create_compact_cnn,
   image_models.create_lenet5,
+  image_models.create_vgg9,
   *_PUBLISHED.values(),
 )
 
@@ -100,6 +101,7 @@ class ImageModelsTest(parameterized.TestCase):
     (image_models.create_compact_cnn, 62, 46_110),
     # By hand.
     (image_models.create_lenet5, 10, 235_522),
+    (image_models.create_vgg9, 10, 2_573_450),
   )
   def test_numbers_of_weights(self, create, num_classes, expected):
     """As TFF, McMahan et al. and Reddi et al. publish them."""
@@ -135,6 +137,7 @@ class ImageModelsTest(parameterized.TestCase):
   @parameterized.parameters(
     dict(),
     dict(filters=(64, 128), hidden_units=(256, 128), dropout=0.6),
+    dict(filters=(20, 50), hidden_units=(500,)),
   )
   def test_lenet5_is_the_same_in_keras(self, **options):
     rng = np.random.default_rng(0)
@@ -179,7 +182,81 @@ class ImageModelsTest(parameterized.TestCase):
     for options, message in (
       (dict(input_shape=(15, 16, 1)), '15x16; at least 16x16'),
       (dict(filters=(4,)), r'filters is \(4,\)'),
+      (dict(hidden_units=()), r'hidden_units \(\)'),
       (dict(dropout=1.0), 'dropout 1.0'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        create(**{'input_shape': _EMNIST, **options})
+
+  def test_vgg9_is_the_same_in_keras(self):
+    rng = np.random.default_rng(0)
+    model = image_models.create_vgg9(
+      input_shape=(17, 8, 3),
+      num_classes=7,
+      seed=0,
+      filters=(4, 5, 6, 7, 20, 9),
+      hidden_units=(30, 40),
+    )
+    weights = _random_weights(model, rng)
+    layers = tf.keras.layers
+
+    def block(*filters):
+      convolutions = (
+        layers.Conv2D(f, 3, padding='same', activation='relu') for f in filters
+      )
+      return *convolutions, layers.MaxPool2D()
+
+    keras_model = tf.keras.Sequential(
+      [
+        layers.InputLayer((17, 8, 3)),
+        *block(4, 5),
+        *block(6, 7),
+        *block(20, 9),
+        layers.Flatten(),
+        layers.Dense(30, 'relu'),
+        layers.Dense(40, 'relu'),
+        layers.Dense(7),
+      ]
+    )
+    keras_model.set_weights(weights)
+    x = rng.standard_normal([3, 17, 8, 3]).astype(np.float32)
+    tolerance.assert_close(
+      model.predict_on_batch((weights, ()), x, training=False),
+      keras_model(x),
+      relative=tolerance.FLOAT32_STEPS,
+    )
+
+  def test_vgg9_drops_channels_and_units(self):
+    """Of layers that pass on what they are given: ones."""
+    model = image_models.create_vgg9(
+      input_shape=(8, 8, 1),
+      num_classes=400,
+      seed=0,
+      filters=(1, 1, 1, 400, 400, 400),
+      hidden_units=(400, 400),
+    )
+    identity = np.zeros([3, 3, 400, 400], np.float32)
+    identity[1, 1] = np.eye(400)
+    spread = np.zeros([3, 3, 1, 400], np.float32)
+    spread[1, 1] = 1
+    one = spread[..., :1]
+    bias = np.zeros(400, np.float32)
+    weights = []
+    for kernel in (one, one, one, spread, identity, identity):
+      weights += [kernel, bias[: kernel.shape[-1]]]
+    weights += [np.eye(400, dtype=np.float32), bias] * 3
+    x = np.ones([50, 8, 8, 1], np.float32)
+    found = model.predict_on_batch((weights, ()), x, training=True).numpy()
+    kept = 0.95 * 0.9 * 0.9
+    np.testing.assert_allclose(np.unique(found.round(4)), [0, 1 / kept], 1e-4)
+    self.assertAlmostEqual(np.mean(found > 0), kept, delta=0.02)
+
+  def test_bad_vgg9(self):
+    create = functools.partial(image_models.create_vgg9, num_classes=2, seed=0)
+    for options, message in (
+      (dict(input_shape=(7, 8, 1)), '7x8; at least 8x8'),
+      (dict(filters=(4,)), r'filters is \(4,\)'),
+      (dict(hidden_units=(4,)), r'hidden_units \(4,\)'),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         create(**{'input_shape': _EMNIST, **options})
@@ -341,6 +418,7 @@ class TensorNamesTest(parameterized.TestCase):
     (image_models.create_fed_avg_cnn, image_models.FED_AVG_CNN_TENSORS),
     (image_models.create_dropout_cnn, image_models.DROPOUT_CNN_TENSORS),
     (image_models.create_lenet5, image_models.LENET5_TENSORS),
+    (image_models.create_vgg9, image_models.VGG9_TENSORS),
   )
   def test_fit_the_tensors(self, create, names):
     model = create(input_shape=(16, 16, 1), num_classes=3, seed=0)

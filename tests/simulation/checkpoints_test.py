@@ -265,8 +265,26 @@ class CheckpointManagerTest(parameterized.TestCase):
     self._save(1, 2)
     for path in self.root.rglob('variables.index'):
       path.write_bytes(b'')
-    with self.assertRaisesRegex(errors.InputError, 'All checkpoints in .*1, 2'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'No checkpoint in .*1, 2.*damaged'
+    ):
       self._load_latest()
+
+  def test_uses_the_one_before_that_the_run_s_files_belong_to(self):
+    digests = {1: {'a': 'x', 'b': 'y'}, 2: {'a': 'z'}}
+    manager = checkpoints.CheckpointManager(
+      self.root, run_digests=digests.__getitem__
+    )
+    for version in digests:
+      asyncio.run(manager.save(_state(version), version))
+    self.assertEqual(asyncio.run(manager.load_latest(_state(0)))[1], 2)
+    digests[2] = {}
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEqual(asyncio.run(manager.load_latest(_state(0)))[1], 1)
+    self.assertIn('a is not what it was', logs.output[0])
+    digests[1] = {'a': 'x', 'b': 'other'}
+    with self.assertRaisesRegex(errors.InputError, 'b is not what it was'):
+      asyncio.run(manager.load_latest(_state(0)))
 
   def test_an_additional_file_is_damage(self):
     self._save(1)

@@ -8,9 +8,13 @@ from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_rows
 
 from absl.testing import absltest
+from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
 
 
-class MetricsRowsTest(absltest.TestCase):
+class MetricsRowsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.path = pathlib.Path(self.create_tempdir().full_path) / 'metrics.csv'
@@ -25,6 +29,43 @@ class MetricsRowsTest(absltest.TestCase):
   def test_a_missing_file_cannot_be_read(self):
     with self.assertRaisesRegex(errors.InputError, 'No such file'):
       metrics_rows.read_rows(self.path)
+
+  @given(st.data())
+  @settings(max_examples=200, deadline=None)
+  def test_no_flipped_bit_goes_unnoticed(self, data):
+    """Or it makes no difference to what is read."""
+    content = b'round,a,b\n0,,2\n1,1.5,3\n2,0.25,\n5,-1e-30,4\n'
+    bit = data.draw(st.integers(0, 8 * len(content) - 1))
+    damaged = bytearray(content)
+    damaged[bit // 8] ^= 1 << bit % 8
+    self.path.write_bytes(content)
+    expected = metrics_rows.read_rows(self.path)
+    digest = _last_digest(self.path)
+    self.path.write_bytes(damaged)
+    try:
+      found = metrics_rows.read_rows(self.path)
+    except errors.InputError:
+      return
+    if found != expected:
+      self.assertNotEqual(_last_digest(self.path), digest)
+
+  @parameterized.parameters('0,1\n0,1\n', '0,1\n2,3\n1,2\n')
+  def test_rounds_that_do_not_follow_are_damage(self, rows):
+    self.path.write_text('round,a\n' + rows)
+    with self.assertRaisesRegex(errors.InputError, 'follows round'):
+      metrics_rows.read_rows(self.path)
+
+  def test_columns_of_later_rounds_change_no_digest(self):
+    early = metrics_rows.chain_digests(['round', 'a'], [['0', '1']])
+    late = metrics_rows.chain_digests(
+      ['round', 'a', 'b'], [['0', '1', ''], ['1', '2', '3']]
+    )
+    self.assertEqual(late[0], early[0])
+
+
+def _last_digest(path):
+  columns, rows, _ = metrics_rows.read_cells(path)
+  return list(metrics_rows.chain_digests(columns, rows).values())[-1:]
 
 
 if __name__ == '__main__':

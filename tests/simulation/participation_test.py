@@ -114,6 +114,87 @@ class UniformParticipationTest(absltest.TestCase):
       participation.uniform_participation(_IDS, cohort_size=0, seed=1)
 
 
+class PoissonParticipationTest(absltest.TestCase):
+  @given(
+    cohort_size=st.integers(1, 10),
+    seed=st.integers(0, 2**40),
+    round_number=st.integers(0, 10**6),
+  )
+  def test_is_a_function_of_seed_and_round(
+    self, cohort_size, seed, round_number
+  ):
+    choose, again = (
+      participation.poisson_participation(
+        ids, cohort_size=cohort_size, seed=seed
+      )
+      for ids in (_IDS, reversed(_IDS))
+    )
+    choose(round_number + 1)
+    cohort = choose(round_number)
+    self.assertEqual(cohort, again(round_number))
+    self.assertLen(set(cohort), len(cohort))
+    self.assertContainsSubset(cohort, _IDS)
+
+  def test_clients_come_independently(self):
+    """Sizes are binomial, and pairs of clients meet by chance alone."""
+    choose = participation.poisson_participation(_IDS, cohort_size=2, seed=1)
+    rounds = 4000
+    came = np.array([[i in choose(r) for i in _IDS] for r in range(rounds)])
+    sizes = np.bincount(came.sum(axis=1), minlength=7)
+    expected = rounds * stats.binom(10, 0.2).pmf(np.arange(6))
+    self.assertGreater(
+      stats.chisquare(
+        [*sizes[:6], sizes[6:].sum()], [*expected, rounds - expected.sum()]
+      ).pvalue,
+      1e-3,
+    )
+    self.assertGreater(sizes[0], 0)  # Nobody came.
+    self.assertGreater(stats.chisquare(came.sum(axis=0)).pvalue, 1e-3)
+    correlation = np.corrcoef(came.T)[np.triu_indices(10, 1)]
+    self.assertLess(np.abs(correlation).max(), 4.5 / np.sqrt(rounds))
+
+  def test_everybody_comes_where_all_are_expected(self):
+    choose = participation.poisson_participation(_IDS, cohort_size=10, seed=1)
+    self.assertCountEqual(choose(1), _IDS)
+
+  def test_bad_input(self):
+    for size in (0, 11):
+      with self.assertRaisesRegex(errors.InputError, f'cohort_size is {size}'):
+        participation.poisson_participation(_IDS, cohort_size=size, seed=1)
+
+
+class EpochsParticipationTest(absltest.TestCase):
+  @given(cohort_size=st.integers(1, 10), seed=st.integers(0, 2**40))
+  def test_every_client_comes_once_an_epoch(self, cohort_size, seed):
+    visit, again = (
+      participation.epochs_participation(
+        _IDS, cohort_size=cohort_size, seed=seed
+      )
+      for _ in range(2)
+    )
+    rounds = participation.count_visiting_rounds(10, cohort_size=cohort_size)
+    # Whatever the order in which it is asked.
+    cohorts = {r: visit(r) for r in reversed(range(1, 3 * rounds + 1))}
+    for epoch in range(3):
+      first = epoch * rounds + 1
+      self.assertCountEqual(
+        sum((cohorts[r] for r in range(first, first + rounds)), ()), _IDS
+      )
+      self.assertEqual(again(first), cohorts[first])
+    self.assertLessEqual(max(map(len, cohorts.values())), cohort_size)
+
+  def test_epochs_have_orders_of_their_own(self):
+    visit = participation.epochs_participation(_IDS, cohort_size=10, seed=0)
+    self.assertLen({visit(r) for r in range(1, 6)}, 5)
+
+  def test_bad_input(self):
+    with self.assertRaisesRegex(errors.InputError, 'cohort_size is 11'):
+      participation.epochs_participation(_IDS, cohort_size=11, seed=1)
+    visit = participation.epochs_participation(_IDS, cohort_size=1, seed=1)
+    with self.assertRaisesRegex(errors.InputError, 'cohort of round 0'):
+      visit(0)
+
+
 class VisitOnceParticipationTest(absltest.TestCase):
   @given(
     num_clients=st.integers(0, 12),

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of a run's folder: whose it is, and that nothing else is touched."""
 
+import asyncio
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import textwrap
 from unittest import mock
 
 from fedfish_tff import errors
+from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import workdir
 from tests import processes
 
@@ -67,7 +69,7 @@ class OpenWorkdirTest(parameterized.TestCase):
     with workdir.open_workdir(self.path, _CONFIG) as folder:
       self.assertTrue((folder.checkpoints_path / 'state').exists())
       self.assertEqual(
-        json.loads(folder.summary_path.read_text()), {'accuracy': 0.5}
+        json.loads(folder.summary_path.read_text())['accuracy'], 0.5
       )
 
   def test_names_the_fields_that_differ(self):
@@ -282,6 +284,35 @@ class OpenWorkdirTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, f'Cannot write {path}: '):
       with workdir.open_workdir(path, _CONFIG):
         pass
+
+  @parameterized.parameters(
+    ('metrics.csv', 'round,a\n0,0.5\n1,0.5\n2,9\n'),
+    ('metrics.csv', 'round,a\n0,0.5\n'),
+    ('metrics.csv', None),
+    ('config.json', None),
+    ('data_fingerprint.json', '{"train": "b"}'),
+    ('data_fingerprint.json', None),
+  )
+  def test_files_that_changed_since_the_checkpoint(self, name, content):
+    metrics = 'round,a\n0,0.5\n1,0.25\n2,0.125\n'
+    with workdir.open_workdir(
+      self.path, _CONFIG, data_fingerprint={'train': 'a'}
+    ) as folder:
+      folder.metrics_path.write_text(metrics)
+      manager = checkpoints.CheckpointManager(
+        folder.checkpoints_path, run_digests=folder.digests
+      )
+      asyncio.run(manager.save((), 1))
+      # What comes later is none of the checkpoint's.
+      folder.metrics_path.write_text(metrics.replace('0.125', '0.5'))
+      folder.check_files()
+      path = folder.path / name
+      if content is None:
+        path.unlink()
+      else:
+        path.write_text(content)
+      with self.assertRaisesRegex(errors.InputError, f'{path} is not what'):
+        folder.check_files()
 
   def test_a_folder_without_run_has_no_config(self):
     with self.assertRaisesRegex(errors.InputError, 'not a workdir'):

@@ -22,6 +22,8 @@ class FedMaDigitsTest(absltest.TestCase):
       run.pop('algorithm')['client_optimizer'] for run in (fed_ma, fed_avg)
     }
     self.assertEqual(optimizers, {'sgdm'})
+    # The mean as it is; FedMA has no step to take at the server.
+    self.assertEqual(fed_avg.pop('server_learning_rate'), 1.0)
     self.assertEqual(fed_ma, fed_avg)
 
   @pytest.mark.thorough

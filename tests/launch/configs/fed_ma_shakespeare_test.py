@@ -21,6 +21,8 @@ class FedMaShakespeareTest(parameterized.TestCase):
       algorithm = config.pop('algorithm')
       self.assertEqual(algorithm['name'], method)
       self.assertEqual(algorithm['client_optimizer'], 'sgdm')
+      # The mean as it is; FedMA has no step to take at the server.
+      self.assertEqual(config.pop('server_learning_rate', 1.0), 1.0)
       rest.append(config)
     self.assertEqual(rest[0], rest[1])
     self.assertEqual(rest[0], rest[2])

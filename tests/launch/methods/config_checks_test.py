@@ -114,6 +114,14 @@ class CheckConfigTest(parameterized.TestCase):
     ):
       config_checks.check_config(_config(variant, **{'algorithm.damping': 0.0}))
 
+  def test_methods_without_a_server_step_have_no_rate_of_it(self):
+    config = _config('fed_ma')
+    config_checks.check_config(config)
+    with self.assertRaisesRegex(
+      errors.InputError, 'server_learning_rate does not exist for fed_ma;'
+    ):
+      config_checks.check_config({**config, 'server_learning_rate': 1.0})
+
   @parameterized.parameters('rounds', 'algorithm.damping', 'evaluation.barrier')
   def test_missing_fields(self, name):
     config = _config()

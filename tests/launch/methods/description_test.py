@@ -18,6 +18,7 @@ class DescriptionTest(absltest.TestCase):
         *(f'  {n}={f.default!r}: {f.help}' for n, f in method.fields.items()),
         '  share=0.5: ',
         '  temperature=0.1: ',
+        '  noise_multiplier=1.0: ',
         '  rounds_a_stage=10: ',
         '  dropout=0.0: ',
         '  scales=(1.0, 100.0): ',

@@ -62,6 +62,20 @@ class ParticipationTest(absltest.TestCase):
     ):
       self._cohorts('visit_once', 4)
 
+  def test_those_of_private_methods(self):
+    for name in ('poisson', 'epochs'):
+      config = small_configs.make_config(
+        'fed_avg', **{'participation.name': name}
+      )
+      expected = getattr(simulation, f'{name}_participation')(
+        self.task.train.client_ids,
+        cohort_size=config['cohort_size'],
+        seed=_SEED,
+      )
+      cohort = participation.create_participation(config, self.task)
+      for number in range(1, 6):
+        self.assertEqual(cohort(number), expected(number))
+
   def test_first_visits_are_of_the_cohorts_that_others_see(self):
     uniform = participation.create_participation(
       small_configs.make_config('fed_avg'), self.task

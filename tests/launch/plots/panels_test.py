@@ -65,6 +65,16 @@ class DrawLegendTest(absltest.TestCase):
     }
     self.assertLess(max(lefts[name] for name in names), lefts['other'])
 
+  def test_groups_stand_below_one_another_where_it_is_narrow(self):
+    figure, _ = panels.new_grid(['a'], (panels.PAPER_COLUMN, 2))
+    names = ['a name of a method', 'another one', 'how clients are chosen']
+    first, *rest = [panels.entry(name, **_LOOK) for name in names]
+    panels.draw_legend(figure, [first], rest)
+    (legend,) = figure.legends
+    figure.draw_without_rendering()
+    self.assertLessEqual(legend.get_window_extent().width, figure.bbox.width)
+    self.assertEqual([text.get_text() for text in legend.get_texts()], names)
+
 
 class DrawLinesTest(absltest.TestCase):
   def test_the_range_of_seeds_is_shaded_and_that_of_one_is_not(self):

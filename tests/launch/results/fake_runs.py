@@ -6,6 +6,7 @@ import dataclasses
 import json
 import pathlib
 
+from fedfish_tff import simulation
 from launch.results import run_reader
 from launch.results import transfer_reader
 
@@ -184,7 +185,7 @@ def write_run(run, folder):
       'test': run.test,
       'totals': {},
     }
-    (folder / run_reader.SUMMARY_JSON).write_text(json.dumps(summary))
+    simulation.Workdir(folder).write_summary(summary)
   if run.transfer:
     path = folder / transfer_reader.TRANSFER_CSV
     path.parent.mkdir()

@@ -50,6 +50,12 @@ class LabelMethodsTest(absltest.TestCase):
     other['participation']['n0'] = 4
     self.assertEqual(_label(one, other), ['FedAvg, n0 2', 'FedAvg, n0 4'])
 
+  def test_privacy_makes_another_method(self):
+    one = _variant('fed_avg,privacy=gaussian')
+    plain = _variant('fed_avg')
+    plain['algorithm']['client_weighting'] = 'uniform'
+    self.assertEqual(_label(plain, one), ['FedAvg', 'DP-FedAvg'])
+
   def test_tasks(self):
     self.assertEqual(
       _label(

@@ -5,6 +5,7 @@
 import pathlib
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
 from launch.results import run_reader
 from tests.launch.results import fake_runs
 
@@ -118,9 +119,12 @@ class SummaryTest(absltest.TestCase):
       fake_runs.make_setting_run(finished=False), self._folder / 'w'
     )
     self.assertFalse(run_reader.read_run(workdir).is_finished)
-    (workdir / 'summary.json').write_text(
-      '{"final": {"eval/global/mse": 0.25}, "totals": {"local_steps": 7},'
-      '"test": {"global/mse": 0.5, "personalized/mse": null, "other": {}}}'
+    simulation.Workdir(workdir).write_summary(
+      {
+        'final': {'eval/global/mse': 0.25},
+        'totals': {'local_steps': 7},
+        'test': {'global/mse': 0.5, 'personalized/mse': None, 'other': {}},
+      }
     )
     run = run_reader.read_run(workdir)
     np.testing.assert_equal(

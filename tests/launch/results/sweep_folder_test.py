@@ -5,6 +5,8 @@
 import json
 import pathlib
 
+from fedfish_tff import simulation
+from fedfish_tff.simulation import checked_json
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
@@ -25,11 +27,14 @@ class SweepFolderTest(absltest.TestCase):
     self.assertEqual(read()['final']['eval/global/accuracy'], 0.5)
     self.assertFalse(folder.is_evaluated(run.name, run.config))
     summary = folder.workdir(run.name) / 'summary.json'
-    # Half of a file, fewer rounds, another config: not finished.
+    # Half of a file, another figure, fewer rounds, another config: not finished.
     whole = summary.read_text()
-    summary.write_text(whole[:30])
-    self.assertIsNone(read())
-    summary.write_text(json.dumps({**json.loads(whole), 'rounds': 1}))
+    for damaged in (whole[:30], whole.replace('0.5', '0.75')):
+      summary.write_text(damaged)
+      self.assertIsNone(read())
+    simulation.Workdir(summary.parent).write_summary(
+      {**checked_json.remove_checksum(json.loads(whole)), 'rounds': 1}
+    )
     self.assertIsNone(read())
     summary.write_text(whole)
     config = folder.workdir(run.name) / 'config.json'

@@ -6,6 +6,8 @@ import json
 import math
 import pathlib
 
+from fedfish_tff import simulation
+from fedfish_tff.simulation import checked_json
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from tests.launch.sweeps import fake_sweeps
@@ -73,9 +75,11 @@ class SweepResultsTest(parameterized.TestCase):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
     results = self._results(runs, [0.9, None], judged_by='personalized')
     # As a run writes it; the server's model stayed as it was.
-    path = results[1].workdir / 'summary.json'
-    summary = json.loads(path.read_text())
-    path.write_text(json.dumps(summary | {'best_validation': None}))
+    folder = simulation.Workdir(results[1].workdir)
+    summary = json.loads(folder.summary_path.read_text())
+    folder.write_summary(
+      checked_json.remove_checksum(summary) | {'best_validation': None}
+    )
     groups = sweep_results.group_by_seed(
       sweep_results.read_results(sweep_folder.SweepFolder(self.path))
     )

@@ -10,6 +10,7 @@ import shutil
 from fedfish_tff import errors
 from launch.results import run_reader
 from launch.runs import evaluation_run
+from launch.runs import experiment
 from launch.runs import training_run
 from tests.launch import small_configs
 from tests.launch import trained_runs
@@ -18,6 +19,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
+from scipy import special
 import tensorflow as tf
 
 
@@ -116,6 +118,32 @@ class EvaluationRunTest(absltest.TestCase):
       [path.name for path in (self.workdir / 'plots').iterdir()],
     )
 
+  @pytest.mark.thorough
+  def test_ensemble_of_networks_that_are_trained_apart(self):
+    config = small_configs.make_config('fed_ma', rounds=1)
+    workdir = self.workdir.parent / 'fed_ma'
+    training_run.train(config, workdir=workdir, progress_bar=False)
+    evaluation_run.evaluate(workdir)
+    built = experiment.build_experiment(config)
+    x, y = map(
+      np.concatenate,
+      zip(*map(built.task.test.load_client, built.task.test.client_ids)),
+    )
+    mean = 0
+    for tensors in built.built.train_apart(built.load_cohort(1)):
+      kernel, bias, kernel_out, bias_out = tensors
+      outputs = np.maximum(x @ kernel + bias, 0) @ kernel_out + bias_out
+      mean += special.softmax(outputs, axis=1)
+    table = {
+      (row['evaluation'], row['metric']): row
+      for row in _read(workdir / 'evaluation' / 'summary.csv')
+    }
+    self.assertAlmostEqual(
+      float(table['ensemble', 'accuracy']['all_examples']),
+      np.mean(np.argmax(mean, axis=1) == y),
+      places=6,
+    )
+
   def test_validation_clients(self):
     test_clients = self.workdir / run_reader.CLIENTS_CSV
     test_clients.parent.mkdir()
@@ -147,9 +175,7 @@ class EvaluationRunTest(absltest.TestCase):
     self.assertEqual(fingerprint.keys(), {'train', 'validation', 'test'})
     self.assertLen(set(fingerprint.values()), 3)
     path.write_text(json.dumps({**fingerprint, 'test': '0' * 64}))
-    with self.assertRaisesRegex(
-      errors.InputError, 'data_fingerprint of test differs'
-    ):
+    with self.assertRaisesRegex(errors.InputError, f'{path} is not what it'):
       evaluation_run.evaluate(self.workdir)
     self.assertFalse((self.workdir / 'evaluation').exists())
 

@@ -11,8 +11,11 @@ import shutil
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from fedfish_tff.simulation import checked_json
 from launch.configs import toy_regression
 from launch.methods import participation
+from launch.methods import privacy
+from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import trained_run
 from launch.runs import training_run
@@ -39,6 +42,12 @@ def _load_result(config, task, workdir):
   )
 
 
+def _with_other_digit(content, position):
+  damaged = bytearray(content)
+  damaged[position] ^= 1
+  return damaged
+
+
 class _Stop(Exception):
   """Stands for a kill: nothing of the run runs after it."""
 
@@ -61,7 +70,9 @@ class TrainTest(absltest.TestCase):
         config.to_dict(), workdir=self.folder / variant, progress_bar=False
       )
       self.assertEqual(
-        json.loads((self.folder / variant / 'summary.json').read_text()),
+        checked_json.remove_checksum(
+          json.loads((self.folder / variant / 'summary.json').read_text())
+        ),
         summaries[variant],
       )
     one, other = summaries.values()
@@ -86,6 +97,40 @@ class TrainTest(absltest.TestCase):
     )
     manager = simulation.CheckpointManager(self.folder / 'w' / 'checkpoints')
     self.assertEqual(asyncio.run(manager.get_versions()), [3, 6, 7])
+
+  @pytest.mark.thorough
+  def test_a_figure_that_was_changed_is_trained_again(self):
+    config = toy_regression.get_config('fed_avg')
+    config.local_epochs = 1
+    config.rounds, config.checkpoint_every = 4, 2
+    config.evaluation.update(barrier=False, personalization_epochs=0)
+    workdir = self.folder / 'w'
+
+    def train():
+      training_run.train(config.to_dict(), workdir=workdir, progress_bar=False)
+      return _rows(workdir)
+
+    expected = train()
+    path = workdir / 'metrics.csv'
+    content = path.read_bytes()
+    # A digit of the last row: the checkpoint of round 2 still belongs to it.
+    path.write_bytes(_with_other_digit(content, content.rindex(b'.') + 1))
+    with self.assertRaisesRegex(
+      errors.InputError, f'{path} is not what it was'
+    ):
+      run_reader.read_run(workdir)
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEqual(train(), expected)
+    self.assertIn('metrics.csv is not what it was', '\n'.join(logs.output))
+    run_reader.read_run(workdir)
+    content = path.read_bytes()
+    path.write_bytes(
+      _with_other_digit(
+        content, content.index(b'.', content.index(b'\n1,')) + 1
+      )
+    )
+    with self.assertRaisesRegex(errors.InputError, 'metrics.csv is not what'):
+      train()
 
   def test_stages_by_statistical_accuracy(self):
     """They end when and only when it is reached, in a killed run too."""
@@ -151,6 +196,70 @@ class TrainTest(absltest.TestCase):
     self.assertEqual(sizes, expected[: rounds + 1])
     self.assertEqual(sizes[-1], 8)
     self.assertIn(False, reached)
+
+  def test_privacy(self):
+    # Every third cohort has nobody.
+    self._check_privacy('gaussian', 'poisson', 1, repeats=False)
+
+  @pytest.mark.thorough
+  def test_privacy_by_a_tree(self):
+    # Its noise is in its state; independent noise is the system's.
+    self._check_privacy('tree', 'epochs', 3, repeats=True)
+
+  def _check_privacy(self, preset, policy, cohort_size, *, repeats):
+    """Checks epsilon of each round, in a run that is resumed too."""
+    config = small_configs.make_config(
+      f'fed_avg,privacy={preset}',
+      rounds=8,
+      cohort_size=cohort_size,
+      evaluation={'personalization_epochs': 0, 'barrier': False},
+      **{'participation.name': policy},
+    )
+    task = experiment_lib.create_task(config)
+    killed_in = None
+
+    def build(config, task, start=None):
+      experiment = experiment_lib.build_experiment_of(config, task, start=start)
+
+      def epsilon(rounds):
+        if rounds == killed_in:
+          raise _Stop()
+        return experiment.epsilon(rounds)
+
+      return dataclasses.replace(experiment, epsilon=epsilon)
+
+    def train(name):
+      summary = training_run.train_task(
+        config,
+        task,
+        workdir=self.folder / name,
+        build=build,
+        plots=False,
+        progress_bar=False,
+      )
+      return summary, _rows(self.folder / name)
+
+    contexts.set_default_context()
+    with small_configs.built_once():
+      summary, rows = train('whole')
+      killed_in = 6
+      with self.assertRaises(_Stop):
+        train('killed')
+      killed_in = None
+      _, resumed = train('killed')
+    epsilon = privacy.create_epsilon(config, task)
+    column = 'privacy/epsilon'
+    for run in (rows, resumed):
+      self.assertEqual([row[column] for row in run], [*map(epsilon, range(9))])
+    self.assertEqual(rows == resumed, repeats)
+    self.assertEqual(
+      summary['privacy'],
+      {
+        'epsilon': epsilon(8),
+        'delta': 1e-5,
+        'neighbours': privacy.neighbours(config),
+      },
+    )
 
   def test_nothing_is_written_if_the_experiment_cannot_be_built(self):
     config = toy_regression.get_config('fed_avg')

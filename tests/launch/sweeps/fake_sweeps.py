@@ -5,6 +5,7 @@
 import csv
 import json
 
+from fedfish_tff import simulation
 from launch.configs import digits
 from launch.configs import sweeps
 from launch.sweeps import folder as folder_lib
@@ -70,7 +71,7 @@ def write_result(
     'best_validation': best,
     'totals': {'local_steps': 7, **(totals or {})},
   }
-  (workdir / 'summary.json').write_text(json.dumps(summary))
+  simulation.Workdir(workdir).write_summary(summary)
   if evaluated:
     write_evaluation(folder, run)
 

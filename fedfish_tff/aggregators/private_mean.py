@@ -1,0 +1,161 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The mean of updates that are clipped and noised: user-level privacy.
+
+McMahan, Ramage, Talwar and Zhang, "Learning Differentially Private Recurrent
+Language Models", ICLR 2018 (arXiv:1710.06963), Algorithm 1, with the fixed
+denominator of its f_f; Andrew, Thakkar, McMahan and Ramaswamy, "Differentially
+Private Learning with Adaptive Clipping", NeurIPS 2021 (arXiv:1905.03871);
+Kairouz, McMahan, Song, Thakkar, Thakurta and Xu, "Practical and Private (Deep)
+Learning without Sampling or Shuffling", ICML 2021 (arXiv:2103.00039). Clipping
+and noise are those of `tff.aggregators.DifferentiallyPrivateFactory`.
+"""
+
+from fedfish_tff import errors
+
+from absl import logging
+import tensorflow as tf
+import tensorflow_federated as tff
+import tensorflow_privacy as tfp
+
+# The standard deviation of the noise on how many were clipped, a client; of
+# Andrew et al., section 3.1, and TFF's default.
+_COUNT_NOISE = 0.05
+
+
+class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
+  """Aggregates to (sum of clipped updates + noise) / expected clients.
+
+  Every client counts alike: weights, which would tell how much data a client
+  has and let it move the mean by more than the others, are not looked at. An
+  update whose norm is not finite counts as 0, where TFF's clipping would make the
+  sum NaN. So a client that comes moves the sum by the norm's bound at most.
+
+  The created process takes values of any structure of float tensors, has a
+  result of the same type, and measures the norm that it clips to where that
+  adapts.
+  """
+
+  def __init__(
+    self,
+    noise_multiplier: float,
+    clip_norm: float,
+    *,
+    expected_clients: float,
+    target_quantile: float | None = None,
+    rounds_a_tree: int | None = None,
+    noise_seed: int | None = None,
+  ):
+    """Initializes the factory.
+
+    Args:
+      noise_multiplier: The noise's standard deviation over the norm's bound; 0
+        for no noise. With adaptive clipping that of the update and of the count
+        of clipped clients together: the update's own is larger.
+      clip_norm: The bound of an update's L2 norm, at first where it adapts.
+      expected_clients: What the sum is divided by, however many come: the
+        number of those who do is private itself where they are drawn one by one.
+      target_quantile: The part of clients whose updates are not to be clipped,
+        to which the bound adapts; None for a fixed one.
+      rounds_a_tree: None for independent noise in each round. Otherwise noise
+        is that of DP-FTRL's tree of all rounds so far, which begins anew after
+        this many, and then adopts the adapted bound.
+      noise_seed: Of a tree, so that its noise is repeatable, but for that of
+        the count of clipped clients; by default the time's. Independent noise has
+        none.
+
+    Raises:
+      InputError: If the noise of an adaptive bound's count alone would be less
+        than `noise_multiplier` stands for.
+    """
+    expected_clients = float(expected_clients)
+    if (
+      target_quantile is not None
+      and noise_multiplier >= 2 * _COUNT_NOISE * expected_clients
+    ):
+      raise errors.InputError(
+        f'noise_multiplier is {noise_multiplier}, but with adaptive clipping of '
+        f'{expected_clients:g} clients a round, a number below '
+        f'{2 * _COUNT_NOISE * expected_clients:g} was expected: a tenth of '
+        'them, since the count of clipped clients has less noise otherwise.'
+      )
+    self._noise_multiplier = float(noise_multiplier)
+    self._clip_norm = float(clip_norm)
+    self._expected_clients = expected_clients
+    self._target_quantile = target_quantile
+    self._rounds_a_tree = rounds_a_tree
+    self._noise_seed = noise_seed
+
+  def create(
+    self, value_type: tff.Type, weight_type: tff.Type
+  ) -> tff.templates.AggregationProcess:
+    """Creates the process; see the class.
+
+    Args:
+      value_type: A structure of float tensors.
+      weight_type: A scalar.
+    """
+    private = self._build(value_type).create(value_type)
+
+    @tff.tensorflow.computation(value_type)
+    def drop_unbounded(value):
+      norm = tf.linalg.global_norm(tf.nest.flatten(value))
+      return tf.nest.map_structure(
+        lambda t: tf.where(tf.math.is_finite(norm), t, tf.zeros_like(t)), value
+      )
+
+    @tff.federated_computation(
+      private.initialize.type_signature.result,
+      tff.FederatedType(value_type, tff.CLIENTS),
+      tff.FederatedType(weight_type, tff.CLIENTS),
+    )
+    def next_fn(state, value, weight):
+      del weight  # All clients count alike.
+      return private.next(state, tff.federated_map(drop_unbounded, value))
+
+    return tff.templates.AggregationProcess(private.initialize, next_fn)
+
+  def _build(
+    self, value_type: tff.Type
+  ) -> tff.aggregators.UnweightedAggregationFactory:
+    factory = tff.aggregators.DifferentiallyPrivateFactory
+    noise, clients = self._noise_multiplier, self._expected_clients
+    count_noise = _COUNT_NOISE * clients if noise else 0.0
+    if self._rounds_a_tree is None:
+      if self._target_quantile is None:
+        return factory.gaussian_fixed(noise, clients, self._clip_norm)
+      return factory.gaussian_adaptive(
+        noise,
+        clients,
+        self._clip_norm,
+        target_unclipped_quantile=self._target_quantile,
+        clipped_count_stddev=count_noise,
+      )
+    specs = tff.types.type_to_tf_tensor_specs(value_type)
+    if self._target_quantile is not None:
+      if noise:
+        logging.warning(
+          'The noise on the count of clipped clients has a seed of the time: '
+          'results are not repeatable.'
+        )
+      return factory.tree_adaptive(
+        noise,
+        clients,
+        specs,
+        self._clip_norm,
+        restart_warmup=None,
+        restart_frequency=self._rounds_a_tree,
+        target_unclipped_quantile=self._target_quantile,
+        clipped_count_stddev=count_noise,
+        noise_seed=self._noise_seed,
+      )
+    # `tree_aggregation` with the restarts of `tree_adaptive`.
+    tree = tfp.TreeResidualSumQuery.build_l2_gaussian_query(
+      self._clip_norm, noise, specs, noise_seed=self._noise_seed
+    )
+    restarts = tfp.restart_query.PeriodicRoundRestartIndicator(
+      self._rounds_a_tree
+    )
+    return factory(
+      tfp.NormalizedQuery(tfp.RestartQuery(tree, restarts), clients)
+    )

@@ -1,0 +1,69 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Several networks as one model, which predicts what they do in the mean."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.models import autograph
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def create_ensemble(
+  model: tff.learning.models.FunctionalModel,
+  members: Sequence[Sequence[np.ndarray]],
+) -> tff.learning.models.FunctionalModel:
+  """Creates the ensemble of networks of one classifier.
+
+  Args:
+    model: A classifier that outputs logits.
+    members: Trainable weights of it, of each network.
+
+  Returns:
+    A model with the metrics of `model`. Its outputs are the logarithm of the mean
+    of the members' probabilities, logits again; its trainable weights are those
+    of all members, one after the other.
+
+  Raises:
+    errors.InputError: If there is no member.
+  """
+  if not members:
+    raise errors.InputError(
+      'members is empty; the weights of one network at least were expected.'
+    )
+  trainable, non_trainable = model.initial_weights
+  num_tensors = len(trainable)
+
+  @autograph.graph_function
+  def predict_on_batch(
+    model_weights: Any, x: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    tensors, other = model_weights
+    logs = [
+      tf.nn.log_softmax(
+        model.predict_on_batch(
+          (tuple(tensors[first : first + num_tensors]), other), x, training
+        )
+      )
+      for first in range(0, len(tensors), num_tensors)
+    ]
+    return tf.reduce_logsumexp(tf.stack(logs), axis=0) - np.log(len(members))
+
+  return tff.learning.models.FunctionalModel(
+    initial_weights=(
+      tuple(tensor for member in members for tensor in member),
+      non_trainable,
+    ),
+    predict_on_batch_fn=predict_on_batch,
+    loss_fn=model.loss,
+    metrics_fns=(
+      model.initialize_metrics_state,
+      model.update_metrics_state,
+      model.finalize_metrics,
+    ),
+    input_spec=model.input_spec,
+  )

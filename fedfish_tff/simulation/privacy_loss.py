@@ -1,0 +1,135 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Epsilon, by dp_accounting: what the rounds so far tell of a client.
+
+Upper bounds by Rényi differential privacy (Mironov, arXiv:1702.07476), of all
+of a client's data (user level), for who sees every global model. They are pure
+functions of the number of rounds.
+"""
+
+from collections.abc import Callable
+import functools
+import math
+
+import dp_accounting
+
+# From the number of rounds to epsilon, infinite without noise.
+Epsilon = Callable[[int], float]
+
+_RELATION = dp_accounting.NeighboringRelation
+
+
+def poisson_epsilon(
+  noise_multiplier: float, *, delta: float, sampling_probability: float
+) -> Epsilon:
+  """Returns epsilon of noised sums over clients who each come by chance.
+
+  Data sets are neighbours if one has a client more than the other. Mironov,
+  Talwar and Zhang, "Rényi Differential Privacy of the Sampled Gaussian
+  Mechanism" (arXiv:1908.10530).
+
+  Args:
+    noise_multiplier: The noise's standard deviation over the clip norm.
+    delta: Between 0 and 1, and well below 1 / clients.
+    sampling_probability: That a client comes, independently of all others and
+      rounds.
+  """
+  return _epsilon_of_rounds(
+    dp_accounting.PoissonSampledDpEvent(
+      sampling_probability, dp_accounting.GaussianDpEvent(noise_multiplier)
+    ),
+    _RELATION.ADD_OR_REMOVE_ONE,
+    noise_multiplier,
+    delta,
+  )
+
+
+def fixed_size_epsilon(
+  noise_multiplier: float, *, delta: float, cohort_size: int, num_clients: int
+) -> Epsilon:
+  """Returns epsilon of noised sums over cohorts drawn without replacement.
+
+  Data sets are neighbours if one client is another: their number is known. Such
+  a client changes the sum by up to twice the clip norm, so that the noise counts
+  half. Wang, Balle and Kasiviswanathan, "Subsampled Rényi Differential Privacy
+  and Analytical Moments Accountant" (arXiv:1808.00087), theorem 27.
+
+  Args:
+    noise_multiplier: The noise's standard deviation over the clip norm.
+    delta: Between 0 and 1, and well below 1 / clients.
+    cohort_size: Clients a round, drawn anew each round.
+    num_clients: All clients.
+  """
+  return _epsilon_of_rounds(
+    dp_accounting.SampledWithoutReplacementDpEvent(
+      num_clients,
+      cohort_size,
+      dp_accounting.GaussianDpEvent(noise_multiplier / 2),
+    ),
+    _RELATION.REPLACE_ONE,
+    noise_multiplier,
+    delta,
+  )
+
+
+def tree_epsilon(
+  noise_multiplier: float, *, delta: float, rounds_a_tree: int
+) -> Epsilon:
+  """Returns epsilon of sums with tree noise, where a client comes once a tree.
+
+  Data sets are neighbours if a client's contributions are zero in one of them.
+  No randomness of who comes is made use of. Kairouz et al. (arXiv:2103.00039),
+  theorem 4.1 and appendix D.
+
+  Args:
+    noise_multiplier: The standard deviation of a node's noise over the clip
+      norm.
+    delta: Between 0 and 1, and well below 1 / clients.
+    rounds_a_tree: After how many rounds the tree begins anew.
+  """
+
+  def epsilon(rounds: int) -> float:
+    accountant = dp_accounting.rdp.RdpAccountant(
+      neighboring_relation=_RELATION.REPLACE_SPECIAL
+    )
+    trees, rest = divmod(rounds, rounds_a_tree)
+    for steps, count in ((rounds_a_tree, trees), (rest, 1)):
+      if steps and count:
+        accountant.compose(
+          dp_accounting.SingleEpochTreeAggregationDpEvent(
+            noise_multiplier, steps
+          ),
+          count,
+        )
+    return float(accountant.get_epsilon(delta))
+
+  return epsilon
+
+
+def _epsilon_of_rounds(
+  event: dp_accounting.DpEvent,
+  relation: dp_accounting.NeighboringRelation,
+  noise_multiplier: float,
+  delta: float,
+) -> Epsilon:
+  """Returns epsilon of rounds that are all alike."""
+
+  @functools.cache
+  def round_loss() -> dp_accounting.rdp.RdpAccountant:
+    # Of cohorts of a fixed size this takes a second.
+    accountant = dp_accounting.rdp.RdpAccountant(neighboring_relation=relation)
+    return accountant.compose(event)
+
+  def epsilon(rounds: int) -> float:
+    if not rounds:
+      return 0.0
+    if not noise_multiplier:
+      return math.inf
+    loss = round_loss()
+    return float(
+      dp_accounting.rdp.compute_epsilon(loss.orders, rounds * loss.rdp, delta)[
+        0
+      ]
+    )
+
+  return epsilon

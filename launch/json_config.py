@@ -1,0 +1,61 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A config from the config.json of a run: --config=runs/a/config.json.
+
+The flag library executes config files; this one reads data instead.
+"""
+
+from collections.abc import Sequence
+import json
+import pathlib
+import re
+from typing import Any
+
+from fedfish_tff import errors
+
+from ml_collections import ConfigDict
+
+
+def redirect(argv: Sequence[str]) -> list[str]:
+  """Returns arguments whose --config, of a JSON file, is one of this module.
+
+  Args:
+    argv: All arguments.
+  """
+  redirected = []
+  for before, argument in zip(['', *argv], argv):
+    match = re.fullmatch(r'(--?config=)?(.*\.json)', argument)
+    if match and (match[1] or before in ('--config', '-config')):
+      argument = f'{match[1] or ""}{__file__}:{match[2]}'
+    redirected.append(argument)
+  return redirected
+
+
+def get_config(path: str) -> ConfigDict:
+  """Returns the config in a JSON file, where tuples are lists.
+
+  Args:
+    path: The file.
+
+  Raises:
+    errors.InputError: If it cannot be read, or holds something else.
+  """
+  try:
+    content = json.loads(pathlib.Path(path).read_bytes())
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  except ValueError as error:
+    raise errors.InputError(f'{path} is not valid JSON: {error}.') from error
+  if not isinstance(content, dict):
+    raise errors.InputError(
+      f'{path} holds no config; an object of fields was expected.'
+    )
+  return ConfigDict(_with_tuples(content))
+
+
+def _with_tuples(value: Any) -> Any:
+  if isinstance(value, dict):
+    return {name: _with_tuples(part) for name, part in value.items()}
+  if isinstance(value, list):
+    return tuple(map(_with_tuples, value))
+  return value

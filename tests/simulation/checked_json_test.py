@@ -1,0 +1,44 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of JSON objects with a checksum."""
+
+import json
+
+from fedfish_tff.simulation import checked_json
+
+from absl.testing import absltest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+_CONTENT = {'rounds': 3, 'final': {'a': 0.1, 'b': None}, 'names': ['x', 'y']}
+
+
+class CheckedJsonTest(absltest.TestCase):
+  def test_comes_back_from_a_file(self):
+    text = json.dumps(checked_json.add_checksum(_CONTENT), indent=2)
+    self.assertEqual(checked_json.remove_checksum(json.loads(text)), _CONTENT)
+
+  @given(st.data())
+  @settings(max_examples=200, deadline=None)
+  def test_no_flipped_bit_goes_unnoticed(self, data):
+    content = json.dumps(checked_json.add_checksum(_CONTENT)).encode()
+    bit = data.draw(st.integers(0, 8 * len(content) - 1))
+    damaged = bytearray(content)
+    damaged[bit // 8] ^= 1 << bit % 8
+    try:
+      found = checked_json.remove_checksum(json.loads(damaged))
+    except ValueError:
+      return
+    self.assertEqual(found, _CONTENT)
+
+  def test_without_a_checksum(self):
+    with self.assertRaises(ValueError):
+      checked_json.remove_checksum(_CONTENT)
+    self.assertEqual(
+      checked_json.remove_checksum(_CONTENT, optional=True), _CONTENT
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
