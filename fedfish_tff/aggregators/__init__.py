@@ -15,6 +15,7 @@ if TYPE_CHECKING:
   from fedfish_tff.aggregators.matched_average import match_units
   from fedfish_tff.aggregators.matched_average import MatchedUnits
   from fedfish_tff.aggregators.matched_average import pad_inputs
+  from fedfish_tff.aggregators.matched_average import pad_units
   from fedfish_tff.aggregators.matched_average import take_inputs
   from fedfish_tff.aggregators.matched_average import take_units
   from fedfish_tff.aggregators.matched_average import unit_rows

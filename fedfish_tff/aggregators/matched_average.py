@@ -15,7 +15,8 @@ layer. In Algorithm 1, for layer n of all clients,
 
 Instead of matching, the last layer is averaged by class: `average_last_layer`.
 `take_units` and `take_inputs` cut a client's own layers out of the server's,
-for the next round. Everything is NumPy, with tensors as in our models:
+for the next round; `pad_units` puts them there. Everything is NumPy, with
+tensors as in our models:
 
   tensor             shape                        its units are
   dense kernel       [inputs, units]              columns
@@ -145,10 +146,9 @@ def match_units(
     merged = matching.sums / matching.precisions()[:, np.newaxis]
     merged = merged.astype(rows[0].dtype)
   else:
-    merged = _average_units(rows, matching.assignments, len(matching.counts))
-  if average is choices.UnitAverage.OVER_ALL:
-    shares = matching.counts / len(rows)
-    merged *= shares.astype(merged.dtype)[:, np.newaxis]
+    merged = _average_units(
+      rows, matching.assignments, len(matching.counts), average
+    )
   return MatchedUnits(merged, matching.assignments, matching.counts)
 
 
@@ -319,10 +319,33 @@ def take_units(
   return parts.reshape(*tensor.shape[:-1], -1)
 
 
+def pad_units(
+  tensor: np.ndarray, assignment: npt.ArrayLike, num_units: int
+) -> np.ndarray:
+  """Gives a client's layer the units of the server's: `take_units`, undone.
+
+  The weights of units that the client has not are zero.
+
+  Args:
+    tensor: Any of the client's layer, whose last axis is units.
+    assignment: The client's, of this layer, int [L_j].
+    num_units: L, of this layer.
+
+  Returns:
+    A tensor with L where there was L_j.
+  """
+  parts = tensor.reshape(-1, len(assignment))
+  padded = np.zeros([len(parts), num_units], tensor.dtype)
+  padded[:, assignment] = parts
+  return padded.reshape(*tensor.shape[:-1], -1)
+
+
 def average_recurrent(
   recurrents: Sequence[np.ndarray],
   assignments: Sequence[np.ndarray],
   num_units: int,
+  *,
+  average: choices.UnitAverage = choices.UnitAverage.MEAN,
 ) -> np.ndarray:
   """Averages what LSTMs tell themselves, once their units are matched.
 
@@ -335,7 +358,9 @@ def average_recurrent(
     recurrents: Of each client, [L_j, 4 L_j].
     assignments: Of each client, as `match_units` returns them for the weights of
       what comes in.
-    num_units: L.
+    num_units: L, or more.
+    average: Whether it is divided by all clients. As they are not matched, they
+      have no posterior, but its mean is the mean.
 
   Returns:
     [L, 4 L].
@@ -348,7 +373,7 @@ def average_recurrent(
     unit_rows([recurrent], len(assignment))
     for recurrent, assignment in zip(padded, assignments)
   ]
-  merged = _average_units(rows, assignments, num_units)
+  merged = _average_units(rows, assignments, num_units, average)
   return unit_tensors(merged, padded[:1], len(assignments[0]))[0]
 
 
@@ -391,12 +416,24 @@ def average_last_layer(
 
 
 def _average_units(
-  rows: Sequence[np.ndarray], assignments: Sequence[np.ndarray], num_units: int
+  rows: Sequence[np.ndarray],
+  assignments: Sequence[np.ndarray],
+  num_units: int,
+  average: choices.UnitAverage,
 ) -> np.ndarray:
-  """Returns [L, D], the mean of each unit over the clients that have it."""
+  """Returns [L, D], of each unit the mean over the clients that have it.
+
+  Args:
+    rows: Of each client, [L_j, D].
+    assignments: Of each client.
+    num_units: L; units that nobody has are zero.
+    average: Divided by all clients if it says so.
+  """
   sums = np.zeros([num_units, rows[0].shape[1]])
   counts = np.zeros([num_units, 1])
   for client, assignment in zip(rows, assignments):
     sums[assignment] += client
     counts[assignment] += 1
-  return (sums / counts).astype(rows[0].dtype)
+  if average is choices.UnitAverage.OVER_ALL:
+    counts[:] = len(rows)
+  return (sums / np.maximum(counts, 1)).astype(rows[0].dtype)

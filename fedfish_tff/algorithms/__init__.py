@@ -53,6 +53,10 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.linear_representation import (
     build_method_of_moments as build_method_of_moments,
   )
+  from fedfish_tff.algorithms.matched_layers import (
+    find_hidden_layers as find_hidden_layers,
+  )
+  from fedfish_tff.algorithms.matched_layers import HiddenLayer as HiddenLayer
   from fedfish_tff.algorithms.mime_lite import (
     build_mime_lite as build_mime_lite,
   )

@@ -10,6 +10,10 @@ round every client trains an initial network of its own, so that a round is the
 paper's one-shot merge; later rounds are its communication, where a client begins
 with those of the server's units that its own have become.
 
+What is matched are dense layers, convolutions, LSTMs and embeddings. Units of an
+LSTM are matched by the weights of what comes in and the biases of their gates;
+what they tell each other is averaged in the order that this gives them.
+
 The server's layers grow as clients' units find no match. States, evaluations
 and checkpoints need tensors of one shape, so that networks of the server and of
 clients are parts of one wide network, whose other units have no weights:
@@ -56,11 +60,13 @@ def build_fed_ma(
   """Builds FedMA (Wang et al., 2020, Algorithm 1).
 
   Args:
-    create_model: Creates a classifier from the widths of its hidden layers, of
-      units or filters, and the seed of its initial weights. Its trainable
-      tensors are a kernel and a bias for each layer, as of
-      `models.create_mlp_classifier` or `create_vgg9`; its activations are 0
-      at 0, as relu and tanh. A model of `max_widths` evaluates the process.
+    create_model: Creates a model from the widths of its hidden layers, of units,
+      filters or components of an embedding, and the seed of initial weights.
+      Its trainable tensors are a kernel and a bias, an LSTM or an embedding for
+      each hidden layer, and the kernel and bias of its classes, as of
+      `models.create_mlp_classifier`, `create_vgg9` or
+      `create_character_lstm`; its activations are 0 at 0, as relu and tanh. A
+      model of `max_widths` evaluates the process.
     client_optimizer_fn: The client optimizer, new in each phase. Zero gradients
       must leave zero weights zero, as those of TFF do.
     widths: Of the clients' hidden layers.
@@ -78,7 +84,7 @@ def build_fed_ma(
     sigma: Of `aggregators.match_units`.
     sigma0: Of `aggregators.match_units`.
     sweeps: Of `aggregators.match_units`.
-    average: Of `aggregators.match_units`.
+    average: Of `aggregators.match_units`, and of `average_recurrent`.
 
   Returns:
     The process. Its `next` is Python around several computations, not one, so it
@@ -91,9 +97,11 @@ def build_fed_ma(
 
     A client whose weights are not finite after any phase is left out and counted,
     and keeps its state: the round begins again without it. One without data is
-    left out, too, but not counted. If nobody is left nothing changes. Metrics
-    have, for each hidden layer, `units` in use and those `of_one_client`; train
-    metrics are those of the first phase.
+    left out, too, but not counted. If nobody is left nothing changes. The last
+    layer of a model of sequences, whose labels are several an example, is
+    averaged over all clients alike, as the authors' code for LSTMs has it.
+    Metrics have, for each hidden layer, `units` in use and those
+    `of_one_client`; train metrics are those of the first phase.
 
     In a round a client gets the model, and each matched layer with the places of
     its units there; it sends each layer once, of its own width, with the counts
@@ -110,7 +118,7 @@ def build_fed_ma(
     'sigma': sigma,
     'sigma0': sigma0,
     'sweeps': sweeps,
-    'average': average,
+    'average': choices.UnitAverage(average),
   }
   # What it refuses is told before anything is trained.
   matched_average.match_units(
@@ -142,7 +150,7 @@ class _Client:
     data: Its batches.
     tensors: Its network, a part of the wide one.
     places: For each hidden layer, where the units of its own are.
-    class_counts: int32 [classes].
+    class_counts: int32 [classes]; ones for a model of sequences.
     metrics: Of the first phase, unfinalized.
   """
 
@@ -173,12 +181,11 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     self.extra_passes = extra_passes
     self.uses_weights = True
     model = networks.model
-    num_tensors = 2 * len(optimizers)
+    num_tensors = len(model.initial_weights[0])
+    starts = [layer.outputs[0] for layer in networks.layers]
     self._train = [
-      _build_phase(
-        model, optimizer, [i >= 2 * layer for i in range(num_tensors)]
-      )
-      for layer, optimizer in enumerate(optimizers)
+      _build_phase(model, optimizer, [i >= start for i in range(num_tensors)])
+      for start, optimizer in zip([*starts, num_tensors - 2], optimizers)
     ]
     num_classes = len(model.initial_weights[0][-1])
     self._count_classes = _build_class_counts(model, num_classes)
@@ -234,16 +241,18 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     @tff.tensorflow.computation(state_type, client_type)
     def client_model_weights(state, client_state):
       tensors = list(state['trainable'])
-      for layer, units in enumerate(client_units(state, client_state)):
-        width = networks.max_widths[layer]
-        own = tf.reduce_max(tf.one_hot(units, width), axis=0)
-        kernel, bias, following = tensors[2 * layer : 2 * layer + 3]
-        inputs = tf.tile(own, [following.shape[-2] // width])
-        tensors[2 * layer : 2 * layer + 3] = (
-          kernel * tf.cast(own, kernel.dtype),
-          bias * tf.cast(own, bias.dtype),
-          following * tf.cast(inputs, following.dtype)[:, tf.newaxis],
-        )
+      for layer, units in zip(
+        networks.layers, client_units(state, client_state), strict=True
+      ):
+        own = tf.reduce_max(tf.one_hot(units, layer.width), axis=0)
+        for place in layer.outputs:
+          columns = tensors[place].shape[-1]
+          mask = tf.tile(own, [columns // layer.width])
+          tensors[place] *= tf.cast(mask, tensors[place].dtype)
+        for place in layer.inputs:
+          rows = tensors[place].shape[-2]
+          mask = tf.tile(own, [rows // layer.width])[:, tf.newaxis]
+          tensors[place] *= tf.cast(mask, tensors[place].dtype)
       return tff.learning.models.ModelWeights(tuple(tensors), ())
 
     @tff.tensorflow.computation(state_type)
@@ -262,10 +271,14 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     """What a client gets, and what it sends, in a round."""
     networks, tensors = self._networks, list(trained_type.tensors)
     places = [tff.TensorType(np.int32, [w]) for w in networks.widths]
-    layers = [
-      tff.TensorType(t.dtype, [*t.shape[:-1], width])
-      for t, width in zip(tensors, np.repeat(networks.widths, 2))
-    ]
+    layers = []
+    for layer, width in zip(networks.layers, networks.widths):
+      for place in layer.outputs:
+        *others, units = tensors[place].shape
+        if place in layer.recurrent:
+          others[-1] = width
+        shape = [*others, units // layer.width * width]
+        layers.append(tff.TensorType(tensors[place].dtype, shape))
     finite = [trained_type.finite] * len(self._train)
     return (
       tff.StructType([*tensors, *tensors[:-2], *places]),
@@ -422,38 +435,40 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     Returns:
       Its tensors, and how many clients have each unit.
     """
-    width = self._networks.widths[layer]
-    max_width = self._networks.max_widths[layer]
-    this, following = slice(2 * layer, 2 * layer + 2), 2 * layer + 2
+    networks = self._networks
+    width, max_width = networks.widths[layer], networks.max_widths[layer]
+    places = networks.layers[layer]
     own = [
-      [
-        matched_average.take_units(t, client.places[layer], max_width)
-        for t in client.tensors[this]
-      ]
+      networks.take(client.tensors, layer, client.places[layer])
       for client in clients
     ]
+    tensors = [[network[p] for p in places.matched] for network in own]
     match = matched_average.match_units(
-      [matched_average.unit_rows(tensors, width) for tensors in own],
+      [matched_average.unit_rows(t, width) for t in tensors],
       np.random.default_rng([self._seed, passes, layer]),
+      num_biases=sum(t.size // width for t in tensors[0] if t.ndim == 1),
       max_units=max_width,
       **self._matching,
     )
-    merged = [
-      padded_networks.widen(t, max_width)
-      for t in matched_average.unit_tensors(match.rows, own[0], width)
-    ]
-    for client, units in zip(clients, match.assignments):
-      kernel = matched_average.take_inputs(
-        client.tensors[following], client.places[layer], max_width
-      )
-      client.tensors[this] = merged
-      client.tensors[following] = matched_average.pad_inputs(
-        kernel, units, max_width
-      )
-      client.places[layer] = units.astype(np.int32)
-    return merged, padded_networks.widen(
-      match.counts.astype(np.int32), max_width
+    unused = (0, max_width - len(match.counts))
+    rows = np.pad(match.rows, (unused, (0, 0)))
+    merged = dict(
+      zip(places.matched, matched_average.unit_tensors(rows, tensors[0], width))
     )
+    for place in places.recurrent:
+      merged[place] = matched_average.average_recurrent(
+        [network[place] for network in own],
+        match.assignments,
+        max_width,
+        average=self._matching['average'],
+      )
+    for client, network, units in zip(clients, own, match.assignments):
+      client.tensors = networks.put(network, layer, units)
+      for place, tensor in merged.items():
+        client.tensors[place] = tensor
+      client.places[layer] = units.astype(np.int32)
+    counts = np.pad(match.counts.astype(np.int32), unused)
+    return [merged[place] for place in places.outputs], counts
 
 
 def _build_phase(
@@ -502,13 +517,22 @@ def _build_phase(
 def _build_class_counts(
   model: tff.learning.models.FunctionalModel, num_classes: int
 ) -> tff.Computation:
-  """Builds ({B*}@CLIENTS -> {int32 [classes]}@CLIENTS)."""
+  """Builds ({B*}@CLIENTS -> {int32 [classes]}@CLIENTS).
+
+  Where examples are sequences, all classes count once if there is one.
+
+  Args:
+    model: Whose data are counted.
+    num_classes: How many it predicts.
+  """
   data_type = model_functions.data_type(model)
 
   @tff.tensorflow.computation(data_type)
   def count_client(dataset):
     def add(counts, batch):
       _, y = model_functions.split_batch(batch)
+      if y.shape.rank > 1:
+        return tf.minimum(counts + tf.shape(y)[0], 1)
       return counts + tf.reduce_sum(
         tf.one_hot(y, num_classes, dtype=tf.int32), 0
       )

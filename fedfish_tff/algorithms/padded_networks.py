@@ -5,8 +5,9 @@
 A unit that has no weights, neither coming in nor going out, and no bias says
 nothing if its activation is 0 at 0; and no gradient ever reaches it, since those
 of the weights going out are products with what it says, and those of the weights
-coming in, with the weights going out. So tensors of one shape hold networks of
-any smaller widths, also while they are trained.
+coming in, with the weights going out. (An LSTM's unit lets half of nothing in.)
+So tensors of one shape hold networks of any smaller widths, also while they are
+trained.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 
 from fedfish_tff import errors
 from fedfish_tff.aggregators import matched_average
+from fedfish_tff.algorithms import matched_layers
 from fedfish_tff.models import layers
 from fedfish_tff.models import model_functions
 
@@ -34,6 +36,7 @@ class PaddedNetworks:
     widths: Of the clients' hidden layers.
     max_widths: Of the wide network's.
     model: The wide network.
+    layers: The wide network's hidden layers.
   """
 
   def __init__(
@@ -47,7 +50,7 @@ class PaddedNetworks:
 
     Args:
       create_model: From the widths of hidden layers, of units or filters, and
-        the seed of the initial weights, to a classifier.
+        the seed of the initial weights, to a model that predicts classes.
       widths: Of the clients' hidden layers.
       max_widths: Of the wide network's.
       seed: Of a network that is looked at.
@@ -64,6 +67,7 @@ class PaddedNetworks:
     self.widths, self.max_widths = widths, max_widths
     self._create_model = create_model
     self.model = create_model(max_widths, seed)
+    self.layers = matched_layers.find_hidden_layers(self.model)
     self._check(create_model(widths, seed))
 
   def first_places(self) -> list[np.ndarray]:
@@ -79,15 +83,51 @@ class PaddedNetworks:
     model = self._create_model(self.widths, seed)
     return self._embed(list(map(np.asarray, model.initial_weights[0])))
 
+  def take(
+    self, tensors: Sequence[np.ndarray], layer: int, units: np.ndarray
+  ) -> list[np.ndarray]:
+    """Returns a network with some of a layer's units only.
+
+    Args:
+      tensors: Of a network in which the layer is wide.
+      layer: The layer.
+      units: Their places in the wide layer.
+    """
+    tensors, wide = list(tensors), self.layers[layer]
+    for place in wide.inputs:
+      tensors[place] = matched_average.take_inputs(
+        tensors[place], units, wide.width
+      )
+    for place in wide.outputs:
+      tensors[place] = matched_average.take_units(
+        tensors[place], units, wide.width
+      )
+    return tensors
+
+  def put(
+    self, tensors: Sequence[np.ndarray], layer: int, units: np.ndarray
+  ) -> list[np.ndarray]:
+    """Returns a network with a layer made wide: what `take` did, undone.
+
+    Args:
+      tensors: Of a network in which the layer has only these units.
+      layer: The layer.
+      units: Their places in the wide layer.
+    """
+    tensors, wide = list(tensors), self.layers[layer]
+    for place in wide.inputs:
+      tensors[place] = matched_average.pad_inputs(
+        tensors[place], units, wide.width
+      )
+    for place in wide.outputs:
+      tensors[place] = matched_average.pad_units(
+        tensors[place], units, wide.width
+      )
+    return tensors
+
   def _embed(self, tensors: list[np.ndarray]) -> list[np.ndarray]:
     for layer, units in enumerate(self.first_places()):
-      width = self.max_widths[layer]
-      own = tensors[2 * layer : 2 * layer + 2]
-      tensors[2 * layer : 2 * layer + 2] = [widen(t, width) for t in own]
-      following = 2 * layer + 2
-      tensors[following] = matched_average.pad_inputs(
-        tensors[following], units, width
-      )
+      tensors = self.put(tensors, layer, units)
     return tensors
 
   def _check(self, own: tff.learning.models.FunctionalModel) -> None:
@@ -95,43 +135,48 @@ class PaddedNetworks:
     small, large = (
       list(map(np.asarray, m.initial_weights[0])) for m in (own, self.model)
     )
-    widths = (*self.widths, *small[-1].shape)
     x, y = model_functions.split_batch(own.input_spec)
+    own_layers = matched_layers.find_hidden_layers(own)
     if (
       own.initial_weights[1]
-      or [bias.shape for bias in small[1::2]] != [(width,) for width in widths]
-      or [kernel.shape[-1:] for kernel in small[::2]]
-      != [(width,) for width in widths]
-      # Normalisation has a scale and an offset.
-      or any(kernel.ndim < 2 for kernel in small[::2])
-      or any(
-        kernel.shape[-2] % width for kernel, width in zip(small[2::2], widths)
-      )
-      or not (x.dtype.is_floating and y.dtype.is_integer)
-      or [t.shape for t in self._embed(list(small))] != [t.shape for t in large]
+      or tuple(layer.width for layer in own_layers) != self.widths
+      or tuple(layer.width for layer in self.layers) != self.max_widths
+      or [layer[1:] for layer in own_layers]
+      != [layer[1:] for layer in self.layers]
+      or not y.dtype.is_integer
+      or [t.shape for t in self._embed(small)] != [t.shape for t in large]
     ):
       raise errors.InputError(
         f'create_model gives tensors of the shapes {[t.shape for t in small]} '
-        f'for the hidden layers {self.widths}; kernel and bias for each of these '
-        'and a last layer, of a classifier of numbers, were expected.'
+        f'for the hidden layers {self.widths}; kernel and bias, an LSTM or an '
+        'embedding for each of these, and a last layer of as many classes for '
+        'all widths, were expected.'
       )
     stream = np.random.default_rng(0)
+    shape = [2 if s is None else s for s in x.shape]
     x = tf.constant(
-      stream.normal(size=[2 if s is None else s for s in x.shape]), x.dtype
+      stream.normal(size=shape)
+      if x.dtype.is_floating
+      else stream.integers(len(small[0]), size=shape),  # Rows of an embedding.
+      x.dtype,
     )
     small = [stream.normal(size=t.shape).astype(t.dtype) for t in small]
     parts = self._embed([np.ones_like(t) for t in small])
-    large = self._embed(list(small))
+    large = self._embed(small)
     outputs = [
       np.asarray(
         model.predict_on_batch((tuple(tensors), ()), x, training=False)
       )
       for model, tensors in ((own, small), (self.model, large))
     ]
+    # Not the first class, which may be padding.
+    labels = tf.fill(
+      [2 if s is None else s for s in y.shape], len(small[-1]) - 1
+    )
     gradients = model_functions.bind_model(self.model).loss_gradients(
       model_functions.FlatWeights(tuple(map(tf.constant, large)), ()),
       x,
-      tf.zeros([2] + y.shape[1:], y.dtype),
+      tf.cast(labels, y.dtype),
     )
     error = np.abs(outputs[0] - outputs[1]).max() / np.abs(outputs[0]).max()
     if error > 1e-3 or any(
@@ -142,14 +187,3 @@ class PaddedNetworks:
         'units without weights are added; activations that are 0 at 0, and '
         'images flattened as [height, width, channels], were expected.'
       )
-
-
-def widen(tensor: np.ndarray, width: int) -> np.ndarray:
-  """Adds units without weights.
-
-  Args:
-    tensor: Whose last axis is units.
-    width: How many there should be.
-  """
-  more = [(0, 0)] * (tensor.ndim - 1) + [(0, width - tensor.shape[-1])]
-  return np.pad(tensor, more)

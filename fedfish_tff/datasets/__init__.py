@@ -74,6 +74,7 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.tff_client_data import TffClientData
   from fedfish_tff.datasets.token_chunks import build_chunk_fn
   from fedfish_tff.datasets.token_chunks import chunk_documents
+  from fedfish_tff.datasets.vocabulary import create_character_vocabulary
   from fedfish_tff.datasets.vocabulary import DEFAULT_SPECIAL_TOKENS
   from fedfish_tff.datasets.vocabulary import load_vocabulary
   from fedfish_tff.datasets.vocabulary import SPECIAL_TOKEN_NAMES

@@ -112,6 +112,32 @@ class Vocabulary:
     return self._tokenizer.to_str(pretty=True) + '\n'
 
 
+def create_character_vocabulary(characters: str) -> Vocabulary:
+  """Creates a vocabulary of single characters.
+
+  Args:
+    characters: Each once. Others are oov.
+
+  Returns:
+    A vocabulary with the ids of `DEFAULT_SPECIAL_TOKENS`, and then the characters
+    in their order.
+  """
+  names = [*SPECIAL_TOKEN_NAMES, *characters]
+  tokenizer = tokenizers.Tokenizer(
+    tokenizers.models.WordLevel(
+      {name: i for i, name in enumerate(names)},
+      unk_token=SPECIAL_TOKEN_NAMES[DEFAULT_SPECIAL_TOKENS.oov],
+    )
+  )
+  # The pattern of any character, a new line too.
+  tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split(
+    tokenizers.Regex(r'[\s\S]'), 'isolated'
+  )
+  tokenizer.decoder = tokenizers.decoders.Fuse()
+  tokenizer.add_special_tokens(list(SPECIAL_TOKEN_NAMES))
+  return Vocabulary(tokenizer)
+
+
 def to_unicode(text: str | bytes) -> str:
   """Returns a text as a string that can be written as UTF-8.
 

@@ -99,7 +99,9 @@ if TYPE_CHECKING:
   from fedfish_tff.models.model_partition import split_tensors
   from fedfish_tff.models.random_features import create_random_features
   from fedfish_tff.models.random_features import median_bandwidth
+  from fedfish_tff.models.recurrent_language_model import CHARACTER_LSTM_TENSORS
   from fedfish_tff.models.recurrent_language_model import CIFG_LSTM_TENSORS
+  from fedfish_tff.models.recurrent_language_model import create_character_lstm
   from fedfish_tff.models.recurrent_language_model import create_cifg_lstm
   from fedfish_tff.models.recurrent_language_model import (
     create_stackoverflow_rnn,

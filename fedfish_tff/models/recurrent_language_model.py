@@ -1,11 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent next-word models: TFF's Stack Overflow baseline, and a keyboard's.
+"""Recurrent models: TFF's of Stack Overflow, FedMA's of letters, a keyboard's.
 
-Both are one layer that starts at zero; what a step does is the cell's.
+All are one layer that starts at zero; what a step does is the cell's.
 """
 
 from collections.abc import Callable
+import itertools
 
 from fedfish_tff.datasets import random_streams
 from fedfish_tff.datasets import vocabulary as vocabulary_lib
@@ -23,6 +24,13 @@ STACKOVERFLOW_RNN_TENSORS = (
   'lstm/recurrent',
   'lstm/bias',
   *layers.kernel_and_bias_names(('projection', 'output')),
+)
+CHARACTER_LSTM_TENSORS = (
+  'embedding/table',
+  'lstm/kernel',
+  'lstm/recurrent',
+  'lstm/bias',
+  *layers.kernel_and_bias_names(('output',)),
 )
 CIFG_LSTM_TENSORS = (
   'embedding/table',
@@ -72,29 +80,45 @@ def create_stackoverflow_rnn(
   Raises:
     errors.InputError: If a size is not a positive integer.
   """
-  layers.check_sizes(
-    vocabulary_size=[vocabulary_size],
-    embedding_size=[embedding_size],
-    lstm_size=[lstm_size],
+  return _create_lstm(
+    (vocabulary_size, embedding_size, lstm_size, embedding_size),
+    seed,
+    special_tokens,
   )
 
-  def predict(
-    weights: tuple[tf.Tensor, ...], tokens: tf.Tensor, training: bool
-  ) -> tf.Tensor:
-    del training  # The same pass in training and evaluation.
-    embedding, kernel, recurrent, bias, *dense = weights
-    shape = tf.shape(tokens)
-    # Time comes first: a step of the LSTM is a row.
-    x = tf.gather(embedding, tf.transpose(tokens))
-    x = _run(x, kernel, recurrent, bias, cell=_lstm, units=lstm_size)
-    for dense_kernel, dense_bias in layers.kernels_and_biases(tuple(dense)):
-      x = tf.nn.bias_add(tf.matmul(x, dense_kernel), dense_bias)
-    return tf.reshape(x, [shape[0], shape[1], vocabulary_size])
 
-  return language_model.create_language_model(
-    predict,
-    _initial_weights(vocabulary_size, embedding_size, lstm_size, seed),
-    special_tokens=special_tokens,
+def create_character_lstm(
+  *,
+  vocabulary_size: int,
+  seed: int,
+  embedding_size: int = 8,
+  lstm_size: int = 256,
+  special_tokens: vocabulary_lib.SpecialTokens = (
+    vocabulary_lib.DEFAULT_SPECIAL_TOKENS
+  ),
+) -> tff.learning.models.FunctionalModel:
+  """Creates an LSTM between an embedding and a dense layer.
+
+  The model of Wang et al. (2020, arXiv:2002.06440) for Shakespeare's characters,
+  with weights drawn as Keras draws them. Theirs predicts the one character after
+  a window of 80; this one, as the other models here, the one after each.
+
+  Args:
+    vocabulary_size: Number of token ids.
+    seed: The initial weights are a function of it alone.
+    embedding_size: Width of the embedding.
+    lstm_size: Units of the LSTM.
+    special_tokens: The ids of padding, end and what is out of vocabulary.
+
+  Returns:
+    A model as of `language_model.create_language_model`: 292,560 weights for 80
+    tokens.
+
+  Raises:
+    errors.InputError: If a size is not a positive integer.
+  """
+  return _create_lstm(
+    (vocabulary_size, embedding_size, lstm_size), seed, special_tokens
   )
 
 
@@ -189,6 +213,44 @@ def create_cifg_lstm(
   )
 
 
+def _create_lstm(
+  sizes: tuple[int, ...],
+  seed: int,
+  special_tokens: vocabulary_lib.SpecialTokens,
+) -> tff.learning.models.FunctionalModel:
+  """Creates an LSTM between an embedding and dense layers.
+
+  Args:
+    sizes: Of the vocabulary, the embedding, the LSTM, and of dense layers
+      before the last one.
+    seed: Of the initial weights.
+    special_tokens: Of the vocabulary.
+  """
+  vocabulary_size, embedding_size, lstm_size, *_ = sizes
+  layers.check_sizes(
+    vocabulary_size=[vocabulary_size],
+    embedding_size=[embedding_size],
+    lstm_size=[lstm_size],
+  )
+
+  def predict(
+    weights: tuple[tf.Tensor, ...], tokens: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    del training  # The same pass in training and evaluation.
+    embedding, kernel, recurrent, bias, *dense = weights
+    shape = tf.shape(tokens)
+    # Time comes first: a step of the LSTM is a row.
+    x = tf.gather(embedding, tf.transpose(tokens))
+    x = _run(x, kernel, recurrent, bias, cell=_lstm, units=lstm_size)
+    for dense_kernel, dense_bias in layers.kernels_and_biases(tuple(dense)):
+      x = tf.nn.bias_add(tf.matmul(x, dense_kernel), dense_bias)
+    return tf.reshape(x, [shape[0], shape[1], vocabulary_size])
+
+  return language_model.create_language_model(
+    predict, _initial_weights(sizes, seed), special_tokens=special_tokens
+  )
+
+
 def _lstm(gates: tf.Tensor, state: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
   """Gates that let in, that keep, what comes in, and the gate that lets out."""
   let_in, keep, new, let_out = tf.split(gates, 4, axis=1)
@@ -245,13 +307,12 @@ def _run(
   return tf.reshape(tf.transpose(x, [1, 0, 2]), [-1, outputs])
 
 
-def _initial_weights(
-  vocabulary_size: int, embedding_size: int, lstm_size: int, seed: int
-) -> list[np.ndarray]:
-  """Draws the weights: embedding, LSTM, and the kernel and bias of two layers.
+def _initial_weights(sizes: tuple[int, ...], seed: int) -> list[np.ndarray]:
+  """Draws the weights: embedding, LSTM, kernels and biases; see `_create_lstm`.
 
   The LSTM keeps at first: the bias of the gate that does is one.
   """
+  vocabulary_size, embedding_size, lstm_size, *_ = sizes
   stream = random_streams.random_generator('initial weights', seed, 'embedding')
   embedding = stream.uniform(
     -_EMBEDDING_LIMIT, _EMBEDDING_LIMIT, [vocabulary_size, embedding_size]
@@ -259,8 +320,7 @@ def _initial_weights(
   kernel, bias, *dense = layers.glorot_weights(
     [
       (embedding_size, 4 * lstm_size),
-      (lstm_size, embedding_size),
-      (embedding_size, vocabulary_size),
+      *itertools.pairwise((*sizes[2:], vocabulary_size)),
     ],
     seed,
   )

@@ -23,7 +23,8 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
   task, growth = parts.task, parts.algorithm['growth']
   widths = ()
   if task.create_sized_model is not None:
-    widths = [len(bias) for bias in parts.model.initial_weights[0][1:-1:2]]
+    hidden_layers = algorithms.find_hidden_layers(parts.model)
+    widths = [layer.width for layer in hidden_layers]
   if not widths:
     raise errors.InputError(
       f'The task is {task.name!r}, whose models have no hidden layers that '

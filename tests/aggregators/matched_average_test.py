@@ -420,6 +420,45 @@ class NetworksTest(parameterized.TestCase):
       aggregators.take_inputs(padded, assignment, size + more), kernel
     )
 
+  @hypothesis.settings(deadline=None)
+  @hypothesis.given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(1, 4),
+    more=st.integers(0, 3),
+    gates=st.sampled_from([1, 4]),
+  )
+  def test_padding_adds_units_that_say_nothing(self, seed, size, more, gates):
+    rng = np.random.default_rng(seed)
+    assignment = rng.permutation(size + more)[:size]
+    kernel = rng.normal(size=[3, gates * size])
+    padded = aggregators.pad_units(kernel, assignment, size + more)
+    found = padded.reshape(3, gates, -1)
+    self.assertEqual(np.count_nonzero(found), kernel.size)
+    np.testing.assert_array_equal(found[..., assignment].reshape(3, -1), kernel)
+    np.testing.assert_array_equal(
+      aggregators.take_units(padded, assignment, size + more), kernel
+    )
+
+
+class RecurrentTest(parameterized.TestCase):
+  @parameterized.parameters(*choices.UnitAverage)
+  def test_units_are_averaged_where_they_were_matched(self, average):
+    rng = np.random.default_rng(4)
+    assignments, num_units = [np.array([2, 0]), np.array([0, 1, 2])], 4
+    recurrents = [rng.normal(size=[len(a), 4 * len(a)]) for a in assignments]
+    expected = np.zeros([num_units, 4, num_units])
+    for recurrent, units in zip(recurrents, assignments):
+      for gate, weights in enumerate(np.split(recurrent, 4, axis=1)):
+        expected[np.ix_(units, [gate], units)] += weights[:, np.newaxis]
+    over_all = average is choices.UnitAverage.OVER_ALL
+    expected /= 2 if over_all else [2, 1, 2, 1]
+    np.testing.assert_allclose(
+      aggregators.average_recurrent(
+        recurrents, assignments, num_units, average=average
+      ),
+      expected.reshape(num_units, -1),
+    )
+
 
 class LastLayerTest(absltest.TestCase):
   def test_classes_are_averaged_by_their_examples(self):

@@ -19,10 +19,12 @@ from absl.testing import absltest
 import numpy as np
 import pytest
 from sklearn import datasets as sklearn_datasets
+import tensorflow as tf
 import tensorflow_federated as tff
 
 _SEED, _RATE, _LAST_RATE, _MOMENTUM, _EPOCHS = 4, 0.2, 0.05, 0.9, 2
 _FEATURES, _CLASSES, _WIDTHS, _MAX_WIDTHS = 4, 3, (6, 5), (8, 10)
+_TOKENS, _LSTM_WIDTHS = 9, (4, 5)
 _SIZES = {'a': 9, 'b': 12, 'c': 7, 'd': 10}
 _DATA = datasets.InMemoryClientData(
   {
@@ -61,6 +63,35 @@ def _create_lenet5(widths, seed):
   )
 
 
+def _create_lstm(widths, seed):
+  embedding_size, lstm_size = widths
+  return models.create_character_lstm(
+    vocabulary_size=_TOKENS,
+    seed=seed,
+    embedding_size=embedding_size,
+    lstm_size=lstm_size,
+  )
+
+
+def _draw(*shape):
+  x = np.random.default_rng(2).normal(size=shape).astype(np.float32)
+  return x, np.arange(len(x), dtype=np.int32) % _CLASSES
+
+
+def _draw_tokens(rows):
+  """Examples of `_create_lstm`, with padding at the end of some."""
+  rng = np.random.default_rng(rows)
+  tokens = rng.integers(1, _TOKENS, [rows, 7], np.int32)
+  x, y = tokens[:, :-1].copy(), tokens[:, 1:].copy()
+  x[::3, 4:] = y[::3, 4:] = 0
+  return x, y
+
+
+_TOKEN_DATA = datasets.InMemoryClientData(
+  {client: _draw_tokens(size) for client, size in _SIZES.items()}
+)
+
+
 def _with_weights(model, tensors):
   """The model with other initial weights."""
   return models.partition_model(
@@ -79,12 +110,12 @@ def _shuffled(create, widths, seed):
     for w in map(np.asarray, model.initial_weights[0])
   ]
   rng = np.random.default_rng(seed)
-  for layer, width in enumerate(widths):
+  for width, outputs, inputs in algorithms.find_hidden_layers(model):
     order = rng.permutation(width)
-    tensors[2 * layer] = tensors[2 * layer][..., order]
-    tensors[2 * layer + 1] = tensors[2 * layer + 1][order]
-    following = aggregators.take_inputs(tensors[2 * layer + 2], order, width)
-    tensors[2 * layer + 2] = following
+    for place in outputs:
+      tensors[place] = aggregators.take_units(tensors[place], order, width)
+    for place in inputs:
+      tensors[place] = aggregators.take_inputs(tensors[place], order, width)
   return _with_weights(model, tensors)
 
 
@@ -135,22 +166,23 @@ def _predict(model, weights, x):
 
 class LimitsTest(absltest.TestCase):
   def test_without_training_a_perceptron_stays(self):
-    self._check_stays(_create_mlp, _WIDTHS, (20, _FEATURES))
+    self._check_stays(_create_mlp, _WIDTHS, *_draw(20, _FEATURES))
 
   @pytest.mark.thorough
   def test_without_training_lenet5_stays(self):
-    self._check_stays(_create_lenet5, (3, 4, 5, 4), (6, 17, 20, 2))
+    self._check_stays(_create_lenet5, (3, 4, 5, 4), *_draw(6, 17, 20, 2))
 
-  def _check_stays(self, create, widths, shape):
+  @pytest.mark.thorough
+  def test_without_training_an_lstm_stays(self):
+    self._check_stays(_create_lstm, _LSTM_WIDTHS, *_draw_tokens(20))
+
+  def _check_stays(self, create, widths, x, y):
     """One client, and clients that are permutations of it."""
     process = _build(
       functools.partial(_shuffled, create), widths=widths, rate=0.0, gamma=1e-3
     )
     wide = create([2 * w for w in widths], 0)
-    x = np.random.default_rng(2).normal(size=shape).astype(np.float32)
-    data = datasets.InMemoryClientData(
-      {c: (x, np.arange(len(x), dtype=np.int32) % 3) for c in 'abc'}
-    )
+    data = datasets.InMemoryClientData({c: (x, y) for c in 'abc'})
     model = _shuffled(create, widths, 0)
     expected = _predict(model, model.initial_weights[0], x)
     for cohort in ('a', 'abc'):
@@ -225,9 +257,18 @@ class LimitsTest(absltest.TestCase):
     self.assertGreater(merged, accuracy(average) + 0.1)
 
   def test_equal_clients_are_one(self):
-    process = _build(functools.partial(_same, _create_mlp), gamma=1e-3)
+    self._check_equal_clients(_create_mlp, _WIDTHS, _DATA)
+
+  @pytest.mark.thorough
+  def test_equal_clients_with_lstms_are_one(self):
+    self._check_equal_clients(_create_lstm, _LSTM_WIDTHS, _TOKEN_DATA)
+
+  def _check_equal_clients(self, create, widths, data):
+    process = _build(
+      functools.partial(_same, create), widths=widths, gamma=1e-3
+    )
     results = [
-      _run(process, process.initialize(), {}, [_load('a')] * n)[0]
+      _run(process, process.initialize(), {}, [_load('a', data=data)] * n)[0]
       for n in (1, 2)
     ]
     for a, b in zip(results[0]['trainable'], results[1]['trainable']):
@@ -546,6 +587,109 @@ class FedMaTest(absltest.TestCase):
         upload=4 * (layer(4, 6) + layer(8, 5) + layer(10, 3) + 3) + metrics + 3,
       ),
     )
+
+
+def _train_lstm(net, batches, first):
+  """Trains the tensors from `first` on; there are no other units."""
+  model = _create_lstm((net[0].shape[1], len(net[2])), 0)
+  net = list(map(tf.constant, net))
+  for x, y in batches:
+    with tf.GradientTape() as tape:
+      tape.watch(net)
+      loss = model.loss(model.predict_on_batch((net, ()), x, training=True), y)
+    gradients = tape.gradient(loss, net)
+    for place in range(first, len(net)):
+      net[place] -= _RATE * tf.convert_to_tensor(gradients[place])
+  return [tensor.numpy() for tensor in net]
+
+
+_GAMMA = 4.0
+
+
+class LstmTest(absltest.TestCase):
+  def _check_function(self, weights, net):
+    x, _ = _draw_tokens(20)
+    tolerance.assert_close(
+      _predict(_create_lstm((8, 10), 0), weights, x),
+      _predict(_create_lstm((net[0].shape[1], len(net[2])), 0), net, x),
+      relative=tolerance.FLOAT32_STEPS,
+    )
+
+  @pytest.mark.thorough
+  def test_rounds_are_those_of_networks_that_change_their_shapes(self):
+    process = _build(_create_lstm, widths=_LSTM_WIDTHS, gamma=_GAMMA)
+    state, client_states, nets = process.initialize(), {}, []
+    for position in range(3):
+      stream = np.random.default_rng([_SEED, position])
+      model = _create_lstm(_LSTM_WIDTHS, int(stream.integers(2**31)))
+      nets.append([np.asarray(t) for t in model.initial_weights[0]])
+    for passes in range(2):
+      cohort = [_load(c, passes, _TOKEN_DATA) for c in 'abc']
+      state, client_states, _ = _run(process, state, client_states, cohort)
+      batches = [list(b) for b in cohort]
+      matches = []
+      # Embedding: its table, heard by the LSTM's kernel. LSTM: kernel and bias.
+      for layer, (places, following) in enumerate((((0,), 1), ((1, 3), 4))):
+        width = _LSTM_WIDTHS[layer]
+        nets = [_train_lstm(n, b, places[0]) for n, b in zip(nets, batches)]
+        match = aggregators.match_units(
+          [aggregators.unit_rows([n[p] for p in places], width) for n in nets],
+          np.random.default_rng([_SEED, passes, layer]),
+          num_biases=4 * layer,
+          gamma=_GAMMA,
+          max_units=2 * width,
+        )
+        num_units = len(match.counts)
+        merged = aggregators.unit_tensors(
+          match.rows, [nets[0][p] for p in places], width
+        )
+        recurrent = layer and aggregators.average_recurrent(
+          [net[2] for net in nets], match.assignments, num_units
+        )
+        for net, own in zip(nets, match.assignments):
+          for place, tensor in zip(places, merged):
+            net[place] = tensor
+          if layer:
+            net[2] = recurrent
+          net[following] = aggregators.pad_inputs(
+            net[following], own, num_units
+          )
+        matches.append(match)
+        np.testing.assert_array_equal(
+          state['counts'][layer],
+          np.pad(match.counts, (0, 2 * width - num_units)),
+        )
+      nets = [_train_lstm(net, b, 4) for net, b in zip(nets, batches)]
+      server = nets[0][:4]
+      server += [np.mean([net[p] for net in nets], axis=0) for p in (4, 5)]
+      self._check_function(process.get_model_weights(state).trainable, server)
+      self.assertGreater(len(server[2]), _LSTM_WIDTHS[1])
+      wide = algorithms.find_hidden_layers(_create_lstm((8, 10), 0))
+      for (width, outputs, _), counts in zip(
+        wide, state['counts'], strict=True
+      ):
+        (unused,) = np.nonzero(counts == 0)
+        self.assertNotEmpty(unused)
+        for place in outputs:
+          found = aggregators.take_units(
+            state['trainable'][place], unused, width
+          )
+          self.assertFalse(np.any(found))
+      for position, client in enumerate('abc'):
+        a, b = (match.assignments[position] for match in matches)
+        num_units = len(server[2])
+        of_own = [aggregators.take_units(t, b, num_units) for t in server[1:4]]
+        net = [
+          server[0][:, a],
+          of_own[0][a],
+          of_own[1][b],
+          of_own[2],
+          server[4][b],
+          server[5],
+        ]
+        nets[position] = net
+        weights = process.client_model_weights(state, client_states[client])
+        self._check_function(weights.trainable, net)
 
 
 if __name__ == '__main__':

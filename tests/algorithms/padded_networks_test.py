@@ -35,6 +35,12 @@ def _create_lenet5(widths, seed):
   )
 
 
+def _create_lstm(widths, seed):
+  return models.create_character_lstm(
+    vocabulary_size=9, seed=seed, embedding_size=widths[0], lstm_size=widths[1]
+  )
+
+
 def _create_vgg9(widths, seed):
   return models.create_vgg9(
     input_shape=(17, 20, 2),
@@ -68,14 +74,18 @@ class PaddedNetworksTest(parameterized.TestCase):
     (_create_lenet5, (2, 3, 4, 5)),
     (_create_vgg9, (2, 3, 4, 5, 6, 7, 8, 9)),
     (_create_compact_cnn, (2, 3)),
+    (_create_lstm, (3, 4)),
   )
   def test_a_wide_network_computes_the_same(self, create, widths):
     max_widths = tuple(w + 2 for w in widths)
     networks = padded_networks.PaddedNetworks(create, widths, max_widths, 0)
     model = create(widths, 5)
     spec = model.input_spec[0]
-    x = np.random.default_rng(0).normal(size=[6, *spec.shape[1:]])
-    x = x.astype(np.float32)
+    rng = np.random.default_rng(0)
+    if spec.dtype.is_floating:
+      x = rng.normal(size=[6, *spec.shape[1:]]).astype(np.float32)
+    else:
+      x = rng.integers(9, size=[6, 7], dtype=np.int32)
     found = networks.model.predict_on_batch(
       (tuple(networks.create(5)), ()), x, training=False
     )

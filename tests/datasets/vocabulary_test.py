@@ -71,6 +71,15 @@ class VocabularyTest(parameterized.TestCase):
     self.assertEqual(found.decode(ids), text)
     self.assertTrue(all(3 < i < found.size for i in ids.tolist()))
 
+  def test_single_characters(self):
+    found = vocabulary.create_character_vocabulary('ab\n []PAD')
+    text = 'b [PAD]\nab'
+    ids = found.encode(text)
+    np.testing.assert_array_equal(ids, [5, 7, 8, 10, 11, 12, 9, 6, 4, 5])
+    self.assertEqual(found.decode(ids), text)
+    np.testing.assert_array_equal(found.encode('a\réa'), [4, 3, 3, 4])
+    self.assertEqual(found.size, 13)
+
   def test_half_a_character_is_named(self):
     with self.assertRaisesRegex(errors.InputError, 'UTF-8 at byte 2'):
       _train(_BPE).encode(b'ab\xff')

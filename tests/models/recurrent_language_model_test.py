@@ -35,6 +35,12 @@ def _create(**kwargs):
   )
 
 
+def _create_character_lstm():
+  return recurrent_language_model.create_character_lstm(
+    vocabulary_size=_SIZE, embedding_size=6, lstm_size=5, seed=0
+  )
+
+
 def _create_cifg(**kwargs):
   return recurrent_language_model.create_cifg_lstm(
     **{
@@ -140,11 +146,12 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
         relative=tolerance.FLOAT32_SUMS,
       )
 
-  def test_is_the_same_in_numpy(self):
-    model = _create()
+  @parameterized.parameters(_create, _create_character_lstm)
+  def test_is_the_same_in_numpy(self, create):
+    model = create()
     weights = _random_weights(model)
     x, _ = _tokens(2, 6)
-    embedding, kernel, recurrent, bias, k1, b1, k2, b2 = (
+    embedding, kernel, recurrent, bias, *dense = (
       w.astype(np.float64) for w in weights
     )
     for tokens, logits in zip(x, _predict(model, weights, x)):
@@ -154,7 +161,9 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
         let_in, keep, new, let_out = np.split(gates, 4)
         cell = special.expit(keep) * cell + special.expit(let_in) * np.tanh(new)
         output = special.expit(let_out) * np.tanh(cell)
-        expected = (output @ k1 + b1) @ k2 + b2
+        expected = output
+        for k, b in zip(dense[::2], dense[1::2]):
+          expected = expected @ k + b
         tolerance.assert_close(row, expected, relative=tolerance.FLOAT32_SUMS)
 
   def test_no_token_sees_the_future(self):
@@ -370,6 +379,10 @@ class TensorNamesTest(absltest.TestCase):
     named_tensors.assert_named(
       recurrent_language_model.STACKOVERFLOW_RNN_TENSORS,
       _create().initial_weights[0],
+    )
+    named_tensors.assert_named(
+      recurrent_language_model.CHARACTER_LSTM_TENSORS,
+      _create_character_lstm().initial_weights[0],
     )
     named_tensors.assert_named(
       recurrent_language_model.CIFG_LSTM_TENSORS,

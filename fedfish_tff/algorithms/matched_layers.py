@@ -1,0 +1,114 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which tensors of a model make a layer that FedMA matches, and what hears it.
+
+What kind a layer is its tensors' shapes say, with u units:
+
+  layer                       tensors
+  dense layer, convolution    kernel [..., inputs, u], bias [u]
+  LSTM                        kernel [inputs, 4 u], recurrent [u, 4 u], bias [4 u]
+  embedding                   table [vocabulary, u]
+
+The last layer, a kernel and a bias, is none of them.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fedfish_tff import errors
+
+import numpy as np
+import tensorflow_federated as tff
+
+# Of each kind, how often a unit is in the last axis, once for each gate, and the
+# shapes of the tensors behind the kernel, in units.
+_KINDS = (
+  (4, ((1, 4), (4,))),  # LSTM.
+  (1, ((1,),)),  # Dense layer, convolution.
+  (1, ()),  # Embedding.
+)
+
+
+class HiddenLayer(NamedTuple):
+  """A layer that is matched.
+
+  Attributes:
+    width: How many units it has.
+    outputs: Places of its tensors in the model: their last axis is units, or
+      those of one gate after the other.
+    inputs: Places of tensors that hear its units, the next layer's first and
+      what an LSTM tells itself: the axis before their last is units, once, or
+      h * w times in flattened images.
+  """
+
+  width: int
+  outputs: tuple[int, ...]
+  inputs: tuple[int, ...]
+
+  @property
+  def matched(self) -> tuple[int, ...]:
+    """Places of the tensors by which units are matched."""
+    return tuple(p for p in self.outputs if p not in self.inputs)
+
+  @property
+  def recurrent(self) -> tuple[int, ...]:
+    """Places of the tensors by which units of the layer hear each other."""
+    return tuple(p for p in self.outputs if p in self.inputs)
+
+
+def find_hidden_layers(
+  model: tff.learning.models.FunctionalModel,
+) -> list[HiddenLayer]:
+  """Returns the layers that FedMA matches, from the first on.
+
+  Args:
+    model: Any.
+
+  Raises:
+    errors.InputError: If its trainable tensors are not those of layers that can
+      be matched, and of a last one with a kernel and a bias.
+  """
+  shapes = [np.shape(tensor) for tensor in model.initial_weights[0]]
+  layers, place = [], 0
+  while place < len(shapes) - 2:
+    layer = _find_layer(shapes, place)
+    if layer is None:
+      raise _error(shapes)
+    layers.append(layer)
+    place = layer.outputs[-1] + 1
+  if (
+    place != len(shapes) - 2
+    or len(shapes[place]) != 2
+    or shapes[place][1:] != shapes[place + 1]
+  ):
+    raise _error(shapes)
+  return layers
+
+
+def _find_layer(
+  shapes: Sequence[tuple[int, ...]], place: int
+) -> HiddenLayer | None:
+  """Returns the layer whose kernel has this place; None if there is none."""
+  for gates, others in _KINDS:
+    width, rest = divmod((shapes[place] or (0,))[-1], gates)
+    end = place + 1 + len(others)
+    scaled = [tuple(n * width for n in other) for other in others]
+    if (
+      end < len(shapes)
+      and len(shapes[place]) > 1
+      and not rest
+      and list(shapes[place + 1 : end]) == scaled
+      and len(shapes[end]) > 1
+      and shapes[end][-2] % width == 0
+    ):
+      recurrent = [place + 1 + i for i, s in enumerate(others) if len(s) > 1]
+      return HiddenLayer(width, tuple(range(place, end)), (*recurrent, end))
+  return None
+
+
+def _error(shapes: Sequence[tuple[int, ...]]) -> errors.InputError:
+  return errors.InputError(
+    f'The model has tensors of the shapes {list(shapes)}; those of layers that '
+    'FedMA can match, each a kernel and bias, an LSTM or an embedding, and then '
+    'of a dense layer, were expected.'
+  )
