@@ -43,6 +43,10 @@ INDEX_SCHEMA = pa.schema(
   },
 )
 ROW_GROUP_CLIENTS = 2**16
+# Without a checksum a changed byte may give another client's name or place.
+WRITER_OPTIONS = {'write_page_checksum': True}
+
+_UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
 
 # What is needed to read a client; the number of words is not.
 _NUMBERS = {
@@ -101,9 +105,10 @@ class ClientIndex:
     path = self._folder.index_path
     try:
       metadata = pq.read_metadata(path)
-    except (OSError, pa.ArrowException) as error:
+      schema = metadata.schema.to_arrow_schema()
+    except _UNREADABLE as error:
       raise _unreadable_error(path, error) from error
-    _check_schema(metadata.schema.to_arrow_schema(), path)
+    _check_schema(schema, path)
     self._metadata = metadata
     self._group_ends = list(
       itertools.accumulate(
@@ -116,9 +121,10 @@ class ClientIndex:
     for split in sorted(self._folder.splits):
       self._first_row[split] = num_clients
       num_clients += self._folder.splits[split].clients
-    if num_clients != metadata.num_rows:
+    num_rows = self._group_ends[-1] if self._group_ends else 0
+    if num_clients != num_rows:
       raise errors.InputError(
-        f'The index {path} has {metadata.num_rows} row(s); {num_clients} were '
+        f'The index {path} has {num_rows} row(s); {num_clients} were '
         f'expected, as {grouped_folder.DESCRIPTION_FILE} beside it says.'
       )
     self._kept_group = functools.lru_cache(maxsize=1)(self._read_group)
@@ -230,15 +236,21 @@ class ClientIndex:
     path = self._folder.index_path
     try:
       # Read rather than memory-mapped: a file cut short ends in an exception.
-      with pq.ParquetFile(path, metadata=self._metadata) as file:
+      with pq.ParquetFile(
+        path, metadata=self._metadata, page_checksum_verification=True
+      ) as file:
         table = file.read_row_group(group, columns=list(_COLUMNS))
-    except (OSError, pa.ArrowException) as error:
+      # Ids of more than two gigabytes in all need offsets of eight bytes.
+      for name, kind in (
+        ('client_id', pa.large_string()),
+        ('split', pa.string()),
+      ):
+        table = table.set_column(
+          table.schema.get_field_index(name), name, table[name].cast(kind)
+        )
+    except _UNREADABLE as error:
       raise _unreadable_error(path, error) from error
-    # Ids of more than two gigabytes in all need offsets of eight bytes.
-    ids = table['client_id'].cast(pa.large_string())
-    return table.set_column(
-      table.schema.get_field_index('client_id'), 'client_id', ids
-    )
+    return table
 
   def _check(self, split: str, table: pa.Table) -> IndexRows:
     """Returns rows that have been looked at."""
@@ -252,7 +264,7 @@ class ClientIndex:
     # Imported late: it takes longer than the rest of the package.
     import pyarrow.compute as pc  # pylint: disable=g-import-not-at-top
 
-    in_split = pc.equal(table['split'].cast(pa.string()), split)
+    in_split = pc.equal(table['split'], split)
     if not pc.all(in_split).as_py():
       place = pc.index(in_split, False).as_py()
       raise errors.InputError(

@@ -126,7 +126,9 @@ class GroupedWriter:
 
   def _write_index(self) -> None:
     path = self._folder / grouped_folder.INDEX_FILE
-    with pq.ParquetWriter(path, client_index.INDEX_SCHEMA) as writer:
+    with pq.ParquetWriter(
+      path, client_index.INDEX_SCHEMA, **client_index.WRITER_OPTIONS
+    ) as writer:
       for split in sorted(self._ids):
         ids = self._ids[split]
         order = sorted(range(len(ids)), key=ids.__getitem__)

@@ -10,6 +10,9 @@ from tests import grouped_clients
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,6 +22,7 @@ _TEXTS = {
   'validation': {'v.org': ['v'], 'w.org': ['w w']},
   'held_out': grouped_clients.make_texts(4),
 }
+_NUMBERS = ('shard', 'offset', 'record_bytes', 'examples')
 
 
 class ClientIndexTest(parameterized.TestCase):
@@ -50,13 +54,41 @@ class ClientIndexTest(parameterized.TestCase):
       expected = {k: v[table['split'] == split] for k, v in table.items()}
       self.assertSequenceEqual(rows.client_ids, sorted(clients))
       self.assertSequenceEqual(rows.client_ids, list(expected['client_id']))
-      for name in ('shard', 'offset', 'record_bytes', 'examples'):
+      for name in _NUMBERS:
         np.testing.assert_array_equal(getattr(rows, name), expected[name])
       for start in range(len(clients)):
         for stop in range(start + 1, len(clients) + 1, 3):
           part = index.read_rows(split, start, stop)
           self.assertSequenceEqual(part.client_ids, sorted(clients)[start:stop])
           np.testing.assert_array_equal(part.offset, rows.offset[start:stop])
+
+  @given(st.data())
+  @settings(max_examples=150, deadline=None)
+  def test_no_flipped_bit_goes_unnoticed(self, data):
+    """Or it is in what nobody reads, such as statistics."""
+    whole = self._path.read_bytes()
+    expected = self._read_all()
+    damaged = bytearray(whole)
+    bit = data.draw(st.integers(0, 8 * len(whole) - 1))
+    damaged[bit // 8] ^= 1 << bit % 8
+    try:
+      self._path.write_bytes(damaged)
+      self.assertEqual(self._read_all(), expected)
+    except errors.InputError:
+      pass
+    finally:
+      self._path.write_bytes(whole)
+
+  def _read_all(self):
+    index = self._index()
+    all_rows = {split: index.read_split(split) for split in _TEXTS}
+    return {
+      split: [
+        list(rows.client_ids),
+        *(getattr(rows, name).tolist() for name in _NUMBERS),
+      ]
+      for split, rows in all_rows.items()
+    }
 
   def test_clients_are_where_it_says(self):
     index = self._index()
