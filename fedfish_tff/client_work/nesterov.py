@@ -44,8 +44,8 @@ def build_nesterov(
 ) -> tff.learning.optimizers.Optimizer:
   """Builds SGD with Nesterov's momentum.
 
-  v <- momentum v + g, w <- w - rate (g + momentum v), as Sutskever et al. (ICML
-  2013), equations 3 and 4, have it in the place where the gradient is taken.
+  v <- momentum v + g, w <- w - rate (g + momentum v): equations 3 and 4 of
+  Sutskever et al. (ICML 2013), w being where they take the gradient.
 
   Args:
     learning_rate: The rate.
