@@ -16,7 +16,8 @@ Variants: see launch/configs/base.py. And the axes
   training  central: the texts of all clients in one place, a round taking as
             many sentences as a cohort has at most, by plain SGD; the paper's
             "server CIFG"
-  size      compact: 2,000 words, a model of 0.2 M weights, 100 rounds
+  size      compact: 2,000 words, a model of 0.2 M weights, 100 rounds of 20
+            clients; minutes. docs/keyboard.md has what to expect
 """
 
 from launch.configs import base
@@ -42,7 +43,9 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
     server_optimizer='nesterov',
     axes={
       'size': {'compact': _COMPACT},
-      'training': {'central': {'task.central': True}},
+      'training': {
+        'central': {'task.central': True, 'client_learning_rate': 1.0}
+      },
     },
     task={
       'name': 'keyboard',

@@ -40,19 +40,21 @@ def data_dir() -> str:
 
 
 @functools.cache
-def train(axes: str = '') -> pathlib.Path:
+def train(axes: str = '', vocabulary_size: int = 2000) -> pathlib.Path:
   """Returns the workdir of a keyboard that knows its sentences.
 
   Args:
     axes: Of the variant, such as `',training=central'`.
+    vocabulary_size: The most that it may be.
   """
   config = keyboard.get_config(f'fed_avg,size=compact{axes}').to_dict()
   config['task'] |= {'embedding': 8, 'units': 16, 'sentence_length': 4}
+  config['task']['vocabulary_size'] = vocabulary_size
   config |= {'rounds': 12, 'local_epochs': 10, 'evaluate_every': 12}
   config |= {'server_learning_rate': 1.0, 'batch_size': 4}
   config['algorithm']['server_optimizer'] = 'sgd'
   if not config['task']['central']:
     config['cohort_size'] = 4
-  workdir = folder() / f'w{axes}'
+  workdir = folder() / f'w{axes}{vocabulary_size}'
   training_run.train(config, workdir=workdir, data_dir=data_dir())
   return workdir
