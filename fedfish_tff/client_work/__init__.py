@@ -98,6 +98,7 @@ if TYPE_CHECKING:
   from fedfish_tff.client_work.model_delta import (
     build_trained_delta_update as build_trained_delta_update,
   )
+  from fedfish_tff.client_work.nesterov import build_nesterov as build_nesterov
   from fedfish_tff.client_work.partial_update import (
     build_partial_update as build_partial_update,
   )

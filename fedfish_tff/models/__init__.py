@@ -43,6 +43,7 @@ if TYPE_CHECKING:
   from fedfish_tff.models.keras_classifier import create_keras_classifier
   from fedfish_tff.models.keras_classifier import keras_tensor_names
   from fedfish_tff.models.keras_classifier import KerasCall
+  from fedfish_tff.models.kneser_ney import KneserNeyModel
   from fedfish_tff.models.label_samplers import (
     categorical_label_sampler as categorical_label_sampler,
   )

@@ -22,7 +22,7 @@ _MOMENTUM = 0.9
 
 
 class _Optimizer(NamedTuple):
-  """One of `tff.learning.optimizers`.
+  """One of `tff.learning.optimizers`, or of `client_work`.
 
   Attributes:
     title: In labels.
@@ -49,6 +49,9 @@ OPTIMIZERS: Mapping[str, _Optimizer] = {
     'build_sgdm',
     {'momentum': _MOMENTUM},
     scale=0.1,
+  ),
+  'nesterov': _Optimizer(
+    'SGD with Nesterov momentum', 'build_nesterov', {'momentum': _MOMENTUM}
   ),
   'rmsprop': _Optimizer('RMSProp', 'build_rmsprop'),
   'sgd': _Optimizer('SGD', 'build_sgdm'),
@@ -104,7 +107,10 @@ def build(
   arguments = dict(optimizer.arguments)
   if weight_decay is not None:
     arguments['weight_decay'] = weight_decay
-  build_it = getattr(tff.learning.optimizers, optimizer.function)
+  owner = tff.learning.optimizers
+  if hasattr(client_work, optimizer.function):
+    owner = client_work
+  build_it = getattr(owner, optimizer.function)
   return client_work.build_rate_parameter_optimizer(
     build_it(scaled_rate(name, learning_rate), **arguments), parameter
   )

@@ -8,7 +8,6 @@ paper, so that each has chunks of its own.
 """
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 import functools
 import os
 
@@ -76,28 +75,25 @@ def create_web_text_task(
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  if data_dir is None:
-    splits = _generate_pages(name, num_generated_domains, seed)
-    if vocabulary is None:
-      tokens = datasets.train_vocabulary(
-        Texts(splits['train']),
-        kind=datasets.VocabularyKind.BPE,
-        size=_GENERATED_VOCABULARY_SIZE,
-        lowercase=True,
-      )
+  train, validation, test = load_clients(
+    name, data_dir, num_generated_domains=num_generated_domains, seed=seed
+  )
+  if data_dir is None and vocabulary is None:
+    tokens = datasets.train_vocabulary(
+      Texts(train),
+      kind=datasets.VocabularyKind.BPE,
+      size=_GENERATED_VOCABULARY_SIZE,
+      lowercase=True,
+    )
   else:
-    splits = {
-      split: datasets.GroupedClientData(data_dir, split)
-      for split in ('train', 'validation', 'held_out')
-    }
-    vocabulary = vocabulary or os.path.join(data_dir, VOCABULARY_FILE)
-  if vocabulary is not None:
-    tokens = load_vocabulary(vocabulary, data_dir)
+    tokens = load_vocabulary(
+      vocabulary or os.path.join(data_dir, VOCABULARY_FILE), data_dir
+    )
   return create_language_task(
     name,
-    train=splits['train'],
-    validation=splits['validation'],
-    test=splits['held_out'],
+    train=train,
+    validation=validation,
+    test=test,
     vocabulary=tokens,
     seed=seed,
     model=model,
@@ -106,6 +102,28 @@ def create_web_text_task(
     sequence_length=sequence_length,
     eval_sequence_length=eval_sequence_length,
     cache_megabytes=cache_megabytes,
+  )
+
+
+def load_clients(
+  name: str, data_dir: str | None, *, num_generated_domains: int, seed: int
+) -> tuple[datasets.ClientData, datasets.ClientData, datasets.ClientData]:
+  """Returns clients to train, to validate and to test, with arrays `text`.
+
+  Args:
+    name: The task's name.
+    data_dir: As in `create_web_text_task`, with those below.
+    num_generated_domains: Domains of the made-up pages.
+    seed: Decides them.
+
+  Raises:
+    errors.InputError: If the folder cannot be used.
+  """
+  if data_dir is None:
+    return _generate_pages(name, num_generated_domains, seed)
+  return tuple(
+    datasets.GroupedClientData(data_dir, split)
+    for split in ('train', 'validation', 'held_out')
   )
 
 
@@ -274,8 +292,8 @@ def _create_model(
 
 def _generate_pages(
   name: str, num_domains: int, seed: int
-) -> Mapping[str, datasets.ClientData]:
-  """Returns made-up domains by split."""
+) -> tuple[datasets.ClientData, datasets.ClientData, datasets.ClientData]:
+  """Returns made-up domains to train, to validate and to test."""
   logging.info(
     'Task %s without --data_dir is trained on made-up pages; they show how it '
     'runs, and nothing about real text.',
@@ -296,10 +314,9 @@ def _generate_pages(
       for domain in pages.domain_names()
     }
   )
-  parts = datasets.split_clients(
+  return datasets.split_clients(
     domains,
     validation_fraction=_GENERATED_HELD_OUT,
     test_fraction=_GENERATED_HELD_OUT,
     seed=seed,
   )
-  return dict(zip(('train', 'validation', 'held_out'), parts, strict=True))

@@ -21,8 +21,9 @@ from tasks.text import language
 import tensorflow_federated as tff
 
 NAME = 'stackoverflow'
-_FILE_NAME = 'stackoverflow.sqlite'
-_FEATURE = 'tokens'
+FILE_NAME = 'stackoverflow.sqlite'
+# The array of texts.
+FEATURE = 'tokens'
 _TEST_PREFIX = 'test/'
 
 
@@ -70,25 +71,11 @@ def create_task(
     errors.InputError: If an option is out of range or the data cannot be used.
   """
   checks.check_integer('vocabulary_clients', vocabulary_clients, 0)
-  train, held_out, test = (
-    datasets.TffClientData(source, prefix=prefix)
-    for source, prefix in zip(
-      tff_files.load_tff_data(
-        NAME,
-        tff.simulation.datasets.stackoverflow.load_data,
-        _FILE_NAME,
-        splits=('train', 'heldout', 'test'),
-        data_dir=data_dir,
-        download=download,
-      ),
-      ('', '', _TEST_PREFIX),
-      strict=True,
-    )
-  )
+  train, held_out, test = load_clients(data_dir, download=download)
   if vocabulary is None:
     counted = train.client_ids[: vocabulary_clients or None]
     tokens = datasets.train_vocabulary(
-      language.Texts(train.select(counted), feature=_FEATURE),
+      language.Texts(train.select(counted), feature=FEATURE),
       kind=datasets.VocabularyKind.WORD,
       size=vocabulary_size,
     )
@@ -107,5 +94,34 @@ def create_task(
     sequence_length=sequence_length,
     eval_sequence_length=eval_sequence_length,
     cache_megabytes=cache_megabytes,
-    feature=_FEATURE,
+    feature=FEATURE,
+  )
+
+
+def load_clients(
+  data_dir: str | None, *, download: bool = False
+) -> tuple[datasets.ClientData, datasets.ClientData, datasets.ClientData]:
+  """Returns TFF's splits train, heldout and test: clients with `FEATURE`.
+
+  Args:
+    data_dir: As in `create_task`.
+    download: Whether to download a missing file.
+
+  Raises:
+    errors.InputError: If the file cannot be used.
+  """
+  return tuple(
+    datasets.TffClientData(source, prefix=prefix)
+    for source, prefix in zip(
+      tff_files.load_tff_data(
+        NAME,
+        tff.simulation.datasets.stackoverflow.load_data,
+        FILE_NAME,
+        splits=('train', 'heldout', 'test'),
+        data_dir=data_dir,
+        download=download,
+      ),
+      ('', '', _TEST_PREFIX),
+      strict=True,
+    )
   )

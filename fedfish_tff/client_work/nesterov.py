@@ -1,0 +1,58 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""SGD with Nesterov's momentum, which `tff.learning.optimizers` does not have."""
+
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+class _NesterovOptimizer(tff.learning.optimizers.Optimizer):
+  """See `build_nesterov`."""
+
+  def __init__(self, learning_rate: float, momentum: float) -> None:
+    self._sgdm = tff.learning.optimizers.build_sgdm(learning_rate, momentum)
+    self._momentum = momentum
+
+  def initialize(self, specs: Any) -> Any:
+    return self._sgdm.initialize(specs)
+
+  def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
+    state, _ = self._sgdm.next(state, weights, gradients)
+    rate = state[tff.learning.optimizers.LEARNING_RATE_KEY]
+
+    def step(w: tf.Tensor, g: Any, v: tf.Tensor) -> tf.Tensor:
+      # None is the gradient of a weight that the loss does not depend on.
+      if g is None:
+        return w
+      return w - rate * (tf.convert_to_tensor(g) + self._momentum * v)
+
+    return state, tf.nest.map_structure(
+      step, weights, gradients, state['accumulator']
+    )
+
+  def get_hparams(self, state: Any) -> Any:
+    return self._sgdm.get_hparams(state)
+
+  def set_hparams(self, state: Any, hparams: Any) -> Any:
+    return self._sgdm.set_hparams(state, hparams)
+
+
+def build_nesterov(
+  learning_rate: float, momentum: float = 0.9
+) -> tff.learning.optimizers.Optimizer:
+  """Builds SGD with Nesterov's momentum.
+
+  v <- momentum v + g, w <- w - rate (g + momentum v): equations 3 and 4 of
+  Sutskever et al. (ICML 2013), w being where they take the gradient.
+
+  Args:
+    learning_rate: The rate.
+    momentum: Above 0, at most 1.
+
+  Returns:
+    The optimizer; state and hyper-parameters are those of `tff.learning`'s SGD
+    with momentum.
+  """
+  return _NesterovOptimizer(learning_rate, momentum)

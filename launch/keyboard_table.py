@@ -1,0 +1,65 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Compares keyboards with an n-gram model, as a table of Hard et al. (2018) does.
+
+  python -m launch.keyboard_table --data_dir=path/to/users \
+    --workdirs=runs/keyboard_central,runs/keyboard
+
+prints the share of held-out users' words that are the first of the suggested
+words (top-1 recall) or among the first three (top-3 recall), with its standard
+error over users:
+
+  Model           Top-1 recall [%]  Top-3 recall [%]
+  5-gram          ...
+  Server CIFG     ...
+  Federated CIFG  ...
+
+The workdirs, of launch.train and the task keyboard (launch/configs/keyboard.py),
+have one vocabulary; those with task.central are the server's, and those with a
+block privacy say so. --data_dir is what they were trained with.
+
+The n-gram model, interpolated Kneser-Ney, is of all sentences of the training
+users and of the same words. All its n-grams are kept in memory.
+
+What counts are all words of all test users together, words out of the
+vocabulary too, which nobody can suggest. The error is what another draw of as
+many users would change.
+"""
+
+from collections.abc import Sequence
+
+from fedfish_tff import errors
+from launch import cli
+
+from absl import flags
+
+_WORKDIRS = flags.DEFINE_list(
+  'workdirs', None, 'The workdirs of launch.train, separated by commas.'
+)
+_ORDER = flags.DEFINE_integer(
+  'order', 5, 'The n of the n-gram model.', lower_bound=1
+)
+_DATA_DIR = flags.DEFINE_string(
+  'data_dir', None, 'The folder of the data that they were trained with.'
+)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  if not _WORKDIRS.value:
+    raise errors.InputError('--workdirs is needed; --help shows an example.')
+  # Imported late: TFF takes seconds, and all above answers at once.
+  from launch.runs import keyboard_comparison  # pylint: disable=g-import-not-at-top
+
+  print(
+    keyboard_comparison.compare(
+      _WORKDIRS.value,
+      order=_ORDER.value,
+      data_dir=_DATA_DIR.value,
+    )
+  )
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,57 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Suggests next words by the model of a workdir of launch.train.
+
+  python -m launch.predict_words --workdir=runs/keyboard \
+    --data_dir=path/to/users --prefix="i would like to"
+
+prints the three words that the model of the last checkpoint finds likeliest, the
+likeliest first. Without --prefix it reads lines, each the beginning of a text,
+until the input ends (Ctrl-D in a terminal), and answers each with a line.
+
+The workdir is one of the task keyboard (launch/configs/keyboard.py), and
+--data_dir what it was trained with, since its vocabulary is that of the training
+clients. What counts is the sentence that a line ends in: behind . ! or ? a new
+one begins. Upper case, and what is between words, make no difference; a word
+that the vocabulary does not have is known to be one, but not which.
+"""
+
+from collections.abc import Sequence
+import sys
+
+from fedfish_tff import errors
+from launch import cli
+
+from absl import flags
+
+_WORKDIR = flags.DEFINE_string(
+  'workdir', None, 'The workdir of launch.train, of the task keyboard.'
+)
+_DATA_DIR = flags.DEFINE_string(
+  'data_dir', None, 'The folder of the data that it was trained with.'
+)
+_PREFIX = flags.DEFINE_string(
+  'prefix', None, 'What has been typed; by default, each line of the input.'
+)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  if not _WORKDIR.value:
+    raise errors.InputError('--workdir is needed; --help shows an example.')
+  # Imported late: TFF takes seconds, and all above answers at once.
+  from launch.runs import word_suggestions  # pylint: disable=g-import-not-at-top
+
+  with word_suggestions.open_suggester(
+    _WORKDIR.value, data_dir=_DATA_DIR.value
+  ) as suggest:
+    lines = sys.stdin if _PREFIX.value is None else [_PREFIX.value]
+    if lines is sys.stdin and lines.isatty():
+      print('Type the beginning of a text; Ctrl-D ends.')
+    for line in lines:
+      print('  '.join(suggest(line.rstrip('\n'))), flush=True)
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,209 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Next words as a keyboard suggests them: a client is a user who types.
+
+After Hard et al. (2018, arXiv:1811.03604). data_dir is a folder that
+launch.group_dataset wrote, whose split held_out is for testing; or the folder
+of stackoverflow.sqlite, of whose split heldout, authors that are not in train,
+every other one is for validation, the others for testing. Without it texts are
+made up.
+
+A text becomes sentences, which end at line ends and behind . ! and ?, and these
+words in lower case; what is between words is left out. An example is a
+sentence: its begin, its words, its end. Words out of the vocabulary have one
+token, and are never predicted.
+"""
+
+from collections.abc import Callable
+import functools
+import os
+import re
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from tasks import checks
+from tasks.task import Task
+from tasks.text import language
+from tasks.text import stackoverflow
+
+import numpy as np
+
+NAME = 'keyboard'
+# The one client of a centralised training.
+CENTRAL_CLIENT = 'all_training_clients'
+_END = re.compile(r'\n|[.!?]+(?=\s|$)')
+_WORD = re.compile(r"\w+(?:['-]\w+)*")
+_FEATURE = 'sentence'
+
+
+def create_task(
+  *,
+  seed: int,
+  data_dir: str | None = None,
+  vocabulary: str | datasets.Vocabulary | None = None,
+  vocabulary_size: int = 10_000,
+  vocabulary_clients: int = 1000,
+  embedding: int = 96,
+  units: int = 670,
+  projection: bool = True,
+  sentence_length: int = 32,
+  central: bool = False,
+  num_generated_users: int = 200,
+  cache_megabytes: int = 1024,
+) -> Task:
+  """Creates the task.
+
+  Args:
+    seed: Decides the initial weights, and made-up texts.
+    data_dir: Folder of users' texts, see the module; None for made-up ones.
+    vocabulary: A file of launch.train_tokenizer, or what was read from one; its
+      tokens are words. None for the most frequent words of training clients.
+    vocabulary_size: Of these, special tokens included.
+    vocabulary_clients: How many training clients, the first by their ids, words
+      are counted over; 0 for all.
+    embedding: Width of the model's embedding.
+    units: Of its CIFG-LSTM.
+    projection: Whether that feeds back its output through a projection.
+    sentence_length: Tokens of an example; longer sentences go on in another one.
+    central: Whether all training data is that of one client, which then trains
+      as a server does that has collected it.
+    num_generated_users: Users with made-up texts.
+    cache_megabytes: Budget for keeping tokens in memory, in 2^20 bytes, for
+      each of training, validation and test clients.
+
+  Returns:
+    The task: x and y int32 [tokens], y being x one token ahead; metric
+    top_1_recall.
+
+  Raises:
+    errors.InputError: If an option is out of range or the data cannot be used.
+  """
+  checks.check_integer('vocabulary_clients', vocabulary_clients, 0)
+  checks.check_integer('sentence_length', sentence_length, 1)
+  checks.check_integer('cache_megabytes', cache_megabytes, 1)
+  checks.check_boolean('projection', projection)
+  checks.check_boolean('central', central)
+  train, validation, test = _load_clients(data_dir, num_generated_users, seed)
+  if vocabulary is None:
+    counted = train.client_ids[: vocabulary_clients or None]
+    tokens = datasets.train_vocabulary(
+      language.Texts(train.select(counted), feature=_FEATURE),
+      kind=datasets.VocabularyKind.WORD,
+      size=vocabulary_size,
+    )
+  else:
+    tokens = language.load_vocabulary(vocabulary)
+  special = tokens.special_tokens
+  if tokens.size <= len(special):
+    raise errors.InputError(
+      'The vocabulary has no words, only special tokens; training clients '
+      'whose texts have words were expected.'
+    )
+
+  def tokenized(data: datasets.ClientData) -> datasets.ClientData:
+    return datasets.CachedClientData(
+      datasets.PreprocessedClientData(
+        data, _build_sentence_fn(tokens, sentence_length)
+      ),
+      max_bytes=cache_megabytes * 2**20,
+    )
+
+  train = tokenized(train)
+  return Task(
+    name=NAME,
+    train=_pool(train) if central else train,
+    validation=tokenized(validation),
+    test=tokenized(test),
+    create_model=functools.partial(
+      models.create_cifg_lstm,
+      vocabulary_size=tokens.size,
+      seed=seed,
+      embedding_size=embedding,
+      lstm_size=units,
+      recurrent_projection=projection,
+      special_tokens=special,
+    ),
+    metric='top_1_recall',
+    higher_is_better=True,
+    label_sampler=models.token_label_sampler(padding=special.pad),
+    tensor_names=models.CIFG_LSTM_TENSORS,
+    # Logits are [examples, tokens, vocabulary].
+    eval_batch_size=64,
+    transfer_options={
+      'vocabulary': tokens,
+      'sentence_length': sentence_length,
+    },
+  )
+
+
+def split_sentences(text: str) -> list[str]:
+  """Returns the sentences of a text: words in lower case between spaces.
+
+  Args:
+    text: Any text.
+
+  Returns:
+    A sentence each, of which some may be without words; the last one has no end
+    in the text, and is what its writer may go on with.
+  """
+  plain = text.lower().replace('\N{RIGHT SINGLE QUOTATION MARK}', "'")
+  return [' '.join(_WORD.findall(part)) for part in _END.split(plain)]
+
+
+def _load_clients(
+  data_dir: str | None, num_generated_users: int, seed: int
+) -> tuple[datasets.ClientData, datasets.ClientData, datasets.ClientData]:
+  """Returns clients to train, to validate and to test, their texts sentences."""
+  path = os.path.expanduser(data_dir) if data_dir is not None else None
+  if path and os.path.exists(os.path.join(path, stackoverflow.FILE_NAME)):
+    feature = stackoverflow.FEATURE
+    train, held_out, _ = stackoverflow.load_clients(path)
+    ids = held_out.client_ids
+    parts = train, held_out.select(ids[::2]), held_out.select(ids[1::2])
+  else:
+    feature = 'text'
+    parts = language.load_clients(
+      NAME, path, num_generated_domains=num_generated_users, seed=seed
+    )
+
+  def to_sentences(examples: datasets.Examples) -> datasets.Examples:
+    sentences = [
+      sentence.encode()
+      for text in examples[feature]
+      for sentence in split_sentences(datasets.to_unicode(text))
+      if sentence
+    ]
+    # One who has typed no word has one sentence without words.
+    return {_FEATURE: np.array(sentences or [b''], object)}
+
+  return tuple(
+    datasets.PreprocessedClientData(part, to_sentences) for part in parts
+  )
+
+
+def _build_sentence_fn(
+  vocabulary: datasets.Vocabulary, sentence_length: int
+) -> Callable[[datasets.Examples], datasets.Examples]:
+  """Builds what turns a client's sentences into rows (x, y) of tokens."""
+
+  def to_rows(examples: datasets.Examples) -> datasets.Examples:
+    rows = [
+      datasets.chunk_documents(
+        [vocabulary.encode(sentence)],
+        sequence_length=sentence_length,
+        special_tokens=vocabulary.special_tokens,
+      )
+      for sentence in examples[_FEATURE]
+    ]
+    return tuple(map(np.concatenate, zip(*rows)))
+
+  return to_rows
+
+
+def _pool(clients: datasets.ClientData) -> datasets.ClientData:
+  """Returns one client with the examples of all."""
+  examples = map(clients.load_client, clients.client_ids)
+  return datasets.InMemoryClientData(
+    {CENTRAL_CLIENT: tuple(map(np.concatenate, zip(*examples)))}
+  )

@@ -1,0 +1,66 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The paper's setting of keyboards, and its centralised counterpart."""
+
+import math
+import pathlib
+
+from fedfish_tff import simulation
+from launch.configs import keyboard
+from launch.methods import config_checks
+from launch.runs import training_run
+from tasks import registry
+
+from absl.testing import absltest
+import pytest
+
+
+class KeyboardConfigTest(absltest.TestCase):
+  def test_defaults_are_valid_and_those_of_the_task(self):
+    config = keyboard.get_config().to_dict()
+    config_checks.check_config(config)
+    options = registry.task_options('keyboard')
+    for option, value in config['task'].items():
+      if option != 'name':
+        self.assertEqual(value, options[option], option)
+
+  def test_all_rounds_have_the_paper_s_600_million_sentences(self):
+    config = keyboard.get_config()
+    self.assertEqual(
+      config.rounds * config.cohort_size * config.max_examples_per_client,
+      600_000_000,
+    )
+
+  def test_central_training_sees_as_many_sentences(self):
+    for size in ('', ',size=compact'):
+      federated = keyboard.get_config(f'fed_avg{size}')
+      central = keyboard.get_config(f'fed_avg,training=central{size}')
+      config_checks.check_config(central.to_dict())
+      self.assertTrue(central.task.central)
+      self.assertEqual(central.algorithm.server_optimizer, 'sgd')
+      self.assertEqual(
+        central.rounds * central.cohort_size * central.max_examples_per_client,
+        federated.rounds
+        * federated.cohort_size
+        * federated.max_examples_per_client,
+      )
+
+  @pytest.mark.thorough
+  def test_both_learn_made_up_texts(self):
+    for variant in ('fed_avg', 'fed_avg,training=central'):
+      config = keyboard.get_config(f'{variant},size=compact').to_dict()
+      config['task'] |= {'vocabulary_size': 100, 'num_generated_users': 60}
+      config |= {'rounds': 10, 'evaluate_every': 10}
+      folder = pathlib.Path(self.create_tempdir().full_path)
+      training_run.train(config, workdir=folder)
+      first, last = (
+        simulation.read_rows(folder / 'metrics.csv')[row]['eval/global/loss']
+        for row in (0, -1)
+      )
+      # Nats a token: from a guess among all tokens on.
+      self.assertAlmostEqual(first, math.log(100), delta=0.1)
+      self.assertLess(last, first - 0.3, variant)
+
+
+if __name__ == '__main__':
+  absltest.main()
