@@ -20,6 +20,7 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.client_data import split_clients
   from fedfish_tff.datasets.client_data import unknown_client_error
   from fedfish_tff.datasets.client_index import ClientIndex
+  from fedfish_tff.datasets.client_index import create_index_writer
   from fedfish_tff.datasets.client_index import INDEX_SCHEMA
   from fedfish_tff.datasets.client_index import IndexRows
   from fedfish_tff.datasets.client_index import ROW_GROUP_CLIENTS

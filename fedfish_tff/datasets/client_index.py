@@ -15,6 +15,7 @@ import itertools
 import json
 import os
 import pathlib
+from typing import BinaryIO
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import examples as examples_lib
@@ -43,8 +44,6 @@ INDEX_SCHEMA = pa.schema(
   },
 )
 ROW_GROUP_CLIENTS = 2**16
-# Without a checksum a changed byte may give another client's name or place.
-WRITER_OPTIONS = {'write_page_checksum': True}
 
 _UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
 
@@ -56,6 +55,18 @@ _NUMBERS = {
   'examples': np.int64,
 }
 _COLUMNS = ('client_id', 'split', *_NUMBERS)
+
+
+def create_index_writer(
+  where: str | os.PathLike[str] | BinaryIO,
+) -> pq.ParquetWriter:
+  """Returns a writer of an index whose damage is noticed when it is read.
+
+  Args:
+    where: A path or a file, open for writing.
+  """
+  # Without checksums a changed byte may give another client's name or place.
+  return pq.ParquetWriter(where, INDEX_SCHEMA, write_page_checksum=True)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

@@ -19,7 +19,6 @@ from fedfish_tff.datasets import record_files
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import tensorflow as tf
 
 _NUMBERS = ('shard', 'offset', 'record_bytes', 'examples', 'words')
@@ -126,9 +125,7 @@ class GroupedWriter:
 
   def _write_index(self) -> None:
     path = self._folder / grouped_folder.INDEX_FILE
-    with pq.ParquetWriter(
-      path, client_index.INDEX_SCHEMA, **client_index.WRITER_OPTIONS
-    ) as writer:
+    with client_index.create_index_writer(path) as writer:
       for split in sorted(self._ids):
         ids = self._ids[split]
         order = sorted(range(len(ids)), key=ids.__getitem__)

@@ -58,9 +58,7 @@ def write_client_table(
   schema = client_index.INDEX_SCHEMA
   sizes = {}
   with open(path, 'wb') as file:
-    with parquet.ParquetWriter(
-      file, schema, **client_index.WRITER_OPTIONS
-    ) as writer:
+    with client_index.create_index_writer(file) as writer:
       for split in sorted(parts_of):
         table = pa.concat_tables(
           parquet.read_table(part, schema=schema) for part in parts_of[split]
