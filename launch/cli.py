@@ -22,6 +22,7 @@ import sys
 from typing import NoReturn
 
 from fedfish_tff import errors
+from launch import json_config
 
 from absl import app
 from absl import flags
@@ -162,12 +163,16 @@ def _say(message: str) -> None:
 
 def _describe_flag_error(error: flags.Error) -> str:
   """Returns absl's message; where a config file raised, that file's own."""
-  cause = error.__context__
-  while cause is not None and cause.__context__ is not None:
-    cause = cause.__context__
-  if 'Error whilst parsing config file' in str(error):
-    return f'{str(error).partition(": Error whilst")[0]}: {cause}'
-  return str(error)
+  if 'Error whilst parsing config file' not in str(error):
+    return str(error)
+  causes = [error]
+  while causes[-1].__context__ is not None:
+    causes.append(causes[-1].__context__)
+  # What an InputError was raised for is in its sentence.
+  told = [cause for cause in causes if isinstance(cause, errors.InputError)]
+  where = str(error).partition(': Error whilst')[0]
+  where = where.replace(f'{json_config.__file__}:', '')
+  return f'{where}: {(told or causes)[-1]}'
 
 
 def _describe_config_error(error: OSError, argv: Sequence[str]) -> str:

@@ -136,7 +136,8 @@ ALLOWED = {
     'fedfish_tff.models',
     'fedfish_tff.plug_ins',
   },
-  'launch.cli': {'fedfish_tff.errors'},
+  'launch.json_config': {'fedfish_tff.errors'},
+  'launch.cli': {'fedfish_tff.errors', 'launch.json_config'},
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
   'launch.benchmarks': {
     'launch.cli',

@@ -346,13 +346,17 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
       client_data: Of the first round.
 
     Returns:
-      The model's trainable weights, of each client that has data and has not
-      diverged.
+      Trainable weights of a model of `widths`, of each client that has data and
+      has not diverged.
     """
     nobody = [None] * len(client_data)  # Who comes for the first time.
     clients = self._start(self.initialize(), nobody, client_data)
     diverged = self._train_rest(0, clients)
-    return [c.tensors for c in clients if c.position not in diverged]
+    return [
+      self._networks.cut_new(client.tensors)
+      for client in clients
+      if client.position not in diverged
+    ]
 
   def _start(
     self, state: Any, client_states: Sequence[Any], client_data: Sequence[Any]

@@ -83,6 +83,17 @@ class PaddedNetworks:
     model = self._create_model(self.widths, seed)
     return self._embed(list(map(np.asarray, model.initial_weights[0])))
 
+  def cut_new(self, tensors: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Returns a new network, one of `first_places`, without the wide one.
+
+    Args:
+      tensors: The network, as a part of the wide one.
+    """
+    tensors = list(tensors)
+    for layer, units in enumerate(self.first_places()):
+      tensors = self.take(tensors, layer, units)
+    return tensors
+
   def take(
     self, tensors: Sequence[np.ndarray], layer: int, units: np.ndarray
   ) -> list[np.ndarray]:

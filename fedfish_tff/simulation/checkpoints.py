@@ -193,6 +193,17 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       self._try_to_remove_leftovers()
       raise
 
+  def remove_after(self, version: int) -> None:
+    """Removes later versions, which the run that goes on has not reached.
+
+    Args:
+      version: The version.
+    """
+    for later in self._all_versions():
+      if later > version:
+        logging.warning('Removing %s.', self._path(later))
+        self._remove(later)
+
   def remove_leftovers(self) -> None:
     """Removes what a crash left: temporary folders and halves of versions."""
     for version in self._all_versions():

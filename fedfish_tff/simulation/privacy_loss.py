@@ -12,6 +12,7 @@ import functools
 import math
 
 import dp_accounting
+import numpy as np
 
 # From the number of rounds to epsilon, infinite without noise.
 Epsilon = Callable[[int], float]
@@ -126,10 +127,8 @@ def _epsilon_of_rounds(
     if not noise_multiplier:
       return math.inf
     loss = round_loss()
-    return float(
-      dp_accounting.rdp.compute_epsilon(loss.orders, rounds * loss.rdp, delta)[
-        0
-      ]
-    )
+    # Of much noise the accountant's sums may end just below zero.
+    rdp = rounds * np.maximum(loss.rdp, 0)
+    return float(dp_accounting.rdp.compute_epsilon(loss.orders, rdp, delta)[0])
 
   return epsilon

@@ -11,6 +11,7 @@ import threading
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import files
 from fedfish_tff.simulation import metrics_csv
 
@@ -79,6 +80,10 @@ class RunRecorder:
     if state is not None:
       for manager in csv_managers:
         _check_reaches(manager, version)
+    if isinstance(self._state_manager, checkpoints.CheckpointManager) and (
+      csv_managers and state is not None
+    ):
+      self._state_manager.remove_after(version)
     for manager in csv_managers:
       # Before round 0 there is none to keep.
       manager.drop_rows_after(-1 if state is None else version)

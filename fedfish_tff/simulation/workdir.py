@@ -149,13 +149,18 @@ class Workdir:
     changed = checkpoint_manifest.changed_file(
       versions[last], self.digests(last)
     )
-    if changed is not None:
-      raise errors.InputError(
-        f'{self.path / changed} is not what it was when the checkpoint of round '
-        f'{last} was saved; restore it, or train again: launch.train goes on '
-        'from an earlier checkpoint that it belongs to, or with --overwrite '
-        'starts afresh.'
+    if changed is None:
+      return
+    advice = 'restore it, or start afresh with --overwrite'
+    if changed == self.metrics_path.name:
+      advice = (
+        'restore it, or train again: launch.train goes on from the checkpoint '
+        'before, if it belongs to that'
       )
+    raise errors.InputError(
+      f'{self.path / changed} is not what it was when the checkpoint of round '
+      f'{last} was saved; {advice}.'
+    )
 
   def write_summary(self, summary: Mapping[str, Any]) -> None:
     """Writes summary.json atomically, with a checksum at its end."""
@@ -307,8 +312,8 @@ def _check_same_data(
     return
   except ValueError as error:
     raise errors.InputError(
-      f'{path} is damaged ({error}); restore it, or remove it if the data are '
-      'surely those of the run.'
+      f'{path} is damaged ({error}); restore it, or start afresh with '
+      '--overwrite.'
     ) from error
   except OSError as error:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error

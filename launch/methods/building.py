@@ -64,9 +64,9 @@ class BuiltMethod:
       `regularization` that the config names, from the state after the last
       round, None where it has no solution; validation clients choose.
     reported_hparams: Hyper-parameters of the last state for summary.json.
-    train_apart: From the cohort's data to the weights of the networks that
-      clients train by themselves in the first round; None where they begin with
-      one for all. `launch.evaluate` scores their ensemble.
+    train_apart: From the cohort's data to the weights of networks, of the task's
+      model, that clients train by themselves in the first round; None where they
+      begin with one for all. `launch.evaluate` scores their ensemble.
   """
 
   model: tff.learning.models.FunctionalModel

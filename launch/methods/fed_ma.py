@@ -28,8 +28,8 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
   if not widths:
     raise errors.InputError(
       f'The task is {task.name!r}, whose models have no hidden layers that '
-      'could have other widths; a task such as digits or cifar10_dirichlet was '
-      'expected for fed_ma.'
+      'could have other widths; a task such as digits, cifar10_dirichlet or '
+      'shakespeare was expected for fed_ma.'
     )
   max_widths = [width * growth for width in widths]
   process = algorithms.build_fed_ma(
@@ -88,7 +88,7 @@ METHOD = method.Method(
       7.0,
       fields.number(positive=True),
       'How readily clients add units to those of the server; the paper has 7 '
-      'for images.',
+      'for images and 0.001 for an LSTM.',
     ),
     'unit_average': fields.Field(
       choices.UnitAverage.MEAN.value,

@@ -8,6 +8,7 @@ Plain Python, without TensorFlow, which is imported when something is built.
 from __future__ import annotations
 
 from collections.abc import Mapping
+import json
 import typing
 from typing import Any
 
@@ -96,7 +97,7 @@ def check(config: Mapping[str, Any]) -> None:
   """
   block, participation = config['privacy'], config['participation']
   fields.check_fields('privacy.', block, fields.checks(FIELDS))
-  weighting = config['algorithm']['client_weighting']
+  weighting = config['algorithm'].get('client_weighting', 'uniform')
   if weighting != 'uniform':
     raise errors.InputError(
       f'algorithm.client_weighting is {weighting!r}, but the config has a block '
@@ -155,10 +156,11 @@ def build_model_aggregator(
     expected_clients = num_clients / rounds
     tree = {
       'rounds_a_tree': rounds,
+      # Of the whole config: the noise of two runs must not cancel.
       'noise_seed': int(
-        random_streams.random_generator('privacy', config['seed']).integers(
-          2**62
-        )
+        random_streams.random_generator(
+          'privacy', json.dumps(config, sort_keys=True)
+        ).integers(2**62)
       ),
     }
   return aggregators.PrivateMeanFactory(
@@ -210,7 +212,7 @@ def neighbours(config: Mapping[str, Any]) -> str:
     config: A checked config with the block.
   """
   if config['privacy']['mechanism'] == 'tree':
-    return "a client's updates are zero"
+    return "a client's contributions are zero"
   if config['participation']['name'] == 'poisson':
     return 'a client is added or removed'
   return 'a client is replaced'

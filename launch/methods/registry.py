@@ -136,6 +136,8 @@ def sharing_key(config: Mapping[str, Any]) -> str | None:
   if 'fine_tuning' in config:
     across = across - {'seed'}
   if 'privacy' in config:
+    if config['privacy']['mechanism'] == 'tree':
+      return None  # The noise is that of the config.
     # The noise is for the cohorts.
     across = across - {'cohort_size', 'participation', 'seed'}
   return json.dumps(

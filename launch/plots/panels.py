@@ -113,7 +113,9 @@ def draw_legend(
       no column holds entries of two groups, unless there is room for one only.
   """
   count = sum(map(len, groups))
-  for rows in sorted({*range(1, max(map(len, groups)) + 1), count}):
+  for rows in sorted({*range(1, max(map(len, groups), default=0) + 1), count}):
+    if not rows:
+      return
     handles = []
     for group in groups:
       fill = -len(group) % rows if rows < count else 0

@@ -14,6 +14,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
 
 _RUN_FIELDS = ('variant', 'fields', 'config')
@@ -93,8 +94,9 @@ class SweepFolder:
     if summary is None or summary.get('rounds') != config['rounds']:
       return None
     try:
+      simulation.Workdir(workdir).check_files()
       return checked_json.remove_checksum(summary, optional=True)
-    except ValueError:
+    except ValueError:  # InputError is one.
       return None
 
   def read_data_fingerprint(self, name: str) -> Mapping[str, str] | None:

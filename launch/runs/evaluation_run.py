@@ -91,9 +91,10 @@ def _evaluate_clients(
   rows, pooled = scores.rows, scores.totals
   if experiment.built.train_apart is not None:
     ensemble = held_out_evaluation.score_ensemble(experiment, clients)
-    pooled |= ensemble.totals
-    for client_id, row in ensemble.rows.items():
-      rows[client_id].update(row)
+    if ensemble is not None:
+      pooled |= ensemble.totals
+      for client_id, row in ensemble.rows.items():
+        rows[client_id].update(row)
   personalized = experiment.fine_tune_spec is not None
   if personalized:
     rate = tuned_evaluation.choose_rate(experiment, result.state)

@@ -21,6 +21,7 @@ from launch.results import run_reader
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 
+from absl import logging
 import numpy as np
 import tensorflow_federated as tff
 
@@ -107,7 +108,7 @@ def score_all_examples(
 
 def score_ensemble(
   experiment: experiment_lib.Experiment, clients: datasets.ClientData
-) -> Scores:
+) -> Scores | None:
   """Scores the ensemble of what the first cohort trains, each by itself.
 
   Args:
@@ -115,14 +116,16 @@ def score_ensemble(
     clients: The clients to score it on.
 
   Returns:
-    Rows with `num_examples` and `ensemble/<metric>`.
+    Rows with `num_examples` and `ensemble/<metric>`; None, with a warning, if
+    all of the cohort diverge.
   """
-  model = models.create_ensemble(
-    experiment.model,
-    experiment.built.train_apart(
-      [datasets.to_client_input(client) for client in experiment.load_cohort(1)]
-    ),
+  networks = experiment.built.train_apart(
+    [datasets.to_client_input(client) for client in experiment.load_cohort(1)]
   )
+  if not networks:
+    logging.warning('All clients of round 1 diverge: there is no ensemble.')
+    return None
+  model = models.create_ensemble(experiment.task.create_model(), networks)
   total, per_client = evaluation.ChunkedEvaluation(model)(
     tff.learning.models.ModelWeights(*model.initial_weights),
     evaluation.load_chunks(

@@ -477,14 +477,14 @@ class FedMaTest(absltest.TestCase):
     loaded = [_load(c) for c in 'ab']
     found = self.process.train_apart(loaded)
     x = np.random.default_rng(5).normal(size=[20, _FEATURES])
-    wide = _create_mlp(_MAX_WIDTHS, 0)
+    model = _create_mlp(_WIDTHS, 0)
     for position, (batches, tensors) in enumerate(
       zip(loaded, found, strict=True)
     ):
       start = reference.start(batches.client_id, position)
       net = reference.train(start, list(batches), 0, _RATE)
       tolerance.assert_close(
-        _predict(wide, tensors, np.float32(x)),
+        _predict(model, tensors, np.float32(x)),
         reference.forward(net, x)[-1],
         relative=tolerance.FLOAT32_STEPS,
       )

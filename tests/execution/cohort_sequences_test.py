@@ -320,6 +320,24 @@ class CohortSequencesTest(parameterized.TestCase):
     self.assertEqual(self._here(comp, [[(1, 2), (3, 4)], []]), [2143, 0])
     self.assertEmpty(self.cohort.general_path_reasons)
 
+  def test_names_that_only_tensorflow_code_gives(self):
+    """Parts are then taken by their places, as where they have names."""
+    add = _leaf(
+      lambda data: data.reduce(0, lambda s, e: 100 * s + 10 * e['b'] + e['a']),
+      tff.SequenceType(_UNSORTED),
+    )
+    pair = tff.to_type((np.int32, np.int32))
+
+    @tff.federated_computation(
+      tff.FederatedType(tff.SequenceType(pair), tff.CLIENTS)
+    )
+    def comp(data):
+      return tff.federated_map(add, data)
+
+    self.assertEqual(self._here(comp, [[(1, 2), (3, 4)], []]), [1234, 0])
+    (reason,) = self.cohort.general_path_reasons
+    self.assertIn('have no names', reason)
+
   def test_select_by_a_function_that_draws(self):
     """All clients get the same slice of a key."""
     comp = _selection(

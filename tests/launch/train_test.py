@@ -124,6 +124,8 @@ class TrainTest(parameterized.TestCase):
     self._assert_refused(
       self._run('--config', str(config), '--config.seed=1'), 'seed (0 there'
     )
+    config.write_text('{"seed": tru}')
+    self._assert_refused(self._run(f'--config={config}'), 'not valid JSON')
 
   def test_writes_what_a_workdir_holds(self):
     outcome = trained_runs.fed_fish_on_digits().outcome

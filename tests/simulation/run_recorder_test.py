@@ -49,6 +49,21 @@ class RunRecorderTest(parameterized.TestCase):
       self.assertEqual(recorder.resume(_START), ([np.float32(2.0)], 2))
     self.assertEqual(self._rounds_written(), [0, 1, 2])
 
+  def test_later_checkpoints_are_removed(self):
+    """They would be those of another run, once rounds are trained again."""
+    manager = checkpoints.CheckpointManager(self.folder / 'checkpoints')
+    for version in (1, 2):
+      asyncio.run(manager.save([np.float32(version)], version))
+    metrics = metrics_csv.CsvMetricsManager(self.folder / 'metrics.csv')
+    for round_number in (0, 1, 2):
+      asyncio.run(metrics.release({'a': 1}, round_number))
+    path = self.folder / 'checkpoints' / 'program_state_2' / 'manifest.json'
+    path.write_text('{}')
+    with run_recorder.RunRecorder(manager, [metrics]) as recorder:
+      self.assertEqual(recorder.resume([np.float32(0)])[1], 1)
+    self.assertEqual(metrics.last_round, 1)
+    self.assertFalse(path.exists())
+
   def test_starts_afresh_without_a_checkpoint(self):
     with self._recorder() as recorder:
       recorder.release(0, {'a': 1})

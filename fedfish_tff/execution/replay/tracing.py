@@ -16,6 +16,7 @@ from typing import Any
 
 from fedfish_tff import private_apis
 from fedfish_tff.execution import interruption
+from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import structures
 from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.reading import tensorflow_functions
@@ -84,10 +85,15 @@ class Replayer(local_functions.Tracer):
     serialized = proto.tensorflow
     feeds = {}
     if type_signature.parameter is not None:
+      leaves = map(
+        _computed,
+        structures.flatten(arg),
+        structures.leaf_types(type_signature.parameter),
+      )
       feeds = dict(
         zip(
           tensorflow_functions.tensor_names(serialized.parameter),
-          map(_computed, structures.flatten(arg)),
+          leaves,
           strict=True,
         )
       )
@@ -183,10 +189,17 @@ class Replayer(local_functions.Tracer):
     )
 
 
-def _computed(leaf: Any) -> Any:
-  """Returns a leaf of a local value as TensorFlow code takes it."""
+def _computed(leaf: Any, leaf_type: tff.Type) -> Any:
+  """Returns a leaf of a local value as TensorFlow code of a type takes it."""
+  if not isinstance(leaf_type, tff.SequenceType):
+    return leaf
   if isinstance(leaf, sequence_intrinsics.MappedSequence):
-    return leaf.computed
+    leaf = leaf.computed
+  # Elements without names may be given to code that names their parts.
+  if leaf.order != packed_sequences.dataset_order(leaf_type.element):
+    raise NotReplayableError(
+      f'a sequence whose elements have no names, as one of {leaf_type.element}'
+    )
   return leaf
 
 

@@ -18,6 +18,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
+import tensorflow_federated as tff
 
 _METHODS = registry.names('privacy')
 _OTHERS = sorted(set(registry.own_methods()) - set(_METHODS))
@@ -80,6 +81,8 @@ class CheckTest(parameterized.TestCase):
       for size in (2, 3)
     }
     self.assertLen(keys, 2)
+    config = small_configs.make_config('fed_avg,privacy=tree')
+    self.assertIsNone(registry.sharing_key(config))
 
 
 class BuildTest(parameterized.TestCase):
@@ -125,6 +128,24 @@ class BuildTest(parameterized.TestCase):
   def test_any_method(self, name):
     self._check_plain(name)
 
+  def test_no_two_configs_have_the_noise_of_one_tree(self):
+    """Their models' difference would have none."""
+    zeros = tff.to_type(tff.TensorType(np.float32, [3]))
+    noise = []
+    for rate in (0.1, 0.2, 0.1):
+      config = small_configs.make_config(
+        'fed_avg,privacy=tree', client_learning_rate=rate
+      )
+      process = privacy.build_model_aggregator(
+        config, experiment.create_task(config)
+      ).create(zeros, tff.TensorType(np.float32))
+      output = process.next(
+        process.initialize(), [np.zeros(3, np.float32)], [np.float32(1)]
+      )
+      noise.append(np.asarray(output.result).tolist())
+    self.assertNotEqual(noise[0], noise[1])
+    self.assertEqual(noise[0], noise[2])
+
   def test_too_much_noise_for_an_adapting_bound(self):
     config = small_configs.make_config('fed_avg,privacy=adaptive')
     with self.assertRaisesRegex(errors.InputError, '1.0, but .* of 3 clients'):
@@ -149,7 +170,7 @@ class EpsilonTest(parameterized.TestCase):
       {'privacy.mechanism': 'tree', 'participation.name': 'epochs'},
       simulation.tree_epsilon,
       {'rounds_a_tree': small_configs.VISITING_ROUNDS},
-      "a client's updates are zero",
+      "a client's contributions are zero",
     ),
   )
   def test_is_that_of_who_takes_part(self, changes, expected, arguments, whom):

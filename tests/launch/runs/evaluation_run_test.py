@@ -144,6 +144,17 @@ class EvaluationRunTest(absltest.TestCase):
       places=6,
     )
 
+  @pytest.mark.thorough
+  def test_without_ensemble_where_all_diverge(self):
+    config = small_configs.make_config(
+      'fed_ma', rounds=1, client_learning_rate=1e30
+    )
+    workdir = self.workdir.parent / 'diverged'
+    training_run.train(config, workdir=workdir, progress_bar=False)
+    evaluation_run.evaluate(workdir)
+    rows = _read(workdir / 'evaluation' / 'summary.csv')
+    self.assertEqual({row['evaluation'] for row in rows}, {'global'})
+
   def test_validation_clients(self):
     test_clients = self.workdir / run_reader.CLIENTS_CSV
     test_clients.parent.mkdir()
