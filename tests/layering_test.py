@@ -150,13 +150,21 @@ ALLOWED = {
     for position, room in enumerate(_ROOMS)
   },
   # The binaries.
-  'launch': {'launch.cli', 'launch.data', *_ROOMS, 'tasks', *_LIBRARY},
+  'launch': {
+    'launch.cli',
+    'launch.json_config',
+    'launch.data',
+    *_ROOMS,
+    'tasks',
+    *_LIBRARY,
+  },
   'examples': {*_ROOMS, 'tasks', *_LIBRARY},
   'tests': {
     'examples',
     'fedfish_tff.private_apis',
     'launch',
     'launch.cli',
+    'launch.json_config',
     'launch.data',
     'launch.benchmarks',
     'tasks',
