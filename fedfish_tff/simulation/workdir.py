@@ -50,8 +50,6 @@ _OWN_NAMES = (
 # A folder is a workdir if its config.json has at least these fields.
 _MARKING_FIELDS = frozenset(('algorithm', 'task', 'seed', 'rounds'))
 _MAX_DIFFERENCES_SHOWN = 5
-# What a field is, as JSON, in a config of before there was such a field.
-_BEFORE = '[]'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -283,7 +281,7 @@ def _check_same_config(
     f'{name} ({there.get(name, "absent")} there, '
     f'{asked.get(name, "absent")} asked for)'
     for name in [*asked, *(name for name in there if name not in asked)]
-    if there.get(name, _BEFORE) != asked.get(name, _BEFORE)
+    if there.get(name) != asked.get(name)
   ]
   if not differences:
     return

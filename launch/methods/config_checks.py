@@ -48,8 +48,6 @@ _EVALUATION: Mapping[str, fields.Check] = {
   'barrier': fields.boolean,
   'personalization_learning_rates': fields.numbers,
 }
-# Those that configs of earlier versions lack.
-_EVALUATION_DEFAULTS: Mapping[str, Any] = {'personalization_learning_rates': ()}
 # The only values of methods that do not support something.
 _ONLY: Mapping[str, tuple[str, Any]] = {
   'local_epochs': ('local_epochs', 1),
@@ -149,7 +147,6 @@ def _check_block(
 
 
 def _check_evaluation(block: Mapping[str, Any]) -> None:
-  block = {**_EVALUATION_DEFAULTS, **block}
   fields.check_fields('evaluation.', block, _EVALUATION)
   rates = block['personalization_learning_rates']
   if rates and not block['personalization_epochs']:

@@ -45,7 +45,6 @@ class Policy(NamedTuple):
   needs_speeds: bool = False
 
 
-_CONSTANT = 'accuracy_constant'
 _N0 = fields.Field(2, fields.integer(1), 'Clients in the first stage.')
 POLICIES: Mapping[str, Policy] = {
   'uniform': Policy('uniform', 'cohorts drawn anew', {}),
@@ -80,7 +79,7 @@ POLICIES: Mapping[str, Policy] = {
         'Rounds until the number doubles; 0 for as many as take the model to the '
         'statistical accuracy.',
       ),
-      _CONSTANT: fields.Field(
+      'accuracy_constant': fields.Field(
         1.0,
         fields.number(positive=False),
         'Of rounds_a_stage=0: 2 mu c; a stage ends when the squared gradient is '
@@ -226,8 +225,6 @@ def check(block: Mapping[str, Any]) -> None:
   known = {'name': NAME, **policy.fields, **options}
   # Configs of runs without them are as they were before there were any.
   absent = fields.defaults(options)
-  if name == 'flanp':
-    absent[_CONSTANT] = policy.fields[_CONSTANT].default
   if not policy.needs_speeds:
     absent['speeds'] = {}
   fields.check_fields(

@@ -349,8 +349,7 @@ def group_runs(runs: Sequence[Run]) -> dict[str, list[Run]]:
     key = tuple(
       (name, repr(value))
       for name, value in sorted(fields.items())
-      # Configs of before there was a field have none of its values.
-      if name not in _POOLED_FIELDS and value not in ([], ())
+      if name not in _POOLED_FIELDS
     )
     groups.setdefault(key, []).append(run)
   members = list(groups.values())

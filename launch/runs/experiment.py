@@ -126,8 +126,8 @@ class Experiment:
   @property
   def tuning_rates(self) -> tuple[float, ...]:
     """Learning rates for personalisation, sorted; none for the client's."""
-    block = self.config['evaluation']
-    return tuple(sorted(block.get('personalization_learning_rates', ())))
+    rates = self.config['evaluation']['personalization_learning_rates']
+    return tuple(sorted(rates))
 
   def initial_state(self) -> Any:
     """Returns the process' state before the first round."""

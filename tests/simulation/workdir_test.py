@@ -90,14 +90,6 @@ class OpenWorkdirTest(parameterized.TestCase):
     self.assertIn('--overwrite', message)
     self.assertEqual(sorted(self.path.rglob('*')), before)
 
-  def test_an_empty_field_of_a_later_version_is_no_difference(self):
-    self._run()
-    with workdir.open_workdir(self.path, _changed(new=[])):
-      pass
-    with self.assertRaisesRegex(errors.InputError, r'new \(absent there, \[1'):
-      with workdir.open_workdir(self.path, _changed(new=[1])):
-        pass
-
   def test_overwrite_starts_afresh_and_leaves_what_is_not_of_the_run(self):
     self._run()
     (self.path / 'notes.txt').write_text('mine')

@@ -316,10 +316,6 @@ class CheckConfigTest(parameterized.TestCase):
   def test_rates_of_personalization(self):
     name = 'evaluation.personalization_learning_rates'
     config_checks.check_config(_config('fed_avg', **{name: (0.1, 0.01)}))
-    config = _config('fed_avg')
-    # Of an earlier version.
-    del config['evaluation']['personalization_learning_rates']
-    config_checks.check_config(config)
     for changes, message in (
       ({name: 0.1}, f'{name} is 0.1; a sequence of numbers was'),
       ({name: (0.1, -1)}, f'A number of {name} is -1;'),
