@@ -22,7 +22,9 @@ _STYLES = {
   'SRPFL': '--',
   'FLANP': '-.',
   'fastest': (0, (5, 1, 1, 1, 1, 1)),
+  'Poisson': (0, (3, 1, 1, 1)),
   'visit once': (0, (8, 2)),
+  'epochs': (0, (8, 2, 2, 2)),
   'first visits': (0, (2, 2)),
   _BEFORE: ':',
 }
