@@ -212,8 +212,11 @@ class TrainTest(absltest.TestCase):
       f'fed_avg,privacy={preset}',
       rounds=8,
       cohort_size=cohort_size,
-      evaluation={'personalization_epochs': 0, 'barrier': False},
-      **{'participation.name': policy},
+      **{
+        'evaluation.personalization_epochs': 0,
+        'evaluation.barrier': False,
+        'participation.name': policy,
+      },
     )
     task = experiment_lib.create_task(config)
     killed_in = None
