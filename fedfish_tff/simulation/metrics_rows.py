@@ -64,7 +64,11 @@ def read_cells(
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   whole, _, rest = content.rpartition(b'\n')
   torn = bool(rest)
-  lines = list(csv.reader(io.StringIO(whole.decode('utf-8', 'replace'))))
+  text = whole.decode('utf-8', 'replace')
+  try:
+    lines = list(csv.reader(io.StringIO(text)))
+  except csv.Error as error:
+    raise errors.InputError(f'{path} is damaged: {error}.') from error
   if not lines or lines[0][:1] != [ROUND_COLUMN]:
     if not whole and ROUND_COLUMN.encode().startswith(rest[:5]):
       return [ROUND_COLUMN], [], torn

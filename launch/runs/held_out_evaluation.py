@@ -94,16 +94,9 @@ def score_all_examples(
   Returns:
     Rows with `num_examples` and `global/<metric>`.
   """
-  total, per_client = experiment.evaluations.global_model(
-    weights,
-    evaluation.load_chunks(
-      clients, eval_batch_size=experiment.task.eval_batch_size
-    ),
+  return _score(
+    'global', experiment.evaluations.global_model, weights, experiment, clients
   )
-  scores = Scores()
-  per_client = dict(zip(clients.client_ids, per_client, strict=True))
-  scores.add('global', per_client, total, size='num_examples')
-  return scores
 
 
 def score_ensemble(
@@ -126,15 +119,32 @@ def score_ensemble(
     logging.warning('All clients of round 1 diverge: there is no ensemble.')
     return None
   model = models.create_ensemble(experiment.task.create_model(), networks)
-  total, per_client = evaluation.ChunkedEvaluation(model)(
+  return _score(
+    'ensemble',
+    evaluation.ChunkedEvaluation(model),
     tff.learning.models.ModelWeights(*model.initial_weights),
+    experiment,
+    clients,
+  )
+
+
+def _score(
+  prefix: str,
+  evaluate: evaluation.ChunkedEvaluation,
+  weights: tff.learning.models.ModelWeights,
+  experiment: experiment_lib.Experiment,
+  clients: datasets.ClientData,
+) -> Scores:
+  """Returns rows with `num_examples` and `<prefix>/<metric>`."""
+  total, per_client = evaluate(
+    weights,
     evaluation.load_chunks(
       clients, eval_batch_size=experiment.task.eval_batch_size
     ),
   )
   scores = Scores()
   per_client = dict(zip(clients.client_ids, per_client, strict=True))
-  scores.add('ensemble', per_client, total, size='num_examples')
+  scores.add(prefix, per_client, total, size='num_examples')
   return scores
 
 

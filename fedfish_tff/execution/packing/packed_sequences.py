@@ -139,7 +139,10 @@ class PackedSequence:
         tuple(layout.arrays for layout in self.layouts),
       )
       return tf.data.experimental.from_variant(
-        variant, tff.types.structure_from_tensor_type_tree(_spec, element_type)
+        variant,
+        tff.types.structure_from_tensor_type_tree(
+          structures.tensor_spec, element_type
+        ),
       )
 
 
@@ -300,10 +303,6 @@ def dataset_order(element_type: tff.Type) -> tuple[int, ...]:
     lambda _: next(numbers), element_type
   )
   return tuple(tf.nest.flatten(nest))
-
-
-def _spec(tensor_type: tff.TensorType) -> tf.TensorSpec:
-  return tf.TensorSpec(tensor_type.shape, tensor_type.dtype)
 
 
 def is_batched(tensor_type: tff.TensorType) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -26,6 +27,12 @@ def leaf_types(type_spec: tff.Type | None) -> list[tff.Type]:
   if type_spec is None:
     return []
   return [p for p in parts(type_spec) if not isinstance(p, tff.StructType)]
+
+
+def tensor_spec(tensor_type: tff.TensorType) -> tf.TensorSpec:
+  """Returns the spec of a leaf that is a tensor."""
+  dtype = tf.as_dtype(tensor_type.dtype.type)
+  return tf.TensorSpec(tensor_type.shape, dtype)
 
 
 def flatten(value: Any) -> list[Any]:

@@ -387,7 +387,7 @@ def _add(a: Any, b: Any) -> Any:
 def _to_dataset(elements: list[Any], type_spec: tff.Type) -> tf.data.Dataset:
   """Returns a dataset of local values of the given type."""
   # What the graph of a TFF computation expects of a dataset of this type.
-  specs = structures.from_leaf_types(_spec, type_spec)
+  specs = structures.from_leaf_types(structures.tensor_spec, type_spec)
   signature = _with_names(specs, type_spec)
 
   def from_elements() -> Iterator[Any]:
@@ -405,10 +405,6 @@ def _to_dataset(elements: list[Any], type_spec: tff.Type) -> tf.data.Dataset:
   return tf.data.Dataset.from_generator(
     from_elements, output_signature=signature
   )
-
-
-def _spec(leaf_type: tff.TensorType) -> tf.TensorSpec:
-  return tf.TensorSpec(leaf_type.shape, tf.as_dtype(leaf_type.dtype.type))
 
 
 def _with_names(value: Any, type_spec: tff.Type) -> Any:

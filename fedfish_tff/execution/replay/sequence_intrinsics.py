@@ -124,7 +124,8 @@ def reduce(
   if isinstance(sequence, MappedSequence):
     operations = operations + sequence.operations
     sequence = sequence.sequence
-  shapes = [spec.shape for spec in _specs(state_type)]
+  leaf_types = structures.leaf_types(state_type)
+  shapes = [structures.tensor_spec(leaf).shape for leaf in leaf_types]
 
   def run_element(element, i, state, held):
     parts = element(i)
@@ -175,7 +176,8 @@ def map_elements(
     operations = operations + sequence.operations
     sequence = sequence.sequence
   order = packed_sequences.dataset_order(result_type)
-  specs = [_specs(result_type)[number] for number in order]
+  leaf_types = structures.leaf_types(result_type)
+  specs = [structures.tensor_spec(leaf_types[number]) for number in order]
 
   def mapped(
     element: Callable[[tf.Tensor], list[tf.Tensor]],
@@ -210,13 +212,6 @@ def keys_sequence(keys: tf.Tensor) -> sequence_replay.Sequence:
   return sequence_replay.Sequence(
     tf.size(keys, tf.int64), (lambda i: [tf.gather(keys, i)],), order=(0,)
   )
-
-
-def _specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
-  return [
-    tf.TensorSpec(leaf.shape, tf.as_dtype(leaf.dtype.type))
-    for leaf in structures.leaf_types(type_spec)
-  ]
 
 
 def _to_local_value(

@@ -59,7 +59,7 @@ def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
   for leaf in structures.leaf_types(type_spec):
     if isinstance(leaf, tff.SequenceType):
       raise NotReplayableError(f'a sequence of type {leaf} at the server')
-    specs.append(tf.TensorSpec(leaf.shape, tf.as_dtype(leaf.dtype.type)))
+    specs.append(structures.tensor_spec(leaf))
   return specs
 
 
@@ -196,7 +196,8 @@ def _computed(leaf: Any, leaf_type: tff.Type) -> Any:
   if isinstance(leaf, sequence_intrinsics.MappedSequence):
     leaf = leaf.computed
   # Elements without names may be given to code that names their parts.
-  if leaf.order != packed_sequences.dataset_order(leaf_type.element):
+  expected = packed_sequences.dataset_order(leaf_type.element)
+  if leaf.order not in ((), expected):
     raise NotReplayableError(
       f'a sequence whose elements have no names, as one of {leaf_type.element}'
     )
