@@ -20,6 +20,7 @@ from fedfish_tff.simulation import files
 from fedfish_tff.simulation import metrics_flattening
 from fedfish_tff.simulation import metrics_rows
 
+from absl import logging
 import tensorflow_federated as tff
 
 
@@ -34,6 +35,9 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
   def __init__(self, path: str | os.PathLike[str]) -> None:
     """Opens a new or existing file; a torn last row is dropped.
 
+    Of a file that is damaged, the rows before the damage are kept; the file is
+    left as it is until a row is added, or those of later rounds are dropped.
+
     Args:
       path: The file; its folder exists.
 
@@ -42,9 +46,14 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     """
     self._path = pathlib.Path(path)
     self._columns, self._cells = [metrics_rows.ROUND_COLUMN], []
+    self._damaged = False
     if self._path.exists():
-      self._columns, self._cells, torn = metrics_rows.read_cells(self._path)
-      if torn:
+      found = metrics_rows.read_cells(self._path)
+      self._columns, self._cells = found.columns, found.rows
+      self._damaged = found.damage is not None
+      if self._damaged:
+        logging.warning('%s The rows before it are used.', found.damage)
+      elif found.torn:
         self._rewrite()
     self._digests = metrics_rows.chain_digests(self._columns, self._cells)
 
@@ -52,6 +61,11 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
   def path(self) -> pathlib.Path:
     """The file."""
     return self._path
+
+  @property
+  def rows(self) -> list[metrics_rows.Row]:
+    """The rows, see `metrics_rows.read_rows`."""
+    return metrics_rows.to_rows(self._columns, self._cells)
 
   @property
   def last_round(self) -> int | None:
@@ -69,7 +83,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
   def drop_rows_after(self, round_number: int) -> None:
     """Removes the rows of later rounds, atomically."""
     kept = [cells for cells in self._cells if int(cells[0]) <= round_number]
-    if len(kept) != len(self._cells):
+    if len(kept) != len(self._cells) or self._damaged:
       for cells in self._cells[len(kept) :]:
         del self._digests[int(cells[0])]
       self._cells = kept
@@ -101,7 +115,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     self._digests |= metrics_rows.chain_digests(
       self._columns, [cells], '' if last is None else self._digests[last]
     )
-    if new_columns or len(self._cells) == 1:
+    if new_columns or len(self._cells) == 1 or self._damaged:
       self._rewrite()
     else:
       self._append(_encode([cells]))
@@ -110,6 +124,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     width = len(self._columns)
     self._cells = [cells + [''] * (width - len(cells)) for cells in self._cells]
     files.write_atomically(self._path, _encode([self._columns, *self._cells]))
+    self._damaged = False
 
   def _append(self, row: bytes) -> None:
     """Appends to the file; takes a part back if the rest does not fit."""

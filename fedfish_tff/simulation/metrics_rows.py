@@ -8,16 +8,33 @@ from collections.abc import Sequence
 import csv
 import hashlib
 import io
-import itertools
 import json
 import os
 import pathlib
+from typing import NamedTuple
 
 from fedfish_tff import errors
 
 ROUND_COLUMN = 'round'
 
 Row = Mapping[str, int | float]
+
+
+class Cells(NamedTuple):
+  """What is left of a metrics.csv.
+
+  Attributes:
+    columns: The names of the columns.
+    rows: The whole rows, up to a damaged one.
+    torn: Whether a torn last row was left out.
+    damage: What is wrong with the row at which the rows end; None if they go on
+      to the end of the file.
+  """
+
+  columns: list[str]
+  rows: list[list[str]]
+  torn: bool
+  damage: str | None = None
 
 
 def read_rows(path: str | os.PathLike[str]) -> list[Row]:
@@ -33,7 +50,21 @@ def read_rows(path: str | os.PathLike[str]) -> list[Row]:
   Raises:
     errors.InputError: If the file is not one of metrics.
   """
-  columns, cells_by_row, _ = read_cells(pathlib.Path(path))
+  cells = read_cells(pathlib.Path(path))
+  if cells.damage is not None:
+    raise errors.InputError(cells.damage)
+  return to_rows(cells.columns, cells.rows)
+
+
+def to_rows(
+  columns: Sequence[str], cells_by_row: Sequence[Sequence[str]]
+) -> list[Row]:
+  """Returns the numbers of rows, without the empty cells.
+
+  Args:
+    columns: The names of the columns.
+    cells_by_row: The cells of each row, as of `read_cells`.
+  """
   return [
     collections.OrderedDict(
       (name, _parse(cell))
@@ -44,16 +75,14 @@ def read_rows(path: str | os.PathLike[str]) -> list[Row]:
   ]
 
 
-def read_cells(
-  path: pathlib.Path,
-) -> tuple[list[str], list[list[str]], bool]:
-  """Reads the cells of a metrics.csv.
+def read_cells(path: pathlib.Path) -> Cells:
+  """Reads the cells of a metrics.csv, as far as they are whole.
 
   Args:
     path: The file.
 
   Returns:
-    The columns, the rows, and whether a torn last row was left out.
+    The cells.
 
   Raises:
     errors.InputError: If the file is not one of metrics.
@@ -71,7 +100,7 @@ def read_cells(
     raise errors.InputError(f'{path} is damaged: {error}.') from error
   if not lines or lines[0][:1] != [ROUND_COLUMN]:
     if not whole and ROUND_COLUMN.encode().startswith(rest[:5]):
-      return [ROUND_COLUMN], [], torn
+      return Cells([ROUND_COLUMN], [], torn)
     raise errors.InputError(
       f'{path} is not a file of metrics: its first line should begin with '
       f'{ROUND_COLUMN!r}.'
@@ -80,18 +109,26 @@ def read_cells(
   # After a power failure the last line can be whole in length only.
   if rows and not _is_valid(rows[-1], len(columns)):
     rows, torn = rows[:-1], True
-  for number, cells in enumerate(rows, start=2):
+  last = -1
+  for index, cells in enumerate(rows):
+    where = f'Line {index + 2} of {path} is damaged'
     if not _is_valid(cells, len(columns)):
-      raise errors.InputError(
-        f'Line {number} of {path} is damaged: {len(columns)} numbers were '
-        f'expected, found {",".join(cells)[:80]!r}.'
+      return Cells(
+        columns,
+        rows[:index],
+        torn,
+        f'{where}: {len(columns)} numbers were expected, found '
+        f'{",".join(cells)[:80]!r}.',
       )
-  for before, after in itertools.pairwise(rows):
-    if int(before[0]) >= int(after[0]):
-      raise errors.InputError(
-        f'{path} is damaged: round {after[0]} follows round {before[0]}.'
+    if int(cells[0]) <= last:
+      return Cells(
+        columns,
+        rows[:index],
+        torn,
+        f'{where}: round {cells[0]} follows round {last}.',
       )
-  return columns, rows, torn
+    last = int(cells[0])
+  return Cells(columns, rows, torn)
 
 
 def chain_digests(
@@ -102,8 +139,8 @@ def chain_digests(
   Empty cells do not count: columns of later rounds change no digest.
 
   Args:
-    columns: The columns.
-    rows: Cells, as of `read_cells`.
+    columns: The names of the columns.
+    rows: The cells of each row, as of `read_cells`.
     digest: Of the rows before.
 
   Returns:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -90,6 +91,10 @@ class Workdir:
   def plots_path(self) -> pathlib.Path:
     return self.path / 'plots'
 
+  @property
+  def start_path(self) -> pathlib.Path:
+    return self.path / 'start.npz'
+
   def read_config(self) -> dict[str, Any]:
     """Returns the run's config.
 
@@ -122,15 +127,16 @@ class Workdir:
     Raises:
       errors.InputError: If metrics.csv is not one.
     """
-    paths = [self.config_path, self.data_fingerprint_path]
+    paths = [self.config_path, self.data_fingerprint_path, self.start_path]
     digests = {
-      path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+      path.name: _digest(path, status.st_size, status.st_mtime_ns)
       for path in paths
       if path.exists()
+      for status in [path.stat()]
     }
     if metrics_digest is None and self.metrics_path.exists():
-      columns, rows, _ = metrics_rows.read_cells(self.metrics_path)
-      metrics_digest = metrics_rows.chain_digests(columns, rows).get
+      cells = metrics_rows.read_cells(self.metrics_path)
+      metrics_digest = metrics_rows.chain_digests(cells.columns, cells.rows).get
     digest = metrics_digest and metrics_digest(round_number)
     return digests | ({self.metrics_path.name: digest} if digest else {})
 
@@ -223,6 +229,12 @@ def open_workdir(
     if data_fingerprint is not None:
       _check_same_data(workdir, data_fingerprint)
     yield workdir
+
+
+@functools.lru_cache(maxsize=16)
+def _digest(path: pathlib.Path, unused_size: int, unused_modified: int) -> str:
+  """Returns a file's SHA-256; a start may be large, and does not change."""
+  return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _to_json(value: Mapping[str, Any]) -> bytes:

@@ -20,6 +20,7 @@ from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import metrics_rows
 from launch.methods import config_checks
+from launch.results import checked_tables
 from launch.results import method_labels
 from launch.results import transfer_reader
 
@@ -301,10 +302,7 @@ def read_clients(path: str | os.PathLike[str]) -> ClientTable:
   Raises:
     errors.InputError: If the file is missing or damaged.
   """
-  try:
-    text = pathlib.Path(path).read_text(encoding='utf-8')
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  text = checked_tables.read_table(path)
   lines = list(csv.reader(io.StringIO(text)))
   head = len(_CLIENTS_HEAD)
   if not lines or lines[0][:head] != _CLIENTS_HEAD:

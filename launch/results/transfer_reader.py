@@ -10,6 +10,7 @@ import pathlib
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from launch.results import checked_tables
 
 TRANSFER_CSV = 'evaluation/transfer.csv'
 CLIENTS_CSV = 'evaluation/transfer_clients.csv'
@@ -64,10 +65,7 @@ def read_scores(workdir: str | os.PathLike[str]) -> list[Score]:
   path = pathlib.Path(workdir) / TRANSFER_CSV
   if not path.exists():
     return []
-  try:
-    text = path.read_text(encoding='utf-8')
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  text = checked_tables.read_table(path)
   lines = list(csv.reader(io.StringIO(text)))
   if not lines or lines[0] != list(Score._fields):
     raise errors.InputError(

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a config to everything that a run needs."""
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import os
-import pathlib
 from typing import Any
 
 from fedfish_tff import algorithms
@@ -231,11 +231,10 @@ class Experiment:
     if self.accuracy_stages is not None:
       self.accuracy_stages.observe(round_number, row)
 
-  def observe_file(self, path: pathlib.Path) -> None:
-    """Tells them of all rounds in a metrics.csv."""
-    if self.accuracy_stages is not None:
-      for row in simulation.read_rows(path):
-        self.observe(row[simulation.ROUND_COLUMN], row)
+  def observe_rows(self, rows: Iterable[simulation.Metrics]) -> None:
+    """Tells them of the rounds in a metrics.csv."""
+    for row in rows:
+      self.observe(row[simulation.ROUND_COLUMN], row)
 
 
 def create_task(

@@ -12,6 +12,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 
@@ -47,7 +48,7 @@ def open_run(
   with simulation.open_workdir(
     workdir, config, data_fingerprint=experiment.fingerprint_data()
   ) as folder:
-    experiment.observe_file(folder.metrics_path)
+    experiment.observe_rows(simulation.read_rows(folder.metrics_path))
     yield experiment, folder
 
 
@@ -88,9 +89,10 @@ def write_tables(
     split: The split.
     tables: The contents by the path in the workdir, of the split test.
   """
-  paths = []
-  for name, content in tables.items():
-    path = folder / name
-    paths.append(path.with_name(file_name(path.name, split)))
-    simulation.write_atomically(paths[-1], content)
-  return paths
+  contents = {
+    path.with_name(file_name(path.name, split)): content
+    for name, content in tables.items()
+    for path in [folder / name]
+  }
+  checked_tables.write_tables(contents)
+  return list(contents)

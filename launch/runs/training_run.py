@@ -248,11 +248,10 @@ def _run(
     experiment.observe(round_number, row)
     progress(round_number, row)
 
-  # Of a run that is resumed: it has decided on cohorts.
-  if folder.metrics_path.exists():
-    experiment.observe_file(folder.metrics_path)
-  # The model half-way is evaluated, too: launch.evaluate --at=half.
   metrics = simulation.CsvMetricsManager(folder.metrics_path)
+  # Of a run that is resumed: they have decided on cohorts.
+  experiment.observe_rows(metrics.rows)
+  # The model half-way is evaluated, too: launch.evaluate --at=half.
   checkpoints = simulation.CheckpointManager(
     folder.checkpoints_path,
     keep_versions=[experiment.half_round],

@@ -159,9 +159,26 @@ class CsvMetricsManagerTest(parameterized.TestCase):
       asyncio.run(manager.release(_ROWS[0], 4))
     self.assertEqual(self.path.read_bytes(), whole)
 
-  @parameterized.parameters(
-    b'a,b\n1,2\n', b'hello', b'round,a\n1,2\n2,x\n3,4\n', b'round,a\n1\n2,3\n'
-  )
+  @parameterized.parameters(b'2,1,3\n', b'1,1,3\n', b'3,x,3\n', b'3,1\n')
+  def test_goes_on_from_the_rows_before_a_damaged_one(self, damaged):
+    """As from a doubled one; the file stays until they are gone on from."""
+    _write(self.path)
+    whole = self.path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    content = b''.join([*lines[:3], damaged, lines[3]])
+    self.path.write_bytes(content)
+    with self.assertLogs(level='WARNING') as logs:
+      manager = metrics_csv.CsvMetricsManager(self.path)
+    self.assertIn(f'Line 4 of {self.path} is damaged', logs.output[0])
+    self.assertEqual(self.path.read_bytes(), content)
+    self.assertEqual([row['round'] for row in manager.rows], [1, 2])
+    asyncio.run(manager.release(_ROWS[2], 3))
+    self.assertEqual(self.path.read_bytes(), whole)
+    self.path.write_bytes(content)
+    metrics_csv.CsvMetricsManager(self.path).drop_rows_after(2)
+    self.assertEqual(self.path.read_bytes(), b''.join(lines[:3]))
+
+  @parameterized.parameters(b'a,b\n1,2\n', b'hello')
   def test_rejects_another_file_and_leaves_it(self, content):
     self.path.write_bytes(content)
     with self.assertRaisesRegex(errors.InputError, 'metrics.csv'):

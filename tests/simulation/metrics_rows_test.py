@@ -64,8 +64,9 @@ class MetricsRowsTest(parameterized.TestCase):
 
 
 def _last_digest(path):
-  columns, rows, _ = metrics_rows.read_cells(path)
-  return list(metrics_rows.chain_digests(columns, rows).values())[-1:]
+  cells = metrics_rows.read_cells(path)
+  digests = metrics_rows.chain_digests(cells.columns, cells.rows)
+  return list(digests.values())[-1:]
 
 
 if __name__ == '__main__':

@@ -123,6 +123,16 @@ class TrainTest(absltest.TestCase):
       self.assertEqual(train(), expected)
     self.assertIn('metrics.csv is not what it was', '\n'.join(logs.output))
     run_reader.read_run(workdir)
+    # A row that is there twice.
+    content = path.read_bytes()
+    lines = content.splitlines(keepends=True)
+    path.write_bytes(content + lines[-1])
+    with self.assertRaisesRegex(errors.InputError, 'follows round 4'):
+      run_reader.read_run(workdir)
+    self.assertEqual(train(), expected)
+    self.assertEqual(path.read_bytes(), content)
+    path.write_bytes(b''.join([*lines[:-1], *lines[-2:]]))
+    self.assertEqual(train(), expected)
     content = path.read_bytes()
     path.write_bytes(
       _with_other_digit(

@@ -1,0 +1,75 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tables whose changes are noticed, by a file of digests beside them."""
+
+from collections.abc import Mapping
+import hashlib
+import json
+import os
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from fedfish_tff.simulation import checked_json
+
+FILE_NAME = 'digests.json'
+
+
+def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
+  """Writes tables atomically, and their digests.
+
+  Args:
+    tables: The contents by path.
+
+  Raises:
+    errors.InputError: If they cannot be written.
+  """
+  for folder in {path.parent for path in tables}:
+    digests = folder / FILE_NAME
+    found = _read_digests(digests, damaged_is_empty=True)
+    for path, content in tables.items():
+      if path.parent == folder:
+        simulation.write_atomically(path, content)
+        found[path.name] = hashlib.sha256(content).hexdigest()
+    simulation.write_atomically(
+      digests, json.dumps(checked_json.add_checksum(found), indent=1).encode()
+    )
+
+
+def read_table(path: str | os.PathLike[str]) -> str:
+  """Returns the text of a table, if it is what was written.
+
+  Args:
+    path: The table; one that has no digest is taken as it is.
+
+  Raises:
+    errors.InputError: If it cannot be read, or was changed.
+  """
+  path = pathlib.Path(path)
+  try:
+    content = path.read_bytes()
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  digest = _read_digests(path.with_name(FILE_NAME)).get(path.name)
+  if digest not in (None, hashlib.sha256(content).hexdigest()):
+    raise errors.InputError(
+      f'{path} is not what was written; write it anew with launch.evaluate.'
+    )
+  return content.decode('utf-8', 'replace')
+
+
+def _read_digests(
+  path: pathlib.Path, *, damaged_is_empty: bool = False
+) -> dict[str, str]:
+  """Returns digests by file name; none where there is no such file."""
+  try:
+    return checked_json.remove_checksum(json.loads(path.read_bytes()))
+  except FileNotFoundError:
+    return {}
+  except (OSError, TypeError, ValueError) as error:
+    if damaged_is_empty:
+      return {}
+    raise errors.InputError(
+      f'{path} is damaged ({error}); write it anew with launch.evaluate, or '
+      'remove it if the tables beside it are right.'
+    ) from error

@@ -1,0 +1,59 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of tables whose changes are noticed."""
+
+import pathlib
+
+from fedfish_tff import errors
+from launch.results import checked_tables
+
+from absl.testing import absltest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+_CONTENT = b'client_id,round\nann,3\n'
+
+
+class CheckedTablesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self.path = folder / 'clients.csv'
+    self.other = folder / 'other.csv'
+    self.digests = folder / checked_tables.FILE_NAME
+
+  @given(st.data())
+  @settings(max_examples=100, deadline=None)
+  def test_no_flipped_bit_goes_unnoticed(self, data):
+    checked_tables.write_tables({self.path: _CONTENT})
+    file = data.draw(st.sampled_from([self.path, self.digests]))
+    damaged = bytearray(file.read_bytes())
+    bit = data.draw(st.integers(0, 8 * len(damaged) - 1))
+    damaged[bit // 8] ^= 1 << bit % 8
+    file.write_bytes(damaged)
+    with self.assertRaisesRegex(errors.InputError, f'{file} is .*anew'):
+      checked_tables.read_table(self.path)
+
+  def test_tables_that_are_written_later_leave_the_others_checked(self):
+    checked_tables.write_tables({self.path: _CONTENT})
+    checked_tables.write_tables({self.other: b'a\n1\n'})
+    self.assertEqual(checked_tables.read_table(self.path).encode(), _CONTENT)
+    self.assertEqual(checked_tables.read_table(self.other), 'a\n1\n')
+    self.path.write_bytes(_CONTENT.replace(b'3', b'4'))
+    with self.assertRaises(errors.InputError):
+      checked_tables.read_table(self.path)
+
+  def test_what_is_written_anew_mends_damaged_digests(self):
+    checked_tables.write_tables({self.path: _CONTENT})
+    self.digests.write_bytes(b'{')
+    checked_tables.write_tables({self.path: _CONTENT})
+    self.assertEqual(checked_tables.read_table(self.path).encode(), _CONTENT)
+
+  def test_a_table_from_elsewhere_is_taken(self):
+    self.path.write_bytes(_CONTENT)
+    self.assertEqual(checked_tables.read_table(self.path).encode(), _CONTENT)
+
+
+if __name__ == '__main__':
+  absltest.main()
