@@ -12,6 +12,7 @@ import importlib.metadata
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import trust
 
 
 def load(
@@ -34,9 +35,11 @@ def load(
     expected: What is looked for: 'a launch.methods.method.Method'.
 
   Raises:
-    errors.InputError: If there is no such thing, or it is something else.
+    errors.InputError: If there is no such thing, it is something else, or
+      named modules are not trusted.
   """
   if isinstance(name, str) and ':' in name:
+    trust.check_module(field, name)
     where = importlib.metadata.EntryPoint(name, name, group)
   else:
     announced = {

@@ -71,8 +71,10 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import trust
 from launch import cli
 from launch import context_flag
+from launch import trust_flags
 from launch.runs import transfer_targets
 
 from absl import flags
@@ -111,11 +113,16 @@ _XLA = context_flag.define_xla()
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data, for tasks that read files.'
 )
+_TRUST_SAVED_MODELS = trust_flags.define_saved_models()
+_TRUST_MODULES = trust_flags.define_modules()
 
 
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
+  trust.trust(
+    saved_models=_TRUST_SAVED_MODELS.value, modules=_TRUST_MODULES.value
+  )
   if not _WORKDIR.value:
     raise errors.InputError('--workdir is needed; --help shows an example.')
   options = dict(

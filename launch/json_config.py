@@ -31,6 +31,15 @@ def redirect(argv: Sequence[str]) -> list[str]:
   return redirected
 
 
+def is_data(argv: Sequence[str]) -> bool:
+  """Whether the config that arguments name is read from JSON.
+
+  Args:
+    argv: All arguments, as the user gave them.
+  """
+  return redirect(argv) != list(argv)
+
+
 def get_config(path: str) -> ConfigDict:
   """Returns the config in a JSON file, where tuples are lists.
 

@@ -29,7 +29,9 @@ many users would change.
 from collections.abc import Sequence
 
 from fedfish_tff import errors
+from fedfish_tff import trust
 from launch import cli
+from launch import trust_flags
 
 from absl import flags
 
@@ -42,11 +44,13 @@ _ORDER = flags.DEFINE_integer(
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data that they were trained with.'
 )
+_TRUST_MODULES = trust_flags.define_modules()
 
 
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
+  trust.trust(modules=_TRUST_MODULES.value)
   if not _WORKDIRS.value:
     raise errors.InputError('--workdirs is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.

@@ -60,7 +60,9 @@ import math
 import pathlib
 
 from fedfish_tff import errors
+from fedfish_tff import trust
 from launch import cli
+from launch import trust_flags
 from launch.plots import comparison
 from launch.plots import request as request_lib
 from launch.plots import run_layouts
@@ -112,11 +114,13 @@ _COMMUNICATION_SECONDS = flags.DEFINE_list(
 _SHOW_SEEDS = flags.DEFINE_bool(
   'show_seeds', False, 'Draw a line for each seed in place of a band.'
 )
+_TRUST_MODULES = trust_flags.define_modules()
 
 
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
+  trust.trust(modules=_TRUST_MODULES.value)
   given = _WORKDIRS.value or _SWEEP_DIR.value
   if not given or not _OUTPUT_DIR.value:
     raise errors.InputError(

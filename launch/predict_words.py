@@ -20,7 +20,9 @@ from collections.abc import Sequence
 import sys
 
 from fedfish_tff import errors
+from fedfish_tff import trust
 from launch import cli
+from launch import trust_flags
 
 from absl import flags
 
@@ -30,6 +32,7 @@ _WORKDIR = flags.DEFINE_string(
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data that it was trained with.'
 )
+_TRUST_MODULES = trust_flags.define_modules()
 _PREFIX = flags.DEFINE_string(
   'prefix', None, 'What has been typed; by default, each line of the input.'
 )
@@ -38,6 +41,7 @@ _PREFIX = flags.DEFINE_string(
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
+  trust.trust(modules=_TRUST_MODULES.value)
   if not _WORKDIR.value:
     raise errors.InputError('--workdir is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.

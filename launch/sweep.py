@@ -64,6 +64,7 @@ import sys
 from fedfish_tff import errors
 from launch import cli
 from launch import context_flag
+from launch import trust_flags
 from launch.sweeps import execution
 from launch.sweeps import plan as plan_lib
 from launch.sweeps import tuning
@@ -113,6 +114,7 @@ _DRY_RUN = flags.DEFINE_bool(
 )
 _DEVICES = context_flag.define_devices()
 _XLA = context_flag.define_xla()
+_TRUST_SAVED_MODELS = trust_flags.define_saved_models()
 
 
 def parse_flags(argv: Sequence[str]) -> list[str]:
@@ -159,6 +161,7 @@ def main(argv: Sequence[str]) -> None:
     evaluated=_EVALUATE.value,
     num_processes=num_processes,
     context_options=context_flag.options(_DEVICES.value, _XLA.value),
+    trust_saved_models=_TRUST_SAVED_MODELS.value,
   )
   if _DRY_RUN.value:
     sweep.describe()

@@ -50,11 +50,14 @@ data, is refused; --overwrite starts afresh.
 """
 
 from collections.abc import Sequence
+import sys
 
 from fedfish_tff import errors
+from fedfish_tff import trust
 from launch import cli
 from launch import context_flag
 from launch import json_config
+from launch import trust_flags
 from launch.methods import config_checks
 from launch.methods import description
 
@@ -78,6 +81,8 @@ _XLA = context_flag.define_xla()
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data, for tasks that read files.'
 )
+_TRUST_SAVED_MODELS = trust_flags.define_saved_models()
+_TRUST_MODULES = trust_flags.define_modules()
 _OVERWRITE = flags.DEFINE_bool(
   'overwrite', False, 'Whether to remove an earlier run in the workdir first.'
 )
@@ -107,6 +112,10 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError(
       '--config and --workdir are needed; --help shows examples.'
     )
+  trust.trust(
+    saved_models=_TRUST_SAVED_MODELS.value,
+    modules=_TRUST_MODULES.value or not json_config.is_data(sys.argv),
+  )
   config = _CONFIG.value.to_dict()
   # Imported late: TFF takes seconds, and all above answers at once.
   if 'runs' in config:

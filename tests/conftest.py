@@ -12,6 +12,7 @@ import tempfile
 os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 
 import fedfish_tff  # noqa: F401  Before any test imports TensorFlow.
+from fedfish_tff import trust
 from tests import local_data
 
 from absl import flags
@@ -45,6 +46,13 @@ def _rare_garbage_collection() -> None:
   # What is imported stays.
   gc.freeze()
   gc.set_threshold(100_000, 50, 100)
+
+
+@pytest.fixture(autouse=True)
+def _default_trust() -> Iterator[None]:
+  """Takes back what the binary of a test was told to trust."""
+  yield
+  trust.trust()
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)

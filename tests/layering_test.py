@@ -31,6 +31,7 @@ _LIBRARY = {
   'fedfish_tff.simulation',
   'fedfish_tff.execution',
   'fedfish_tff.plug_ins',
+  'fedfish_tff.trust',
 }
 # From methods to sweeps: each room of launch may import those before it.
 _ROOMS = (
@@ -56,7 +57,9 @@ ALLOWED = {
   # What TensorFlow and TFF do not promise to keep.
   'fedfish_tff.private_apis': set(),
   # Finds what stands above the library, by its name.
-  'fedfish_tff.plug_ins': {'fedfish_tff.errors'},
+  'fedfish_tff.plug_ins': {'fedfish_tff.errors', 'fedfish_tff.trust'},
+  # What may be run that is somebody else's.
+  'fedfish_tff.trust': {'fedfish_tff.errors'},
   'fedfish_tff.lazy': set(),
   'fedfish_tff.datasets': {'fedfish_tff.errors'},
   # Needs Beam and more, which only those install who group: nothing else of
@@ -69,6 +72,7 @@ ALLOWED = {
     'fedfish_tff.choices',
     'fedfish_tff.errors',
     'fedfish_tff.private_apis',
+    'fedfish_tff.trust',
     'fedfish_tff.datasets',
   },
   'fedfish_tff.client_work': {

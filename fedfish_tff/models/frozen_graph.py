@@ -14,6 +14,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import trust
 from fedfish_tff.models import feature_extractor
 from fedfish_tff.models import graph_network
 from fedfish_tff.models import graph_nodes
@@ -97,7 +98,8 @@ def load_extractor(
   Of files of Keras, nothing is run but its own layers: models with layers of
   Python code (Lambda), or unknown ones, are refused. A SavedModel is a graph of
   TensorFlow's operations, which is run as it is. Some of them read and write
-  files (ReadFile, WriteFile), so load only SavedModels that you trust.
+  files (ReadFile, WriteFile), so that they are loaded only once `trust.trust`
+  has been told to.
 
   Args:
     path: A Keras model (.h5, .hdf5 or .keras), or the folder of a SavedModel
@@ -110,7 +112,8 @@ def load_extractor(
     An extractor.
 
   Raises:
-    errors.InputError: If there is no such model or it cannot be read or used.
+    errors.InputError: If there is no such model, it cannot be read or used, or
+      it is a SavedModel and they are not trusted.
   """
   path = pathlib.Path(path)
   options = {'preprocess': preprocess, 'input_spec': input_spec}
@@ -128,6 +131,7 @@ def load_extractor(
       f'layer is {layer!r}, but {path} is a SavedModel, whose output is given; '
       'none was expected.'
     )
+  trust.check_saved_model(path)
   return _freeze_saved_model(path, **options)
 
 

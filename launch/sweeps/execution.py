@@ -45,6 +45,7 @@ class Sweep:
     evaluated: Whether runs are evaluated by launch.evaluate, too.
     num_processes: The most runs at a time; None to choose it.
     context_options: Of the cohort context.
+    trust_saved_models: Whether runs may load SavedModels.
   """
 
   source: str
@@ -54,6 +55,7 @@ class Sweep:
   evaluated: bool = False
   num_processes: int | None = None
   context_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  trust_saved_models: bool = False
 
   def describe(self) -> None:
     """Prints what would run.
@@ -162,6 +164,7 @@ class Sweep:
         'workdir': workdir,
         'data_dir': self.data_dir,
         'context_options': self.context_options,
+        'trust_saved_models': self.trust_saved_models,
         'is_trained': folder.read_summary(run.name, run.config) is not None,
         'evaluated': self.evaluated,
       },
@@ -183,6 +186,8 @@ class Sweep:
       arguments.append(
         '--xla' if self.context_options['use_xla'] else '--noxla'
       )
+    if self.trust_saved_models:
+      arguments.append('--trust_saved_models')
     return f'python -m launch.train {run.command} {shlex.join(arguments)}'
 
   def _is_done(

@@ -14,6 +14,8 @@ import pathlib
 import typing
 from typing import Any
 
+from fedfish_tff import trust
+
 if typing.TYPE_CHECKING:
   from launch.runs import run_sequence
 
@@ -32,6 +34,7 @@ def train(
   workdir: pathlib.Path,
   data_dir: str | None,
   context_options: Mapping[str, Any],
+  trust_saved_models: bool,
   is_trained: bool,
   evaluated: bool,
 ) -> None:
@@ -42,11 +45,13 @@ def train(
     workdir: The run's.
     data_dir: Where tasks that read files find them.
     context_options: Of the cohort context.
+    trust_saved_models: Whether SavedModels may be loaded.
     is_trained: Whether the run is trained to its end.
     evaluated: Whether to evaluate it.
   """
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
 
+  trust.trust(saved_models=trust_saved_models)
   if not is_trained:
     options = tuple(sorted(context_options.items()))
     _run_sequence(data_dir, options).train(config, workdir)

@@ -26,6 +26,9 @@ class JsonConfigTest(parameterized.TestCase):
   )
   def test_only_the_config_is_redirected(self, arguments, expected):
     self.assertEqual(
+      json_config.is_data(['program', *arguments]), expected is not None
+    )
+    self.assertEqual(
       json_config.redirect(['program', *arguments]),
       [
         'program',

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from fedfish_tff import errors
+from fedfish_tff import trust
 from fedfish_tff.models import frozen_graph
 from tests import processes
 from tests import tolerance
@@ -351,6 +352,7 @@ class FrozenGraphTest(parameterized.TestCase):
     model = _create_model()
     path = self._folder / name
     model.save(path)
+    trust.trust(saved_models=name == 'saved_model')
     extractor = frozen_graph.load_extractor(path)
     tolerance.assert_close(
       extractor.extract(_images()),
@@ -376,6 +378,7 @@ class FrozenGraphTest(parameterized.TestCase):
     module.call = tf.function(
       lambda x: tf.nn.conv2d(x, module.kernel, 1, 'VALID')
     )
+    trust.trust(saved_models=True)
     path = str(self._folder / 'module')
     tf.saved_model.save(
       module,
@@ -402,6 +405,7 @@ class FrozenGraphTest(parameterized.TestCase):
       frozen_graph.load_extractor(self._folder / name)
 
   def test_files_that_cannot_be_used(self):
+    trust.trust(saved_models=True)
     model = _create_model()
     weights_only = self._folder / 'weights.h5'
     model.save_weights(weights_only)

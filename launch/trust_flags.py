@@ -1,0 +1,28 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The flags --trust_saved_models and --trust_modules, the same in all binaries."""
+
+from absl import flags
+
+# The flags belong to the binary that defines them, and stand in its help.
+flags.disclaim_key_flags()
+
+
+def define_saved_models() -> flags.FlagHolder[bool]:
+  """Defines --trust_saved_models and returns its holder."""
+  return flags.DEFINE_bool(
+    'trust_saved_models',
+    False,
+    'Whether to load a SavedModel that the config names as an extractor. It is '
+    'a program, which may read and write files.',
+  )
+
+
+def define_modules() -> flags.FlagHolder[bool]:
+  """Defines --trust_modules and returns its holder."""
+  return flags.DEFINE_bool(
+    'trust_modules',
+    False,
+    'Whether to import Python modules that a config.json names, as '
+    'package.module:NAME, for a task or method that is not of this package.',
+  )

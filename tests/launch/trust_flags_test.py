@@ -1,0 +1,58 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that no binary runs a module which a stranger's workdir names."""
+
+import json
+import pathlib
+import sys
+from unittest import mock
+
+from launch.configs import digits
+from tests.launch import binary_runner
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+class TrustFlagsTest(parameterized.TestCase):
+  @parameterized.product(
+    binary=('train', 'evaluate', 'plot', 'predict_words', 'keyboard_table'),
+    field=('algorithm', 'task'),
+  )
+  def test_named_modules_are_not_imported(self, binary, field):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    written = folder / 'written'
+    # Python imports a name once.
+    module = f'stranger_{binary}_{field}'
+    (folder / f'{module}.py').write_text(
+      f'import pathlib\npathlib.Path({str(written)!r}).touch()\n'
+    )
+    config = digits.get_config('fed_avg').to_dict()
+    config[field]['name'] = f'{module}:METHOD'
+    workdir = folder / 'workdir'
+    workdir.mkdir()
+    (workdir / 'config.json').write_text(json.dumps(config))
+    (workdir / 'metrics.csv').write_text('round,eval/global/loss\n1,2.0\n')
+    arguments = {
+      'train': [
+        f'--config={workdir / "config.json"}',
+        f'--workdir={folder / "new"}',
+      ],
+      'plot': [f'--workdirs={workdir}', f'--output_dir={folder / "plots"}'],
+      'keyboard_table': [f'--workdirs={workdir}'],
+    }.get(binary, [f'--workdir={workdir}'])
+    with mock.patch.object(sys, 'path', [str(folder), *sys.path]):
+      outcome = binary_runner.run_here(f'launch.{binary}', *arguments)
+      self.assertFalse(written.exists(), outcome)
+      # A plot goes without.
+      self.assertEqual(outcome.code, 0 if binary == 'plot' else 2, outcome)
+      if binary == 'train' or (binary, field) == ('evaluate', 'task'):
+        self.assertIn('--trust_modules', outcome.stderr)
+        binary_runner.run_here(
+          f'launch.{binary}', *arguments, '--trust_modules'
+        )
+        self.assertTrue(written.exists())
+
+
+if __name__ == '__main__':
+  absltest.main()
