@@ -50,9 +50,9 @@ setuptools.setup(
     # What fedfish_tff.datasets.grouping imports besides.
     'grouping': [
       'apache-beam>=2.60,<2.65',
-      'dataset-grouper==0.3.0',
       'publicsuffixlist>=0.10',
       'tensorflow-datasets>=4.9.4,<4.9.8',
+      'zstandard>=0.18',
     ],
   },
   classifiers=[

@@ -6,7 +6,8 @@ r"""Groups web-scale text by client, with Dataset Grouper on Apache Beam.
     --key=host --validation_fraction=0.05 --held_out_fraction=0.1 \
     --output_dir=c4_by_host
 
-  --format=c4        lines of JSON with url, text, timestamp (*.json.gz, *.jsonl)
+  --format=c4        lines of JSON with url, text, timestamp (*.jsonl, *.json.gz,
+                     .bz2, .zst)
   --format=cc_news   lines of JSON, or Parquet, with url or domain, title, text,
                      date
   --format=tfds      a data set of TensorFlow Datasets: --input=name, or
@@ -81,8 +82,8 @@ _NUM_SHARDS = flags.DEFINE_integer(
 _MAX_BAD_FRACTION = flags.DEFINE_float(
   'max_bad_fraction',
   0.01,
-  'The share of lines, rows or examples that may be unusable; a damaged file '
-  'counts as one.',
+  'The share of lines, rows or examples that may be unusable; a packed file '
+  'that breaks counts as one.',
 )
 _SPLIT = flags.DEFINE_string(
   'split',

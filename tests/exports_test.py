@@ -28,6 +28,7 @@ _GROUPING_PARTS = (
   'input_files',
   'shard_writer',
   'spilled_runs',
+  'wire_format',
   'work_progress',
 )
 

@@ -16,10 +16,9 @@ import json
 import os
 import pathlib
 from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 from fedfish_tff import errors
-from fedfish_tff.datasets import examples as examples_lib
-from fedfish_tff.datasets import grouped_examples
 from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets import record_files
 from fedfish_tff.datasets import sorted_ids
@@ -27,7 +26,9 @@ from fedfish_tff.datasets import sorted_ids
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import tensorflow as tf
+
+if TYPE_CHECKING:  # Whose import takes seconds.
+  import tensorflow as tf
 
 INDEX_SCHEMA = pa.schema(
   [
@@ -181,7 +182,7 @@ class ClientIndex:
     rows: IndexRows,
     place: int,
     *,
-    features: Mapping[str, tf.TensorSpec],
+    features: 'Mapping[str, tf.TensorSpec]',
   ) -> dict[str, np.ndarray]:
     """Reads a client, and nothing else of its file.
 
@@ -198,6 +199,10 @@ class ClientIndex:
       errors.InputError: If the client's record is not there, damaged, or does
         not hold what the folder says.
     """
+    # Imported late, with TensorFlow: those who write an index do without it.
+    from fedfish_tff.datasets import examples as examples_lib  # pylint: disable=g-import-not-at-top
+    from fedfish_tff.datasets import grouped_examples  # pylint: disable=g-import-not-at-top
+
     client_id = rows.client_ids[place]
     try:
       record = record_files.read_record(

@@ -13,10 +13,12 @@ import json
 import os
 import pathlib
 from typing import Any
+from typing import TYPE_CHECKING
 
 from fedfish_tff import errors
 
-import tensorflow as tf
+if TYPE_CHECKING:  # Whose import takes seconds.
+  import tensorflow as tf
 
 DESCRIPTION_FILE = 'dataset.json'
 INDEX_FILE = 'clients.parquet'
@@ -53,7 +55,7 @@ class GroupedFolder:
   """
 
   path: pathlib.Path
-  features: Mapping[str, tf.TensorSpec]
+  features: 'Mapping[str, tf.TensorSpec]'
   splits: Mapping[str, SplitSize]
 
   @property
@@ -93,7 +95,7 @@ class GroupedFolder:
 
   def select_features(
     self, names: tuple[str, ...]
-  ) -> Mapping[str, tf.TensorSpec]:
+  ) -> 'Mapping[str, tf.TensorSpec]':
     """Returns the specs of some features, sorted by name as nests are.
 
     Args:
@@ -170,7 +172,9 @@ def open_folder(folder: str | os.PathLike[str]) -> GroupedFolder:
     raise _content_error(path, repr(error)) from error
 
 
-def features_to_json(features: Mapping[str, tf.TensorSpec]) -> dict[str, Any]:
+def features_to_json(
+  features: 'Mapping[str, tf.TensorSpec]',
+) -> dict[str, Any]:
   """Returns the entry `features` of dataset.json."""
   return {
     name: {'dtype': spec.dtype.name, 'shape': spec.shape.as_list()}
@@ -180,8 +184,11 @@ def features_to_json(features: Mapping[str, tf.TensorSpec]) -> dict[str, Any]:
 
 def features_from_json(
   content: Mapping[str, Any],
-) -> dict[str, tf.TensorSpec]:
+) -> 'dict[str, tf.TensorSpec]':
   """Returns the features that the entry `features` of dataset.json holds."""
+  # Imported late: to write such a folder, and its index, do without it.
+  import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
   return {
     name: tf.TensorSpec(entry['shape'], tf.as_dtype(entry['dtype']))
     for name, entry in content.items()

@@ -8,6 +8,7 @@ reads what is written here and the other way round, but cannot start at a byte
 of one's choice.
 """
 
+from collections.abc import Iterable
 import os
 import struct
 import types
@@ -63,13 +64,28 @@ class RecordWriter:
     Returns:
       The bytes from the file's start to the record's header.
     """
+    return self.write_pieces([payload], len(payload))
+
+  def write_pieces(self, pieces: Iterable[bytes], num_bytes: int) -> int:
+    """Appends a record that need not fit into memory.
+
+    Args:
+      pieces: The record's content, piece after piece.
+      num_bytes: The bytes of all of them.
+
+    Returns:
+      The bytes from the file's start to the record's header.
+    """
     offset = self._offset
-    length = _LENGTH.pack(len(payload))
+    length = _LENGTH.pack(num_bytes)
     self._file.write(length)
     self._file.write(_CHECKSUM.pack(_masked_checksum(length)))
-    self._file.write(payload)
-    self._file.write(_CHECKSUM.pack(_masked_checksum(payload)))
-    self._offset = offset + len(payload) + RECORD_OVERHEAD
+    checksum = 0
+    for piece in pieces:
+      self._file.write(piece)
+      checksum = google_crc32c.extend(checksum, piece)
+    self._file.write(_CHECKSUM.pack(_mask(checksum)))
+    self._offset = offset + num_bytes + RECORD_OVERHEAD
     return offset
 
   def close(self) -> None:
@@ -179,7 +195,10 @@ def record_offsets(path: str | os.PathLike[str]) -> list[int]:
 
 def _masked_checksum(data: bytes) -> int:
   """Returns the CRC-32C of `data`, rotated and shifted as TFRecords have it."""
-  checksum = google_crc32c.value(data)
+  return _mask(google_crc32c.value(data))
+
+
+def _mask(checksum: int) -> int:
   return ((checksum >> 15 | checksum << 17) + _MASK_DELTA) & 0xFFFFFFFF
 
 

@@ -79,6 +79,29 @@ def write_lines(folder: str | os.PathLike[str], num_bytes: int) -> str:
   return str(folder / 'pages-*.jsonl')
 
 
+def write_one_client(
+  path: str | os.PathLike[str], num_bytes: int, *, page_bytes: int
+) -> None:
+  """Writes lines of JSON, as `write_lines` does, of a single host.
+
+  Args:
+    path: The file.
+    num_bytes: Bytes of all texts together, a page at least.
+    page_bytes: Bytes of the text of a page.
+  """
+  generator = datasets.random_generator('generated client', num_bytes)
+  _, running_text = _make_text(generator)
+  with open(path, 'wb') as file:
+    for number in range(max(1, num_bytes // page_bytes)):
+      start = int(generator.integers(0, len(running_text) - page_bytes))
+      page = {
+        'text': running_text[start : start + page_bytes],
+        'timestamp': '2019-04-01T00:00:00Z',
+        'url': f'https://example.com/{number}',
+      }
+      file.write(json.dumps(page).encode() + b'\n')
+
+
 def write_clients(folder: str | os.PathLike[str], num_clients: int) -> None:
   """Writes clients: the name of a host each, 1 to 8 texts of 20 to 60 words.
 

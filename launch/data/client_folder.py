@@ -60,7 +60,9 @@ def check_is_free(folder: str | os.PathLike[str]) -> None:
 
 
 @contextlib.contextmanager
-def new_folder(folder: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+def new_folder(
+  folder: str | os.PathLike[str], *, work: str | None = None
+) -> Iterator[pathlib.Path]:
   """Gives a folder to write to, which becomes `folder` when all is written.
 
   Until then it is called `<folder>.partial`. It is removed if writing fails;
@@ -68,6 +70,8 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
 
   Args:
     folder: An empty folder, or a path where there is nothing.
+    work: A name. What has an entry of this name is not removed, neither if
+      writing fails nor the next time, which goes on with it.
 
   Raises:
     errors.InputError: If the folder is not free, cannot be written, or another
@@ -89,16 +93,17 @@ def new_folder(folder: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     try:
       # Again: another process may just have ended.
       check_is_free(folder)
-      _clear(partial)
+      if not _has(partial, work):
+        _clear(partial)
       yield partial
       files.sync(partial)
       os.replace(partial, folder)
       files.sync(folder.parent)
-    except OSError as error:
-      shutil.rmtree(partial, ignore_errors=True)
-      raise files.unwritable_error(folder, error) from error
-    except BaseException:
-      shutil.rmtree(partial, ignore_errors=True)
+    except BaseException as error:
+      if not _has(partial, work):
+        shutil.rmtree(partial, ignore_errors=True)
+      if isinstance(error, OSError):
+        raise files.unwritable_error(folder, error) from error
       raise
 
 
@@ -117,6 +122,10 @@ def write_client(
     np.savez(file, x=x, y=y)
     file.flush()
     os.fsync(file.fileno())
+
+
+def _has(folder: pathlib.Path, work: str | None) -> bool:
+  return work is not None and (folder / work).exists()
 
 
 def _clear(folder: pathlib.Path) -> None:

@@ -10,16 +10,17 @@ import json
 import logging
 import pathlib
 from typing import Any
+from typing import TYPE_CHECKING
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.datasets import grouping
 from launch.data import client_folder
-from launch.data import labelled_dataset
 from launch.plots import client_sizes
 from launch.plots import style
 
-import tensorflow_datasets as tfds
+if TYPE_CHECKING:  # Whose import takes seconds.
+  import tensorflow_datasets as tfds
 
 _HUGGING_FACE = 'huggingface:'
 _SPLITS = ('train', 'validation', 'held_out')
@@ -78,7 +79,9 @@ def run(
     )
   key_title = 'host with www.' if key.keep_www else key.name.replace('_', ' ')
   title = f'{text_format} by {key_title}'
-  with client_folder.new_folder(output_dir) as folder:
+  with client_folder.new_folder(
+    output_dir, work=grouping.WORK_FOLDER
+  ) as folder:
     grouped = grouping.group(
       source,
       folder,
@@ -94,8 +97,13 @@ def run(
 
 def _load_builder(
   name: str, data_dir: str | None, download: bool
-) -> tfds.core.DatasetBuilder:
+) -> 'tfds.core.DatasetBuilder':
   """Returns the builder of a prepared data set."""
+  # Imported late: files are grouped without them.
+  from launch.data import labelled_dataset  # pylint: disable=g-import-not-at-top
+
+  import tensorflow_datasets as tfds  # pylint: disable=g-import-not-at-top
+
   if not name.startswith(_HUGGING_FACE):
     return labelled_dataset.load_builder(
       name, data_dir=data_dir, download=download

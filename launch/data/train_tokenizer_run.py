@@ -129,7 +129,7 @@ def _open(
 
 
 def _read_clients(
-  clients: datasets.StreamedClients, feature: str
+  clients: 'datasets.StreamedClients', feature: str
 ) -> Iterator[str]:
   """Yields the texts of clients in a random order, client after client."""
   for client in clients.clients():

@@ -15,14 +15,19 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
-# Kills the process when all but dataset.json is written.
+# Kills the process when it has written down so many things that are done.
 _KILLED = """
-import os, signal, sys
+import functools, os, signal, sys
 from launch import cli, group_dataset
-from launch.data import group_run
-def kill(*unused):
-  os.kill(os.getpid(), signal.SIGKILL)
-group_run._write_statistics = kill
+from fedfish_tff.datasets.grouping import beam_stages
+write, left = beam_stages._write_json, [int(sys.argv.pop(1))]
+def write_some(*args):
+  left[0] -= 1
+  if left[0] < 0:
+    os.kill(os.getpid(), signal.SIGKILL)
+  write(*args)
+beam_stages._write_json = write_some
+beam_stages.Work = functools.partial(beam_stages.Work, run_bytes=30_000)
 cli.run(group_dataset.main, flags_parser=group_dataset.parse_flags)
 """
 
@@ -67,6 +72,14 @@ class GroupDatasetTest(absltest.TestCase):
       ),
     )
 
+  def _check_same(self, one, two):
+    names = sorted(path.name for path in one.iterdir())
+    self.assertEqual(sorted(path.name for path in two.iterdir()), names)
+    for name in names:
+      self.assertEqual(
+        (one / name).read_bytes(), (two / name).read_bytes(), name
+      )
+
   def test_groups_and_says_so(self):
     folder = self.parent / 'grouped'
     outcome = _run_here(
@@ -81,19 +94,33 @@ class GroupDatasetTest(absltest.TestCase):
     self._check(folder)
 
   @pytest.mark.thorough
-  def test_a_killed_job_leaves_nothing_that_looks_whole(self):
-    folder = self.parent / 'grouped'
-    flags = (*self.flags, f'--output_dir={folder}')
-    outcome = _run_python('-c', _KILLED, *flags)
-    self.assertEqual(outcome.returncode, -signal.SIGKILL, outcome.stderr)
-    self.assertFalse(folder.exists())
-    (partial,) = self.parent.glob('grouped*')
-    self.assertTrue((partial / 'clients.parquet').exists())
-    self.assertFalse((partial / 'dataset.json').exists())
+  def test_a_killed_job_goes_on_by_the_same_command(self):
+    whole, folder = self.parent / 'whole', self.parent / 'grouped'
+    flags = (*self.flags, '--num_shards=3', '--validation_fraction=0.2')
+    outcome = _run_here(*flags, f'--output_dir={whole}')
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    flags = (*flags, f'--output_dir={folder}')
+    partial = self.parent / 'grouped.partial'
+    done = []
+    # Within the first part, a part later, and when some shards are written.
+    for steps in (1, 2, 4):
+      outcome = _run_python('-c', _KILLED, str(steps), *flags)
+      self.assertEqual(outcome.returncode, -signal.SIGKILL, outcome.stderr)
+      self.assertFalse(folder.exists())
+      self.assertFalse((partial / 'dataset.json').exists())
+      done.append(
+        tuple(
+          len(list((partial / 'work' / name).glob('*.json')))
+          for name in ('read', 'index')
+        )
+      )
+    self.assertEqual(done[:2], [(1, 0), (3, 0)])
+    self.assertGreater(done[2][1], 0)
     outcome = _run_here(*flags)
     self.assertEqual(outcome.code, 0, outcome.stderr)
     self._check(folder)
-    self.assertEqual(list(self.parent.glob('grouped*')), [folder])
+    self.assertCountEqual(self.parent.iterdir(), [self.pages, whole, folder])
+    self._check_same(whole, folder)
 
   @pytest.mark.slow
   def test_worker_processes_write_the_same_files(self):
@@ -107,11 +134,7 @@ class GroupDatasetTest(absltest.TestCase):
         *self.flags, f'--output_dir={folders[-1]}', '--num_shards=4', *flags
       )
       self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
-    names = sorted(path.name for path in folders[0].iterdir())
-    self.assertEqual(sorted(p.name for p in folders[1].iterdir()), names)
-    for name in names:
-      one, two = ((folder / name).read_bytes() for folder in folders)
-      self.assertEqual(one, two, name)
+    self._check_same(*folders)
 
 
 class FlagsTest(parameterized.TestCase):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.grouping.grouped_dataset import group
   from fedfish_tff.datasets.grouping.grouped_dataset import GroupedDataset
   from fedfish_tff.datasets.grouping.grouped_dataset import GroupingOptions
+  from fedfish_tff.datasets.grouping.grouped_dataset import WORK_FOLDER
   from fedfish_tff.datasets.grouping.sources import Part
   from fedfish_tff.datasets.grouping.sources import Skipped
   from fedfish_tff.datasets.grouping.sources import Source

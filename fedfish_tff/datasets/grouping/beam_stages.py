@@ -5,17 +5,23 @@
 Examples do not pass through Beam's GroupByKey: the runner that needs no cluster
 keeps all of its input in memory. Workers rather write what they read to runs
 sorted by bucket, in a folder that all of them see, and group a bucket at a
-time. What passes through Beam are parts of the source, names of files, counts.
+time. What passes through Beam are parts of the source, and failures.
+
+What is done is written down in the same folder: with each run, which examples
+of which parts it holds; with each shard, what it left out. Work that was
+interrupted goes on with what is not done.
 """
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
 import json
 import os
 import pathlib
+import shutil
 from typing import Any
 import uuid
 
@@ -31,15 +37,17 @@ from apache_beam.options import pipeline_options
 from apache_beam.runners import runner as beam_runner
 from apache_beam.transforms import window
 from apache_beam.utils import windowed_value
-import tensorflow as tf
 
 # What a worker holds of the examples that it has read.
 _RUN_BYTES = 2**27
+# From how many records on they tell how many there are in all.
+_FEWEST_RECORDS = 100
 # Of each kind, how many skipped records are named.
 MOST_NAMED = 20
 
 # The folder that workers share has these.
 RUNS = 'runs'
+READ = 'read'
 PROGRESS = 'progress'
 INDEX = 'index'
 
@@ -56,6 +64,7 @@ class Work:
     limits: What is left out.
     folder: Where shards are written.
     work_folder: Where everything else is.
+    max_bad_fraction: The share of the records that may be unusable.
     run_bytes: How many bytes of examples a worker holds.
   """
 
@@ -64,6 +73,7 @@ class Work:
   limits: shard_writer.ShardLimits
   folder: str
   work_folder: str
+  max_bad_fraction: float
   run_bytes: int = _RUN_BYTES
 
   def path(self, *names: str) -> pathlib.Path:
@@ -74,7 +84,7 @@ class Work:
 def read(
   work: Work, parts: Sequence[sources.Part], *, beam_flags: Sequence[str]
 ) -> Report:
-  """Reads all parts of the source into runs.
+  """Reads all parts of the source into runs, but for what is in runs by now.
 
   Args:
     work: What to do.
@@ -86,34 +96,34 @@ def read(
     how many records of each kind; and 'named', some of these.
 
   Raises:
-    errors.InputError: If a part cannot be read, or a run not be written.
+    errors.InputError: If a part cannot be read, a run not be written, or more
+      of the records than `max_bad_fraction` not be used. What was read is kept.
   """
-  total = sum(part.size for part in parts)
-  with work_progress.watched(
-    work.path(PROGRESS, RUNS),
-    total=total,
-    description='read',
-    unit=work.source.size_unit,
-  ):
-    work.path(RUNS).mkdir(exist_ok=True)
-    reports = _run(work, _ReadParts(work, total), parts, RUNS, beam_flags)
-  merged = {'runs': [], 'examples': 0, 'skipped': {}, 'named': {}}
-  for report in reports:
-    merged['runs'] += report['runs']
-    merged['examples'] += report['examples']
-    for kind, count in report['skipped'].items():
-      merged['skipped'][kind] = merged['skipped'].get(kind, 0) + count
-    for kind, named in report['named'].items():
-      merged['named'].setdefault(kind, []).extend(named)
-  for kind, named in merged['named'].items():
-    merged['named'][kind] = [name for *_, name in sorted(named)][:MOST_NAMED]
-  return merged
+  for name in (RUNS, READ):
+    work.path(name).mkdir(exist_ok=True)
+  while True:
+    found, items = _merge(_load_reports(work))
+    missing = [part for part in parts if items.get(part.number, 0) is not None]
+    if not missing:
+      _check_quality(found, work.max_bad_fraction, is_all=True)
+      return found
+    total = sum(part.size for part in parts)
+    bad = sum(found['skipped'].values())
+    with _watched(
+      work, RUNS, total=total, description='read', unit=work.source.size_unit
+    ):
+      try:
+        do_fn = _ReadParts(work, total, items, bad)
+        _run(work, do_fn, missing, RUNS, beam_flags)
+      except _TooManyBadError:
+        found, _ = _merge(_load_reports(work))
+        _check_quality(found, work.max_bad_fraction, is_all=False)
 
 
 def write(
   work: Work, runs: Sequence[str], *, beam_flags: Sequence[str]
 ) -> dict[str, shard_writer.ShardReport]:
-  """Writes all shards, and an index of each.
+  """Writes all shards that are not written yet, and an index of each.
 
   Args:
     work: What to do.
@@ -126,28 +136,129 @@ def write(
   Raises:
     errors.InputError: If a run cannot be read, or a shard not be written.
   """
+  work.path(INDEX).mkdir(exist_ok=True)
+  for folder in (pathlib.Path(work.folder), work.path(INDEX)):
+    for path in folder.glob('*.partial'):  # Of a worker that was killed.
+      path.unlink()
   shards = work.placement.shards()
-  with work_progress.watched(
-    work.path(PROGRESS, INDEX),
-    total=len(shards),
-    description='write',
-    unit=' shards',
-  ):
-    work.path(INDEX).mkdir(exist_ok=True)
-    do_fn = _WriteShards(work, tuple(runs), len(shards))
-    reports = _run(work, do_fn, shards, INDEX, beam_flags)
-  return {
-    report['shard']: shard_writer.ShardReport(**report['report'])
-    for report in reports
-  }
+  missing = [shard for shard in shards if _load_shard(work, shard) is None]
+  if missing:
+    with _watched(
+      work, INDEX, total=len(missing), description='write', unit=' shards'
+    ):
+      do_fn = _WriteShards(work, tuple(runs), len(missing))
+      _run(work, do_fn, missing, INDEX, beam_flags)
+  return {shard.file_name: _load_shard(work, shard) for shard in shards}
+
+
+@contextlib.contextmanager
+def _watched(work: Work, name: str, **options: Any) -> Iterator[None]:
+  folder = work.path(PROGRESS, name)
+  # Of what was interrupted.
+  shutil.rmtree(folder, ignore_errors=True)
+  with work_progress.watched(folder, **options):
+    yield
+
+
+def _load_reports(work: Work) -> list[Report]:
+  """Returns reports on runs that have no example twice.
+
+  A runner may do work twice. Of what is the same, one report counts, and those
+  go on with a part which begin where others end.
+  """
+  waiting = [
+    json.loads(path.read_bytes())
+    for path in sorted(work.path(READ).glob('*.json'))
+  ]
+  taken, items = [], {}
+  while True:
+    others = []
+    for report in waiting:
+      if all(
+        items.get(part, 0) == start for part, start, _, _ in report['parts']
+      ):
+        taken.append(report)
+        for part, _, stop, is_whole in report['parts']:
+          items[part] = None if is_whole else stop
+      else:
+        others.append(report)
+    if len(others) == len(waiting):
+      return taken
+    waiting = others
+
+
+def _merge(reports: Sequence[Report]) -> tuple[Report, dict[int, int | None]]:
+  """Returns what `read` does, and how much is read of parts: None for all."""
+  merged = {'runs': [], 'examples': 0, 'skipped': {}, 'named': {}}
+  items = {}
+  for report in reports:
+    if report['run'] is not None:
+      merged['runs'].append(report['run'])
+    merged['examples'] += report['examples']
+    for kind, count in report['skipped'].items():
+      merged['skipped'][kind] = merged['skipped'].get(kind, 0) + count
+    for kind, named in report['named'].items():
+      merged['named'].setdefault(kind, []).extend(named)
+    for part, _, stop, is_whole in report['parts']:
+      items[part] = None if is_whole else stop
+  for kind, named in merged['named'].items():
+    merged['named'][kind] = [name for *_, name in sorted(named)][:MOST_NAMED]
+  return merged, items
+
+
+def _check_quality(
+  found: Report, max_bad_fraction: float, *, is_all: bool
+) -> None:
+  """Raises an InputError if too many records cannot be used.
+
+  Args:
+    found: What `read` returns.
+    max_bad_fraction: The share of the records that may be unusable.
+    is_all: Whether all records have been read; else there are too many anyway.
+  """
+  num_bad = sum(found['skipped'].values())
+  total = num_bad + found['examples']
+  if not total:
+    raise errors.InputError('The input has no record; examples were expected.')
+  if is_all and num_bad <= max_bad_fraction * total:
+    return
+  kinds = ', '.join(
+    f'{count:,} {kind} (such as {found["named"][kind][0]})'
+    for kind, count in sorted(found['skipped'].items())
+  )
+  raise errors.InputError(
+    f'{num_bad:,} of {total:,} records read cannot be used: {kinds}; at most '
+    f'{max_bad_fraction:.2%} of all (max_bad_fraction) were expected; with a '
+    'larger one, the same goes on from what was read.'
+  )
+
+
+class _TooManyBadError(Exception):
+  """More records than are allowed cannot be used."""
 
 
 class _ReadParts(beam.DoFn):
-  """Reads parts, and returns a report on each bundle of them."""
+  """Reads parts, reports on each run, and returns what failed."""
 
-  def __init__(self, work: Work, total: int) -> None:
+  def __init__(
+    self,
+    work: Work,
+    total: int,
+    items: Mapping[int, int | None],
+    bad: int,
+  ) -> None:
+    """Prepares.
+
+    Args:
+      work: What to do.
+      total: The size of all parts of the source.
+      items: How much of parts is in runs by now.
+      bad: How many records could not be used by now.
+    """
     self._work = work
     self._total = total
+    self._items = items
+    self._bad_before = bad
 
   def start_bundle(self) -> None:
     self._runs = spilled_runs.RunWriter(
@@ -155,31 +266,55 @@ class _ReadParts(beam.DoFn):
       num_buckets=self._work.placement.num_buckets,
       max_bytes=self._work.run_bytes,
     )
-    self._report = {'examples': 0, 'skipped': {}, 'named': {}}
+    self._name, self._number = uuid.uuid4().hex, 0
+    self._failures = {}
+    self._bad, self._records, self._size = self._bad_before, 0, 0
+    self._begin_report()
 
   def process(self, part: sources.Part) -> Iterable[Report]:
-    if 'failure' in self._report:
-      return ()
-    with _failures_reported(self._report):
-      progress = work_progress.WorkProgress(
-        self._work.path(PROGRESS, RUNS), str(part.number), total=self._total
-      )
-      for item in self._work.source.read(part, progress):
-        if isinstance(item, sources.Skipped):
-          self._skip(part, item)
-        else:
-          self._add(part, item)
+    if not self._failures:
+      with _failures_reported(self._failures):
+        self._read_part(part)
     return ()
 
   def finish_bundle(self) -> Iterator[windowed_value.WindowedValue]:
-    # Runs outlast parts, so that there are few; they are all written now.
-    with _failures_reported(self._report):
-      self._runs.flush()
+    # Runs outlast parts, so that there are few; what there is is written now.
+    with _failures_reported(self._failures):
+      self._end_report()
     yield windowed_value.WindowedValue(
-      self._report | {'runs': self._runs.names},
+      self._failures,
       window.GlobalWindow().max_timestamp(),
       [window.GlobalWindow()],
     )
+
+  def _read_part(self, part: sources.Part) -> None:
+    told = work_progress.WorkProgress(
+      self._work.path(PROGRESS, RUNS), str(part.number), total=self._total
+    )
+
+    def progress(amount: int) -> None:
+      self._size += amount
+      told(amount)
+
+    first = self._items.get(part.number, 0)
+    self._parts[part.number] = [first, first, False]
+    for number, item in enumerate(self._work.source.read(part, progress)):
+      is_bad = isinstance(item, sources.Skipped)
+      self._records += item.count if is_bad else 1
+      if number < first:
+        continue
+      if is_bad:
+        self._skip((part.number, number), item)
+      else:
+        self._add(part, item)
+      self._parts[part.number][1] = number + 1
+      if self._runs.is_full:
+        self._end_report()
+        self._begin_report()
+        self._parts[part.number] = [number + 1, number + 1, False]
+      if is_bad and self._are_too_many_bad():
+        raise _TooManyBadError
+    self._parts[part.number][2] = True
 
   def _add(self, part: sources.Part, item: sources.SourceExample) -> None:
     self._report['examples'] += 1
@@ -193,18 +328,47 @@ class _ReadParts(beam.DoFn):
       ),
     )
 
-  def _skip(self, part: sources.Part, item: sources.Skipped) -> None:
+  def _skip(self, place: tuple[int, int], item: sources.Skipped) -> None:
+    self._bad += item.count
     skipped = self._report['skipped']
-    skipped[item.kind] = skipped.get(item.kind, 0) + 1
+    skipped[item.kind] = skipped.get(item.kind, 0) + item.count
     named = self._report['named'].setdefault(item.kind, [])
     # Parts come in any order: the first of all are among the first of each.
-    count = sum(number == part.number for number, *_ in named)
-    if count < MOST_NAMED:
-      named.append((part.number, count, item.where))
+    if sum(part == place[0] for part, *_ in named) < MOST_NAMED:
+      named.append((*place, item.where))
+
+  def _are_too_many_bad(self) -> bool:
+    """Whether there are, even if all is good that has not been read yet.
+
+    How many records that is follows from the size of those that have been.
+    """
+    limit = self._work.max_bad_fraction
+    return (
+      self._records >= _FEWEST_RECORDS
+      and self._bad * self._size > limit * self._records * self._total
+    )
+
+  def _begin_report(self) -> None:
+    self._parts = {}
+    self._report = {'examples': 0, 'skipped': {}, 'named': {}}
+
+  def _end_report(self) -> None:
+    """Writes a run, and what it holds."""
+    if not self._parts:
+      return
+    self._report['run'] = self._runs.flush()
+    self._report['parts'] = [
+      (part, *state) for part, state in self._parts.items()
+    ]
+    self._number += 1
+    _write_json(
+      self._work.path(READ, f'{self._name}-{self._number:06}.json'),
+      self._report,
+    )
 
 
 class _WriteShards(beam.DoFn):
-  """Writes shards, and returns a report on each."""
+  """Writes shards and a report on each, and returns what failed."""
 
   def __init__(self, work: Work, runs: Sequence[str], num_shards: int) -> None:
     self._work = work
@@ -212,8 +376,8 @@ class _WriteShards(beam.DoFn):
     self._num_shards = num_shards
 
   def process(self, shard: client_splits.Shard) -> Iterable[Report]:
-    report = {'shard': shard.file_name}
-    with _failures_reported(report):
+    failures = {}
+    with _failures_reported(failures):
       left_out = shard_writer.write_shard(
         shard,
         runs=[self._work.path(RUNS, name) for name in self._runs],
@@ -222,13 +386,36 @@ class _WriteShards(beam.DoFn):
         folder=self._work.folder,
         index_folder=self._work.path(INDEX),
       )
-      report['report'] = dataclasses.asdict(left_out)
+      _write_json(
+        _shard_report_path(self._work, shard),
+        {
+          'limits': dataclasses.asdict(self._work.limits),
+          'report': dataclasses.asdict(left_out),
+        },
+      )
       work_progress.WorkProgress(
         self._work.path(PROGRESS, INDEX),
         shard.file_name,
         total=self._num_shards,
       )(1)
-    yield report
+    yield failures
+
+
+def _shard_report_path(work: Work, shard: client_splits.Shard) -> pathlib.Path:
+  return work.path(INDEX, f'{shard.file_name}.json')
+
+
+def _load_shard(
+  work: Work, shard: client_splits.Shard
+) -> shard_writer.ShardReport | None:
+  """Returns what a shard left out; None if it is not written like this."""
+  path = _shard_report_path(work, shard)
+  if not path.exists():
+    return None
+  content = json.loads(path.read_bytes())
+  if content['limits'] != dataclasses.asdict(work.limits):
+    return None
+  return shard_writer.ShardReport(**content['report'])
 
 
 @contextlib.contextmanager
@@ -236,14 +423,14 @@ def _failures_reported(report: Report) -> Iterator[None]:
   """Reports errors that are not ours as results: no runner changes these."""
   try:
     yield
+  except _TooManyBadError:
+    report['too_many_bad'] = True
   except errors.InputError as error:
     report['failure'] = str(error)
   except OSError as error:
     where = f' {error.filename}' if error.filename else ''
     reason = error.strerror or error
     report['failure'] = f'Cannot read or write{where}: {reason}.'
-  except tf.errors.OpError as error:
-    report['failure'] = f'Cannot write: {error.message.splitlines()[0]}.'
 
 
 def _run(
@@ -252,9 +439,10 @@ def _run(
   elements: Sequence[Any],
   name: str,
   beam_flags: Sequence[str],
-) -> list[Report]:
-  """Returns what a DoFn returns for all elements, in any order."""
+) -> None:
+  """Lets a DoFn do its work on all elements; raises what failed."""
   path = work.path(f'{name}.json')
+  path.unlink(missing_ok=True)
   options = pipeline_options.PipelineOptions(list(beam_flags))
   setup = options.view_as(pipeline_options.SetupOptions)
   if setup.pickle_library == 'default':
@@ -290,11 +478,19 @@ def _run(
   for report in reports:
     if 'failure' in report:
       raise errors.InputError(report['failure'])
-  return reports
+  if any(reports):
+    raise _TooManyBadError
 
 
 def _write_reports(reports: Sequence[Report], path: str) -> None:
-  temporary = f'{path}.{uuid.uuid4().hex}.partial'
+  _write_json(pathlib.Path(path), reports)
+
+
+def _write_json(path: pathlib.Path, content: Any) -> None:
+  """Writes a file under a name of its own, then renames it."""
+  temporary = path.with_name(f'{path.name}.{uuid.uuid4().hex}.partial')
   with open(temporary, 'w', encoding='utf-8') as file:
-    json.dump(list(reports), file)
+    json.dump(content, file)
+    file.flush()
+    os.fsync(file.fileno())
   os.replace(temporary, path)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import hashlib
 import json
 import os
 import pathlib
@@ -24,7 +25,9 @@ from fedfish_tff.datasets.grouping import sources
 # How large a file is, about, and what a worker groups at a time.
 _SHARD_BYTES = 2**28
 _BUCKET_BYTES = 2**26
-_WORK_FOLDER = 'work'
+# A folder that has it goes on where an earlier call was.
+WORK_FOLDER = 'work'
+_SETTINGS_FILE = 'settings.json'
 
 # Kinds of what is left out although nothing is wrong with it.
 _TOO_FEW = 'too_few_examples'
@@ -40,8 +43,8 @@ class GroupingOptions:
     min_examples: Clients with fewer examples are left out.
     num_shards: How many files there are, if no split needs one more; None for
       files of about 256 MiB.
-    max_bad_fraction: Grouping fails if a larger share of the records cannot be
-      used.
+    max_bad_fraction: Grouping fails as soon as, by the size of what has been
+      read, a larger share of all records cannot be used.
     max_client_bytes: What exceeds it is left out of a client's record.
   """
 
@@ -112,12 +115,18 @@ def group(
   each record is; and at last dataset.json: without it, the rest is not whole.
   The same source gives the same files, whoever reads its parts.
 
-  Memory holds what is read of a part, 128 MiB of examples on their way, and
-  about 64 MiB of clients, or a single larger one, of each worker.
+  Memory holds a record that is read, 128 MiB of examples on their way, and of
+  64 MiB of clients, or a single larger one, some 60 bytes an example; all that
+  of each worker.
+
+  What was interrupted, or failed for too many records that cannot be used, goes
+  on where it was by another call with the same folder, source and options;
+  `min_examples`, `max_bad_fraction` and `max_client_bytes` may be others.
 
   Args:
     source: The examples.
-    folder: An empty folder, which the workers of Beam share with this process.
+    folder: An empty folder, or one of a call that did not end; the workers of
+      Beam share it with this process.
     options: How to group.
     key: What dataset.json says of the key of clients.
     beam_flags: Flags of Beam, such as '--runner=...'; by default the work is
@@ -130,7 +139,8 @@ def group(
 
   Raises:
     errors.InputError: If the source cannot be read, has no examples to keep, or
-      too many records that cannot be used; or the folder cannot be written.
+      too many records that cannot be used; or the folder cannot be written, or
+      belongs to a call with another source or other options.
     OSError: If the index cannot be written.
   """
   options = options or GroupingOptions()
@@ -150,11 +160,25 @@ def group(
       max_client_bytes=options.max_client_bytes,
     ),
     folder=str(folder),
-    work_folder=str(folder / _WORK_FOLDER),
+    work_folder=str(folder / WORK_FOLDER),
+    max_bad_fraction=options.max_bad_fraction,
   )
-  pathlib.Path(work.work_folder).mkdir()
+  described = source.description(parts)
+  features = flat_features.features_to_json(source.features)
+  key = dict(key or {})
+  work.path().mkdir(exist_ok=True)
+  _check_settings(
+    work.path(_SETTINGS_FILE),
+    {
+      'source': described,
+      'files': hashlib.sha256(repr(parts).encode()).hexdigest(),
+      'features': features,
+      'key': key,
+      'splits': dataclasses.asdict(options.splits),
+      'num_shards': options.num_shards,
+    },
+  )
   found = beam_stages.read(work, parts, beam_flags=beam_flags)
-  _check_quality(found, options.max_bad_fraction)
   reports = beam_stages.write(work, found['runs'], beam_flags=beam_flags)
   shards = work.placement.shards()
   parts_of = {split: [] for split in work.placement.shards_of}
@@ -167,15 +191,17 @@ def group(
   )
   dataset = _describe(found, [reports[s.file_name] for s in shards], sizes)
   _check_is_not_empty(dataset, options)
-  shutil.rmtree(work.work_folder)
   if write_more:
     write_more(dataset)
+  # At once: what is left of it is nothing to go on with.
+  rest = work.path().rename(folder / f'{WORK_FOLDER}.done')
+  shutil.rmtree(rest)
   _write_json(
     folder / grouped_folder.DESCRIPTION_FILE,
     {
       'format_version': grouped_folder.FORMAT_VERSION,
-      'features': flat_features.features_to_json(source.features),
-      'key': dict(key or {}),
+      'features': features,
+      'key': key,
       'splits': {
         split: {
           'shards': work.placement.shards_of[split],
@@ -186,7 +212,7 @@ def group(
         for split in work.placement.shards_of
       },
       'skipped': dict(dataset.skipped),
-      'source': source.description(parts),
+      'source': described,
       'options': {
         **dataclasses.asdict(options.splits),
         'min_examples': options.min_examples,
@@ -219,20 +245,26 @@ def _describe(
   )
 
 
-def _check_quality(found: beam_stages.Report, max_bad_fraction: float) -> None:
-  """Raises an InputError if too many records cannot be used."""
-  num_bad = sum(found['skipped'].values())
-  total = num_bad + found['examples']
-  if not total:
-    raise errors.InputError('The input has no record; examples were expected.')
-  if num_bad > max_bad_fraction * total:
-    kinds = ', '.join(
-      f'{count:,} {kind} (such as {found["named"][kind][0]})'
-      for kind, count in sorted(found['skipped'].items())
-    )
+def _check_settings(path: pathlib.Path, settings: Mapping[str, Any]) -> None:
+  """Checks that work goes on with the settings with which it began.
+
+  Args:
+    path: The file of them, which is written if it is not there.
+    settings: What decides what is read and where it goes, as JSON has it.
+
+  Raises:
+    errors.InputError: If they differ.
+  """
+  if not path.exists():
+    _write_json(path, settings)
+    return
+  known = json.loads(path.read_bytes())
+  others = [name for name, value in settings.items() if known[name] != value]
+  if others:
     raise errors.InputError(
-      f'{num_bad:,} of {total:,} records cannot be used: {kinds}; at most '
-      f'{max_bad_fraction:.2%} (max_bad_fraction) were expected.'
+      f'The folder {path.parent.parent} has unfinished work of which '
+      f'{" and ".join(others)} differ; the same command was expected, which goes '
+      'on with it, or that the folder is removed.'
     )
 
 

@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines and rows of files, wherever Apache Beam can read them.
 
-Files are read as far as they can be: what comes before the end of a truncated
-file is returned before the error.
+Files are read as far as they can be: all lines before the place at which a
+packed file breaks, and all rows of a Parquet file that are not on a damaged
+page or behind it in the same row group.
 """
 
+import bz2
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import posixpath
 from typing import Any
 from typing import BinaryIO
 import zlib
@@ -21,19 +24,52 @@ from apache_beam.io import filesystem
 from apache_beam.io import filesystems
 import pyarrow as pa
 from pyarrow import parquet
+import zstandard
 
-# What is read at a time: of a damaged gzip file, not more is lost before the
-# damage.
+# What is read at a time.
 _CHUNK_BYTES = 2**16
-_MOST_UNZIPPED_BYTES = 2**20
+# What is unpacked at a time: a thousand bytes of zeros may be megabytes.
+_PIECE_BYTES = 2**10
 # Plain text is divided among workers in ranges of this size.
 _RANGE_BYTES = 2**26
 # A longer line is no text, and would not fit into memory some day.
 _MOST_LINE_BYTES = 2**28
+# What is made of a Parquet file at a time.
 _BATCH_ROWS = 256
+_BATCH_BYTES = 2**22
 _TEXT_SUFFIXES = ('.json', '.jsonl', '.ndjson')
-_GZIP_SUFFIXES = tuple(f'{suffix}.gz' for suffix in _TEXT_SUFFIXES)
 _PARQUET_SUFFIX = '.parquet'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Packing:
+  """How a file of lines is packed.
+
+  Attributes:
+    name: Its name in kinds of damage.
+    unpacker: Makes what unpacks one of the members that stand one after the
+      other.
+    error: What that raises.
+  """
+
+  name: str
+  unpacker: Callable[[], Any]
+  error: type[Exception]
+
+
+_PACKINGS = {
+  '.gz': _Packing(
+    name='gzip',
+    unpacker=lambda: zlib.decompressobj(wbits=31),
+    error=zlib.error,
+  ),
+  '.bz2': _Packing(name='bz2', unpacker=bz2.BZ2Decompressor, error=OSError),
+  '.zst': _Packing(
+    name='zst',
+    unpacker=lambda: zstandard.ZstdDecompressor().decompressobj(),
+    error=zstandard.ZstdError,
+  ),
+}
 
 Progress = Callable[[int], None]
 
@@ -43,11 +79,26 @@ class DamagedFileError(Exception):
 
   Attributes:
     kind: What is wrong, such as 'truncated_gzip'.
+    rest: What comes after the last end of a line.
   """
 
   def __init__(self, kind: str) -> None:
     super().__init__(kind)
     self.kind = kind
+    self.rest = b''
+
+
+@dataclasses.dataclass(frozen=True)
+class LostRows:
+  """Rows in place of which a file is damaged.
+
+  Attributes:
+    first: The number of the first.
+    count: How many they are.
+  """
+
+  first: int
+  count: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,12 +110,14 @@ class FileRange:
     start: The first byte. A line belongs to the range in which it begins.
     stop: The byte after the last.
     size: The bytes of the whole file.
+    modified: When it was last changed, in seconds since 1970.
   """
 
   path: str
   start: int
   stop: int
   size: int
+  modified: float
 
   @property
   def name(self) -> str:
@@ -90,21 +143,31 @@ def find_ranges(pattern: str) -> list[FileRange]:
     raise errors.InputError(
       f'The files {pattern} cannot be listed: {reason.rstrip(".")}.'
     ) from error
-  files = sorted((m.path, m.size_in_bytes) for m in match.metadata_list)
+  files = sorted(
+    (m.path, m.size_in_bytes, m.last_updated_in_seconds)
+    for m in match.metadata_list
+  )
   if not files:
     raise errors.InputError(
       f'There is no file {pattern}; a path was expected, with * for many.'
     )
   ranges = []
-  for path, size in files:
+  for path, size, modified in files:
     if not is_text(path) and not path.endswith(_PARQUET_SUFFIX):
-      known = ', '.join((*_TEXT_SUFFIXES, *_GZIP_SUFFIXES, _PARQUET_SUFFIX))
+      known = ', '.join((*_TEXT_SUFFIXES, _PARQUET_SUFFIX))
       raise errors.InputError(
-        f'{path} ends in none of {known}, which can be read.'
+        f'{path} ends in none of {known}, which can be read; all but '
+        f'{_PARQUET_SUFFIX} also with {", ".join(_PACKINGS)} behind.'
       )
     step = _RANGE_BYTES if path.endswith(_TEXT_SUFFIXES) else max(size, 1)
     ranges += [
-      FileRange(path=path, start=start, stop=min(start + step, size), size=size)
+      FileRange(
+        path=path,
+        start=start,
+        stop=min(start + step, size),
+        size=size,
+        modified=modified,
+      )
       for start in range(0, max(size, 1), step)
     ]
   return ranges
@@ -112,7 +175,12 @@ def find_ranges(pattern: str) -> list[FileRange]:
 
 def is_text(path: str) -> bool:
   """Whether the file is one of lines."""
-  return path.endswith((*_TEXT_SUFFIXES, *_GZIP_SUFFIXES))
+  return _unpacked_name(path).endswith(_TEXT_SUFFIXES)
+
+
+def _unpacked_name(path: str) -> str:
+  stem, suffix = posixpath.splitext(path)
+  return stem if suffix in _PACKINGS else path
 
 
 def estimate_text_bytes(ranges: Sequence[FileRange]) -> int:
@@ -140,10 +208,10 @@ def read_lines(
     DamagedFileError: After the last whole line, if the file is damaged.
     errors.InputError: If the file cannot be read.
   """
+  packing = _PACKINGS.get(posixpath.splitext(file_range.path)[1])
   with _opened(file_range.path) as file:
-    if file_range.path.endswith(_GZIP_SUFFIXES):
-      chunks = _unzip(_read_chunks(file, progress))
-      lines = _split_lines(chunks)
+    if packing is not None:
+      lines = _split_lines(_unpack(file, packing, progress))
     else:
       # From the byte before, to see whether a line begins with the first.
       before = min(file_range.start, 1)
@@ -162,7 +230,7 @@ def read_lines(
 
 def read_rows(
   file_range: FileRange, columns: Sequence[str], progress: Progress
-) -> Iterator[tuple[int, dict[str, Any]]]:
+) -> Iterator[tuple[int, dict[str, Any] | LostRows]]:
   """Yields the number of each row of a Parquet file, from 1, and its values.
 
   Args:
@@ -172,28 +240,73 @@ def read_rows(
 
   Yields:
     Values by name, of columns not asked for perhaps too; texts as bytes, for it
-    is not certain that they are UTF-8.
+    is not certain that they are UTF-8. In place of the rows of a row group from
+    a damaged page on, the number of the last, and which they are.
 
   Raises:
-    DamagedFileError: If the file is damaged.
+    DamagedFileError: If nothing of the file can be read.
     errors.InputError: If the file cannot be read.
   """
   with _opened(file_range.path) as file:
     try:
-      table = parquet.ParquetFile(file)
+      table = parquet.ParquetFile(
+        file, buffer_size=_CHUNK_BYTES, page_checksum_verification=True
+      )
       names = table.schema_arrow.names
-      # Of no column, Arrow would return no rows.
-      known = [name for name in names if name in columns] or names[:1]
-      number = 0
-      for batch in table.iter_batches(_BATCH_ROWS, columns=known):
+    except (pa.ArrowException, OSError) as error:
+      _raise_system_error(error)
+      raise DamagedFileError('damaged_parquet') from error
+    # Of no column, Arrow would return no rows.
+    known = [name for name in names if name in columns] or names[:1]
+    number = told = 0
+
+    def tell() -> None:
+      nonlocal told
+      done = file_range.size * number // table.metadata.num_rows
+      progress(done - told)
+      told = done
+
+    for group in range(table.num_row_groups):
+      stop = number + table.metadata.row_group(group).num_rows
+      for batch in _read_group(table, group, known):
         for row in _to_rows(batch):
           number += 1
           yield number, row
-        progress(file_range.size * len(batch) // table.metadata.num_rows)
+        tell()
+      if number < stop:
+        yield stop, LostRows(number + 1, stop - number)
+        number = stop
+        tell()
+
+
+def _read_group(
+  table: parquet.ParquetFile, group: int, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+  """Yields the rows of a row group, those before a damaged page."""
+  metadata = table.metadata.row_group(group)
+  row_bytes = metadata.total_byte_size // max(metadata.num_rows, 1)
+  usual = min(_BATCH_ROWS, _BATCH_BYTES // max(row_bytes, 1))
+  done = 0
+  # The second time as far as the damage, one by one: a batch is whole or lost.
+  for batch_rows in (max(usual, 1), 1):
+    position = 0
+    try:
+      for batch in table.iter_batches(
+        batch_rows, row_groups=[group], columns=columns
+      ):
+        position += len(batch)
+        if position > done:
+          done = position
+          yield batch
+      return
     except (pa.ArrowException, OSError) as error:
-      if getattr(error, 'errno', None) is not None:
-        raise  # The system's: the file may be whole.
-      raise DamagedFileError('damaged_parquet') from error
+      _raise_system_error(error)
+
+
+def _raise_system_error(error: Exception) -> None:
+  """Raises an error of the system, after which the file may be whole."""
+  if getattr(error, 'errno', None) is not None:
+    raise error
 
 
 def _to_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
@@ -226,24 +339,72 @@ def _read_chunks(file: BinaryIO, progress: Progress) -> Iterator[bytes]:
     progress(len(chunk))
 
 
-def _unzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
-  """Yields the content of a gzip file of any number of members."""
-  member = zlib.decompressobj(wbits=31)
+def _unpack(
+  file: BinaryIO, packing: _Packing, progress: Progress
+) -> Iterator[bytes]:
+  """Yields the content of a packed file of any number of members."""
+  unpacker = _Unpacker(packing)
+  done = 0
   try:
-    for chunk in chunks:
-      while chunk:
-        if member.eof:
-          chunk = chunk.lstrip(b'\0')  # Padding.
-          if not chunk:
-            break
-          member = zlib.decompressobj(wbits=31)
-        yield member.decompress(chunk, _MOST_UNZIPPED_BYTES)
-        chunk = member.unused_data if member.eof else member.unconsumed_tail
-    yield member.flush()
-  except zlib.error as error:
-    raise DamagedFileError('damaged_gzip') from error
-  if not member.eof:
-    raise DamagedFileError('truncated_gzip')
+    for chunk in _read_chunks(file, progress):
+      for piece in _pieces(chunk, _PIECE_BYTES):
+        yield unpacker.unpack(piece)
+        done += len(piece)
+  except DamagedFileError:
+    # What the piece has before its damage is lost with it: once more, and there
+    # byte by byte.
+    file.seek(0)
+    unpacker = _Unpacker(packing)
+    while done:
+      chunk = file.read(min(_CHUNK_BYTES, done))
+      for piece in _pieces(chunk, _PIECE_BYTES):
+        unpacker.unpack(piece)
+      done -= len(chunk)
+    for piece in _pieces(file.read(_PIECE_BYTES), 1):
+      yield unpacker.unpack(piece)
+    raise
+  if not unpacker.is_at_end:
+    raise DamagedFileError(f'truncated_{packing.name}')
+
+
+def _pieces(data: bytes, size: int) -> Iterator[bytes]:
+  return (data[i : i + size] for i in range(0, len(data), size))
+
+
+class _Unpacker:
+  """Unpacks members that stand one after the other."""
+
+  def __init__(self, packing: _Packing) -> None:
+    self._packing = packing
+    self._member = packing.unpacker()
+
+  @property
+  def is_at_end(self) -> bool:
+    """Whether the last member is whole."""
+    return self._member.eof
+
+  def unpack(self, piece: bytes) -> bytes:
+    """Returns what a piece of the file holds.
+
+    Args:
+      piece: What follows in the file.
+
+    Raises:
+      DamagedFileError: If it cannot be unpacked.
+    """
+    unpacked = []
+    while piece:
+      if self._member.eof:
+        piece = piece.lstrip(b'\0')  # Padding.
+        if not piece:
+          break
+        self._member = self._packing.unpacker()
+      try:
+        unpacked.append(self._member.decompress(piece))
+      except self._packing.error as error:
+        raise DamagedFileError(f'damaged_{self._packing.name}') from error
+      piece = self._member.unused_data if self._member.eof else b''
+    return b''.join(unpacked)
 
 
 def _split_lines(
@@ -252,22 +413,32 @@ def _split_lines(
   """Yields where each line begins, and the line; None for one too long."""
   start = 0
   pieces, length = [], 0
-  for chunk in chunks:
-    *ends, rest = chunk.split(b'\n')
-    for end in ends:
-      length += len(end)
-      is_short = length <= _MOST_LINE_BYTES
-      yield start, b''.join((*pieces, end)) if is_short else None
-      start += length + 1
-      pieces, length = [], 0
-    length += len(rest)
-    if length <= _MOST_LINE_BYTES:
-      pieces.append(rest)
-    else:
-      pieces = []
+  try:
+    for chunk in chunks:
+      *ends, rest = chunk.split(b'\n')
+      for end in ends:
+        length += len(end)
+        pieces.append(end)
+        yield start, _join(pieces) if length <= _MOST_LINE_BYTES else None
+        start += length + 1
+        pieces, length = [], 0
+      length += len(rest)
+      if length <= _MOST_LINE_BYTES:
+        pieces.append(rest)
+      else:
+        pieces = []
+  except DamagedFileError as error:
+    error.rest = _join(pieces)
+    raise
   if length:
-    is_short = length <= _MOST_LINE_BYTES
-    yield start, b''.join(pieces) if is_short else None
+    yield start, _join(pieces) if length <= _MOST_LINE_BYTES else None
+
+
+def _join(pieces: list[bytes]) -> bytes:
+  """Returns the pieces as one; the list is empty then."""
+  joined = b''.join(pieces)
+  pieces.clear()
+  return joined
 
 
 def _lines_of_range(

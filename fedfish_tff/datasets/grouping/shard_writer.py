@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the examples of some buckets to one file of clients and its index."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 import os
@@ -13,11 +13,11 @@ from fedfish_tff.datasets import client_index
 from fedfish_tff.datasets import record_files
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import spilled_runs
+from fedfish_tff.datasets.grouping import wire_format
 
-import dataset_grouper
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
-import tensorflow as tf
 
 # The most that a record needs for an example besides its bytes.
 _EXAMPLE_OVERHEAD = 24
@@ -29,12 +29,13 @@ class ShardLimits:
 
   Attributes:
     min_examples: Clients with fewer examples are left out.
-    max_client_bytes: A record of TensorFlow holds 2 GB at most. Of a client
-      with more, what comes first is taken.
+    max_client_bytes: A record of TensorFlow holds 2 GB at most, and Dataset
+      Grouper's 2 x 10^9 bytes. Of a client with more, what comes first is
+      taken.
   """
 
   min_examples: int = 1
-  max_client_bytes: int = dataset_grouper.beam.BYTES_LIMIT
+  max_client_bytes: int = 2 * 10**9
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -53,44 +54,6 @@ class ShardReport:
   small_client_examples: int = 0
   excess_examples: int = 0
   large_clients: list[str] = dataclasses.field(default_factory=list)
-
-
-@dataclasses.dataclass
-class _Client:
-  """The examples of a client that fit into its record."""
-
-  examples: list[spilled_runs.SpilledExample] = dataclasses.field(
-    default_factory=list
-  )
-  num_bytes: int = 0
-  excess: int = 0
-  cut: tuple[int, int] | None = None
-
-  def add(self, example: spilled_runs.SpilledExample, limit: int) -> None:
-    if self.cut is not None and example.order >= self.cut:
-      self.excess += 1
-      return
-    self.examples.append(example)
-    self.num_bytes += len(example.serialized) + _EXAMPLE_OVERHEAD
-    # Seldom, for it sorts; and yet no client takes all memory.
-    if self.num_bytes > 2 * limit:
-      self.fit(limit)
-
-  def fit(self, limit: int) -> None:
-    """Sorts the examples, and drops those from the first that is too much."""
-    self.examples.sort(key=lambda example: example.order)
-    if self.num_bytes <= limit:
-      return
-    total = 0
-    for i, example in enumerate(self.examples):
-      size = len(example.serialized) + _EXAMPLE_OVERHEAD
-      if total + size > limit:
-        self.excess += len(self.examples) - i
-        self.cut = example.order
-        del self.examples[i:]
-        break
-      total += size
-    self.num_bytes = total
 
 
 def write_shard(
@@ -117,11 +80,9 @@ def write_shard(
 
   Raises:
     OSError: If a file cannot be read or written.
-    tf.errors.OpError: If the shard cannot be written.
   """
   report = ShardReport()
   rows = {name: [] for name in client_index.INDEX_SCHEMA.names}
-  offset = 0
   path = pathlib.Path(folder) / shard.file_name
   index = pathlib.Path(index_folder) / f'{shard.file_name}.parquet'
   # Another worker may be at the same shard; the last one leaves the same files.
@@ -129,60 +90,71 @@ def write_shard(
   temporary, temporary_index = (
     other.with_name(other.name + suffix) for other in (path, index)
   )
-  with tf.io.TFRecordWriter(os.fspath(temporary)) as writer:
+  with record_files.RecordWriter(temporary) as writer:
     for bucket in shard.buckets:
-      examples = spilled_runs.read_bucket(runs, bucket, num_buckets=num_buckets)
-      clients = _group(examples, limits, report)
-      for client_id in sorted(clients):
-        kept = clients.pop(client_id).examples
-        record = dataset_grouper.serialization.create_sequence_example(
-          [example.serialized for example in kept]
-        ).SerializeToString()
-        writer.write(record)
-        values = (
-          client_id.decode(),
-          shard.split,
-          shard.number,
-          offset,
-          len(record),
-          len(kept),
-          sum(example.words for example in kept),
-        )
-        for name, value in zip(rows, values, strict=True):
-          rows[name].append(value)
-        offset += len(record) + record_files.RECORD_OVERHEAD
+      with spilled_runs.Bucket(
+        runs, bucket, num_buckets=num_buckets
+      ) as examples:
+        for client_id, found in examples.clients():
+          kept = _keep(client_id, found, limits, report)
+          if not len(kept):
+            continue
+          num_bytes, pieces = _record(kept, examples)
+          values = (
+            client_id.decode(),
+            shard.split,
+            shard.number,
+            writer.write_pieces(pieces, num_bytes),
+            num_bytes,
+            len(kept),
+            int(kept['words'].sum()),
+          )
+          for name, value in zip(rows, values, strict=True):
+            rows[name].append(value)
   table = pa.table(rows, schema=client_index.INDEX_SCHEMA)
   parquet.write_table(table, temporary_index)
-  for written, name in ((temporary, path), (temporary_index, index)):
-    with open(written, 'rb') as file:
-      os.fsync(file.fileno())
-    os.replace(written, name)
+  with open(temporary_index, 'rb') as file:
+    os.fsync(file.fileno())
+  os.replace(temporary, path)
+  os.replace(temporary_index, index)
   return report
 
 
-def _group(
-  examples: Iterable[spilled_runs.SpilledExample],
+def _keep(
+  client_id: bytes,
+  found: np.ndarray,
   limits: ShardLimits,
   report: ShardReport,
-) -> dict[bytes, _Client]:
-  """Returns the clients that are written, and reports the rest."""
-  clients = {}
-  for example in examples:
-    client = clients.get(example.client_id)
-    if client is None:
-      client = clients[example.client_id] = _Client()
-    client.add(example, limits.max_client_bytes)
-  for client_id, client in list(clients.items()):
-    total = len(client.examples) + client.excess
-    client.fit(limits.max_client_bytes)
-    if total < limits.min_examples:
-      report.small_clients += 1
-      report.small_client_examples += total
-      del clients[client_id]
-      continue
-    if client.excess:
-      report.excess_examples += client.excess
-      report.large_clients.append(client_id.decode())
-    if not client.examples:
-      del clients[client_id]
-  return clients
+) -> np.ndarray:
+  """Returns the examples of a client that are written, and reports the rest."""
+  if len(found) < limits.min_examples:
+    report.small_clients += 1
+    report.small_client_examples += len(found)
+    return found[:0]
+  total = np.cumsum(found['num_bytes'] + np.uint64(_EXAMPLE_OVERHEAD))
+  limit = np.uint64(limits.max_client_bytes)
+  kept = found[: np.searchsorted(total, limit, side='right')]
+  if len(kept) < len(found):
+    report.excess_examples += len(found) - len(kept)
+    report.large_clients.append(client_id.decode())
+  return kept
+
+
+def _record(
+  kept: np.ndarray, examples: spilled_runs.Bucket
+) -> tuple[int, Iterator[bytes]]:
+  """Returns the bytes of a client's record, and the record piece by piece."""
+  sizes, counts = np.unique(kept['num_bytes'], return_counts=True)
+  total = sum(
+    count * (size + len(wire_format.example_header(size)))
+    for size, count in zip(sizes.tolist(), counts.tolist())
+  )
+  header = wire_format.record_header(total)
+
+  def pieces() -> Iterator[bytes]:
+    yield header
+    for example in examples.read(kept):
+      yield wire_format.example_header(len(example))
+      yield example
+
+  return len(header) + total, pieces()

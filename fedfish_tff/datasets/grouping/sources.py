@@ -47,15 +47,17 @@ class SourceExample:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Skipped:
-  """A record that cannot be used.
+  """Records that cannot be used.
 
   Attributes:
     kind: Why, such as 'malformed_json'.
     where: The record, or file, as a message names it.
+    count: How many records they are.
   """
 
   kind: str
   where: str
+  count: int = 1
 
 
 class Source(abc.ABC):
@@ -88,6 +90,8 @@ class Source(abc.ABC):
     self, part: Part, progress: Callable[[int], None]
   ) -> Iterator[SourceExample | Skipped]:
     """Yields the examples of a part, and what cannot be used of it.
+
+    The same each time: work that was interrupted goes on within a part.
 
     Args:
       part: One of `parts`.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -27,7 +28,7 @@ _TEXT = flat_features.FlatFeature('string')
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TextSource(sources.Source):
-  """Lines of JSON (*.json, *.jsonl, also .gz) or rows of Parquet (*.parquet).
+  """Lines of JSON (*.json, *.jsonl, also packed) or rows of *.parquet.
 
   A record is skipped if it is no JSON object, not UTF-8, has no text, or has no
   client; fields other than these may be missing, and are empty then.
@@ -69,9 +70,16 @@ class TextSource(sources.Source):
     else:
       columns = {*TEXT_FORMATS[self.format], *self.key.fields}
       records = input_files.read_rows(part.content, columns, progress)
-    number = 0
+    path, number = part.content.path, 0
     try:
       for number, record in records:
+        if isinstance(record, input_files.LostRows):
+          yield sources.Skipped(
+            kind='damaged_parquet',
+            where=f'{path}, rows {record.first:,} to {number:,}',
+            count=record.count,
+          )
+          continue
         try:
           yield self._read_record(number, record)
         except client_keys.BadRecordError as error:
@@ -79,9 +87,13 @@ class TextSource(sources.Source):
           where = f'{part.content.name}, {what} {number:,}'
           yield sources.Skipped(kind=error.kind, where=where)
     except input_files.DamagedFileError as error:
+      # A record that is no record without its end is whole, or else gone.
+      with contextlib.suppress(client_keys.BadRecordError):
+        last = self._read_record(number + 1, error.rest)
+        number += 1
+        yield last
       yield sources.Skipped(
-        kind=error.kind,
-        where=f'{part.content.path}, read up to line {number:,}',
+        kind=error.kind, where=f'{path}, read up to line {number:,}'
       )
 
   def description(self, parts: Sequence[sources.Part]) -> dict[str, Any]:
@@ -111,11 +123,13 @@ class TextSource(sources.Source):
     }
     if not example['text'].strip():
       raise client_keys.BadRecordError('missing_text')
+    client_id = self.key.client_id(record)
+    del record  # Of a long line, as large as the example.
     return sources.SourceExample(
       position=number,
-      client_id=self.key.client_id(record),
-      serialized=flat_features.serialize_example(example, features),
+      client_id=client_id,
       words=flat_features.count_words(example, features),
+      serialized=flat_features.serialize_example(example, features),
     )
 
 

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the stages of grouping."""
 
+import collections
+import dataclasses
 import pathlib
+import shutil
 from unittest import mock
 
 from fedfish_tff import errors
@@ -41,7 +44,7 @@ class BeamStagesTest(absltest.TestCase):
       limits=shard_writer.ShardLimits(),
       folder=str(folder),
       work_folder=str(folder / 'work'),
-      **options,
+      **{'max_bad_fraction': 1.0, **options},
     )
 
   def test_reads_and_writes_whatever_the_memory(self):
@@ -82,6 +85,106 @@ class BeamStagesTest(absltest.TestCase):
       errors.InputError, r'^Cannot read or write \S*none\.run: No such file'
     ):
       beam_stages.write(work, ['none.run'], beam_flags=())
+
+  def test_what_was_done_is_not_done_again(self):
+    work = self._work('whole')
+    found = beam_stages.read(work, work.source.parts(), beam_flags=())
+    left_out = beam_stages.write(work, found['runs'], beam_flags=())
+
+    # 'c', which is truncated, is left; and 'b' from within on.
+    other = self._work('interrupted', run_bytes=3000)
+    parts = other.source.parts()
+    read, seen = grouping.TextSource.read, collections.Counter()
+
+    def break_off(source, part, progress):
+      for item in read(source, part, progress):
+        seen[part.number] += 1
+        if seen == {0: seen[0], 1: 50}:
+          raise errors.InputError('Enough.')
+        yield item
+
+    with mock.patch.object(grouping.TextSource, 'read', break_off):
+      with self.assertRaisesRegex(errors.InputError, 'Enough'):
+        beam_stages.read(other, parts, beam_flags=())
+    # As a process that was killed leaves it.
+    (other.path('runs') / 'half.run').write_bytes(b'half')
+    (other.path('read') / 'half.json.1.partial').write_bytes(b'{"ha')
+    (pathlib.Path(other.folder) / 'half.tfrecord.1.partial').write_bytes(b'')
+    with mock.patch.object(
+      grouping.TextSource, 'read', autospec=True, side_effect=read
+    ) as reader:
+      again = beam_stages.read(other, parts, beam_flags=())
+      self.assertCountEqual(
+        [call.args[1].number for call in reader.call_args_list], [1, 2]
+      )
+    for name in ('examples', 'skipped'):
+      self.assertEqual(again[name], found[name])
+    self.assertEqual(
+      {k: [n.partition(',')[2] for n in v] for k, v in again['named'].items()},
+      {k: [n.partition(',')[2] for n in v] for k, v in found['named'].items()},
+    )
+
+    shards = other.placement.shards()
+    write_shard, calls = shard_writer.write_shard, []
+
+    def write_once(*args, **kwargs):
+      calls.append(args)
+      if len(calls) == 2:
+        raise errors.InputError('Enough.')
+      return write_shard(*args, **kwargs)
+
+    with mock.patch.object(shard_writer, 'write_shard', write_once):
+      with self.assertRaisesRegex(errors.InputError, 'Enough'):
+        beam_stages.write(other, again['runs'], beam_flags=())
+      written = len(calls)
+      self.assertEqual(
+        beam_stages.write(other, again['runs'], beam_flags=()), left_out
+      )
+    self.assertBetween(len(calls), written + 1, written + len(shards) - 1)
+    for shard in shards:
+      one, two = (
+        pathlib.Path(w.folder, shard.file_name) for w in (work, other)
+      )
+      self.assertEqual(one.read_bytes(), two.read_bytes())
+
+  def test_too_many_bad_records_end_the_work_before_its_end(self):
+    for path in self.pages.iterdir():
+      path.unlink()
+    good = web_pages.good_lines(3000)
+    for i in range(10):
+      lines = good[300 * i : 300 * (i + 1)]
+      lines[100:112] = [b'{}'] * 12
+      (self.pages / f'{i}.json').write_bytes(b'\n'.join(lines) + b'\n')
+    work = self._work('a', max_bad_fraction=0.01)
+    parts = work.source.parts()
+    # 31 of 3,000 are too many, of which each file has 12.
+    with self.assertRaisesRegex(
+      errors.InputError,
+      r'^\d+ of (\d{3}|1,\d{3}) records read cannot be used: \d+ '
+      r'missing_text \(such as \S+\.json, line 101\); at most 1\.00%',
+    ):
+      beam_stages.read(work, parts, beam_flags=())
+    with mock.patch.object(
+      grouping.TextSource,
+      'read',
+      autospec=True,
+      side_effect=grouping.TextSource.read,
+    ) as reader:
+      found = beam_stages.read(
+        dataclasses.replace(work, max_bad_fraction=0.05), parts, beam_flags=()
+      )
+    self.assertBetween(reader.call_count, 1, 9)
+    self.assertEqual(found['skipped'], {'missing_text': 120})
+    self.assertEqual(found['examples'], 2880)
+
+  def test_work_that_was_done_twice_counts_once(self):
+    work = self._work('a')
+    parts = work.source.parts()
+    found = beam_stages.read(work, parts, beam_flags=())
+    reports = sorted(work.path('read').iterdir())
+    shutil.copy(reports[0], work.path('read', 'zzz.json'))
+    again = beam_stages.read(work, parts, beam_flags=())
+    self.assertEqual(again, found)
 
   def test_an_interruption_stays_one(self):
     work = self._work('a')

@@ -3,12 +3,15 @@
 """Tests of examples as flat features."""
 
 import json
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.datasets.grouping import flat_features
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import strategies as st
 import numpy as np
 import tensorflow as tf
 
@@ -85,6 +88,15 @@ class WordsTest(parameterized.TestCase):
     }
     example = {'text': ' a\u00a0b\n\tc '.encode(), 'url': b'd e'}
     self.assertEqual(flat_features.count_words(example, features), 3)
+
+  @given(st.text(st.sampled_from('ab \n\u00a0ö')), st.integers(1, 5))
+  def test_words_of_long_texts(self, text, piece):
+    features = {'text': flat_features.FlatFeature('string')}
+    with mock.patch.object(flat_features, '_PIECE_LETTERS', piece):
+      self.assertLen(
+        text.split(),
+        flat_features.count_words({'text': text.encode()}, features),
+      )
 
   def test_words_of_all_strings(self):
     features = {

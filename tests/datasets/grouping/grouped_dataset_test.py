@@ -5,6 +5,7 @@
 import collections
 import gzip
 import json
+import os
 import pathlib
 import struct
 from unittest import mock
@@ -42,7 +43,7 @@ class _GroupTestCase(parameterized.TestCase):
 
   def _group(self, name='out', *, pattern=None, beam_flags=(), **options):
     folder = self.folder / name
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     source = grouping.TextSource(
       format=options.pop('format', 'c4'),
       pattern=pattern or f'{self.pages}/*',
@@ -57,6 +58,14 @@ class _GroupTestCase(parameterized.TestCase):
       beam_flags=beam_flags,
     )
     return folder, grouped
+
+  def _check_same(self, one, other):
+    names = sorted(path.name for path in one.iterdir())
+    self.assertEqual(sorted(path.name for path in other.iterdir()), names)
+    for name in names:
+      self.assertEqual(
+        (one / name).read_bytes(), (other / name).read_bytes(), name
+      )
 
   def _check_index(self, folder):
     """Checks that each row leads to its record; returns rows by id."""
@@ -137,13 +146,8 @@ class GroupTest(_GroupTestCase):
           '--direct_running_mode=multi_threading',
         ),
       )
-    names = sorted(path.name for path in one.iterdir())
     for folder in (other, threads):
-      self.assertEqual(sorted(path.name for path in folder.iterdir()), names)
-      for name in names:
-        self.assertEqual(
-          (one / name).read_bytes(), (folder / name).read_bytes(), name
-        )
+      self._check_same(one, folder)
 
   def test_more_buckets_hold_the_same_clients(self):
     web_pages.write_files(self.pages)
@@ -215,12 +219,38 @@ class GroupTest(_GroupTestCase):
     self._group('enough', max_bad_fraction=limit)
     with self.assertRaisesRegex(
       errors.InputError,
-      f'^{bad} of {400 + bad} records cannot be used: 2 invalid_url '
+      f'^{bad} of {400 + bad} records read cannot be used: 2 invalid_url '
       r'\(such as \S+a.jsonl, line \d+\), .*1 truncated_gzip '
       r'\(such as \S+c.json.gz, read up to line \d+\); at most',
     ):
       self._group('few', max_bad_fraction=limit - 1e-6)
     self.assertFalse((self.folder / 'few' / 'dataset.json').exists())
+
+  def test_what_goes_on_is_the_same_work(self):
+    web_pages.write_files(self.pages)
+    whole, _ = self._group('whole', num_shards=2, min_examples=3)
+    with self.assertRaisesRegex(errors.InputError, 'cannot be used'):
+      self._group('some', num_shards=2, max_bad_fraction=0.001)
+    # Clients are to be placed otherwise, or to be others.
+    for options, message in (
+      ({'num_shards': 3}, 'which num_shards differ'),
+      (
+        {'num_shards': 2, 'splits': _SPLITS, 'format': 'cc_news'},
+        'which source and features and splits differ',
+      ),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        self._group('some', **options)
+    modified = (self.pages / 'a.jsonl').stat().st_mtime_ns
+    with open(self.pages / 'a.jsonl', 'ab') as file:
+      file.write(b'\n')
+    with self.assertRaisesRegex(errors.InputError, 'source and files differ'):
+      self._group('some', num_shards=2)
+    with open(self.pages / 'a.jsonl', 'r+b') as file:
+      file.truncate(file.seek(0, 2) - 1)
+    os.utime(self.pages / 'a.jsonl', ns=(modified, modified))
+    folder, _ = self._group('some', num_shards=2, min_examples=3)
+    self._check_same(whole, folder)
 
   def test_no_examples(self):
     (self.pages / 'a.json').write_bytes(b'\n\n')

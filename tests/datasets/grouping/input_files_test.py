@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading lines and rows."""
 
+import bz2
 import gzip
 import pathlib
 from unittest import mock
@@ -15,6 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pyarrow as pa
 from pyarrow import parquet
+import zstandard
+
+_PACK = {
+  '.gz': gzip.compress,
+  '.bz2': bz2.compress,
+  '.zst': lambda content: pa.compress(content, 'zstd', asbytes=True),
+}
 
 
 def _read(path):
@@ -29,6 +37,10 @@ def _read(path):
   return lines, None
 
 
+def _zstd_with_checksum(content):
+  return zstandard.ZstdCompressor(write_checksum=True).compress(content)
+
+
 class InputFilesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -38,22 +50,28 @@ class InputFilesTest(parameterized.TestCase):
     st.lists(st.binary(max_size=6), max_size=12),
     st.integers(1, 20),
     st.integers(1, 9),
+    st.integers(1, 9),
     st.booleans(),
   )
-  def test_ranges_have_each_line_once(self, pieces, step, chunk, is_ended):
+  def test_ranges_have_each_line_once(
+    self, pieces, step, chunk, piece, is_ended
+  ):
     content = b'\n'.join(pieces) + b'\n' * is_ended
     path = self.folder / 'a.jsonl'
     path.write_bytes(content)
-    (self.folder / 'a.json.gz').write_bytes(gzip.compress(content))
+    for suffix, pack in _PACK.items():
+      (self.folder / f'a.json{suffix}').write_bytes(pack(content))
     lines = content.removeprefix(b'\xef\xbb\xbf').split(b'\n')
     expected = [line for line in lines if line.strip()]
     with (
       mock.patch.object(input_files, '_RANGE_BYTES', step),
       mock.patch.object(input_files, '_CHUNK_BYTES', chunk),
-      mock.patch.object(input_files, '_MOST_UNZIPPED_BYTES', chunk),
+      mock.patch.object(input_files, '_PIECE_BYTES', piece),
     ):
       self.assertEqual(_read(path), (expected, None))
-      self.assertEqual(_read(self.folder / 'a.json.gz'), (expected, None))
+      for suffix in _PACK:
+        found = _read(self.folder / f'a.json{suffix}')
+        self.assertEqual(found, (expected, None), suffix)
 
   def test_numbers_and_progress(self):
     path = self.folder / 'a.json'
@@ -125,11 +143,19 @@ class InputFilesTest(parameterized.TestCase):
     path.write_bytes(b'{"not": "gzip"}')
     self.assertEqual(_read(path), ([], 'damaged_gzip'))
 
-  def test_a_wrong_checksum_is_seen(self):
-    content = bytearray(gzip.compress(b'one\n'))
-    content[-6] ^= 1
-    (self.folder / 'a.json.gz').write_bytes(content)
-    self.assertEqual(_read(self.folder / 'a.json.gz')[1], 'damaged_gzip')
+  @parameterized.parameters(
+    ('.gz', gzip.compress, -6, 'damaged_gzip'),
+    ('.bz2', bz2.compress, -3, 'damaged_bz2'),
+    ('.zst', _zstd_with_checksum, -2, 'damaged_zst'),
+  )
+  def test_a_wrong_checksum_costs_no_line(self, suffix, pack, place, kind):
+    lines = [b'%d of some lines' % (i**7) for i in range(40_000)]
+    content = bytearray(pack(b'\n'.join(lines) + b'\n'))
+    content[place] ^= 1
+    path = self.folder / f'a.json{suffix}'
+    path.write_bytes(content)
+    self.assertEqual(_read(path), (lines, kind))
+    self.assertGreater(len(content), 3 * 2**16)
 
   def test_lines_too_long(self):
     path = self.folder / 'a.json'
@@ -189,17 +215,48 @@ class ParquetTest(absltest.TestCase):
     rows, _ = self._read(['b'])
     self.assertEqual([number for number, _ in rows], [1, 2])
 
-  def test_damaged_files(self):
-    text = [f'{i**9} some text' for i in range(5000)]
-    parquet.write_table(pa.table({'a': text}), self.path)
+  def test_files_of_which_nothing_can_be_read(self):
+    parquet.write_table(pa.table({'a': ['a']}), self.path)
     whole = self.path.read_bytes()
-    zeros = bytearray(whole)
-    zeros[100:-2000] = bytes(len(zeros) - 2100)
-    for content in (b'', b'PAR1', whole[:-9], bytes(zeros)):
+    for content in (b'', b'PAR1', whole[:-9]):
       self.path.write_bytes(content)
       with self.assertRaises(input_files.DamagedFileError) as caught:
         self._read(['a'])
       self.assertEqual(caught.exception.kind, 'damaged_parquet')
+
+  def test_a_damaged_page_costs_the_rest_of_its_row_group(self):
+    text = [f'{i**9} some text' for i in range(10_000)]
+    parquet.write_table(
+      pa.table({'a': text}),
+      self.path,
+      row_group_size=1000,
+      data_page_size=4096,
+      write_batch_size=100,
+      use_dictionary=False,
+      write_page_checksum=True,
+      compression='none',
+    )
+    content = bytearray(self.path.read_bytes())
+    # In the fourth row group; the ends of a page are in its header, too.
+    values = (f'{i**9} some'.encode() for i in range(3600, 3700))
+    value = next(value for value in values if content.count(value) == 1)
+    content[content.index(value)] ^= 1
+    self.path.write_bytes(content)
+    rows, done = self._read(['a'])
+    self.assertEqual(sum(done), len(content))
+    (lost,) = [row for _, row in rows if isinstance(row, input_files.LostRows)]
+    # Pages end after hundreds of rows.
+    self.assertEqual(lost.first % 100, 1)
+    self.assertBetween(lost.first, 3301, 3700)
+    self.assertEqual(lost.first + lost.count, 4001)
+    self.assertEqual(
+      [(n, row['a'].decode()) for n, row in rows if isinstance(row, dict)],
+      [
+        (n, value)
+        for n, value in enumerate(text, start=1)
+        if not lost.first <= n <= 4000
+      ],
+    )
 
 
 if __name__ == '__main__':

@@ -45,12 +45,15 @@ class ShardWriterTest(absltest.TestCase):
     writer = spilled_runs.RunWriter(
       self.folder, num_buckets=4, max_bytes=max_bytes
     )
+    names = []
     for bucket, example in added:
       writer.add(bucket, example)
-    writer.flush()
+      if writer.is_full:
+        names.append(writer.flush())
+    names += filter(None, [writer.flush()])
     report = shard_writer.write_shard(
       _SHARD,
-      runs=[self.folder / name for name in writer.names],
+      runs=[self.folder / name for name in names],
       num_buckets=4,
       limits=shard_writer.ShardLimits(**limits),
       folder=self.folder,

@@ -5,6 +5,7 @@
 import collections
 import pathlib
 import tempfile
+from unittest import mock
 
 from fedfish_tff.datasets.grouping import spilled_runs
 
@@ -21,6 +22,21 @@ _EXAMPLES = st.builds(
 )
 
 
+def _sorted(clients):
+  """Returns id, words and bytes of clients as `Bucket` should have them."""
+  found = []
+  for client_id, examples in sorted(clients.items()):
+    examples = sorted(examples, key=lambda example: example.order)
+    found.append(
+      (
+        client_id,
+        [example.words for example in examples],
+        [example.serialized for example in examples],
+      )
+    )
+  return found
+
+
 class SpilledRunsTest(absltest.TestCase):
   @given(
     st.lists(st.tuples(st.integers(0, 4), _EXAMPLES), max_size=20),
@@ -31,37 +47,49 @@ class SpilledRunsTest(absltest.TestCase):
       writer = spilled_runs.RunWriter(
         folder, num_buckets=5, max_bytes=max_bytes
       )
-      expected = collections.defaultdict(list)
+      expected = collections.defaultdict(lambda: collections.defaultdict(list))
+      names = []
       for bucket, example in added:
         writer.add(bucket, example)
-        expected[bucket].append(example)
-      writer.flush()
-      writer.flush()
-      paths = [pathlib.Path(folder, name) for name in writer.names]
+        expected[bucket][example.client_id].append(example)
+        if writer.is_full:
+          names.append(writer.flush())
+      names += filter(None, [writer.flush(), writer.flush()])
+      paths = [pathlib.Path(folder, name) for name in names]
       self.assertEqual(set(paths), set(pathlib.Path(folder).iterdir()))
       for bucket in range(5):
-        found = spilled_runs.read_bucket(paths, bucket, num_buckets=5)
-        self.assertEqual(list(found), expected[bucket])
+        with (
+          # Fewer than there are runs.
+          mock.patch.object(spilled_runs, '_MOST_OPEN_FILES', 2),
+          spilled_runs.Bucket(paths, bucket, num_buckets=5) as found,
+        ):
+          clients = [
+            (client_id, rows['words'].tolist(), list(found.read(rows)))
+            for client_id, rows in found.clients()
+          ]
+        self.assertEqual(clients, _sorted(expected[bucket]))
 
   def test_memory_is_bounded(self):
     folder = self.create_tempdir().full_path
     writer = spilled_runs.RunWriter(folder, num_buckets=1, max_bytes=1000)
+    names = []
     for i in range(100):
       writer.add(0, spilled_runs.SpilledExample(b'a', (0, i), 1, bytes(100)))
+      if writer.is_full:
+        names.append(writer.flush())
     for path in pathlib.Path(folder).iterdir():
       self.assertLess(path.stat().st_size, 1200)
-    self.assertGreater(len(writer.names), 9)
+    self.assertGreater(len(names), 9)
 
   def test_a_run_that_is_not_whole(self):
     folder = self.create_tempdir().full_path
     writer = spilled_runs.RunWriter(folder, num_buckets=1, max_bytes=1000)
     writer.add(0, spilled_runs.SpilledExample(b'a', (0, 1), 1, bytes(100)))
-    writer.flush()
-    path = pathlib.Path(folder, writer.names[0])
+    path = pathlib.Path(folder, writer.flush())
     content = path.read_bytes()
     path.write_bytes(content[:10] + content[-16:])
     with self.assertRaisesRegex(OSError, 'not whole'):
-      list(spilled_runs.read_bucket([path], 0, num_buckets=1))
+      spilled_runs.Bucket([path], 0, num_buckets=1)
 
 
 if __name__ == '__main__':

@@ -148,6 +148,14 @@ class TextSourceTest(parameterized.TestCase):
     self.assertEqual(
       skipped, [('truncated_gzip', 'a.json.gz, read up to line 3')]
     )
+    # A record that ends where the file breaks is whole.
+    examples, skipped = self._read(
+      'a.json.gz', gzip.compress(line * 2 + line[:-1])[:-1]
+    )
+    self.assertLen(examples, 3)
+    self.assertEqual(
+      skipped, [('truncated_gzip', 'a.json.gz, read up to line 3')]
+    )
     examples, skipped = self._read('b.parquet', content)
     self.assertEmpty(examples)
     self.assertEqual(

@@ -108,6 +108,16 @@ class NewFolderTest(absltest.TestCase):
     self.assertEqual(list(self.parent.iterdir()), [self.folder])
     self.assertEqual([p.name for p in self.folder.iterdir()], ['whole'])
 
+  def test_work_to_go_on_with_is_kept(self):
+    for name in ('work', 'more'):
+      with self.assertRaises(KeyboardInterrupt):
+        with client_folder.new_folder(self.folder, work='work') as partial:
+          (partial / name).mkdir()
+          raise KeyboardInterrupt
+    with client_folder.new_folder(self.folder, work='work') as partial:
+      (partial / 'work').rmdir()
+    self.assertEqual([p.name for p in self.folder.iterdir()], ['more'])
+
   def test_two_writers_do_not_mix(self):
     with client_folder.new_folder(self.folder) as partial:
       (partial / 'a').write_text('')

@@ -158,16 +158,28 @@ class GroupRunTest(absltest.TestCase):
           text_format='tfds', input_name='huggingface:leaves', key='author'
         )
 
-  def test_what_fails_leaves_nothing(self):
+  def test_what_fails_before_it_reads_leaves_nothing(self):
     for options, message in (
-      ({}, 'records cannot be used'),
       ({'input_name': f'{self.parent}/none*'}, 'There is no file'),
       ({'beam_flags': ['--nothing=1']}, "has a flag '--nothing=1'"),
-      ({'max_bad_fraction': 1.0, 'min_examples': 99}, 'None of 20 clients'),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         self._run(**options)
       self.assertEmpty(self._left())
+
+  def test_what_fails_later_goes_on(self):
+    for options, message in (
+      ({}, 'records read cannot be used'),
+      ({'max_bad_fraction': 1.0, 'min_examples': 99}, 'None of 20 clients'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        self._run(**options)
+      self.assertEqual(self._left(), ['grouped.partial'])
+    with mock.patch.object(grouping.TextSource, 'read', autospec=True) as read:
+      self._run(max_bad_fraction=1.0, min_examples=5)
+    read.assert_not_called()
+    self.assertEqual(self._left(), ['grouped'])
+    self.assertNotIn('work', [path.name for path in self.folder.iterdir()])
 
   def test_a_folder_in_use_is_refused_first(self):
     self.folder.mkdir()
