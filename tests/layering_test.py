@@ -46,7 +46,7 @@ _EXECUTION_ROOMS = tuple(
   for room in ('interruption', 'packing', 'reading', 'replay', 'running')
 )
 # What any module may import.
-_FOR_ALL = ('fedfish_tff', 'fedfish_tff.lazy')
+_FOR_ALL = ('fedfish_tff', 'fedfish_tff.lazy', 'fedfish_tff.regular_files')
 ALLOWED = {
   'fedfish_tff': set(),
   'fedfish_tff.choices': set(),
@@ -58,6 +58,7 @@ ALLOWED = {
   # Finds what stands above the library, by its name.
   'fedfish_tff.plug_ins': {'fedfish_tff.errors'},
   'fedfish_tff.lazy': set(),
+  'fedfish_tff.regular_files': set(),
   'fedfish_tff.datasets': {'fedfish_tff.errors'},
   # Needs Beam and more, which only those install who group: nothing else of
   # the library may import it.

@@ -15,6 +15,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 
 import tensorflow as tf
 
@@ -133,7 +134,7 @@ def open_folder(folder: str | os.PathLike[str]) -> GroupedFolder:
   folder = pathlib.Path(folder)
   path = folder / DESCRIPTION_FILE
   try:
-    content = json.loads(path.read_bytes())
+    content = json.loads(regular_files.read_bytes(path))
   except FileNotFoundError:
     raise errors.InputError(
       f'There is no file {path}; a folder of grouped clients was expected, in '

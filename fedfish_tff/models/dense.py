@@ -15,6 +15,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+# As float32 these take 2 GiB, the most that a graph of TensorFlow holds.
+_MOST_WEIGHTS = 2**29
+
 _ACTIVATIONS = {
   'elu': tf.nn.elu,
   'gelu': tf.nn.gelu,
@@ -46,8 +49,8 @@ def create_mlp_classifier(
     num_examples.
 
   Raises:
-    errors.InputError: If a width is not a positive integer or the activation
-      is unknown.
+    errors.InputError: If a width is not a positive integer, there are more
+      weights than a graph can hold, or the activation is unknown.
   """
   widths = _widths(num_features, hidden_units, num_classes, 'num_classes')
   return supervised.create_classifier(
@@ -82,8 +85,8 @@ def create_mlp_regressor(
     targets of the squared error) and num_examples.
 
   Raises:
-    errors.InputError: If a width is not a positive integer or the activation
-      is unknown.
+    errors.InputError: If a width is not a positive integer, there are more
+      weights than a graph can hold, or the activation is unknown.
   """
 
   def squared_error(outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -161,4 +164,12 @@ def _widths(
     hidden_units=hidden_units,
     **{name: [num_outputs]},
   )
-  return tuple(int(w) for w in (num_features, *hidden_units, num_outputs))
+  widths = tuple(int(w) for w in (num_features, *hidden_units, num_outputs))
+  num_weights = sum((a + 1) * b for a, b in itertools.pairwise(widths))
+  if num_weights > _MOST_WEIGHTS:
+    raise errors.InputError(
+      f'hidden_units {tuple(hidden_units)}, with num_features {num_features} and '
+      f'{name} {num_outputs}, make a model of {num_weights:,} weights; at most '
+      f'{_MOST_WEIGHTS:,} were expected.'
+    )
+  return widths

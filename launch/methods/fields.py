@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 
+# TensorFlow's int32, in which sizes and seeds enter graphs.
+_LARGEST_INTEGER = 2**31 - 1
+
 # Raises InputError, or returns, for (field's dotted name, value).
 Check = Callable[[str, Any], None]
 
@@ -38,7 +41,7 @@ def error(name: str, value: Any, expected: str) -> errors.InputError:
 
 
 def integer(minimum: int) -> Check:
-  """Returns a check for integers from `minimum` on."""
+  """Returns a check for integers from `minimum` on that int32 holds."""
   expected = {
     0: 'an integer that is 0 or more',
     1: 'a positive integer',
@@ -49,6 +52,8 @@ def integer(minimum: int) -> Check:
       raise error(name, value, expected)
     if value < minimum:
       raise error(name, value, expected)
+    if value > _LARGEST_INTEGER:
+      raise error(name, value, f'an integer of at most {_LARGEST_INTEGER}')
 
   return check
 

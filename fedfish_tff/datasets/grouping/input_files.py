@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import os
 from typing import Any
 from typing import BinaryIO
 import zlib
@@ -97,6 +98,8 @@ def find_ranges(pattern: str) -> list[FileRange]:
     )
   ranges = []
   for path, size in files:
+    if os.path.exists(path) and not os.path.isfile(path):
+      raise errors.InputError(f'{path} is no file; one was expected.')
     if not is_text(path) and not path.endswith(_PARQUET_SUFFIX):
       known = ', '.join((*_TEXT_SUFFIXES, *_GZIP_SUFFIXES, _PARQUET_SUFFIX))
       raise errors.InputError(
