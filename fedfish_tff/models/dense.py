@@ -15,9 +15,6 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# As float32 these take 2 GiB, the most that a graph of TensorFlow holds.
-_MOST_WEIGHTS = 2**29
-
 _ACTIVATIONS = {
   'elu': tf.nn.elu,
   'gelu': tf.nn.gelu,
@@ -159,17 +156,8 @@ def _spread_weights(
 def _widths(
   num_features: int, hidden_units: Sequence[int], num_outputs: int, name: str
 ) -> tuple[int, ...]:
-  layers.check_sizes(
+  return layers.check_widths(
     num_features=[num_features],
     hidden_units=hidden_units,
     **{name: [num_outputs]},
   )
-  widths = tuple(int(w) for w in (num_features, *hidden_units, num_outputs))
-  num_weights = sum((a + 1) * b for a, b in itertools.pairwise(widths))
-  if num_weights > _MOST_WEIGHTS:
-    raise errors.InputError(
-      f'hidden_units {tuple(hidden_units)}, with num_features {num_features} and '
-      f'{name} {num_outputs}, make a model of {num_weights:,} weights; at most '
-      f'{_MOST_WEIGHTS:,} were expected.'
-    )
-  return widths

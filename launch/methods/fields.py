@@ -16,6 +16,8 @@ from fedfish_tff import errors
 
 # TensorFlow's int32, in which sizes and seeds enter graphs.
 _LARGEST_INTEGER = 2**31 - 1
+# And its float32, for rates and the like.
+_LARGEST_NUMBER = 3.4e38
 
 # Raises InputError, or returns, for (field's dotted name, value).
 Check = Callable[[str, Any], None]
@@ -65,8 +67,10 @@ def number(*, positive: bool) -> Check:
   def check(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
       raise error(name, value, expected)
-    if not math.isfinite(value) or value < 0 or (positive and value == 0):
+    if not 0 <= value < math.inf or (positive and value == 0):
       raise error(name, value, expected)
+    if value > _LARGEST_NUMBER:
+      raise error(name, value, f'a number of at most {_LARGEST_NUMBER:.2g}')
 
   return check
 

@@ -69,6 +69,7 @@ def create_task(
     ('cache_megabytes', cache_megabytes, 1),
   ):
     checks.check_integer(name, value, least)
+  checks.check_sequence('hidden_units', hidden_units)
   clients = datasets.NpzFolderClientData(
     data_dir, skip_empty_clients=skip_empty_clients
   )

@@ -41,7 +41,7 @@ _CONFIGS = [
   fed3r_digits.get_config('fed_avg,fine_tuning=ft_lp,start=fed3r'),
   fed3r_generated.get_config('fed_ncm'),
   linear_representation.get_config(),
-  srpfl_digits.get_config('srpfl'),
+  srpfl_digits.get_config('fed_rep,participation=srpfl'),
   toy_regression.get_config(),
 ]
 _FIELDS = [

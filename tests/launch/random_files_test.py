@@ -10,6 +10,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
+from fedfish_tff.models import keras_files
 from launch import json_config
 from launch.configs import digits
 from launch.methods import config_checks
@@ -118,8 +119,8 @@ _FILES = {
     ),
     models.load_squeezenet,
   ),
-  'model.h5': (_write_keras, models.load_keras_model),
-  'model.keras': (_write_keras, models.load_keras_model),
+  'model.h5': (_write_keras, keras_files.load_keras_model),
+  'model.keras': (_write_keras, keras_files.load_keras_model),
 }
 
 # A place as a share of the file, and the bytes that stand there then.

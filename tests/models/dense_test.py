@@ -207,7 +207,7 @@ class BadInputTest(parameterized.TestCase):
     (dict(hidden_units=(8.5,)), 'hidden_units holds 8.5'),
     (
       dict(hidden_units=(10**9,)),
-      r'hidden_units \(1000000000,\).* weights; at',
+      'hidden_units 1000000000, .* weights; at most',
     ),
     (dict(num_classes=2 * 10**9), 'num_classes 2000000000.* weights; at most'),
     (dict(activation='softplus2'), "no activation 'softplus2'.*relu"),
