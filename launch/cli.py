@@ -119,6 +119,8 @@ def call(main: Main, argv: Sequence[str]) -> None:
     # The reader of our output, such as head, has gone: not an error of ours.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)
+  except MemoryError as error:
+    _fail(f'There is not enough memory: {error}.')
   except OSError as error:
     if error.errno not in _UNUSABLE:
       raise

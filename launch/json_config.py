@@ -7,11 +7,11 @@ The flag library executes config files; this one reads data instead.
 
 from collections.abc import Sequence
 import json
-import pathlib
 import re
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 
 from ml_collections import ConfigDict
 
@@ -50,7 +50,7 @@ def get_config(path: str) -> ConfigDict:
     errors.InputError: If it cannot be read, or holds something else.
   """
   try:
-    content = json.loads(pathlib.Path(path).read_bytes())
+    content = json.loads(regular_files.read_bytes(path))
   except OSError as error:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   except ValueError as error:

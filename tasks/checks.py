@@ -19,10 +19,23 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
 
 
 def check_integer(name: str, value: Any, least: int) -> None:
-  """Raises an InputError if the option is no integer of at least `least`."""
-  if not isinstance(value, (int, np.integer)) or value < least:
+  """Raises an InputError if the option is no int32 of at least `least`."""
+  is_integer = isinstance(value, (int, np.integer))
+  if not is_integer or isinstance(value, bool) or value < least:
     raise errors.InputError(
       f'{name} is {value!r}; an integer of at least {least} was expected.'
+    )
+  if value >= 2**31:
+    raise errors.InputError(
+      f'{name} is {value!r}; an integer of at most {2**31 - 1} was expected.'
+    )
+
+
+def check_sequence(name: str, value: Any) -> None:
+  """Raises an InputError if the option is no sequence of values."""
+  if not isinstance(value, (list, tuple)):
+    raise errors.InputError(
+      f'{name} is {value!r}; a sequence of values was expected.'
     )
 
 

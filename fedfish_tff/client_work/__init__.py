@@ -80,6 +80,9 @@ if TYPE_CHECKING:
     check_optimizer as check_optimizer,
   )
   from fedfish_tff.client_work.local_training import (
+    check_whole_epochs as check_whole_epochs,
+  )
+  from fedfish_tff.client_work.local_training import (
     count_batches_of_an_epoch as count_batches_of_an_epoch,
   )
   from fedfish_tff.client_work.local_training import (

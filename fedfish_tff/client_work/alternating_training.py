@@ -56,8 +56,9 @@ def build_alternating_training(
     num_batches = dataset.reduce(
       tf.constant(0, tf.int64), lambda number, _: number + 1
     )
+    epochs = head_epochs + body_epochs
     head_batches = head_epochs * local_training.count_batches_of_an_epoch(
-      num_batches, head_epochs + body_epochs, method='FedRep'
+      num_batches, epochs, method='FedRep'
     )
     first = train_part(
       bound,
@@ -74,8 +75,16 @@ def build_alternating_training(
       trained=body,
       metrics_state=first.metrics_state,
     )
+    num_examples = first.num_examples + second.num_examples
+    first_examples = local_training.check_whole_epochs(
+      first.num_examples,
+      num_examples,
+      epochs,
+      of_epochs=head_epochs,
+      method='FedRep',
+    )
     return second._replace(
-      num_examples=first.num_examples + second.num_examples,
+      num_examples=first_examples + second.num_examples,
       num_batches=num_batches,
     )
 

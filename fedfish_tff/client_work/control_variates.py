@@ -89,7 +89,6 @@ def build_control_variate_update(
       f'local_epochs must be 1 or more, got {local_epochs}.'
     )
   sgd = tff.learning.optimizers.build_sgdm(client_learning_rate)
-  full_gradient = gradient_update.build_gradient_update()
 
   def client_update(bound, sent, client_state, dataset):
     weights = model_functions.flatten_weights(sent['weights'])
@@ -111,9 +110,14 @@ def build_control_variate_update(
       batches_per_epoch = local_training.count_batches_of_an_epoch(
         trained.num_batches, local_epochs, method='SCAFFOLD'
       )
-      control = full_gradient(
-        bound, weights, dataset.take(batches_per_epoch), tf.constant(0)
-      ).update
+      mean = gradient_update.mean_gradient(
+        bound, weights, dataset.take(batches_per_epoch)
+      )
+      control = mean.gradient
+      epoch_examples = local_training.check_whole_epochs(
+        mean.num_examples, trained.num_examples, local_epochs, method='SCAFFOLD'
+      )
+      has_data = epoch_examples > 0
     else:
       control = tuple(
         d / (tf.cast(trained.num_batches, d.dtype) * client_learning_rate) - c

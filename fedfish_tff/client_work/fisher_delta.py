@@ -43,7 +43,7 @@ def build_fisher_delta_update(
   Args:
     client_optimizer_fn: The client optimizer.
     local_epochs: How many epochs the client's sequence of batches holds, one
-      after another; batches must not straddle epochs. The Fisher pass goes
+      after another; batches that straddle epochs fail. The Fisher pass goes
       over the first of them, which holds each example once.
     client_weighting: |D_i| (examples of one epoch) or one. A client without
       examples weighs nothing either way.
@@ -105,6 +105,9 @@ def build_fisher_delta_update(
       label_sampler=label_sampler,
       seed=seed,
       round_number=round_number,
+    )
+    num_examples = local_training.check_whole_epochs(
+      num_examples, trained.num_examples, local_epochs, method='FedFish'
     )
     weight = client_work_process.client_weight(num_examples, client_weighting)
     weight = tf.where(num_examples > 0, weight, 0.0)

@@ -6,10 +6,29 @@ McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2: each client sends
 the gradient of its whole loss at the global weights; nobody trains locally.
 """
 
+from typing import Any
+from typing import NamedTuple
+
 from fedfish_tff.client_work import client_work_process
+from fedfish_tff.models import model_functions
 
 import tensorflow as tf
 import tensorflow_federated as tff
+
+
+class MeanGradient(NamedTuple):
+  """What one pass over a client's data yields.
+
+  Attributes:
+    gradient: The mean over examples whatever the batch sizes, a tensor a
+      trainable weight; zeros without examples.
+    metrics_state: Metrics over all batches.
+    num_examples: int64 scalar.
+  """
+
+  gradient: tuple[tf.Tensor, ...]
+  metrics_state: Any
+  num_examples: tf.Tensor
 
 
 def build_gradient_update(
@@ -30,37 +49,58 @@ def build_gradient_update(
 
   def client_update(bound, weights, dataset, round_number):
     del round_number  # Nothing here is drawn.
-    initial = bound.initial_metrics()
-    initial_metrics = bound.unfinalized_metrics(initial)
-
-    def add_batch(state, batch):
-      sums, metrics_state, num_examples = state
-      result = bound.training_gradients(weights, metrics_state, batch)
-      rows = tf.cast(result.num_examples, tf.float32)
-      return (
-        tuple(
-          s + g * tf.cast(rows, g.dtype) for s, g in zip(sums, result.gradients)
-        ),
-        result.metrics_state,
-        num_examples + result.num_examples,
-      )
-
-    sums, metrics_state, num_examples = dataset.reduce(
-      (
-        tuple(tf.zeros_like(w) for w in weights.trainable),
-        initial,
-        tf.constant(0, tf.int64),
-      ),
-      add_batch,
+    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
+    mean = mean_gradient(bound, weights, dataset)
+    weight = client_work_process.client_weight(
+      mean.num_examples, client_weighting
     )
-    weight = client_work_process.client_weight(num_examples, client_weighting)
     return client_work_process.ClientUpdate(
-      update=tuple(
-        tf.math.divide_no_nan(s, tf.cast(num_examples, s.dtype)) for s in sums
-      ),
-      weight=tf.where(num_examples > 0, weight, 0.0),
-      metrics=bound.unfinalized_metrics(metrics_state),
+      update=mean.gradient,
+      weight=tf.where(mean.num_examples > 0, weight, 0.0),
+      metrics=bound.unfinalized_metrics(mean.metrics_state),
       initial_metrics=initial_metrics,
     )
 
   return client_update
+
+
+def mean_gradient(
+  bound: model_functions.BoundModel,
+  weights: model_functions.FlatWeights,
+  dataset: tf.data.Dataset,
+) -> MeanGradient:
+  """Returns the gradient of one pass; call inside a `tf.function`.
+
+  Args:
+    bound: The model, bound to the graph being built.
+    weights: Where gradients are taken.
+    dataset: One pass over the client's data, in batches.
+  """
+
+  def add_batch(state, batch):
+    sums, metrics_state, num_examples = state
+    result = bound.training_gradients(weights, metrics_state, batch)
+    rows = tf.cast(result.num_examples, tf.float32)
+    return (
+      tuple(
+        s + g * tf.cast(rows, g.dtype) for s, g in zip(sums, result.gradients)
+      ),
+      result.metrics_state,
+      num_examples + result.num_examples,
+    )
+
+  sums, metrics_state, num_examples = dataset.reduce(
+    (
+      tuple(tf.zeros_like(w) for w in weights.trainable),
+      bound.initial_metrics(),
+      tf.constant(0, tf.int64),
+    ),
+    add_batch,
+  )
+  return MeanGradient(
+    tuple(
+      tf.math.divide_no_nan(s, tf.cast(num_examples, s.dtype)) for s in sums
+    ),
+    metrics_state,
+    num_examples,
+  )

@@ -145,6 +145,47 @@ def count_batches_of_an_epoch(
     return num_batches // epochs
 
 
+def check_whole_epochs(
+  num_examples: tf.Tensor,
+  total_examples: tf.Tensor,
+  local_epochs: int,
+  *,
+  of_epochs: int = 1,
+  method: str,
+) -> tf.Tensor:
+  """Checks that the first batches of a client are its first epochs.
+
+  Batches that straddle epochs can divide by the epochs, too: 28 examples that
+  are repeated before they are batched by 10 are 6 batches, of which the first 3
+  hold 30.
+
+  Args:
+    num_examples: int64 scalar, in the batches of the first epochs.
+    total_examples: int64 scalar, over all epochs.
+    local_epochs: As for `count_batches_of_an_epoch`.
+    of_epochs: How many epochs the first ones are.
+    method: As for `count_batches_of_an_epoch`.
+
+  Returns:
+    `num_examples`, which fails to compute unless epochs are whole.
+  """
+  parameter = parameters.create('local_epochs', local_epochs)
+  epochs = tf.cast(parameter, num_examples.dtype)
+  whole_epochs = tf.debugging.Assert(
+    tf.equal(num_examples * epochs, total_examples * of_epochs),
+    [
+      f"{method} was built with local_epochs={local_epochs}, but a client's "
+      'batches straddle epochs (batch first, then repeat). Number of examples '
+      f'in the first {of_epochs} of {local_epochs} parts of the batches, and '
+      'in all:',
+      num_examples,
+      total_examples,
+    ],
+  )
+  with tf.control_dependencies([whole_epochs]):
+    return tf.identity(num_examples)
+
+
 def all_finite(tensors: Any) -> tf.Tensor:
   """Returns a bool scalar: every element of every tensor is finite."""
   checks = [

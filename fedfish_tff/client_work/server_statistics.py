@@ -83,7 +83,7 @@ def build_server_statistics_update(
       `build_weight_decay_optimizer`, the gradient is that of the penalised
       loss.
     local_epochs: How many epochs the client's sequence of batches holds, one
-      after another; batches must not straddle epochs. The gradient at the
+      after another; batches that straddle epochs fail. The gradient at the
       global weights is taken over the first of them.
     client_weighting: |D_i| or one. A client without examples weighs nothing.
 
@@ -106,9 +106,6 @@ def build_server_statistics_update(
     raise errors.InputError(
       f'local_epochs must be 1 or more, got {local_epochs}.'
     )
-  full_gradient = gradient_update.build_gradient_update(
-    client_weighting=client_weighting
-  )
 
   def client_update(bound, weights, dataset, optimizer_state):
     initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
@@ -123,9 +120,14 @@ def build_server_statistics_update(
     batches_per_epoch = local_training.count_batches_of_an_epoch(
       trained.num_batches, local_epochs, method='Mime Lite'
     )
-    gradient = full_gradient(
-      bound, weights, dataset.take(batches_per_epoch), tf.constant(0)
+    mean = gradient_update.mean_gradient(
+      bound, weights, dataset.take(batches_per_epoch)
     )
+    num_examples = local_training.check_whole_epochs(
+      mean.num_examples, trained.num_examples, local_epochs, method='Mime Lite'
+    )
+    weight = client_work_process.client_weight(num_examples, client_weighting)
+    weight = tf.where(num_examples > 0, weight, 0.0)
     update = collections.OrderedDict(
       delta=tuple(
         start - end
@@ -133,15 +135,15 @@ def build_server_statistics_update(
       ),
       # The server, which steps from zero, cannot add it.
       gradient=weight_decay.add_weight_decay(
-        optimizer, weights.trainable, gradient.update
+        optimizer, weights.trainable, mean.gradient
       ),
     )
     return client_work_process.ClientUpdate(
       update=update,
-      weight=gradient.weight,
+      weight=weight,
       metrics=metrics,
       initial_metrics=initial_metrics,
-      also_finite=client_work_process.weigh_update(update, gradient.weight),
+      also_finite=client_work_process.weigh_update(update, weight),
     )
 
   return client_update

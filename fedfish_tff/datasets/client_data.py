@@ -13,6 +13,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import numbers
 from typing import Any
 
 from fedfish_tff import errors
@@ -249,9 +250,9 @@ def split_clients(
     ('validation_fraction', validation_fraction),
     ('test_fraction', test_fraction),
   ):
-    if not 0 <= fraction < 1:
+    if not isinstance(fraction, numbers.Real) or not 0 <= fraction < 1:
       raise errors.InputError(
-        f'{name} is {fraction}; a share of clients in [0, 1) was expected.'
+        f'{name} is {fraction!r}; a share of clients in [0, 1) was expected.'
       )
   client_ids = client_data.client_ids
   num_clients = len(client_ids)

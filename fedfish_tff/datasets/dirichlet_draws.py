@@ -27,7 +27,10 @@ def draw_log_gamma(
   Returns:
     float [size, K].
   """
-  concentration = np.maximum(concentration, _LEAST_CONCENTRATION)
+  # Of integers beyond 64 bits, NumPy would make objects.
+  concentration = np.maximum(
+    np.asarray(concentration, np.float64), _LEAST_CONCENTRATION
+  )
   shape = (size, len(concentration))
   log_gamma = np.log(stream.standard_gamma(concentration + 1, shape))
   log_gamma -= stream.standard_exponential(shape) / concentration

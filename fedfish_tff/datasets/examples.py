@@ -96,8 +96,8 @@ def validate_examples(
     The same nest of read-only views (no copies of NumPy arrays).
 
   Raises:
-    errors.InputError: If arrays differ in length, hold other objects or values
-      that are not finite, if there are no examples, or if structure, shapes or
+    errors.InputError: If arrays differ in length, hold other objects, numbers
+      that TensorFlow does not know or values that are not finite, if there are no examples, or if structure, shapes or
       dtypes differ from `element_spec`.
   """
   names = array_names(examples)
@@ -106,6 +106,7 @@ def validate_examples(
   examples = tf.nest.map_structure(_read_only, examples)
   arrays = dict(zip(names, tf.nest.flatten(examples), strict=True))
   for name, array in arrays.items():
+    _check_dtype(array.dtype, name, client_id)
     if array.dtype.hasobject and not all(
       isinstance(value, bytes) for value in array.flat
     ):
@@ -140,6 +141,16 @@ def validate_examples(
           f'infinite value(s) of {array.size}; finite values were expected.'
         )
   return examples
+
+
+def _check_dtype(dtype: np.dtype, name: str, client_id: str) -> None:
+  try:
+    tf.as_dtype(dtype)
+  except TypeError:  # Dates, structures and numbers of 16 bytes.
+    raise errors.InputError(
+      f'Array {name!r} of client {client_id!r} holds {dtype}, which TensorFlow '
+      'does not know; numbers of up to 8 bytes, booleans or texts were expected.'
+    ) from None
 
 
 def _read_only(array: Any) -> np.ndarray:

@@ -26,7 +26,7 @@ import zipfile
 from fedfish_tff import errors
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import examples as examples_lib
-from fedfish_tff.datasets import npz_folder
+from fedfish_tff.datasets import npz_files
 
 from absl import logging
 import numpy as np
@@ -323,23 +323,14 @@ def _read(
     # The archive has a checksum of each array, which reading checks.
     with file, zipfile.ZipFile(file) as archive:
       arrays = {
-        name.removesuffix('.npy'): _read_array(archive, name)
-        for name in archive.namelist()
+        name: npz_files.read_npz_array(archive, name)
+        for name in npz_files.npz_array_names(archive)
       }
-  except npz_folder.NPZ_READ_ERRORS as error:
+  except npz_files.NPZ_READ_ERRORS as error:
     return None, ' '.join(str(error).split()) or type(error).__name__
   if str(arrays.pop(_IDENTITY, '')) != identity:
     return None, 'it holds those of something else'
   return arrays, ''
-
-
-def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-  with archive.open(name) as file:
-    array = np.lib.format.read_array(file, allow_pickle=False)
-    # To the end, where the checksum is compared.
-    if file.read(1):
-      raise ValueError(f'{name} goes on after its array')
-  return array
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 
 if TYPE_CHECKING:  # Whose import takes seconds.
   import tensorflow as tf
@@ -135,7 +136,7 @@ def open_folder(folder: str | os.PathLike[str]) -> GroupedFolder:
   folder = pathlib.Path(folder)
   path = folder / DESCRIPTION_FILE
   try:
-    content = json.loads(path.read_bytes())
+    content = json.loads(regular_files.read_bytes(path))
   except FileNotFoundError:
     raise errors.InputError(
       f'There is no file {path}; a folder of grouped clients was expected, in '

@@ -3,35 +3,20 @@
 """Clients in a folder of .npz files, one file per client."""
 
 from collections.abc import Callable
-import lzma
 import os
 import pathlib
-import struct
 from typing import Any
 import zipfile
-import zlib
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import examples as examples_lib
+from fedfish_tff.datasets import npz_files
 
 import numpy as np
 
 _ARRAYS = ('x', 'y')
-# What NumPy and zipfile raise on files that are damaged or no archives, by which
-# byte is wrong: an OSError of a place outside of the file, a RuntimeError of a
-# flag that asks for a password, and the errors of each way to compress.
-NPZ_READ_ERRORS = (
-  EOFError,
-  KeyError,
-  OSError,
-  RuntimeError,
-  ValueError,
-  lzma.LZMAError,
-  struct.error,
-  zipfile.BadZipFile,
-  zlib.error,
-)
 
 
 class NpzFolderClientData(client_data.ClientData):
@@ -105,18 +90,18 @@ class NpzFolderClientData(client_data.ClientData):
     )
 
   def _read(self, client_id: str) -> tuple[np.ndarray, np.ndarray]:
-    def read(archive: np.lib.npyio.NpzFile) -> tuple[np.ndarray, np.ndarray]:
-      self._check_arrays(client_id, archive.files)
+    def read(archive: zipfile.ZipFile) -> tuple[np.ndarray, np.ndarray]:
+      self._check_arrays(client_id, npz_files.npz_array_names(archive))
       x, y = (self._read_array(archive, name, client_id) for name in _ARRAYS)
       return x, y
 
     return self._open(client_id, read)
 
   def _read_array(
-    self, archive: np.lib.npyio.NpzFile, name: str, client_id: str
+    self, archive: zipfile.ZipFile, name: str, client_id: str
   ) -> np.ndarray:
     try:
-      return archive[name]
+      return npz_files.read_npz_array(archive, name)
     except ValueError as error:
       if 'allow_pickle' not in str(error):
         raise
@@ -129,37 +114,28 @@ class NpzFolderClientData(client_data.ClientData):
   def _peek_length(self, client_id: str) -> int:
     """Returns the number of examples, from the head of array x alone."""
 
-    def read(archive: np.lib.npyio.NpzFile) -> int:
-      self._check_arrays(client_id, archive.files)
-      with archive.zip.open('x.npy') as file:
-        version = np.lib.format.read_magic(file)
-        read_header = (
-          np.lib.format.read_array_header_1_0
-          if version == (1, 0)
-          else np.lib.format.read_array_header_2_0
-        )
-        shape = read_header(file)[0]
+    def read(archive: zipfile.ZipFile) -> int:
+      self._check_arrays(client_id, npz_files.npz_array_names(archive))
+      shape = npz_files.read_npz_shape(archive, 'x')
       # A single value is refused, with the reason, when it is loaded.
       return shape[0] if shape else 1
 
     return self._open(client_id, read)
 
   def _open(
-    self, client_id: str, read: Callable[[np.lib.npyio.NpzFile], Any]
+    self, client_id: str, read: Callable[[zipfile.ZipFile], Any]
   ) -> Any:
     """Returns `read(archive)`; what a damaged file raises, as InputError."""
     path = self._path(client_id)
     try:
-      with open(path, 'rb') as file:
-        # NumPy alone would read other kinds of file, too.
-        if not zipfile.is_zipfile(file):
-          raise zipfile.BadZipFile('not a complete zip archive')
-        file.seek(0)
-        with np.load(file, allow_pickle=False) as archive:
-          return read(archive)
+      with (
+        open(path, 'rb', opener=regular_files.opener) as file,
+        zipfile.ZipFile(file) as archive,
+      ):
+        return read(archive)
     except errors.InputError:
       raise
-    except NPZ_READ_ERRORS as error:
+    except npz_files.NPZ_READ_ERRORS as error:
       reason = ' '.join(str(error).split()) or type(error).__name__
       raise errors.InputError(
         f'The file {path} of client {client_id!r} cannot be read ({reason}); '
@@ -171,7 +147,7 @@ class NpzFolderClientData(client_data.ClientData):
     if missing:
       raise errors.InputError(
         f'The file {self._path(client_id)} of client {client_id!r} holds the '
-        f'arrays {sorted(found)}; {list(_ARRAYS)} were expected.'
+        f'arrays {found}; {list(_ARRAYS)} were expected.'
       )
 
   def _path(self, client_id: str) -> str:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every partition asks of its arguments, in the same words."""
 
+import numbers
+
 from fedfish_tff import errors
 
 import numpy as np
@@ -53,7 +55,8 @@ def check_labels(labels: np.ndarray, kind: str = 'labels') -> np.ndarray:
 
 def check_positive_integer(name: str, value: int) -> None:
   """Raises an InputError unless the argument is an integer of at least 1."""
-  if not isinstance(value, (int, np.integer)) or value < 1:
+  is_integer = isinstance(value, (int, np.integer))
+  if not is_integer or isinstance(value, bool) or value < 1:
     raise errors.InputError(
       f'{name} is {value!r}; a positive integer was expected.'
     )
@@ -61,7 +64,8 @@ def check_positive_integer(name: str, value: int) -> None:
 
 def check_concentration(name: str, value: float) -> None:
   """Raises an InputError unless the argument is positive and not too large."""
-  if not 0 < value <= _LARGEST_CONCENTRATION:
+  is_number = isinstance(value, numbers.Real)
+  if not is_number or not 0 < value <= _LARGEST_CONCENTRATION:
     raise errors.InputError(
       f'{name} is {value!r}; a positive number of at most '
       f'{_LARGEST_CONCENTRATION} was expected.'

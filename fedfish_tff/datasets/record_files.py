@@ -14,6 +14,7 @@ import struct
 import types
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 
 import google_crc32c
 
@@ -126,7 +127,7 @@ def read_record(
       'on was expected.'
     )
   try:
-    with open(path, 'rb', buffering=0) as file:
+    with open(path, 'rb', buffering=0, opener=regular_files.opener) as file:
       header = os.pread(file.fileno(), _HEADER.size, offset)
       if len(header) < _HEADER.size:
         raise _short_error(path, offset)
@@ -172,7 +173,7 @@ def record_offsets(path: str | os.PathLike[str]) -> list[int]:
   offsets = []
   offset = 0
   try:
-    with open(path, 'rb', buffering=0) as file:
+    with open(path, 'rb', buffering=0, opener=regular_files.opener) as file:
       num_bytes = os.fstat(file.fileno()).st_size
       while offset < num_bytes:
         header = os.pread(file.fileno(), _HEADER.size, offset)

@@ -9,10 +9,10 @@ contain, and clear errors. `vocabulary_training` makes vocabularies.
 
 from collections.abc import Iterable
 import os
-import pathlib
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 
 import numpy as np
 import tokenizers
@@ -176,7 +176,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     errors.InputError: If it cannot be read or is no such file.
   """
   try:
-    content = pathlib.Path(path).read_bytes()
+    content = regular_files.read_bytes(path)
   except OSError as error:
     raise errors.InputError(
       f'Cannot read the vocabulary {os.fspath(path)}: {error.strerror}.'

@@ -46,8 +46,8 @@ def create_mlp_classifier(
     num_examples.
 
   Raises:
-    errors.InputError: If a width is not a positive integer or the activation
-      is unknown.
+    errors.InputError: If a width is not a positive integer, there are more
+      weights than a graph can hold, or the activation is unknown.
   """
   widths = _widths(num_features, hidden_units, num_classes, 'num_classes')
   return supervised.create_classifier(
@@ -82,8 +82,8 @@ def create_mlp_regressor(
     targets of the squared error) and num_examples.
 
   Raises:
-    errors.InputError: If a width is not a positive integer or the activation
-      is unknown.
+    errors.InputError: If a width is not a positive integer, there are more
+      weights than a graph can hold, or the activation is unknown.
   """
 
   def squared_error(outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
@@ -156,9 +156,8 @@ def _spread_weights(
 def _widths(
   num_features: int, hidden_units: Sequence[int], num_outputs: int, name: str
 ) -> tuple[int, ...]:
-  layers.check_sizes(
+  return layers.check_widths(
     num_features=[num_features],
     hidden_units=hidden_units,
     **{name: [num_outputs]},
   )
-  return tuple(int(w) for w in (num_features, *hidden_units, num_outputs))

@@ -122,14 +122,16 @@ def create_dense_features(
     The map, with random weights (Glorot uniform, biases zero).
 
   Raises:
-    errors.InputError: If a width is not a positive integer, or there is none.
+    errors.InputError: If a width is not a positive integer, there is none, or
+      there are more weights than a graph can hold.
   """
   if not hidden_units:
     raise errors.InputError(
       'hidden_units is empty; the width of one layer at least was expected.'
     )
-  layers.check_sizes(num_inputs=[num_inputs], hidden_units=hidden_units)
-  widths = (num_inputs, *hidden_units)
+  widths = layers.check_widths(
+    num_inputs=[num_inputs], hidden_units=hidden_units
+  )
 
   def apply(
     weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool

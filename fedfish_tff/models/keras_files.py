@@ -12,6 +12,8 @@ import functools
 import inspect
 import json
 import pathlib
+import re
+import struct
 from typing import Any
 import zipfile
 
@@ -20,6 +22,8 @@ from fedfish_tff import errors
 import h5py
 import tensorflow as tf
 
+# Number and size of an object in a heap of HDF5, and a count between.
+_HEAP_OBJECT = struct.Struct('<H6xQ')
 KERAS_SUFFIXES = ('.h5', '.hdf5', '.keras')
 
 # All that model.save puts into an archive, unless layers have files of their
@@ -155,7 +159,30 @@ def _load_archive(path: pathlib.Path) -> tf.keras.Model:
   return tf.keras.models.load_model(path, compile=False)
 
 
+def _check_heaps(path: pathlib.Path) -> None:
+  """Raises a ValueError about what HDF5's library would read for ever.
+
+  Texts stand in heaps, of objects that each begin with a number and a size
+  ("Global Heap" in HDF5's file format specification); number 0 is the free
+  space at the end. The library waits for the end, which free space of size 0
+  never comes to.
+  """
+  content = path.read_bytes()
+  for heap in re.finditer(rb'(?s)GCOL\x01\0\0\0(.{8})', content):
+    place = heap.end()
+    end = min(heap.start() + int.from_bytes(heap[1], 'little'), len(content))
+    while place + _HEAP_OBJECT.size <= end:
+      number, size = _HEAP_OBJECT.unpack_from(content, place)
+      if not number:
+        if not size:
+          raise ValueError(f'its heap at byte {heap.start()} has no end')
+        break
+      # The content, in words of 8 bytes, follows.
+      place += _HEAP_OBJECT.size + -(-size // 8) * 8
+
+
 def _load_hdf5(path: pathlib.Path) -> tf.keras.Model:
+  _check_heaps(path)
   with h5py.File(path, 'r') as file:
     config = file.attrs.get('model_config')
     if config is None:

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterable
 from collections.abc import Sequence
+import itertools
 import math
 
 from fedfish_tff import errors
@@ -12,15 +13,46 @@ from fedfish_tff.datasets import random_streams
 import numpy as np
 import tensorflow as tf
 
+# As float32 these take 2 GiB, the most that a graph of TensorFlow holds.
+_MOST_WEIGHTS = 2**29
+
 
 def check_sizes(**sizes: Sequence[int]) -> None:
   """Raises an InputError for what is not a positive integer, by its name."""
   for name, values in sizes.items():
     for value in values:
-      if not isinstance(value, (int, np.integer)) or value < 1:
+      is_integer = isinstance(value, (int, np.integer))
+      if not is_integer or isinstance(value, bool) or value < 1:
         raise errors.InputError(
           f'{name} holds {value!r}; positive integers were expected.'
         )
+
+
+def check_widths(**sizes: Sequence[int]) -> tuple[int, ...]:
+  """Checks the widths of dense layers that follow each other.
+
+  Args:
+    **sizes: The widths by name: of the input, and of each layer's output.
+
+  Returns:
+    All widths.
+
+  Raises:
+    errors.InputError: If one is not a positive integer, or the layers have more
+      weights than a graph can hold.
+  """
+  check_sizes(**sizes)
+  widths = tuple(int(width) for values in sizes.values() for width in values)
+  num_weights = sum((a + 1) * b for a, b in itertools.pairwise(widths))
+  if num_weights > _MOST_WEIGHTS:
+    named = ', '.join(
+      f'{name} {", ".join(map(str, values))}' for name, values in sizes.items()
+    )
+    raise errors.InputError(
+      f'Layers of {named} have {num_weights:,} weights; at most '
+      f'{_MOST_WEIGHTS:,} were expected.'
+    )
+  return widths
 
 
 def check_image_shape(input_shape: Sequence[int], *, least: int = 1) -> None:

@@ -65,7 +65,8 @@ def load_mobilenet_v2(
       include_top=False,
       weights=os.fspath(path),
     )
-  except (OSError, ValueError) as error:
+  # By which byte is wrong, h5py and Keras raise nearly anything.
+  except Exception as error:
     raise errors.InputError(
       f'The weights of MobileNetV2 of width {width} cannot be read from '
       f'{os.fspath(path)} ({" ".join(str(error).split())}).'

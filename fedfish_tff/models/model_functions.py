@@ -58,7 +58,8 @@ def is_functional(model: ModelFn) -> bool:
   """Whether `model` is functional; raises TypeError if it is no model."""
   if isinstance(model, tff.learning.models.FunctionalModel):
     return True
-  if callable(model):
+  # A model of Keras is callable too, with data.
+  if callable(model) and not isinstance(model, tf.keras.layers.Layer):
     return False
   raise TypeError(
     'model must be a tff.learning.models.FunctionalModel or a function that '

@@ -105,7 +105,10 @@ def load_squeezenet(
               f'{layer}; {list(expected)} was expected, as SqueezeNet v1.1 has.'
             )
           weights.append(np.asarray(weight, np.float32))
-  except OSError as error:
+  except errors.InputError:
+    raise
+  # By which byte is wrong, h5py raises nearly anything.
+  except Exception as error:
     raise errors.InputError(
       f'The weights of SqueezeNet cannot be read from {os.fspath(path)} '
       f'({" ".join(str(error).split())}); a complete .h5 file was expected.'

@@ -17,6 +17,7 @@ import os
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff.datasets import random_streams
 
 import numpy as np
@@ -129,7 +130,9 @@ def read_trace_speeds(
   """
   seconds: dict[str, float] = {}
   try:
-    with open(path, newline='', encoding='utf-8-sig') as file:
+    with open(
+      path, newline='', encoding='utf-8-sig', opener=regular_files.opener
+    ) as file:
       rows = csv.reader(file)
       header = next(rows, [])
       if header != _TRACE_COLUMNS:

@@ -14,6 +14,11 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 
+# TensorFlow's int32, in which sizes and seeds enter graphs.
+_LARGEST_INTEGER = 2**31 - 1
+# And its float32, for rates and the like.
+_LARGEST_NUMBER = 3.4e38
+
 # Raises InputError, or returns, for (field's dotted name, value).
 Check = Callable[[str, Any], None]
 
@@ -38,7 +43,7 @@ def error(name: str, value: Any, expected: str) -> errors.InputError:
 
 
 def integer(minimum: int) -> Check:
-  """Returns a check for integers from `minimum` on."""
+  """Returns a check for integers from `minimum` on that int32 holds."""
   expected = {
     0: 'an integer that is 0 or more',
     1: 'a positive integer',
@@ -49,6 +54,8 @@ def integer(minimum: int) -> Check:
       raise error(name, value, expected)
     if value < minimum:
       raise error(name, value, expected)
+    if value > _LARGEST_INTEGER:
+      raise error(name, value, f'an integer of at most {_LARGEST_INTEGER}')
 
   return check
 
@@ -60,8 +67,10 @@ def number(*, positive: bool) -> Check:
   def check(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
       raise error(name, value, expected)
-    if not math.isfinite(value) or value < 0 or (positive and value == 0):
+    if not 0 <= value < math.inf or (positive and value == 0):
       raise error(name, value, expected)
+    if value > _LARGEST_NUMBER:
+      raise error(name, value, f'a number of at most {_LARGEST_NUMBER:.2g}')
 
   return check
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import hashlib
 import math
-import pathlib
 import typing
 from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from launch.methods import fields
 
@@ -437,7 +437,7 @@ def fingerprint_speeds(config: Mapping[str, Any]) -> dict[str, str]:
   if speeds.get('kind') != 'trace':
     return {}
   try:
-    content = pathlib.Path(speeds['path']).read_bytes()
+    content = regular_files.read_bytes(speeds['path'])
   except OSError as error:
     raise errors.InputError(
       f'Cannot read {speeds["path"]}: {error.strerror}.'

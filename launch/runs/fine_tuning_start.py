@@ -14,6 +14,7 @@ import os
 import pathlib
 from typing import Any
 from typing import NamedTuple
+import zipfile
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -139,10 +140,11 @@ def load_start(workdir: str | os.PathLike[str]) -> Start | None:
   except OSError as error:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   try:
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-      state = json.loads(str(arrays[_STATE]))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+      state = json.loads(str(datasets.read_npz_array(archive, _STATE)))
       weights = tuple(
-        arrays[_WEIGHT.format(i)] for i in range(state['num_weights'])
+        datasets.read_npz_array(archive, _WEIGHT.format(i))
+        for i in range(state['num_weights'])
       )
     return Start(
       tff.learning.models.ModelWeights(weights, ()),

@@ -14,7 +14,6 @@ import functools
 from typing import Any
 
 from fedfish_tff import datasets
-from fedfish_tff import errors
 from fedfish_tff import models
 from tasks import checks
 from tasks.task import Task
@@ -80,10 +79,7 @@ def create_task(
     ('concentration', concentration),
     ('separation', separation),
   ):
-    if not 0 < value < np.inf:
-      raise errors.InputError(
-        f'{name} is {value}; a positive number was expected.'
-      )
+    checks.check_positive(name, value)
   outline = datasets.PUBLISHED_SPLITS[split]
   generator = FeatureGenerator(
     num_classes=outline.num_classes,

@@ -58,6 +58,7 @@ def create_task(
     errors.InputError: If an option is out of range.
   """
   checks.check_no_data_dir(NAME, data_dir)
+  checks.check_sequence('hidden_units', hidden_units)
   hidden_units = tuple(hidden_units)
   images, labels = sklearn_datasets.load_digits(return_X_y=True)
   # Pixels count ink in 4x4 blocks: 0 to 16.

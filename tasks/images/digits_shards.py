@@ -50,6 +50,7 @@ def create_task(
     errors.InputError: If an option is out of range.
   """
   checks.check_no_data_dir(NAME, data_dir)
+  checks.check_sequence('hidden_units', hidden_units)
   hidden_units = tuple(hidden_units)
   x, y = sklearn_datasets.load_digits(return_X_y=True)
   stream = datasets.random_generator('digits for testing', seed)

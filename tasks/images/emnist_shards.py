@@ -90,6 +90,7 @@ def create_task(
     order = stream.permutation(np.flatnonzero(~is_test))
     kept = np.sort(np.append(order[:max_images], np.flatnonzero(is_test)))
     images, labels, is_test = images[kept], labels[kept], is_test[kept]
+  checks.check_sequence('hidden_units', hidden_units)
   hidden_units = tuple(hidden_units)
   return class_shards.create_class_shards_task(
     NAME,

@@ -11,6 +11,7 @@ import zipfile
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from tasks import checks
 from tasks import tff_files
 
@@ -49,13 +50,15 @@ def read_npz(
     errors.InputError: If the file cannot be read, or the arrays are others.
   """
   try:
-    with open(path, 'rb') as file:
-      # NumPy alone would read other kinds of file, too.
-      if not zipfile.is_zipfile(file):
-        raise zipfile.BadZipFile('not a complete zip archive')
-      file.seek(0)
-      with np.load(file, allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in _ARRAYS if name in archive}
+    with (
+      open(path, 'rb', opener=regular_files.opener) as file,
+      zipfile.ZipFile(file) as archive,
+    ):
+      arrays = {
+        name: datasets.read_npz_array(archive, name)
+        for name in _ARRAYS
+        if f'{name}.npy' in archive.namelist()
+      }
   except datasets.NPZ_READ_ERRORS as error:
     reason = getattr(error, 'strerror', None) or ' '.join(str(error).split())
     reason = reason or type(error).__name__

@@ -23,6 +23,10 @@ import numpy as np
 
 NAME = 'arrays'
 
+# Larger labels are numbers of something else: a model of as many classes is
+# larger than TensorFlow's graphs can be.
+_MOST_CLASSES = 2**24
+
 
 def create_task(
   *,
@@ -65,6 +69,7 @@ def create_task(
     ('cache_megabytes', cache_megabytes, 1),
   ):
     checks.check_integer(name, value, least)
+  checks.check_sequence('hidden_units', hidden_units)
   clients = datasets.NpzFolderClientData(
     data_dir, skip_empty_clients=skip_empty_clients
   )
@@ -133,10 +138,7 @@ def _classification(
       'was expected.'
     )
   if not num_classes:
-    num_classes = 1 + max(
-      int(clients.load_client(client_id)[1].max())
-      for client_id in clients.client_ids
-    )
+    num_classes = _count_classes(clients)
   # Below 1 where all labels are negative, which preprocessing reports.
   num_classes = max(1, num_classes)
   return dict(
@@ -148,6 +150,20 @@ def _classification(
     label_sampler=models.categorical_label_sampler(),
     preprocess=_flatten_classification(num_classes),
   )
+
+
+def _count_classes(clients: datasets.ClientData) -> int:
+  """Returns one more than the largest label of all clients."""
+  most = 0
+  for client_id in clients.client_ids:
+    largest = int(clients.load_client(client_id)[1].max())
+    if largest >= _MOST_CLASSES:
+      raise errors.InputError(
+        f"Array 'y' of client {client_id!r} holds the label {largest}; labels "
+        f'of 0 to {_MOST_CLASSES - 1} were expected.'
+      )
+    most = max(most, largest + 1)
+  return most
 
 
 def _flatten_features(x: np.ndarray) -> np.ndarray:

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import functools
 
 from fedfish_tff import datasets
-from fedfish_tff import errors
 from fedfish_tff import models
 from tasks import checks
 from tasks.task import Task
@@ -61,15 +60,9 @@ def create_task(
     errors.InputError: If an option is out of range.
   """
   checks.check_no_data_dir(NAME, data_dir)
-  if overlap not in RANGES:
-    raise errors.InputError(
-      f'There is no overlap {overlap!r} in task {NAME!r}; expected one of '
-      f'{", ".join(RANGES)}.'
-    )
-  if not isinstance(num_examples, (int, np.integer)) or num_examples < 1:
-    raise errors.InputError(
-      f'num_examples is {num_examples!r}; a positive integer was expected.'
-    )
+  checks.check_choice('overlap', overlap, RANGES)
+  checks.check_integer('num_examples', num_examples, 1)
+  checks.check_sequence('hidden_units', hidden_units)
   left, right = RANGES[overlap]
   clients = datasets.InMemoryClientData(
     {

@@ -13,6 +13,7 @@ import os
 import pathlib
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from tasks.text import class_sampling
 
 from absl import logging
@@ -151,7 +152,7 @@ def read_news(path: str | os.PathLike[str]) -> News:
 
 def _read_text(path: str) -> str:
   try:
-    content = pathlib.Path(path).read_bytes()
+    content = regular_files.read_bytes(path)
   except OSError as error:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   try:

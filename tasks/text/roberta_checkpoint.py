@@ -11,6 +11,7 @@ import random
 from typing import Any
 
 from fedfish_tff import errors
+from tasks import checks
 from tasks.text import roberta_tokens
 
 from absl import logging
@@ -18,6 +19,16 @@ import safetensors
 import tensorflow as tf
 
 _CONFIG = 'config.json'
+# Which may be absent; the library has defaults.
+_SIZES = (
+  'hidden_size',
+  'intermediate_size',
+  'max_position_embeddings',
+  'num_attention_heads',
+  'num_hidden_layers',
+  'type_vocab_size',
+  'vocab_size',
+)
 _SAFETENSORS = 'model.safetensors'
 _HDF5 = 'tf_model.h5'
 _PICKLES = ('pytorch_model.bin', 'pytorch_model.bin.index.json')
@@ -62,7 +73,8 @@ def read_config(folder: pathlib.Path) -> dict[str, Any]:
     folder: A folder.
 
   Raises:
-    errors.InputError: If there is no such folder, or it is not of a RoBERTa.
+    errors.InputError: If there is no such folder, it is not of a RoBERTa, or
+      one of its sizes is no positive integer.
   """
   if not folder.is_dir():
     raise errors.InputError(
@@ -82,6 +94,13 @@ def read_config(folder: pathlib.Path) -> dict[str, Any]:
   if model_type != 'roberta':
     raise errors.InputError(
       f"The model_type in {path} is {model_type!r}; 'roberta' was expected."
+    )
+  for name in _SIZES:
+    if name in config:
+      checks.check_integer(f'{name} in {path}', config[name], 1)
+  if 'initializer_range' in config:
+    checks.check_positive(
+      f'initializer_range in {path}', config['initializer_range']
     )
   return config
 

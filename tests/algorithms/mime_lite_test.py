@@ -245,6 +245,10 @@ class MimeLiteTest(parameterized.TestCase):
     process = _build()
     with self.assertRaisesRegex(Exception, 'not that many whole epochs'):
       _next(process, _start(process), [_CLIENTS[2]], epochs=1)
+    # 14 examples in 4 batches, of which the first 2 hold 8.
+    straddling = ref.to_dataset(_CLIENTS[1]).unbatch().repeat(2).batch(4)
+    with self.assertRaisesRegex(Exception, 'batches straddle epochs'):
+      process.next(_start(process), [straddling])
     with self.assertRaisesRegex(errors.InputError, 'local_epochs must be 1'):
       algorithms.build_mime_lite(
         ref.create_functional_model(), _momentum(), local_epochs=0

@@ -19,7 +19,7 @@ _HEAD, _BODY = (False, False, True, True), (True, True, False, False)
 _BATCHES = ref.make_batches(7, 0)
 
 
-def _train(head_epochs, body_epochs, *, momentum=None, epochs=None):
+def _train(head_epochs, body_epochs, *, momentum=None, data=None):
   """Returns the result and its finalized metrics."""
   train = client_work.build_alternating_training(
     tff.learning.optimizers.build_sgdm(_RATE, momentum=momentum),
@@ -33,7 +33,7 @@ def _train(head_epochs, body_epochs, *, momentum=None, epochs=None):
     tuple(tf.constant(w) for w in ref.initial_weights()), ()
   )
   result = tf.function(lambda data: train(bound, flat, data))(
-    ref.to_dataset(_BATCHES, epochs=epochs or head_epochs + body_epochs)
+    data or ref.to_dataset(_BATCHES, epochs=head_epochs + body_epochs)
   )
   return result, model.finalize_metrics(result.metrics_state)
 
@@ -78,8 +78,11 @@ class AlternatingTrainingTest(parameterized.TestCase):
     self._assert_close(result.weights.trainable, weights)
 
   def test_needs_whole_epochs(self):
-    with self.assertRaisesRegex(Exception, 'FedRep was built with'):
-      _train(2, 1, epochs=2)
+    two = ref.to_dataset(_BATCHES, epochs=2)
+    straddling = two.unbatch().batch(4)
+    for head_epochs, data in ((2, two), (1, straddling)):
+      with self.assertRaisesRegex(Exception, 'FedRep was built with'):
+        _train(head_epochs, 1, data=data)
 
   @parameterized.parameters((0, 1, 'head_epochs'), (1, 0, 'body_epochs'))
   def test_refuses(self, head_epochs, body_epochs, name):

@@ -110,6 +110,10 @@ class FisherDeltaTest(parameterized.TestCase):
       tf.errors.InvalidArgumentError, 'local_epochs=3'
     ):
       run(ref.to_dataset(ref.make_batches(10, 0), epochs=1).take(2))
+    # 21 examples in 6 batches, of which the first 2 hold 8.
+    examples = ref.to_dataset(ref.make_batches(7, 0)).unbatch()
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'straddle'):
+      run(examples.repeat(3).batch(4))
 
 
 if __name__ == '__main__':

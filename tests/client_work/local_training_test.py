@@ -112,6 +112,28 @@ class CountBatchesOfAnEpochTest(absltest.TestCase):
     self.assertEqual(count(12), 3)
 
 
+class CheckWholeEpochsTest(absltest.TestCase):
+  def test_batches_that_straddle_epochs(self):
+    examples = tf.data.Dataset.range(28)
+
+    def count(batches, *, epochs=2, of_epochs=1):
+      counts = [len(batch) for batch in batches]
+      return client_work.check_whole_epochs(
+        tf.constant(sum(counts[: len(counts) * of_epochs // epochs])),
+        tf.constant(sum(counts)),
+        epochs,
+        of_epochs=of_epochs,
+        method='M',
+      )
+
+    self.assertEqual(count(examples.batch(10).repeat(2)), 28)
+    self.assertEqual(
+      count(examples.batch(10).repeat(3), epochs=3, of_epochs=2), 56
+    )
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'batch first'):
+      count(examples.repeat(2).batch(10))
+
+
 class AllFiniteTest(absltest.TestCase):
   def test_finds_a_single_bad_element(self):
     good = [tf.zeros([3]), (tf.ones([2, 2]), tf.constant(1))]

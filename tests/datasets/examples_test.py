@@ -83,6 +83,12 @@ class ValidateExamplesTest(parameterized.TestCase):
       (np.array([b'a', 'b'], object), np.zeros(2)), "'x' .* texts as bytes"
     )
 
+  @parameterized.parameters('datetime64[s]', 'timedelta64', 'g', 'G', 'f4,i4')
+  def test_dtypes_that_tensorflow_does_not_know(self, dtype):
+    self._assert_refused(
+      (np.zeros(2), np.zeros(2, dtype)), "'y' .* which TensorFlow does not know"
+    )
+
   def test_texts(self):
     texts = np.array([b'a', 'naïve'.encode()], object)
     found = examples_lib.validate_examples({'text': texts}, client_id='c')

@@ -79,7 +79,7 @@ class NpzFolderClientDataTest(parameterized.TestCase):
   def test_an_npy_file_is_no_archive(self):
     with open(self._folder / 'bad.npz', 'wb') as file:
       np.save(file, np.zeros(3))
-    self._assert_refused('bad', 'not a complete zip archive')
+    self._assert_refused('bad', 'is not a zip file')
 
   def test_every_truncation_is_reported(self):
     self._save('a', **_pair(2))

@@ -40,6 +40,7 @@ _FAULTS = {
   'interrupt, told': KeyboardInterrupt('Saved.'),
   'full': OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), '/a/b'),
   'read-only': OSError(errno.EROFS, os.strerror(errno.EROFS)),
+  'memory': MemoryError('Unable to allocate 8 TiB'),
   'check': RuntimeError(
     'Graph execution error: node x\n2 root error(s) found.\n'
     'assertion failed: [There is no] [model yet.]\n\t [[{{node x}}]]'),
@@ -125,6 +126,7 @@ class CliTest(parameterized.TestCase):
     ('interrupt, told', 130, 'Saved.'),
     ('full', 2, 'Cannot read or write /a/b: No space left on device.'),
     ('read-only', 2, 'Cannot read or write: Read-only file system.'),
+    ('memory', 2, 'There is not enough memory: Unable to allocate 8 TiB.'),
     ('check', 2, 'There is no model yet.'),
   )
   def test_faults_of_main(self, fault, code, line):

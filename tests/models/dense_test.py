@@ -205,6 +205,11 @@ class BadInputTest(parameterized.TestCase):
     (dict(num_classes=-1), 'num_classes holds -1'),
     (dict(hidden_units=(8, 0)), 'hidden_units holds 0'),
     (dict(hidden_units=(8.5,)), 'hidden_units holds 8.5'),
+    (
+      dict(hidden_units=(10**9,)),
+      'hidden_units 1000000000, .* weights; at most',
+    ),
+    (dict(num_classes=2 * 10**9), 'num_classes 2000000000.* weights; at most'),
     (dict(activation='softplus2'), "no activation 'softplus2'.*relu"),
   )
   def test_classifier(self, kwargs, regex):

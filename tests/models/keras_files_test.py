@@ -185,6 +185,16 @@ class KerasFilesTest(parameterized.TestCase):
       path, r'differs by model.weights.h5, model.weights.npz; config.json, met'
     )
 
+  def test_a_heap_that_hdf5_would_read_for_ever(self):
+    path = self._save([tf.keras.layers.Dense(2)], 'model.h5')
+    # As of a download that broke off in the middle of the texts.
+    content = bytearray(path.read_bytes())
+    start = content.index(b'GCOL')
+    end = content.rindex(b'"class_name"', start, start + 4096)
+    content[end + 200 : start + 4096] = bytes(start + 4096 - end - 200)
+    path.write_bytes(content)
+    self._assert_refused(path, 'its heap at byte .* has no end')
+
   def test_formats_by_content(self):
     path = self._save([tf.keras.layers.Dense(2)], 'model.keras')
     renamed = self._folder / 'archive.h5'

@@ -194,8 +194,10 @@ class TypesTest(parameterized.TestCase):
     )
 
   def test_what_is_no_model_is_refused(self):
-    with self.assertRaisesRegex(TypeError, 'model must be'):
-      models.is_functional(3)
+    # The last could be called, but not to make a model.
+    for model in (3, tf.keras.Sequential([tf.keras.layers.Dense(2)])):
+      with self.assertRaisesRegex(TypeError, 'model must be'):
+        models.is_functional(model)
 
 
 if __name__ == '__main__':

@@ -27,6 +27,8 @@ class ChecksTest(absltest.TestCase):
         errors.InputError, f'size is {value!r}; an integer of at least 3'
       ):
         checks.check_integer('size', value, 3)
+    with self.assertRaisesRegex(errors.InputError, 'of at most 2147483647 was'):
+      checks.check_integer('size', 2**31, 3)
 
   def test_boolean(self):
     checks.check_boolean('flag', False)

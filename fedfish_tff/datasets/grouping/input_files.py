@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import os
 import posixpath
 from typing import Any
 from typing import BinaryIO
@@ -153,6 +154,8 @@ def find_ranges(pattern: str) -> list[FileRange]:
     )
   ranges = []
   for path, size, modified in files:
+    if os.path.exists(path) and not os.path.isfile(path):
+      raise errors.InputError(f'{path} is no file; one was expected.')
     if not is_text(path) and not path.endswith(_PARQUET_SUFFIX):
       known = ', '.join((*_TEXT_SUFFIXES, _PARQUET_SUFFIX))
       raise errors.InputError(

@@ -51,6 +51,7 @@ class CheckConfigTest(parameterized.TestCase):
   )
   def test_sizes_are_positive_integers(self, name, value):
     self._assert_refused(name, value, 'a positive integer')
+    self._assert_refused(name, 10**20, 'an integer of at most 2147483647')
 
   @given(
     st.sampled_from(

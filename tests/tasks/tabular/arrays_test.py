@@ -111,6 +111,18 @@ class ArraysTest(parameterized.TestCase):
     ):
       task.train.load_client('a')
 
+  @parameterized.parameters(
+    np.int32(2 * 10**9), np.int64(10**12), np.uint64(2**64 - 1)
+  )
+  def test_labels_that_are_no_classes(self, label):
+    x = np.ones([2, 4, 3], np.uint8)
+    for i in range(3):
+      self._save(f'c{i}', x, np.array([0, label], label.dtype))
+    with self.assertRaisesRegex(
+      errors.InputError, f"Array 'y' of client 'c0' holds the label {label};"
+    ):
+      self._create()
+
   def test_values_beyond_float32(self):
     for i in range(3):
       self._save(f'c{i}', np.full([4, 2], 1e300), np.zeros(4, np.int64))

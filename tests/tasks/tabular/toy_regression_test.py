@@ -66,7 +66,7 @@ class ToyRegressionTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    (dict(overlap='half'), "no overlap 'half'.*full, partial, none"),
+    (dict(overlap='half'), "overlap is 'half'; one of full, partial, none"),
     (dict(num_examples=0), 'num_examples is 0'),
     (dict(hidden_units=(0,)), 'hidden_units holds 0'),
   )

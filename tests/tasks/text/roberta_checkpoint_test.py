@@ -157,7 +157,12 @@ class RobertaCheckpointTest(parameterized.TestCase):
           'sequence_length is 12; at most the 8 tokens that the checkpoint',
         ),
         (configured(vocab_size=270), 'lack 1 of RoBERTa.*word_embeddings'),
-        (configured(hidden_size='wide'), 'cannot be read'),
+        (
+          configured(hidden_size='wide'),
+          "^hidden_size in .* is 'wide'; an int",
+        ),
+        (configured(max_position_embeddings=None), 'embeddings in .* is None'),
+        (configured(initializer_range='a'), "range in .* is 'a'; a positive"),
       )
     ):
       folder = self._folder / str(number)
