@@ -8,7 +8,8 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: demo test test-thorough test-all test-flaky \
-  test-processors lint bench bazel-test lock build-files install clean help
+  test-processors lint bench bazel-test lock sbom audit build-files install \
+  clean help
 
 RUN := .venv/bin/python
 PYTEST := $(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 0
@@ -45,7 +46,13 @@ bazel-test: install ## build all with Bazel, offline, and run its smoke tests
 	@.ci/bazel_test $(ARGS)
 
 lock: ## resolve requirements/*.in into the locks (ARGS=--upgrade for newer)
-	@.ci/lock $(ARGS)
+	@.ci/with_tool uv==0.13.8 .ci/lock $(ARGS)
+
+sbom: ## write build/sbom.cdx.json, what the lock consists of (CycloneDX)
+	@.ci/with_tool cyclonedx-bom==7.5.0 .ci/sbom $(ARGS)
+
+audit: ## look the locks up in a database of vulnerabilities
+	@.ci/with_tool pip-audit==2.10.1 .ci/audit $(ARGS)
 
 build-files: install ## write the BUILD files from the imports
 	@$(RUN) .ci/update_build_files.py
