@@ -74,8 +74,9 @@ from absl import flags
 _CONFIG = flags.DEFINE_string(
   'config',
   None,
-  'The sweep: a file of launch/configs, with :name at its end. '
-  '--config.<field>=<value> sets a field of all runs.',
+  'The sweep: a file of launch/configs, with :name at its end. It is a program '
+  'and is run: use those that you trust. --config.<field>=<value> sets a field '
+  'of all runs.',
 )
 _SWEEP_DIR = flags.DEFINE_string(
   'sweep_dir', None, 'The folder for all output; made if it does not exist.'
