@@ -32,8 +32,8 @@ nothing is there before all of it is. The same command writes the same files.
 
 Further flags go to Apache Beam. Without any, all work is done in this process,
 which opens no port. --direct_num_workers=4 starts 4 worker processes;
---runner=FlinkRunner and others use a cluster, whose workers have to see
---output_dir.
+--runner=DaskRunner, FlinkRunner and others use a cluster, whose workers have to
+see --output_dir: docs/text.md tells how, and what has been tried.
 """
 
 from collections.abc import Sequence

@@ -11,6 +11,7 @@ from fedfish_tff import lazy
 
 if TYPE_CHECKING:
   from fedfish_tff.datasets.grouping.beam_options import complete_beam_flags
+  from fedfish_tff.datasets.grouping.beam_options import create_beam_runner
   from fedfish_tff.datasets.grouping.client_keys import BadRecordError
   from fedfish_tff.datasets.grouping.client_keys import ClientKey
   from fedfish_tff.datasets.grouping.client_splits import ClientSplits

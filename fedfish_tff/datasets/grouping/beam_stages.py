@@ -26,6 +26,7 @@ from typing import Any
 import uuid
 
 from fedfish_tff import errors
+from fedfish_tff.datasets.grouping import beam_options
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import shard_writer
 from fedfish_tff.datasets.grouping import sources
@@ -35,11 +36,12 @@ from fedfish_tff.datasets.grouping import work_progress
 import apache_beam as beam
 from apache_beam.options import pipeline_options
 from apache_beam.runners import runner as beam_runner
-from apache_beam.transforms import window
-from apache_beam.utils import windowed_value
 
 # What a worker holds of the examples that it has read.
 _RUN_BYTES = 2**27
+# Work for as many workers, and yet few runs, where there are many small parts.
+_LEAST_BATCHES = 32
+_RUNS_OF_BATCH = 4
 # From how many records on they tell how many there are in all.
 _FEWEST_RECORDS = 100
 # Of each kind, how many skipped records are named.
@@ -114,7 +116,7 @@ def read(
     ):
       try:
         do_fn = _ReadParts(work, total, items, bad)
-        _run(work, do_fn, missing, RUNS, beam_flags)
+        _run(work, do_fn, _batches(work, missing), RUNS, beam_flags)
       except _TooManyBadError:
         found, _ = _merge(_load_reports(work))
         _check_quality(found, work.max_bad_fraction, is_all=False)
@@ -237,8 +239,29 @@ class _TooManyBadError(Exception):
   """More records than are allowed cannot be used."""
 
 
+def _batches(
+  work: Work, parts: Sequence[sources.Part]
+) -> list[list[sources.Part]]:
+  """Divides parts, in order, into what a worker reads at a time.
+
+  Beam's bundles would not do: to some runners one is a single element, and that
+  for Dask drops what a DoFn returns at the end of one.
+  """
+  total_bytes = max(work.source.estimated_bytes(parts), 1)
+  share = _RUNS_OF_BATCH * work.run_bytes / total_bytes
+  limit = sum(part.size for part in parts) * min(1 / _LEAST_BATCHES, share)
+  batches, filled = [], limit
+  for part in parts:
+    if filled >= limit:
+      batches.append([])
+      filled = 0
+    batches[-1].append(part)
+    filled += part.size
+  return batches
+
+
 class _ReadParts(beam.DoFn):
-  """Reads parts, reports on each run, and returns what failed."""
+  """Reads batches of parts, reports on each run, and returns what failed."""
 
   def __init__(
     self,
@@ -269,23 +292,18 @@ class _ReadParts(beam.DoFn):
     self._name, self._number = uuid.uuid4().hex, 0
     self._failures = {}
     self._bad, self._records, self._size = self._bad_before, 0, 0
+
+  def process(self, parts: Sequence[sources.Part]) -> Iterable[Report]:
+    if self._failures:
+      return
     self._begin_report()
-
-  def process(self, part: sources.Part) -> Iterable[Report]:
-    if not self._failures:
-      with _failures_reported(self._failures):
+    with _failures_reported(self._failures):
+      for part in parts:
         self._read_part(part)
-    return ()
-
-  def finish_bundle(self) -> Iterator[windowed_value.WindowedValue]:
     # Runs outlast parts, so that there are few; what there is is written now.
     with _failures_reported(self._failures):
       self._end_report()
-    yield windowed_value.WindowedValue(
-      self._failures,
-      window.GlobalWindow().max_timestamp(),
-      [window.GlobalWindow()],
-    )
+    yield dict(self._failures)
 
   def _read_part(self, part: sources.Part) -> None:
     told = work_progress.WorkProgress(
@@ -448,22 +466,31 @@ def _run(
   if setup.pickle_library == 'default':
     # Beam's own fails on a source that a script defines as a data class.
     setup.pickle_library = 'cloudpickle'
-  pipeline = beam.Pipeline(options=options)
-  _ = (
-    pipeline
-    | 'Plan' >> beam.Create(list(elements))
-    | 'Distribute' >> beam.Reshuffle()
-    | name.capitalize() >> beam.ParDo(do_fn)
-    | 'Collect' >> beam.combiners.ToList()
-    | 'Report' >> beam.Map(_write_reports, str(path))
-  )
+  runner = beam_options.create_beam_runner(beam_flags)
   try:
+    pipeline = beam.Pipeline(runner, options=options)
+    _ = (
+      pipeline
+      | 'Plan' >> beam.Create(list(elements))
+      | 'Distribute' >> beam.Reshuffle()
+      | name.capitalize() >> beam.ParDo(do_fn)
+      # With defaults, it takes a side input, for which Dask would do all again.
+      | 'Collect' >> beam.combiners.ToList().without_defaults()
+      | 'Report' >> beam.Map(_write_reports, str(path))
+    )
     state = pipeline.run().wait_until_finish()
-  except RuntimeError as error:
+  except Exception as error:
     # What a worker of this process is interrupted by, Beam makes an error of.
-    if 'KeyboardInterrupt' in str(error):
+    if isinstance(error, RuntimeError) and 'KeyboardInterrupt' in str(error):
       raise KeyboardInterrupt from None
-    raise
+    if runner is None or 'Direct' in type(runner).__name__:
+      raise
+    # Others raise errors of their own: without a flag, a jar, or workers.
+    reason = ' '.join(str(error).split()) or type(error).__name__
+    raise errors.InputError(
+      f'The runner {type(runner).__name__} of Beam has failed: '
+      f'{reason.rstrip(".")}.'
+    ) from error
   if state != beam_runner.PipelineState.DONE:
     raise errors.InputError(
       f'The runner of Beam ended with state {state}; its log says why.'

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the flags of Beam."""
 
+import sys
+from unittest import mock
+
 from fedfish_tff import errors
 from fedfish_tff.datasets.grouping import beam_options
 
@@ -41,6 +44,13 @@ class BeamOptionsTest(parameterized.TestCase):
   def test_wrong_flags(self, text, message):
     with self.assertRaisesRegex(errors.InputError, message):
       beam_options.complete_beam_flags(text.split())
+
+  def test_a_runner_without_its_package(self):
+    with mock.patch.dict(sys.modules, {'dask': None}):
+      with self.assertRaisesRegex(
+        errors.InputError, '^--runner=DaskRunner cannot be used: .*dask'
+      ):
+        beam_options.complete_beam_flags(['--runner=DaskRunner'])
 
 
 if __name__ == '__main__':

@@ -186,6 +186,15 @@ class BeamStagesTest(absltest.TestCase):
     again = beam_stages.read(work, parts, beam_flags=())
     self.assertEqual(again, found)
 
+  def test_what_a_cluster_lacks_is_said_in_one_sentence(self):
+    work = self._work('a')
+    flags = ('--runner=FlinkRunner', '--flink_job_server_jar=none.jar')
+    with self.assertRaisesRegex(
+      errors.InputError,
+      '^The runner FlinkRunner of Beam has failed: .*none.jar',
+    ):
+      beam_stages.read(work, work.source.parts(), beam_flags=flags)
+
   def test_an_interruption_stays_one(self):
     work = self._work('a')
     with mock.patch.object(
