@@ -60,6 +60,12 @@ if TYPE_CHECKING:
   from fedfish_tff.client_work.gradient_update import (
     build_gradient_update as build_gradient_update,
   )
+  from fedfish_tff.client_work.gradient_update import (
+    mean_gradient as mean_gradient,
+  )
+  from fedfish_tff.client_work.gradient_update import (
+    MeanGradient as MeanGradient,
+  )
   from fedfish_tff.client_work.linear_representation import (
     build_representation_update as build_representation_update,
   )

@@ -50,8 +50,10 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.grouped_writer import GroupedWriter
   from fedfish_tff.datasets.matched_partition import partition_alike
   from fedfish_tff.datasets.natural_key import partition_by_key
+  from fedfish_tff.datasets.npz_files import npz_array_names
   from fedfish_tff.datasets.npz_files import NPZ_READ_ERRORS
   from fedfish_tff.datasets.npz_files import read_npz_array
+  from fedfish_tff.datasets.npz_files import read_npz_shape
   from fedfish_tff.datasets.npz_folder import NpzFolderClientData
   from fedfish_tff.datasets.pachinko import partition_by_pachinko
   from fedfish_tff.datasets.partition_summary import count_labels
