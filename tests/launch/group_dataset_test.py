@@ -103,7 +103,7 @@ class GroupDatasetTest(absltest.TestCase):
     partial = self.parent / 'grouped.partial'
     done = []
     # Within the first part, a part later, and when some shards are written.
-    for steps in (1, 2, 4):
+    for steps in (1, 2, 5):
       outcome = _run_python('-c', _KILLED, str(steps), *flags)
       self.assertEqual(outcome.returncode, -signal.SIGKILL, outcome.stderr)
       self.assertFalse(folder.exists())
