@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import csv
 import hashlib
-import io
 import json
 import os
 import pathlib
@@ -93,11 +92,10 @@ def read_cells(path: pathlib.Path) -> Cells:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   whole, _, rest = content.rpartition(b'\n')
   torn = bool(rest)
-  text = whole.decode('utf-8', 'replace')
-  try:
-    lines = list(csv.reader(io.StringIO(text)))
-  except csv.Error as error:
-    raise errors.InputError(f'{path} is damaged: {error}.') from error
+  # One by one: a damaged one may open a quotation that has no end.
+  lines = [
+    _split(line) for line in whole.decode('utf-8', 'replace').split('\n')
+  ]
   if not lines or lines[0][:1] != [ROUND_COLUMN]:
     if not whole and ROUND_COLUMN.encode().startswith(rest[:5]):
       return Cells([ROUND_COLUMN], [], torn)
@@ -153,6 +151,13 @@ def chain_digests(
     digest = hashlib.sha256(text.encode()).hexdigest()
     digests[int(cells[0])] = digest
   return digests
+
+
+def _split(line: str) -> list[str]:
+  try:
+    return next(csv.reader([line], strict=True), [])
+  except csv.Error:
+    return [line]
 
 
 def _is_valid(cells: Sequence[str], width: int) -> bool:

@@ -1,9 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Damages files of workdirs, and reads, evaluates and resumes what is left.
-
-The table of docs/reliability.md is what the slow test prints.
-"""
+"""Damages files of workdirs, and reads, evaluates and resumes what is left."""
 
 import collections
 import pathlib

@@ -80,14 +80,14 @@ def _check(number, name, value):
 
 
 class RandomConfigsTest(absltest.TestCase):
-  @hypothesis.settings(max_examples=300)
+  @hypothesis.settings(max_examples=300, derandomize=True)
   @hypothesis.given(st.sampled_from(_FIELDS), _VALUES)
   def test_checks(self, field, value):
     with contextlib.suppress(errors.InputError):
       _, task = _check(*field, value)
       task.create_model()
 
-  @hypothesis.settings(max_examples=10)
+  @hypothesis.settings(max_examples=10, derandomize=True)
   @hypothesis.given(
     st.sampled_from([f for f in _FIELDS if not f[1].startswith('task.')]),
     _NUMBERS,

@@ -49,6 +49,15 @@ class MetricsRowsTest(parameterized.TestCase):
     if found != expected:
       self.assertNotEqual(_last_digest(self.path), digest)
 
+  @parameterized.parameters('"', '\r', '\0')
+  def test_rows_before_a_damaged_one_are_left(self, character):
+    self.path.write_text(
+      f'round,a\n0,1\n1,{character}2\n' + '2,3\n3,4\n', newline=''
+    )
+    cells = metrics_rows.read_cells(self.path)
+    self.assertEqual((cells.rows, cells.torn), ([['0', '1']], False))
+    self.assertStartsWith(cells.damage, f'Line 3 of {self.path} is damaged')
+
   @parameterized.parameters('0,1\n0,1\n', '0,1\n2,3\n1,2\n')
   def test_rounds_that_do_not_follow_are_damage(self, rows):
     self.path.write_text('round,a\n' + rows)

@@ -110,12 +110,11 @@ def read(
       _check_quality(found, work.max_bad_fraction, is_all=True)
       return found
     total = sum(part.size for part in parts)
-    bad = sum(found['skipped'].values())
     with _watched(
       work, RUNS, total=total, description='read', unit=work.source.size_unit
     ):
       try:
-        do_fn = _ReadParts(work, total, items, bad)
+        do_fn = _ReadParts(work, total, items, found)
         _run(work, do_fn, _batches(work, missing), RUNS, beam_flags)
       except _TooManyBadError:
         found, _ = _merge(_load_reports(work))
@@ -268,7 +267,7 @@ class _ReadParts(beam.DoFn):
     work: Work,
     total: int,
     items: Mapping[int, int | None],
-    bad: int,
+    found: Report,
   ) -> None:
     """Prepares.
 
@@ -276,12 +275,13 @@ class _ReadParts(beam.DoFn):
       work: What to do.
       total: The size of all parts of the source.
       items: How much of parts is in runs by now.
-      bad: How many records could not be used by now.
+      found: What `read` returns, of what is in runs by now.
     """
     self._work = work
     self._total = total
     self._items = items
-    self._bad_before = bad
+    self._bad_before = sum(found['skipped'].values())
+    self._records_before = self._bad_before + found['examples']
 
   def start_bundle(self) -> None:
     self._runs = spilled_runs.RunWriter(
@@ -358,23 +358,25 @@ class _ReadParts(beam.DoFn):
   def _are_too_many_bad(self) -> bool:
     """Whether there are, even if all is good that has not been read yet.
 
-    How many records that is follows from the size of those that have been.
+    How many records that is follows from the size of those that have been, but
+    it is no less than these are.
     """
-    limit = self._work.max_bad_fraction
-    return (
-      self._records >= _FEWEST_RECORDS
-      and self._bad * self._size > limit * self._records * self._total
-    )
+    if self._records < _FEWEST_RECORDS:
+      return False
+    known = self._records_before + self._records
+    expected = self._records * self._total / max(self._size, 1)
+    return self._bad > self._work.max_bad_fraction * max(known, expected)
 
   def _begin_report(self) -> None:
     self._parts = {}
-    self._report = {'examples': 0, 'skipped': {}, 'named': {}}
+    self._report = {'run': None, 'examples': 0, 'skipped': {}, 'named': {}}
 
   def _end_report(self) -> None:
     """Writes a run, and what it holds."""
     if not self._parts:
       return
-    self._report['run'] = self._runs.flush()
+    # Where a report could not be written, the run that it is of is there.
+    self._report['run'] = self._runs.flush() or self._report['run']
     self._report['parts'] = [
       (part, *state) for part, state in self._parts.items()
     ]
@@ -396,6 +398,8 @@ class _WriteShards(beam.DoFn):
   def process(self, shard: client_splits.Shard) -> Iterable[Report]:
     failures = {}
     with _failures_reported(failures):
+      # Of other limits, with which it is no longer written.
+      _shard_report_path(self._work, shard).unlink(missing_ok=True)
       left_out = shard_writer.write_shard(
         shard,
         runs=[self._work.path(RUNS, name) for name in self._runs],

@@ -116,7 +116,7 @@ def group(
   The same source gives the same files, whoever reads its parts.
 
   Memory holds a record that is read, 128 MiB of examples on their way, and of
-  64 MiB of clients, or a single larger one, some 60 bytes an example; all that
+  64 MiB of clients, or a single larger one, 150 bytes an example; all that
   of each worker.
 
   What was interrupted, or failed for too many records that cannot be used, goes
@@ -166,6 +166,8 @@ def group(
   described = source.description(parts)
   features = flat_features.features_to_json(source.features)
   key = dict(key or {})
+  done = folder / f'{WORK_FOLDER}.done'
+  shutil.rmtree(done, ignore_errors=True)
   work.path().mkdir(exist_ok=True)
   _check_settings(
     work.path(_SETTINGS_FILE),
@@ -193,9 +195,6 @@ def group(
   _check_is_not_empty(dataset, options)
   if write_more:
     write_more(dataset)
-  # At once: what is left of it is nothing to go on with.
-  rest = work.path().rename(folder / f'{WORK_FOLDER}.done')
-  shutil.rmtree(rest)
   _write_json(
     folder / grouped_folder.DESCRIPTION_FILE,
     {
@@ -219,6 +218,10 @@ def group(
       },
     },
   )
+  # They are large, and all shards are written; what else there is goes at once,
+  # since a part of it would be nothing to go on with.
+  shutil.rmtree(work.path(beam_stages.RUNS))
+  shutil.rmtree(work.path().rename(done), ignore_errors=True)
   return dataset
 
 

@@ -8,6 +8,7 @@ page or behind it in the same row group.
 """
 
 import bz2
+import collections
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -51,11 +52,13 @@ class _Packing:
     unpacker: Makes what unpacks one of the members that stand one after the
       other.
     error: What that raises.
+    limit: How many bytes it is asked for at a time, if it keeps the others.
   """
 
   name: str
   unpacker: Callable[[], Any]
   error: type[Exception]
+  limit: tuple[int, ...] = ()
 
 
 _PACKINGS = {
@@ -64,10 +67,19 @@ _PACKINGS = {
     unpacker=lambda: zlib.decompressobj(wbits=31),
     error=zlib.error,
   ),
-  '.bz2': _Packing(name='bz2', unpacker=bz2.BZ2Decompressor, error=OSError),
+  # A thousand bytes may be a gigabyte.
+  '.bz2': _Packing(
+    name='bz2',
+    unpacker=bz2.BZ2Decompressor,
+    error=OSError,
+    limit=(2**20,),
+  ),
   '.zst': _Packing(
     name='zst',
-    unpacker=lambda: zstandard.ZstdDecompressor().decompressobj(),
+    # The largest, of zstd --long=31.
+    unpacker=lambda: zstandard.ZstdDecompressor(
+      max_window_size=2**31
+    ).decompressobj(),
     error=zstandard.ZstdError,
   ),
 }
@@ -219,10 +231,13 @@ def read_lines(
       # From the byte before, to see whether a line begins with the first.
       before = min(file_range.start, 1)
       file.seek(file_range.start - before)
+      length = file_range.stop - file_range.start + before
       lines = _lines_of_range(
-        _split_lines(_read_chunks(file, progress)),
+        _split_lines(
+          _read_chunks(file, progress), longest_first=length if before else None
+        ),
         skip_first=bool(before),
-        length=file_range.stop - file_range.start + before,
+        length=length,
       )
     for number, (_, line) in enumerate(lines, start=1):
       if number == 1 and line is not None and not file_range.start:
@@ -347,11 +362,14 @@ def _unpack(
 ) -> Iterator[bytes]:
   """Yields the content of a packed file of any number of members."""
   unpacker = _Unpacker(packing)
-  done = 0
+  done = given = 0
   try:
     for chunk in _read_chunks(file, progress):
       for piece in _pieces(chunk, _PIECE_BYTES):
-        yield unpacker.unpack(piece)
+        given = 0
+        for data in unpacker.unpack(piece):
+          yield data
+          given += len(data)
         done += len(piece)
   except DamagedFileError:
     # What the piece has before its damage is lost with it: once more, and there
@@ -360,11 +378,15 @@ def _unpack(
     unpacker = _Unpacker(packing)
     while done:
       chunk = file.read(min(_CHUNK_BYTES, done))
+      if not chunk:
+        raise  # It has become shorter.
       for piece in _pieces(chunk, _PIECE_BYTES):
-        unpacker.unpack(piece)
+        collections.deque(unpacker.unpack(piece), maxlen=0)
       done -= len(chunk)
     for piece in _pieces(file.read(_PIECE_BYTES), 1):
-      yield unpacker.unpack(piece)
+      for data in unpacker.unpack(piece):
+        yield data[given:]
+        given = max(0, given - len(data))
     raise
   if not unpacker.is_at_end:
     raise DamagedFileError(f'truncated_{packing.name}')
@@ -386,8 +408,8 @@ class _Unpacker:
     """Whether the last member is whole."""
     return self._member.eof
 
-  def unpack(self, piece: bytes) -> bytes:
-    """Returns what a piece of the file holds.
+  def unpack(self, piece: bytes) -> Iterator[bytes]:
+    """Yields what a piece of the file holds.
 
     Args:
       piece: What follows in the file.
@@ -395,7 +417,7 @@ class _Unpacker:
     Raises:
       DamagedFileError: If it cannot be unpacked.
     """
-    unpacked = []
+    limit = self._packing.limit
     while piece:
       if self._member.eof:
         piece = piece.lstrip(b'\0')  # Padding.
@@ -403,17 +425,23 @@ class _Unpacker:
           break
         self._member = self._packing.unpacker()
       try:
-        unpacked.append(self._member.decompress(piece))
+        yield self._member.decompress(piece, *limit)
+        while limit and not (self._member.eof or self._member.needs_input):
+          yield self._member.decompress(b'', *limit)
       except self._packing.error as error:
         raise DamagedFileError(f'damaged_{self._packing.name}') from error
       piece = self._member.unused_data if self._member.eof else b''
-    return b''.join(unpacked)
 
 
 def _split_lines(
-  chunks: Iterator[bytes],
+  chunks: Iterator[bytes], *, longest_first: int | None = None
 ) -> Iterator[tuple[int, bytes | None]]:
-  """Yields where each line begins, and the line; None for one too long."""
+  """Yields where each line begins, and the line; None for one too long.
+
+  Args:
+    chunks: What is read.
+    longest_first: There is nothing to yield if the first line is as long.
+  """
   start = 0
   pieces, length = [], 0
   try:
@@ -426,6 +454,8 @@ def _split_lines(
         start += length + 1
         pieces, length = [], 0
       length += len(rest)
+      if longest_first is not None and not start and length >= longest_first:
+        return
       if length <= _MOST_LINE_BYTES:
         pieces.append(rest)
       else:

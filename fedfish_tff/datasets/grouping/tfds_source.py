@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import hashlib
+import os
 from typing import Any
 
 from fedfish_tff import errors
@@ -57,8 +59,16 @@ class TfdsSource(sources.Source):
   def parts(self) -> Sequence[sources.Part]:
     count = min(self.num_examples, -(-self.num_bytes // _PART_BYTES))
     borders = [self.num_examples * i // count for i in range(count + 1)]
+    # Work that was interrupted goes on with the same files only.
+    files = [self.folder]
+    for name in sorted(tf.io.gfile.listdir(self.folder)):
+      status = tf.io.gfile.stat(os.path.join(self.folder, name))
+      files.append(f'{name} {status.length} {status.mtime_nsec}')
+    identity = hashlib.sha256(repr(files).encode()).hexdigest()
     return [
-      sources.Part(number=i, content=(i, count), size=borders[i + 1] - start)
+      sources.Part(
+        number=i, content=(i, count, identity), size=borders[i + 1] - start
+      )
       for i, start in enumerate(borders[:-1])
     ]
 
@@ -71,7 +81,7 @@ class TfdsSource(sources.Source):
     builder = tfds.builder_from_directory(self.folder)
     connectors = _flatten(builder.info.features)
     names = {*self.flat, *(n for n in self.key.fields if n in connectors)}
-    number, count = part.content
+    number, count, _ = part.content
     position = 0
     try:
       dataset = builder.as_dataset(

@@ -4,6 +4,7 @@
 
 import collections
 import dataclasses
+import errno
 import pathlib
 import shutil
 from unittest import mock
@@ -16,6 +17,7 @@ from fedfish_tff.datasets.grouping import shard_writer
 from tests.datasets.grouping import web_pages
 
 from absl.testing import absltest
+from pyarrow import parquet
 
 
 class BeamStagesTest(absltest.TestCase):
@@ -176,6 +178,81 @@ class BeamStagesTest(absltest.TestCase):
     self.assertBetween(reader.call_count, 1, 9)
     self.assertEqual(found['skipped'], {'missing_text': 120})
     self.assertEqual(found['examples'], 2880)
+
+  def test_a_limit_that_is_kept_is_kept_after_an_interruption(self):
+    """Where records of files differ in size."""
+    for path in self.pages.iterdir():
+      path.unlink()
+    short, long = web_pages.good_lines(2000), web_pages.good_lines(300)
+    long = [line + b' ' * 5000 for line in long]
+    short[500:510] = [b'{}'] * 10
+    long[120], long[250] = b'{}', b'{}'
+    for name, lines in (('a', short), ('b', long)):
+      (self.pages / f'{name}.json').write_bytes(b'\n'.join(lines) + b'\n')
+    work = self._work('a', max_bad_fraction=0.01)
+    read = grouping.TextSource.read
+
+    def break_off(source, part, progress):
+      for number, item in enumerate(read(source, part, progress)):
+        if (part.number, number) == (1, 110):
+          raise errors.InputError('Enough.')
+        yield item
+
+    with mock.patch.object(grouping.TextSource, 'read', break_off):
+      with self.assertRaisesRegex(errors.InputError, 'Enough'):
+        beam_stages.read(work, work.source.parts(), beam_flags=())
+    found = beam_stages.read(work, work.source.parts(), beam_flags=())
+    self.assertEqual(
+      (found['examples'], found['skipped']), (2288, {'missing_text': 12})
+    )
+
+  def test_a_report_that_cannot_be_written_loses_no_example(self):
+    work = self._work('a', run_bytes=3000)
+    write_json, failed = beam_stages._write_json, []
+
+    def fail_once(path, content):
+      if path.parent.name == 'read' and content['examples'] and not failed:
+        failed.append(path)
+        raise OSError(errno.ENOSPC, 'No space left on device', str(path))
+      write_json(path, content)
+
+    with mock.patch.object(beam_stages, '_write_json', fail_once):
+      with self.assertRaisesRegex(errors.InputError, 'No space left'):
+        beam_stages.read(work, work.source.parts(), beam_flags=())
+    found = beam_stages.read(work, work.source.parts(), beam_flags=())
+    beam_stages.write(work, found['runs'], beam_flags=())
+    rows = [
+      row
+      for path in work.path('index').glob('*.parquet')
+      for row in parquet.read_table(path)['examples'].to_pylist()
+    ]
+    self.assertEqual(sum(rows), 400)
+
+  def test_a_shard_that_is_being_rewritten_is_not_there(self):
+    work = self._work('a')
+    found = beam_stages.read(work, work.source.parts(), beam_flags=())
+    beam_stages.write(work, found['runs'], beam_flags=())
+    shards = [
+      pathlib.Path(work.folder, shard.file_name)
+      for shard in work.placement.shards()
+    ]
+    expected = [path.read_bytes() for path in shards]
+    others = dataclasses.replace(
+      work, limits=shard_writer.ShardLimits(min_examples=20)
+    )
+    write_json = beam_stages._write_json
+
+    def fail(path, content):
+      if path.parent.name == 'index':
+        raise OSError(errno.EIO, 'Input/output error', str(path))
+      write_json(path, content)
+
+    with mock.patch.object(beam_stages, '_write_json', fail):
+      with self.assertRaisesRegex(errors.InputError, 'Input/output error'):
+        beam_stages.write(others, found['runs'], beam_flags=())
+    self.assertNotEqual([path.read_bytes() for path in shards], expected)
+    beam_stages.write(work, found['runs'], beam_flags=())
+    self.assertEqual([path.read_bytes() for path in shards], expected)
 
   def test_work_that_was_done_twice_counts_once(self):
     work = self._work('a')

@@ -3,10 +3,12 @@
 """Tests of grouping from files to files."""
 
 import collections
+import errno
 import gzip
 import json
 import os
 import pathlib
+import shutil
 import struct
 from unittest import mock
 import urllib.parse
@@ -250,6 +252,25 @@ class GroupTest(_GroupTestCase):
       file.truncate(file.seek(0, 2) - 1)
     os.utime(self.pages / 'a.jsonl', ns=(modified, modified))
     folder, _ = self._group('some', num_shards=2, min_examples=3)
+    self._check_same(whole, folder)
+
+  def test_work_whose_removal_fails_is_gone_on_with(self):
+    web_pages.write_files(self.pages)
+    whole, _ = self._group('whole', num_shards=2)
+    remove = shutil.rmtree
+
+    def fail(path, *args, **kwargs):
+      if pathlib.Path(path).parts[-2:] == ('work', 'runs'):
+        raise OSError(errno.ENOTEMPTY, 'Directory not empty', str(path))
+      remove(path, *args, **kwargs)
+
+    with mock.patch.object(shutil, 'rmtree', fail):
+      with self.assertRaisesRegex(OSError, 'not empty'):
+        self._group('some', num_shards=2)
+    self.assertTrue((self.folder / 'some' / 'dataset.json').exists())
+    # As one that was killed a little later leaves it.
+    (self.folder / 'some' / 'work.done').mkdir()
+    folder, _ = self._group('some', num_shards=2)
     self._check_same(whole, folder)
 
   def test_no_examples(self):

@@ -157,6 +157,35 @@ class InputFilesTest(parameterized.TestCase):
     self.assertEqual(_read(path), (lines, kind))
     self.assertGreater(len(content), 3 * 2**16)
 
+  def test_bytes_that_unpack_to_much_more_are_unpacked_once(self):
+    lines = [b'0' * 2**10] * 2**12
+    content = bytearray(bz2.compress(b'\n'.join(lines) + b'\n'))
+    self.assertLess(len(content), 2**10)
+    content[-3] ^= 1
+    path = self.folder / 'a.json.bz2'
+    path.write_bytes(content)
+    self.assertEqual(_read(path), (lines, 'damaged_bz2'))
+
+  def test_a_wide_window_of_zstd(self):
+    packer = zstandard.ZstdCompressor(
+      compression_params=zstandard.ZstdCompressionParameters(window_log=28)
+    ).compressobj()
+    path = self.folder / 'a.json.zst'
+    path.write_bytes(packer.compress(b'one\ntwo\n') + packer.flush())
+    self.assertEqual(_read(path), ([b'one', b'two'], None))
+
+  def test_a_line_of_many_ranges_is_read_once_or_twice(self):
+    path = self.folder / 'a.json'
+    path.write_bytes(b'x' * 10_000)
+    told = []
+    with (
+      mock.patch.object(input_files, '_RANGE_BYTES', 500),
+      mock.patch.object(input_files, '_CHUNK_BYTES', 50),
+    ):
+      for item in input_files.find_ranges(str(path)):
+        list(input_files.read_lines(item, told.append))
+    self.assertBetween(sum(told), 10_000, 25_000)
+
   def test_lines_too_long(self):
     path = self.folder / 'a.json'
     path.write_bytes(b'short\nmuch too long\nshort\nagain too long')
