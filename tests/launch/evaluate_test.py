@@ -7,8 +7,6 @@ import pathlib
 import subprocess
 import sys
 
-from launch import cli
-from launch import evaluate
 from launch.runs import evaluation_run
 from launch.runs import transfer_run
 from tests import processes
@@ -16,9 +14,7 @@ from tests.launch import binary_runner
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
-from absl import flags
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 
 
@@ -34,11 +30,6 @@ def _run(*arguments):
 
 
 class EvaluateTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    if not flags.FLAGS.is_parsed():
-      flags.FLAGS.mark_as_parsed()
-
   def test_help_teaches(self):
     shown = _run('--help')
     self.assertEqual((shown.returncode, shown.stderr), (0, ''))
@@ -85,8 +76,9 @@ class EvaluateTest(parameterized.TestCase):
         evaluation_run, 'evaluate', autospec=True, side_effect=fake_evaluate
       )
     )
-    with flagsaver.flagsaver(workdir='w', split='validation', export=True):
-      cli.call(evaluate.main, ['evaluate'])
+    binary_runner.run_here(
+      'launch.evaluate', '--workdir=w', '--split=validation', '--export'
+    )
     self.assertEqual(
       calls,
       [
@@ -118,14 +110,14 @@ class EvaluateTest(parameterized.TestCase):
         side_effect=fake_evaluate,
       )
     )
-    with flagsaver.flagsaver(
-      workdir='w',
-      targets=['c4', 'cc_news=d/news'],
-      at=['last'],
-      max_clients=7,
-      data_dir='d/c4',
-    ):
-      cli.call(evaluate.main, ['evaluate'])
+    binary_runner.run_here(
+      'launch.evaluate',
+      '--workdir=w',
+      '--targets=c4,cc_news=d/news',
+      '--at=last',
+      '--max_clients=7',
+      '--data_dir=d/c4',
+    )
     self.assertEqual(
       calls,
       [

@@ -2,23 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.plot."""
 
-import contextlib
 import dataclasses
-import io
 import json
 import os
 import pathlib
 import subprocess
 import sys
 
-from launch import cli
-from launch import plot
 from tests import processes
+from tests.launch import binary_runner
 from tests.launch.results import fake_runs
 
-from absl import flags
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 
 _CURVES = [
@@ -31,8 +26,6 @@ _CURVES = [
 class PlotTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    if not flags.FLAGS.is_parsed():
-      flags.FLAGS.mark_as_parsed()
     self._folder = pathlib.Path(self.create_tempdir().full_path)
     self._output = self._folder / 'plots'
     self._workdirs = [
@@ -50,18 +43,15 @@ class PlotTest(parameterized.TestCase):
 
   def _call(self, **flag_values):
     """Returns (exit code, stdout, stderr)."""
-    values = dict(workdirs=self._workdirs, output_dir=str(self._output))
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    with (
-      flagsaver.flagsaver(**{**values, **flag_values}),
-      contextlib.redirect_stdout(out),
-      contextlib.redirect_stderr(err),
-    ):
-      try:
-        cli.call(plot.main, ['plot'])
-      except SystemExit as error:
-        code = error.code
-    return code, out.getvalue(), err.getvalue()
+    values = dict(workdirs=self._workdirs, output_dir=self._output)
+    arguments = []
+    for name, value in (values | flag_values).items():
+      if isinstance(value, list):
+        value = ','.join(map(str, value))
+      if value is not None:
+        arguments.append(f'--{name}={value}')
+    outcome = binary_runner.run_here('launch.plot', *arguments)
+    return outcome.code, outcome.stdout, outcome.stderr
 
   def _written(self):
     return sorted(path.name for path in self._output.iterdir())

@@ -86,7 +86,7 @@ class BuildExperimentTest(parameterized.TestCase):
   @parameterized.parameters(
     ({'rounds': 0}, 'rounds is 0'),
     ({'cohort_size': 5}, 'only 2 training clients'),
-    ({'task': {'overlap': 'some'}}, "no overlap 'some'"),
+    ({'task': {'overlap': 'some'}}, "overlap is 'some'"),
   )
   def test_rejects(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):
