@@ -155,15 +155,17 @@ class Workdir:
     )
     if changed is None:
       return
+    path = self.path / changed
+    what = 'not what it was' if path.exists() else 'missing, but was there'
     advice = 'restore it, or start afresh with --overwrite'
-    if changed == self.metrics_path.name:
+    if path == self.metrics_path and path.exists():
       advice = (
         'restore it, or train again: launch.train goes on from the checkpoint '
         'before, if it belongs to that'
       )
     raise errors.InputError(
-      f'{self.path / changed} is not what it was when the checkpoint of round '
-      f'{last} was saved; {advice}.'
+      f'{path} is {what} when the checkpoint of round {last} was saved; '
+      f'{advice}.'
     )
 
   def write_summary(self, summary: Mapping[str, Any]) -> None:

@@ -246,7 +246,7 @@ class ClosedFormTest(parameterized.TestCase):
     if variant == 'fed_avg,fine_tuning=ft_lp,start=fed3r':
       (workdir / 'start.npz').unlink()
       with self.assertRaisesRegex(
-        errors.InputError, f'{workdir} has no start.npz, from which its fine-'
+        errors.InputError, f'{workdir}/start.npz is missing, but was there'
       ):
         evaluation_run.evaluate(workdir)
 
