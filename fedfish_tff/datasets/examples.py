@@ -97,8 +97,8 @@ def validate_examples(
 
   Raises:
     errors.InputError: If arrays differ in length, hold other objects, numbers
-      that TensorFlow does not know or values that are not finite, if there are no examples, or if structure, shapes or
-      dtypes differ from `element_spec`.
+      that TensorFlow does not know or values that are not finite, if there are
+      no examples, or if structure, shapes or dtypes differ from `element_spec`.
   """
   names = array_names(examples)
   if not names:

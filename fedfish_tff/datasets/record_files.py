@@ -11,7 +11,6 @@ of one's choice.
 from collections.abc import Iterable
 import os
 import struct
-import types
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
@@ -48,12 +47,7 @@ class RecordWriter:
   def __enter__(self) -> 'RecordWriter':
     return self
 
-  def __exit__(
-    self,
-    error_type: type[BaseException] | None,
-    error: BaseException | None,
-    traceback: types.TracebackType | None,
-  ) -> None:
+  def __exit__(self, *unused_exc_info: object) -> None:
     self.close()
 
   def write(self, payload: bytes) -> int:

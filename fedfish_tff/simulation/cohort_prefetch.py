@@ -5,7 +5,6 @@
 from collections.abc import Sequence
 from concurrent import futures
 import threading
-import types
 
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_data
@@ -58,12 +57,7 @@ class CohortPrefetcher:
   def __enter__(self) -> 'CohortPrefetcher':
     return self
 
-  def __exit__(
-    self,
-    error_type: type[BaseException] | None,
-    error: BaseException | None,
-    traceback: types.TracebackType | None,
-  ) -> None:
+  def __exit__(self, *unused_exc_info: object) -> None:
     self._stopped.set()
     self._executor.shutdown(cancel_futures=True)
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 import contextlib
 import dataclasses
 import fcntl
-import functools
 import hashlib
 import json
 import os
@@ -129,10 +128,9 @@ class Workdir:
     """
     paths = [self.config_path, self.data_fingerprint_path, self.start_path]
     digests = {
-      path.name: _digest(path, status.st_size, status.st_mtime_ns)
+      path.name: hashlib.sha256(path.read_bytes()).hexdigest()
       for path in paths
       if path.exists()
-      for status in [path.stat()]
     }
     if metrics_digest is None and self.metrics_path.exists():
       cells = metrics_rows.read_cells(self.metrics_path)
@@ -231,12 +229,6 @@ def open_workdir(
     if data_fingerprint is not None:
       _check_same_data(workdir, data_fingerprint)
     yield workdir
-
-
-@functools.lru_cache(maxsize=16)
-def _digest(path: pathlib.Path, unused_size: int, unused_modified: int) -> str:
-  """Returns a file's SHA-256; a start may be large, and does not change."""
-  return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _to_json(value: Mapping[str, Any]) -> bytes:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a config to everything that a run needs."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
@@ -231,10 +232,13 @@ class Experiment:
     if self.accuracy_stages is not None:
       self.accuracy_stages.observe(round_number, row)
 
-  def observe_rows(self, rows: Iterable[simulation.Metrics]) -> None:
-    """Tells them of the rounds in a metrics.csv."""
-    for row in rows:
-      self.observe(row[simulation.ROUND_COLUMN], row)
+  def observe_rows(
+    self, read: Callable[[], Iterable[simulation.Metrics]]
+  ) -> None:
+    """Tells them of the rounds in a metrics.csv, which is read for that."""
+    if self.accuracy_stages is not None:
+      for row in read():
+        self.observe(row[simulation.ROUND_COLUMN], row)
 
 
 def create_task(

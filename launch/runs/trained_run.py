@@ -48,7 +48,7 @@ def open_run(
   with simulation.open_workdir(
     workdir, config, data_fingerprint=experiment.fingerprint_data()
   ) as folder:
-    experiment.observe_rows(simulation.read_rows(folder.metrics_path))
+    experiment.observe_rows(lambda: simulation.read_rows(folder.metrics_path))
     yield experiment, folder
 
 

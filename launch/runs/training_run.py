@@ -250,7 +250,7 @@ def _run(
 
   metrics = simulation.CsvMetricsManager(folder.metrics_path)
   # Of a run that is resumed: they have decided on cohorts.
-  experiment.observe_rows(metrics.rows)
+  experiment.observe_rows(lambda: metrics.rows)
   # The model half-way is evaluated, too: launch.evaluate --at=half.
   checkpoints = simulation.CheckpointManager(
     folder.checkpoints_path,

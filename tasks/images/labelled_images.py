@@ -54,10 +54,11 @@ def read_npz(
       open(path, 'rb', opener=regular_files.opener) as file,
       zipfile.ZipFile(file) as archive,
     ):
+      names = datasets.npz_array_names(archive)
       arrays = {
         name: datasets.read_npz_array(archive, name)
         for name in _ARRAYS
-        if f'{name}.npy' in archive.namelist()
+        if name in names
       }
   except datasets.NPZ_READ_ERRORS as error:
     reason = getattr(error, 'strerror', None) or ' '.join(str(error).split())

@@ -518,10 +518,22 @@ def _write_reports(reports: Sequence[Report], path: str) -> None:
 
 
 def _write_json(path: pathlib.Path, content: Any) -> None:
-  """Writes a file under a name of its own, then renames it."""
+  write_text(path, json.dumps(content))
+
+
+def write_text(path: pathlib.Path, text: str) -> None:
+  """Writes a file under a name of its own, then renames it.
+
+  Args:
+    path: The file.
+    text: All of its content.
+
+  Raises:
+    OSError: If it cannot be written.
+  """
   temporary = path.with_name(f'{path.name}.{uuid.uuid4().hex}.partial')
   with open(temporary, 'w', encoding='utf-8') as file:
-    json.dump(content, file)
+    file.write(text)
     file.flush()
     os.fsync(file.fileno())
   os.replace(temporary, path)

@@ -288,11 +288,5 @@ def _check_is_not_empty(
 
 
 def _write_json(path: pathlib.Path, content: Mapping[str, Any]) -> None:
-  """Writes a file under a temporary name, then renames it."""
-  temporary = path.with_name(f'{path.name}.partial')
-  with open(temporary, 'w', encoding='utf-8') as file:
-    json.dump(content, file, indent=2, ensure_ascii=False)
-    file.write('\n')
-    file.flush()
-    os.fsync(file.fileno())
-  os.replace(temporary, path)
+  text = json.dumps(content, indent=2, ensure_ascii=False)
+  beam_stages.write_text(path, f'{text}\n')

@@ -17,7 +17,6 @@ import errno
 import os
 import pathlib
 import struct
-import types
 import uuid
 
 import numpy as np
@@ -168,12 +167,7 @@ class Bucket:
   def __enter__(self) -> 'Bucket':
     return self
 
-  def __exit__(
-    self,
-    error_type: type[BaseException] | None,
-    error: BaseException | None,
-    traceback: types.TracebackType | None,
-  ) -> None:
+  def __exit__(self, *unused_exc_info: object) -> None:
     self._close()
 
   def clients(self) -> Iterator[tuple[bytes, np.ndarray]]:
