@@ -22,6 +22,7 @@ from typing import Literal
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 from tensorflow.core.framework import function_pb2
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.eager import cancellation
@@ -146,6 +147,21 @@ def freeze_variables(function: Any) -> Any:
   """
   return convert_to_constants.convert_variables_to_constants_v2(
     function, lower_control_flow=False
+  )
+
+
+def set_dynamic_size(tensor: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+  """Returns the first rows of a tensor, in a graph that XLA compiles.
+
+  Shapes are known to XLA, but for an axis that has a bound; what is made of it
+  is as if it had that size. `tf.slice` would make the size a constant.
+
+  Args:
+    tensor: Its rows bound the size.
+    size: How many rows there are.
+  """
+  return gen_xla_ops.xla_set_dynamic_dimension_size(
+    tensor, tf.constant(0), tf.reshape(tf.cast(size, tf.int32), [])
   )
 
 

@@ -413,14 +413,18 @@ class CohortSequencesTest(parameterized.TestCase):
     self.assertIn('sequence of type int32[?]*', reason)
 
   def test_compiled_by_xla(self):
-    """Arrays of computed elements are of no size that XLA must not have."""
+    """But for computed elements, of which XLA would not know the number."""
     self.cohort = cohort_context.create_sync_cohort_execution_context(
       use_xla=True
     )
-    comp = _at_clients(_two_passes, tff.SequenceType(np.int32))
-    with self.assertNoLogs(level='WARNING'):
-      found = self._here(comp, list(_NUMBERS))
-    self.assertEqual(found, [_CASES['map_twice'].expected(n) for n in _NUMBERS])
+    of_mapped = _CASES['map_twice']
+    for case, is_compiled in ((_CASES['reduce'], True), (of_mapped, False)):
+      comp = _at_clients(case.work, tff.SequenceType(np.int32))
+      with self.subTest(is_compiled=is_compiled):
+        logs = self.assertNoLogs if is_compiled else self.assertLogs
+        with logs(level='WARNING'):
+          found = self._here(comp, list(_NUMBERS))
+        self.assertEqual(found, [case.expected(n) for n in _NUMBERS])
 
 
 if __name__ == '__main__':

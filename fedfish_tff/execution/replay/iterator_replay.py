@@ -57,7 +57,7 @@ def _iterator(replay, node, inputs):
 
 
 def _make(replay, node, inputs):
-  sequence = sequence_replay.check_single_size(node, inputs[0])
+  sequence = sequence_replay.check_sequence(node, inputs[0])
   iterator = inputs[1]
   if (
     not isinstance(iterator, _Iterator)
@@ -95,7 +95,7 @@ def _get_value(replay, node, inputs):
   if optional.is_read and optional.sequence.is_drawn:
     raise replayer.NotReplayableError(f'{node.op} of one random element')
   optional.is_read = True
-  element = optional.sequence.elements[0](optional.index)
+  element = optional.sequence.element(optional.index)
   read = replay.read_outputs(node)
   unread = [part for i, part in enumerate(element) if i not in read]
   return optional.sequence.also(unread, element)

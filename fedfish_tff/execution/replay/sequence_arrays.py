@@ -2,22 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packed sequences on their way into a graph: arrays there, elements here."""
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from typing import Any
-from typing import TypeAlias
 
+from fedfish_tff import private_apis
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.replay import sequence_replay
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-# The rows an element takes in each layout; None where it is one row.
-_Sizes: TypeAlias = tuple[int | None, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,24 +23,24 @@ class Cut:
   Attributes:
     leaf_layouts: The number of each leaf's layout.
     kinds: The kind of each layout.
-    sizes: The sizes that elements have, if shapes must be static; else None.
+    bounds: The most rows of an element in each layout of batches, if shapes
+      must be known when the graph is compiled; None elsewhere.
   """
 
   leaf_layouts: tuple[int, ...]
   kinds: tuple[str, ...]
-  sizes: tuple[_Sizes, ...] | None
+  bounds: tuple[int | None, ...]
 
 
 def to_graph_arrays(
-  arrays: packed_sequences.CohortArrays, *, static_shapes: bool = False
+  arrays: packed_sequences.CohortArrays, *, use_xla: bool = False
 ) -> tuple[Cut, dict[str, Any]]:
   """Returns the arrays of a cohort in the form that a graph takes.
 
   Args:
     arrays: The arrays.
-    static_shapes: Whether the graph is compiled for the shapes of its
-      arguments, as XLA does. Arrays are then padded to powers of two, so that
-      few shapes occur, and the sizes of batches become part of the cut.
+    use_xla: Whether XLA compiles the graph, for the shapes of its arguments.
+      They are then padded to powers of two, so that few shapes occur.
 
   Returns:
     The cut, and a nest of arrays.
@@ -64,41 +60,27 @@ def to_graph_arrays(
     first_element=arrays.first_element,
     num_elements=arrays.num_elements,
   )
-  sizes = None
-  if static_shapes:
-    sizes, nest['choices'] = _distinct_sizes(arrays)
-    for name in ('leaves', 'layouts', 'choices'):
-      nest[name] = tf.nest.map_structure(_pad, nest[name])
-  kinds = tuple(layout.kind for layout in arrays.layouts)
-  return Cut(arrays.leaf_layouts, kinds, sizes), nest
-
-
-def _distinct_sizes(
-  arrays: packed_sequences.CohortArrays,
-) -> tuple[tuple[_Sizes, ...], np.ndarray]:
-  """Returns the sizes that elements have, and which each element has."""
-  num_elements = int(np.sum(arrays.num_elements))
-  table = np.stack(
-    [
-      np.full(num_elements, -1) if layout.sizes is None else layout.sizes
+  bounds = (None,) * len(arrays.layouts)
+  if use_xla:
+    nest = tf.nest.map_structure(pad_rows, nest)
+    bounds = tuple(
+      None
+      if layout.sizes is None
+      else max(1, int(np.max(layout.sizes, initial=0)))
       for layout in arrays.layouts
-    ],
-    axis=1,
-  )
-  distinct, choices = np.unique(table, axis=0, return_inverse=True)
-  sizes = tuple(
-    tuple(None if size < 0 else int(size) for size in row) for row in distinct
-  )
-  if not sizes:  # No elements: the loop needs a body all the same.
-    sizes = (
-      tuple(None if layout.sizes is None else 0 for layout in arrays.layouts),
     )
-  return sizes, choices.reshape(-1).astype(np.int32)
+  kinds = tuple(layout.kind for layout in arrays.layouts)
+  return Cut(arrays.leaf_layouts, kinds, bounds), nest
 
 
-def _pad(array: np.ndarray) -> np.ndarray:
+def padded_length(length: int) -> int:
+  """Returns the next power of two."""
+  return 1 << max(0, length - 1).bit_length()
+
+
+def pad_rows(array: np.ndarray) -> np.ndarray:
   """Returns an array with rows of zeros up to a power of two."""
-  length = 1 << max(0, len(array) - 1).bit_length()
+  length = padded_length(len(array))
   padding = [(0, length - len(array))] + [(0, 0)] * (array.ndim - 1)
   return np.pad(array, padding)
 
@@ -121,36 +103,27 @@ def client_sequence(
   first_element = tf.gather(arrays['first_element'], client)
 
   def rows(
-    number: tf.Tensor, layout: Sequence[tf.Tensor], size: int | None
+    number: tf.Tensor, layout: Sequence[tf.Tensor], bound: int | None
   ) -> tf.Tensor:
     plan, *bounds = layout
     if not bounds:
       return tf.gather(plan, number)
-    start, dynamic_size = tf.unstack(tf.gather(bounds[0], number))
-    return tf.slice(plan, start, dynamic_size if size is None else [size])
+    start, size = tf.unstack(tf.gather(bounds[0], number))
+    if bound is None:
+      return tf.slice(plan, start, size)
+    # XLA takes the last row for places behind it, and then masks them.
+    places = start + tf.range(bound, dtype=start.dtype)
+    return private_apis.set_dynamic_size(tf.gather(plan, places), size)
 
-  def element_of(sizes: _Sizes) -> Callable[[tf.Tensor], list[tf.Tensor]]:
-    def element(i: tf.Tensor) -> list[tf.Tensor]:
-      number = first_element + i
-      rows_of = [
-        rows(number, layout, size)
-        for layout, size in zip(arrays['layouts'], sizes, strict=True)
-      ]
-      leaves = arrays['leaves']
-      return [tf.gather(leaves[j], rows_of[cut.leaf_layouts[j]]) for j in order]
-
-    return element
-
-  sizes = cut.sizes or ((None,) * len(cut.kinds),)
-  choose = None
-  if len(sizes) > 1:
-
-    def choose(i: tf.Tensor) -> tf.Tensor:
-      return tf.gather(arrays['choices'], first_element + i)
+  def element(i: tf.Tensor) -> list[tf.Tensor]:
+    number = first_element + i
+    rows_of = [
+      rows(number, layout, bound)
+      for layout, bound in zip(arrays['layouts'], cut.bounds, strict=True)
+    ]
+    leaves = arrays['leaves']
+    return [tf.gather(leaves[j], rows_of[cut.leaf_layouts[j]]) for j in order]
 
   return sequence_replay.Sequence(
-    tf.gather(arrays['num_elements'], client),
-    tuple(map(element_of, sizes)),
-    choose,
-    order=order,
+    tf.gather(arrays['num_elements'], client), element, order=order
   )

@@ -48,18 +48,16 @@ class MappedSequence:
   def computed(self) -> sequence_replay.Sequence:
     """The same elements, computed before any of them is there."""
     sequence = self.sequence
-    if sequence.choose is not None:
-      raise replayer.NotReplayableError(
-        'a mapped sequence of batches of several sizes, each compiled'
-      )
-    (element,) = sequence.elements
-    is_inlined = self.use_xla or loop_steps.is_trivial(self.operations)
+    if self.use_xla:
+      # It has no arrays of a length, or with elements of sizes, that data tell.
+      raise replayer.NotReplayableError('a mapped sequence in TensorFlow code')
+    is_inlined = loop_steps.is_trivial(self.operations)
     call = loop_steps.call_inlined if is_inlined else loop_steps.call_step
 
     def body(
       i: tf.Tensor, arrays: list[tf.TensorArray]
     ) -> tuple[tf.Tensor, list[tf.TensorArray]]:
-      parts = call(element, i)
+      parts = call(sequence.element, i)
       (following,) = sequence.also(parts, [i + 1])
       number = tf.cast(i, tf.int32)
       return following, [
@@ -75,8 +73,7 @@ class MappedSequence:
         [
           tf.TensorArray(
             spec.dtype,
-            # XLA knows no empty array.
-            size=tf.cast(tf.maximum(sequence.count, 1), tf.int32),
+            size=tf.cast(sequence.count, tf.int32),
             element_shape=spec.shape,
             infer_shape=False,
           )
@@ -89,7 +86,7 @@ class MappedSequence:
       count = tf.identity(sequence.count)
     return sequence_replay.Sequence(
       count,
-      (lambda i: [a.read(tf.cast(i, tf.int32)) for a in arrays],),
+      lambda i: [a.read(tf.cast(i, tf.int32)) for a in arrays],
       order=sequence.order,
     )
 
@@ -127,8 +124,8 @@ def reduce(
   leaf_types = structures.leaf_types(state_type)
   shapes = [structures.tensor_spec(leaf).shape for leaf in leaf_types]
 
-  def run_element(element, i, state, held):
-    parts = element(i)
+  def run_element(i, state, held):
+    parts = sequence.element(i)
     state = structures.flatten(
       step(
         structures.unflatten(iter(state), state_type),
@@ -179,27 +176,19 @@ def map_elements(
   leaf_types = structures.leaf_types(result_type)
   specs = [structures.tensor_spec(leaf_types[number]) for number in order]
 
-  def mapped(
-    element: Callable[[tf.Tensor], list[tf.Tensor]],
-  ) -> Callable[[tf.Tensor], list[tf.Tensor]]:
-    def call(i: tf.Tensor) -> list[tf.Tensor]:
-      parts = element(i)
-      leaves = structures.flatten(
-        fn(_to_local_value(parts, sequence.order, element_type))
-      )
-      results = sequence.also(parts, [leaves[number] for number in order])
-      for result, spec in zip(results, specs, strict=True):
-        result.set_shape(spec.shape)
-      return results
-
-    return call
+  def element(i: tf.Tensor) -> list[tf.Tensor]:
+    parts = sequence.element(i)
+    leaves = structures.flatten(
+      fn(_to_local_value(parts, sequence.order, element_type))
+    )
+    results = sequence.also(parts, [leaves[number] for number in order])
+    for result, spec in zip(results, specs, strict=True):
+      result.set_shape(spec.shape)
+    return results
 
   return MappedSequence(
     dataclasses.replace(
-      sequence,
-      elements=tuple(map(mapped, sequence.elements)),
-      is_computed=True,
-      order=order,
+      sequence, element=element, is_computed=True, order=order
     ),
     specs,
     operations,
@@ -210,7 +199,7 @@ def map_elements(
 def keys_sequence(keys: tf.Tensor) -> sequence_replay.Sequence:
   """Returns the sequence of a client's keys, int32 [k]."""
   return sequence_replay.Sequence(
-    tf.size(keys, tf.int64), (lambda i: [tf.gather(keys, i)],), order=(0,)
+    tf.size(keys, tf.int64), lambda i: [tf.gather(keys, i)], order=(0,)
   )
 
 

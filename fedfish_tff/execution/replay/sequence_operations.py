@@ -19,7 +19,7 @@ import tensorflow as tf
 _NodeDef = tf.compat.v1.NodeDef
 _Element = Callable[[tf.Tensor], list[tf.Tensor]]
 
-_check = sequence_replay.check_single_size
+_check = sequence_replay.check_sequence
 
 
 def _sequence(
@@ -28,7 +28,7 @@ def _sequence(
   """Returns a sequence whose elements are made of those of others."""
   return sequence_replay.Sequence(
     count,
-    (element,),
+    element,
     is_drawn=any(part.is_drawn for part in parts),
     is_computed=any(part.is_computed for part in parts),
     is_long=any(part.is_long for part in parts),
@@ -54,7 +54,7 @@ def _zip(replay, node, inputs):
     count = part.passing(shortest, tf.minimum(shortest + 1, part.count), count)
   zipped = _sequence(
     count,
-    lambda i: [leaf for part in parts for leaf in part.elements[0](i)],
+    lambda i: [leaf for part in parts for leaf in part.element(i)],
     *parts,
   )
   return [
@@ -72,8 +72,8 @@ def _concatenate(replay, node, inputs):
     return tf.nest.flatten(
       tf.cond(
         i < first.count,
-        lambda: first.elements[0](i),
-        lambda: second.elements[0](i - first.count),
+        lambda: first.element(i),
+        lambda: second.element(i - first.count),
       )
     )
 
@@ -83,7 +83,6 @@ def _concatenate(replay, node, inputs):
 def _filter(replay, node, inputs):
   """Replays FilterDataset: one pass finds the elements that stay."""
   sequence, arguments = _check(node, inputs[0]), inputs[1:]
-  (element,) = sequence.elements
   predicate = node.attr['predicate'].func.name
   if any(isinstance(a, replayer.Variable) for a in arguments):
     raise replayer.NotReplayableError(f'{node.op} that reads a variable')
@@ -95,7 +94,7 @@ def _filter(replay, node, inputs):
     raise replayer.NotReplayableError(f'{node.op} of a repeated dataset')
 
   def stays(i: tf.Tensor) -> tf.Tensor:
-    parts = element(i)
+    parts = sequence.element(i)
     results = replay.call(predicate, [*parts, *arguments])
     return sequence.also(replay.unread(predicate, parts), results)[0]
 
@@ -110,7 +109,7 @@ def _filter(replay, node, inputs):
   return [
     _sequence(
       tf.size(positions, tf.int64),
-      lambda i: element(tf.gather(positions, i)),
+      lambda i: sequence.element(tf.gather(positions, i)),
       sequence,
     )
   ]
@@ -145,7 +144,7 @@ def _batch(replay, node, inputs):
   def batch(i: tf.Tensor) -> list[tf.Tensor]:
     start = i * size
     rows = tf.range(start, start + tf.minimum(size, sequence.count - start))
-    return tf.map_fn(sequence.elements[0], rows, fn_output_signature=specs)
+    return tf.map_fn(sequence.element, rows, fn_output_signature=specs)
 
   whole = sequence.count // size
   num_batches = tf.where(drop_remainder, whole, -(-sequence.count // size))

@@ -45,11 +45,8 @@ class Sequence:
 
   Attributes:
     count: int64 scalar.
-    elements: Functions from an int64 scalar in [0, count) to the tensors of
-      that element. Where shapes must be static there is one for each size of a
-      batch.
-    choose: From the same scalar to the int32 number of the function that fits;
-      None if there is one.
+    element: A function from an int64 scalar in [0, count) to the tensors of
+      that element.
     is_drawn: Whether elements are drawn anew whenever they are cut out, so that
       nothing may do so more than once in a pass.
     is_computed: Whether elements come of a function, which may fail. tf.data
@@ -61,8 +58,7 @@ class Sequence:
   """
 
   count: tf.Tensor
-  elements: tuple[Callable[[tf.Tensor], list[tf.Tensor]], ...]
-  choose: Callable[[tf.Tensor], tf.Tensor] | None = None
+  element: Callable[[tf.Tensor], list[tf.Tensor]]
   is_drawn: bool = False
   is_computed: bool = False
   is_long: bool = False
@@ -72,12 +68,9 @@ class Sequence:
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
   ) -> 'Sequence':
     """Returns the sequence whose element i is element index(i) of this one."""
-    choose = self.choose
+    element = self.element
     return dataclasses.replace(
-      self,
-      count=count,
-      elements=tuple((lambda i, e=e: e(index(i))) for e in self.elements),
-      choose=None if choose is None else (lambda i: choose(index(i))),
+      self, count=count, element=lambda i: element(index(i))
     )
 
   def also(self, unread: Iterable[Any], results: list[Any]) -> list[Any]:
@@ -111,11 +104,11 @@ class Sequence:
       stop: The one after the last of them.
       count: The count.
     """
-    if not self.is_computed or self.choose is not None:
+    if not self.is_computed:
       return count
     (passed,) = tf.while_loop(
       lambda i: i < stop,
-      lambda i: tuple(self.also(self.elements[0](i), [i + 1])),
+      lambda i: tuple(self.also(self.element(i), [i + 1])),
       (start,),
     )
     check = tf.raw_ops.Assert(condition=passed >= stop, data=[passed])
@@ -182,24 +175,6 @@ def check_sequence(node: _NodeDef, value: replayer.Value) -> Sequence:
   return value
 
 
-def check_single_size(node: _NodeDef, value: replayer.Value) -> Sequence:
-  """Returns a node's input if it is a sequence with one function for elements.
-
-  Args:
-    node: The node.
-    value: The input.
-
-  Raises:
-    NotReplayableError: If it is none, or has a function for each size of batch.
-  """
-  sequence = check_sequence(node, value)
-  if sequence.choose is not None:
-    raise replayer.NotReplayableError(
-      f'{node.op} of batches of several sizes, each compiled'
-    )
-  return sequence
-
-
 def _pass_on(replay, node, inputs):
   del replay
   if isinstance(inputs[0], Scan):
@@ -246,18 +221,15 @@ def _map(replay, node, inputs):
   if any(isinstance(a, replayer.Variable) for a in arguments):
     raise replayer.NotReplayableError(f'{node.op} that reads a variable')
 
-  def mapped(element):
-    def call(i):
-      parts = element(i)
-      results = replay.call(name, [*parts, *arguments])
-      return sequence.also(replay.unread(name, parts), results)
-
-    return call
+  def element(i):
+    parts = sequence.element(i)
+    results = replay.call(name, [*parts, *arguments])
+    return sequence.also(replay.unread(name, parts), results)
 
   return [
     dataclasses.replace(
       sequence,
-      elements=tuple(map(mapped, sequence.elements)),
+      element=element,
       is_drawn=sequence.is_drawn or replay.draws(name),
       is_computed=True,
     )
@@ -294,10 +266,10 @@ def _reduce(replay, node, inputs):
   def reduce_element(state, element):
     return replay.call(name, [*state, *element, *others])
 
-  def run_element(element, i, state, held):
+  def run_element(i, state, held):
     carried, reduced = state[:num_carried], state[num_carried:]
     with replay.holding(variables, held):
-      carried, values, goes_on = scan.run(carried, element(i))
+      carried, values, goes_on = scan.run(carried, sequence.element(i))
       if scan.stops:
         *reduced, _ = reduced
         reduced = tf.nest.flatten(
@@ -352,8 +324,8 @@ def fold(
 
   Args:
     sequence: The sequence.
-    run_element: From one of the sequence's `elements`, the number of the
-      element, the state and what variables hold to the latter two behind it.
+    run_element: From the number of an element, the state and what variables
+      hold to the latter two behind it.
     state: The state at first.
     held: What variables hold at first.
     shapes: The state's shapes, in all steps.
@@ -367,8 +339,8 @@ def fold(
   """
   shapes, held_shapes = list(shapes), list(held_shapes)
 
-  def run_elements(element, number, i, state, held):
-    run = functools.partial(run_element, element)
+  def run_elements(number, i, state, held):
+    run = run_element
     if number > 1:
       # To trace an element so many times would take most of a run's start.
       run = loop_steps.Step(run, i, state, held, inlined=True)
@@ -385,20 +357,9 @@ def fold(
       return tf.logical_and(is_left, state[-1]) if stops else is_left
 
     def body(i, state, held):
-      steps = [
-        functools.partial(
-          call_step,
-          functools.partial(run_elements, element, number),
-          i,
-          state,
-          held,
-        )
-        for element in sequence.elements
-      ]
-      if sequence.choose is None:
-        state, held = steps[0]()
-      else:
-        state, held = tf.switch_case(sequence.choose(i), steps)
+      state, held = call_step(
+        functools.partial(run_elements, number), i, state, held
+      )
       return i + number, state, held
 
     return tf.while_loop(
@@ -417,9 +378,8 @@ def fold(
   )
   i = tf.constant(0, tf.int64)
   if (
-    sequence.choose is None
     # XLA would compile an unrolled loop for longer, to no gain.
-    and not use_xla
+    not use_xla
     and not stops
     and not is_trivial
     and _HEAVY.isdisjoint(operations)

@@ -47,15 +47,19 @@ class ClientInputs:
 
   Attributes:
     num_clients: Their number.
-    tensors: For each tensor of the inputs an array [clients, ...].
+    tensors: For each tensor of the inputs an array [clients, ...]; behind them
+      there may be rows that nobody reads.
     cuts: For each sequence of the inputs, how its arrays are cut into elements.
     sequences: For each sequence of the inputs, its arrays.
+    most_clients: A bound of their number on which the graph may depend, where
+      XLA compiles it; else None.
   """
 
   num_clients: int
   tensors: list[np.ndarray]
   cuts: tuple[sequence_arrays.Cut, ...]
   sequences: list[dict[str, Any]]
+  most_clients: int | None = None
 
 
 class StageGraph:
@@ -73,8 +77,7 @@ class StageGraph:
     Args:
       stage: The stage; to be kept by whoever runs the graph.
       parallelism: How many clients compute at a time.
-      use_xla: Whether XLA compiles the graph. It then takes one client at a
-        time, since XLA compiles for the sizes of a client's batches.
+      use_xla: Whether XLA compiles the graph.
 
     Raises:
       NotReplayableError: If it cannot.
@@ -104,6 +107,8 @@ class StageGraph:
         raise tracing.NotReplayableError(
           f'a value at the clients of unknown shape, {leaf}'
         )
+      if use_xla and _has_strings(leaf):
+        raise tracing.NotReplayableError(f'strings, in {leaf}')
     for spec in tf.nest.flatten(self._output_specs):
       if not spec.shape.is_fully_defined():
         raise tracing.NotReplayableError(
@@ -139,10 +144,11 @@ class StageGraph:
     server = [
       structures.flatten(server_values[i]) for i in self._stage.server_inputs
     ]
+    key = (inputs.cuts, inputs.most_clients)
     with self._lock:
-      if inputs.cuts not in self._traced:
-        self._traced[inputs.cuts] = self._trace(inputs)
-    return self._traced[inputs.cuts](
+      if key not in self._traced:
+        self._traced[key] = self._trace(inputs)
+    return self._traced[key](
       accumulators,
       server,
       tf.constant(inputs.num_clients, tf.int32),
@@ -171,7 +177,7 @@ class StageGraph:
         strict=True,
       )
     ]
-    cuts = inputs.cuts
+    cuts, most_clients = inputs.cuts, inputs.most_clients
 
     def run(accumulators, server, num_clients, tensors, sequences):
       return self._build(
@@ -180,6 +186,7 @@ class StageGraph:
         num_clients,
         tensors,
         list(zip(cuts, sequences, strict=True)),
+        most_clients=most_clients,
       )
 
     return tracing.trace(
@@ -201,6 +208,8 @@ class StageGraph:
     num_clients: tf.Tensor,
     tensors: list[tf.Tensor],
     sequences: list[_SequenceTensors],
+    *,
+    most_clients: int | None,
   ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
     """Builds the loop over clients."""
     types = self._stage.types
@@ -227,14 +236,11 @@ class StageGraph:
       outputs = [structures.flatten(known[out]) for out in self._stage.outputs]
       return accumulators, outputs
 
-    if self.use_xla:
-      accumulators, outputs = run_client(tf.constant(0), accumulators)
-      return accumulators, tf.nest.map_structure(
-        lambda t: t[tf.newaxis], outputs
-      )
     arrays = tf.nest.map_structure(
       lambda spec: tf.TensorArray(
-        spec.dtype, size=num_clients, element_shape=spec.shape
+        spec.dtype,
+        size=num_clients if most_clients is None else most_clients,
+        element_shape=spec.shape,
       ),
       self._output_specs,
     )
@@ -337,6 +343,16 @@ class StageGraph:
     return structures.flatten(
       aggregate.accumulate.trace((accumulator, value), self._replayer)
     )
+
+
+def _has_strings(leaf: tff.Type) -> bool:
+  return tff.types.contains(
+    leaf,
+    lambda t: (
+      isinstance(t, tff.TensorType)
+      and structures.tensor_spec(t).dtype == tf.string
+    ),
+  )
 
 
 def _of_client(

@@ -120,8 +120,8 @@ class CohortStageRunner:
             stage, graph, self._cache, server_values, clients
           ).run()
       except tracing.NotReplayableError as error:
-        self._graphs[stage] = None
-        self._note_general_path(stage, str(error))
+        self._give_up_graph(stage, graph.use_xla, str(error))
+        return self._run_clients(device, stage, server_values, clients)
       except packed_sequences.PackingError as error:
         self._note_general_path(stage, str(error))
       except tf.errors.OpError as error:
@@ -141,7 +141,11 @@ class CohortStageRunner:
     )
     if failure is not None:
       # It was the graph and not a client, as when XLA knows no kernel.
-      self._give_up_graph(stage, graph, failure)
+      reason = str(failure.message).strip().split('\n', 1)[0]
+      if isinstance(failure, _TRANSIENT):
+        self._note_general_path(stage, reason)
+      else:
+        self._give_up_graph(stage, graph.use_xla, reason)
     return partial
 
   def _graph(
@@ -149,34 +153,28 @@ class CohortStageRunner:
   ) -> cohort_graph.StageGraph | None:
     with self._lock:
       if stage not in self._graphs:
-        try:
-          self._graphs[stage] = self._create_graph(stage, self._use_xla)
-        except tracing.NotReplayableError as error:
-          self._graphs[stage] = None
-          self._note_general_path(stage, str(error))
+        self._make_graph(stage, self._use_xla)
       return self._graphs[stage]
 
-  def _create_graph(
+  def _make_graph(
     self, stage: federated_plan.ClientStage, use_xla: bool
-  ) -> cohort_graph.StageGraph:
-    return cohort_graph.StageGraph(
-      stage,
-      parallelism=max(1, self._parallelism // len(self._devices)),
-      use_xla=use_xla,
-    )
+  ) -> None:
+    try:
+      self._graphs[stage] = cohort_graph.StageGraph(
+        stage,
+        parallelism=max(1, self._parallelism // len(self._devices)),
+        use_xla=use_xla,
+      )
+    except tracing.NotReplayableError as error:
+      self._give_up_graph(stage, use_xla, str(error))
 
   def _give_up_graph(
-    self,
-    stage: federated_plan.ClientStage,
-    graph: cohort_graph.StageGraph,
-    error: tf.errors.OpError,
+    self, stage: federated_plan.ClientStage, use_xla: bool, reason: str
   ) -> None:
-    reason = str(error.message).strip().split('\n', 1)[0]
-    if isinstance(error, _TRANSIENT):
-      self._note_general_path(stage, reason)
-    elif graph.use_xla:
+    """Takes the next way for a stage: a graph without XLA, or none."""
+    if use_xla:
       logging.warning('XLA does not compile this client work: %s', reason)
-      self._graphs[stage] = self._create_graph(stage, use_xla=False)
+      self._make_graph(stage, use_xla=False)
     else:
       self._graphs[stage] = None
       self._note_general_path(stage, reason)
@@ -241,7 +239,7 @@ class _GraphRun:
     self, out: _ValueId, leaves: Sequence[tf.Tensor], num_clients: int
   ) -> Iterator[Any]:
     """Yields each client's value of an output."""
-    columns = [tf.unstack(leaf, num_clients) for leaf in leaves]
+    columns = [tf.unstack(leaf[:num_clients], num_clients) for leaf in leaves]
     for i in range(num_clients):
       yield structures.unflatten(
         iter([column[i] for column in columns]), self._stage.types[out]
@@ -272,10 +270,9 @@ class _GraphRun:
 
   def _pack_chunk(self, left: range) -> cohort_graph.ClientInputs:
     """Packs the first of the clients left, up to the size of a chunk."""
-    most = 1 if self._graph.use_xla else _CHUNK_CLIENTS
     num_bytes = 0
     tensors, sequences = [], []
-    for number in left[:most]:
+    for number in left[:_CHUNK_CLIENTS]:
       leaves = list(self._leaves_of(number))
       packed = [
         self._cache.pack(leaf, leaf_type.element)
@@ -294,18 +291,26 @@ class _GraphRun:
       num_bytes += self._graph.output_bytes
       if num_bytes >= _CHUNK_BYTES:
         break
+    use_xla = self._graph.use_xla
+    num_clients = len(sequences)
     in_graph = [
       sequence_arrays.to_graph_arrays(
         packed_sequences.concatenate_sequences(column),
-        static_shapes=self._graph.use_xla,
+        use_xla=use_xla,
       )
       for column in zip(*sequences, strict=True)
     ]
+    columns = [np.stack(column) for column in zip(*tensors, strict=True)]
+    if use_xla:
+      columns = list(map(sequence_arrays.pad_rows, columns))
     return cohort_graph.ClientInputs(
-      num_clients=len(sequences),
-      tensors=[np.stack(column) for column in zip(*tensors, strict=True)],
+      num_clients=num_clients,
+      tensors=columns,
       cuts=tuple(cut for cut, _ in in_graph),
       sequences=[arrays for _, arrays in in_graph],
+      most_clients=sequence_arrays.padded_length(num_clients)
+      if use_xla
+      else None,
     )
 
   def _leaves_of(self, number: int) -> Iterator[tuple[Any, Any]]:

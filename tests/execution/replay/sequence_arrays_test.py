@@ -42,12 +42,10 @@ def _tensors(nest):
 class ToGraphArraysTest(absltest.TestCase):
   def test_static_shapes(self):
     _, packed = _cohort([[4, 4, 3], [4, 1]])
-    cut, arrays = sequence_arrays.to_graph_arrays(packed, static_shapes=True)
-    self.assertEqual(cut.sizes, ((1,), (3,), (4,)))
-    np.testing.assert_array_equal(arrays['choices'][:5], [2, 2, 1, 2, 0])
+    cut, arrays = sequence_arrays.to_graph_arrays(packed, use_xla=True)
+    self.assertEqual(cut.bounds, (4,))
     for leaf in arrays['leaves']:
       self.assertLen(leaf, 16)
-    self.assertLen(arrays['choices'], 8)
 
   def test_without_static_shapes_sizes_do_not_count(self):
     cuts = {
@@ -63,23 +61,20 @@ class ClientSequenceTest(absltest.TestCase):
     sizes=st.lists(
       st.lists(st.integers(0, 5), max_size=4), min_size=1, max_size=4
     ),
-    static_shapes=st.booleans(),
+    use_xla=st.booleans(),
   )
-  def test_gives_the_elements_of_each_client(self, sizes, static_shapes):
+  def test_gives_the_elements_of_each_client(self, sizes, use_xla):
     clients, packed = _cohort(sizes)
-    cut, arrays = sequence_arrays.to_graph_arrays(
-      packed, static_shapes=static_shapes
-    )
+    cut, arrays = sequence_arrays.to_graph_arrays(packed, use_xla=use_xla)
     for number, elements in enumerate(clients):
       sequence = sequence_arrays.client_sequence(
         cut, _tensors(arrays), _ELEMENT_TYPE, tf.constant(number)
       )
       self.assertEqual(sequence.count.numpy(), len(elements))
       for i, expected in enumerate(elements):
-        index = tf.constant(i, tf.int64)
-        choice = 0 if sequence.choose is None else int(sequence.choose(index))
+        element = tf.function(sequence.element, jit_compile=use_xla)
         for leaf, found in zip(
-          expected, sequence.elements[choice](index), strict=True
+          expected, element(tf.constant(i, tf.int64)), strict=True
         ):
           np.testing.assert_array_equal(found, leaf)
 
@@ -89,15 +84,12 @@ class ClientSequenceTest(absltest.TestCase):
     packed = packed_sequences.concatenate_sequences(
       [sequence_packing.pack_sequence(rows, element_type)]
     )
-    for static_shapes in (False, True):
-      cut, arrays = sequence_arrays.to_graph_arrays(
-        packed, static_shapes=static_shapes
-      )
+    for use_xla in (False, True):
+      cut, arrays = sequence_arrays.to_graph_arrays(packed, use_xla=use_xla)
       sequence = sequence_arrays.client_sequence(
         cut, _tensors(arrays), element_type, tf.constant(0)
       )
-      self.assertIsNone(sequence.choose)
-      (found,) = sequence.elements[0](tf.constant(1, tf.int64))
+      (found,) = sequence.element(tf.constant(1, tf.int64))
       np.testing.assert_array_equal(found, [3, 4])
 
 

@@ -151,75 +151,21 @@ class ReduceTest(parameterized.TestCase):
     )
 
 
-class StaticShapesTest(absltest.TestCase):
-  def test_a_function_for_each_size_of_a_batch(self):
-    sizes = tf.constant([0, 1, 1, 0])
-
-    def sequence():
-      return sequence_replay.Sequence(
-        tf.constant(4, tf.int64),
-        (
-          lambda i: [tf.fill([2], i)],
-          lambda i: [tf.fill([3], i)],
-        ),
-        lambda i: tf.gather(sizes, i),
-      )
-
-    graph = dataset_replays.graph_of(
-      lambda dataset: (
-        dataset.skip(1)
-        .repeat(2)
-        .map(lambda row: (row, tf.size(row, tf.int64)))
-        .reduce(
-          tf.constant(0, tf.int64),
-          lambda a, element: 10 * a + tf.reduce_max(element[0]) * element[1],
-        )
-      ),
-      tf.data.Dataset.range(1).batch(1),
-    )
-    # Elements 1 to 3 are three ones, three twos and two threes.
-    self.assertEqual(
-      graph.replay(
-        handlers=sequence_replay.HANDLERS, feeds=lambda: [sequence()]
-      ),
-      [366366],
-    )
-
-
 class CheckTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.node = tf.compat.v1.NodeDef(op='SomeDataset')
-    count = tf.constant(2, tf.int64)
-    self.single = sequence_replay.Sequence(count, (lambda i: [i],))
-    self.several = sequence_replay.Sequence(
-      count, (lambda i: [i], lambda i: [-i]), lambda i: tf.cast(i, tf.int32)
-    )
 
   def test_sequences(self):
-    for check, sequence in (
-      (sequence_replay.check_sequence, self.single),
-      (sequence_replay.check_sequence, self.several),
-      (sequence_replay.check_single_size, self.single),
-    ):
-      self.assertIs(check(self.node, sequence), sequence)
-
-  def test_several_sizes(self):
-    with self.assertRaisesRegex(
-      replayer.NotReplayableError, 'SomeDataset of batches of several sizes'
-    ):
-      sequence_replay.check_single_size(self.node, self.several)
+    sequence = sequence_replay.Sequence(tf.constant(2, tf.int64), lambda i: [i])
+    self.assertIs(sequence_replay.check_sequence(self.node, sequence), sequence)
 
   def test_others(self):
-    for check in (
-      sequence_replay.check_sequence,
-      sequence_replay.check_single_size,
+    with self.assertRaisesRegex(
+      replayer.NotReplayableError,
+      'SomeDataset of a dataset that the graph makes itself',
     ):
-      with self.assertRaisesRegex(
-        replayer.NotReplayableError,
-        'SomeDataset of a dataset that the graph makes itself',
-      ):
-        check(self.node, tf.constant(1))
+      sequence_replay.check_sequence(self.node, tf.constant(1))
 
 
 def _number(text):

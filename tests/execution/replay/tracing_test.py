@@ -56,7 +56,7 @@ class ReplayerTest(absltest.TestCase):
     @tf.function
     def run(a, b, numbers):
       sequence = sequence_replay.Sequence(
-        tf.size(numbers, tf.int64), (lambda i: [tf.gather(numbers, i)],)
+        tf.size(numbers, tf.int64), lambda i: [tf.gather(numbers, i)]
       )
       return replayer.run(
         _proto(comp), comp.type_signature, (a, (b, ()), (sequence,))
@@ -86,7 +86,7 @@ class ReplayerTest(absltest.TestCase):
     comp = tff.tensorflow.computation(lambda data: data.take(1), _SEQUENCE)
     with tf.Graph().as_default():
       sequence = sequence_replay.Sequence(
-        tf.constant(2, tf.int64), (lambda i: [i],)
+        tf.constant(2, tf.int64), lambda i: [i]
       )
       with self.assertRaisesRegex(
         tracing.NotReplayableError, 'returns a dataset'
