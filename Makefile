@@ -9,8 +9,10 @@
 .NOTPARALLEL:
 .PHONY: demo test test-thorough test-all test-flaky \
   test-processors lint bench bazel-test lock sbom audit build-files install \
-  clean help
+  accelerator clean help
 
+# cpu, cuda12, cuda13 or tpu.
+PLATFORM ?= cpu
 RUN := .venv/bin/python
 PYTEST := $(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
@@ -62,9 +64,14 @@ install: ## make .venv from the locks, if it is not up to date
 	@.venv/bin/python .ci/set_up.py --check 2>/dev/null || { \
 	  python=$$(.ci/find_python) && "$$python" .ci/set_up.py; }
 
-clean: ## remove caches and build products (not .venv, not runs/)
+# It takes one platform's place of another's; stamps tell.
+accelerator: ## make .venv-accelerator for --context=pjrt (PLATFORM=tpu ...)
+	@python=$$(.ci/find_python) && \
+	  "$$python" .ci/set_up.py --accelerator=$(PLATFORM)
+
+clean: ## remove caches and build products (no .venv, not runs/)
 	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
-	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+	@find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
 
 help: ## list the targets
 	@echo 'make demo and make test do all their set-up. Targets:'

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Makes .venv from the locks in requirements/, unless it is there already.
+"""Makes an environment from the locks in requirements/, unless it is there.
 
 The last thing written is a stamp with the hash of the locks: an interrupted
 installation has none and is done again from the start, and a changed lock no
@@ -9,9 +9,13 @@ pip's own configuration (mirrors, certificates) applies.
 
   python .ci/set_up.py           # install if needed
   python .ci/set_up.py --check   # exit code 0 if .venv is up to date
+  python .ci/set_up.py --accelerator=cpu   # .venv-accelerator, for --context=pjrt
 """
 
+import argparse
 import collections
+from collections.abc import Mapping
+from collections.abc import Sequence
 import fcntl
 import hashlib
 import os
@@ -21,36 +25,79 @@ import re
 import shutil
 import subprocess
 import sys
+from typing import NamedTuple
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
-_VENV = _ROOT / '.venv'
-_STAMP = _VENV / 'lock.sha256'
-_LOG = _VENV / 'pip.log'
-_BUILD_LOCK = _ROOT / 'requirements' / 'build.lock'
-_LOCK = _ROOT / 'requirements' / 'requirements.lock'
+_LOCKS = _ROOT / 'requirements'
+_PLATFORMS = ('cpu', 'cuda12', 'cuda13', 'tpu')
 
 
 class _SetUpError(Exception):
   """The environment cannot be made; the message says why."""
 
 
-def _expected_stamp() -> str:
-  """Hash of the locks and of the folder, which scripts in .venv/bin name."""
-  digest = hashlib.sha256(os.fsencode(_VENV))
-  for lock in (_BUILD_LOCK, _LOCK):
-    digest.update(lock.read_bytes())
-  return digest.hexdigest()
+class _Environment(NamedTuple):
+  """An environment.
+
+  Attributes:
+    folder: Where it lies.
+    locks: What it is made from, in order, each with pip's options.
+    size: How much it takes, in words.
+  """
+
+  folder: pathlib.Path
+  locks: Mapping[pathlib.Path, Sequence[str]]
+  size: str
+
+  @property
+  def stamp(self) -> pathlib.Path:
+    """The file that is written last."""
+    return self.folder / 'lock.sha256'
+
+  @property
+  def log(self) -> pathlib.Path:
+    """What pip says."""
+    return self.folder / 'pip.log'
+
+  def expected_stamp(self) -> str:
+    """Hash of the locks and of the folder, which scripts in bin/ name."""
+    digest = hashlib.sha256(os.fsencode(self.folder))
+    for lock in self.locks:
+      digest.update(lock.read_bytes())
+    return digest.hexdigest()
+
+  def is_up_to_date(self) -> bool:
+    """Whether it was made from these locks and its Python still runs."""
+    if (
+      not self.stamp.exists()
+      or self.stamp.read_text().strip() != self.expected_stamp()
+    ):
+      return False
+    try:
+      command = [self.folder / 'bin' / 'python', '-c', '']
+      return subprocess.run(command, check=False).returncode == 0
+    except OSError:  # The Python it was made from is gone.
+      return False
 
 
-def _is_up_to_date() -> bool:
-  """Whether .venv was made from these locks and its Python still runs."""
-  if not _STAMP.exists() or _STAMP.read_text().strip() != _expected_stamp():
-    return False
-  try:
-    command = [_VENV / 'bin' / 'python', '-c', '']
-    return subprocess.run(command, check=False).returncode == 0
-  except OSError:  # The Python it was made from is gone.
-    return False
+_PACKAGE = _Environment(
+  _ROOT / '.venv',
+  {
+    _LOCKS / 'build.lock': (),
+    # The build tools just installed serve the packages that come as source.
+    _LOCKS / 'requirements.lock': ('--no-build-isolation',),
+  },
+  'about 2 GB',
+)
+
+
+def _accelerator(platform_name: str) -> _Environment:
+  """Returns the environment of the device process for a platform."""
+  return _Environment(
+    _ROOT / '.venv-accelerator',
+    {_LOCKS / f'accelerator-{platform_name}.lock': ()},
+    'about 0.4 GB (several with a GPU)',
+  )
 
 
 def _check_platform() -> None:
@@ -69,20 +116,23 @@ def _check_platform() -> None:
     )
 
 
-def _pip_install(lock: pathlib.Path, *options: str) -> None:
-  """Installs a lock into .venv, telling now and then how far it is."""
+def _pip_install(
+  environment: _Environment, lock: pathlib.Path, options: Sequence[str]
+) -> None:
+  """Installs a lock into an environment, telling now and then how far it is."""
   total = len(re.findall(r'^[\w.-]+==', lock.read_text(), re.MULTILINE))
   print(f'  {total} packages of {lock.name} ...', flush=True)
   # -I: a PYTHONPATH of the caller would make pip take packages found there
   # for installed ones.
-  command = [_VENV / 'bin' / 'python', '-I', '-m', 'pip', 'install']
+  python = environment.folder / 'bin' / 'python'
+  command = [python, '-I', '-m', 'pip', 'install']
   command += ['--require-hashes', '--no-deps', '--no-input']
   command += ['--disable-pip-version-check', '--progress-bar=off']
   command += [*options, '--requirement', lock]
   tail = collections.deque(maxlen=15)
   collected = 0
   with (
-    open(_LOG, 'a', encoding='utf-8') as log,
+    open(environment.log, 'a', encoding='utf-8') as log,
     subprocess.Popen(
       command,
       stdin=subprocess.DEVNULL,
@@ -109,42 +159,47 @@ def _pip_install(lock: pathlib.Path, *options: str) -> None:
     sys.stderr.writelines(tail)
     raise _SetUpError(
       f'pip could not install {lock.name} (exit code {pip.returncode}); its '
-      f'last lines stand above, all of them in .venv/{_LOG.name}.'
+      f'last lines stand above, all of them in {environment.log}.'
     )
 
 
-def _install() -> None:
-  """Makes .venv anew; the stamp comes last."""
+def _install(environment: _Environment) -> None:
+  """Makes an environment anew; the stamp comes last."""
+  folder, stamp = environment.folder, environment.stamp
   _check_platform()
   print(
-    f'Installing into .venv with Python {platform.python_version()}: once, '
-    'about 2 GB on disk, some minutes ...',
+    f'Installing into {folder.name} with Python {platform.python_version()}: '
+    f'once, {environment.size} on disk, some minutes ...',
     flush=True,
   )
-  _STAMP.unlink(missing_ok=True)  # First: removing may be interrupted too.
-  if _VENV.exists():
-    shutil.rmtree(_VENV)
-  subprocess.run([sys.executable, '-I', '-m', 'venv', _VENV], check=True)
-  _pip_install(_BUILD_LOCK)
-  # The build tools just installed serve the packages that come as source.
-  _pip_install(_LOCK, '--no-build-isolation')
-  partial = _STAMP.with_suffix('.partial')
-  partial.write_text(_expected_stamp() + '\n')
-  partial.rename(_STAMP)
-  print('  .venv is ready.', flush=True)
+  stamp.unlink(missing_ok=True)  # First: removing may be interrupted too.
+  if folder.exists():
+    shutil.rmtree(folder)
+  subprocess.run([sys.executable, '-I', '-m', 'venv', folder], check=True)
+  for lock, options in environment.locks.items():
+    _pip_install(environment, lock, options)
+  partial = stamp.with_suffix('.partial')
+  partial.write_text(environment.expected_stamp() + '\n')
+  partial.rename(stamp)
+  print(f'  {folder.name} is ready.', flush=True)
 
 
 def main() -> int:
   """Returns the exit code."""
-  if '--check' in sys.argv[1:]:
-    return 0 if _is_up_to_date() else 1
+  parser = argparse.ArgumentParser(description=__doc__.split('\n', 1)[0])
+  parser.add_argument('--check', action='store_true')
+  parser.add_argument('--accelerator', choices=_PLATFORMS)
+  args = parser.parse_args()
+  environment = _accelerator(args.accelerator) if args.accelerator else _PACKAGE
+  if args.check:
+    return 0 if environment.is_up_to_date() else 1
   # Two make commands at once: the second waits, then finds it done.
-  folder = os.open(_LOCK.parent, os.O_RDONLY)
+  folder = os.open(_LOCKS, os.O_RDONLY)
   os.set_inheritable(folder, True)
   fcntl.flock(folder, fcntl.LOCK_EX)
   try:
-    if not _is_up_to_date():
-      _install()
+    if not environment.is_up_to_date():
+      _install(environment)
   except (_SetUpError, OSError, subprocess.CalledProcessError) as error:
     print(f'set_up: {error}', file=sys.stderr)
     return 2

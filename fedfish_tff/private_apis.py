@@ -23,11 +23,13 @@ from typing import Literal
 import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+from tensorflow.compiler.xla.service import hlo_pb2
 from tensorflow.core.framework import function_pb2
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.eager import cancellation
 from tensorflow.python.eager import context as eager_context
 from tensorflow.python.eager import execute
+from tensorflow.python.eager.polymorphic_function import compiler_ir
 from tensorflow.python.framework import convert_to_constants
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework import ops
@@ -162,6 +164,26 @@ def set_dynamic_size(tensor: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
   """
   return gen_xla_ops.xla_set_dynamic_dimension_size(
     tensor, tf.constant(0), tf.reshape(tf.cast(size, tf.int32), [])
+  )
+
+
+def compile_to_hlo(function: Any) -> hlo_pb2.HloModuleProto:
+  """Returns a concrete function as an HLO module, not optimised.
+
+  The public way asks for values where shapes are enough, and makes constants of
+  those that it may.
+
+  Args:
+    function: A concrete function, all of whose shapes are known.
+
+  Raises:
+    ValueError: If it has no such module.
+    tf.errors.OpError: If XLA does not know an operation.
+  """
+  return hlo_pb2.HloModuleProto.FromString(
+    compiler_ir.from_concrete_function(function)(
+      stage='hlo_serialized', device_name='/device:CPU:0'
+    )
   )
 
 

@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The flags --context, --devices and --xla, the same in every binary."""
+"""The flag --context and those of its options, the same in every binary."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
 
 from fedfish_tff.execution import contexts
 
@@ -19,12 +23,34 @@ def define() -> flags.FlagHolder[str]:
     'Where the computations of TFF run. cohort: in this process, all clients '
     'of a round as one graph, without a port or a child process. local_worker: '
     "in TFF's own runtime, to compare with it: a child process, slower, that "
-    'listens on a port. Results agree up to rounding.',
+    'listens on a port. pjrt: client work on any device that JAX drives '
+    '(--platform), in a child process without a port; `make accelerator` '
+    'installs it. Results agree up to rounding.',
   )
 
 
-def define_devices() -> flags.FlagHolder[str | None]:
-  """Defines --devices and returns its holder."""
+def define_options(*names: str) -> Callable[[], dict[str, str | bool]]:
+  """Defines flags for options of contexts.
+
+  Args:
+    *names: The flags', of `OPTION_FLAGS`.
+
+  Returns:
+    A function that returns the options that were given, once flags are parsed.
+  """
+  holders = {name: OPTION_FLAGS[name]() for name in names}
+
+  def given() -> dict[str, str | bool]:
+    return {
+      'use_xla' if name == 'xla' else name: holder.value
+      for name, holder in holders.items()
+      if holder.value is not None
+    }
+
+  return given
+
+
+def _define_devices() -> flags.FlagHolder[str | None]:
   return flags.DEFINE_string(
     'devices',
     None,
@@ -34,8 +60,7 @@ def define_devices() -> flags.FlagHolder[str | None]:
   )
 
 
-def define_xla() -> flags.FlagHolder[bool | None]:
-  """Defines --xla and returns its holder."""
+def _define_xla() -> flags.FlagHolder[bool | None]:
   return flags.DEFINE_bool(
     'xla',
     None,
@@ -44,12 +69,32 @@ def define_xla() -> flags.FlagHolder[bool | None]:
   )
 
 
-def options(devices: str | None, xla: bool | None) -> dict[str, str | bool]:
-  """Returns the options of the context that flags ask for.
+def _define_platform() -> flags.FlagHolder[str | None]:
+  return flags.DEFINE_enum(
+    'platform',
+    None,
+    ['cpu', 'cuda', 'tpu'],
+    'What --context=pjrt computes on: all devices of a platform of JAX, which '
+    'share the clients of a round. By default cpu, which is slower than '
+    '--context=cohort and there to compare.',
+  )
 
-  Args:
-    devices: The value of --devices.
-    xla: The value of --xla.
-  """
-  given = {'devices': devices, 'use_xla': xla}
-  return {name: value for name, value in given.items() if value is not None}
+
+def _define_precision() -> flags.FlagHolder[str | None]:
+  return flags.DEFINE_enum(
+    'precision',
+    None,
+    ['float32', 'tensorfloat32', 'bfloat16'],
+    'How --context=pjrt multiplies matrices: exactly (float32, the default), '
+    'or as the platform does it faster: tensorfloat32 on cuda, bfloat16 on '
+    'tpu.',
+  )
+
+
+# What defines each flag.
+OPTION_FLAGS: Mapping[str, Callable[[], flags.FlagHolder[Any]]] = {
+  'devices': _define_devices,
+  'xla': _define_xla,
+  'platform': _define_platform,
+  'precision': _define_precision,
+}

@@ -108,8 +108,7 @@ _MAX_CLIENTS = flags.DEFINE_integer(
   lower_bound=1,
 )
 _CONTEXT = context_flag.define()
-_DEVICES = context_flag.define_devices()
-_XLA = context_flag.define_xla()
+_CONTEXT_OPTIONS = context_flag.define_options(*context_flag.OPTION_FLAGS)
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data, for tasks that read files.'
 )
@@ -128,7 +127,7 @@ def main(argv: Sequence[str]) -> None:
   options = dict(
     split=_SPLIT.value,
     context=_CONTEXT.value,
-    context_options=context_flag.options(_DEVICES.value, _XLA.value),
+    context_options=_CONTEXT_OPTIONS(),
     data_dir=_DATA_DIR.value,
   )
   evaluate = _evaluate if _TARGETS.value is None else _evaluate_transfer

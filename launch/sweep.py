@@ -113,8 +113,7 @@ _EVALUATE = flags.DEFINE_bool(
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run', False, 'Check and list the runs, and do nothing.'
 )
-_DEVICES = context_flag.define_devices()
-_XLA = context_flag.define_xla()
+_CONTEXT_OPTIONS = context_flag.define_options('devices', 'xla')
 _TRUST_SAVED_MODELS = trust_flags.define_saved_models()
 
 
@@ -161,7 +160,7 @@ def main(argv: Sequence[str]) -> None:
     data_dir=_DATA_DIR.value,
     evaluated=_EVALUATE.value,
     num_processes=num_processes,
-    context_options=context_flag.options(_DEVICES.value, _XLA.value),
+    context_options=_CONTEXT_OPTIONS(),
     trust_saved_models=_TRUST_SAVED_MODELS.value,
   )
   if _DRY_RUN.value:

@@ -76,8 +76,7 @@ _WORKDIR = flags.DEFINE_string(
   'workdir', None, 'The folder for all output; made if it does not exist.'
 )
 _CONTEXT = context_flag.define()
-_DEVICES = context_flag.define_devices()
-_XLA = context_flag.define_xla()
+_CONTEXT_OPTIONS = context_flag.define_options(*context_flag.OPTION_FLAGS)
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data, for tasks that read files.'
 )
@@ -129,7 +128,7 @@ def main(argv: Sequence[str]) -> None:
     config,
     workdir=_WORKDIR.value,
     context=_CONTEXT.value,
-    context_options=context_flag.options(_DEVICES.value, _XLA.value),
+    context_options=_CONTEXT_OPTIONS(),
     data_dir=_DATA_DIR.value,
     overwrite=_OVERWRITE.value,
     progress_bar=_PROGRESS_BAR.value,

@@ -13,10 +13,10 @@ from absl.testing import absltest
 
 update_build_files = repository.load_script('.ci/update_build_files.py')
 
-# Rooms of which everything is a part of cohort_context.
+# Rooms of which everything is a part of contexts, exported one room above.
 _INTERNAL_ROOMS = tuple(
   f'fedfish_tff.execution.{room}.'
-  for room in ('packing', 'reading', 'replay', 'running')
+  for room in ('packing', 'pjrt', 'reading', 'replay', 'running')
 )
 
 # What grouped_dataset and its sources are made of.

@@ -136,7 +136,7 @@ class SetUpTest(absltest.TestCase):
     python.write_text(_GOOD)
     python.chmod(0o755)
     set_up = repository.load_script(os.fspath(self.root / '.ci' / 'set_up.py'))
-    self.stamp.write_text(set_up._expected_stamp())
+    self.stamp.write_text(set_up._PACKAGE.expected_stamp())
 
   def test_no_environment(self):
     self.assertFalse(self._check())

@@ -32,6 +32,24 @@ if TYPE_CHECKING:
   from fedfish_tff.execution.contexts import (
     set_default_context as set_default_context,
   )
+  from fedfish_tff.execution.pjrt.device_client import (
+    DeviceProcessError as DeviceProcessError,
+  )
+  from fedfish_tff.execution.pjrt.pjrt_context import (
+    create_async_pjrt_execution_context as create_async_pjrt_execution_context,
+  )
+  from fedfish_tff.execution.pjrt.pjrt_context import (
+    create_sync_pjrt_execution_context as create_sync_pjrt_execution_context,
+  )
+  from fedfish_tff.execution.pjrt.pjrt_context import (
+    set_async_pjrt_execution_context as set_async_pjrt_execution_context,
+  )
+  from fedfish_tff.execution.pjrt.pjrt_context import (
+    set_sync_pjrt_execution_context as set_sync_pjrt_execution_context,
+  )
+  from fedfish_tff.execution.pjrt.stage_programs import (
+    DeviceMemoryError as DeviceMemoryError,
+  )
   from fedfish_tff.execution.running.client_stages import (
     ClientError as ClientError,
   )

@@ -51,26 +51,34 @@ class _CohortContext:
   ):
     """See `create_sync_cohort_execution_context`."""
     threads.use_one_intra_op_thread()
-    self._default_num_clients = default_num_clients
-    self._devices = devices_lib.resolve_devices(devices)
-    are_accelerators = devices_lib.are_accelerators(self._devices)
+    devices = devices_lib.resolve_devices(devices)
+    are_accelerators = devices_lib.are_accelerators(devices)
     if max_concurrent_computation_calls <= 0:
       max_concurrent_computation_calls = (
-        len(self._devices) if are_accelerators else threads.num_cores()
+        len(devices) if are_accelerators else threads.num_cores()
       )
+    self._set_up(
+      default_num_clients,
+      cohort_stages.CohortStageRunner(
+        parallelism=max_concurrent_computation_calls,
+        devices=devices,
+        use_xla=are_accelerators if use_xla is None else use_xla,
+      ),
+    )
+
+  def _set_up(
+    self, default_num_clients: int, run_stage: cohort_stages.CohortStageRunner
+  ) -> None:
+    self._default_num_clients = default_num_clients
+    self._run_stage = run_stage
     # So that a program that builds a computation anew for every call does not
     # compile it anew.
     self._recent_plans = collections.deque(maxlen=_NUM_RECENT_PLANS)
-    self._run_stage = cohort_stages.CohortStageRunner(
-      parallelism=max_concurrent_computation_calls,
-      devices=self._devices,
-      use_xla=are_accelerators if use_xla is None else use_xla,
-    )
 
   @property
   def devices(self) -> tuple[str, ...]:
     """The logical devices that share a cohort."""
-    return self._devices
+    return self._run_stage.devices
 
   @property
   def general_path_reasons(self) -> tuple[str, ...]:

@@ -21,6 +21,10 @@ _SETTERS: Mapping[str, tuple[str, str]] = {
     'fedfish_tff.execution.cohort_context',
     'set_sync_cohort_execution_context',
   ),
+  'pjrt': (
+    'fedfish_tff.execution.pjrt.pjrt_context',
+    'set_sync_pjrt_execution_context',
+  ),
   'local_worker': (
     'fedfish_tff.execution.worker.local_worker',
     'set_sync_local_worker_execution_context',

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for context_flag."""
 
+import functools
 import subprocess
 import sys
 from unittest import mock
@@ -58,10 +59,15 @@ class ContextFlagTest(parameterized.TestCase):
     self.assertRegex(outcome.stderr, 'context=cloud.*cohort.*local_worker')
 
   def test_options_are_those_that_were_given(self):
-    self.assertEqual(context_flag.options(None, None), {})
-    self.assertEqual(
-      context_flag.options('CPU', False), {'devices': 'CPU', 'use_xla': False}
-    )
+    values = flags.FlagValues()
+    define = {
+      name: functools.partial(getattr(flags, name), flag_values=values)
+      for name in ('DEFINE_bool', 'DEFINE_enum', 'DEFINE_string')
+    }
+    with mock.patch.multiple(flags, **define):
+      given = context_flag.define_options(*context_flag.OPTION_FLAGS)
+    values(['train', '--devices=CPU', '--noxla'])
+    self.assertEqual(given(), {'devices': 'CPU', 'use_xla': False})
 
 
 if __name__ == '__main__':

@@ -12,6 +12,7 @@ cores, and memory does not grow with the number of clients.
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import functools
 import threading
@@ -19,6 +20,7 @@ from typing import Any
 from typing import TypeAlias
 import weakref
 
+from fedfish_tff import private_apis
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import structures
 from fedfish_tff.execution.reading import expressions
@@ -39,6 +41,9 @@ _SequenceTensors: TypeAlias = tuple[sequence_arrays.Cut, dict[str, Any]]
 
 # What each accumulator holds, flat, in the order of the stage's aggregates.
 Accumulators: TypeAlias = list[list[tf.Tensor]]
+
+
+_RANDOM = frozenset(('rng', 'rng-bit-generator'))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -99,7 +104,10 @@ class StageGraph:
     self._accumulator_types = [
       a.accumulate.type_signature.parameter[0] for a in stage.aggregates
     ]
-    self._output_specs = [tracing.tensor_specs(types[i]) for i in stage.outputs]
+    self.accumulator_specs = list(
+      map(tracing.tensor_specs, self._accumulator_types)
+    )
+    self.output_specs = [tracing.tensor_specs(types[i]) for i in stage.outputs]
     for leaf in (leaf for leaves in self.client_leaf_types for leaf in leaves):
       if isinstance(leaf, tff.TensorType) and (
         leaf.shape is None or None in leaf.shape
@@ -109,7 +117,7 @@ class StageGraph:
         )
       if use_xla and _has_strings(leaf):
         raise tracing.NotReplayableError(f'strings, in {leaf}')
-    for spec in tf.nest.flatten(self._output_specs):
+    for spec in tf.nest.flatten(self.output_specs):
       if not spec.shape.is_fully_defined():
         raise tracing.NotReplayableError(
           f'a result of the clients of unknown shape, {spec.shape}'
@@ -117,7 +125,7 @@ class StageGraph:
     # Of one client; of a string, the reference.
     self.output_bytes = sum(
       spec.shape.num_elements() * (spec.dtype.size or 8)
-      for spec in tf.nest.flatten(self._output_specs)
+      for spec in tf.nest.flatten(self.output_specs)
     )
 
   def run(
@@ -156,16 +164,68 @@ class StageGraph:
       inputs.sequences,
     )
 
-  def _trace(self, inputs: ClientInputs) -> Callable[..., Any]:
+  def fetch(self, accumulators: Accumulators) -> Accumulators:
+    """Returns accumulators of `run` as tensors of this process."""
+    return accumulators
+
+  def to_hlo(
+    self, inputs: ClientInputs
+  ) -> tuple[bytes, Callable[[], Sequence[tf.Tensor]]]:
+    """Returns the graph as a program for XLA, on data of the same shapes.
+
+    Args:
+      inputs: Data of some clients.
+
+    Returns:
+      An HLO module, whose arguments and results are those of `run`, flat; and a
+      function that returns more arguments, to be called before each run.
+
+    Raises:
+      NotReplayableError: If there is no such program.
+    """
+    function = self._trace(inputs, any_length=False).function
+    for tensor in (*function.inputs, *function.outputs):
+      if not tensor.shape.is_fully_defined():
+        raise tracing.NotReplayableError(
+          f'a value of unknown shape, {tensor.shape}'
+        )
+    try:
+      module = private_apis.compile_to_hlo(function)
+    except (ValueError, tf.errors.OpError) as error:
+      reason = str(error).strip().split('\n', 1)[0]
+      raise tracing.NotReplayableError(reason) from error
+    for computation in module.computations:
+      _mark_static(computation)
+      if any(i.opcode in _RANDOM for i in computation.instructions):
+        raise tracing.NotReplayableError(
+          'random numbers, of which XLA draws others'
+        )
+    return module.SerializeToString(), lambda: function.captured_inputs
+
+  def _trace(
+    self, inputs: ClientInputs, *, any_length: bool = True
+  ) -> Callable[..., Any]:
     def spec_of(array: np.ndarray) -> tf.TensorSpec:
       dtype = tf.string if array.dtype == object else array.dtype
-      return tf.TensorSpec([None, *array.shape[1:]], dtype)
+      first = [None] if any_length else array.shape[:1]
+      return tf.TensorSpec([*first, *array.shape[1:]], dtype)
 
-    def any_length(nest: Any) -> Any:
+    def specs_of(nest: Any) -> Any:
       return tf.nest.map_structure(spec_of, nest)
 
+    # Without any rows an array does not tell the shape of one.
     sequences = [
-      {**any_length(arrays), 'leaves': packed_sequences.row_specs(leaf.element)}
+      {
+        **specs_of(arrays),
+        'leaves': [
+          spec if any_length else tf.TensorSpec(array.shape, spec.dtype)
+          for spec, array in zip(
+            packed_sequences.row_specs(leaf.element),
+            arrays['leaves'],
+            strict=True,
+          )
+        ],
+      }
       for arrays, leaf in zip(
         inputs.sequences,
         (
@@ -192,10 +252,10 @@ class StageGraph:
     return tracing.trace(
       run,
       [
-        [tracing.tensor_specs(t) for t in self._accumulator_types],
+        self.accumulator_specs,
         self._server_specs,
         tf.TensorSpec([], tf.int32),
-        any_length(inputs.tensors),
+        specs_of(inputs.tensors),
         sequences,
       ],
       jit_compile=True if self.use_xla else None,
@@ -242,7 +302,7 @@ class StageGraph:
         size=num_clients if most_clients is None else most_clients,
         element_shape=spec.shape,
       ),
-      self._output_specs,
+      self.output_specs,
     )
 
     def body(client, accumulators, arrays):
@@ -353,6 +413,28 @@ def _has_strings(leaf: tff.Type) -> bool:
       and structures.tensor_spec(t).dtype == tf.string
     ),
   )
+
+
+def _mark_static(computation: Any) -> None:
+  """Takes marks from axes that are as long as their bound.
+
+  XLA learns the sizes of axes from where they are set. Older versions mark what
+  is merely combined with such an axis too, which today's do not take.
+
+  Args:
+    computation: The proto of a computation of an HLO module.
+  """
+  marks = {}
+  for instruction in computation.instructions:
+    found = instruction.shape.is_dynamic_dimension
+    if instruction.opcode == 'iota':
+      del found[:]
+    elif instruction.opcode == 'broadcast':
+      operand = marks[instruction.operand_ids[0]]
+      for axis, target in enumerate(instruction.dimensions):
+        if found and not (operand and operand[axis]):
+          found[target] = False
+    marks[instruction.id] = found
 
 
 def _of_client(

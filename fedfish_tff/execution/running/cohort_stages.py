@@ -81,6 +81,11 @@ class CohortStageRunner:
     self._reasons: dict[str, None] = {}
 
   @property
+  def devices(self) -> tuple[str, ...]:
+    """The devices that share a cohort."""
+    return self._devices
+
+  @property
   def general_path_reasons(self) -> tuple[str, ...]:
     """Why stages ran client by client instead of as a graph."""
     return tuple(self._reasons)
@@ -115,10 +120,7 @@ class CohortStageRunner:
     failure = None
     if graph is not None:
       try:
-        with tf.device(device):
-          return _GraphRun(
-            stage, graph, self._cache, server_values, clients
-          ).run()
+        return self.run_graph(device, stage, graph, server_values, clients)
       except tracing.NotReplayableError as error:
         self._give_up_graph(stage, graph.use_xla, str(error))
         return self._run_clients(device, stage, server_values, clients)
@@ -148,6 +150,18 @@ class CohortStageRunner:
         self._give_up_graph(stage, graph.use_xla, reason)
     return partial
 
+  def run_graph(
+    self,
+    device: str,
+    stage: federated_plan.ClientStage,
+    graph: cohort_graph.StageGraph,
+    server_values: Mapping[_ValueId, Any],
+    clients: stage_runs.Clients,
+  ) -> stage_runs.Partial:
+    """Runs a stage of `create_graph` for some clients on a device."""
+    with tf.device(device):
+      return GraphRun(stage, graph, self._cache, server_values, clients).run()
+
   def _graph(
     self, stage: federated_plan.ClientStage
   ) -> cohort_graph.StageGraph | None:
@@ -160,13 +174,19 @@ class CohortStageRunner:
     self, stage: federated_plan.ClientStage, use_xla: bool
   ) -> None:
     try:
-      self._graphs[stage] = cohort_graph.StageGraph(
-        stage,
-        parallelism=max(1, self._parallelism // len(self._devices)),
-        use_xla=use_xla,
-      )
+      self._graphs[stage] = self.create_graph(stage, use_xla)
     except tracing.NotReplayableError as error:
       self._give_up_graph(stage, use_xla, str(error))
+
+  def create_graph(
+    self, stage: federated_plan.ClientStage, use_xla: bool
+  ) -> cohort_graph.StageGraph:
+    """Returns the graph of a stage; raises NotReplayableError if it has none."""
+    return cohort_graph.StageGraph(
+      stage,
+      parallelism=max(1, self._parallelism // len(self._devices)),
+      use_xla=use_xla,
+    )
 
   def _give_up_graph(
     self, stage: federated_plan.ClientStage, use_xla: bool, reason: str
@@ -193,7 +213,7 @@ class CohortStageRunner:
       )
 
 
-class _GraphRun:
+class GraphRun:
   """One run of a stage as a graph, for some clients."""
 
   def __init__(
@@ -223,6 +243,7 @@ class _GraphRun:
       )
       for out, leaves in zip(self._stage.outputs, results, strict=True):
         outputs[out].extend(self._split(out, leaves, inputs.num_clients))
+    accumulators = self._graph.fetch(accumulators)
     return stage_runs.Partial(
       [
         structures.unflatten(

@@ -10,7 +10,7 @@ the child, so that no zombie is left either.
 
 The child is its own session, so Ctrl-C in a terminal reaches the parent only;
 its stdin is /dev/null, and its stdout and stderr go to a pipe that the thread
-reads, so it keeps no file of the parent's open.
+reads, so it keeps no file of the parent's open but those it is given.
 """
 
 import atexit
@@ -56,12 +56,14 @@ class WorkerProcess:
     command: Sequence[str],
     *,
     environment: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
   ):
     """Starts the child.
 
     Args:
       command: The program (a path) and its arguments.
       environment: The child's environment; this process's if `None`.
+      pass_fds: Files that the child keeps, under the same numbers.
 
     Raises:
       OSError: If no process can be started. A program that cannot be executed
@@ -69,6 +71,7 @@ class WorkerProcess:
     """
     self._command = [os.fspath(part) for part in command]
     self._environment = dict(os.environ if environment is None else environment)
+    self._pass_fds = tuple(pass_fds)
     self._owner_pid = os.getpid()
     self._output: collections.deque[str] = collections.deque(
       maxlen=_NUM_OUTPUT_LINES_KEPT
@@ -154,6 +157,7 @@ class WorkerProcess:
         text=True,
         errors='replace',
         close_fds=True,
+        pass_fds=self._pass_fds,
         start_new_session=True,
         env=self._environment,
       )

@@ -1,0 +1,380 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Devices of PJRT, through the device process (`device_process`).
+
+Neither a port nor a file with a name is opened: messages go through a pipe, as
+JSON, and arrays through memory that both processes have mapped. The process is
+gone when this one is.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import io
+import itertools
+import json
+import math
+import mmap
+import multiprocessing
+from multiprocessing import connection as connection_lib
+from multiprocessing import reduction
+import os
+import pathlib
+import sys
+import threading
+from typing import Any
+from typing import NamedTuple
+from typing import TypeAlias
+
+from fedfish_tff import errors
+from fedfish_tff.execution import interruption
+from fedfish_tff.execution.worker import worker_process
+
+from absl import logging
+import numpy as np
+
+PLATFORMS = ('cpu', 'cuda', 'tpu')
+
+# How often a waiting call looks whether it was told to stop.
+_POLL_SECONDS = 0.1
+_START_TIMEOUT_SECONDS = 300.0
+_END_TIMEOUT_SECONDS = 1.0
+# Where an array begins: as NumPy's own do, and no less than any device asks.
+_ALIGNMENT = 64
+
+# Names of a dtype and a shape.
+Spec: TypeAlias = tuple[str, tuple[int, ...]]
+
+
+class DeviceProcessError(RuntimeError):
+  """The device process is gone, with what was on its devices."""
+
+
+class ProgramError(RuntimeError):
+  """A program that a device does not compile or run, and why."""
+
+
+class Program(NamedTuple):
+  """A compiled program on a device.
+
+  Attributes:
+    number: Its number there.
+    arguments: What it takes.
+    results: What it returns.
+    num_bytes: The device's memory that a run takes, with arguments and results.
+    seconds: What it took to compile, or to load.
+    is_kept: Whether it was loaded from the folder of compiled programs.
+  """
+
+  number: int
+  arguments: Sequence[Spec]
+  results: Sequence[Spec]
+  num_bytes: int
+  seconds: float
+  is_kept: bool
+
+
+def default_python() -> pathlib.Path:
+  """Returns the Python of the accelerator environment, there or not.
+
+  It lies beside this process's own environment: .venv-accelerator by .venv.
+  """
+  return pathlib.Path(sys.prefix + '-accelerator') / 'bin' / 'python'
+
+
+def default_cache() -> pathlib.Path:
+  """Returns the folder where compiled programs are kept."""
+  home = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
+  return pathlib.Path(home) / 'fedfish_tff' / 'programs'
+
+
+class DeviceProcess:
+  """A running device process, and what it says of its devices."""
+
+  def __init__(
+    self,
+    platform: str,
+    *,
+    python: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+  ):
+    """Starts the process and waits until it has found its devices.
+
+    Args:
+      platform: One of `PLATFORMS`.
+      python: The Python of an environment with JAX; None for that which `make
+        accelerator` has made.
+      cache: The folder where compiled programs are kept; None for the user's.
+
+    Raises:
+      errors.InputError: If there is no such platform, environment or device.
+      DeviceProcessError: If it ends before it has answered.
+    """
+    if platform not in PLATFORMS:
+      raise errors.InputError(
+        f'Unknown platform {platform!r}; expected one of: '
+        f'{", ".join(PLATFORMS)}.'
+      )
+    python = default_python() if python is None else pathlib.Path(python)
+    if not python.exists():
+      raise errors.InputError(
+        f'There is no accelerator environment at {python}; `make accelerator '
+        f'PLATFORM={platform}` makes one.'
+      )
+    self.platform = platform
+    self._pipe, other = multiprocessing.Pipe()
+    with other:
+      self._process = worker_process.WorkerProcess(
+        [
+          os.fspath(python),
+          '-I',
+          os.fspath(pathlib.Path(__file__).with_name('device_process.py')),
+          str(other.fileno()),
+          os.fspath(default_cache() if cache is None else cache),
+        ],
+        environment={**os.environ, 'JAX_PLATFORMS': platform},
+        pass_fds=[other.fileno()],
+      )
+    try:
+      answer = self._receive(self._pipe, _START_TIMEOUT_SECONDS)
+    except BaseException:
+      self.stop()
+      raise
+    if 'error' in answer:
+      self.stop()
+      reason = answer['error'].strip().split('\n', 1)[0]
+      raise errors.InputError(
+        f'JAX in {python.parent.parent} finds no device of the platform '
+        f'{platform!r}: {reason}'
+      )
+    self.num_devices = len(answer['devices'])
+    self._descriptions = answer['devices']
+    logging.info(
+      'Device process %d: JAX %s, %d device(s), %s.',
+      self._process.pid,
+      answer['jax'],
+      self.num_devices,
+      self._descriptions[0]['kind'],
+    )
+
+  @property
+  def pid(self) -> int:
+    """The process id."""
+    return self._process.pid
+
+  @property
+  def is_running(self) -> bool:
+    """Whether the process runs."""
+    return self._process.is_running
+
+  def describe(self) -> str:
+    """Returns how the process ended, and the last line that it wrote."""
+    last = self._process.output_tail.strip().rpartition('\n')[2]
+    return (
+      f'The device process ({self.platform}) {self._process.describe_end()}'
+      + (f'; its last words: {last}' if last else '')
+    )
+
+  def stop(self) -> None:
+    """Ends the process, with what its devices hold."""
+    self._process.stop()
+    self._pipe.close()
+
+  def device(self, number: int) -> 'Device':
+    """Returns a new connection to a device.
+
+    Args:
+      number: Of the device, below `num_devices`.
+    """
+    own, other = multiprocessing.Pipe()
+    memory = open(os.memfd_create('fedfish_tff_device'), 'r+b', buffering=0)
+    with other:
+      try:
+        self._pipe.send_bytes(json.dumps(dict(device=number)).encode())
+        for file in (other.fileno(), memory.fileno()):
+          reduction.send_handle(self._pipe, file, self.pid)
+      except OSError as error:
+        raise self._gone() from error
+    return Device(self, own, memory, self._descriptions[number]['bytes'])
+
+  def call(
+    self, pipe: connection_lib.Connection, message: Mapping[str, Any]
+  ) -> dict[str, Any]:
+    """Sends a message to a device and returns the answer.
+
+    Args:
+      pipe: The device's.
+      message: The message.
+
+    Raises:
+      DeviceProcessError: If the process has ended.
+      ProgramError: If the device says that something is wrong.
+      StoppedError: If this call was interrupted; the process is ended then.
+    """
+    try:
+      pipe.send_bytes(json.dumps(message).encode())
+    except OSError as error:
+      raise self._gone() from error
+    answer = self._receive(pipe)
+    if 'error' in answer:
+      raise ProgramError(answer['error'])
+    return answer
+
+  def _receive(
+    self, pipe: connection_lib.Connection, timeout: float = math.inf
+  ) -> dict[str, Any]:
+    waited = 0.0
+    try:
+      while not pipe.poll(_POLL_SECONDS):
+        waited += _POLL_SECONDS
+        interruption.check()
+        if waited > timeout or not self.is_running:
+          raise EOFError
+      return json.loads(pipe.recv_bytes())
+    except interruption.StoppedError:
+      # What it computes for nobody would hold up the next call.
+      self.stop()
+      raise
+    except (EOFError, OSError) as error:
+      raise self._gone() from error
+
+  def _gone(self) -> DeviceProcessError:
+    self._process.wait(_END_TIMEOUT_SECONDS)
+    self._process.stop()
+    return DeviceProcessError(self.describe())
+
+
+class Device:
+  """A device of a device process; for one thread at a time."""
+
+  def __init__(
+    self,
+    process: DeviceProcess,
+    pipe: connection_lib.Connection,
+    memory: io.FileIO,
+    num_bytes: int | None,
+  ):
+    """Made by `DeviceProcess.device`.
+
+    Args:
+      process: The process.
+      pipe: To the device.
+      memory: The file that both have mapped.
+      num_bytes: The device's memory, where it is known.
+    """
+    self.process = process
+    self.num_bytes = num_bytes
+    self.lock = threading.Lock()
+    self._pipe = pipe
+    self._memory_file = memory
+    self._memory: mmap.mmap | None = None
+    self._numbers = itertools.count()
+
+  def compile(self, hlo: bytes) -> Program:
+    """Compiles a program.
+
+    Args:
+      hlo: A serialized HLO module.
+
+    Raises:
+      ProgramError: If the device cannot run it.
+    """
+    self._mapped(len(hlo))[: len(hlo)] = hlo
+    answer = self._call('compile', size=len(hlo))
+    return Program(
+      number=answer['program'],
+      arguments=[(dtype, tuple(shape)) for dtype, shape in answer['arguments']],
+      results=[(dtype, tuple(shape)) for dtype, shape in answer['results']],
+      num_bytes=answer['bytes'],
+      seconds=answer['seconds'],
+      is_kept=answer['is_kept'],
+    )
+
+  def put(self, arrays: Sequence[np.ndarray]) -> list[int]:
+    """Copies arrays to the device; returns their numbers there."""
+    specs = [(array.dtype.name, array.shape) for array in arrays]
+    places, size = _layout(specs)
+    memory = self._mapped(size)
+    for array, place in zip(arrays, places, strict=True):
+      _view(memory, array.dtype.name, array.shape, place)[...] = array
+    return self._numbered('put', len(specs), arrays=_placed(specs, places))
+
+  def run(self, program: Program, arguments: Sequence[int]) -> list[int]:
+    """Begins a program.
+
+    Args:
+      program: The program.
+      arguments: The numbers of its arguments.
+
+    Returns:
+      The numbers of its results, which may not be there yet.
+    """
+    return self._numbered(
+      'run',
+      len(program.results),
+      program=program.number,
+      arguments=list(arguments),
+    )
+
+  def fetch(
+    self, numbers: Sequence[int], specs: Sequence[Spec]
+  ) -> list[np.ndarray]:
+    """Waits for arrays and copies them from the device.
+
+    Args:
+      numbers: Theirs.
+      specs: What they are.
+
+    Raises:
+      ProgramError: If the program failed that makes them.
+    """
+    places, size = _layout(specs)
+    memory = self._mapped(size)
+    self._call('fetch', arrays=_placed(specs, places), numbers=list(numbers))
+    return [
+      _view(memory, *spec, place).copy()
+      for spec, place in zip(specs, places, strict=True)
+    ]
+
+  def free(self, numbers: Sequence[int]) -> None:
+    """Lets the device forget arrays."""
+    self._call('free', numbers=list(numbers))
+
+  def _call(self, do: str, **arguments: Any) -> dict[str, Any]:
+    return self.process.call(self._pipe, dict(do=do, **arguments))
+
+  def _numbered(self, do: str, count: int, **arguments: Any) -> list[int]:
+    numbers = list(itertools.islice(self._numbers, count))
+    self._call(do, numbers=numbers, **arguments)
+    return numbers
+
+  def _mapped(self, size: int) -> mmap.mmap:
+    """Returns the shared memory, grown to a size if need be."""
+    if self._memory is None or len(self._memory) < size:
+      size = 1 << max(16, (size - 1).bit_length())
+      self._memory_file.truncate(size)
+      self._memory = mmap.mmap(self._memory_file.fileno(), size)
+    return self._memory
+
+
+def _layout(specs: Sequence[Spec]) -> tuple[list[int], int]:
+  """Returns where arrays begin, and where the last one ends."""
+  places, end = [], 0
+  for dtype, shape in specs:
+    places.append(end)
+    end += math.prod(shape) * np.dtype(dtype).itemsize
+    end += -end % _ALIGNMENT
+  return places, max(end, 1)
+
+
+def _placed(specs: Sequence[Spec], places: Sequence[int]) -> list[Any]:
+  return [
+    [dtype, list(shape), place]
+    for (dtype, shape), place in zip(specs, places, strict=True)
+  ]
+
+
+def _view(
+  memory: mmap.mmap, dtype: str, shape: Sequence[int], place: int
+) -> np.ndarray:
+  count = math.prod(shape)
+  return np.frombuffer(memory, dtype, count, place).reshape(shape)

@@ -1,0 +1,258 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Execution contexts that run client work on devices of PJRT.
+
+TensorFlow traces the client work and today's XLA compiles and runs it, on
+whatever JAX drives: CPUs, GPUs, TPUs. All else is as in `cohort_context`: the
+server's steps run in this process, and so does client work that is no program of
+XLA (with strings, say), which is logged.
+"""
+
+from collections.abc import Mapping
+import functools
+import os
+import threading
+from typing import Any
+from typing import TypeAlias
+import weakref
+
+from fedfish_tff import errors
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import setters
+from fedfish_tff.execution import threads
+from fedfish_tff.execution.pjrt import device_client
+from fedfish_tff.execution.pjrt import stage_programs
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.replay import tracing
+from fedfish_tff.execution.running import cohort_graph
+from fedfish_tff.execution.running import cohort_stages
+from fedfish_tff.execution.running import stage_runs
+
+from absl import logging
+
+_ValueId: TypeAlias = federated_plan.ValueId
+
+# The devices that have each precision.
+_PLATFORMS_OF = {
+  'float32': device_client.PLATFORMS,
+  'tensorfloat32': ('cuda',),
+  'bfloat16': ('tpu',),
+}
+
+
+class Devices:
+  """The devices of a device process, which is started again where it died."""
+
+  def __init__(self, platform: str, **options: Any):
+    """Starts the process; see `device_client.DeviceProcess`."""
+    self._start = functools.partial(
+      device_client.DeviceProcess, platform, **options
+    )
+    self._lock = threading.Lock()
+    self._process = self._start()
+    self._devices: dict[int, device_client.Device] = {}
+    self.names = tuple(
+      f'{platform}:{i}' for i in range(self._process.num_devices)
+    )
+
+  @property
+  def pid(self) -> int:
+    """The process id of the device process."""
+    return self._process.pid
+
+  def get(self, name: str) -> device_client.Device:
+    """Returns a device of `names`."""
+    with self._lock:
+      if not self._process.is_running:
+        logging.warning('%s; it is started again.', self._process.describe())
+        self._devices.clear()
+        self._process = self._start()
+      number = self.names.index(name)
+      if number not in self._devices:
+        self._devices[number] = self._process.device(number)
+      return self._devices[number]
+
+  def stop(self) -> None:
+    """Ends the process."""
+    self._process.stop()
+
+
+class _PjrtStageRunner(cohort_stages.CohortStageRunner):
+  """Runs the client stages of plans as programs on devices."""
+
+  def __init__(self, devices: Devices, precision: str):
+    super().__init__(
+      parallelism=threads.num_cores(), devices=devices.names, use_xla=True
+    )
+    self.process = devices
+    self._precision = precision
+
+  def create_graph(
+    self, stage: federated_plan.ClientStage, use_xla: bool
+  ) -> cohort_graph.StageGraph:
+    if use_xla:
+      return stage_programs.StagePrograms(stage, precision=self._precision)
+    return super().create_graph(stage, use_xla)
+
+  def run_graph(
+    self,
+    device: str,
+    stage: federated_plan.ClientStage,
+    graph: cohort_graph.StageGraph,
+    server_values: Mapping[_ValueId, Any],
+    clients: stage_runs.Clients,
+  ) -> stage_runs.Partial:
+    if not isinstance(graph, stage_programs.StagePrograms):
+      return super().run_graph(
+        '/device:CPU:0', stage, graph, server_values, clients
+      )
+    try:
+      return self._run_programs(device, stage, graph, server_values, clients)
+    except device_client.DeviceProcessError:
+      # Nothing is lost but the time: these clients compute again.
+      return self._run_programs(device, stage, graph, server_values, clients)
+
+  def _run_programs(
+    self,
+    name: str,
+    stage: federated_plan.ClientStage,
+    programs: stage_programs.StagePrograms,
+    server_values: Mapping[_ValueId, Any],
+    clients: stage_runs.Clients,
+  ) -> stage_runs.Partial:
+    device = self.process.get(name)
+    # Several computations may be called at a time.
+    with device.lock:
+      try:
+        return cohort_stages.GraphRun(
+          stage, programs.on(device), self._cache, server_values, clients
+        ).run()
+      except device_client.ProgramError as error:
+        reason = str(error).strip().split('\n', 1)[0]
+        raise tracing.NotReplayableError(reason) from error
+
+
+class _PjrtContext:
+  """What both kinds of context have beside `cohort_context`'s."""
+
+  def __init__(
+    self,
+    platform: str = 'cpu',
+    *,
+    precision: str = 'float32',
+    default_num_clients: int = 0,
+    python: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+  ):
+    """See `create_sync_pjrt_execution_context`."""
+    if platform not in _PLATFORMS_OF.get(precision, device_client.PLATFORMS):
+      raise errors.InputError(
+        f'The platform {platform!r} has no precision {precision!r}; float32 is '
+        'everywhere, tensorfloat32 on cuda and bfloat16 on tpu.'
+      )
+    if precision not in _PLATFORMS_OF:
+      raise errors.InputError(
+        f'Unknown precision {precision!r}; expected one of: '
+        f'{", ".join(_PLATFORMS_OF)}.'
+      )
+    threads.use_one_intra_op_thread()
+    devices = Devices(platform, python=python, cache=cache)
+    weakref.finalize(self, devices.stop)
+    self._set_up(default_num_clients, _PjrtStageRunner(devices, precision))
+
+  @property
+  def process_id(self) -> int:
+    """The process id of the device process."""
+    return self._run_stage.process.pid
+
+
+class SyncPjrtExecutionContext(
+  _PjrtContext, cohort_context.SyncCohortExecutionContext
+):
+  """A synchronous context that runs client work on devices of PJRT."""
+
+
+class AsyncPjrtExecutionContext(
+  _PjrtContext, cohort_context.AsyncCohortExecutionContext
+):
+  """An asynchronous context that runs client work on devices of PJRT."""
+
+
+def create_sync_pjrt_execution_context(
+  platform: str = 'cpu',
+  *,
+  precision: str = 'float32',
+  default_num_clients: int = 0,
+  python: str | os.PathLike[str] | None = None,
+  cache: str | os.PathLike[str] | None = None,
+) -> SyncPjrtExecutionContext:
+  """Creates a synchronous context that runs client work on devices of PJRT.
+
+  Args:
+    platform: 'cpu', 'cuda' or 'tpu'. All its devices on this machine share a
+      cohort: client i goes to device i modulo their number, and the devices' sums
+      are merged in order.
+    precision: 'float32', or how this platform multiplies matrices faster:
+      'tensorfloat32' (cuda), 'bfloat16' (tpu).
+    default_num_clients: The number of clients where the arguments of a
+      computation do not tell it.
+    python: The Python of an environment with JAX; None for .venv-accelerator,
+      which `make accelerator` makes.
+    cache: A folder for compiled programs; None for fedfish_tff/programs in the
+      user's cache folder.
+
+  Returns:
+    A `tff.framework.SyncContext`, to be installed or made the default.
+
+  Raises:
+    errors.InputError: If there is no such environment, platform or device.
+  """
+  return SyncPjrtExecutionContext(
+    platform,
+    precision=precision,
+    default_num_clients=default_num_clients,
+    python=python,
+    cache=cache,
+  )
+
+
+set_sync_pjrt_execution_context = setters.default_setter(
+  create_sync_pjrt_execution_context
+)
+
+
+def create_async_pjrt_execution_context(
+  platform: str = 'cpu',
+  *,
+  precision: str = 'float32',
+  default_num_clients: int = 0,
+  python: str | os.PathLike[str] | None = None,
+  cache: str | os.PathLike[str] | None = None,
+) -> AsyncPjrtExecutionContext:
+  """Creates a context whose computations are coroutines, on devices of PJRT.
+
+  Args:
+    platform: See `create_sync_pjrt_execution_context`.
+    precision: See the same.
+    default_num_clients: See the same.
+    python: See the same.
+    cache: See the same.
+
+  Returns:
+    A `tff.framework.AsyncContext`, to be installed or made the default.
+
+  Raises:
+    errors.InputError: If there is no such environment, platform or device.
+  """
+  return AsyncPjrtExecutionContext(
+    platform,
+    precision=precision,
+    default_num_clients=default_num_clients,
+    python=python,
+    cache=cache,
+  )
+
+
+set_async_pjrt_execution_context = setters.default_setter(
+  create_async_pjrt_execution_context
+)

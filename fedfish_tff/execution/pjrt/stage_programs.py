@@ -1,0 +1,209 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A client stage as programs that devices of PJRT run.
+
+A program takes what the graph of a stage takes: accumulators, server values and
+the packed data of some clients. It loops over these. One is compiled for each
+shape of the data, of which there are few: lengths are powers of two, and batches
+have a bound. Between the chunks of a cohort accumulators and server values stay on
+the device.
+"""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import threading
+from typing import Any
+import weakref
+
+from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.pjrt import device_client
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.replay import tracing
+from fedfish_tff.execution.running import cohort_graph
+
+from absl import logging
+import numpy as np
+import tensorflow as tf
+
+# By which matrices are multiplied: in full, or as the device does it faster,
+# which is in TF32 on GPUs and in bfloat16 on TPUs. Both add in float32.
+PRECISIONS = ('float32', 'tensorfloat32', 'bfloat16')
+
+
+class DeviceMemoryError(RuntimeError):
+  """A program that takes more memory than a device has."""
+
+
+class StagePrograms(cohort_graph.StageGraph):
+  """The programs of a stage, compiled when they first run."""
+
+  def __init__(
+    self,
+    stage: federated_plan.ClientStage,
+    *,
+    precision: str = 'float32',
+  ):
+    """Checks that a stage can be a program.
+
+    Args:
+      stage: The stage; to be kept by whoever runs its programs.
+      precision: One of `PRECISIONS`.
+
+    Raises:
+      NotReplayableError: If it cannot.
+    """
+    super().__init__(stage, parallelism=1, use_xla=True)
+    self._is_exact = precision == 'float32'
+    self._hlo: dict[Any, tuple[bytes, Callable[[], Sequence[tf.Tensor]]]] = {}
+    self._hlo_lock = threading.Lock()
+    self._compiled: weakref.WeakKeyDictionary[
+      device_client.Device, dict[Any, device_client.Program]
+    ] = weakref.WeakKeyDictionary()
+
+  def server_arrays(self, server_values: Any) -> list[np.ndarray]:
+    """Returns the server values that the programs take, flat."""
+    return [
+      np.asarray(leaf)
+      for i in self._stage.server_inputs
+      for leaf in structures.flatten(server_values[i])
+    ]
+
+  def hlo(
+    self, inputs: cohort_graph.ClientInputs
+  ) -> tuple[bytes, Callable[[], Sequence[tf.Tensor]]]:
+    """Returns the program for data of some shapes; see `to_hlo`."""
+    key = _key(inputs)
+    with self._hlo_lock:
+      if key not in self._hlo:
+        # TensorFlow asks XLA for full precision only where this is off.
+        enabled = tf.config.experimental.tensor_float_32_execution_enabled()
+        tf.config.experimental.enable_tensor_float_32_execution(
+          not self._is_exact
+        )
+        try:
+          self._hlo[key] = self.to_hlo(inputs)
+        finally:
+          tf.config.experimental.enable_tensor_float_32_execution(enabled)
+      return self._hlo[key]
+
+  def program(
+    self, device: device_client.Device, inputs: cohort_graph.ClientInputs
+  ) -> device_client.Program:
+    """Returns the program for data of some shapes, compiled for a device.
+
+    Args:
+      device: The device.
+      inputs: The data.
+
+    Raises:
+      NotReplayableError: If the device does not take it.
+      DeviceMemoryError: If it is too large for the device.
+    """
+    programs = self._compiled.setdefault(device, {})
+    key = _key(inputs)
+    if key not in programs:
+      hlo, more = self.hlo(inputs)
+      try:
+        program = device.compile(hlo)
+      except device_client.ProgramError as error:
+        reason = str(error).strip().split('\n', 1)[0]
+        raise tracing.NotReplayableError(reason) from error
+      expected = [
+        (np.asarray(leaf).dtype.name, np.shape(leaf))
+        for leaf in (*_flat_inputs(inputs), *more())
+      ]
+      if list(program.arguments[-len(expected) :]) != expected:
+        # XLA leaves out what it takes for a constant.
+        raise tracing.NotReplayableError(
+          'arguments of the program that are not those of the graph'
+        )
+      _check_memory(program, device)
+      logging.info(
+        'A program of %.1f MB was %s in %.1f s; a run takes %.1f MB.',
+        len(hlo) / 1e6,
+        'loaded' if program.is_kept else 'compiled',
+        program.seconds,
+        program.num_bytes / 1e6,
+      )
+      programs[key] = program
+    return programs[key]
+
+  def on(self, device: device_client.Device) -> 'ProgramRun':
+    """Returns a run of the stage on a device."""
+    return ProgramRun(self, device)
+
+
+class ProgramRun:
+  """One run of a stage, for some clients, on one device.
+
+  It is used as a `cohort_graph.StageGraph`. Its accumulators are numbers of
+  arrays on the device.
+  """
+
+  def __init__(self, programs: StagePrograms, device: device_client.Device):
+    """Begins a run; nothing is sent yet."""
+    self._programs = programs
+    self._device = device
+    self._server: list[int] = []
+    self._specs: Sequence[device_client.Spec] = ()
+    self.use_xla = True
+    self.client_leaf_types = programs.client_leaf_types
+    self.output_bytes = programs.output_bytes
+
+  def run(
+    self,
+    accumulators: Any,
+    server_values: Any,
+    inputs: cohort_graph.ClientInputs,
+  ) -> tuple[list[int], list[list[np.ndarray]]]:
+    """See `cohort_graph.StageGraph.run`."""
+    program = self._programs.program(self._device, inputs)
+    if not self._specs:
+      flat = list(map(np.asarray, tf.nest.flatten(accumulators)))
+      accumulators = self._device.put(flat)
+      self._server = self._device.put(
+        self._programs.server_arrays(server_values)
+      )
+      self._specs = program.results[: len(accumulators)]
+    _, more = self._programs.hlo(inputs)
+    data = self._device.put(
+      [np.asarray(leaf) for leaf in (*_flat_inputs(inputs), *more())]
+    )
+    results = self._device.run(program, [*accumulators, *self._server, *data])
+    number = len(accumulators)
+    outputs = results[number:]
+    fetched = self._device.fetch(outputs, program.results[number:])
+    self._device.free([*accumulators, *data, *outputs])
+    return results[:number], tf.nest.pack_sequence_as(
+      self._programs.output_specs, fetched
+    )
+
+  def fetch(self, accumulators: list[int]) -> list[list[tf.Tensor]]:
+    """See `cohort_graph.StageGraph.fetch`; the last call of a run."""
+    arrays = self._device.fetch(accumulators, self._specs)
+    self._device.free([*accumulators, *self._server])
+    return tf.nest.pack_sequence_as(
+      self._programs.accumulator_specs, list(map(tf.constant, arrays))
+    )
+
+
+def _flat_inputs(inputs: cohort_graph.ClientInputs) -> list[Any]:
+  return tf.nest.flatten(
+    [np.int32(inputs.num_clients), inputs.tensors, inputs.sequences]
+  )
+
+
+def _key(inputs: cohort_graph.ClientInputs) -> Any:
+  shapes = tuple(np.shape(leaf) for leaf in _flat_inputs(inputs))
+  return inputs.cuts, inputs.most_clients, shapes
+
+
+def _check_memory(
+  program: device_client.Program, device: device_client.Device
+) -> None:
+  if device.num_bytes is not None and program.num_bytes > device.num_bytes:
+    raise DeviceMemoryError(
+      f'A program of client work takes {program.num_bytes / 2**30:.2f} GiB of '
+      f"the device's memory, {(program.num_bytes - device.num_bytes) / 2**30:.2f}"
+      f' GiB more than its {device.num_bytes / 2**30:.2f} GiB.'
+    )

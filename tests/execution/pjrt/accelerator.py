@@ -1,0 +1,26 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The accelerator environment, which tests of PJRT need.
+
+`make accelerator PLATFORM=cpu` makes it, as CI does; where it is not there such
+tests are skipped.
+"""
+
+from fedfish_tff.execution.pjrt import device_client
+
+from absl.testing import absltest
+
+
+def is_installed() -> bool:
+  """Whether the environment is there."""
+  return device_client.default_python().exists()
+
+
+class TestCase(absltest.TestCase):
+  """Tests that need the environment, and a folder for compiled programs."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    if not is_installed():
+      raise absltest.SkipTest('make accelerator PLATFORM=cpu was not run')

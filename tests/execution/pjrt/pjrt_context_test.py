@@ -1,0 +1,185 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for pjrt_context, on PJRT's CPU: as in process, up to rounding."""
+
+import asyncio
+import functools
+import gc
+import os
+import signal
+
+from fedfish_tff import errors
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution.pjrt import pjrt_context
+from tests.execution import learning_models
+from tests.execution import learning_rounds
+from tests.execution.pjrt import accelerator
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import psutil
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# What XLA does not take, and in which words.
+_IN_PROCESS = {
+  'fed_recon': 'compile-time constant',
+  'fed_recon_eval': 'random numbers',
+  'fed_fish_sampled_label': 'random numbers',
+  'personalization_eval': 'unknown shape',
+}
+_MODELS = {'own_fed_avg': 'cnn', 'fed_eval': 'cnn', 'own_fed_rep': 'cnn'}
+
+
+@functools.cache
+def _folder():
+  return absltest.TEST_TMPDIR.value
+
+
+def _create(**options):
+  return pjrt_context.create_sync_pjrt_execution_context(
+    'cpu', cache=os.path.join(_folder(), 'programs'), **options
+  )
+
+
+class EqualityTestCase(accelerator.TestCase, parameterized.TestCase):
+  """Compares rounds with those in this process."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.context = _create()
+
+  def check(self, name):
+    """Checks a round of `learning_rounds.ROUNDS`."""
+    case = learning_models.MODELS[_MODELS.get(name, 'mlp')]
+    is_variable = name in learning_rounds.TFF_ROUNDS_OF_ONE_KIND
+    run = learning_rounds.ROUNDS[name](
+      case, 'variable' if is_variable else 'functional'
+    )
+    context = cohort_context.create_sync_cohort_execution_context()
+    with tff.framework.get_context_stack().install(context):
+      expected = run()
+    with tff.framework.get_context_stack().install(self.context):
+      if name in _IN_PROCESS:
+        with self.assertLogs(level='WARNING') as logs:
+          found = run()
+        self.assertIn(_IN_PROCESS[name], '\n'.join(logs.output))
+      else:
+        with self.assertNoLogs(level='WARNING'):
+          found = run()
+    self.assertEmpty(self.context.general_path_reasons)
+    learning_rounds.assert_agree(found, expected, relative=case.relative)
+
+
+class EqualityTest(EqualityTestCase):
+  def test_fed_avg(self):
+    self.check('own_fed_avg')
+
+
+class ThoroughEqualityTest(EqualityTestCase):
+  @parameterized.parameters(
+    name for name in learning_rounds.ROUNDS if name != 'own_fed_avg'
+  )
+  @pytest.mark.thorough
+  def test_round(self, name):
+    self.check(name)
+
+
+class PjrtContextTest(accelerator.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.context = _create()
+
+  def _total(self, batches):
+    @tff.federated_computation(
+      tff.FederatedType(
+        tff.SequenceType(tff.TensorType(np.float32, [None, 2])), tff.CLIENTS
+      )
+    )
+    def comp(data):
+      return tff.federated_sum(
+        tff.federated_map(
+          tff.tensorflow.computation(
+            lambda rows: rows.reduce(0.0, lambda a, r: a + tf.reduce_sum(r)),
+            data.type_signature.member,
+          ),
+          data,
+        )
+      )
+
+    with tff.framework.get_context_stack().install(self.context):
+      return comp(batches)
+
+  def _batches(self, *sizes_of_clients):
+    return [
+      [np.ones([n, 2], np.float32) for n in sizes] for sizes in sizes_of_clients
+    ]
+
+  def test_batches_of_all_sizes(self):
+    """Rows beyond a batch's size would be counted."""
+    self.assertEqual(
+      self._total(self._batches([4, 4, 1], [], [3], [1, 2], [0, 4])), 2 * 19.0
+    )
+
+  def test_a_killed_process_is_started_again(self):
+    first = self.context.process_id
+    self.assertEqual(self._total(self._batches([2])), 4.0)
+    os.kill(first, signal.SIGKILL)
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEqual(self._total(self._batches([2], [3])), 10.0)
+    self.assertIn('SIGKILL', '\n'.join(logs.output))
+    self.assertNotEqual(self.context.process_id, first)
+
+  def test_strings_run_in_this_process(self):
+    length = tff.tensorflow.computation(lambda s: tf.strings.length(s), np.str_)
+
+    @tff.federated_computation(tff.FederatedType(np.str_, tff.CLIENTS))
+    def comp(texts):
+      return tff.federated_sum(tff.federated_map(length, texts))
+
+    with tff.framework.get_context_stack().install(self.context):
+      with self.assertLogs(level='WARNING') as logs:
+        self.assertEqual(comp(['a', 'bcd']), 4)
+    self.assertIn('strings', '\n'.join(logs.output))
+
+  def test_outputs_come_in_the_order_of_the_cohort(self):
+    double = tff.tensorflow.computation(lambda x: 2 * x, np.int64)
+    with tff.framework.get_context_stack().install(self.context):
+      comp = tff.federated_computation(
+        lambda values: tff.federated_map(double, values),
+        tff.FederatedType(np.int64, tff.CLIENTS),
+      )
+      # Larger than 32 bits, and more than fit into one chunk.
+      values = [2**33 + i for i in range(700)]
+      self.assertEqual(comp(values), [2 * value for value in values])
+
+  def test_asynchronous(self):
+    context = pjrt_context.create_async_pjrt_execution_context(
+      'cpu', default_num_clients=3
+    )
+    comp = tff.federated_computation(
+      lambda: tff.federated_sum(tff.federated_value(2, tff.CLIENTS))
+    )
+    with tff.framework.get_context_stack().install(context):
+      self.assertEqual(asyncio.run(comp()), 6)
+
+  def test_the_process_goes_with_the_context(self):
+    process = psutil.Process(self.context.process_id)
+    del self.context
+    gc.collect()
+    self.assertFalse(process.is_running())
+
+  def test_precisions(self):
+    for platform, precision in (('cpu', 'bfloat16'), ('cuda', 'half')):
+      with self.subTest(precision):
+        with self.assertRaisesRegex(errors.InputError, precision):
+          pjrt_context.create_sync_pjrt_execution_context(
+            platform, precision=precision
+          )
+
+
+if __name__ == '__main__':
+  absltest.main()

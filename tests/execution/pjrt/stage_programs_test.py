@@ -1,0 +1,109 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for stage_programs; pjrt_context_test runs them."""
+
+from unittest import mock
+
+from fedfish_tff.execution.packing import packed_cache
+from fedfish_tff.execution.pjrt import device_client
+from fedfish_tff.execution.pjrt import stage_programs
+from fedfish_tff.execution.running import cohort_stages
+from fedfish_tff.execution.running import stage_runs
+from tests.execution import single_stages
+from tests.execution.pjrt import accelerator
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_SEQUENCE = tff.SequenceType(tff.TensorType(np.float32, [None, 2]))
+
+
+def _create_stage():
+  """Returns a stage that adds up roots of clients' numbers."""
+  work = tff.tensorflow.computation(
+    lambda data: data.reduce(
+      tf.zeros([2]), lambda a, x: a + tf.reduce_sum(tf.sqrt(x), axis=0)
+    ),
+    _SEQUENCE,
+  )
+  return single_stages.stage_of(
+    tff.federated_computation(
+      lambda data: tff.federated_sum(tff.federated_map(work, data)),
+      tff.FederatedType(_SEQUENCE, tff.CLIENTS),
+    )
+  )
+
+
+class StageProgramsTest(accelerator.TestCase):
+  def setUp(self):
+    super().setUp()
+    process = device_client.DeviceProcess('cpu', cache='')
+    self.addCleanup(process.stop)
+    self.device = process.device(0)
+    self.stage = _create_stage()
+    self.programs = stage_programs.StagePrograms(self.stage)
+    self.rng = np.random.default_rng(0)
+
+  def _run(self, *sizes):
+    """Runs the stage for clients of some examples, by batches of three.
+
+    Args:
+      *sizes: Of each client.
+
+    Returns:
+      The sum, and what it should be.
+    """
+    rows = [self.rng.uniform(size=(n, 2)).astype(np.float32) for n in sizes]
+    (aggregate,) = self.stage.aggregates
+    (data,) = self.stage.client_inputs
+    partial = cohort_stages.GraphRun(
+      self.stage,
+      self.programs.on(self.device),
+      packed_cache.PackedSequenceCache(),
+      {aggregate.zero: tf.zeros([2])},
+      stage_runs.Clients(
+        {
+          data: [
+            tf.data.Dataset.from_tensor_slices(client).batch(3)
+            for client in rows
+          ]
+        },
+        range(len(sizes)),
+        len(sizes),
+      ),
+    ).run()
+    (total,) = partial.accumulators
+    return total, np.sqrt(np.concatenate(rows)).sum(axis=0)
+
+  def test_one_program_for_like_clients(self):
+    with mock.patch.object(
+      self.device, 'compile', side_effect=self.device.compile
+    ) as compiled:
+      for sizes in ((7, 0, 4, 4), (5, 6, 2), (3, 3, 6, 1)):
+        np.testing.assert_allclose(*self._run(*sizes), rtol=1e-6)
+      compiled.assert_called_once()
+
+  def test_chunks(self):
+    """Accumulators are fetched once, behind the last."""
+    with (
+      mock.patch.object(cohort_stages, '_CHUNK_CLIENTS', 2),
+      mock.patch.object(
+        self.device, 'fetch', side_effect=self.device.fetch
+      ) as fetched,
+    ):
+      np.testing.assert_allclose(*self._run(4, 3, 0, 5, 9), rtol=1e-6)
+    self.assertEqual([len(c.args[0]) for c in fetched.call_args_list][-1], 1)
+    self.assertEqual(sum(len(c.args[0]) for c in fetched.call_args_list), 1)
+
+  def test_too_large_for_the_device(self):
+    self.device.num_bytes = 10
+    with self.assertRaisesRegex(
+      stage_programs.DeviceMemoryError, 'GiB more than its 0.00 GiB'
+    ):
+      self._run(3)
+
+
+if __name__ == '__main__':
+  absltest.main()
