@@ -318,14 +318,15 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     path = folder / checkpoint_manifest.FILE_NAME
     try:
       manifest = checked_json.remove_checksum(json.loads(path.read_bytes()))
-    except (ValueError, TypeError) as error:
+      expected = manifest['files']
+    # Another file of the run with a checksum has no `files`.
+    except (KeyError, ValueError, TypeError) as error:
       raise DamagedCheckpointError(
         f'The checkpoint {folder} is damaged: its file {path.name} cannot be '
         f'read ({error}).'
       ) from error
     except OSError as error:
       raise _unreadable_error(folder, error) from error
-    expected = manifest['files']
     try:
       found = _checksums(folder)
     except OSError as error:

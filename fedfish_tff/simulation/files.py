@@ -72,6 +72,23 @@ def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
   return path
 
 
+def check_entries(folder: str | os.PathLike[str]) -> None:
+  """Checks that below a folder are files and folders: a pipe is waited for.
+
+  Args:
+    folder: The folder; it need not exist.
+
+  Raises:
+    errors.InputError: If there is a pipe, a device or a socket.
+  """
+  for parent, _, names in os.walk(folder):
+    for path in (pathlib.Path(parent, name) for name in names):
+      if path.exists() and not path.is_file():
+        raise errors.InputError(
+          f'{path} is a pipe, a device or a socket; a file was expected.'
+        )
+
+
 def is_temporary(path: str | os.PathLike[str]) -> bool:
   """Whether the path is one that an interrupted `write_atomically` leaves."""
   return os.fspath(path).endswith(_TEMPORARY_SUFFIX)

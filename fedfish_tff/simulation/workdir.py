@@ -21,6 +21,7 @@ import shutil
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
@@ -126,12 +127,9 @@ class Workdir:
     Raises:
       errors.InputError: If metrics.csv is not one.
     """
-    paths = [self.config_path, self.data_fingerprint_path, self.start_path]
-    digests = {
-      path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-      for path in paths
-      if path.exists()
-    }
+    digests = _digests(
+      self.config_path, self.data_fingerprint_path, self.start_path
+    )
     if metrics_digest is None and self.metrics_path.exists():
       cells = metrics_rows.read_cells(self.metrics_path)
       metrics_digest = metrics_rows.chain_digests(cells.columns, cells.rows).get
@@ -167,10 +165,29 @@ class Workdir:
     )
 
   def write_summary(self, summary: Mapping[str, Any]) -> None:
-    """Writes summary.json atomically, with a checksum at its end."""
+    """Writes summary.json atomically, with whose it is and a checksum."""
+    run = _digests(self.config_path, self.data_fingerprint_path)
     files.write_atomically(
-      self.summary_path, _to_json(checked_json.add_checksum(summary))
+      self.summary_path,
+      _to_json(checked_json.add_checksum({**summary, 'run': run})),
     )
+
+  def check_summary(self, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what `write_summary` was given, once it is verified.
+
+    Args:
+      content: The object in summary.json; of earlier versions of the code, it
+        has no checksum, or does not say whose it is.
+
+    Raises:
+      ValueError: If it was changed, or is that of another run.
+    """
+    summary = checked_json.remove_checksum(content, optional=True)
+    digests = _digests(self.config_path, self.data_fingerprint_path)
+    if checkpoint_manifest.changed_file(summary, digests) is not None:
+      raise ValueError('it is of another run')
+    summary.pop('run', None)
+    return summary
 
 
 @contextlib.contextmanager
@@ -204,6 +221,7 @@ def open_workdir(
   try:
     path.mkdir(parents=True, exist_ok=True)
     _check_is_ours(path)
+    files.check_entries(path)
     lock = open(path / _LOCK_NAME, 'ab')
   except OSError as error:
     raise files.unwritable_error(path, error) from error
@@ -231,6 +249,15 @@ def open_workdir(
     yield workdir
 
 
+def _digests(*paths: pathlib.Path) -> dict[str, str]:
+  """Returns the SHA-256 of the files that are there, by name."""
+  return {
+    path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+    for path in paths
+    if path.exists()
+  }
+
+
 def _to_json(value: Mapping[str, Any]) -> bytes:
   return (json.dumps(value, indent=2) + '\n').encode()
 
@@ -238,7 +265,7 @@ def _to_json(value: Mapping[str, Any]) -> bytes:
 def _read_config(path: pathlib.Path) -> dict[str, Any] | None:
   """Returns a run's config; None if there is none in that file."""
   try:
-    config = json.loads(path.read_bytes())
+    config = json.loads(regular_files.read_bytes(path))
   except (FileNotFoundError, NotADirectoryError, ValueError):
     return None
   except OSError as error:

@@ -16,8 +16,8 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff import simulation
-from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import metrics_rows
 from launch.methods import config_checks
 from launch.results import checked_tables
@@ -29,7 +29,6 @@ import numpy as np
 
 # Fields that do not make a run another experiment.
 _POOLED_FIELDS = ('seed', 'checkpoint_every')
-SUMMARY_JSON = 'summary.json'
 CLIENTS_CSV = 'evaluation/clients.csv'
 _TEST = 'test/'
 _CLIENTS_HEAD = ['client_id', 'round', 'split']
@@ -179,23 +178,24 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     clients=_read_current_clients(workdir, rows[-1]['round']),
     empty={name: np.array([name not in row for row in rows]) for name in names},
     transfer=transfer_reader.read_scores(workdir),
-    **_read_summary(workdir / SUMMARY_JSON),
+    **_read_summary(simulation.Workdir(workdir)),
   )
 
 
-def _read_summary(path: pathlib.Path) -> dict[str, Any]:
+def _read_summary(folder: simulation.Workdir) -> dict[str, Any]:
   """Returns what `parse_summary` does; nothing where there is no file yet."""
+  path = folder.summary_path
   if not path.exists():
     return {}
   try:
     content = json.loads(path.read_text(encoding='utf-8'))
-    return parse_summary(checked_json.remove_checksum(content, optional=True))
+    return parse_summary(folder.check_summary(content))
   except OSError as error:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   except (AttributeError, KeyError, TypeError, ValueError) as error:
     raise errors.InputError(
-      f'{path} is damaged: blocks final, test and totals of numbers, and their '
-      'checksum, were expected; launch.train writes it anew.'
+      f'{path} is damaged: blocks final, test and totals of numbers of this '
+      'run, and their checksum, were expected; launch.train writes it anew.'
     ) from error
 
 
@@ -269,7 +269,7 @@ def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
   if not path.parent.is_dir():
     raise errors.InputError(f'There is no workdir {workdir}.')
   try:
-    config = json.loads(path.read_text(encoding='utf-8'))
+    config = json.loads(regular_files.read_bytes(path))
   except OSError as error:
     raise errors.InputError(
       f'Cannot read {path}: {error.strerror}; a workdir of launch.train was '
@@ -286,6 +286,7 @@ def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
           'was expected.'
         )
       value = value[field]
+  simulation.check_entries(workdir)
   return config
 
 

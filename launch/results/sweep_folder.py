@@ -14,8 +14,8 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff import simulation
-from fedfish_tff.simulation import checked_json
 
 _RUN_FIELDS = ('variant', 'fields', 'config')
 
@@ -63,6 +63,7 @@ class SweepFolder:
         f'{self.path} is not the folder of a sweep: it has no readable '
         f'{self.sweep_path.name}.'
       )
+    simulation.check_entries(self.path)
     return runs
 
   def read_failed(self) -> list[str]:
@@ -94,8 +95,9 @@ class SweepFolder:
     if summary is None or summary.get('rounds') != config['rounds']:
       return None
     try:
-      simulation.Workdir(workdir).check_files()
-      return checked_json.remove_checksum(summary, optional=True)
+      folder = simulation.Workdir(workdir)
+      folder.check_files()
+      return folder.check_summary(summary)
     except ValueError:  # InputError is one.
       return None
 
@@ -126,7 +128,7 @@ def to_json(value: Any) -> Any:
 def _read_json(path: pathlib.Path) -> dict[str, Any] | None:
   """Returns the object in a file; None if it is missing or damaged."""
   try:
-    content = json.loads(path.read_text(encoding='utf-8'))
+    content = json.loads(regular_files.read_bytes(path))
     return content if isinstance(content, dict) else None
   except (FileNotFoundError, NotADirectoryError, ValueError):
     return None

@@ -62,7 +62,8 @@ def load_result(
     folder: Its workdir.
 
   Raises:
-    errors.InputError: If there is no checkpoint, or it is damaged.
+    errors.InputError: If there is no checkpoint, or it is damaged, or that of
+      the end of a finished run is.
   """
   result = simulation.load_result(
     experiment.process, simulation.CheckpointManager(folder.checkpoints_path)
@@ -70,6 +71,13 @@ def load_result(
   if result is None:
     raise errors.InputError(
       f'{folder.path} has no checkpoint yet; train it first with launch.train.'
+    )
+  rounds = experiment.config['rounds']
+  if folder.summary_path.exists() and result.round_number != rounds:
+    raise errors.InputError(
+      f'{folder.path} is finished, but its checkpoint of round {rounds} is '
+      'damaged or missing; launch.train makes it again from that of round '
+      f'{result.round_number}.'
     )
   return result
 

@@ -44,6 +44,7 @@ def open_folder(
   """
   folder = sweep_folder.SweepFolder(path)
   check_folder(folder, runs)
+  files.check_entries(folder.path)
   try:
     for name in ('runs', 'logs'):
       (folder.path / name).mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ with its own flags, exit code and output, that goes through the same code as
 `python -m`. The server itself runs no TensorFlow.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
@@ -154,13 +155,25 @@ class BinaryRunner:
       text=True,
     )
 
-  def run(self, *arguments: Any) -> Outcome:
-    """Runs the binary to its end."""
+  def run(
+    self, *arguments: Any, watch: Callable[[int], None] = lambda pid: None
+  ) -> Outcome:
+    """Runs the binary to its end.
+
+    Args:
+      *arguments: What would stand behind its name.
+      watch: Called with the id of its process, which leads a group of its own,
+        while that runs.
+
+    Returns:
+      How it ended.
+    """
     with tempfile.TemporaryDirectory() as folder:
       request = {'arguments': list(map(str, arguments)), 'folder': folder}
       self._server.stdin.write(json.dumps(request) + '\n')
       self._server.stdin.flush()
       with processes.killed_if_hanging(self._server):
+        watch(int(self._server.stdout.readline()))
         code = int(self._server.stdout.readline())
       return Outcome(
         code=code,
@@ -183,12 +196,14 @@ def _serve(module_name: str, imported_late: Sequence[str]) -> None:
     request = json.loads(line)
     child = os.fork()
     if not child:
+      os.setsid()
       for name, descriptor in (('stdin', 0), ('stdout', 1), ('stderr', 2)):
         path = '/dev/null' if name == 'stdin' else f'{request["folder"]}/{name}'
         flags = os.O_RDONLY if name == 'stdin' else os.O_WRONLY | os.O_CREAT
         os.dup2(os.open(path, flags), descriptor)
       sys.argv = [module.__file__, *request['arguments']]
       cli.run(module.main, flags_parser=getattr(module, 'parse_flags', None))
+    print(child, flush=True)
     _, status = os.waitpid(child, 0)
     print(os.waitstatus_to_exitcode(status), flush=True)
 

@@ -13,6 +13,7 @@ import shutil
 from unittest import mock
 
 from fedfish_tff import errors
+from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import checkpoints
 
 from absl.testing import absltest
@@ -162,6 +163,7 @@ class CheckpointManagerTest(parameterized.TestCase):
     ('manifest.json', 'truncated'),
     ('manifest.json', 'a bit flipped'),
     ('manifest.json', 'a folder'),
+    ('manifest.json', 'of something else'),
   )
   def test_uses_the_one_before_a_damaged_one_and_says_so(self, file, damage):
     self._save(1, 2)
@@ -173,6 +175,8 @@ class CheckpointManagerTest(parameterized.TestCase):
       # In the manifest: another tensor's shape, still well-formed.
       content[content.find(b'[3, 2]') + 1 if 'json' in file else -1] ^= 1
       path.write_bytes(content)
+    elif damage == 'of something else':
+      path.write_text(json.dumps(checked_json.add_checksum({'rounds': 2})))
     else:
       path.unlink()
       if damage == 'a folder':

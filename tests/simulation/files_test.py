@@ -78,6 +78,21 @@ class UnwritableErrorTest(absltest.TestCase):
     self.assertNotIn('more', str(files.unwritable_error('/disk', error)))
 
 
+class CheckEntriesTest(absltest.TestCase):
+  def test_names_what_is_no_file(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (folder / 'a').mkdir()
+    (folder / 'a' / 'file').touch()
+    (folder / 'a' / 'gone').symlink_to(folder / 'gone')
+    files.check_entries(folder)
+    files.check_entries(folder / 'absent')
+    for make in (os.mkfifo, lambda path: path.symlink_to('/dev/zero')):
+      make(folder / 'a' / 'other')
+      with self.assertRaisesRegex(errors.InputError, 'a/other is a pipe, a'):
+        files.check_entries(folder)
+      (folder / 'a' / 'other').unlink()
+
+
 class MakeFolderTest(absltest.TestCase):
   def test_makes_parents_and_takes_what_is_there(self):
     path = pathlib.Path(self.create_tempdir().full_path) / 'a' / 'b'

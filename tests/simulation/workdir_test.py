@@ -225,6 +225,15 @@ class OpenWorkdirTest(parameterized.TestCase):
       ):
         pass
 
+  @parameterized.parameters('config.json', 'metrics.csv')
+  def test_a_pipe_is_not_waited_for(self, name):
+    self._run()
+    (self.path / name).unlink()
+    os.mkfifo(self.path / name)
+    with self.assertRaisesRegex(errors.InputError, name):
+      with workdir.open_workdir(self.path, _CONFIG):
+        pass
+
   @parameterized.product(
     content=('{}', 'not JSON', None, '{"model_type": "bert"}', '[]'),
     overwrite=(False, True),

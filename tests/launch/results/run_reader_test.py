@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading and grouping runs."""
 
+import os
 import pathlib
 
 from fedfish_tff import errors
@@ -104,6 +105,14 @@ class ReadRunTest(parameterized.TestCase):
       run_reader.read_run(workdir)
     self.assertIn(str(workdir / name), str(caught.exception))
 
+  @parameterized.parameters('config.json', 'checkpoints')
+  def test_a_pipe_is_not_waited_for(self, name):
+    workdir = fake_runs.write_workdir(self._folder / 'w')
+    (workdir / name).unlink(missing_ok=True)
+    os.mkfifo(workdir / name)
+    with self.assertRaisesRegex(errors.InputError, name):
+      run_reader.read_run(workdir)
+
   def test_no_such_workdir(self):
     with self.assertRaisesRegex(errors.InputError, 'no workdir.*nowhere'):
       run_reader.read_run(self._folder / 'nowhere')
@@ -144,7 +153,16 @@ class SummaryTest(absltest.TestCase):
     workdir = fake_runs.write_run(
       fake_runs.make_setting_run(), self._folder / 'w'
     )
-    for content in ('{', '[]', '{}', '{"final": {}, "test": 1, "totals": {}}'):
+    other = fake_runs.write_run(
+      fake_runs.make_setting_run(seed=1), self._folder / 'other'
+    )
+    for content in (
+      '{',
+      '[]',
+      '{}',
+      '{"final": {}, "test": 1, "totals": {}}',
+      (other / 'summary.json').read_text(),
+    ):
       (workdir / 'summary.json').write_text(content)
       with self.assertRaisesRegex(errors.InputError, 'summary.json is damaged'):
         run_reader.read_run(workdir)

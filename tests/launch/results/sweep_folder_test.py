@@ -36,6 +36,11 @@ class SweepFolderTest(absltest.TestCase):
       {**checked_json.remove_checksum(json.loads(whole)), 'rounds': 1}
     )
     self.assertIsNone(read())
+    # Another run's.
+    fake_sweeps.write_result(folder, self.runs[1], 0.5)
+    other = folder.workdir(self.runs[1].name) / 'summary.json'
+    summary.write_bytes(other.read_bytes())
+    self.assertIsNone(read())
     summary.write_text(whole)
     config = folder.workdir(run.name) / 'config.json'
     config.write_text(json.dumps({**run.config, 'batch_size': 1}))

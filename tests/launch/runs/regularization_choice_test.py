@@ -7,7 +7,6 @@ import json
 import pathlib
 
 from fedfish_tff import simulation
-from fedfish_tff.simulation import checked_json
 from launch.runs import experiment as experiment_lib
 from launch.runs import regularization_choice
 from launch.runs import training_run
@@ -123,7 +122,7 @@ class ChoiceTest(parameterized.TestCase):
     )
     self.assertFalse((self.workdir / regularization_choice.FILE_NAME).exists())
     self.assertEqual(
-      checked_json.remove_checksum(
+      simulation.Workdir(self.workdir).check_summary(
         json.loads((self.workdir / 'summary.json').read_text())
       ),
       summary,

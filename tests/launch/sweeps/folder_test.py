@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of opening a sweep's folder."""
 
+import os
 import pathlib
 
 from fedfish_tff import errors
@@ -63,6 +64,13 @@ class SweepFolderTest(absltest.TestCase):
     for content in ('{', '[]', '{}', '{"runs": []}', '{"runs": {"a": {}}}'):
       folder.sweep_path.write_text(content)
       self._refused(self.runs, 'it has no readable sweep.json')
+
+  def test_a_pipe_is_not_waited_for(self):
+    folder = self._open(self.runs)
+    os.mkfifo(folder.path / 'runs' / 'pipe')
+    for use in (folder.read_runs, lambda: self._open(self.runs)):
+      with self.assertRaisesRegex(errors.InputError, 'runs/pipe is a pipe'):
+        use()
 
   def test_a_sweep_that_died_at_once_is_begun_anew(self):
     self.path.mkdir()

@@ -92,9 +92,10 @@ def train(*, config, workdir, is_trained, evaluated, data_dir, **unused):
   run = types.SimpleNamespace(name=workdir.name, config=config)
   folder = sweep_folder.SweepFolder(workdir.parents[1])
   if not is_trained:
-    fake_sweeps.write_result(folder, run, config['seed'] / 10)
+    workdir.mkdir(parents=True, exist_ok=True)
     data = {'train': pathlib.Path(data_dir).name}
     (workdir / 'data_fingerprint.json').write_text(json.dumps(data))
+    fake_sweeps.write_result(folder, run, config['seed'] / 10)
   if evaluated:
     fake_sweeps.write_evaluation(folder, run)
 

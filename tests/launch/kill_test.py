@@ -1,0 +1,295 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Kills processes at random moments, and runs the same commands again."""
+
+import contextlib
+import csv
+import json
+import os
+import pathlib
+import signal
+import sqlite3
+import tempfile
+import time
+from unittest import mock
+
+from launch.configs import srpfl_digits
+from tests import processes
+from tests.datasets.grouping import web_pages
+from tests.launch import binary_runner
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import psutil
+import pytest
+import tensorflow as tf
+
+_SWEEP = """
+from launch.configs import sweeps, toy_regression
+
+def get_config(variant):
+  config = toy_regression.get_config(variant)
+  config.update(rounds=12, local_epochs=2, evaluate_every=4, checkpoint_every=3)
+  config.task.num_examples = 30
+  return config
+
+def sweep(name):
+  return sweeps.select(name, get_config, lambda get_config: {
+    'seeds': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1, 2)}),
+  })
+"""
+_NUM_KILLS = 25
+# Drawn, or told of how it went.
+_OTHER_FOLDERS = frozenset(('plots', 'tensorboard', 'logs'))
+_OTHER_FILES = frozenset(
+  (
+    'manifest.json',
+    'statistics.png',
+    'usage.json',
+    # Read by way of the index beside it.
+    'variables.data-00000-of-00001',
+  )
+)
+
+
+def _client_states_config():
+  config = srpfl_digits.get_config('fed_rep')
+  config.task.update(num_clients=8, num_held_out=4, hidden_units=(8,))
+  config.update(
+    rounds=12,
+    cohort_size=4,
+    local_epochs=2,
+    checkpoint_every=2,
+    evaluate_every=4,
+  )
+  config.evaluation.personalization_epochs = 1
+  return config.to_dict()
+
+
+def _fine_tuning_config():
+  return small_configs.make_config('fed_avg,fine_tuning=ft_lp,start=fed3r')
+
+
+def _is_of_the_process(name):
+  """Whether a column or field tells what the process took."""
+  return (
+    name.startswith('time/')
+    or 'seconds' in name
+    or name in ('peak_bytes', 'checksum')
+  )
+
+
+def _without_times(value):
+  if isinstance(value, dict):
+    return {
+      k: _without_times(v)
+      for k, v in value.items()
+      if not _is_of_the_process(k)
+    }
+  return value
+
+
+def _read_tensors(path):
+  reader = tf.train.load_checkpoint(str(path.with_suffix('')))
+  types, shapes = (
+    reader.get_variable_to_dtype_map(),
+    reader.get_variable_to_shape_map(),
+  )
+  return {
+    name: np.asarray(reader.get_tensor(name)).tobytes()
+    for name in shapes
+    # The seconds.
+    if (types[name], shapes[name]) != (tf.float64, [])
+  }
+
+
+def _read_arrays(path):
+  with np.load(path) as arrays:
+    return {
+      name: _without_times(json.loads(str(array)))
+      if array.dtype.kind == 'U'
+      else array.tobytes()
+      for name, array in arrays.items()
+    }
+
+
+def _read(path):
+  """What a file holds, but for what the process took."""
+  if path.name in _OTHER_FILES:
+    return None
+  if path.name == 'variables.index':
+    return _read_tensors(path)
+  if path.suffix == '.npz':
+    return _read_arrays(path)
+  if path.suffix == '.csv':
+    with open(path, encoding='utf-8', newline='') as file:
+      return list(map(_without_times, csv.DictReader(file)))
+  if path.suffix == '.json':
+    return _without_times(json.loads(path.read_text(encoding='utf-8')))
+  if path.suffix == '.sqlite':
+    with contextlib.closing(sqlite3.connect(path)) as database:
+      return list(database.iterdump())
+  return path.read_bytes()
+
+
+def _read_all(folder):
+  """Every file of a folder by its name."""
+  paths = sorted(path for path in folder.rglob('*') if path.is_file())
+  names = [path.relative_to(folder) for path in paths]
+  return {
+    str(name): _read(path)
+    for name, path in zip(names, paths, strict=True)
+    if not _OTHER_FOLDERS & set(name.parts)
+  }
+
+
+def _last_written(folder):
+  """When a file of a folder was last made or changed, in nanoseconds."""
+  times = [0]
+  for parent, _, names in os.walk(folder):
+    for path in (parent, *(os.path.join(parent, name) for name in names)):
+      with contextlib.suppress(FileNotFoundError):
+        times.append(os.stat(path).st_mtime_ns)
+  return max(times)
+
+
+class KillTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    # A process that is killed leaves its temporary files.
+    self.temporary = self.enter_context(tempfile.TemporaryDirectory())
+    self.enter_context(mock.patch.dict(os.environ, TMPDIR=self.temporary))
+
+  def _start(self, module, *imported_late):
+    runner = binary_runner.BinaryRunner(module, *imported_late)
+    self.addCleanup(runner.close)
+    return runner
+
+  def _prepare(self, kind):
+    """Returns what runs a command that writes into a folder."""
+    if kind == 'grouping':
+      pages = self.folder / 'pages'
+      pages.mkdir()
+      web_pages.write_files(pages, 20_000)
+      runner = self._start(
+        'launch.group_dataset',
+        'fedfish_tff.datasets.grouping',
+        'launch.data.group_run',
+      )
+      return lambda folder, watch: runner.run(
+        '--format=c4',
+        f'--input={pages}/*',
+        '--max_bad_fraction=0.1',
+        '--num_shards=4',
+        '--validation_fraction=0.2',
+        f'--output_dir={folder / "grouped"}',
+        watch=watch,
+      )
+    if kind == 'sweep':
+      path = self.folder / 'tiny.py'
+      path.write_text(_SWEEP)
+      runner = self._start('launch.sweep')
+      return lambda folder, watch: runner.run(
+        f'--config={path}:seeds',
+        f'--sweep_dir={folder / "sweep"}',
+        '--num_processes=2',
+        watch=watch,
+      )
+    config = {
+      'client states': _client_states_config,
+      'fine-tuning': _fine_tuning_config,
+    }[kind]()
+    path = self.folder / 'config.json'
+    path.write_text(json.dumps(config))
+    runner = self._start('launch.train', 'launch.runs.training_run')
+    return lambda folder, watch: runner.run(
+      f'--config={path}', f'--workdir={folder / "run"}', watch=watch
+    )
+
+  def _watch(self, folder, seconds):
+    """Returns what kills a process so long after it has begun to write.
+
+    Args:
+      folder: Where it writes.
+      seconds: How long, or None to let it end.
+
+    Returns:
+      A function of the process' id, and a list into which that puts when it has
+      begun to write.
+    """
+    before, begun = _last_written(folder), []
+
+    def watch(pid):
+      while _last_written(folder) == before:
+        if not psutil.pid_exists(pid):
+          return
+        time.sleep(0.005)
+      begun.append(time.monotonic())
+      if seconds is None:
+        return
+      time.sleep(seconds)
+      with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+        leader = psutil.Process(pid)
+        family = [leader, *leader.children(recursive=True)]
+        os.killpg(pid, signal.SIGKILL)
+        # Then none of them holds the folder.
+        while not all(map(processes.is_gone, family)):
+          time.sleep(0.005)
+
+    return watch, begun
+
+  @parameterized.parameters('client states', 'fine-tuning', 'sweep', 'grouping')
+  @pytest.mark.slow
+  @pytest.mark.timeout(0)
+  def test_kills_lose_nothing(self, kind):
+    run = self._prepare(kind)
+    whole = self.folder / 'whole'
+    whole.mkdir()
+    watch, begun = self._watch(whole, None)
+    outcome = run(whole, watch)
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    seconds = time.monotonic() - begun[0]
+    expected = _read_all(whole)
+    rng = np.random.default_rng(11)
+    num_killed, num_runs = 0, 0
+    while num_killed < _NUM_KILLS:
+      folder = self.folder / f'run_{num_runs}'
+      folder.mkdir()
+      while True:
+        # The last kill is followed by a run to the end.
+        left = rng.uniform(0, seconds) if num_killed < _NUM_KILLS else None
+        outcome = run(folder, self._watch(folder, left)[0])
+        if outcome.code != -signal.SIGKILL:
+          break
+        num_killed += 1
+      self.assertEqual(outcome.code, 0, outcome.stderr)
+      self.assertEqual(_read_all(folder), expected)
+      num_runs += 1
+    print(f'{kind}: {num_killed} kills of {num_runs} runs, nothing lost')
+
+  @pytest.mark.slow
+  @pytest.mark.timeout(0)
+  def test_processes_that_end_leave_nothing(self):
+    run = self._prepare('client states')
+    folder = self.folder / 'resumed'
+    folder.mkdir()
+    pids = []
+    for _ in range(50):
+      outcome = run(folder, pids.append)
+      self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertEmpty(os.listdir(self.temporary))
+    for pid in pids:
+      with self.assertRaises(ProcessLookupError):
+        os.killpg(pid, 0)
+    # TensorFlow names what it shares by the process.
+    shared = [path.name for path in pathlib.Path('/dev/shm').iterdir()]
+    self.assertEmpty(
+      [n for n in shared for pid in pids if n.endswith(f'_{pid}')]
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
