@@ -41,6 +41,12 @@ def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
   return known[module.split('.')[0]][0]
 
 
+# Programs that run in environments of their own.
+_ELSEWHERE = (
+  'fedfish_tff/execution/pjrt/device_process.py',
+  'launch/benchmarks/peers',
+)
+
 # Folders whose imports are left to an extra of the same name.
 _EXTRAS = {'grouping': 'fedfish_tff/datasets/grouping'}
 
@@ -114,7 +120,9 @@ class PackagingTest(absltest.TestCase):
 
   def test_requires_what_the_library_imports(self):
     self.assertEqual(
-      _imported_distributions('fedfish_tff', without=_EXTRAS.values()),
+      _imported_distributions(
+        'fedfish_tff', without=[*_EXTRAS.values(), *_ELSEWHERE]
+      ),
       set(self.required),
     )
 
@@ -134,11 +142,7 @@ class PackagingTest(absltest.TestCase):
       if line and not line.startswith('#')
     }
     self.assertContainsSubset(
-      _imported_distributions(
-        *update_build_files.TREES,
-        # Run in environments of their own.
-        without=['launch/benchmarks/peers'],
-      ),
+      _imported_distributions(*update_build_files.TREES, without=_ELSEWHERE),
       named,
     )
 

@@ -195,7 +195,7 @@ class StageGraph:
       reason = str(error).strip().split('\n', 1)[0]
       raise tracing.NotReplayableError(reason) from error
     for computation in module.computations:
-      _mark_static(computation)
+      _mend_shapes(computation)
       if any(i.opcode in _RANDOM for i in computation.instructions):
         raise tracing.NotReplayableError(
           'random numbers, of which XLA draws others'
@@ -415,26 +415,49 @@ def _has_strings(leaf: tff.Type) -> bool:
   )
 
 
-def _mark_static(computation: Any) -> None:
-  """Takes marks from axes that are as long as their bound.
+def _mend_shapes(computation: Any) -> None:
+  """Marks the axes below whose bound a size may be, as XLA finds itself.
 
-  XLA learns the sizes of axes from where they are set. Older versions mark what
-  is merely combined with such an axis too, which today's do not take.
+  XLA learns sizes from where they are set, whatever shapes say. Older versions mark
+  an axis that is merely combined with such a one, and forget the mark where one
+  tensor is broadcast to another's shape; today's check the marks before they look
+  for themselves.
 
   Args:
-    computation: The proto of a computation of an HLO module.
+    computation: Of an HLO module, a proto; changed in place.
   """
-  marks = {}
+  shapes = {}
   for instruction in computation.instructions:
-    found = instruction.shape.is_dynamic_dimension
+    shape = shapes[instruction.id] = instruction.shape
     if instruction.opcode == 'iota':
-      del found[:]
-    elif instruction.opcode == 'broadcast':
-      operand = marks[instruction.operand_ids[0]]
-      for axis, target in enumerate(instruction.dimensions):
-        if found and not (operand and operand[axis]):
-          found[target] = False
-    marks[instruction.id] = found
+      del shape.is_dynamic_dimension[:]
+    elif instruction.opcode in ('broadcast', 'reshape'):
+      taken = shapes[instruction.operand_ids[0]]
+      if instruction.opcode == 'broadcast':
+        axes = list(enumerate(instruction.dimensions))
+      else:
+        axes = _same_axes(taken.dimensions, shape.dimensions)
+      marks = list(shape.is_dynamic_dimension) or [False] * len(
+        shape.dimensions
+      )
+      for own, other in axes:
+        is_marked = any(taken.is_dynamic_dimension[own : own + 1])
+        # A reshape may also have set the size itself.
+        marks[other] = is_marked or (
+          marks[other] and instruction.opcode == 'reshape'
+        )
+      shape.is_dynamic_dimension[:] = marks
+
+
+def _same_axes(
+  before: Sequence[int], after: Sequence[int]
+) -> list[tuple[int, int]]:
+  """Returns the axes that a reshape keeps, if it adds and drops ones only."""
+  kept = [
+    [i for i, n in enumerate(shape) if n != 1] for shape in (before, after)
+  ]
+  sizes = [[s[i] for i in k] for s, k in zip((before, after), kept)]
+  return list(zip(*kept)) if sizes[0] == sizes[1] else []
 
 
 def _of_client(

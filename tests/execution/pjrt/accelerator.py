@@ -17,7 +17,7 @@ def is_installed() -> bool:
 
 
 class TestCase(absltest.TestCase):
-  """Tests that need the environment, and a folder for compiled programs."""
+  """Tests that need the environment."""
 
   @classmethod
   def setUpClass(cls):

@@ -15,7 +15,6 @@ from tests import processes
 from tests.execution.pjrt import accelerator
 
 from absl.testing import absltest
-import ml_dtypes
 import numpy as np
 import psutil
 import tensorflow as tf
@@ -57,7 +56,7 @@ class DeviceClientTest(accelerator.TestCase):
       np.zeros([0, 2], np.float64),
       np.array([True, False]),
       np.int64(2**40),
-      np.arange(6, dtype=ml_dtypes.bfloat16).reshape(2, 3),
+      np.arange(6).reshape(2, 3).astype(tf.bfloat16.as_numpy_dtype),
       np.arange(100_000, dtype=np.uint8),  # The memory grows.
     ]
     arrays = list(map(np.asarray, arrays))
