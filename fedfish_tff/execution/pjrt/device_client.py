@@ -45,7 +45,7 @@ _ALIGNMENT = 64
 Spec: TypeAlias = tuple[str, tuple[int, ...]]
 
 
-class DeviceProcessError(RuntimeError):
+class DeviceProcessError(errors.InputError):
   """The device process is gone, with what was on its devices."""
 
 

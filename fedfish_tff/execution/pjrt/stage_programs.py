@@ -15,6 +15,7 @@ import threading
 from typing import Any
 import weakref
 
+from fedfish_tff import errors
 from fedfish_tff.execution.packing import structures
 from fedfish_tff.execution.pjrt import device_client
 from fedfish_tff.execution.reading import federated_plan
@@ -30,7 +31,7 @@ import tensorflow as tf
 PRECISIONS = ('float32', 'tensorfloat32', 'bfloat16')
 
 
-class DeviceMemoryError(RuntimeError):
+class DeviceMemoryError(errors.InputError):
   """A program that takes more memory than a device has."""
 
 
