@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for contexts."""
 
+import os
+from unittest import mock
+
 from fedfish_tff import errors
 from fedfish_tff import execution
 from fedfish_tff.execution import contexts
@@ -17,6 +20,12 @@ class ContextsTest(absltest.TestCase):
     super().setUp()
     default = tff.framework.get_context_stack().current
     self.addCleanup(tff.framework.set_default_context, default)
+    # Where programs would be kept.
+    self.enter_context(
+      mock.patch.dict(
+        os.environ, XDG_CACHE_HOME=self.create_tempdir().full_path
+      )
+    )
 
   def test_default_is_the_cohort_context(self):
     self.assertEqual(contexts.DEFAULT_CONTEXT_NAME, 'cohort')

@@ -7,6 +7,7 @@ import functools
 import gc
 import os
 import signal
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.execution import cohort_context
@@ -156,9 +157,17 @@ class PjrtContextTest(accelerator.TestCase):
       values = [2**33 + i for i in range(700)]
       self.assertEqual(comp(values), [2 * value for value in values])
 
+  def test_several_devices_share_a_cohort(self):
+    flags = '--xla_force_host_platform_device_count=3'
+    with mock.patch.dict(os.environ, XLA_FLAGS=flags):
+      self.context = _create()
+    self.assertEqual(self.context.devices, ('cpu:0', 'cpu:1', 'cpu:2'))
+    batches = self._batches([4, 1], [3], [], [2, 2], [1], [5], [1])
+    self.assertEqual(self._total(batches), 2 * 19.0)
+
   def test_asynchronous(self):
     context = pjrt_context.create_async_pjrt_execution_context(
-      'cpu', default_num_clients=3
+      'cpu', default_num_clients=3, cache=''
     )
     comp = tff.federated_computation(
       lambda: tff.federated_sum(tff.federated_value(2, tff.CLIENTS))
