@@ -8,7 +8,6 @@ import shutil
 
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
-from launch.configs import srpfl_digits
 from launch.results import run_reader
 from launch.runs import evaluation_run
 from launch.runs import experiment as experiment_lib
@@ -26,18 +25,10 @@ _DAMAGES = ('flipped', 'cut', 'zeros', 'doubled', 'removed', 'exchanged')
 
 
 def _configs():
-  config = srpfl_digits.get_config('fed_rep')
-  config.task.update(num_clients=8, num_held_out=4, hidden_units=(8,))
-  config.update(
-    rounds=6,
-    cohort_size=4,
-    local_epochs=2,
-    checkpoint_every=2,
-    evaluate_every=2,
-  )
-  config.evaluation.personalization_epochs = 1
   return {
-    'client states': config.to_dict(),
+    'client states': small_configs.make_client_states_config(
+      rounds=6, evaluate_every=2
+    ),
     'fine-tuning': small_configs.make_config(
       'fed_avg,fine_tuning=ft_lp,start=fed3r'
     ),

@@ -13,7 +13,6 @@ import tempfile
 import time
 from unittest import mock
 
-from launch.configs import srpfl_digits
 from tests import processes
 from tests.datasets.grouping import web_pages
 from tests.launch import binary_runner
@@ -52,24 +51,6 @@ _OTHER_FILES = frozenset(
     'variables.data-00000-of-00001',
   )
 )
-
-
-def _client_states_config():
-  config = srpfl_digits.get_config('fed_rep')
-  config.task.update(num_clients=8, num_held_out=4, hidden_units=(8,))
-  config.update(
-    rounds=12,
-    cohort_size=4,
-    local_epochs=2,
-    checkpoint_every=2,
-    evaluate_every=4,
-  )
-  config.evaluation.personalization_epochs = 1
-  return config.to_dict()
-
-
-def _fine_tuning_config():
-  return small_configs.make_config('fed_avg,fine_tuning=ft_lp,start=fed3r')
 
 
 def _is_of_the_process(name):
@@ -198,10 +179,14 @@ class KillTest(parameterized.TestCase):
         '--num_processes=2',
         watch=watch,
       )
-    config = {
-      'client states': _client_states_config,
-      'fine-tuning': _fine_tuning_config,
-    }[kind]()
+    if kind == 'client states':
+      config = small_configs.make_client_states_config(
+        rounds=12, evaluate_every=4
+      )
+    else:
+      config = small_configs.make_config(
+        'fed_avg,fine_tuning=ft_lp,start=fed3r'
+      )
     path = self.folder / 'config.json'
     path.write_text(json.dumps(config))
     runner = self._start('launch.train', 'launch.runs.training_run')

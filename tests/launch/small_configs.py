@@ -12,6 +12,7 @@ from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import fed3r_digits
+from launch.configs import srpfl_digits
 from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import registry
@@ -61,6 +62,26 @@ def make_config(variant='fed3r', **changes):
 
 # Of all tests of the process: what is traced once serves the next file, too.
 _built = {}
+
+
+def make_client_states_config(*, rounds, evaluate_every):
+  """Returns a config of FedRep, whose clients have states, on few digits.
+
+  Args:
+    rounds: Their number.
+    evaluate_every: Rounds from one evaluation to the next.
+  """
+  config = srpfl_digits.get_config('fed_rep')
+  config.task.update(num_clients=8, num_held_out=4, hidden_units=(8,))
+  config.update(
+    rounds=rounds,
+    cohort_size=4,
+    local_epochs=2,
+    checkpoint_every=2,
+    evaluate_every=evaluate_every,
+  )
+  config.evaluation.personalization_epochs = 1
+  return config.to_dict()
 
 
 def _once(function, make_key):

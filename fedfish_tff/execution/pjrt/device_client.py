@@ -141,7 +141,7 @@ class DeviceProcess:
       raise
     if 'error' in answer:
       self.stop()
-      reason = answer['error'].strip().split('\n', 1)[0]
+      reason = _first_line(answer['error'])
       raise errors.InputError(
         f'JAX in {python.parent.parent} finds no device of the platform '
         f'{platform!r}: {reason}'
@@ -216,7 +216,7 @@ class DeviceProcess:
       raise self._gone() from error
     answer = self._receive(pipe)
     if 'error' in answer:
-      raise ProgramError(answer['error'])
+      raise ProgramError(_first_line(answer['error']))
     return answer
 
   def _receive(
@@ -354,6 +354,10 @@ class Device:
       self._memory_file.truncate(size)
       self._memory = mmap.mmap(self._memory_file.fileno(), size)
     return self._memory
+
+
+def _first_line(text: str) -> str:
+  return text.strip().split('\n', 1)[0]
 
 
 def _layout(specs: Sequence[Spec]) -> tuple[list[int], int]:

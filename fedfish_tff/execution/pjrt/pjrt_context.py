@@ -32,7 +32,8 @@ from absl import logging
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
-# The devices that have each precision.
+# The platforms that have each precision, by which matrices are multiplied: all
+# add in float32.
 _PLATFORMS_OF = {
   'float32': device_client.PLATFORMS,
   'tensorfloat32': ('cuda',),
@@ -85,13 +86,13 @@ class _PjrtStageRunner(cohort_stages.CohortStageRunner):
       parallelism=threads.num_cores(), devices=devices.names, use_xla=True
     )
     self.process = devices
-    self._precision = precision
+    self._is_exact = precision == 'float32'
 
   def create_graph(
     self, stage: federated_plan.ClientStage, use_xla: bool
   ) -> cohort_graph.StageGraph:
     if use_xla:
-      return stage_programs.StagePrograms(stage, precision=self._precision)
+      return stage_programs.StagePrograms(stage, is_exact=self._is_exact)
     return super().create_graph(stage, use_xla)
 
   def run_graph(
@@ -128,8 +129,7 @@ class _PjrtStageRunner(cohort_stages.CohortStageRunner):
           stage, programs.on(device), self._cache, server_values, clients
         ).run()
       except device_client.ProgramError as error:
-        reason = str(error).strip().split('\n', 1)[0]
-        raise tracing.NotReplayableError(reason) from error
+        raise tracing.NotReplayableError(str(error)) from error
 
 
 class _PjrtContext:
@@ -145,15 +145,18 @@ class _PjrtContext:
     cache: str | os.PathLike[str] | None = None,
   ):
     """See `create_sync_pjrt_execution_context`."""
-    if platform not in _PLATFORMS_OF.get(precision, device_client.PLATFORMS):
-      raise errors.InputError(
-        f'The platform {platform!r} has no precision {precision!r}; float32 is '
-        'everywhere, tensorfloat32 on cuda and bfloat16 on tpu.'
-      )
     if precision not in _PLATFORMS_OF:
       raise errors.InputError(
         f'Unknown precision {precision!r}; expected one of: '
         f'{", ".join(_PLATFORMS_OF)}.'
+      )
+    # One that is unknown has no device either, which the process tells.
+    if platform in set(device_client.PLATFORMS).difference(
+      _PLATFORMS_OF[precision]
+    ):
+      raise errors.InputError(
+        f'The platform {platform!r} has no precision {precision!r}; float32 is '
+        'everywhere, tensorfloat32 on cuda and bfloat16 on tpu.'
       )
     threads.use_one_intra_op_thread()
     devices = Devices(platform, python=python, cache=cache)

@@ -26,10 +26,6 @@ from absl import logging
 import numpy as np
 import tensorflow as tf
 
-# By which matrices are multiplied: in full, or as the device does it faster,
-# which is in TF32 on GPUs and in bfloat16 on TPUs. Both add in float32.
-PRECISIONS = ('float32', 'tensorfloat32', 'bfloat16')
-
 
 class DeviceMemoryError(errors.InputError):
   """A program that takes more memory than a device has."""
@@ -42,19 +38,20 @@ class StagePrograms(cohort_graph.StageGraph):
     self,
     stage: federated_plan.ClientStage,
     *,
-    precision: str = 'float32',
+    is_exact: bool = True,
   ):
     """Checks that a stage can be a program.
 
     Args:
       stage: The stage; to be kept by whoever runs its programs.
-      precision: One of `PRECISIONS`.
+      is_exact: Whether matrices are multiplied in float32, and not as the device
+        does it faster.
 
     Raises:
       NotReplayableError: If it cannot.
     """
     super().__init__(stage, parallelism=1, use_xla=True)
-    self._is_exact = precision == 'float32'
+    self._is_exact = is_exact
     self._hlo: dict[Any, tuple[bytes, Callable[[], Sequence[tf.Tensor]]]] = {}
     self._hlo_lock = threading.Lock()
     self._compiled: weakref.WeakKeyDictionary[
@@ -97,18 +94,15 @@ class StagePrograms(cohort_graph.StageGraph):
       inputs: The data.
 
     Raises:
-      NotReplayableError: If the device does not take it.
+      NotReplayableError: If there is no such program.
+      ProgramError: If the device does not take it.
       DeviceMemoryError: If it is too large for the device.
     """
     programs = self._compiled.setdefault(device, {})
     key = _key(inputs)
     if key not in programs:
       hlo, more = self.hlo(inputs)
-      try:
-        program = device.compile(hlo)
-      except device_client.ProgramError as error:
-        reason = str(error).strip().split('\n', 1)[0]
-        raise tracing.NotReplayableError(reason) from error
+      program = device.compile(hlo)
       expected = [
         (np.asarray(leaf).dtype.name, np.shape(leaf))
         for leaf in (*_flat_inputs(inputs), *more())
