@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
+import functools
+import importlib
 import itertools
 from typing import Any
 from typing import Literal
@@ -50,6 +52,10 @@ CancellationManager = cancellation.CancellationManager
 # How the operations of functions called in its block are scheduled: no option
 # of `tf.function` says that.
 function_executor_type = eager_context.function_executor_type
+
+# By which `tf.vectorized_map` does operations for many elements at once; a function
+# of its package has its name.
+_PFOR = importlib.import_module('tensorflow.python.ops.parallel_for.pfor')
 
 # What a step of a tf.data pipeline was made with; see `step_setting`.
 StepSetting = Literal[
@@ -165,6 +171,45 @@ def set_dynamic_size(tensor: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
   return gen_xla_ops.xla_set_dynamic_dimension_size(
     tensor, tf.constant(0), tf.reshape(tf.cast(size, tf.int32), [])
   )
+
+
+def vectorize_operation(
+  name: str, convert: Callable[[Any, Callable[[], Any] | None], Any]
+) -> None:
+  """Sets how `tf.vectorized_map` does an operation for many elements at once.
+
+  Nothing public adds to what it knows.
+
+  Args:
+    name: The operation's.
+    convert: From a node that is met, and how TensorFlow would do it (None if it
+      would not), to the results' tensors with an axis for elements in front.
+  """
+  converters = _PFOR._pfor_converter_registry
+  former = converters.get(name)
+
+  def convert_node(node: Any) -> Any:
+    result = convert(node, former and functools.partial(former, node))
+    if isinstance(result, tf.Tensor):
+      return _PFOR.wrap(result)
+    if isinstance(result, list) and isinstance(result[0], tf.Tensor):
+      return list(map(_PFOR.wrap, result))
+    return result
+
+  converters[name] = convert_node
+
+
+def call_in_graph(
+  graph: tf.Graph, name: str, arguments: Sequence[tf.Tensor]
+) -> Sequence[tf.Tensor]:
+  """Calls a function that a graph knows by name, where operations are made.
+
+  Args:
+    graph: The graph.
+    name: The function's.
+    arguments: Its arguments.
+  """
+  return graph._get_function(name)(*arguments)
 
 
 def compile_to_hlo(function: Any) -> hlo_pb2.HloModuleProto:

@@ -29,7 +29,7 @@ def define() -> flags.FlagHolder[str]:
   )
 
 
-def define_options(*names: str) -> Callable[[], dict[str, str | bool]]:
+def define_options(*names: str) -> Callable[[], dict[str, str | bool | int]]:
   """Defines flags for options of contexts.
 
   Args:
@@ -40,7 +40,7 @@ def define_options(*names: str) -> Callable[[], dict[str, str | bool]]:
   """
   holders = {name: OPTION_FLAGS[name]() for name in names}
 
-  def given() -> dict[str, str | bool]:
+  def given() -> dict[str, str | bool | int]:
     return {
       'use_xla' if name == 'xla' else name: holder.value
       for name, holder in holders.items()
@@ -91,10 +91,22 @@ def _define_precision() -> flags.FlagHolder[str | None]:
   )
 
 
+def _define_vectorized_clients() -> flags.FlagHolder[int | None]:
+  return flags.DEFINE_integer(
+    'vectorized_clients',
+    None,
+    'How many clients of --context=pjrt compute side by side, each operation '
+    'for all of them at once, if they have the same number of batches, all full. '
+    'By default 1: one after the other.',
+    lower_bound=1,
+  )
+
+
 # What defines each flag.
 OPTION_FLAGS: Mapping[str, Callable[[], flags.FlagHolder[Any]]] = {
   'devices': _define_devices,
   'xla': _define_xla,
   'platform': _define_platform,
   'precision': _define_precision,
+  'vectorized_clients': _define_vectorized_clients,
 }

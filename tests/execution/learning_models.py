@@ -71,7 +71,7 @@ class ModelCase:
     return (self.functional or _functional_of_layers)(self)
 
   def client_data(
-    self, sizes: Sequence[int] = SIZES, *, seed: int = 7
+    self, sizes: Sequence[int] | None = None, *, seed: int = 7
   ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Returns each client's examples (x, y)."""
     rng = np.random.default_rng(seed)
@@ -80,7 +80,7 @@ class ModelCase:
         rng.normal(size=(n, *self.shape)).astype(np.float32),
         rng.integers(0, NUM_CLASSES, n).astype(np.int32),
       )
-      for n in sizes
+      for n in (SIZES if sizes is None else sizes)
     ]
 
 

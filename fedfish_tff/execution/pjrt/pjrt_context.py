@@ -81,18 +81,21 @@ class Devices:
 class _PjrtStageRunner(cohort_stages.CohortStageRunner):
   """Runs the client stages of plans as programs on devices."""
 
-  def __init__(self, devices: Devices, precision: str):
+  def __init__(self, devices: Devices, precision: str, width: int):
     super().__init__(
       parallelism=threads.num_cores(), devices=devices.names, use_xla=True
     )
     self.process = devices
     self._is_exact = precision == 'float32'
+    self._width = width
 
   def create_graph(
     self, stage: federated_plan.ClientStage, use_xla: bool
   ) -> cohort_graph.StageGraph:
     if use_xla:
-      return stage_programs.StagePrograms(stage, is_exact=self._is_exact)
+      return stage_programs.StagePrograms(
+        stage, is_exact=self._is_exact, width=self._width
+      )
     return super().create_graph(stage, use_xla)
 
   def run_graph(
@@ -124,12 +127,30 @@ class _PjrtStageRunner(cohort_stages.CohortStageRunner):
     device = self.process.get(name)
     # Several computations may be called at a time.
     with device.lock:
+      run = programs.on(device)
       try:
         return cohort_stages.GraphRun(
-          stage, programs.on(device), self._cache, server_values, clients
+          stage, run, self._cache, server_values, clients
         ).run()
-      except device_client.ProgramError as error:
-        raise tracing.NotReplayableError(str(error)) from error
+      except (
+        device_client.ProgramError,
+        stage_programs.DeviceMemoryError,
+        tracing.NotReplayableError,
+      ) as error:
+        if run.width > 1:
+          is_large = isinstance(error, stage_programs.DeviceMemoryError)
+          programs.width = run.width // 2 if is_large else 1
+          logging.warning(
+            '%d clients side by side, not %d: %s',
+            programs.width,
+            run.width,
+            error,
+          )
+        elif isinstance(error, device_client.ProgramError):
+          raise tracing.NotReplayableError(str(error)) from error
+        else:
+          raise
+    return self._run_programs(name, stage, programs, server_values, clients)
 
 
 class _PjrtContext:
@@ -140,6 +161,7 @@ class _PjrtContext:
     platform: str = 'cpu',
     *,
     precision: str = 'float32',
+    vectorized_clients: int = 1,
     default_num_clients: int = 0,
     python: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
@@ -158,10 +180,17 @@ class _PjrtContext:
         f'The platform {platform!r} has no precision {precision!r}; float32 is '
         'everywhere, tensorfloat32 on cuda and bfloat16 on tpu.'
       )
+    if vectorized_clients < 1:
+      raise errors.InputError(
+        f'vectorized_clients must be at least 1, not {vectorized_clients}.'
+      )
     threads.use_one_intra_op_thread()
     devices = Devices(platform, python=python, cache=cache)
     weakref.finalize(self, devices.stop)
-    self._set_up(default_num_clients, _PjrtStageRunner(devices, precision))
+    self._set_up(
+      default_num_clients,
+      _PjrtStageRunner(devices, precision, vectorized_clients),
+    )
 
   @property
   def process_id(self) -> int:
@@ -185,6 +214,7 @@ def create_sync_pjrt_execution_context(
   platform: str = 'cpu',
   *,
   precision: str = 'float32',
+  vectorized_clients: int = 1,
   default_num_clients: int = 0,
   python: str | os.PathLike[str] | None = None,
   cache: str | os.PathLike[str] | None = None,
@@ -197,6 +227,10 @@ def create_sync_pjrt_execution_context(
       are merged in order.
     precision: 'float32', or how this platform multiplies matrices faster:
       'tensorfloat32' (cuda), 'bfloat16' (tpu).
+    vectorized_clients: How many clients compute side by side, each operation for
+      all of them at once, if they have the same number of batches, all full; the
+      others of a cohort compute one after the other. It is lowered for programs
+      that are too large for the device, or cannot be.
     default_num_clients: The number of clients where the arguments of a
       computation do not tell it.
     python: The Python of an environment with JAX; None for .venv-accelerator,
@@ -213,6 +247,7 @@ def create_sync_pjrt_execution_context(
   return SyncPjrtExecutionContext(
     platform,
     precision=precision,
+    vectorized_clients=vectorized_clients,
     default_num_clients=default_num_clients,
     python=python,
     cache=cache,
@@ -228,6 +263,7 @@ def create_async_pjrt_execution_context(
   platform: str = 'cpu',
   *,
   precision: str = 'float32',
+  vectorized_clients: int = 1,
   default_num_clients: int = 0,
   python: str | os.PathLike[str] | None = None,
   cache: str | os.PathLike[str] | None = None,
@@ -237,6 +273,7 @@ def create_async_pjrt_execution_context(
   Args:
     platform: See `create_sync_pjrt_execution_context`.
     precision: See the same.
+    vectorized_clients: See the same.
     default_num_clients: See the same.
     python: See the same.
     cache: See the same.
@@ -250,6 +287,7 @@ def create_async_pjrt_execution_context(
   return AsyncPjrtExecutionContext(
     platform,
     precision=precision,
+    vectorized_clients=vectorized_clients,
     default_num_clients=default_num_clients,
     python=python,
     cache=cache,

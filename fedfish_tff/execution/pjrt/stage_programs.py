@@ -39,6 +39,7 @@ class StagePrograms(cohort_graph.StageGraph):
     stage: federated_plan.ClientStage,
     *,
     is_exact: bool = True,
+    width: int = 1,
   ):
     """Checks that a stage can be a program.
 
@@ -46,11 +47,12 @@ class StagePrograms(cohort_graph.StageGraph):
       stage: The stage; to be kept by whoever runs its programs.
       is_exact: Whether matrices are multiplied in float32, and not as the device
         does it faster.
+      width: How many clients compute side by side; see `cohort_graph.StageGraph`.
 
     Raises:
       NotReplayableError: If it cannot.
     """
-    super().__init__(stage, parallelism=1, use_xla=True)
+    super().__init__(stage, parallelism=1, use_xla=True, width=width)
     self._is_exact = is_exact
     self._hlo: dict[Any, tuple[bytes, Callable[[], Sequence[tf.Tensor]]]] = {}
     self._hlo_lock = threading.Lock()
@@ -142,6 +144,7 @@ class ProgramRun:
     self._server: list[int] = []
     self._specs: Sequence[device_client.Spec] = ()
     self.use_xla = True
+    self.width = programs.width
     self.client_leaf_types = programs.client_leaf_types
     self.output_bytes = programs.output_bytes
 
@@ -184,7 +187,12 @@ class ProgramRun:
 
 def _flat_inputs(inputs: cohort_graph.ClientInputs) -> list[Any]:
   return tf.nest.flatten(
-    [np.int32(inputs.num_clients), inputs.tensors, inputs.sequences]
+    [
+      np.int32(inputs.num_clients),
+      inputs.tensors,
+      inputs.sequences,
+      list(inputs.order or ()),
+    ]
   )
 
 

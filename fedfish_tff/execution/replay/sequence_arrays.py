@@ -90,6 +90,7 @@ def client_sequence(
   arrays: Mapping[str, Any],
   element_type: tff.Type,
   client: tf.Tensor,
+  like: tf.Tensor | None = None,
 ) -> sequence_replay.Sequence:
   """Returns one client's sequence within a graph.
 
@@ -98,32 +99,36 @@ def client_sequence(
     arrays: The nest of `to_graph_arrays`, as tensors.
     element_type: The elements' TFF type.
     client: int32, the client's position among those in the arrays.
+    like: int32, that of a client with as many elements, the same for those that
+      compute side by side; their elements have as many rows as their bound says.
   """
   order = packed_sequences.dataset_order(element_type)
   first_element = tf.gather(arrays['first_element'], client)
 
   def rows(
-    number: tf.Tensor, layout: Sequence[tf.Tensor], bound: int | None
+    i: tf.Tensor, layout: Sequence[tf.Tensor], bound: int | None
   ) -> tf.Tensor:
     plan, *bounds = layout
     if not bounds:
-      return tf.gather(plan, number)
-    start, size = tf.unstack(tf.gather(bounds[0], number))
+      return tf.gather(plan, first_element + i)
+    start, size = tf.unstack(tf.gather(bounds[0], first_element + i))
     if bound is None:
       return tf.slice(plan, start, size)
     # XLA takes the last row for places behind it, and then masks them.
     places = start + tf.range(bound, dtype=start.dtype)
-    return private_apis.set_dynamic_size(tf.gather(plan, places), size)
+    own = tf.gather(plan, places)
+    return own if like is not None else private_apis.set_dynamic_size(own, size)
 
   def element(i: tf.Tensor) -> list[tf.Tensor]:
-    number = first_element + i
     rows_of = [
-      rows(number, layout, bound)
+      rows(i, layout, bound)
       for layout, bound in zip(arrays['layouts'], cut.bounds, strict=True)
     ]
     leaves = arrays['leaves']
     return [tf.gather(leaves[j], rows_of[cut.leaf_layouts[j]]) for j in order]
 
   return sequence_replay.Sequence(
-    tf.gather(arrays['num_elements'], client), element, order=order
+    tf.gather(arrays['num_elements'], client if like is None else like),
+    element,
+    order=order,
   )

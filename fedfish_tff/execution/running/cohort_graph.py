@@ -17,6 +17,7 @@ import dataclasses
 import functools
 import threading
 from typing import Any
+from typing import NamedTuple
 from typing import TypeAlias
 import weakref
 
@@ -29,6 +30,7 @@ from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.replay import sequence_arrays
 from fedfish_tff.execution.replay import sequence_replay
 from fedfish_tff.execution.replay import tracing
+from fedfish_tff.execution.replay import vectorized_operations
 
 import numpy as np
 import tensorflow as tf
@@ -58,6 +60,7 @@ class ClientInputs:
     sequences: For each sequence of the inputs, its arrays.
     most_clients: A bound of their number on which the graph may depend, where
       XLA compiles it; else None.
+    order: Which of them compute side by side; None for one after the other.
   """
 
   num_clients: int
@@ -65,6 +68,24 @@ class ClientInputs:
   cuts: tuple[sequence_arrays.Cut, ...]
   sequences: list[dict[str, Any]]
   most_clients: int | None = None
+  order: 'Order | None' = None
+
+
+class Order(NamedTuple):
+  """Which clients compute side by side.
+
+  Attributes:
+    groups: int32 [groups, width], clients who have as many elements, all of the
+      most rows; behind them there may be rows that nobody reads.
+    num_groups: Their number.
+    others: int32 [clients], those who compute one after the other; likewise.
+    num_others: Their number.
+  """
+
+  groups: np.ndarray
+  num_groups: np.int32
+  others: np.ndarray
+  num_others: np.int32
 
 
 class StageGraph:
@@ -76,6 +97,7 @@ class StageGraph:
     *,
     parallelism: int,
     use_xla: bool = False,
+    width: int = 1,
   ):
     """Checks that a stage can be a graph.
 
@@ -83,6 +105,8 @@ class StageGraph:
       stage: The stage; to be kept by whoever runs the graph.
       parallelism: How many clients compute at a time.
       use_xla: Whether XLA compiles the graph.
+      width: How many clients compute side by side, each operation for all of
+        them at once, where their data have the same shapes.
 
     Raises:
       NotReplayableError: If it cannot.
@@ -91,6 +115,7 @@ class StageGraph:
     self._stage = weakref.proxy(stage)
     self._parallelism = parallelism
     self.use_xla = use_xla
+    self.width = width
     self._replayer = tracing.Replayer(use_xla=use_xla)
     self._traced: dict[Any, Callable[..., Any]] = {}
     self._lock = threading.Lock()
@@ -162,6 +187,7 @@ class StageGraph:
       tf.constant(inputs.num_clients, tf.int32),
       inputs.tensors,
       inputs.sequences,
+      *([] if inputs.order is None else [list(inputs.order)]),
     )
 
   def fetch(self, accumulators: Accumulators) -> Accumulators:
@@ -239,7 +265,7 @@ class StageGraph:
     ]
     cuts, most_clients = inputs.cuts, inputs.most_clients
 
-    def run(accumulators, server, num_clients, tensors, sequences):
+    def run(accumulators, server, num_clients, tensors, sequences, *order):
       return self._build(
         accumulators,
         server,
@@ -247,6 +273,7 @@ class StageGraph:
         tensors,
         list(zip(cuts, sequences, strict=True)),
         most_clients=most_clients,
+        order=Order(*order[0]) if order else None,
       )
 
     return tracing.trace(
@@ -257,6 +284,7 @@ class StageGraph:
         tf.TensorSpec([], tf.int32),
         specs_of(inputs.tensors),
         sequences,
+        *([] if inputs.order is None else [specs_of(list(inputs.order))]),
       ],
       jit_compile=True if self.use_xla else None,
     )
@@ -270,8 +298,9 @@ class StageGraph:
     sequences: list[_SequenceTensors],
     *,
     most_clients: int | None,
+    order: Order | None,
   ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
-    """Builds the loop over clients."""
+    """Builds the loop over clients; with an order, one over groups before."""
     types = self._stage.types
     shared = {
       i: structures.unflatten(iter(leaves), types[i])
@@ -280,21 +309,66 @@ class StageGraph:
 
     slices = {} if self.use_xla else self._slices(shared, tensors)
 
-    def run_client(client, accumulators):
+    def run_client(client, like=None):
       known = dict(shared)
-      known.update(self._client_values(client, tensors, sequences))
+      known.update(self._client_values(client, like, tensors, sequences))
       for step in self._stage.steps:
         if step.out in slices:
           known[step.out] = slices[step.out](client)
           continue
         arg = expressions.evaluate(step.arg, known.__getitem__)
         known[step.out] = step.fn.trace(arg, self._replayer)
-      accumulators = [
-        self._accumulate(i, leaves, known)
-        for i, leaves in enumerate(accumulators)
+      contributions = [
+        structures.flatten(
+          expressions.evaluate(aggregate.value, known.__getitem__)
+        )
+        for aggregate in self._stage.aggregates
       ]
       outputs = [structures.flatten(known[out]) for out in self._stage.outputs]
-      return accumulators, outputs
+      return contributions, outputs
+
+    def add(client, results, accumulators, arrays):
+      contributions, outputs = results
+      accumulators = [
+        self._accumulate(i, leaves, contribution)
+        for i, (leaves, contribution) in enumerate(
+          zip(accumulators, contributions, strict=True)
+        )
+      ]
+      arrays = tf.nest.map_structure(
+        lambda array, output: array.write(client, output), arrays, outputs
+      )
+      return accumulators, arrays
+
+    def loop(number, body, state):
+      accumulators, arrays = state
+      return tf.while_loop(
+        lambda i, *_: i < number,
+        lambda i, *state: (i + 1, *body(i, *state)),
+        (tf.constant(0), accumulators, arrays),
+        shape_invariants=(
+          tf.TensorShape([]),
+          tf.nest.map_structure(lambda t: t.shape, accumulators),
+          tf.nest.map_structure(lambda _: tf.TensorShape(None), arrays),
+        ),
+        parallel_iterations=self._parallelism,
+      )[1:]
+
+    def run_group(number, accumulators, arrays):
+      clients = order.groups[number]
+      results = vectorized_operations.map_clients(
+        lambda client: run_client(client, clients[0]), clients
+      )
+
+      def add_one(i, accumulators, arrays):
+        own = tf.nest.map_structure(lambda stacked: stacked[i], results)
+        return add(clients[i], own, accumulators, arrays)
+
+      return loop(clients.shape[0], add_one, (accumulators, arrays))
+
+    def run_one(i, accumulators, arrays):
+      client = i if order is None else order.others[i]
+      return add(client, run_client(client), accumulators, arrays)
 
     arrays = tf.nest.map_structure(
       lambda spec: tf.TensorArray(
@@ -304,30 +378,18 @@ class StageGraph:
       ),
       self.output_specs,
     )
-
-    def body(client, accumulators, arrays):
-      accumulators, outputs = run_client(client, accumulators)
-      arrays = tf.nest.map_structure(
-        lambda array, output: array.write(client, output), arrays, outputs
-      )
-      return client + 1, accumulators, arrays
-
-    _, accumulators, arrays = tf.while_loop(
-      lambda client, *_: client < num_clients,
-      body,
-      (tf.constant(0), accumulators, arrays),
-      shape_invariants=(
-        tf.TensorShape([]),
-        tf.nest.map_structure(lambda t: t.shape, accumulators),
-        tf.nest.map_structure(lambda _: tf.TensorShape(None), arrays),
-      ),
-      parallel_iterations=self._parallelism,
+    state = (accumulators, arrays)
+    if order is not None:
+      state = loop(order.num_groups, run_group, state)
+    accumulators, arrays = loop(
+      num_clients if order is None else order.num_others, run_one, state
     )
     return accumulators, tf.nest.map_structure(lambda a: a.stack(), arrays)
 
   def _client_values(
     self,
     client: tf.Tensor,
+    like: tf.Tensor | None,
     tensors: list[tf.Tensor],
     sequences: list[_SequenceTensors],
   ) -> dict[_ValueId, Any]:
@@ -343,7 +405,7 @@ class StageGraph:
           cut, arrays = next(next_sequence)
           leaves.append(
             sequence_arrays.client_sequence(
-              cut, arrays, leaf_type.element, client
+              cut, arrays, leaf_type.element, client, like
             )
           )
         else:
@@ -393,16 +455,16 @@ class StageGraph:
     return slices
 
   def _accumulate(
-    self, number: int, leaves: list[tf.Tensor], known: Mapping[_ValueId, Any]
+    self, number: int, leaves: list[tf.Tensor], contribution: list[tf.Tensor]
   ) -> list[tf.Tensor]:
-    aggregate = self._stage.aggregates[number]
-    accumulator = structures.unflatten(
-      iter(leaves), self._accumulator_types[number]
+    accumulate = self._stage.aggregates[number].accumulate
+    arguments = tuple(
+      structures.unflatten(iter(leaves), own_type)
+      for leaves, own_type in zip(
+        (leaves, contribution), accumulate.type_signature.parameter, strict=True
+      )
     )
-    value = expressions.evaluate(aggregate.value, known.__getitem__)
-    return structures.flatten(
-      aggregate.accumulate.trace((accumulator, value), self._replayer)
-    )
+    return structures.flatten(accumulate.trace(arguments, self._replayer))
 
 
 def _has_strings(leaf: tff.Type) -> bool:

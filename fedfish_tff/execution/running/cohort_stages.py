@@ -8,6 +8,7 @@ cannot be packed, runs on the general path (`client_stages`), which is logged
 once for each reason.
 """
 
+import collections
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -332,6 +333,9 @@ class GraphRun:
       most_clients=sequence_arrays.padded_length(num_clients)
       if use_xla
       else None,
+      order=_order(sequences, [cut for cut, _ in in_graph], self._graph.width)
+      if self._graph.width > 1
+      else None,
     )
 
   def _leaves_of(self, number: int) -> Iterator[tuple[Any, Any]]:
@@ -341,3 +345,45 @@ class GraphRun:
     ):
       value = self._clients.values[value_id][number]
       yield from zip(types, structures.flatten(value), strict=True)
+
+
+def _order(
+  sequences: Sequence[Sequence[packed_sequences.PackedSequence]],
+  cuts: Sequence[sequence_arrays.Cut],
+  width: int,
+) -> cohort_graph.Order:
+  """Puts clients side by side whose data have the same shapes.
+
+  Batches of two sizes cannot be computed side by side as one array, so that only
+  clients do whose batches are all of the most rows.
+
+  Args:
+    sequences: Of each client.
+    cuts: Of each sequence.
+    width: How many clients go side by side.
+  """
+  like = collections.defaultdict(list)
+  others = []
+  for client, own in enumerate(sequences):
+    is_full = all(
+      np.all(sequence.layouts[i].sizes == cut.bounds[j])
+      for sequence, cut in zip(own, cuts, strict=True)
+      for i, j in set(zip(sequence.leaf_layouts, cut.leaf_layouts, strict=True))
+      if cut.bounds[j] is not None
+    )
+    counts = tuple(sequence.num_elements for sequence in own)
+    (like[counts] if is_full else others).append(client)
+  groups = []
+  for clients in like.values():
+    number = len(clients) // width * width
+    groups.extend(clients[:number])
+    others.extend(clients[number:])
+  # Of one shape, however many groups there are.
+  most = sequence_arrays.padded_length(len(sequences))
+  rows = max(1, most // width)
+  return cohort_graph.Order(
+    groups=np.resize(np.int32(groups or [0]), [rows, width]),
+    num_groups=np.int32(len(groups) // width),
+    others=np.resize(np.int32(others or [0]), [most]),
+    num_others=np.int32(len(others)),
+  )

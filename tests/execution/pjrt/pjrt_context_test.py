@@ -12,6 +12,9 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution.pjrt import pjrt_context
+from fedfish_tff.execution.pjrt import stage_programs
+from fedfish_tff.execution.replay import tracing
+from fedfish_tff.execution.replay import vectorized_operations
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution.pjrt import accelerator
@@ -31,6 +34,17 @@ _IN_PROCESS = {
   'fed_fish_sampled_label': 'random numbers',
   'personalization_eval': 'unknown shape',
 }
+# What is vectorised without a word.
+_VECTORIZED = (
+  'fed_fish_batch_gradient',
+  'fed_fish_per_example',
+  'own_ditto',
+  'own_fed_avg',
+  'own_fed_prox',
+  'own_fed_rep',
+  'own_mime_lite',
+  'own_scaffold',
+)
 _MODELS = {'own_fed_avg': 'cnn', 'fed_eval': 'cnn', 'own_fed_rep': 'cnn'}
 
 
@@ -89,7 +103,38 @@ class ThoroughEqualityTest(EqualityTestCase):
     self.check(name)
 
 
-class PjrtContextTest(accelerator.TestCase):
+class VectorizedEqualityTest(EqualityTestCase):
+  """With two clients side by side where their batches are all full."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.context = _create(vectorized_clients=2)
+
+  def check(self, name):
+    # Batches are of 4, so that there are two pairs.
+    sizes = (8, 8, 4, 16, 9, 8, 0, 4)
+    with (
+      mock.patch.object(learning_models, 'SIZES', sizes),
+      mock.patch.object(
+        vectorized_operations,
+        'map_clients',
+        side_effect=vectorized_operations.map_clients,
+      ) as mapped,
+    ):
+      super().check(name)
+    mapped.assert_called()
+
+  def test_fed_sgd(self):
+    self.check('own_fed_sgd')
+
+  @parameterized.parameters(_VECTORIZED)
+  @pytest.mark.thorough
+  def test_round(self, name):
+    self.check(name)
+
+
+class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.context = _create()
@@ -156,6 +201,41 @@ class PjrtContextTest(accelerator.TestCase):
       # Larger than 32 bits, and more than fit into one chunk.
       values = [2**33 + i for i in range(700)]
       self.assertEqual(comp(values), [2 * value for value in values])
+
+  def test_vectorized_outputs_come_in_the_order_of_the_cohort(self):
+    self.context = _create(vectorized_clients=3)
+    sizes = [[2, 2], [1], [2], [2, 2], [2], [], [2, 1], [2, 2], [2]]
+    comp = tff.federated_computation(
+      lambda data: tff.federated_map(
+        tff.tensorflow.computation(
+          lambda rows: rows.reduce(0.0, lambda a, r: a + tf.reduce_sum(r)),
+          data.type_signature.member,
+        ),
+        data,
+      ),
+      tff.FederatedType(
+        tff.SequenceType(tff.TensorType(np.float32, [None, 2])), tff.CLIENTS
+      ),
+    )
+    with tff.framework.get_context_stack().install(self.context):
+      with self.assertNoLogs(level='WARNING'):
+        found = comp(self._batches(*sizes))
+    self.assertEqual(found, [2 * sum(of_client) for of_client in sizes])
+
+  @parameterized.parameters(
+    (stage_programs.DeviceMemoryError('Too large.'), 2),
+    (tracing.NotReplayableError('No such program.'), 1),
+  )
+  def test_fewer_side_by_side(self, error, width):
+    self.context = _create(vectorized_clients=4)
+    with (
+      mock.patch.object(
+        stage_programs, '_check_memory', side_effect=[error, None]
+      ),
+      self.assertLogs(level='WARNING') as logs,
+    ):
+      self.assertEqual(self._total(self._batches([4], [4], [1])), 18.0)
+    self.assertIn(f'{width} clients side by side', '\n'.join(logs.output))
 
   def test_several_devices_share_a_cohort(self):
     flags = '--xla_force_host_platform_device_count=3'
