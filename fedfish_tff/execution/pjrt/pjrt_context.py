@@ -92,7 +92,11 @@ class _PjrtStageRunner(cohort_stages.CohortStageRunner):
     self, stage: federated_plan.ClientStage, use_xla: bool
   ) -> cohort_graph.StageGraph:
     if use_xla:
-      return stage_programs.StagePrograms(stage, is_exact=self._is_exact)
+      return stage_programs.StagePrograms(
+        stage,
+        is_exact=self._is_exact,
+        for_cpu=self.devices[0].startswith('cpu:'),
+      )
     return super().create_graph(stage, use_xla)
 
   def run_graph(
