@@ -8,8 +8,8 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: demo test test-thorough test-all test-flaky \
-  test-processors lint bench bazel-test lock sbom audit build-files install \
-  accelerator clean help
+  test-processors test-gpu lint bench bazel-test lock sbom audit build-files \
+  install accelerator clean help
 
 # cpu, cuda12, cuda13 or tpu.
 PLATFORM ?= cpu
@@ -36,6 +36,19 @@ test-flaky: install ## run ARGS 100 times (TIMES=N) on busy cores
 
 test-processors: install ## run the tests as if on several processors (slow)
 	@$(RUN) .ci/test_processors.py $(ARGS)
+
+# Tests start several processes; each would take most of the device's memory.
+test-gpu: install ## compare and time rounds on a GPU; skips without one
+	@if JAX_PLATFORMS=cuda .venv-accelerator/bin/python -c \
+	  'import jax; jax.devices()' 2>/dev/null; then \
+	  export XLA_PYTHON_CLIENT_PREALLOCATE=false; \
+	  FEDFISH_TFF_PLATFORM=cuda $(RUN) -m pytest -m '' \
+	    tests/execution/pjrt/pjrt_context_test.py && \
+	  $(RUN) -m launch.benchmarks.accelerator --platform=cuda $(ARGS); \
+	else \
+	  echo 'make test-gpu skips: JAX in .venv-accelerator finds no GPU (make' \
+	    'accelerator PLATFORM=cuda13 installs it)'; \
+	fi
 
 lint: install ## check style and format
 	@$(RUN) -m ruff check .

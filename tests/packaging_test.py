@@ -45,6 +45,7 @@ def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
 _ELSEWHERE = (
   'fedfish_tff/execution/pjrt/device_process.py',
   'launch/benchmarks/peers',
+  'launch/benchmarks/run_exported.py',
 )
 
 # Folders whose imports are left to an extra of the same name.

@@ -135,6 +135,13 @@ NETWORKS: Mapping[str, Network] = types.MappingProxyType(
       ),
       _create_cnn_layers,
     ),
+    # 46,110 parameters.
+    'compact_cnn': Network(
+      (28, 28, 1),
+      lambda: image_models.create_compact_cnn(
+        input_shape=(28, 28, 1), num_classes=_NUM_CLASSES, seed=0
+      ),
+    ),
     # 362,240 parameters.
     'transformer': _transformer('tiny', 4096),
     # 22.9 M parameters, more than half of them the embedding.
@@ -163,7 +170,7 @@ def build_process(
   )
 
 
-def _client_batches(
+def client_batches(
   clients: Sequence[Client], batch_size: int
 ) -> list[batches.ClientBatches]:
   """Returns the clients' data as the package's own simulations pass them."""
@@ -244,14 +251,14 @@ class Rounds:
         _datasets(self._clients, self._batch_size) for _ in itertools.count()
       )
     else:
-      to_data = _datasets if name == 'stock' else _client_batches
+      to_data = _datasets if name == 'stock' else client_batches
       cohorts = itertools.repeat(to_data(self._clients, self._batch_size))
     process = build_process(model, fed_fish=self._fed_fish)
     weights = tff.learning.models.ModelWeights(*weights)
-    return lambda: _federated_round(process, weights, context, cohorts)
+    return lambda: federated_round(process, weights, context, cohorts)
 
 
-def _federated_round(
+def federated_round(
   process: algorithms.FederatedProcess,
   weights: tff.learning.models.ModelWeights,
   context: tff.framework.SyncContext,

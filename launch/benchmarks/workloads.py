@@ -95,6 +95,12 @@ WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
     'cnn_fed_fish': Workload(
       title='FedFish, CNN with 1.7 M parameters', network='cnn', fed_fish=True
     ),
+    'compact_cnn': Workload(
+      title='FedAvg, compact CNN with 46 k parameters',
+      network='compact_cnn',
+      rows=_FUNCTIONAL_ROWS,
+      by_default=False,
+    ),
     # As the FedFish paper trains on C4, but for the length of sequences.
     'transformer': _language_workload(
       title='FedAvg, transformer 2x64, 16 x 128 tokens a client, batch 4',

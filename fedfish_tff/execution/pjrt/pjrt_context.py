@@ -94,7 +94,10 @@ class _PjrtStageRunner(cohort_stages.CohortStageRunner):
   ) -> cohort_graph.StageGraph:
     if use_xla:
       return stage_programs.StagePrograms(
-        stage, is_exact=self._is_exact, width=self._width
+        stage,
+        is_exact=self._is_exact,
+        for_cpu=self.devices[0].startswith('cpu:'),
+        width=self._width,
       )
     return super().create_graph(stage, use_xla)
 

@@ -40,6 +40,7 @@ class StagePrograms(cohort_graph.StageGraph):
     *,
     is_exact: bool = True,
     width: int = 1,
+    for_cpu: bool = False,
   ):
     """Checks that a stage can be a program.
 
@@ -48,12 +49,14 @@ class StagePrograms(cohort_graph.StageGraph):
       is_exact: Whether matrices are multiplied in float32, and not as the device
         does it faster.
       width: How many clients compute side by side; see `cohort_graph.StageGraph`.
+      for_cpu: Whether the devices are CPUs.
 
     Raises:
       NotReplayableError: If it cannot.
     """
     super().__init__(stage, parallelism=1, use_xla=True, width=width)
     self._is_exact = is_exact
+    self._for_cpu = for_cpu
     self._hlo: dict[Any, tuple[bytes, Callable[[], Sequence[tf.Tensor]]]] = {}
     self._hlo_lock = threading.Lock()
     self._compiled: weakref.WeakKeyDictionary[
@@ -68,6 +71,11 @@ class StagePrograms(cohort_graph.StageGraph):
       for leaf in structures.flatten(server_values[i])
     ]
 
+  def data_arrays(self, inputs: cohort_graph.ClientInputs) -> list[np.ndarray]:
+    """Returns what programs take besides accumulators and server values."""
+    _, more = self.hlo(inputs)
+    return [np.asarray(leaf) for leaf in (*_flat_inputs(inputs), *more())]
+
   def hlo(
     self, inputs: cohort_graph.ClientInputs
   ) -> tuple[bytes, Callable[[], Sequence[tf.Tensor]]]:
@@ -81,7 +89,7 @@ class StagePrograms(cohort_graph.StageGraph):
           not self._is_exact
         )
         try:
-          self._hlo[key] = self.to_hlo(inputs)
+          self._hlo[key] = self.to_hlo(inputs, for_cpu=self._for_cpu)
         finally:
           tf.config.experimental.enable_tensor_float_32_execution(enabled)
       return self._hlo[key]
@@ -103,11 +111,10 @@ class StagePrograms(cohort_graph.StageGraph):
     programs = self._compiled.setdefault(device, {})
     key = _key(inputs)
     if key not in programs:
-      hlo, more = self.hlo(inputs)
+      hlo, _ = self.hlo(inputs)
       program = device.compile(hlo)
       expected = [
-        (np.asarray(leaf).dtype.name, np.shape(leaf))
-        for leaf in (*_flat_inputs(inputs), *more())
+        (array.dtype.name, array.shape) for array in self.data_arrays(inputs)
       ]
       if list(program.arguments[-len(expected) :]) != expected:
         # XLA leaves out what it takes for a constant.
@@ -163,10 +170,7 @@ class ProgramRun:
         self._programs.server_arrays(server_values)
       )
       self._specs = program.results[: len(accumulators)]
-    _, more = self._programs.hlo(inputs)
-    data = self._device.put(
-      [np.asarray(leaf) for leaf in (*_flat_inputs(inputs), *more())]
-    )
+    data = self._device.put(self._programs.data_arrays(inputs))
     results = self._device.run(program, [*accumulators, *self._server, *data])
     number = len(accumulators)
     outputs = results[number:]

@@ -31,6 +31,7 @@ from fedfish_tff.execution.replay import sequence_arrays
 from fedfish_tff.execution.replay import sequence_replay
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.replay import vectorized_operations
+from fedfish_tff.execution.running import hlo_convolutions
 
 import numpy as np
 import tensorflow as tf
@@ -195,12 +196,13 @@ class StageGraph:
     return accumulators
 
   def to_hlo(
-    self, inputs: ClientInputs
+    self, inputs: ClientInputs, *, for_cpu: bool = False
   ) -> tuple[bytes, Callable[[], Sequence[tf.Tensor]]]:
     """Returns the graph as a program for XLA, on data of the same shapes.
 
     Args:
       inputs: Data of some clients.
+      for_cpu: Whether XLA will compile it for a CPU.
 
     Returns:
       An HLO module, whose arguments and results are those of `run`, flat; and a
@@ -226,6 +228,8 @@ class StageGraph:
         raise tracing.NotReplayableError(
           'random numbers, of which XLA draws others'
         )
+    if for_cpu:
+      hlo_convolutions.order_axes(module)
     return module.SerializeToString(), lambda: function.captured_inputs
 
   def _trace(

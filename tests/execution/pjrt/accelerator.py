@@ -3,12 +3,16 @@
 """The accelerator environment, which tests of PJRT need.
 
 `make accelerator PLATFORM=cpu` makes it, as CI does; where it is not there such
-tests are skipped.
+tests are skipped. `make test-gpu` names another platform for tests of equality.
 """
+
+import os
 
 from fedfish_tff.execution.pjrt import device_client
 
 from absl.testing import absltest
+
+PLATFORM = os.environ.get('FEDFISH_TFF_PLATFORM', 'cpu')
 
 
 def is_installed() -> bool:

@@ -1,6 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for pjrt_context, on PJRT's CPU: as in process, up to rounding."""
+"""Tests for pjrt_context: as in process, up to rounding.
+
+They run on PJRT's CPU, or on the platform that `accelerator` names.
+"""
 
 import asyncio
 import functools
@@ -53,9 +56,9 @@ def _folder():
   return absltest.TEST_TMPDIR.value
 
 
-def _create(**options):
+def _create(platform=accelerator.PLATFORM, **options):
   return pjrt_context.create_sync_pjrt_execution_context(
-    'cpu', cache=os.path.join(_folder(), 'programs'), **options
+    platform, cache=os.path.join(_folder(), 'programs'), **options
   )
 
 
@@ -240,14 +243,14 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
   def test_several_devices_share_a_cohort(self):
     flags = '--xla_force_host_platform_device_count=3'
     with mock.patch.dict(os.environ, XLA_FLAGS=flags):
-      self.context = _create()
+      self.context = _create('cpu')
     self.assertEqual(self.context.devices, ('cpu:0', 'cpu:1', 'cpu:2'))
     batches = self._batches([4, 1], [3], [], [2, 2], [1], [5], [1])
     self.assertEqual(self._total(batches), 2 * 19.0)
 
   def test_asynchronous(self):
     context = pjrt_context.create_async_pjrt_execution_context(
-      'cpu', default_num_clients=3, cache=''
+      accelerator.PLATFORM, default_num_clients=3, cache=''
     )
     comp = tff.federated_computation(
       lambda: tff.federated_sum(tff.federated_value(2, tff.CLIENTS))
