@@ -273,10 +273,10 @@ def _integers_between(
   least: tf.Tensor,
   end: tf.Tensor,
 ) -> tf.Tensor:
+  del node
   dtype = least.dtype
   unsigned = tf.uint64 if dtype.size == 8 else tf.uint32
   drawn = _draw(stream, shape, _per_block(dtype), lambda w: _integers(w, dtype))
-  del node
   least, end = tf.cast(least, unsigned), tf.cast(end, unsigned)
   return tf.cast(least + drawn % (end - least), dtype)
 
