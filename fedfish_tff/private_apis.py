@@ -168,9 +168,12 @@ def set_dynamic_size(tensor: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
     tensor: Its rows bound the size.
     size: How many rows there are.
   """
-  return gen_xla_ops.xla_set_dynamic_dimension_size(
+  rows = gen_xla_ops.xla_set_dynamic_dimension_size(
     tensor, tf.constant(0), tf.reshape(tf.cast(size, tf.int32), [])
   )
+  # TensorFlow would not even know the rank.
+  rows.set_shape([None, *tensor.shape[1:]])
+  return rows
 
 
 def vectorize_operation(

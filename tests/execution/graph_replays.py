@@ -40,25 +40,38 @@ class ReplayedGraph:
         self._results, dict(zip(self._arguments, values, strict=True))
       )
 
-  def replay(
-    self,
-    *values: Any,
-    handlers: Mapping[str, replayer.Handler] | None = None,
-    feeds: Callable[..., list[Any]] = lambda *tensors: list(tensors),
-  ) -> list[np.ndarray]:
+  def replay(self, *values: Any, **options: Any) -> list[np.ndarray]:
     """Replays it.
 
     Args:
       *values: The arguments, or what `feeds` makes them of.
+      **options: See `replayed`.
+    """
+    results = self.replayed(**options)(*map(tf.constant, values))
+    return [result.numpy() for result in results]
+
+  def replayed(
+    self,
+    *,
+    handlers: Mapping[str, replayer.Handler] | None = None,
+    feeds: Callable[..., list[Any]] = lambda *tensors: list(tensors),
+    use_xla: bool = False,
+  ) -> Callable[..., list[tf.Tensor]]:
+    """Returns a replay that is traced when it is first called.
+
+    Args:
       handlers: Of operations beside those of `replayer` and of
         `control_flow_replay`.
       feeds: From tensors to the arguments, called where the replay is.
+      use_xla: Whether XLA compiles it.
     """
     graph = serialized_graph.SerializedGraph(self._graph.as_graph_def())
 
     def run(*tensors: tf.Tensor) -> list[tf.Tensor]:
       return replayer.Replay(
-        graph, {**control_flow_replay.HANDLERS, **(handlers or {})}
+        graph,
+        {**control_flow_replay.HANDLERS, **(handlers or {})},
+        use_xla=use_xla,
       ).run(
         {
           placeholder.name: value
@@ -70,8 +83,7 @@ class ReplayedGraph:
         initialize_op=self._initialize.name,
       )
 
-    results = tf.function(run, autograph=False)(*map(tf.constant, values))
-    return [result.numpy() for result in results]
+    return tf.function(run, autograph=False, jit_compile=use_xla or None)
 
   def assert_same(self, *values: Any, **options: Any) -> list[np.ndarray]:
     """Asserts that the replay computes what TensorFlow does, bit for bit."""

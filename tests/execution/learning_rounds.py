@@ -358,6 +358,22 @@ OWN_ROUNDS: Mapping[str, Callable[[learning_models.ModelCase, str], Round]] = {
 ROUNDS = {**TFF_ROUNDS, **TFF_ROUNDS_OF_ONE_KIND, **OWN_ROUNDS}
 
 
+def one_step_of_dropout() -> Round:
+  """Returns a round of a model with dropout, of one step a client.
+
+  What later steps drop depends on all bits of the weights, and these on rounding.
+  """
+  shape = (8, 8, 1)
+  model = models.create_dropout_cnn(
+    input_shape=shape, num_classes=learning_models.NUM_CLASSES, seed=1
+  )
+  case = learning_models.ModelCase('dropout', shape, layers=list)
+  return learning_process_round(
+    algorithms.build_fed_avg(model, _sgdm()),
+    to_datasets(case.client_data((4, 3, 0, 1, 4))),
+  )
+
+
 def flatten(result: Any) -> list[np.ndarray]:
   """Returns the arrays of a result."""
   return [np.asarray(leaf) for leaf in tf.nest.flatten(result)]

@@ -22,6 +22,7 @@ from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.replay import control_flow_replay
 from fedfish_tff.execution.replay import iterator_replay
+from fedfish_tff.execution.replay import random_replay
 from fedfish_tff.execution.replay import replayer
 from fedfish_tff.execution.replay import scan_replay
 from fedfish_tff.execution.replay import sequence_intrinsics
@@ -44,6 +45,7 @@ _HANDLERS = {
   **iterator_replay.HANDLERS,
   **variable_replay.HANDLERS,
 }
+_XLA_HANDLERS = {**_HANDLERS, **random_replay.HANDLERS}
 
 
 def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
@@ -98,7 +100,9 @@ class Replayer(local_functions.Tracer):
         )
       )
     results = replayer.Replay(
-      self._graph(proto), _HANDLERS, use_xla=self._use_xla
+      self._graph(proto),
+      _XLA_HANDLERS if self._use_xla else _HANDLERS,
+      use_xla=self._use_xla,
     ).run(
       feeds,
       tensorflow_functions.tensor_names(serialized.result),

@@ -18,6 +18,7 @@ from fedfish_tff.execution.pjrt import pjrt_context
 from fedfish_tff.execution.pjrt import stage_programs
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.replay import vectorized_operations
+from tests import tolerance
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution.pjrt import accelerator
@@ -33,8 +34,6 @@ import tensorflow_federated as tff
 # What XLA does not take, and in which words.
 _IN_PROCESS = {
   'fed_recon': 'compile-time constant',
-  'fed_recon_eval': 'random numbers',
-  'fed_fish_sampled_label': 'random numbers',
   'personalization_eval': 'unknown shape',
 }
 # What is vectorised without a word.
@@ -74,22 +73,29 @@ class EqualityTestCase(accelerator.TestCase, parameterized.TestCase):
     """Checks a round of `learning_rounds.ROUNDS`."""
     case = learning_models.MODELS[_MODELS.get(name, 'mlp')]
     is_variable = name in learning_rounds.TFF_ROUNDS_OF_ONE_KIND
-    run = learning_rounds.ROUNDS[name](
-      case, 'variable' if is_variable else 'functional'
+    self.check_round(
+      learning_rounds.ROUNDS[name](
+        case, 'variable' if is_variable else 'functional'
+      ),
+      relative=case.relative,
+      in_process=_IN_PROCESS.get(name),
     )
+
+  def check_round(self, run, *, relative, in_process=None):
+    """Checks a round; `in_process` says why it is no program, if it is none."""
     context = cohort_context.create_sync_cohort_execution_context()
     with tff.framework.get_context_stack().install(context):
       expected = run()
     with tff.framework.get_context_stack().install(self.context):
-      if name in _IN_PROCESS:
+      if in_process:
         with self.assertLogs(level='WARNING') as logs:
           found = run()
-        self.assertIn(_IN_PROCESS[name], '\n'.join(logs.output))
+        self.assertIn(in_process, '\n'.join(logs.output))
       else:
         with self.assertNoLogs(level='WARNING'):
           found = run()
     self.assertEmpty(self.context.general_path_reasons)
-    learning_rounds.assert_agree(found, expected, relative=case.relative)
+    learning_rounds.assert_agree(found, expected, relative=relative)
 
 
 class EqualityTest(EqualityTestCase):
@@ -104,6 +110,12 @@ class ThoroughEqualityTest(EqualityTestCase):
   @pytest.mark.thorough
   def test_round(self, name):
     self.check(name)
+
+  @pytest.mark.thorough
+  def test_dropout(self):
+    self.check_round(
+      learning_rounds.one_step_of_dropout(), relative=tolerance.FLOAT32_SUMS
+    )
 
 
 class VectorizedEqualityTest(EqualityTestCase):

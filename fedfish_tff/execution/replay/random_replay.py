@@ -1,0 +1,404 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow's random numbers in a graph that XLA compiles.
+
+XLA's own are others. So a stateless random operation becomes the arithmetic by
+which TensorFlow's kernels for the CPU compute it: Philox-4x32-10 (Salmon et al.,
+2011, Parallel Random Numbers: As Easy as 1, 2, 3), whose blocks of four words
+are a function of a key and the block's number. Integers and uniform numbers are
+the same bit for bit; logarithms and the like are XLA's.
+
+What is not here is refused, and then no program of XLA.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import math
+from typing import TypeAlias
+
+from fedfish_tff.execution.replay import replayer
+
+import tensorflow as tf
+
+_NodeDef = tf.compat.v1.NodeDef
+
+# Four tensors, uint32.
+_Words: TypeAlias = Sequence[tf.Tensor]
+
+# Numbers of algorithms, as `tf.random.Algorithm` has them. On a CPU the choice
+# that is left to TensorFlow is Philox.
+_PHILOX = 1
+_AUTOMATIC = 3
+
+_ROUNDS = 10
+_MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+_KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
+_SEED_KEY = (0x3EC8F720, 0x02461E29)
+
+# Box-Muller's logarithm is of no less.
+_LEAST_UNIFORM = 1.0e-7
+
+# How many probabilities are added up one by one.
+_PIECE = 32
+
+# By type, the bits of 1 in the first word that makes a number, and how many of
+# its lowest bits are random.
+_ONES = {
+  tf.float16: (tf.uint16, 15 << 10, 10),
+  tf.bfloat16: (tf.uint16, 127 << 7, 7),
+  tf.float32: (tf.uint32, 127 << 23, 23),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stream:
+  """Random words by the number of their block.
+
+  Attributes:
+    key: uint64 scalar.
+    counter: Two uint64 scalars, the number of block 0, its lower part first.
+  """
+
+  key: tf.Tensor
+  counter: Sequence[tf.Tensor]
+
+  def words(self, block: tf.Tensor) -> _Words:
+    """Returns the words of blocks, by their numbers: uint64, of any shape."""
+    low = self.counter[0] + block
+    carry = tf.cast(low < block, tf.uint64)
+    high = tf.broadcast_to(self.counter[1], tf.shape(low)) + carry
+    return _philox((*_halves(low), *_halves(high)), _halves(self.key))
+
+
+def _halves(value: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  """Returns the lower and the upper half of uint64, as uint32."""
+  high = tf.bitwise.right_shift(value, tf.constant(32, tf.uint64))
+  return tf.cast(value, tf.uint32), tf.cast(high, tf.uint32)
+
+
+def _joined(low: tf.Tensor, high: tf.Tensor) -> tf.Tensor:
+  """Returns uint64 of its halves."""
+  high = tf.cast(high, tf.uint64)
+  high = tf.bitwise.left_shift(high, tf.constant(32, tf.uint64))
+  return tf.bitwise.bitwise_or(high, tf.cast(low, tf.uint64))
+
+
+def _philox(counter: _Words, key: Sequence[tf.Tensor]) -> _Words:
+  """Returns the words of blocks by the words of their numbers."""
+  a, b, c, d = counter
+  xor = tf.bitwise.bitwise_xor
+  for number in range(_ROUNDS):
+    first, second = (
+      k + tf.constant(number * step & 0xFFFFFFFF, tf.uint32)
+      for k, step in zip(key, _KEY_STEPS, strict=True)
+    )
+    (low_a, high_a), (low_c, high_c) = (
+      _halves(tf.cast(word, tf.uint64) * tf.constant(multiplier, tf.uint64))
+      for word, multiplier in zip((a, c), _MULTIPLIERS, strict=True)
+    )
+    a, b, c, d = (
+      xor(xor(high_c, b), first),
+      low_c,
+      xor(xor(high_a, d), second),
+      low_a,
+    )
+  return a, b, c, d
+
+
+def _stream_of_seed(seed: tf.Tensor) -> _Stream:
+  """Returns what an operation draws from by its seed, int [2]."""
+  # Negative numbers keep their sign.
+  seed = tf.cast(tf.cast(seed, tf.int64), tf.uint64)
+  key = [tf.constant(word, tf.uint32) for word in _SEED_KEY]
+  a, b, c, d = _philox((*_halves(seed[0]), *_halves(seed[1])), key)
+  return _Stream(_joined(a, b), (tf.zeros([], tf.uint64), _joined(c, d)))
+
+
+def _draw(
+  stream: _Stream,
+  shape: tf.Tensor,
+  per_block: int,
+  numbers: Callable[[_Words], Sequence[tf.Tensor]],
+) -> tf.Tensor:
+  """Returns random numbers, the first of them from a stream's first block.
+
+  Args:
+    stream: The stream.
+    shape: int [rank]. A size that has but a bound is not known here.
+    per_block: How many numbers a block gives.
+    numbers: From blocks to their numbers.
+
+  Raises:
+    NotReplayableError: If the rank is unknown.
+  """
+  if shape.shape.rank != 1 or shape.shape[0] is None:
+    raise replayer.NotReplayableError('random numbers of unknown rank')
+  known = tf.get_static_value(shape, partial=True)
+  sizes = [
+    tf.cast(shape[i], tf.int64) if known is None or n is None else int(n)
+    for i, n in enumerate([None] * shape.shape[0] if known is None else known)
+  ]
+  # A block's numbers lie side by side in the axes behind the last unknown one.
+  num_outer = max(
+    (i + 1 for i, n in enumerate(sizes) if not isinstance(n, int)), default=0
+  )
+  outer, num_inner = sizes[:num_outer], math.prod(sizes[num_outer:])
+  if num_outer and num_inner % per_block:
+    place = _places([*outer, num_inner])
+    size = tf.constant(per_block, tf.uint64)
+    drawn, *others = numbers(stream.words(place // size))
+    for i, other in enumerate(others, 1):
+      is_other = tf.equal(place % size, tf.constant(i, tf.uint64))
+      drawn = tf.where(is_other, other, drawn)
+  else:
+    blocks = _places([*outer, -(-num_inner // per_block)])
+    drawn = tf.stack(numbers(stream.words(blocks)), axis=-1)
+    if not num_outer:
+      drawn = tf.reshape(drawn, [-1])[:num_inner]
+  return tf.reshape(drawn, shape)
+
+
+def _places(sizes: Sequence[int | tf.Tensor]) -> tf.Tensor:
+  """Returns each element's number in row-major order, uint64."""
+  places = tf.zeros([], tf.int64)
+  for size in sizes:
+    along = tf.range(tf.cast(size, tf.int64))
+    places = tf.expand_dims(places, -1) * size + along
+  return tf.cast(places, tf.uint64)
+
+
+def _unit(words: _Words, dtype: tf.DType) -> list[tf.Tensor]:
+  """Returns the uniform numbers in [0, 1) of blocks."""
+  if dtype == tf.float64:
+    mantissas = (
+      _joined(
+        low, tf.bitwise.bitwise_and(high, tf.constant(0xFFFFF, tf.uint32))
+      )
+      for high, low in (words[:2], words[2:])
+    )
+    bits_of, one = mantissas, tf.constant(1023 << 52, tf.uint64)
+  else:
+    of_bits, one, num_bits = _ONES[dtype]
+    mask = tf.constant((1 << num_bits) - 1, of_bits)
+    one = tf.constant(one, of_bits)
+    bits_of = (tf.bitwise.bitwise_and(tf.cast(w, of_bits), mask) for w in words)
+  return [
+    tf.bitcast(tf.bitwise.bitwise_or(bits, one), dtype) - tf.constant(1, dtype)
+    for bits in bits_of
+  ]
+
+
+def _normal(words: _Words, dtype: tf.DType) -> list[tf.Tensor]:
+  """Returns the normal numbers of blocks, by the transform of Box and Muller."""
+  computed = tf.float64 if dtype == tf.float64 else tf.float32
+  uniform = _unit(words, computed)
+  numbers = []
+  for first, second in zip(uniform[::2], uniform[1::2], strict=True):
+    radius = tf.sqrt(-2 * tf.math.log(tf.maximum(first, _LEAST_UNIFORM)))
+    angle = tf.cast(2 * math.pi * tf.cast(second, tf.float64), computed)
+    numbers += [radius * tf.sin(angle), radius * tf.cos(angle)]
+  return [tf.cast(number, dtype) for number in numbers]
+
+
+def _per_block(dtype: tf.DType) -> int:
+  return 2 if dtype.size == 8 else 4
+
+
+def _integers(words: _Words, dtype: tf.DType) -> list[tf.Tensor]:
+  """Returns the integers of blocks, without a sign and with all their bits."""
+  if dtype.size == 8:
+    return [_joined(*words[:2]), _joined(*words[2:])]
+  return list(words)
+
+
+def _of_seed(draw: Callable[..., tf.Tensor]) -> replayer.Handler:
+  """Returns the handler of an operation that takes a seed."""
+
+  def handle(replay, node, inputs):
+    del replay
+    shape, seed, *others = inputs
+    return [draw(_stream_of_seed(seed), shape, node, *others)]
+
+  return handle
+
+
+def _of_key(draw: Callable[..., tf.Tensor]) -> replayer.Handler:
+  """Returns the handler of an operation that takes a key and a counter."""
+
+  def handle(replay, node, inputs):
+    del replay
+    shape, key, counter, algorithm, *others = inputs
+    if tf.get_static_value(algorithm) not in (_PHILOX, _AUTOMATIC):
+      raise replayer.NotReplayableError(
+        f'{node.op} by an algorithm that is not known to be Philox'
+      )
+    stream = _Stream(key[0], (counter[0], counter[1]))
+    return [draw(stream, shape, node, *others)]
+
+  return handle
+
+
+def _dtype_of(node: _NodeDef) -> tf.DType:
+  return tf.as_dtype(node.attr['dtype'].type)
+
+
+def _uniform_numbers(
+  stream: _Stream, shape: tf.Tensor, node: _NodeDef
+) -> tf.Tensor:
+  dtype = _dtype_of(node)
+  return _draw(stream, shape, _per_block(dtype), lambda w: _unit(w, dtype))
+
+
+def _normal_numbers(
+  stream: _Stream, shape: tf.Tensor, node: _NodeDef
+) -> tf.Tensor:
+  dtype = _dtype_of(node)
+  return _draw(stream, shape, _per_block(dtype), lambda w: _normal(w, dtype))
+
+
+def _all_integers(
+  stream: _Stream, shape: tf.Tensor, node: _NodeDef
+) -> tf.Tensor:
+  dtype = _dtype_of(node)
+  drawn = _draw(stream, shape, _per_block(dtype), lambda w: _integers(w, dtype))
+  return tf.cast(drawn, dtype)
+
+
+def _integers_between(
+  stream: _Stream,
+  shape: tf.Tensor,
+  node: _NodeDef,
+  least: tf.Tensor,
+  end: tf.Tensor,
+) -> tf.Tensor:
+  del node
+  dtype = least.dtype
+  unsigned = tf.uint64 if dtype.size == 8 else tf.uint32
+  drawn = _draw(stream, shape, _per_block(dtype), lambda w: _integers(w, dtype))
+  least, end = tf.cast(least, unsigned), tf.cast(end, unsigned)
+  return tf.cast(least + drawn % (end - least), dtype)
+
+
+def _cumulative(rows: tf.Tensor) -> tf.Tensor:
+  """Returns the cumulative sums of rows.
+
+  XLA computes each of them by itself: a long row is cut into pieces.
+
+  Args:
+    rows: [rows, length].
+  """
+  length = rows.shape[1]
+  if length is None or length <= 2 * _PIECE:
+    return tf.cumsum(rows, axis=1)
+  num_rows, num_pieces = tf.shape(rows)[0], -(-length // _PIECE)
+  sums = tf.cumsum(
+    tf.reshape(
+      _columns(rows, range(num_pieces * _PIECE)),
+      tf.stack([num_rows, num_pieces, _PIECE]),
+    ),
+    axis=2,
+  )
+  ends = _cumulative(tf.gather(sums, _PIECE - 1, axis=2))
+  sums += tf.expand_dims(_columns(ends, range(-1, num_pieces - 1)), 2)
+  return _columns(
+    tf.reshape(sums, tf.stack([num_rows, num_pieces * _PIECE])), range(length)
+  )
+
+
+def _columns(rows: tf.Tensor, numbers: Sequence[int]) -> tf.Tensor:
+  """Returns some columns; zeros stand for those that there are not.
+
+  XLA would not know that what is padded has as many rows as before.
+
+  Args:
+    rows: [rows, columns].
+    numbers: Of the columns.
+  """
+  last = rows.shape[1] - 1
+  return tf.where(
+    [0 <= n <= last for n in numbers],
+    tf.gather(rows, [min(max(n, 0), last) for n in numbers], axis=1),
+    tf.zeros([], rows.dtype),
+  )
+
+
+def _multinomial(replay, node, inputs):
+  """Draws classes by sums of probabilities in float64, as TensorFlow does."""
+  del replay
+  logits, num_samples, seed = inputs
+  is_finite = tf.math.is_finite(logits)
+  largest = tf.reduce_max(
+    tf.where(is_finite, logits, logits.dtype.min), axis=1, keepdims=True
+  )
+  weights = tf.exp(tf.cast(logits, tf.float64) - tf.cast(largest, tf.float64))
+  sums = _cumulative(tf.where(is_finite, weights, tf.zeros_like(weights)))
+  shape = tf.stack([tf.shape(logits)[0], num_samples])
+  drawn = _draw(_stream_of_seed(seed), shape, 2, lambda w: _unit(w, tf.float64))
+  # A slice would have a size that XLA does not know to be that of the sums.
+  places = drawn * tf.reduce_max(sums, axis=1, keepdims=True)
+  is_below = tf.expand_dims(sums, 1) <= tf.expand_dims(places, 2)
+  classes = tf.reduce_sum(tf.cast(is_below, tf.int32), axis=2)
+  return [tf.cast(classes, tf.as_dtype(node.attr['output_dtype'].type))]
+
+
+def _key_and_counter(replay, node, inputs):
+  del replay
+  stream = _stream_of_seed(inputs[0])
+  results = [stream.key[tf.newaxis], tf.stack(stream.counter)]
+  if node.op == 'StatelessRandomGetKeyCounterAlg':
+    results.append(tf.constant(_PHILOX))
+  return results
+
+
+def _algorithm(replay, node, inputs):
+  del replay, node, inputs
+  return [tf.constant(_PHILOX)]
+
+
+def _refuse(replay, node, inputs):
+  del replay, inputs
+  raise replayer.NotReplayableError(
+    f'{node.op}, for which XLA draws other random numbers than TensorFlow'
+  )
+
+
+# Only where XLA compiles the graph.
+HANDLERS: Mapping[str, replayer.Handler] = {
+  **dict.fromkeys(
+    (
+      'Multinomial',
+      'ParameterizedTruncatedNormal',
+      'RandomShuffle',
+      'RandomStandardNormal',
+      'RandomUniform',
+      'RandomUniformInt',
+      'RngReadAndSkip',
+      'RngSkip',
+      'StatefulStandardNormalV2',
+      'StatefulTruncatedNormal',
+      'StatefulUniform',
+      'StatefulUniformFullInt',
+      'StatefulUniformInt',
+      'StatelessParameterizedTruncatedNormal',
+      'StatelessTruncatedNormal',
+      'StatelessTruncatedNormalV2',
+      'TruncatedNormal',
+      'XlaRngBitGenerator',
+    ),
+    _refuse,
+  ),
+  'StatelessMultinomial': _multinomial,
+  'StatelessRandomGetAlg': _algorithm,
+  'StatelessRandomGetKeyCounter': _key_and_counter,
+  'StatelessRandomGetKeyCounterAlg': _key_and_counter,
+  'StatelessRandomNormal': _of_seed(_normal_numbers),
+  'StatelessRandomNormalV2': _of_key(_normal_numbers),
+  'StatelessRandomUniform': _of_seed(_uniform_numbers),
+  'StatelessRandomUniformFullInt': _of_seed(_all_integers),
+  'StatelessRandomUniformFullIntV2': _of_key(_all_integers),
+  'StatelessRandomUniformInt': _of_seed(_integers_between),
+  'StatelessRandomUniformIntV2': _of_key(_integers_between),
+  'StatelessRandomUniformV2': _of_key(_uniform_numbers),
+}
