@@ -43,6 +43,9 @@ _SequenceTensors: TypeAlias = tuple[sequence_arrays.Cut, dict[str, Any]]
 Accumulators: TypeAlias = list[list[tf.Tensor]]
 
 
+# Of the loop over clients, by which what XLA compiles tells it from others.
+LOOP_NAME = 'clients'
+
 _RANDOM = frozenset(('rng', 'rng-bit-generator'))
 
 
@@ -164,6 +167,10 @@ class StageGraph:
       inputs.sequences,
     )
 
+  def outputs_of(self, known: Mapping[_ValueId, Any]) -> list[list[tf.Tensor]]:
+    """Returns a client's outputs, in the graph, of all that it knows."""
+    return [structures.flatten(known[out]) for out in self._stage.outputs]
+
   def fetch(self, accumulators: Accumulators) -> Accumulators:
     """Returns accumulators of `run` as tensors of this process."""
     return accumulators
@@ -240,7 +247,7 @@ class StageGraph:
     cuts, most_clients = inputs.cuts, inputs.most_clients
 
     def run(accumulators, server, num_clients, tensors, sequences):
-      return self._build(
+      return self.build(
         accumulators,
         server,
         num_clients,
@@ -261,7 +268,7 @@ class StageGraph:
       jit_compile=True if self.use_xla else None,
     )
 
-  def _build(
+  def build(
     self,
     accumulators: Accumulators,
     server: list[list[tf.Tensor]],
@@ -271,7 +278,19 @@ class StageGraph:
     *,
     most_clients: int | None,
   ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
-    """Builds the loop over clients."""
+    """Builds the loop over clients.
+
+    Args:
+      accumulators: See `run`.
+      server: The leaves of the server's values.
+      num_clients: Of the arrays.
+      tensors: See `ClientInputs`.
+      sequences: See the same, with their cuts.
+      most_clients: See the same.
+
+    Returns:
+      See `run`.
+    """
     types = self._stage.types
     shared = {
       i: structures.unflatten(iter(leaves), types[i])
@@ -293,8 +312,7 @@ class StageGraph:
         self._accumulate(i, leaves, known)
         for i, leaves in enumerate(accumulators)
       ]
-      outputs = [structures.flatten(known[out]) for out in self._stage.outputs]
-      return accumulators, outputs
+      return accumulators, self.outputs_of(known)
 
     arrays = tf.nest.map_structure(
       lambda spec: tf.TensorArray(
@@ -322,6 +340,7 @@ class StageGraph:
         tf.nest.map_structure(lambda _: tf.TensorShape(None), arrays),
       ),
       parallel_iterations=self._parallelism,
+      name=LOOP_NAME,
     )
     return accumulators, tf.nest.map_structure(lambda a: a.stack(), arrays)
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The accelerator environment, which tests of PJRT need.
 
-`make accelerator PLATFORM=cpu` makes it, as CI does; where it is not there such
-tests are skipped.
+`make accelerator PLATFORM=tpu` makes it, as CI does, for TPUs that need not be
+there and the CPU; where it is not there such tests are skipped.
 """
 
 from fedfish_tff.execution.pjrt import device_client
@@ -11,9 +11,17 @@ from fedfish_tff.execution.pjrt import device_client
 from absl.testing import absltest
 
 
-def is_installed() -> bool:
-  """Whether the environment is there."""
-  return device_client.default_python().exists()
+def is_installed(with_tpus: bool = False) -> bool:
+  """Whether the environment is there.
+
+  Args:
+    with_tpus: Whether it must be able to compile for TPUs.
+  """
+  python = device_client.default_python()
+  if not with_tpus:
+    return python.exists()
+  packages = python.parent.parent.glob('lib/python*/site-packages/libtpu')
+  return any(packages)
 
 
 class TestCase(absltest.TestCase):
@@ -23,4 +31,4 @@ class TestCase(absltest.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     if not is_installed():
-      raise absltest.SkipTest('make accelerator PLATFORM=cpu was not run')
+      raise absltest.SkipTest('make accelerator PLATFORM=tpu was not run')
