@@ -97,6 +97,7 @@ def print_costs(
     context = round_costs.CostContext(
       process,
       lambda size: say(f'Compiling a program of {size / 1e6:.1f} MB ...'),
+      lambda minute: say(f'... for {minute} min'),
     )
     # Clients who do nothing leave a mean of nothing.
     with _quiet(), tff.framework.get_context_stack().install(context):

@@ -18,6 +18,7 @@ import math
 import multiprocessing
 import os
 import pathlib
+import time
 from typing import Any
 from typing import TypeAlias
 
@@ -153,11 +154,14 @@ class CostProcess:
     self.kind: str = answer['kind']
     self.num_chips: int = answer['chips']
 
-  def compile(self, hlo: bytes) -> dict[str, Any]:
+  def compile(
+    self, hlo: bytes, on_minute: Callable[[int], None] = lambda _: None
+  ) -> dict[str, Any]:
     """Compiles a program; returns what `cost_process` answers.
 
     Args:
       hlo: A serialized HLO module.
+      on_minute: Called with the number of each minute that it takes.
 
     Raises:
       ProgramError: If it does not compile, or the process ends of it.
@@ -166,7 +170,7 @@ class CostProcess:
       self._pipe.send_bytes(hlo)
     except OSError as error:
       raise device_client.ProgramError(self._describe_end()) from error
-    answer = self._receive()
+    answer = self._receive(on_minute)
     if 'error' in answer:
       raise device_client.ProgramError(_first_line(answer['error']))
     return answer
@@ -176,10 +180,16 @@ class CostProcess:
     self._process.stop()
     self._pipe.close()
 
-  def _receive(self) -> dict[str, Any]:
+  def _receive(
+    self, on_minute: Callable[[int], None] = lambda _: None
+  ) -> dict[str, Any]:
+    start, minutes = time.monotonic(), 0
     try:
       # Large programs take a quarter of an hour: there is no limit.
       while not self._pipe.poll(_POLL_SECONDS):
+        if time.monotonic() - start >= 60 * (minutes + 1):
+          minutes += 1
+          on_minute(minutes)
         interruption.check()
         if not self._process.is_running:
           raise EOFError
@@ -203,17 +213,24 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
     stages: What those cost that ran.
   """
 
-  def __init__(self, process: CostProcess, on_program: Callable[[int], None]):
+  def __init__(
+    self,
+    process: CostProcess,
+    on_program: Callable[[int], None],
+    on_minute: Callable[[int], None] = lambda _: None,
+  ):
     """Makes a context.
 
     Args:
       process: Compiles.
       on_program: Called with a program's size in bytes before it is compiled.
+      on_minute: See `CostProcess.compile`.
     """
     threads.use_one_intra_op_thread()
     self.stages: list[StageCost] = []
     self._process = process
     self._on_program = on_program
+    self._on_minute = on_minute
     self._cache = packed_cache.PackedSequenceCache()
     self._set_up(0, self._run_zeros)
 
@@ -273,7 +290,7 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
     own = list(chunks(self._process.num_chips))
     hlo, _ = programs.hlo(own[0])
     self._on_program(len(hlo))
-    answer = self._process.compile(hlo)
+    answer = self._process.compile(hlo, self._on_minute)
     counts = TripCounts(stage)
     trips: dict[str, float] = {}
     for inputs in chunks(1):
