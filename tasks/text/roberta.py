@@ -151,7 +151,7 @@ def create_roberta(
       )
 
   def call(tokens: tf.Tensor, training: bool) -> tf.Tensor:
-    mask = tf.cast(tokens != roberta_tokens.PADDING, tf.int32)
+    mask = tf.cast(tf.not_equal(tokens, roberta_tokens.PADDING), tf.int32)
     return keras_model(
       tokens, attention_mask=mask, training=training, return_dict=True
     ).logits

@@ -8,7 +8,10 @@ A sequence knows its length and how to cut out element i, so that `take`,
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
+import contextvars
 import dataclasses
 import functools
 from typing import Any
@@ -25,6 +28,14 @@ _NodeDef = tf.compat.v1.NodeDef
 # bodies would take long to trace so many times, and gain nothing.
 _MOST_UNROLLED = 10
 _MOST_UNROLLED_NODES = 3000
+
+# Of a loop over elements, as `cohort_graph.LOOP_NAME`.
+LOOP_NAME = 'elements'
+
+# The trips of loops, by their names in the graph; None where nobody asks.
+_TRIPS: contextvars.ContextVar[dict[str, tf.Tensor] | None] = (
+  contextvars.ContextVar('trips', default=None)
+)
 
 # With these, a step takes so long that it matters nothing when it starts.
 _HEAVY = frozenset(
@@ -141,6 +152,17 @@ class Scan:
   ] = lambda state, element: (state, element, None)
   nodes: tuple[tuple[_NodeDef, list[replayer.Value]], ...] = ()
   stops: bool = False
+
+
+@contextlib.contextmanager
+def noting_trips() -> Iterator[dict[str, tf.Tensor]]:
+  """Yields where `fold` notes how often its loops run, in its block."""
+  trips = {}
+  token = _TRIPS.set(trips)
+  try:
+    yield trips
+  finally:
+    _TRIPS.reset(token)
 
 
 def check_scan(node: _NodeDef, value: replayer.Value) -> Scan:
@@ -368,6 +390,7 @@ def fold(
       (i, state, held),
       shape_invariants=(tf.TensorShape([]), shapes, held_shapes),
       parallel_iterations=1,
+      name=LOOP_NAME,
     )
 
   size = sum(operations.values())
@@ -387,7 +410,12 @@ def fold(
     number = min(_MOST_UNROLLED, _MOST_UNROLLED_NODES // size)
     if number > 1:
       i, state, held = loop(number, i, state, held)
-  _, state, held = loop(1, i, state, held)
+  trips, state, held = loop(1, i, state, held)
+  if (noted := _TRIPS.get()) is not None:
+    operation = trips.op
+    while operation.type == 'Identity':
+      operation = operation.inputs[0].op
+    noted[operation.name] = trips
   return state, held
 
 

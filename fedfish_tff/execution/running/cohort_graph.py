@@ -46,6 +46,9 @@ _SequenceTensors: TypeAlias = tuple[sequence_arrays.Cut, dict[str, Any]]
 Accumulators: TypeAlias = list[list[tf.Tensor]]
 
 
+# Of the loop over clients, by which what XLA compiles tells it from others.
+LOOP_NAME = 'clients'
+
 _RANDOM = frozenset(('rng', 'rng-bit-generator'))
 
 
@@ -191,6 +194,10 @@ class StageGraph:
       *([] if inputs.order is None else [list(inputs.order)]),
     )
 
+  def outputs_of(self, known: Mapping[_ValueId, Any]) -> list[list[tf.Tensor]]:
+    """Returns a client's outputs, in the graph, of all that it knows."""
+    return [structures.flatten(known[out]) for out in self._stage.outputs]
+
   def fetch(self, accumulators: Accumulators) -> Accumulators:
     """Returns accumulators of `run` as tensors of this process."""
     return accumulators
@@ -270,7 +277,7 @@ class StageGraph:
     cuts, most_clients = inputs.cuts, inputs.most_clients
 
     def run(accumulators, server, num_clients, tensors, sequences, *order):
-      return self._build(
+      return self.build(
         accumulators,
         server,
         num_clients,
@@ -293,7 +300,7 @@ class StageGraph:
       jit_compile=True if self.use_xla else None,
     )
 
-  def _build(
+  def build(
     self,
     accumulators: Accumulators,
     server: list[list[tf.Tensor]],
@@ -304,7 +311,20 @@ class StageGraph:
     most_clients: int | None,
     order: Order | None,
   ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
-    """Builds the loop over clients; with an order, one over groups before."""
+    """Builds the loop over clients; with an order, one over groups before.
+
+    Args:
+      accumulators: See `run`.
+      server: The leaves of the server's values.
+      num_clients: Of the arrays.
+      tensors: See `ClientInputs`.
+      sequences: See the same, with their cuts.
+      most_clients: See the same.
+      order: See the same.
+
+    Returns:
+      See `run`.
+    """
     types = self._stage.types
     shared = {
       i: structures.unflatten(iter(leaves), types[i])
@@ -328,8 +348,7 @@ class StageGraph:
         )
         for aggregate in self._stage.aggregates
       ]
-      outputs = [structures.flatten(known[out]) for out in self._stage.outputs]
-      return contributions, outputs
+      return contributions, self.outputs_of(known)
 
     def add(client, results, accumulators, arrays):
       contributions, outputs = results
@@ -344,7 +363,7 @@ class StageGraph:
       )
       return accumulators, arrays
 
-    def loop(number, body, state):
+    def loop(number, body, state, name):
       accumulators, arrays = state
       return tf.while_loop(
         lambda i, *_: i < number,
@@ -356,6 +375,7 @@ class StageGraph:
           tf.nest.map_structure(lambda _: tf.TensorShape(None), arrays),
         ),
         parallel_iterations=self._parallelism,
+        name=name,
       )[1:]
 
     def run_group(number, accumulators, arrays):
@@ -368,7 +388,7 @@ class StageGraph:
         own = tf.nest.map_structure(lambda stacked: stacked[i], results)
         return add(clients[i], own, accumulators, arrays)
 
-      return loop(clients.shape[0], add_one, (accumulators, arrays))
+      return loop(clients.shape[0], add_one, (accumulators, arrays), None)
 
     def run_one(i, accumulators, arrays):
       client = i if order is None else order.others[i]
@@ -384,9 +404,12 @@ class StageGraph:
     )
     state = (accumulators, arrays)
     if order is not None:
-      state = loop(order.num_groups, run_group, state)
+      state = loop(order.num_groups, run_group, state, None)
     accumulators, arrays = loop(
-      num_clients if order is None else order.num_others, run_one, state
+      num_clients if order is None else order.num_others,
+      run_one,
+      state,
+      LOOP_NAME,
     )
     return accumulators, tf.nest.map_structure(lambda a: a.stack(), arrays)
 

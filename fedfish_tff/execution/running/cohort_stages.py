@@ -238,7 +238,7 @@ class GraphRun:
       for a in self._stage.aggregates
     ]
     outputs: dict[_ValueId, list[Any]] = {o: [] for o in self._stage.outputs}
-    for inputs in self._chunks():
+    for inputs in self.chunks():
       accumulators, results = self._graph.run(
         accumulators, self._server_values, inputs
       )
@@ -267,7 +267,7 @@ class GraphRun:
         iter([column[i] for column in columns]), self._stage.types[out]
       )
 
-  def _chunks(self) -> Iterator[cohort_graph.ClientInputs]:
+  def chunks(self) -> Iterator[cohort_graph.ClientInputs]:
     """Yields the inputs of the clients, packing one chunk ahead."""
     left = range(len(self._clients))
     inputs = self._pack_chunk(left)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The accelerator environment, which tests of PJRT need.
 
-`make accelerator PLATFORM=cpu` makes it, as CI does; where it is not there such
-tests are skipped. `make test-gpu` names another platform for tests of equality.
+`make accelerator PLATFORM=tpu` makes it, as CI does, for TPUs that need not be
+there and the CPU; where it is not there such tests are skipped. `make test-gpu`
+names another platform for tests of equality.
 """
 
 import os
@@ -15,9 +16,17 @@ from absl.testing import absltest
 PLATFORM = os.environ.get('FEDFISH_TFF_PLATFORM', 'cpu')
 
 
-def is_installed() -> bool:
-  """Whether the environment is there."""
-  return device_client.default_python().exists()
+def is_installed(with_tpus: bool = False) -> bool:
+  """Whether the environment is there.
+
+  Args:
+    with_tpus: Whether it must be able to compile for TPUs.
+  """
+  python = device_client.default_python()
+  if not with_tpus:
+    return python.exists()
+  packages = python.parent.parent.glob('lib/python*/site-packages/libtpu')
+  return any(packages)
 
 
 class TestCase(absltest.TestCase):
@@ -27,4 +36,4 @@ class TestCase(absltest.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     if not is_installed():
-      raise absltest.SkipTest('make accelerator PLATFORM=cpu was not run')
+      raise absltest.SkipTest('make accelerator PLATFORM=tpu was not run')

@@ -1,0 +1,96 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Compiles a round's client work for an accelerator, and says what it costs.
+
+  python -m launch.compile --config=launch/configs/digits.py:fed_fish
+
+compiles for the TPU chips of --topology, without any, and prints what one plans
+by: whether it compiles and in what time, the memory of a chip, the operations
+and bytes of a client, and how long a client, a round and the run take. Nothing is
+trained; the data is read as launch.train reads it, for the clients of the first
+round say which shapes there are and how often each loop runs.
+
+  --platform=cpu compiles for this machine and measures two rounds beside it.
+
+`make accelerator PLATFORM=tpu` installs the compiler. Large programs take it
+minutes: a ResNet-18 or a transformer ten on a laptop.
+
+XLA counts operations and bytes of a loop's body, multiplied here by how often it
+runs; bytes are those of all memories of the chip, not of HBM alone. Times are of
+client work alone: "at best" is what the operations take at the published peak;
+"by XLA" what its compiler expects, in cycles, as far as it says (it says nothing
+of gathers, for example). docs/tpu.md has examples.
+"""
+
+from collections.abc import Sequence
+import functools
+import sys
+
+from fedfish_tff import errors
+from fedfish_tff import trust
+from launch import cli
+from launch import json_config
+from launch import trust_flags
+from launch.methods import config_checks
+
+from absl import flags
+from ml_collections import config_flags
+
+_CONFIG = config_flags.DEFINE_config_file(
+  'config',
+  None,
+  'The experiment, as for launch.train: a file of launch/configs, with :variant '
+  'at its end, or the config.json of a run. A .py file is a program and is run: '
+  'use those that you trust. --config.<field>=<value> changes a field.',
+  lock_config=True,
+)
+_DATA_DIR = flags.DEFINE_string(
+  'data_dir', None, 'The folder of the data, for tasks that read files.'
+)
+_PLATFORM = flags.DEFINE_enum(
+  'platform', 'tpu', ['tpu', 'cpu'], 'What to compile for.'
+)
+_TOPOLOGY = flags.DEFINE_string(
+  'topology',
+  'v5e:2x2',
+  'For --platform=tpu: the kind of chips and how they are arranged, such as '
+  'v5e:2x2, v4:2x2x1 or v6e:2x2.',
+)
+_TRUST_SAVED_MODELS = trust_flags.define_saved_models()
+_TRUST_MODULES = trust_flags.define_modules()
+
+
+def parse_flags(argv: Sequence[str]) -> list[str]:
+  """Parses flags; --config may be the config.json of a run."""
+  return cli.parse_flags(json_config.redirect(argv))
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  if _CONFIG.value is None:
+    raise errors.InputError('--config is needed; --help shows an example.')
+  trust.trust(
+    saved_models=_TRUST_SAVED_MODELS.value,
+    modules=_TRUST_MODULES.value or not json_config.is_data(sys.argv),
+  )
+  config = _CONFIG.value.to_dict()
+  if 'runs' in config:
+    raise errors.InputError(
+      'The config is one of several runs; one of a single run was expected.'
+    )
+  config_checks.check_config(config)
+  # Imported late: TFF takes seconds, and all above answers at once.
+  from launch.runs import compiled_round  # pylint: disable=g-import-not-at-top
+
+  compiled_round.print_costs(
+    config,
+    platform=_PLATFORM.value,
+    topology=_TOPOLOGY.value,
+    data_dir=_DATA_DIR.value,
+    say=functools.partial(print, flush=True),
+  )
+
+
+if __name__ == '__main__':
+  cli.run(main, flags_parser=parse_flags)

@@ -1,0 +1,52 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of launch.compile; tests of compiled_round compile."""
+
+from unittest import mock
+
+from launch.runs import compiled_round
+from tests.launch import binary_runner
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_DIGITS = '--config=launch/configs/digits.py:fed_avg'
+
+
+class CompileTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ((), '--config is needed'),
+    ((_DIGITS, '--platform=cuda'), '--platform=cuda'),
+    ((_DIGITS, '--topology=v9:2x2'), 'v9:2x2'),
+    ((_DIGITS, 'x'), "Unexpected argument 'x'"),
+    (('--config=launch/configs/fed3r_digits.py',), 'several runs'),
+    ((_DIGITS, '--config.batch_size=0'), 'batch_size'),
+  )
+  def test_bad_input_gets_one_line_and_exit_code_two(self, arguments, message):
+    refused = binary_runner.run_here('launch.compile', *arguments)
+    self.assertEqual((refused.code, refused.stdout), (2, ''))
+    self.assertIn(message, refused.stderr)
+    self.assertLen(refused.stderr.splitlines(), 1)
+
+  def test_flags_reach_the_compiler(self):
+    with mock.patch.object(
+      compiled_round, 'print_costs', autospec=True
+    ) as print_costs:
+      outcome = binary_runner.run_here(
+        'launch.compile',
+        _DIGITS,
+        '--config.cohort_size=3',
+        '--topology=v6e:2x2',
+        '--data_dir=d',
+      )
+    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
+    (config,), options = print_costs.call_args
+    self.assertEqual(config['cohort_size'], 3)
+    self.assertEqual(
+      {k: v for k, v in options.items() if k != 'say'},
+      dict(platform='tpu', topology='v6e:2x2', data_dir='d'),
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
