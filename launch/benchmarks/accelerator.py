@@ -8,11 +8,12 @@ r"""Measures rounds on a device of PJRT, in process and in a bare JAX loop.
 Prints one table: FedAvg on softmax regression, on the compact CNN of EMNIST and on
 a small transformer, on made-up data. Rounds in process and with --context=pjrt
 are measured in turns; then, in the device process's environment (`make
-accelerator`), the round's program alone and a loop over the same batches in plain
-jax.numpy, which must come to the same weights.
+accelerator`), the round's program alone, one in which clients compute side by side,
+and a loop over the same batches in plain jax.numpy, which must come to the same
+weights.
 
 With --export_dir nothing is measured here. The folder, of some 30 MB, holds all
-that a machine with JAX needs to measure the last two, with the script
+that a machine with JAX needs to measure the last three, with the script
 launch/benchmarks/run_exported.py beside it: `python run_exported.py .`
 """
 
@@ -50,8 +51,10 @@ _HEADER = (
   'pjrt',
   'ratio',
   'its program',
+  'side by side',
   'bare loop',
-  'ratio',
+  'ratios',
+  '',
   'to compile',
   'from cache',
 )
@@ -73,6 +76,12 @@ _CLIENTS = flags.DEFINE_integer(
 )
 _REPEATS = flags.DEFINE_integer(
   'repeats', 7, 'Measured rounds of each; medians are shown.', lower_bound=1
+)
+_VECTORIZED_CLIENTS = flags.DEFINE_integer(
+  'vectorized_clients',
+  8,
+  'How many clients compute side by side in a program.',
+  lower_bound=2,
 )
 _EXPORT_DIR = flags.DEFINE_string(
   'export_dir', None, 'A new folder for what another machine needs.'
@@ -106,11 +115,18 @@ def _write(work: _Work, folder: pathlib.Path) -> dict[str, Any]:
   """Writes a workload's round; returns what the manifest says of it."""
   # What is exported is for an accelerator.
   for_cpu = _EXPORT_DIR.value is None and _PLATFORM.value == 'cpu'
-  context = recording_context.RecordingContext(for_cpu=for_cpu)
-  expected = work.round_in(context)()
-  (record,) = context.records
+  records = []
+  for width in (1, _VECTORIZED_CLIENTS.value):
+    context = recording_context.RecordingContext(
+      for_cpu=for_cpu, vectorized_clients=width
+    )
+    expected = work.round_in(context)()
+    records += context.records
+  record, vectorized = records
   arrays = dict(
     argument=record.arguments,
+    # Behind the same arguments, who computes side by side.
+    order=vectorized.arguments[len(record.arguments) :],
     result=record.results,
     weight=work.weights.trainable,
     expected=expected,
@@ -126,12 +142,14 @@ def _write(work: _Work, folder: pathlib.Path) -> dict[str, Any]:
     y=np.stack([y for _, y in work.clients]),
   )
   (folder / f'{work.name}.hlo').write_bytes(record.hlo)
+  (folder / f'{work.name}_vectorized.hlo').write_bytes(vectorized.hlo)
   is_transformer = work.plan.network == 'transformer'
   return dict(
     title=work.plan.title,
     num_clients=work.num_clients,
     batch_size=work.plan.batch_size,
     learning_rate=rounds.CLIENT_LEARNING_RATE,
+    vectorized_clients=_VECTORIZED_CLIENTS.value,
     num_heads=transformer.TRANSFORMER_SIZES['tiny']['num_heads']
     if is_transformer
     else 0,
@@ -229,21 +247,24 @@ def main(argv: Sequence[str]) -> None:
   for work in works:
     in_process, pjrt, cold, kept = measured[work.name]
     rows = alone['workloads'][work.name]
-    program, bare = (rows[kind]['seconds'] for kind in ('program', 'bare'))
+    program, vectorized, bare = (
+      rows[kind]['seconds'] for kind in ('program', 'vectorized', 'bare')
+    )
     lines.append(
       [
         work.name,
         *(f'{s:.4f}' for s in (in_process, pjrt)),
         f'{pjrt / in_process:.2f}',
-        *(f'{s:.4f}' for s in (program, bare)),
-        f'{program / bare:.2f}',
+        *(f'{s:.4f}' for s in (program, vectorized, bare)),
+        *(f'{s / bare:.2f}' for s in (program, vectorized)),
         *(f'{s:.2f}' for s in (cold, kept)),
       ]
     )
   notes = [
     f'{report.processor()}; {alone["device"]} by PJRT ({_PLATFORM.value}). A '
-    'round packs the data and brings it to the device; its program and the bare '
-    'loop find it there.',
+    'round packs the data and brings it to the device; its program, that with '
+    f'{_VECTORIZED_CLIENTS.value} clients side by side and the bare loop find it '
+    'there. The last ratios are to the bare loop.',
     *(
       f'{w.name}: {w.plan.title}, {w.num_clients} clients of '
       f'{w.plan.num_examples} examples by {w.plan.batch_size}.'

@@ -6,11 +6,12 @@ r"""Runs exported rounds on any device of JAX, beside bare loops of the same wor
 
 It needs JAX, of 0.10 or later, and nothing of this package, nor TensorFlow. The
 folder is what `python -m launch.benchmarks.accelerator --export_dir=FOLDER` has
-written on another machine: the clients' work of each round as StableHLO, what it
-takes, what it came to there in process, and the round's data and weights. A
-program and a loop in plain jax.numpy are compiled, compared with these results
-and timed on the device that JAX finds first; the last line that is printed is
-JSON. The exit code is 1 if one of them differs.
+written on another machine: the clients' work of each round as StableHLO, one client
+after the other and several side by side, what it takes, what it came to there in
+process, and the round's data and weights. The programs and a loop in plain
+jax.numpy are compiled, compared with these results and timed on the device that
+JAX finds first; the last line that is printed is JSON. The exit code is 1 if one of
+them differs.
 """
 
 import argparse
@@ -213,31 +214,38 @@ def run_workload(
       return [arrays[f'{kind}_{i}'] for i in range(settings[f'{kind}s'])]
 
     arguments, results = listed('argument'), listed('result')
+    order = listed('order')
     weights, expected = listed('weight'), listed('expected')
     data = arrays['x'], arrays['y']
-  module = (folder / f'{name}.stablehlo').read_bytes()
-  run_program, program = _compile(
-    load_program(module, arguments, results), arguments
-  )
-  program['difference'] = _largest(
-    _difference(f, r) / (float(np.max(np.abs(r), initial=0.0)) or 1.0)
-    for f, r in zip(run_program(), results, strict=True)
-  )
+  calls, rows = [], {}
+  for kind, file, taken in (
+    ('program', name, arguments),
+    ('vectorized', f'{name}_vectorized', [*arguments, *order]),
+  ):
+    module = (folder / f'{file}.stablehlo').read_bytes()
+    run, rows[kind] = _compile(load_program(module, taken, results), taken)
+    calls.append(run)
+    rows[kind]['difference'] = _largest(
+      _difference(f, r) / (float(np.max(np.abs(r), initial=0.0)) or 1.0)
+      for f, r in zip(run(), results, strict=True)
+    )
   options = {
     key: settings[key] for key in ('batch_size', 'learning_rate', 'num_heads')
   }
-  run_bare, bare = _compile(
+  run_bare, rows['bare'] = _compile(
     lambda w, x, y: bare_round(w, x, y, **options), (weights, *data)
   )
-  bare['difference'] = _largest(map(_difference, run_bare(), expected))
-  program['seconds'], bare['seconds'] = _time_in_turns(
-    [run_program, run_bare], repeats
-  )
+  rows['bare']['difference'] = _largest(map(_difference, run_bare(), expected))
+  seconds = _time_in_turns([*calls, run_bare], repeats)
+  for row, measured in zip(rows.values(), seconds, strict=True):
+    row['seconds'] = measured
   return dict(
-    program=program,
-    bare=bare,
-    is_equal=program['difference'] < _PROGRAM_TOLERANCE
-    and bare['difference'] < _WEIGHTS_TOLERANCE,
+    rows,
+    is_equal=all(
+      row['difference']
+      < (_WEIGHTS_TOLERANCE if kind == 'bare' else _PROGRAM_TOLERANCE)
+      for kind, row in rows.items()
+    ),
   )
 
 
@@ -262,17 +270,21 @@ def main(argv: Sequence[str]) -> int:
   workloads = json.loads((args.folder / 'manifest.json').read_text())
   device = jax.devices()[0]
   print(f'{device.device_kind} ({device.platform}), JAX {jax.__version__}')
-  line = '{:24}{:>10}{:>11}{:>10}{:>12}{:>8}'
+  line = '{:28}{:>10}{:>11}{:>10}{:>12}{:>8}'
   print(line.format('', 'differs', 'compile s', 's a round', 'clients/s', ''))
   outcomes = {}
   for name, settings in workloads.items():
     outcome = run_workload(args.folder, name, settings, args.repeats)
     outcomes[name] = outcome
-    for kind in ('program', 'bare'):
+    for kind, title in (
+      ('program', 'program'),
+      ('vectorized', f'{settings["vectorized_clients"]} side by side'),
+      ('bare', 'bare loop'),
+    ):
       row = outcome[kind]
       print(
         line.format(
-          f'{name}, {kind if kind == "program" else "bare loop"}',
+          f'{name}, {title}',
           f'{row["difference"]:.1e}',
           f'{row["compile_seconds"]:.2f}',
           f'{row["seconds"]:.4f}',

@@ -62,7 +62,12 @@ class ContextFlagTest(parameterized.TestCase):
     values = flags.FlagValues()
     define = {
       name: functools.partial(getattr(flags, name), flag_values=values)
-      for name in ('DEFINE_bool', 'DEFINE_enum', 'DEFINE_string')
+      for name in (
+        'DEFINE_bool',
+        'DEFINE_enum',
+        'DEFINE_integer',
+        'DEFINE_string',
+      )
     }
     with mock.patch.multiple(flags, **define):
       given = context_flag.define_options(*context_flag.OPTION_FLAGS)

@@ -41,8 +41,8 @@ class Record(NamedTuple):
 class _Recorder(stage_programs.StagePrograms):
   """Keeps programs and what they take, instead of running them."""
 
-  def __init__(self, stage: federated_plan.ClientStage, for_cpu: bool):
-    super().__init__(stage, for_cpu=for_cpu)
+  def __init__(self, stage: federated_plan.ClientStage, **options: Any):
+    super().__init__(stage, **options)
     self.calls: list[tuple[bytes, list[np.ndarray]]] = []
 
   def run(
@@ -63,9 +63,9 @@ class _Recorder(stage_programs.StagePrograms):
 class _RecordingRunner(cohort_stages.CohortStageRunner):
   """Runs client stages in this process; keeps a record of each."""
 
-  def __init__(self, for_cpu: bool):
+  def __init__(self, **options: Any):
     super().__init__(parallelism=threads.num_cores())
-    self._for_cpu = for_cpu
+    self._options = options
     self.records: list[Record] = []
 
   def run_graph(
@@ -81,7 +81,7 @@ class _RecordingRunner(cohort_stages.CohortStageRunner):
       raise errors.InputError(
         'Client work is recorded if it ends in sums only.'
       )
-    recorder = _Recorder(stage, self._for_cpu)
+    recorder = _Recorder(stage, **self._options)
     cohort_stages.GraphRun(
       stage,
       recorder,
@@ -107,14 +107,15 @@ class _RecordingRunner(cohort_stages.CohortStageRunner):
 class RecordingContext(cohort_context.SyncCohortExecutionContext):
   """Runs computations in this process, and records their client work."""
 
-  def __init__(self, *, for_cpu: bool = False):
+  def __init__(self, *, for_cpu: bool = False, vectorized_clients: int = 1):
     """Makes a context without records.
 
     Args:
       for_cpu: Whether the programs will run on CPUs.
+      vectorized_clients: See `pjrt_context`.
     """
     threads.use_one_intra_op_thread()
-    self._runner = _RecordingRunner(for_cpu)
+    self._runner = _RecordingRunner(for_cpu=for_cpu, width=vectorized_clients)
     self._set_up(0, self._runner)
 
   @property

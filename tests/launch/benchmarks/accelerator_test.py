@@ -16,10 +16,15 @@ def _run(*arguments):
 class AcceleratorTest(accelerator.TestCase):
   @pytest.mark.thorough
   def test_table(self):
-    outcome = _run('--workloads=softmax', '--clients=2', '--repeats=1')
+    outcome = _run(
+      '--workloads=softmax',
+      '--clients=3',
+      '--vectorized_clients=2',
+      '--repeats=1',
+    )
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertRegex(outcome.stdout, r'\nsoftmax( +\d+\.\d+){8}\n')
-    self.assertIn('2 clients of 100 examples by 10', outcome.stdout)
+    self.assertRegex(outcome.stdout, r'\nsoftmax( +\d+\.\d+){10}\n')
+    self.assertIn('3 clients of 100 examples by 10', outcome.stdout)
 
   def test_bad_input(self):
     folder = self.create_tempdir().full_path

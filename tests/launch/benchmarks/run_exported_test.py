@@ -21,7 +21,8 @@ def _export(folder, workload):
     'launch.benchmarks.accelerator',
     f'--export_dir={folder}',
     f'--workloads={workload}',
-    '--clients=2',
+    '--clients=3',
+    '--vectorized_clients=2',
   )
   assert outcome.code == 0, outcome.stderr
 
