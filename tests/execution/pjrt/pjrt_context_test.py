@@ -44,6 +44,7 @@ _VECTORIZED = (
   'own_fed_avg',
   'own_fed_prox',
   'own_fed_rep',
+  'own_fed_sgd',
   'own_mime_lite',
   'own_scaffold',
 )
@@ -140,10 +141,7 @@ class VectorizedEqualityTest(EqualityTestCase):
       super().check(name)
     mapped.assert_called()
 
-  def test_fed_sgd(self):
-    self.check('own_fed_sgd')
-
-  @parameterized.parameters(_VECTORIZED)
+  @parameterized.parameters(*_VECTORIZED)
   @pytest.mark.thorough
   def test_round(self, name):
     self.check(name)
