@@ -4,8 +4,8 @@
 
 Fed3R (Fani et al., ICML 2024): A_k = sum phi phi^T and b_k = sum phi e_y^T over a
 client's examples, with phi of a frozen feature map and the constant 1 appended.
-One pass over the data; features of small batches wait until there are enough for
-a matrix product.
+One pass over the data, in chunks of examples that make a matrix product worth it,
+whatever batches they come in.
 """
 
 import collections
@@ -19,10 +19,6 @@ from fedfish_tff.models import model_functions
 
 import tensorflow as tf
 import tensorflow_federated as tff
-
-# Products are of as many rows at least, whatever the batches: of fewer, adding
-# them to the sums would take longer than the products themselves.
-_PRODUCT_ROWS = 256
 
 
 def build_ridge_statistics(
@@ -46,14 +42,15 @@ def build_ridge_statistics(
     num_classes: C; labels are from 0 to C - 1.
     with_gram: Whether there is a `gram`; class means need none.
     accumulator_dtype: tf.float32 or tf.float64, of products and sums.
-    chunk_size: Examples whose features are computed at a time: larger batches
-      are divided. Up to 255 more wait for a product.
+    chunk_size: Examples whose features are computed and multiplied at a time:
+      smaller batches are put together, and larger ones divided.
 
   Returns:
     A computation of type (B* -> <statistics=<gram=..., moments=...>,
     excluded=int32>), unplaced. A client whose inputs or sums are not finite is
     left out: its sums are zero, and `excluded` is 1. It fails to compute, saying
-    so, where a label is outside of the classes.
+    so, where a label is outside of the classes; where XLA compiles it, which
+    knows no such failure, that client is left out.
 
   Raises:
     errors.InputError: If an argument is out of range or of the wrong type.
@@ -68,62 +65,25 @@ def build_ridge_statistics(
   num_features = feature_map.num_features
   size = num_features + 1
 
-  def no_rows():
-    return tf.zeros([0, num_features], tf.float32), tf.zeros([0], tf.int32)
-
-  def add_rows(sums, features, y):
+  def add_batch(state, batch):
     """Adds the products of some rows of features."""
-    features = tf.cast(features, accumulator_dtype)
+    sums, finite = state
+    x, y = model_functions.split_batch(batch)
+    y = tf.reshape(y, [-1])
+    are_labels = (y >= 0) & (y < num_classes)
+    # Features do not tell: a relu, fused with a product, may make NaN zero.
+    finite &= local_training.all_finite([x]) & tf.reduce_all(are_labels)
+    with tf.control_dependencies([_check_labels(y, are_labels, num_classes)]):
+      labels = tf.one_hot(y, num_classes, dtype=accumulator_dtype)
+    features = feature_map(feature_map.initial_weights, x, training=False)
+    features = tf.cast(tf.cast(features, tf.float32), accumulator_dtype)
     ones = tf.ones_like(features[:, :1])
     features = tf.concat([features, ones], axis=1)
-    labels = tf.one_hot(y, num_classes, dtype=accumulator_dtype)
     added = collections.OrderedDict()
     if with_gram:
       added['gram'] = tf.matmul(features, features, transpose_a=True)
     added['moments'] = tf.matmul(features, labels, transpose_a=True)
-    return tf.nest.map_structure(tf.add, sums, added)
-
-  def add_chunk(state, x, y):
-    """Takes features, and their products once there are rows enough."""
-    sums, finite, features, labels = state
-    # Features do not tell: a relu, fused with a product, may make NaN zero.
-    finite &= local_training.all_finite([x])
-    taken = feature_map(feature_map.initial_weights, x, training=False)
-    features = tf.concat([features, tf.cast(taken, tf.float32)], axis=0)
-    labels = tf.concat([labels, y], axis=0)
-    sums, (features, labels) = tf.cond(
-      tf.size(labels) < _PRODUCT_ROWS,
-      lambda: (sums, (features, labels)),
-      lambda: (add_rows(sums, features, labels), no_rows()),
-    )
-    return sums, finite, features, labels
-
-  def add_batch(state, batch):
-    x, y = model_functions.split_batch(batch)
-    y = tf.reshape(y, [-1])
-    with tf.control_dependencies([_check_labels(y, num_classes)]):
-      num_examples = tf.size(y)
-    shapes = tf.nest.map_structure(lambda t: t.shape, state)
-    _, state = tf.while_loop(
-      lambda start, _: start < num_examples,
-      lambda start, state: (
-        start + chunk_size,
-        add_chunk(
-          state, x[start : start + chunk_size], y[start : start + chunk_size]
-        ),
-      ),
-      (0, state),
-      shape_invariants=(
-        tf.TensorShape([]),
-        # How many rows wait differs from step to step.
-        (
-          *shapes[:2],
-          tf.TensorShape([None, num_features]),
-          tf.TensorShape([None]),
-        ),
-      ),
-    )
-    return state
+    return tf.nest.map_structure(tf.add, sums, added), finite
 
   @tff.tensorflow.computation(data_type)
   def ridge_statistics(dataset):
@@ -133,10 +93,11 @@ def build_ridge_statistics(
       if with_gram:
         zeros['gram'] = tf.zeros([size, size], accumulator_dtype)
       zeros['moments'] = tf.zeros([size, num_classes], accumulator_dtype)
-      sums, finite, features, labels = data.reduce(
-        (zeros, tf.constant(True), *no_rows()), add_batch
+      # Of fewer rows than a chunk, adding products would take longer than to
+      # compute them.
+      sums, finite = data.rebatch(chunk_size).reduce(
+        (zeros, tf.constant(True)), add_batch
       )
-      sums = add_rows(sums, features, labels)
       finite &= _is_finite(sums)
       return collections.OrderedDict(
         statistics=tf.nest.map_structure(
@@ -150,10 +111,12 @@ def build_ridge_statistics(
   return ridge_statistics
 
 
-def _check_labels(y: tf.Tensor, num_classes: int) -> tf.Operation:
+def _check_labels(
+  y: tf.Tensor, are_labels: tf.Tensor, num_classes: int
+) -> tf.Operation:
   """Returns what fails where a label is outside of the classes."""
   return tf.debugging.Assert(
-    tf.reduce_all((y >= 0) & (y < num_classes)),
+    tf.reduce_all(are_labels),
     [
       f'A batch has a label outside of the {num_classes} classes: its labels '
       'are from',

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 import hashlib
+import math
 from typing import Any
 
 from fedfish_tff import algorithms
@@ -305,6 +306,27 @@ def _fed_fish(
   )
 
 
+def _fed3r(case: learning_models.ModelCase, kind: str) -> Round:
+  """Statistics of chunks that fall across batches."""
+  del kind
+  size = math.prod(case.shape)
+  features = models.FeatureMap(
+    input_shape=case.shape,
+    num_features=size,
+    initial_weights=(),
+    apply=lambda weights, x, training: tf.reshape(x, [-1, size]),
+  )
+  return learning_process_round(
+    algorithms.build_fed3r(
+      features,
+      num_classes=learning_models.NUM_CLASSES,
+      regularization=1.0,
+      chunk_size=5,
+    ),
+    to_datasets(case.client_data()),
+  )
+
+
 OWN_ROUNDS: Mapping[str, Callable[[learning_models.ModelCase, str], Round]] = {
   'own_fed_avg': _of_process(
     lambda model: algorithms.build_fed_avg(model, _sgdm(), _adam())
@@ -326,6 +348,7 @@ OWN_ROUNDS: Mapping[str, Callable[[learning_models.ModelCase, str], Round]] = {
     f'fed_fish_{estimator.name.lower()}': _fed_fish(estimator.name)
     for estimator in client_work.FisherEstimator
   },
+  'fed3r': _fed3r,
   'own_scaffold': _of_client_state_process(
     lambda model: algorithms.build_scaffold(
       model,

@@ -152,6 +152,7 @@ class ProgramRun:
     self._specs: Sequence[device_client.Spec] = ()
     self.use_xla = True
     self.width = programs.width
+    self.rebatches = programs.rebatches
     self.client_leaf_types = programs.client_leaf_types
     self.output_bytes = programs.output_bytes
 

@@ -249,6 +249,17 @@ class Replay:
     """
     return self._graph.argument_shapes(name)
 
+  def is_identity(self, name: str) -> bool:
+    """Returns whether a function returns its arguments as they are.
+
+    Args:
+      name: Of the function.
+    """
+    if not self.operations(name).keys() <= {'_Argument', 'Identity'}:
+      return False
+    arguments = list(range(len(self.argument_shapes(name))))
+    return self.call(name, arguments) == arguments
+
   def draws(self, name: str) -> bool:
     """Returns whether a function may give something else when it runs again.
 

@@ -25,15 +25,20 @@ class Cut:
     kinds: The kind of each layout.
     bounds: The most rows of an element in each layout of batches, if shapes
       must be known when the graph is compiled; None elsewhere.
+    most_rows: The most rows of a client, likewise, if rows are cut anew.
   """
 
   leaf_layouts: tuple[int, ...]
   kinds: tuple[str, ...]
   bounds: tuple[int | None, ...]
+  most_rows: int | None = None
 
 
 def to_graph_arrays(
-  arrays: packed_sequences.CohortArrays, *, use_xla: bool = False
+  arrays: packed_sequences.CohortArrays,
+  *,
+  use_xla: bool = False,
+  rebatches: bool = False,
 ) -> tuple[Cut, dict[str, Any]]:
   """Returns the arrays of a cohort in the form that a graph takes.
 
@@ -41,6 +46,7 @@ def to_graph_arrays(
     arrays: The arrays.
     use_xla: Whether XLA compiles the graph, for the shapes of its arguments.
       They are then padded to powers of two, so that few shapes occur.
+    rebatches: Whether the graph cuts the rows of batches anew.
 
   Returns:
     The cut, and a nest of arrays.
@@ -60,7 +66,16 @@ def to_graph_arrays(
     first_element=arrays.first_element,
     num_elements=arrays.num_elements,
   )
-  bounds = (None,) * len(arrays.layouts)
+  bounds, most_rows = (None,) * len(arrays.layouts), None
+  # Leaves that are cut unlike have no rows in common.
+  if rebatches and [layout.kind for layout in arrays.layouts] == ['batches']:
+    (layout,) = arrays.layouts
+    ends = np.concatenate([[0], np.cumsum(layout.sizes)])
+    first_row = ends[arrays.first_element]
+    num_rows = ends[arrays.first_element + arrays.num_elements] - first_row
+    nest.update(rows=layout.rows(), first_row=first_row, num_rows=num_rows)
+    if use_xla:
+      most_rows = padded_length(int(np.max(num_rows)))
   if use_xla:
     nest = tf.nest.map_structure(pad_rows, nest)
     bounds = tuple(
@@ -70,7 +85,7 @@ def to_graph_arrays(
       for layout in arrays.layouts
     )
   kinds = tuple(layout.kind for layout in arrays.layouts)
-  return Cut(arrays.leaf_layouts, kinds, bounds), nest
+  return Cut(arrays.leaf_layouts, kinds, bounds, most_rows), nest
 
 
 def padded_length(length: int) -> int:
@@ -105,6 +120,18 @@ def client_sequence(
   order = packed_sequences.dataset_order(element_type)
   first_element = tf.gather(arrays['first_element'], client)
 
+  def run(
+    plan: tf.Tensor, start: tf.Tensor, size: tf.Tensor, bound: int | None
+  ) -> tf.Tensor:
+    if bound is None:
+      return tf.slice(plan, start, size)
+    # XLA takes the last row for places behind it, and then masks them.
+    places = start + tf.range(bound, dtype=start.dtype)
+    own = tf.gather(plan, places)
+    if like is not None:
+      return own
+    return private_apis.set_dynamic_size(own, size)
+
   def rows(
     i: tf.Tensor, layout: Sequence[tf.Tensor], bound: int | None
   ) -> tf.Tensor:
@@ -112,12 +139,7 @@ def client_sequence(
     if not bounds:
       return tf.gather(plan, first_element + i)
     start, size = tf.unstack(tf.gather(bounds[0], first_element + i))
-    if bound is None:
-      return tf.slice(plan, start, size)
-    # XLA takes the last row for places behind it, and then masks them.
-    places = start + tf.range(bound, dtype=start.dtype)
-    own = tf.gather(plan, places)
-    return own if like is not None else private_apis.set_dynamic_size(own, size)
+    return run(plan, start, size, bound)
 
   def element(i: tf.Tensor) -> list[tf.Tensor]:
     rows_of = [
@@ -127,8 +149,30 @@ def client_sequence(
     leaves = arrays['leaves']
     return [tf.gather(leaves[j], rows_of[cut.leaf_layouts[j]]) for j in order]
 
+  all_rows = None
+  # Those of clients side by side end in batches of one size or another.
+  if 'rows' in arrays and like is None:
+    first_row = tf.gather(arrays['first_row'], client)
+
+    def cut_rows(
+      start: tf.Tensor, size: tf.Tensor, most: int
+    ) -> list[tf.Tensor]:
+      bound = None if cut.most_rows is None else most
+      own = run(
+        arrays['rows'],
+        tf.reshape(first_row + start, [1]),
+        tf.reshape(size, [1]),
+        bound,
+      )
+      return [tf.gather(arrays['leaves'][j], own) for j in order]
+
+    all_rows = sequence_replay.Rows(
+      tf.gather(arrays['num_rows'], client), cut_rows, cut.most_rows
+    )
+
   return sequence_replay.Sequence(
     tf.gather(arrays['num_elements'], client if like is None else like),
     element,
     order=order,
+    rows=all_rows,
   )

@@ -188,7 +188,7 @@ def map_elements(
 
   return MappedSequence(
     dataclasses.replace(
-      sequence, element=element, is_computed=True, order=order
+      sequence, element=element, is_computed=True, order=order, rows=None
     ),
     specs,
     operations,

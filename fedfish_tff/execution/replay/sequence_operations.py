@@ -4,7 +4,7 @@
 
 What client work is made of beside `take`, `skip`, `repeat`, `map` and `reduce`
 (see `sequence_replay`): `range`, `zip` and so `enumerate`, `concatenate`,
-`filter` and `batch`. Each again knows its length and how to cut out element i.
+`filter`, `batch` and `rebatch`. Each again knows its length and how to cut out element i.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,16 @@ import dataclasses
 from fedfish_tff.execution.replay import replayer
 from fedfish_tff.execution.replay import sequence_replay
 
+import numpy as np
 import tensorflow as tf
 
 _NodeDef = tf.compat.v1.NodeDef
 _Element = Callable[[tf.Tensor], list[tf.Tensor]]
 
 _check = sequence_replay.check_sequence
+
+# The operation of `tf.data.Dataset.rebatch`, which needs `Sequence.rows`.
+REBATCH = 'RebatchDatasetV2'
 
 
 def _sequence(
@@ -155,12 +159,30 @@ def _batch(replay, node, inputs):
   return [_sequence(num_batches, batch, sequence)]
 
 
+def _rebatch(replay, node, inputs):
+  """Replays RebatchDatasetV2: rows are cut anew, whatever batches they had."""
+  del replay
+  sizes, drop_remainder = map(tf.get_static_value, inputs[1:])
+  rows = _check(node, inputs[0]).rows
+  if rows is None or sizes is None or np.size(sizes) != 1 or drop_remainder:
+    raise replayer.NotReplayableError(f'{node.op} of other than a batch size')
+  size = np.int64(np.reshape(sizes, []))
+  bound = size if rows.bound is None else min(size, rows.bound)
+
+  def batch(i: tf.Tensor) -> list[tf.Tensor]:
+    start = i * size
+    return rows.cut(start, tf.minimum(size, rows.count - start), int(bound))
+
+  return [sequence_replay.Sequence(-(-rows.count // size), batch)]
+
+
 HANDLERS: Mapping[str, replayer.Handler] = {
   'BatchDatasetV2': _batch,
   'ConcatenateDataset': _concatenate,
   'FilterDataset': _filter,
   'ParallelBatchDataset': _batch,
   'RangeDataset': _range,
+  REBATCH: _rebatch,
   'RewriteDataset': _rewrite,
   'ZipDataset': _zip,
 }

@@ -51,6 +51,22 @@ _HEAVY = frozenset(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Rows:
+  """The rows of all batches of a sequence, behind one another.
+
+  Attributes:
+    count: int64 scalar, their number.
+    cut: A function from the first of some rows, their number, and the most that
+      there are of them in any call, to tensors of those rows.
+    bound: The most that `count` may be, where XLA compiles the graph.
+  """
+
+  count: tf.Tensor
+  cut: Callable[[tf.Tensor, tf.Tensor, int], list[tf.Tensor]]
+  bound: int | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Sequence:
   """A dataset's stand-in.
 
@@ -66,6 +82,8 @@ class Sequence:
     is_long: Whether there may be far more elements than the data has.
     order: For each tensor of an element its number among the leaves of the TFF
       type; empty for what TensorFlow code makes, where nobody asks.
+    rows: Of all elements in order, if these are batches that are cut out of rows
+      and somebody asks for those; else None.
   """
 
   count: tf.Tensor
@@ -74,6 +92,7 @@ class Sequence:
   is_computed: bool = False
   is_long: bool = False
   order: tuple[int, ...] = ()
+  rows: Rows | None = None
 
   def reindexed(
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
@@ -81,7 +100,7 @@ class Sequence:
     """Returns the sequence whose element i is element index(i) of this one."""
     element = self.element
     return dataclasses.replace(
-      self, count=count, element=lambda i: element(index(i))
+      self, count=count, element=lambda i: element(index(i)), rows=None
     )
 
   def also(self, unread: Iterable[Any], results: list[Any]) -> list[Any]:
@@ -242,6 +261,9 @@ def _map(replay, node, inputs):
   name = node.attr['f'].func.name
   if any(isinstance(a, replayer.Variable) for a in arguments):
     raise replayer.NotReplayableError(f'{node.op} that reads a variable')
+  if replay.is_identity(name):
+    # As tf.data puts before a `rebatch`.
+    return [sequence]
 
   def element(i):
     parts = sequence.element(i)
@@ -254,6 +276,7 @@ def _map(replay, node, inputs):
       element=element,
       is_drawn=sequence.is_drawn or replay.draws(name),
       is_computed=True,
+      rows=None,
     )
   ]
 

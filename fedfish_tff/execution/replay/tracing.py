@@ -173,6 +173,10 @@ class Replayer(local_functions.Tracer):
       leaves=leaves,
     ).computed
 
+  def rebatches(self, leaves: Iterable[local_functions.TensorFlowLeaf]) -> bool:
+    """Returns whether some computations cut the rows of batches anew."""
+    return sequence_operations.REBATCH in self._operations(leaves)
+
   def _graph(self, proto: Any) -> serialized_graph.SerializedGraph:
     if id(proto) not in self._graphs:
       graph_def = tf.compat.v1.GraphDef()

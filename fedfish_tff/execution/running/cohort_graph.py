@@ -123,6 +123,10 @@ class StageGraph:
     self._replayer = tracing.Replayer(use_xla=use_xla)
     self._traced: dict[Any, Callable[..., Any]] = {}
     self._lock = threading.Lock()
+    # Whether somebody asks for rows, whatever batches they are in.
+    self.rebatches = self._replayer.rebatches(
+      leaf for step in stage.steps for leaf in step.fn.leaves()
+    )
     types = stage.types
     self._server_specs = [
       tracing.tensor_specs(types[i]) for i in stage.server_inputs

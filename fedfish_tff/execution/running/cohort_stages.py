@@ -319,6 +319,7 @@ class GraphRun:
       sequence_arrays.to_graph_arrays(
         packed_sequences.concatenate_sequences(column),
         use_xla=use_xla,
+        rebatches=self._graph.rebatches,
       )
       for column in zip(*sequences, strict=True)
     ]

@@ -2,12 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for sequence_operations: against tf.data, on the same graph."""
 
+from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.replay import replayer
+from fedfish_tff.execution.replay import sequence_arrays
 from tests.execution import dataset_replays
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 
 class OperationsTest(parameterized.TestCase):
@@ -80,6 +87,52 @@ class OperationsTest(parameterized.TestCase):
       range(size),
     )
 
+  @hypothesis.settings(max_examples=10, deadline=None)
+  @hypothesis.given(
+    sizes=st.lists(
+      st.lists(st.integers(0, 5), max_size=4), min_size=1, max_size=3
+    ),
+    size=st.integers(1, 9),
+    use_xla=st.booleans(),
+  )
+  def test_rebatch(self, sizes, size, use_xla):
+    element_type = tff.TensorType(np.int32, [None])
+    clients = [
+      [np.arange(10 * i, 10 * i + n, dtype=np.int32) for i, n in enumerate(own)]
+      for own in sizes
+    ]
+    packed = packed_sequences.concatenate_sequences(
+      [sequence_packing.pack_sequence(own, element_type) for own in clients]
+    )
+    cut, arrays = sequence_arrays.to_graph_arrays(
+      packed, use_xla=use_xla, rebatches=True
+    )
+    arrays = tf.nest.map_structure(tf.constant, arrays)
+
+    def digest(dataset):
+      # Each row counts by its place in its batch.
+      return dataset.rebatch(size).reduce(
+        np.int32(0),
+        lambda total, rows: (
+          7 * total + tf.reduce_sum(rows * tf.cumsum(tf.ones_like(rows)))
+        ),
+      )
+
+    for number, own in enumerate(clients):
+      dataset = tf.data.Dataset.from_generator(
+        lambda own=own: iter(own),
+        output_signature=tf.TensorSpec([None], tf.int32),
+      )
+      found = dataset_replays.graph_of(digest, dataset).replay(
+        number,
+        handlers=dataset_replays.HANDLERS,
+        use_xla=use_xla,
+        feeds=lambda number: [
+          sequence_arrays.client_sequence(cut, arrays, element_type, number)
+        ],
+      )
+      self.assertEqual(found, [digest(dataset)])
+
   def test_batches_of_batches(self):
     dataset_replays.assert_elements(
       lambda dataset: dataset.batch(2, drop_remainder=True).batch(2), range(7)
@@ -100,6 +153,12 @@ class OperationsTest(parameterized.TestCase):
 
 
 class NotReplayableTest(absltest.TestCase):
+  def test_rebatch_of_other_than_all_rows(self):
+    with self.assertRaisesRegex(replayer.NotReplayableError, 'Rebatch'):
+      dataset_replays.assert_elements(
+        lambda dataset: dataset.batch(2).take(1).rebatch(3), range(8)
+      )
+
   def test_batches_of_elements_of_unknown_shape(self):
     with self.assertRaisesRegex(
       replayer.NotReplayableError, 'elements of unknown shape'
