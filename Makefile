@@ -9,7 +9,7 @@
 .NOTPARALLEL:
 .PHONY: demo test test-thorough test-all test-flaky \
   test-processors test-gpu lint bench bazel-test lock sbom audit build-files \
-  install accelerator clean help
+  install accelerator ray clean help
 
 # cpu, cuda12, cuda13 or tpu.
 PLATFORM ?= cpu
@@ -81,6 +81,9 @@ install: ## make .venv from the locks, if it is not up to date
 accelerator: ## make .venv-accelerator for --context=pjrt (PLATFORM=tpu ...)
 	@python=$$(.ci/find_python) && \
 	  "$$python" .ci/set_up.py --accelerator=$(PLATFORM)
+
+ray: install ## install Ray into .venv, for --context=ray
+	@python=$$(.ci/find_python) && "$$python" .ci/set_up.py --ray
 
 clean: ## remove caches and build products (no .venv, not runs/)
 	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -54,6 +54,8 @@ setuptools.setup(
       'tensorflow-datasets>=4.9.4,<4.9.8',
       'zstandard>=0.18',
     ],
+    # Of fedfish_tff.execution.ray.
+    'ray': ['ray>=2.50,<3'],
   },
   classifiers=[
     'Intended Audience :: Science/Research',

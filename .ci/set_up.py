@@ -10,6 +10,7 @@ pip's own configuration (mirrors, certificates) applies.
   python .ci/set_up.py           # install if needed
   python .ci/set_up.py --check   # exit code 0 if .venv is up to date
   python .ci/set_up.py --accelerator=cpu   # .venv-accelerator, for --context=pjrt
+  python .ci/set_up.py --ray     # Ray, into .venv, for --context=ray
 """
 
 import argparse
@@ -43,16 +44,18 @@ class _Environment(NamedTuple):
     folder: Where it lies.
     locks: What it is made from, in order, each with pip's options.
     size: How much it takes, in words.
+    stamp_name: The file that tells what it was made from.
   """
 
   folder: pathlib.Path
   locks: Mapping[pathlib.Path, Sequence[str]]
   size: str
+  stamp_name: str = 'lock.sha256'
 
   @property
   def stamp(self) -> pathlib.Path:
     """The file that is written last."""
-    return self.folder / 'lock.sha256'
+    return self.folder / self.stamp_name
 
   @property
   def log(self) -> pathlib.Path:
@@ -98,6 +101,12 @@ def _accelerator(platform_name: str) -> _Environment:
     {_LOCKS / f'accelerator-{platform_name}.lock': ()},
     'about 0.4 GB (several with a GPU)',
   )
+
+
+# Part of the package's environment, and gone with it.
+_RAY = _Environment(
+  _PACKAGE.folder, {_LOCKS / 'ray.lock': ()}, '0.3 GB', 'ray.sha256'
+)
 
 
 def _check_platform() -> None:
@@ -173,9 +182,10 @@ def _install(environment: _Environment) -> None:
     flush=True,
   )
   stamp.unlink(missing_ok=True)  # First: removing may be interrupted too.
-  if folder.exists():
-    shutil.rmtree(folder)
-  subprocess.run([sys.executable, '-I', '-m', 'venv', folder], check=True)
+  if environment is not _RAY:
+    if folder.exists():
+      shutil.rmtree(folder)
+    subprocess.run([sys.executable, '-I', '-m', 'venv', folder], check=True)
   for lock, options in environment.locks.items():
     _pip_install(environment, lock, options)
   partial = stamp.with_suffix('.partial')
@@ -189,8 +199,10 @@ def main() -> int:
   parser = argparse.ArgumentParser(description=__doc__.split('\n', 1)[0])
   parser.add_argument('--check', action='store_true')
   parser.add_argument('--accelerator', choices=_PLATFORMS)
+  parser.add_argument('--ray', action='store_true')
   args = parser.parse_args()
   environment = _accelerator(args.accelerator) if args.accelerator else _PACKAGE
+  environment = _RAY if args.ray else environment
   if args.check:
     return 0 if environment.is_up_to_date() else 1
   # Two make commands at once: the second waits, then finds it done.

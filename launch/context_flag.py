@@ -25,6 +25,8 @@ def define() -> flags.FlagHolder[str]:
     "in TFF's own runtime, to compare with it: a child process, slower, that "
     'listens on a port. pjrt: client work on any device that JAX drives '
     '(--platform), in a child process without a port; `make accelerator` '
+    'installs it. ray: client work on the actors of a Ray cluster '
+    '(--ray_address), or of one that is started on this machine; `make ray` '
     'installs it. Results agree up to rounding.',
   )
 
@@ -102,6 +104,37 @@ def _define_vectorized_clients() -> flags.FlagHolder[int | None]:
   )
 
 
+def _define_ray_address() -> flags.FlagHolder[str | None]:
+  return flags.DEFINE_string(
+    'ray_address',
+    None,
+    'The cluster of --context=ray: host:port where this machine is a node, '
+    'ray://host:port elsewhere, auto for the one that runs here. By default one '
+    'is started on this machine, on loopback only.',
+  )
+
+
+def _define_ray_actors() -> flags.FlagHolder[int | None]:
+  return flags.DEFINE_integer(
+    'ray_actors',
+    None,
+    'How many actors of --context=ray share a round, of one processor each. By '
+    'default as many as the cluster has processors.',
+    lower_bound=1,
+  )
+
+
+def _define_ray_splits() -> flags.FlagHolder[int | None]:
+  return flags.DEFINE_integer(
+    'ray_splits',
+    None,
+    'Into how many parts --context=ray divides a round, on which the last digits '
+    'of results depend: the same number gives the same results on a cluster of '
+    'another size. By default as many as there are actors.',
+    lower_bound=1,
+  )
+
+
 # What defines each flag.
 OPTION_FLAGS: Mapping[str, Callable[[], flags.FlagHolder[Any]]] = {
   'devices': _define_devices,
@@ -109,4 +142,7 @@ OPTION_FLAGS: Mapping[str, Callable[[], flags.FlagHolder[Any]]] = {
   'platform': _define_platform,
   'precision': _define_precision,
   'vectorized_clients': _define_vectorized_clients,
+  'ray_address': _define_ray_address,
+  'ray_actors': _define_ray_actors,
+  'ray_splits': _define_ray_splits,
 }

@@ -16,7 +16,7 @@ update_build_files = repository.load_script('.ci/update_build_files.py')
 # Rooms of which everything is a part of contexts, exported one room above.
 _INTERNAL_ROOMS = tuple(
   f'fedfish_tff.execution.{room}.'
-  for room in ('packing', 'pjrt', 'reading', 'replay', 'running')
+  for room in ('packing', 'pjrt', 'ray', 'reading', 'replay', 'running')
 )
 
 # What grouped_dataset and its sources are made of.

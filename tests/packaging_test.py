@@ -8,6 +8,7 @@ from collections.abc import Collection
 from collections.abc import Mapping
 import email
 from importlib import metadata
+import importlib.util
 import pathlib
 import re
 import shutil
@@ -33,11 +34,16 @@ def _canonical(name: str) -> str:
 # The google package is shared by several distributions.
 _SHARED_PACKAGES = {'google.protobuf': 'protobuf'}
 
+# What may not be installed.
+_OPTIONAL = ('ray',)
+
 
 def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
   for package, name in _SHARED_PACKAGES.items():
     if f'{module}.'.startswith(f'{package}.'):
       return name
+  if module in _OPTIONAL:
+    return module
   return known[module.split('.')[0]][0]
 
 
@@ -50,7 +56,10 @@ _ELSEWHERE = (
 )
 
 # Folders whose imports are left to an extra of the same name.
-_EXTRAS = {'grouping': 'fedfish_tff/datasets/grouping'}
+_EXTRAS = {
+  'grouping': 'fedfish_tff/datasets/grouping',
+  'ray': 'fedfish_tff/execution/ray',
+}
 
 
 def _imported_distributions(
@@ -145,12 +154,14 @@ class PackagingTest(absltest.TestCase):
     }
     self.assertContainsSubset(
       _imported_distributions(*update_build_files.TREES, without=_ELSEWHERE),
-      named,
+      named.union(_OPTIONAL),
     )
 
   def test_lock_satisfies_the_requirements(self):
     for required in (self.required, *self.extras.values()):
       for name, requirement in required.items():
+        if name in _OPTIONAL and not importlib.util.find_spec(name):
+          continue
         self.assertIn(metadata.version(name), requirement.specifier)
 
 

@@ -50,6 +50,19 @@ if TYPE_CHECKING:
   from fedfish_tff.execution.pjrt.stage_programs import (
     DeviceMemoryError as DeviceMemoryError,
   )
+  from fedfish_tff.execution.ray.ray_cluster import RayError as RayError
+  from fedfish_tff.execution.ray.ray_context import (
+    create_async_ray_execution_context as create_async_ray_execution_context,
+  )
+  from fedfish_tff.execution.ray.ray_context import (
+    create_sync_ray_execution_context as create_sync_ray_execution_context,
+  )
+  from fedfish_tff.execution.ray.ray_context import (
+    set_async_ray_execution_context as set_async_ray_execution_context,
+  )
+  from fedfish_tff.execution.ray.ray_context import (
+    set_sync_ray_execution_context as set_sync_ray_execution_context,
+  )
   from fedfish_tff.execution.running.client_stages import (
     ClientError as ClientError,
   )

@@ -115,10 +115,17 @@ class _CohortContext:
       arg = values.to_local_value(arg, plan.parameter_type)
     with runtime_errors.as_rpc_errors():
       result = federated_interpreter.run_plan(
-        plan, arg, cardinalities, self._run_stage
+        plan, arg, cardinalities, self._runner_of(comp, plan)
       )
     # Compilation loses the containers.
     return values.from_local_value(result, result_type)
+
+  def _runner_of(
+    self, comp: tff.Computation, plan: federated_plan.Plan
+  ) -> federated_interpreter.RunStage:
+    """Returns what runs the client stages of a computation's plan."""
+    del comp, plan
+    return self._run_stage
 
 
 class SyncCohortExecutionContext(_CohortContext, tff.framework.SyncContext):

@@ -25,6 +25,10 @@ _SETTERS: Mapping[str, tuple[str, str]] = {
     'fedfish_tff.execution.pjrt.pjrt_context',
     'set_sync_pjrt_execution_context',
   ),
+  'ray': (
+    'fedfish_tff.execution.ray.ray_context',
+    'set_sync_ray_execution_context',
+  ),
   'local_worker': (
     'fedfish_tff.execution.worker.local_worker',
     'set_sync_local_worker_execution_context',

@@ -438,7 +438,8 @@ def fold(
     operation = trips.op
     while operation.type == 'Identity':
       operation = operation.inputs[0].op
-    noted[operation.name] = trips
+    # Of the loop itself XLA does not always leave out the rest.
+    noted[operation.name] = trips if stops else tf.identity(sequence.count)
   return state, held
 
 

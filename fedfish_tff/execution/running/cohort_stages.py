@@ -109,6 +109,15 @@ class CohortStageRunner:
       ],
     )
 
+  def run_share(
+    self,
+    stage: federated_plan.ClientStage,
+    server_values: Mapping[_ValueId, Any],
+    clients: stage_runs.Clients,
+  ) -> stage_runs.Partial:
+    """Runs a stage for some clients of a cohort, on the first device."""
+    return self._run_clients(self._devices[0], stage, server_values, clients)
+
   def _run_clients(
     self,
     device: str,
@@ -204,7 +213,10 @@ class CohortStageRunner:
     self, stage: federated_plan.ClientStage, reason: str
   ) -> None:
     types = ', '.join(str(stage.types[i]) for i in stage.client_inputs)
-    reason = f'{reason} (client work on {types})'
+    self.note_reason(f'{reason} (client work on {types})')
+
+  def note_reason(self, reason: str) -> None:
+    """Says, once for each reason, why client work is no graph."""
     if reason not in self._reasons:
       self._reasons[reason] = None
       logging.warning(

@@ -40,7 +40,7 @@ class Clients:
   """
 
   values: Mapping[ValueId, Sequence[Any]]
-  positions: range
+  positions: Sequence[int]
   cohort_size: int
 
   def __len__(self) -> int:
@@ -91,13 +91,14 @@ def run_stage(
     The results of the aggregates, and the outputs.
   """
   lanes = max(1, min(len(runners), num_clients))
+  positions = [range(lane, num_clients, lanes) for lane in range(lanes)]
   shares = [
     Clients(
-      {i: client_values[i][lane::lanes] for i in stage.client_inputs},
-      range(lane, num_clients, lanes),
+      {i: [client_values[i][p] for p in own] for i in stage.client_inputs},
+      own,
       num_clients,
     )
-    for lane in range(lanes)
+    for own in positions
   ]
   if lanes == 1:
     partials = [runners[0](stage, server_values, shares[0])]
@@ -113,12 +114,33 @@ def run_stage(
         for runner, share in zip(runners, shares)
       ]
       partials = [future.result() for future in futures]
+  return merge(stage, positions, partials, num_clients)
+
+
+def merge(
+  stage: federated_plan.ClientStage,
+  positions: Sequence[Sequence[int]],
+  partials: Sequence[Partial],
+  num_clients: int,
+) -> StageResult:
+  """Puts together what shares of a cohort leave, in order.
+
+  Args:
+    stage: The stage.
+    positions: Of the clients of each share, in the cohort.
+    partials: What each leaves; at least one.
+    num_clients: The size of the cohort.
+
+  Returns:
+    The results of the aggregates, and the outputs.
+  """
   outputs: dict[ValueId, list[Any]] = {
     out: [None] * num_clients for out in stage.outputs
   }
-  for lane, partial in enumerate(partials):
+  for own, partial in zip(positions, partials, strict=True):
     for out, values in partial.outputs.items():
-      outputs[out][lane::lanes] = values
+      for position, value in zip(own, values, strict=True):
+        outputs[out][position] = value
   results = {}
   for number, aggregate in enumerate(stage.aggregates):
     first, *others = (partial.accumulators[number] for partial in partials)

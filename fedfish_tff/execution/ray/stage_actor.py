@@ -1,0 +1,200 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What runs client stages for others: the body of a Ray actor.
+
+It holds nothing that a new one would not make of what each call brings, so that
+Ray may replace it at any time.
+"""
+
+import collections
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import platform
+import socket
+
+import fedfish_tff
+from fedfish_tff.execution import threads
+from fedfish_tff.execution.packing import packed_cache
+from fedfish_tff.execution.ray import stage_values
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.running import cohort_stages
+from fedfish_tff.execution.running import stage_runs
+
+import tensorflow as tf
+import tensorflow_federated as tff
+from tensorflow_federated.proto.v0 import computation_pb2 as pb
+
+_ValueId = federated_plan.ValueId
+
+# Of computations that may come again.
+_NUM_RECENT_PLANS = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class StageWork:
+  """Some clients of a stage.
+
+  Attributes:
+    number: Of the stage among those of its computation.
+    signature: What `signature_of` says of the stage.
+    clients: For each client input, the arrays of each of these clients.
+    positions: Of these clients in the cohort, from 0.
+    cohort_size: The number of all clients.
+  """
+
+  number: int
+  signature: str
+  clients: Mapping[_ValueId, Sequence[stage_values.Arrays]]
+  positions: Sequence[int]
+  cohort_size: int
+
+
+@dataclasses.dataclass(frozen=True)
+class StageArrays:
+  """What clients leave, as arrays.
+
+  Attributes:
+    accumulators: See `stage_runs.Partial`.
+    outputs: See the same.
+    reasons: Why client work of this actor, so far, was no graph.
+  """
+
+  accumulators: Sequence[stage_values.Arrays]
+  outputs: Mapping[_ValueId, Sequence[stage_values.Arrays]]
+  reasons: Sequence[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class StageFailure:
+  """An error of TensorFlow, whose own objects stay where they are.
+
+  Attributes:
+    code: TensorFlow's.
+    message: Which client, and why.
+  """
+
+  code: int
+  message: str
+
+
+def stages_of(
+  plan: federated_plan.Plan,
+) -> Sequence[federated_plan.ClientStage]:
+  """Returns the client stages of a plan, in order."""
+  return [
+    action
+    for action in plan.actions
+    if isinstance(action, federated_plan.ClientStage)
+  ]
+
+
+def signature_of(stage: federated_plan.ClientStage) -> str:
+  """Returns a text by which two processes see that they mean one stage."""
+  return str(
+    (
+      stage.server_inputs,
+      stage.client_inputs,
+      stage.outputs,
+      [(a.zero, a.out) for a in stage.aggregates],
+      [str(stage.types[i]) for i in stage.client_inputs + stage.outputs],
+    )
+  )
+
+
+def versions() -> dict[str, str]:
+  """Returns the versions on which results, or the code of stages, depend."""
+  return dict(
+    fedfish_tff=fedfish_tff.__version__,
+    tensorflow=tf.__version__,
+    tensorflow_federated=tff.__version__,
+    python=platform.python_version(),
+  )
+
+
+class StageActor:
+  """Runs client stages on the processors of one actor."""
+
+  def __init__(self, parallelism: int):
+    """Makes a runner.
+
+    Args:
+      parallelism: How many clients compute at a time.
+    """
+    threads.use_one_intra_op_thread()
+    self._runner = cohort_stages.CohortStageRunner(parallelism=parallelism)
+    self._cache = packed_cache.PackedSequenceCache(0)
+    self._plans: collections.OrderedDict[
+      bytes, tuple[tff.Computation, federated_plan.Plan]
+    ] = collections.OrderedDict()
+
+  def describe(self) -> tuple[str, dict[str, str]]:
+    """Returns the name of the node, and `versions`."""
+    return socket.gethostname(), versions()
+
+  def run(
+    self,
+    computation: bytes,
+    server: Mapping[_ValueId, stage_values.Arrays],
+    work: StageWork,
+  ) -> StageArrays | StageFailure:
+    """Runs a stage for some clients.
+
+    Args:
+      computation: A serialized `pb.Computation`.
+      server: The arrays of the stage's server inputs and of its aggregates'
+        zeros.
+      work: The clients.
+    """
+    stage = stages_of(self._plan(computation))[work.number]
+    if signature_of(stage) != work.signature:
+      raise RuntimeError('The nodes read a computation as different stages.')
+    types = stage.types
+    clients = stage_runs.Clients(
+      {
+        i: [stage_values.to_value(arrays, types[i]) for arrays in column]
+        for i, column in work.clients.items()
+      },
+      work.positions,
+      work.cohort_size,
+    )
+    try:
+      partial = self._runner.run_share(
+        stage,
+        {
+          i: stage_values.to_value(arrays, types[i])
+          for i, arrays in server.items()
+        },
+        clients,
+      )
+    except tf.errors.OpError as error:
+      return StageFailure(error.error_code, error.message)
+    return StageArrays(
+      [
+        stage_values.to_arrays(
+          value, aggregate.accumulate.type_signature.result, self._cache
+        )
+        for value, aggregate in zip(
+          partial.accumulators, stage.aggregates, strict=True
+        )
+      ],
+      {
+        out: [
+          stage_values.to_arrays(value, types[out], self._cache)
+          for value in values
+        ]
+        for out, values in partial.outputs.items()
+      },
+      self._runner.general_path_reasons,
+    )
+
+  def _plan(self, computation: bytes) -> federated_plan.Plan:
+    if computation not in self._plans:
+      comp = tff.framework.deserialize_computation(
+        pb.Computation.FromString(computation)
+      )
+      self._plans[computation] = comp, federated_plan.compile_plan(comp)
+      if len(self._plans) > _NUM_RECENT_PLANS:
+        self._plans.popitem(last=False)
+    self._plans.move_to_end(computation)
+    return self._plans[computation][1]

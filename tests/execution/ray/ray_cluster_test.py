@@ -1,0 +1,69 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests for ray_cluster: addresses, and what is left of a cluster."""
+
+import contextlib
+import os
+import signal
+import socket
+
+from fedfish_tff.execution.ray import ray_cluster
+from tests import processes
+from tests.execution.ray import ray_test_case
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import psutil
+import pytest
+
+
+class AddressTest(parameterized.TestCase):
+  @parameterized.parameters('here', 'host:', ':80', 'ray://host', 'host:port')
+  def test_is_no_address(self, address):
+    with self.assertRaisesRegex(ray_cluster.RayError, 'is no address'):
+      ray_cluster.RayCluster(address)
+
+  def test_nobody_answers(self):
+    with contextlib.closing(socket.socket()) as bound:
+      # Bound, but nobody listens.
+      bound.bind(('127.0.0.1', 0))
+      address = f'127.0.0.1:{bound.getsockname()[1]}'
+      with self.assertRaisesRegex(ray_cluster.RayError, f'at {address}'):
+        ray_cluster.RayCluster(address)
+
+
+class LocalClusterTest(ray_test_case.TestCase):
+  @pytest.mark.thorough
+  def test_listens_on_loopback_and_leaves_nothing(self):
+    handlers = [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)]
+    cluster = ray_cluster.RayCluster()
+    with contextlib.ExitStack() as stack:
+      stack.callback(cluster.stop)
+      self.assertEqual(
+        [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)], handlers
+      )
+      folder = cluster.folder
+      self.assertTrue(os.path.exists(folder))
+      own = psutil.Process()
+      started = own.children(recursive=True)
+      self.assertNotEmpty(started)
+      hosts = {
+        connection.laddr.ip
+        for process in (own, *started)
+        for connection in _connections(process)
+        if connection.status == psutil.CONN_LISTEN
+      }
+      self.assertContainsSubset(hosts, {'127.0.0.1', '::1', '::ffff:127.0.0.1'})
+    _, running = psutil.wait_procs(started, timeout=processes.HANG_SECONDS)
+    self.assertEmpty(running)
+    self.assertFalse(os.path.exists(folder))
+
+
+def _connections(process):
+  with contextlib.suppress(psutil.Error):
+    return process.net_connections('inet')
+  return []
+
+
+if __name__ == '__main__':
+  absltest.main()

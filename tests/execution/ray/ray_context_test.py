@@ -1,0 +1,232 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Rounds on Ray's actors against rounds in this process."""
+
+import contextlib
+import os
+import threading
+import time
+from unittest import mock
+
+from fedfish_tff import errors
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import interruption
+from fedfish_tff.execution.ray import ray_cluster
+from fedfish_tff.execution.ray import ray_context
+from fedfish_tff.execution.ray import stage_actor
+from tests import processes
+from tests.execution import learning_models
+from tests.execution import learning_rounds
+from tests.execution.ray import ray_test_case
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+import psutil
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_context = None
+
+
+def tearDownModule():
+  _stop()
+
+
+def _stop():
+  global _context
+  if _context is not None:
+    _context.stop()
+    _context = None
+
+
+def _ray_context():
+  """Returns a context of two actors, started when it is first asked for."""
+  global _context
+  if _context is None:
+    _context = ray_context.create_sync_ray_execution_context(
+      ray_actors=2, ray_splits=3
+    )
+  return _context
+
+
+def _actors():
+  """Returns the processes of the actors."""
+  actors = []
+  for process in psutil.Process().children(recursive=True):
+    # Some end meanwhile.
+    with contextlib.suppress(psutil.Error):
+      if any('StageActor' in part for part in process.cmdline()):
+        actors.append(process)
+  return actors
+
+
+class _DyingActor(stage_actor.StageActor):
+  def run(self, *unused_args):
+    os._exit(1)
+
+
+@tff.tensorflow.computation(tff.SequenceType(tff.TensorType(np.float32, [2])))
+def _slow_sum(rows):
+  """Sums rows, and takes a while for it."""
+
+  def add(total, row):
+    # Nothing that TensorFlow could compute once for all.
+    busy = tf.random.stateless_uniform([300, 300], tf.cast(row, tf.int32))
+    for _ in range(10):
+      busy = tf.linalg.matmul(busy, busy) / 300.0
+    return tf.where(busy[0, 0] < 1e9, total + row, -1.0)
+
+  return rows.reduce(tf.zeros([2]), add)
+
+
+@tff.federated_computation(
+  tff.FederatedType(_slow_sum.type_signature.parameter, tff.CLIENTS)
+)
+def _slow_total(data):
+  return tff.federated_sum(tff.federated_map(_slow_sum, data))
+
+
+class SplitBySizeTest(absltest.TestCase):
+  @hypothesis.given(
+    sizes=st.lists(st.integers(0, 1000), min_size=1, max_size=40),
+    number=st.integers(1, 8),
+  )
+  def test_each_client_once_and_no_split_far_above_others(self, sizes, number):
+    splits = ray_context.split_by_size(sizes, number)
+    self.assertCountEqual(sum(splits, []), range(len(sizes)))
+    for split in splits:
+      self.assertNotEmpty(split)
+      self.assertEqual(split, sorted(split))
+    loads = [sum(sizes[p] + 1 for p in split) for split in splits]
+    # As the greedy rule has it: no more apart than the largest client.
+    self.assertLessEqual(max(loads) - min(loads), max(sizes) + 1)
+
+
+class OptionsTest(parameterized.TestCase):
+  @parameterized.parameters('ray_actors', 'ray_splits')
+  def test_are_positive(self, name):
+    with self.assertRaisesRegex(errors.InputError, name):
+      ray_context.create_sync_ray_execution_context(**{name: 0})
+
+
+class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
+  def _check(self, name):
+    context = _ray_context()
+    case = learning_models.MODELS['mlp']
+    is_variable = name in learning_rounds.TFF_ROUNDS_OF_ONE_KIND
+    run = learning_rounds.ROUNDS[name](
+      case, 'variable' if is_variable else 'functional'
+    )
+    here = cohort_context.create_sync_cohort_execution_context()
+    with tff.framework.get_context_stack().install(here):
+      expected = run()
+    with tff.framework.get_context_stack().install(context):
+      found = run()
+      again = run()
+    learning_rounds.assert_agree(found, expected, relative=case.relative)
+    self.assertEqual(
+      learning_rounds.digest(found), learning_rounds.digest(again)
+    )
+    self.assertEqual(context.general_path_reasons, here.general_path_reasons)
+
+  @pytest.mark.thorough
+  def test_fed_avg(self):
+    self._check('own_fed_avg')
+
+  @parameterized.parameters(
+    'fed_eval',
+    'fed_fish_per_example',
+    'fed_recon',
+    'fed3r',
+    'own_fed_rep',
+    'personalization_eval',
+  )
+  @pytest.mark.thorough
+  def test_round(self, name):
+    self._check(name)
+
+  @pytest.mark.thorough
+  def test_an_actor_that_is_killed_changes_nothing(self):
+    context = _ray_context()
+    rows = np.arange(1200, dtype=np.float32).reshape([-1, 2])
+    data = [list(rows[i::5]) for i in range(5)]
+    killed = []
+
+    def kill_one():
+      actors = _actors()
+      spent = {actor: sum(actor.cpu_times()[:2]) for actor in actors}
+      deadline = time.monotonic() + processes.HANG_SECONDS
+      while time.monotonic() < deadline and not killed:
+        for actor in actors:
+          # It computes.
+          if sum(actor.cpu_times()[:2]) > spent[actor] + 0.3:
+            actor.kill()
+            killed.append(actor)
+            return
+        time.sleep(0.02)
+
+    thread = threading.Thread(target=kill_one)
+    with tff.framework.get_context_stack().install(context):
+      thread.start()
+      found = _slow_total(data)
+      thread.join()
+      again = _slow_total(data)
+    self.assertNotEmpty(killed)
+    np.testing.assert_array_equal(found, rows.sum(axis=0))
+    np.testing.assert_array_equal(again, found)
+
+  @pytest.mark.slow
+  def test_work_that_kills_every_actor_ends_in_one_sentence(self):
+    # Its actors have all processors.
+    _stop()
+    with mock.patch.object(stage_actor, 'StageActor', _DyingActor):
+      context = ray_context.create_sync_ray_execution_context(ray_actors=1)
+    self.addCleanup(context.stop)
+    with (
+      tff.framework.get_context_stack().install(context),
+      self.assertRaisesRegex(ray_cluster.RayError, 'ended for good'),
+    ):
+      _slow_total([[np.float32([1, 2])]])
+
+  @pytest.mark.thorough
+  def test_a_call_that_is_stopped_leaves_actors_for_the_next(self):
+    context = _ray_context()
+    data = [[np.float32([1, 2])]] * 3
+    with tff.framework.get_context_stack().install(context):
+      with (
+        mock.patch.object(
+          ray_context.interruption,
+          'check',
+          side_effect=interruption.StoppedError('stopped'),
+        ),
+        self.assertRaises(interruption.StoppedError),
+      ):
+        _slow_total(data)
+      np.testing.assert_array_equal(_slow_total(data), [3, 6])
+
+  @pytest.mark.thorough
+  def test_a_client_that_fails_is_named(self):
+    @tff.tensorflow.computation(np.int32)
+    def check(x):
+      with tf.control_dependencies([tf.debugging.Assert(x < 2, ['too large'])]):
+        return tf.identity(x)
+
+    @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
+    def total(values):
+      return tff.federated_sum(tff.federated_map(check, values))
+
+    with tff.framework.get_context_stack().install(_ray_context()):
+      with self.assertRaisesRegex(
+        tf.errors.InvalidArgumentError, 'Client 3 of 4.*too large'
+      ):
+        total([0, 1, 2, 0])
+      self.assertEqual(total([1, 1, 1, 0]), 3)
+      self.assertEqual(total([]), 0)
+
+
+if __name__ == '__main__':
+  absltest.main()
