@@ -132,8 +132,9 @@ class RobertaTest(parameterized.TestCase):
     ):
       self.assertEqual(weight.shape, variable.shape, name)
       deviation = variable.numpy().std()
-      # The fewer weights, the more both vary.
-      tolerance = 0.2 if variable.shape.num_elements() > 100 else 0.8
+      # Six times by how much two draws of so many differ; the library's have no
+      # seed.
+      tolerance = 6 / variable.shape.num_elements() ** 0.5
       self.assertAlmostEqual(
         weight.std(), deviation, delta=tolerance * deviation, msg=name
       )
