@@ -26,6 +26,11 @@ def trust(*, saved_models: bool = False, modules: bool = True) -> None:
   _trusted.update(saved_models=saved_models, modules=modules)
 
 
+def granted() -> dict[str, bool]:
+  """Returns what `trust` was called with, for another process to be told."""
+  return dict(_trusted)
+
+
 def check_saved_model(path: object) -> None:
   """Raises InputError unless SavedModels are trusted.
 

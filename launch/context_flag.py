@@ -78,7 +78,8 @@ def _define_platform() -> flags.FlagHolder[str | None]:
     ['cpu', 'cuda', 'tpu'],
     'What --context=pjrt computes on: all devices of a platform of JAX, which '
     'share the clients of a round. By default cpu, which is slower than '
-    '--context=cohort and there to compare.',
+    '--context=cohort and there to compare. With --context=ray: one device for '
+    'each actor, and by default a processor, without JAX.',
   )
 
 
@@ -118,8 +119,8 @@ def _define_ray_actors() -> flags.FlagHolder[int | None]:
   return flags.DEFINE_integer(
     'ray_actors',
     None,
-    'How many actors of --context=ray share a round, of one processor each. By '
-    'default as many as the cluster has processors.',
+    'How many actors of --context=ray share a round, of one processor each, or '
+    'one device of --platform. By default as many as the cluster has of them.',
     lower_bound=1,
   )
 

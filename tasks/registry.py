@@ -16,11 +16,14 @@ from collections.abc import Mapping
 import functools
 import importlib
 import inspect
+import json
 import pathlib
 from typing import Any
 
+from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import plug_ins
+from tasks.task import SPLITS
 from tasks.task import Task
 
 ENTRY_POINTS = 'fedfish_tff.tasks'
@@ -97,6 +100,59 @@ def create_task(
         f'{", ".join(sorted(known))}.'
       )
   return create(seed=seed, data_dir=data_dir, **options)
+
+
+def set_sources(
+  task: Task,
+  *,
+  name: str,
+  seed: int,
+  data_dir: str | None = None,
+  **options: Any,
+) -> None:
+  """Tells a task's clients where processes elsewhere find them.
+
+  Args:
+    task: What `create_task` returns for these arguments.
+    name: See `create_task`.
+    seed: See `create_task`.
+    data_dir: See the same; reached under this name wherever clients are read.
+    **options: See the same.
+
+  Raises:
+    errors.InputError: If a client cannot be read.
+  """
+  for split in SPLITS:
+    clients = getattr(task, split)
+    if clients is not None:
+      datasets.set_source(
+        clients,
+        f'{__name__}:load_clients',
+        split=split,
+        name=name,
+        seed=seed,
+        data_dir=data_dir,
+        options=options,
+      )
+
+
+def load_clients(
+  *, split: str, options: Mapping[str, Any], **arguments: Any
+) -> datasets.ClientData:
+  """Returns the clients of a split of a task, which is created once.
+
+  Args:
+    split: One of `SPLITS`.
+    options: The task's own.
+    **arguments: The others of `create_task`.
+  """
+  description = json.dumps({**arguments, **options}, sort_keys=True)
+  return getattr(_create_described(description), split)
+
+
+@functools.lru_cache(maxsize=2)
+def _create_described(description: str) -> Task:
+  return create_task(**json.loads(description))
 
 
 def create_transfer_task(

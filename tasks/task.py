@@ -14,6 +14,9 @@ from fedfish_tff import models
 
 import tensorflow_federated as tff
 
+# The attributes of a task that hold clients; the last one may be None.
+SPLITS = ('train', 'validation', 'test', 'own_test')
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Task:
@@ -86,7 +89,7 @@ class Task:
             'only.'
           )
     if self.preprocess is not None:
-      for split in ('train', 'validation', 'test', 'own_test'):
+      for split in SPLITS:
         if getattr(self, split) is not None:
           preprocessed = _Preprocessed.of(getattr(self, split), self)
           object.__setattr__(self, split, preprocessed)

@@ -117,6 +117,9 @@ ALLOWED = {
     'fedfish_tff.errors',
     'fedfish_tff.execution.setters',
     'fedfish_tff.execution.worker',
+    # Actors on other machines read clients themselves.
+    'fedfish_tff.datasets',
+    'fedfish_tff.trust',
     *_EXECUTION_ROOMS,
   },
   'fedfish_tff.execution.setters': set(),

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.client_sizes import fit_client_size_law
   from fedfish_tff.datasets.client_sizes import PUBLISHED_SPLITS
   from fedfish_tff.datasets.client_sizes import PublishedSplit
+  from fedfish_tff.datasets.client_sources import ClientReference
+  from fedfish_tff.datasets.client_sources import ClientSource
+  from fedfish_tff.datasets.client_sources import plan_client
+  from fedfish_tff.datasets.client_sources import set_source
+  from fedfish_tff.datasets.client_sources import takes_references
   from fedfish_tff.datasets.concatenated_client_data import (
     ConcatenatedClientData,
   )

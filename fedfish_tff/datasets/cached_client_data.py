@@ -55,6 +55,9 @@ class CachedClientData(client_data.ClientData):
     """The bytes of the arrays kept now, at most the budget."""
     return self._kept_bytes
 
+  def approximate_size(self, client_id: str) -> int:
+    return self._inner.approximate_size(client_id)
+
   def load_client(self, client_id: str) -> examples_lib.Examples:
     # Held while reading, so that two threads do not read one client twice.
     with self._lock:

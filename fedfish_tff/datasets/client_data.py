@@ -28,7 +28,14 @@ Examples = examples_lib.Examples
 
 
 class ClientData(abc.ABC):
-  """A set of clients, each with a nest of arrays of examples."""
+  """A set of clients, each with a nest of arrays of examples.
+
+  Attributes:
+    source: Where other processes find the same clients, see `client_sources`;
+      None where they do not.
+  """
+
+  source: Any = None
 
   @property
   @abc.abstractmethod
@@ -57,6 +64,19 @@ class ClientData(abc.ABC):
     Raises:
       errors.InputError: If the client is unknown or its data cannot be used.
     """
+
+  def approximate_size(self, client_id: str) -> int:
+    """Returns about how much data a client has, for those who divide work.
+
+    Args:
+      client_id: One of `client_ids`.
+
+    Returns:
+      A number of examples, before any preprocessing; 0 where only reading the
+      client would tell.
+    """
+    del client_id
+    return 0
 
   def select(self, client_ids: Iterable[str]) -> 'ClientData':
     """Returns a view on some of the clients.
@@ -131,6 +151,9 @@ class InMemoryClientData(ClientData):
       raise unknown_client_error(client_id, self.client_ids)
     return self._clients[client_id]
 
+  def approximate_size(self, client_id: str) -> int:
+    return examples_lib.count_examples(self._clients[client_id])
+
 
 class _SelectedClientData(ClientData):
   """A view on some clients of another client data."""
@@ -150,6 +173,8 @@ class _SelectedClientData(ClientData):
     self._inner = inner
     self._client_ids = tuple(sorted(counts))
     self._known = frozenset(counts)
+    # It finds these clients, too.
+    self.source = inner.source
 
   @property
   def client_ids(self) -> tuple[str, ...]:
@@ -163,6 +188,9 @@ class _SelectedClientData(ClientData):
     if client_id not in self._known:
       raise unknown_client_error(client_id, self._client_ids)
     return self._inner.load_client(client_id)
+
+  def approximate_size(self, client_id: str) -> int:
+    return self._inner.approximate_size(client_id)
 
 
 class _TffClientData(tff.simulation.datasets.ClientData):

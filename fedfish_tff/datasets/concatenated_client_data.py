@@ -58,6 +58,9 @@ class ConcatenatedClientData(client_data.ClientData):
   def element_spec(self) -> Any:
     return self._element_spec
 
+  def approximate_size(self, client_id: str) -> int:
+    return sum(p.approximate_size(client_id) for p in self._holders[client_id])
+
   def load_client(self, client_id: str) -> examples_lib.Examples:
     if client_id not in self._holders:
       raise client_data.unknown_client_error(client_id, self.client_ids)

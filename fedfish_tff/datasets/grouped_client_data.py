@@ -63,6 +63,9 @@ class GroupedClientData(client_data.ClientData):
     """The bytes that the index occupies in memory."""
     return self._rows.nbytes
 
+  def approximate_size(self, client_id: str) -> int:
+    return int(self.client_sizes[self.client_ids.find(client_id)])
+
   def load_client(self, client_id: str) -> examples_lib.Examples:
     place = self.client_ids.find(client_id)
     if place is None:

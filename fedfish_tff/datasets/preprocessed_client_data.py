@@ -50,6 +50,9 @@ class PreprocessedClientData(client_data.ClientData):
       self._element_spec = examples_lib.spec_of_examples(first)
     return self._element_spec
 
+  def approximate_size(self, client_id: str) -> int:
+    return self._inner.approximate_size(client_id)
+
   def load_client(self, client_id: str) -> examples_lib.Examples:
     return self._preprocess(client_id, element_spec=self.element_spec)
 

@@ -5,7 +5,6 @@
 import collections
 from collections.abc import Iterator
 from collections.abc import Sequence
-import dataclasses
 
 from fedfish_tff import datasets
 
@@ -35,13 +34,19 @@ def load_chunks(
   Yields:
     All examples of each client of a group, in batches.
   """
+  # As `datasets.sequential_batches` has them.
+  spec = datasets.BatchSpec(batch_size=eval_batch_size, shuffle=False)
+  refers = datasets.takes_references()
   for chunk in chunk_clients(clients.client_ids):
     yield [
       datasets.to_client_input(
-        datasets.sequential_batches(
-          clients.load_client(client_id),
+        datasets.plan_client(
+          clients,
+          spec,
           client_id=client_id,
-          batch_size=eval_batch_size,
+          seed=0,
+          round_number=0,
+          refers=refers,
         )
       )
       for client_id in chunk
@@ -62,8 +67,12 @@ def build_barrier_input(
     the |D_i| after the cap, on which the client's own model was trained.
   """
   used = np.sort(client.indices[: client.num_examples])
-  scored = dataclasses.replace(
-    client, indices=used, epochs=1, batch_size=eval_batch_size
+  scored = datasets.ClientBatches(
+    client_id=client.client_id,
+    examples=client.examples,
+    indices=used,
+    epochs=1,
+    batch_size=eval_batch_size,
   )
   return collections.OrderedDict(
     train=datasets.to_client_input(client),

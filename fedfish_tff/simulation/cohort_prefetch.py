@@ -8,6 +8,7 @@ import threading
 
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_data
+from fedfish_tff.datasets import client_sources
 from fedfish_tff.simulation import participation as participation_lib
 
 Cohort = Sequence[batches_lib.ClientBatches]
@@ -48,6 +49,8 @@ class CohortPrefetcher:
     self._batch_spec = batch_spec
     self._seed = seed
     self._last_round = last_round
+    # The context is this thread's.
+    self._refers = client_sources.takes_references()
     self._stopped = threading.Event()
     self._executor = futures.ThreadPoolExecutor(
       max_workers=1, thread_name_prefix='cohort_prefetch'
@@ -93,12 +96,13 @@ class CohortPrefetcher:
       if self._stopped.is_set():
         raise futures.CancelledError()
       cohort.append(
-        batches_lib.plan_batches(
-          self._train_data.load_client(client_id),
+        client_sources.plan_client(
+          self._train_data,
           self._batch_spec,
           client_id=client_id,
           seed=self._seed,
           round_number=round_number,
+          refers=self._refers,
         )
       )
     return cohort

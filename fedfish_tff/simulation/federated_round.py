@@ -19,6 +19,7 @@ from fedfish_tff.simulation import round_problems
 from fedfish_tff.simulation import run_totals
 
 from absl import logging
+import tensorflow_federated as tff
 
 # Beginnings of the names of averages over clients.
 _AVERAGES = ('train/', 'aggregator/sent/')
@@ -95,6 +96,10 @@ def run_round(
     errors.InputError: If a client's data or state cannot be used, its new state
       cannot be written, or a client with a state is in the cohort twice.
   """
+  context = tff.framework.get_context_stack().current
+  # What a round costs, where the context says that; not what came before it.
+  take_columns = getattr(context, 'take_columns', dict)
+  take_columns()
   inputs = [client_inputs.to_client_input(client) for client in cohort]
   if client_states is None:
     with round_problems.input_errors(cohort):
@@ -116,9 +121,8 @@ def run_round(
       dict(zip(client_ids, output.client_states, strict=True)),
       kept_rounds=kept_rounds,
     )
-  return RoundResult(
-    output.state, metrics_flattening.flatten_metrics(output.metrics), old_states
-  )
+  row = metrics_flattening.flatten_metrics(output.metrics)
+  return RoundResult(output.state, row | take_columns(), old_states)
 
 
 def report_problems(

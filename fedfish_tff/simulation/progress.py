@@ -64,6 +64,17 @@ class ProgressReporter:
       line = f'round {round_number}/{self._rounds}'
       self._print(f'{line}: {shown}' if shown else line)
 
+  def report_clients(self, num_done: int, num_clients: int) -> None:
+    """Shows, in a bar, how far a round is.
+
+    Args:
+      num_done: The clients that are done.
+      num_clients: All clients of the round.
+    """
+    if self._bar is not None:
+      within = {'clients': f'{num_done}/{num_clients}'}
+      self._bar.set_postfix(self._shown | within)
+
   def close(self) -> None:
     """Ends the bar's line."""
     if self._bar is not None:

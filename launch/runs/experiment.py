@@ -24,6 +24,7 @@ from launch.methods import privacy
 from launch.methods import registry
 from launch.runs import fine_tuning_start
 from tasks import registry as task_registry
+from tasks.task import SPLITS
 from tasks.task import Task
 
 import tensorflow_federated as tff
@@ -258,9 +259,13 @@ def create_task(
   """
   config_checks.check_config(config)
   options = dict(config['task'])
-  task = task_registry.create_task(
-    options.pop('name'), seed=config['seed'], data_dir=data_dir, **options
-  )
+  name = options.pop('name')
+  options |= dict(seed=config['seed'], data_dir=data_dir)
+  task = task_registry.create_task(name, **options)
+  if datasets.takes_references():
+    if data_dir is not None and '://' not in data_dir:
+      options['data_dir'] = os.path.abspath(data_dir)
+    task_registry.set_sources(task, name=name, **options)
   for split in ('validation', 'test'):
     if not getattr(task, split).client_ids:
       raise errors.InputError(
@@ -274,7 +279,7 @@ def fingerprint_data(config: Mapping[str, Any], task: Task) -> dict[str, str]:
   """Returns the fingerprint of each split's clients, and of measured speeds."""
   fingerprints = {
     split: datasets.fingerprint(getattr(task, split))
-    for split in ('train', 'validation', 'test', 'own_test')
+    for split in SPLITS
     if getattr(task, split) is not None
   }
   return fingerprints | participation_lib.fingerprint_speeds(config)

@@ -264,6 +264,9 @@ def _run(
     show_bar=progress_bar,
     first_round=experiment.first_round,
   )
+  context = tff.framework.get_context_stack().current
+  if hasattr(context, 'set_report_clients'):
+    context.set_report_clients(progress.report_clients)
   try:
     return simulation.run_training(
       process,

@@ -12,6 +12,7 @@ from tests import named_tensors
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 
 _RANDOM_START = ('digits', 'linear_representation', 'toy_regression')
 _EMBEDDED = (*_RANDOM_START, 'generated_features')
@@ -50,6 +51,21 @@ class RegistryTest(parameterized.TestCase):
       labels = task.label_sampler(output, y, seed=[1, 2])
       self.assertEqual(labels.shape, y.shape)
       self.assertEqual(labels.dtype, y.dtype)
+
+  @parameterized.parameters('digits', 'generated_features')
+  def test_sources_give_the_same_clients(self, name):
+    task = registry.create_task(name, seed=2)
+    registry.set_sources(task, name=name, seed=2)
+    for data in (task.train, task.validation, task.test):
+      there = data.source.load()
+      self.assertIsNot(there, data)
+      client_id = data.client_ids[-1]
+      for found, expected in zip(
+        tf.nest.flatten(there.load_client(client_id)),
+        tf.nest.flatten(data.load_client(client_id)),
+        strict=True,
+      ):
+        np.testing.assert_array_equal(found, expected)
 
   @parameterized.parameters(*_RANDOM_START)
   def test_a_task_is_a_function_of_the_seed(self, name):

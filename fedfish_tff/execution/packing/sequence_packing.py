@@ -18,6 +18,7 @@ import functools
 from typing import Any
 
 from fedfish_tff.datasets import batches as batches_lib
+from fedfish_tff.datasets import client_sources
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import dataset_rows
 from fedfish_tff.execution.packing import packed_sequences
@@ -53,6 +54,8 @@ def pack_sequence(
       of one shape nor of a static shape, or never end.
     TypeError: If the value is no sequence of this type, as TFF says it.
   """
+  if isinstance(value, ReferencedSequence):
+    return value.read()
   if isinstance(value, packed_sequences.PackedSequence):
     return value
   types = packed_sequences.leaf_types(element_type)
@@ -69,6 +72,65 @@ def pack_sequence(
 
 
 # ClientBatches.
+
+
+class ReferencedSequence(packed_sequences.PackedSequence):
+  """The sequence of a client that is read when its arrays are looked at.
+
+  Attributes:
+    reference: The client's batches.
+  """
+
+  def __init__(
+    self, reference: client_sources.ClientReference, element_type: tff.Type
+  ):
+    """Reads nothing.
+
+    Args:
+      reference: The client's batches.
+      element_type: The elements' TFF type.
+
+    Raises:
+      PackingError: See `pack_sequence`.
+      TypeError: If the client is known to have elements of another type.
+    """
+    packed_sequences.leaf_types(element_type)
+    if reference.element_spec is not None:
+      spec = spec_key(
+        reference.element_spec,
+        lambda s: (np.dtype(s.dtype.as_numpy_dtype).str, tuple(s.shape)),
+      )
+      _check_spec(element_type, spec)
+    # Around the setters of a frozen class.
+    vars(self).update(reference=reference, _element_type=element_type)
+
+  def read(self) -> packed_sequences.PackedSequence:
+    """Returns the sequence, of which this object keeps nothing."""
+    return _pack_client_batches(
+      self.reference.read(),
+      self._element_type,
+      packed_sequences.leaf_types(self._element_type),
+    )
+
+  @functools.cached_property
+  def _packed(self) -> packed_sequences.PackedSequence:
+    return self.read()
+
+  @property
+  def leaves(self) -> tuple[np.ndarray, ...]:
+    return self._packed.leaves
+
+  @property
+  def layouts(self) -> tuple[packed_sequences.Layout, ...]:
+    return self._packed.layouts
+
+  @property
+  def leaf_layouts(self) -> tuple[int, ...]:
+    return self._packed.leaf_layouts
+
+  @property
+  def num_elements(self) -> int:
+    return self._packed.num_elements
 
 
 def _pack_client_batches(

@@ -13,6 +13,7 @@ from typing import Any
 
 from fedfish_tff import private_apis
 from fedfish_tff.datasets import batches as batches_lib
+from fedfish_tff.datasets import client_sources
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import repeatable_datasets
 from fedfish_tff.execution.packing import sequence_packing
@@ -45,6 +46,8 @@ def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
     return value
   if isinstance(value, (batches_lib.ClientBatches, list)):
     try:
+      if isinstance(value, client_sources.ClientReference):
+        return sequence_packing.ReferencedSequence(value, type_spec.element)
       return sequence_packing.pack_sequence(value, type_spec.element)
     except packed_sequences.PackingError:
       if isinstance(value, batches_lib.ClientBatches):

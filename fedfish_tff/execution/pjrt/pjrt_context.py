@@ -78,16 +78,28 @@ class Devices:
     self._process.stop()
 
 
-class _PjrtStageRunner(cohort_stages.CohortStageRunner):
+class PjrtStageRunner(cohort_stages.CohortStageRunner):
   """Runs the client stages of plans as programs on devices."""
 
-  def __init__(self, devices: Devices, precision: str, width: int):
+  def __init__(
+    self,
+    platform: str,
+    *,
+    precision: str = 'float32',
+    vectorized_clients: int = 1,
+    python: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | None = None,
+  ):
+    """Starts the device process; see `create_sync_pjrt_execution_context`."""
+    check_options(platform, precision, vectorized_clients)
+    devices = Devices(platform, python=python, cache=cache)
+    weakref.finalize(self, devices.stop)
     super().__init__(
       parallelism=threads.num_cores(), devices=devices.names, use_xla=True
     )
     self.process = devices
     self._is_exact = precision == 'float32'
-    self._width = width
+    self._width = vectorized_clients
 
   def create_graph(
     self, stage: federated_plan.ClientStage, use_xla: bool
@@ -156,6 +168,29 @@ class _PjrtStageRunner(cohort_stages.CohortStageRunner):
     return self._run_programs(name, stage, programs, server_values, clients)
 
 
+def check_options(
+  platform: str, precision: str, vectorized_clients: int
+) -> None:
+  """Raises InputError unless there are such options; see the functions below."""
+  if precision not in _PLATFORMS_OF:
+    raise errors.InputError(
+      f'Unknown precision {precision!r}; expected one of: '
+      f'{", ".join(_PLATFORMS_OF)}.'
+    )
+  # One that is unknown has no device either, which the process tells.
+  if platform in set(device_client.PLATFORMS).difference(
+    _PLATFORMS_OF[precision]
+  ):
+    raise errors.InputError(
+      f'The platform {platform!r} has no precision {precision!r}; float32 is '
+      'everywhere, tensorfloat32 on cuda and bfloat16 on tpu.'
+    )
+  if vectorized_clients < 1:
+    raise errors.InputError(
+      f'vectorized_clients must be at least 1, not {vectorized_clients}.'
+    )
+
+
 class _PjrtContext:
   """What both kinds of context have beside `cohort_context`'s."""
 
@@ -170,29 +205,16 @@ class _PjrtContext:
     cache: str | os.PathLike[str] | None = None,
   ):
     """See `create_sync_pjrt_execution_context`."""
-    if precision not in _PLATFORMS_OF:
-      raise errors.InputError(
-        f'Unknown precision {precision!r}; expected one of: '
-        f'{", ".join(_PLATFORMS_OF)}.'
-      )
-    # One that is unknown has no device either, which the process tells.
-    if platform in set(device_client.PLATFORMS).difference(
-      _PLATFORMS_OF[precision]
-    ):
-      raise errors.InputError(
-        f'The platform {platform!r} has no precision {precision!r}; float32 is '
-        'everywhere, tensorfloat32 on cuda and bfloat16 on tpu.'
-      )
-    if vectorized_clients < 1:
-      raise errors.InputError(
-        f'vectorized_clients must be at least 1, not {vectorized_clients}.'
-      )
     threads.use_one_intra_op_thread()
-    devices = Devices(platform, python=python, cache=cache)
-    weakref.finalize(self, devices.stop)
     self._set_up(
       default_num_clients,
-      _PjrtStageRunner(devices, precision, vectorized_clients),
+      PjrtStageRunner(
+        platform,
+        precision=precision,
+        vectorized_clients=vectorized_clients,
+        python=python,
+        cache=cache,
+      ),
     )
 
   @property

@@ -14,6 +14,7 @@ import secrets
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -29,6 +30,16 @@ _LOOPBACK = '127.0.0.1'
 # Ray takes the address that others reach a machine at, for what it starts there,
 # unless this says that there are no others. Read when Ray is imported.
 _NO_OTHERS = {'RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER': '0'}
+
+
+# Ray ends a process, without a word, whose node has gone. Another one sees that it
+# ended before it said that it would.
+_WATCH = """
+import sys
+if not sys.stdin.read():
+  sys.exit('This process was ended: the Ray node on this machine has gone, or it was '
+           'killed. What it has saved is there; the same command continues.')
+"""
 
 
 class RayError(errors.InputError):
@@ -57,23 +68,26 @@ class RayCluster:
     """
     self.address = address
     self.folder: str | None = None
+    self._watcher: subprocess.Popen[bytes] | None = None
     if address is not None:
       _check_answers(address)
-    self.ray = _import_ray(is_local=address is None)
+    self.ray = import_ray(is_local=address is None)
     # A program may have connected before; it then ends the connection, too.
     self._is_own = not self.ray.is_initialized()
     if self._is_own:
       self._connect()
 
-  @property
-  def num_cpus(self) -> int:
-    """The processors that Ray knows of."""
-    return int(self.ray.cluster_resources().get('CPU', 0))
+  def count(self, resource: str) -> int:
+    """Returns how many of 'CPU', 'GPU' or 'TPU' Ray knows of."""
+    return int(self.ray.cluster_resources().get(resource, 0))
 
   def stop(self) -> None:
     """Ends the connection, and a cluster that was started."""
     if self._is_own:
       self.ray.shutdown()
+    if self._watcher is not None:
+      self._watcher.communicate(b'.')
+      self._watcher = None
     if self.folder is not None:
       shutil.rmtree(self.folder, ignore_errors=True)
       self.folder = None
@@ -93,14 +107,21 @@ class RayCluster:
         self.ray.init(self.address, **options)
       if self.address is None:
         self._check_loopback()
+      else:
+        self._watcher = subprocess.Popen(
+          [sys.executable, '-ISc', _WATCH],
+          stdin=subprocess.PIPE,
+          start_new_session=True,
+        )
     except errors.InputError:
       self.stop()
       raise
     except (ConnectionError, RuntimeError, OSError, ValueError) as error:
       self.stop()
-      reason = str(error).strip().split('\n', 1)[0]
+      # That the cluster has another version takes several lines.
+      reason = ' '.join(str(error).split())
       raise RayError(
-        f'There is no Ray cluster at {self.address or "this machine"}: {reason}'
+        f'There is no Ray cluster for this process at {self.address or "this machine"}: {reason}'
       ) from error
 
   def _check_loopback(self) -> None:
@@ -129,7 +150,15 @@ def _keeping_signals() -> Iterator[None]:
       signal.signal(number, handler)
 
 
-def _import_ray(*, is_local: bool) -> ModuleType:
+def import_ray(*, is_local: bool) -> ModuleType:
+  """Returns Ray, imported so that a local cluster keeps to itself.
+
+  Args:
+    is_local: Whether a cluster may be started here.
+
+  Raises:
+    RayError: If Ray is not installed.
+  """
   if is_local and 'ray' not in sys.modules:
     os.environ.update(_NO_OTHERS)
     # Otherwise it writes one into the user's home folder, and says so.

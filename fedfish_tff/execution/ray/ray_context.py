@@ -8,22 +8,28 @@ are merged in order: results depend on how many splits there are, and not on the
 actors, or on which of them had to be replaced. The server's steps run here.
 """
 
+import collections
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 import heapq
+import time
 from typing import Any
 from typing import TypeAlias
 import weakref
 
 from fedfish_tff import errors
+from fedfish_tff import trust
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import setters
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.pjrt import pjrt_context
 from fedfish_tff.execution.ray import ray_cluster
+from fedfish_tff.execution.ray import round_meter
 from fedfish_tff.execution.ray import stage_actor
 from fedfish_tff.execution.ray import stage_values
 from fedfish_tff.execution.reading import federated_plan
@@ -38,8 +44,12 @@ _ValueId: TypeAlias = federated_plan.ValueId
 
 # How often a waiting call looks whether it was told to stop.
 _POLL_SECONDS = 0.2
+# What an actor needs one of, as Ray names it, by its platform.
+_RESOURCES = {None: 'CPU', 'cpu': 'CPU', 'cuda': 'GPU', 'tpu': 'TPU'}
 # A split that ends so many actors more will end the next one, too.
 _MOST_RETRIES = 3
+# What is given to actors that have died, and to those that have not yet.
+_RESTART_SECONDS = 1.0
 # TensorFlow and TFF are imported then, on a node that may be busy.
 _START_SECONDS = 300.0
 
@@ -53,6 +63,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     *,
     num_actors: int | None,
     num_splits: int | None,
+    device_options: Mapping[str, Any] | None,
   ):
     """Starts actors; see `create_sync_ray_execution_context`."""
     super().__init__(parallelism=threads.num_cores())
@@ -62,12 +73,24 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     self._computations: weakref.WeakKeyDictionary[federated_plan.Plan, Any] = (
       weakref.WeakKeyDictionary()
     )
-    num_actors = num_actors or max(1, cluster.num_cpus)
+    # As Ray names what an actor needs one of.
+    self._resource = _RESOURCES[(device_options or {}).get('platform')]
+    num_actors = num_actors or max(1, cluster.count(self._resource))
     self._num_splits = num_splits or num_actors
     actor = self._ray.remote(stage_actor.StageActor).options(
-      num_cpus=1, max_restarts=-1, max_task_retries=_MOST_RETRIES
+      num_cpus=1,
+      num_gpus=int(self._resource == 'GPU'),
+      resources={'TPU': 1} if self._resource == 'TPU' else {},
+      max_restarts=-1,
     )
-    self._actors = [actor.remote(1) for _ in range(num_actors)]
+    self._actors = [
+      actor.remote(trust.granted(), device_options) for _ in range(num_actors)
+    ]
+    # Those that have died, and what tells that they are there again.
+    self._away: dict[int, Any] = {}
+    self.meter = round_meter.RoundMeter(self._ray)
+    # Told how many clients of a stage are done, and of how many.
+    self.report_clients: Callable[[int, int], None] | None = None
     self._check_versions()
 
   def of(
@@ -126,6 +149,10 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
       for positions in splits
     ]
     found = self._run_works(self._computations[plan], server, works)
+    for work, arrays_of in zip(works, found, strict=True):
+      references = stage_values.references(work.clients.values())
+      for reference, total in zip(references, arrays_of.totals, strict=True):
+        reference.learn_total(total)
     partials = [
       stage_runs.Partial(
         [
@@ -150,21 +177,44 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     works: Sequence[stage_actor.StageWork],
   ) -> list[stage_actor.StageArrays]:
     """Returns what the works come to, in their order."""
+    sent = [server.values(), *(c for w in works for c in w.clients.values())]
+    self.meter.add_sent(sum(map(stage_values.num_bytes, sent)))
     # Once for all of them.
     server = self._ray.put(server)
-    running = {
-      self._actors[i % len(self._actors)].run.remote(
-        computation, server, work
-      ): i
-      for i, work in enumerate(works)
-    }
+    found = self._find_actors()
+    actors = {i: found[i % len(found)] for i in range(len(works))}
+    retries = collections.Counter()
+
+    def start(i: int) -> Any:
+      actor = self._actors[actors[i]]
+      return actor.run.remote(computation, server, works[i])
+
+    running = {start(i): i for i in actors}
     results = {}
+    num_done = 0
     try:
       while running:
         done, _ = self._ray.wait(list(running), timeout=_POLL_SECONDS)
         interruption.check()
         for reference in done:
-          results[running.pop(reference)] = self._get(reference)
+          i = running.pop(reference)
+          try:
+            results[i] = self._get(reference)
+          except self._ray.exceptions.RayActorError as error:
+            retries[i] += 1
+            if retries[i] > _MOST_RETRIES:
+              raise _ended_error(error) from error
+            # It may have no place to start again, and others end with it.
+            self._away[actors[i]] = self._actors[actors[i]].describe.remote()
+            time.sleep(_RESTART_SECONDS)
+            found = self._find_actors()
+            actors[i] = found[i % len(found)]
+            running[start(i)] = i
+            continue
+          self._count(actors[i], results[i])
+          num_done += len(works[i].positions)
+          if self.report_clients is not None:
+            self.report_clients(num_done, works[i].cohort_size)
     finally:
       if running:
         # They compute for nobody. Ray starts them again.
@@ -172,16 +222,40 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
           self._ray.kill(actor, no_restart=False)
     return [results[i] for i in range(len(works))]
 
+  def _find_actors(self) -> list[int]:
+    """Returns the numbers of the actors that are there; waits for one."""
+    deadline = time.monotonic() + _START_SECONDS
+    while True:
+      failure = None
+      for i, question in list(self._away.items()):
+        done, _ = self._ray.wait([question], timeout=0)
+        if done:
+          try:
+            self._ray.get(question)
+            del self._away[i]
+          except self._ray.exceptions.RayActorError as error:
+            failure = error
+            self._away[i] = self._actors[i].describe.remote()
+      found = [i for i in range(len(self._actors)) if i not in self._away]
+      if found:
+        return found
+      interruption.check()
+      if time.monotonic() > deadline:
+        raise ray_cluster.RayError(
+          f'None of {len(self._actors)} actors on Ray has started again within '
+          f'{_START_SECONDS:.0f} seconds.'
+        ) from failure
+      time.sleep(_RESTART_SECONDS)
+
   def _get(self, reference: Any) -> stage_actor.StageArrays:
     try:
       result = self._ray.get(reference)
     except self._ray.exceptions.RayTaskError as error:
       raise error.cause from error
+    except self._ray.exceptions.RayActorError:
+      raise
     except self._ray.exceptions.RayError as error:
-      reason = str(error).strip().split('\n', 1)[0]
-      raise ray_cluster.RayError(
-        f'Client work on Ray has ended for good: {reason}'
-      ) from error
+      raise _ended_error(error) from error
     if isinstance(result, stage_actor.StageFailure):
       # As TensorFlow raises it here.
       kind = tf.compat.v1.errors.exception_type_from_error_code(result.code)
@@ -189,6 +263,14 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     for reason in result.reasons:
       self.note_reason(reason)
     return result
+
+  def _count(self, actor: int, result: stage_actor.StageArrays) -> None:
+    received = [result.accumulators, *result.outputs.values()]
+    self.meter.add_share(
+      actor,
+      result.cost,
+      sum(map(stage_values.num_bytes, received)),
+    )
 
   def _check_versions(self) -> None:
     """Raises if an actor does not start, or runs other versions."""
@@ -201,8 +283,8 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     except self._ray.exceptions.RayError as error:
       reason = str(error).strip().split('\n', 1)[0]
       raise ray_cluster.RayError(
-        f'{len(self._actors)} actors, of one processor each, do not start on Ray: '
-        f'{reason}'
+        f'{len(self._actors)} actors, of one {self._resource} each, do not start '
+        f'on Ray: {reason}'
       ) from error
     for node, versions in described:
       if versions != own:
@@ -211,8 +293,18 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
         )
 
 
+def _ended_error(error: Exception) -> ray_cluster.RayError:
+  reason = str(error).strip().split('\n', 1)[0]
+  return ray_cluster.RayError(
+    f'Client work on Ray has ended for good: {reason}'
+  )
+
+
 class _RayContext:
   """What both kinds of context have beside `cohort_context`'s."""
+
+  # Actors read clients that have a `datasets.ClientSource`.
+  takes_client_references = True
 
   def __init__(
     self,
@@ -220,9 +312,20 @@ class _RayContext:
     *,
     ray_actors: int | None = None,
     ray_splits: int | None = None,
+    platform: str | None = None,
+    precision: str = 'float32',
+    vectorized_clients: int = 1,
     default_num_clients: int = 0,
   ):
     """See `create_sync_ray_execution_context`."""
+    device_options = None
+    if platform is not None:
+      pjrt_context.check_options(platform, precision, vectorized_clients)
+      device_options = dict(
+        platform=platform,
+        precision=precision,
+        vectorized_clients=vectorized_clients,
+      )
     for name, value in (('ray_actors', ray_actors), ('ray_splits', ray_splits)):
       if value is not None and value < 1:
         raise errors.InputError(f'{name} must be at least 1, not {value}.')
@@ -232,8 +335,28 @@ class _RayContext:
     self.stop = weakref.finalize(self, cluster.stop)
     self._set_up(
       default_num_clients,
-      _RayStageRunner(cluster, num_actors=ray_actors, num_splits=ray_splits),
+      _RayStageRunner(
+        cluster,
+        num_actors=ray_actors,
+        num_splits=ray_splits,
+        device_options=device_options,
+      ),
     )
+
+  def set_report_clients(
+    self, report: Callable[[int, int], None] | None
+  ) -> None:
+    """Has progress within a round reported.
+
+    Args:
+      report: Called, from another thread, with how many clients of a stage are
+        done, and of how many; None for nothing.
+    """
+    self._run_stage.report_clients = report
+
+  def take_columns(self) -> Mapping[str, float]:
+    """Returns, as columns, what client work has cost since the last call."""
+    return self._run_stage.meter.take()
 
   def _runner_of(
     self, comp: tff.Computation, plan: federated_plan.Plan
@@ -258,6 +381,9 @@ def create_sync_ray_execution_context(
   *,
   ray_actors: int | None = None,
   ray_splits: int | None = None,
+  platform: str | None = None,
+  precision: str = 'float32',
+  vectorized_clients: int = 1,
   default_num_clients: int = 0,
 ) -> SyncRayExecutionContext:
   """Creates a synchronous context that runs client work on Ray.
@@ -265,10 +391,14 @@ def create_sync_ray_execution_context(
   Args:
     ray_address: Of a cluster, see `ray_cluster.RayCluster`; None for one of this
       machine's own, which listens on loopback only and ends with the context.
-    ray_actors: How many actors there are, of one processor each; None for as
-      many as the cluster has processors.
+    ray_actors: How many actors there are, of one processor or device each; None
+      for as many as the cluster has of them.
     ray_splits: Into how many parts a cohort is divided, on which the last digits
       of results depend; None for as many as there are actors.
+    platform: What actors compute on, by `pjrt_context`: 'cuda' or 'tpu' for one
+      device each, or 'cpu'; None for a processor each, without XLA.
+    precision: With a platform, see `create_sync_pjrt_execution_context`.
+    vectorized_clients: With a platform, see the same.
     default_num_clients: The number of clients where the arguments of a
       computation do not tell it.
 
@@ -283,6 +413,9 @@ def create_sync_ray_execution_context(
     ray_address,
     ray_actors=ray_actors,
     ray_splits=ray_splits,
+    platform=platform,
+    precision=precision,
+    vectorized_clients=vectorized_clients,
     default_num_clients=default_num_clients,
   )
 
@@ -297,6 +430,9 @@ def create_async_ray_execution_context(
   *,
   ray_actors: int | None = None,
   ray_splits: int | None = None,
+  platform: str | None = None,
+  precision: str = 'float32',
+  vectorized_clients: int = 1,
   default_num_clients: int = 0,
 ) -> AsyncRayExecutionContext:
   """Creates a context whose computations are coroutines, on Ray.
@@ -305,6 +441,9 @@ def create_async_ray_execution_context(
     ray_address: See `create_sync_ray_execution_context`.
     ray_actors: See the same.
     ray_splits: See the same.
+    platform: See the same.
+    precision: See the same.
+    vectorized_clients: See the same.
     default_num_clients: See the same.
 
   Returns:
@@ -317,6 +456,9 @@ def create_async_ray_execution_context(
     ray_address,
     ray_actors=ray_actors,
     ray_splits=ray_splits,
+    platform=platform,
+    precision=precision,
+    vectorized_clients=vectorized_clients,
     default_num_clients=default_num_clients,
   )
 

@@ -11,11 +11,18 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import platform
+import resource
 import socket
+import time
+from typing import Any
 
 import fedfish_tff
+from fedfish_tff import errors
+from fedfish_tff import trust
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.packing import packed_cache
+from fedfish_tff.execution.pjrt import pjrt_context
+from fedfish_tff.execution.ray import round_meter
 from fedfish_tff.execution.ray import stage_values
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import cohort_stages
@@ -58,11 +65,16 @@ class StageArrays:
     accumulators: See `stage_runs.Partial`.
     outputs: See the same.
     reasons: Why client work of this actor, so far, was no graph.
+    totals: The numbers of examples of the clients that it has read, in the order
+      of `stage_values.references`.
+    cost: What the clients cost.
   """
 
   accumulators: Sequence[stage_values.Arrays]
   outputs: Mapping[_ValueId, Sequence[stage_values.Arrays]]
   reasons: Sequence[str]
+  totals: Sequence[int]
+  cost: round_meter.ShareCost
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,16 +125,25 @@ def versions() -> dict[str, str]:
 
 
 class StageActor:
-  """Runs client stages on the processors of one actor."""
+  """Runs client stages on the processor, or the device, of one actor."""
 
-  def __init__(self, parallelism: int):
+  def __init__(
+    self,
+    trusted: Mapping[str, bool],
+    device_options: Mapping[str, Any] | None = None,
+  ):
     """Makes a runner.
 
     Args:
-      parallelism: How many clients compute at a time.
+      trusted: What may be run to read clients, see `trust.trust`.
+      device_options: Of `pjrt_context.PjrtStageRunner`; None for one processor.
     """
+    trust.trust(**trusted)
     threads.use_one_intra_op_thread()
-    self._runner = cohort_stages.CohortStageRunner(parallelism=parallelism)
+    if device_options is None:
+      self._runner = cohort_stages.CohortStageRunner(parallelism=1)
+    else:
+      self._runner = pjrt_context.PjrtStageRunner(**device_options)
     self._cache = packed_cache.PackedSequenceCache(0)
     self._plans: collections.OrderedDict[
       bytes, tuple[tff.Computation, federated_plan.Plan]
@@ -146,6 +167,7 @@ class StageActor:
         zeros.
       work: The clients.
     """
+    began = time.monotonic()
     stage = stages_of(self._plan(computation))[work.number]
     if signature_of(stage) != work.signature:
       raise RuntimeError('The nodes read a computation as different stages.')
@@ -167,8 +189,16 @@ class StageActor:
         },
         clients,
       )
+      totals = [
+        reference.total
+        for reference in stage_values.references(work.clients.values())
+      ]
     except tf.errors.OpError as error:
       return StageFailure(error.error_code, error.message)
+    except errors.InputError as error:
+      raise errors.InputError(
+        f'On node {socket.gethostname()}: {error}'
+      ) from error
     return StageArrays(
       [
         stage_values.to_arrays(
@@ -186,6 +216,14 @@ class StageActor:
         for out, values in partial.outputs.items()
       },
       self._runner.general_path_reasons,
+      totals,
+      round_meter.ShareCost(
+        socket.gethostname(),
+        len(work.positions),
+        time.monotonic() - began,
+        # Kibibytes on Linux, where Ray's clusters are.
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+      ),
     )
 
   def _plan(self, computation: bytes) -> federated_plan.Plan:

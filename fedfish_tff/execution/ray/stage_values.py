@@ -2,20 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Local values on their way to another process, as arrays."""
 
+from collections.abc import Iterable
 from collections.abc import Sequence
+import itertools
 from typing import Any
 from typing import TypeAlias
 
+from fedfish_tff import datasets
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.packing import structures
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# The leaves of a local value.
-Arrays: TypeAlias = list[np.ndarray | packed_sequences.PackedSequence]
+# The leaves of a local value; a client that is read elsewhere is a reference.
+Arrays: TypeAlias = list[
+  np.ndarray | packed_sequences.PackedSequence | datasets.ClientReference
+]
 
 
 def to_arrays(
@@ -32,7 +38,9 @@ def to_arrays(
     packed_sequences.PackingError: If a sequence is no flat arrays.
   """
   return [
-    cache.pack(leaf, leaf_type.element)
+    leaf.reference
+    if isinstance(leaf, sequence_packing.ReferencedSequence)
+    else cache.pack(leaf, leaf_type.element)
     if isinstance(leaf_type, tff.SequenceType)
     # NumPy's own strings would lose NUL bytes at their end.
     else np.asarray(leaf, object if leaf_type.dtype.type is np.str_ else None)
@@ -50,10 +58,10 @@ def to_value(arrays: Arrays, type_spec: tff.Type) -> Any:
     type_spec: Its type.
   """
   leaves = (
-    array
-    if isinstance(array, packed_sequences.PackedSequence)
-    else tf.constant(array)
-    for array in arrays
+    _to_leaf(array, leaf_type)
+    for array, leaf_type in zip(
+      arrays, structures.leaf_types(type_spec), strict=True
+    )
   )
   return structures.unflatten(leaves, type_spec)
 
@@ -64,10 +72,48 @@ def num_rows(arrays: Sequence[Arrays]) -> int:
   Args:
     arrays: The values' leaves.
   """
+  return sum(map(_count_rows, itertools.chain.from_iterable(arrays)))
+
+
+def num_bytes(arrays: Iterable[Arrays]) -> int:
+  """Returns the bytes of some values' arrays; references have next to none.
+
+  Args:
+    arrays: The values' leaves.
+  """
   return sum(
-    layout.num_rows
-    for leaves in arrays
-    for leaf in leaves
-    if isinstance(leaf, packed_sequences.PackedSequence)
-    for layout in leaf.layouts
+    getattr(leaf, 'nbytes', 0) for leaf in itertools.chain.from_iterable(arrays)
   )
+
+
+def references(
+  columns: Iterable[Sequence[Arrays]],
+) -> list[datasets.ClientReference]:
+  """Returns the references among clients' values, in order.
+
+  Args:
+    columns: For each of some values, the leaves of each client.
+  """
+  return [
+    leaf
+    for column in columns
+    for leaves in column
+    for leaf in leaves
+    if isinstance(leaf, datasets.ClientReference)
+  ]
+
+
+def _to_leaf(array: Any, leaf_type: tff.Type) -> Any:
+  if isinstance(array, packed_sequences.PackedSequence):
+    return array
+  if isinstance(array, datasets.ClientReference):
+    return sequence_packing.ReferencedSequence(array, leaf_type.element)
+  return tf.constant(array)
+
+
+def _count_rows(leaf: Any) -> int:
+  if isinstance(leaf, datasets.ClientReference):
+    return leaf.num_rows_hint
+  if isinstance(leaf, packed_sequences.PackedSequence):
+    return sum(layout.num_rows for layout in leaf.layouts)
+  return 0

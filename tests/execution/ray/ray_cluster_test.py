@@ -6,6 +6,8 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
+import sys
 
 from fedfish_tff.execution.ray import ray_cluster
 from tests import processes
@@ -33,6 +35,28 @@ class AddressTest(parameterized.TestCase):
 
 
 class LocalClusterTest(ray_test_case.TestCase):
+  @pytest.mark.thorough
+  def test_a_process_that_ray_ends_is_not_silent(self):
+    cluster = ray_cluster.RayCluster()
+    self.addCleanup(cluster.stop)
+    address = cluster.ray.get_runtime_context().gcs_address
+    for last_word, is_said in (
+      ('os._exit(1)', True),
+      ('cluster.stop()', False),
+    ):
+      ended = subprocess.run(
+        [
+          sys.executable,
+          '-c',
+          'import os\nfrom fedfish_tff.execution.ray import ray_cluster\n'
+          f'cluster = ray_cluster.RayCluster({address!r})\n{last_word}',
+        ],
+        stderr=subprocess.PIPE,
+        timeout=processes.HANG_SECONDS,
+        text=True,
+      )
+      self.assertEqual('node on this machine' in ended.stderr, is_said)
+
   @pytest.mark.thorough
   def test_listens_on_loopback_and_leaves_nothing(self):
     handlers = [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)]

@@ -8,6 +8,7 @@ import threading
 import time
 from unittest import mock
 
+from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import interruption
@@ -17,6 +18,7 @@ from fedfish_tff.execution.ray import stage_actor
 from tests import processes
 from tests.execution import learning_models
 from tests.execution import learning_rounds
+from tests.execution.pjrt import accelerator
 from tests.execution.ray import ray_test_case
 
 from absl.testing import absltest
@@ -178,6 +180,114 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     self.assertNotEmpty(killed)
     np.testing.assert_array_equal(found, rows.sum(axis=0))
     np.testing.assert_array_equal(again, found)
+
+  @pytest.mark.thorough
+  def test_actors_read_clients_that_have_a_source(self):
+    folder = self.create_tempdir().full_path
+    stream = np.random.default_rng(5)
+    for i in range(5):
+      np.savez(
+        os.path.join(folder, f'c{i}.npz'),
+        x=stream.normal(size=[40 + i, 50]).astype(np.float32),
+        y=np.full([40 + i], i),
+      )
+    clients = datasets.NpzFolderClientData(folder)
+    arrays = [clients.load_client(c) for c in clients.client_ids]
+    datasets.set_source(
+      clients, 'fedfish_tff.datasets:NpzFolderClientData', folder=folder
+    )
+    element = tff.types.tensorflow_to_type(
+      tf.nest.map_structure(
+        lambda s: tf.TensorSpec([None, *s.shape], s.dtype), clients.element_spec
+      )
+    )
+
+    @tff.tensorflow.computation(tff.SequenceType(element))
+    def total_of(batches):
+      return batches.reduce(
+        tf.zeros([50]), lambda a, b: a + tf.reduce_sum(b[0], axis=0)
+      )
+
+    @tff.federated_computation(
+      tff.FederatedType(tff.SequenceType(element), tff.CLIENTS)
+    )
+    def total(batches):
+      return tff.federated_sum(tff.federated_map(total_of, batches))
+
+    context = _ray_context()
+    with tff.framework.get_context_stack().install(context):
+      cohort = [
+        datasets.plan_client(
+          clients,
+          datasets.BatchSpec(batch_size=8, epochs=2),
+          client_id=client_id,
+          seed=1,
+          round_number=1,
+          refers=datasets.takes_references(),
+        )
+        for client_id in clients.client_ids
+      ]
+      with mock.patch.object(
+        clients, 'load_client', side_effect=AssertionError('read here')
+      ):
+        context.take_columns()
+        found = total([datasets.to_client_input(c) for c in cohort])
+        columns = context.take_columns()
+      np.testing.assert_allclose(
+        found, 2 * sum(a[0].sum(axis=0) for a in arrays), rtol=1e-4, atol=1e-4
+      )
+      # Names and zeros, where the arrays have some 40,000 bytes.
+      self.assertLess(columns['time/sent_bytes'], 2000)
+      self.assertEqual([c.num_examples for c in cohort], list(range(40, 45)))
+      # Here, nobody has seen one of them yet.
+      os.remove(os.path.join(folder, 'c3.npz'))
+      with self.assertRaisesRegex(errors.InputError, 'On node .*c3'):
+        total([datasets.to_client_input(c) for c in cohort])
+
+  @pytest.mark.thorough
+  def test_actors_on_devices(self):
+    if not accelerator.is_installed():
+      self.skipTest('make accelerator PLATFORM=tpu was not run')
+    _stop()
+    context = ray_context.create_sync_ray_execution_context(
+      ray_actors=1, ray_splits=2, platform='cpu'
+    )
+    self.addCleanup(context.stop)
+    case = learning_models.MODELS['mlp']
+    run = learning_rounds.ROUNDS['own_fed_avg'](case, 'functional')
+    here = cohort_context.create_sync_cohort_execution_context()
+    with tff.framework.get_context_stack().install(here):
+      expected = run()
+    with tff.framework.get_context_stack().install(context):
+      found = run()
+    learning_rounds.assert_agree(found, expected, relative=case.relative)
+    self.assertEmpty(context.general_path_reasons)
+
+  @pytest.mark.thorough
+  def test_a_node_that_goes_for_good_changes_nothing(self):
+    _stop()
+    with ray_test_case.two_nodes() as cluster:
+      context = ray_context.create_sync_ray_execution_context(
+        cluster.address, ray_actors=2, ray_splits=3
+      )
+      rows = np.arange(600, dtype=np.float32).reshape([-1, 2])
+      data = [list(rows[i::5]) for i in range(5)]
+      reports = []
+
+      def remove_node(*done_and_all):
+        if not reports:
+          (node,) = cluster.worker_nodes
+          cluster.remove_node(node, allow_graceful=False)
+        reports.append(done_and_all)
+
+      context.set_report_clients(remove_node)
+      try:
+        with tff.framework.get_context_stack().install(context):
+          for _ in range(2):
+            np.testing.assert_array_equal(_slow_total(data), rows.sum(axis=0))
+      finally:
+        context.stop()
+      self.assertEqual(reports[-1], (5, 5))
 
   @pytest.mark.slow
   def test_work_that_kills_every_actor_ends_in_one_sentence(self):

@@ -4,6 +4,7 @@
 
 import dataclasses
 
+from fedfish_tff import trust
 from fedfish_tff.execution import contexts
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.ray import stage_actor
@@ -60,7 +61,7 @@ class StageActorTest(absltest.TestCase):
       self.stage.types[aggregate.zero],
       packed_cache.PackedSequenceCache(),
     )
-    return stage_actor.StageActor(1).run(
+    return stage_actor.StageActor(trust.granted()).run(
       self.computation,
       {aggregate.zero: zero},
       dataclasses.replace(work, **changes),
