@@ -54,9 +54,13 @@ class ClientSource:
 @functools.lru_cache(maxsize=_MOST_LOADED)
 def _load(source: ClientSource) -> client_data_lib.ClientData:
   module, _, function = source.loader.partition(':')
-  clients = getattr(importlib.import_module(module), function)(
-    **json.loads(source.arguments)
-  )
+  try:
+    load = getattr(importlib.import_module(module), function)
+  except (ImportError, AttributeError) as error:
+    raise errors.InputError(
+      f'{source.loader}, by which clients are found, cannot be imported: {error}.'
+    ) from error
+  clients = load(**json.loads(source.arguments))
   if data_fingerprint.fingerprint(clients) != source.fingerprint:
     raise errors.InputError(
       f'{source.loader} with {source.arguments} gives other clients here than '

@@ -105,6 +105,11 @@ class ClientReferenceTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'other clients'):
       _ = there.examples
 
+  def test_a_loader_that_is_not_there(self):
+    for loader in (f'{__name__}:nothing', 'no_such_module:load'):
+      with self.assertRaisesRegex(errors.InputError, loader):
+        datasets.ClientSource(loader, '{}', '').load()
+
   def test_clients_without_a_source_are_read(self):
     batches = _refer(_clients([4]), datasets.BatchSpec(batch_size=2))
     self.assertNotIsInstance(batches, datasets.ClientReference)
