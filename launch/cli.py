@@ -22,6 +22,7 @@ import sys
 from typing import NoReturn
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
 from launch import json_config
 
 from absl import app
@@ -70,6 +71,11 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
   app.run(
     lambda argv: call(main, argv), flags_parser=flags_parser or parse_flags
   )
+
+
+def report_import() -> None:
+  """Says that TensorFlow Federated is imported next, which takes seconds."""
+  simulation.report_step('Importing TensorFlow Federated')
 
 
 def check_no_arguments(argv: Sequence[str]) -> None:

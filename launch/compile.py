@@ -81,6 +81,7 @@ def main(argv: Sequence[str]) -> None:
     )
   config_checks.check_config(config)
   # Imported late: TFF takes seconds, and all above answers at once.
+  cli.report_import()
   from launch.runs import compiled_round  # pylint: disable=g-import-not-at-top
 
   compiled_round.print_costs(

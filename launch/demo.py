@@ -66,6 +66,7 @@ def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
   # Imported late: TFF takes seconds, and all above answers at once.
+  cli.report_import()
   from launch.plots import comparison  # pylint: disable=g-import-not-at-top
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
   from launch.runs import toy_regression_report  # pylint: disable=g-import-not-at-top

@@ -33,7 +33,7 @@ their tables are evaluation/validation_clients.csv and so on:
 A language model is also scored on clients of other tasks, by NAME=FOLDER, whose
 texts become tokens by the vocabulary of the model:
 
-  python -m launch.evaluate --workdir=runs/c4 --data_dir=grouped/c4 \
+  python -m launch.evaluate --workdir=runs/c4 \
     --targets=c4,cc_news=grouped/news,stackoverflow=tff_cache
 
 FOLDER is what that task takes as --data_dir; NAME alone is the workdir's own
@@ -110,7 +110,9 @@ _MAX_CLIENTS = flags.DEFINE_integer(
 _CONTEXT = context_flag.define()
 _CONTEXT_OPTIONS = context_flag.define_options(*context_flag.OPTION_FLAGS)
 _DATA_DIR = flags.DEFINE_string(
-  'data_dir', None, 'The folder of the data, for tasks that read files.'
+  'data_dir',
+  None,
+  'The folder of the data; by default where it was last found.',
 )
 _TRUST_SAVED_MODELS = trust_flags.define_saved_models()
 _TRUST_MODULES = trust_flags.define_modules()
@@ -140,6 +142,7 @@ def _evaluate(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
     if value is not None:
       raise errors.InputError(f'--{flag} is for an evaluation by --targets.')
   # Imported late: TFF takes seconds, and all above answers at once.
+  cli.report_import()
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
 
   return evaluation_run.evaluate(
@@ -155,6 +158,7 @@ def _evaluate_transfer(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
   if _AT.value is not None:
     at = transfer_targets.parse_rounds(_AT.value)
   # Imported late, as above.
+  cli.report_import()
   from launch.runs import transfer_run  # pylint: disable=g-import-not-at-top
 
   return transfer_run.evaluate_transfer(

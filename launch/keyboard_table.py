@@ -42,7 +42,9 @@ _ORDER = flags.DEFINE_integer(
   'order', 5, 'The n of the n-gram model.', lower_bound=1
 )
 _DATA_DIR = flags.DEFINE_string(
-  'data_dir', None, 'The folder of the data that they were trained with.'
+  'data_dir',
+  None,
+  'The folder of the data; by default where it was last found.',
 )
 _TRUST_MODULES = trust_flags.define_modules()
 
@@ -54,6 +56,7 @@ def main(argv: Sequence[str]) -> None:
   if not _WORKDIRS.value:
     raise errors.InputError('--workdirs is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
+  cli.report_import()
   from launch.runs import keyboard_comparison  # pylint: disable=g-import-not-at-top
 
   print(

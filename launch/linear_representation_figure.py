@@ -48,6 +48,7 @@ def main(argv: Sequence[str]) -> None:
   if not _OUTPUT_DIR.value:
     raise errors.InputError('--output_dir is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
+  cli.report_import()
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
   from launch.runs import linear_representation_report  # pylint: disable=g-import-not-at-top
 

@@ -30,7 +30,9 @@ _WORKDIR = flags.DEFINE_string(
   'workdir', None, 'The workdir of launch.train, of the task keyboard.'
 )
 _DATA_DIR = flags.DEFINE_string(
-  'data_dir', None, 'The folder of the data that it was trained with.'
+  'data_dir',
+  None,
+  'The folder of the data; by default where it was last found.',
 )
 _TRUST_MODULES = trust_flags.define_modules()
 _PREFIX = flags.DEFINE_string(
@@ -45,6 +47,7 @@ def main(argv: Sequence[str]) -> None:
   if not _WORKDIR.value:
     raise errors.InputError('--workdir is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
+  cli.report_import()
   from launch.runs import word_suggestions  # pylint: disable=g-import-not-at-top
 
   with word_suggestions.open_suggester(

@@ -117,6 +117,7 @@ def main(argv: Sequence[str]) -> None:
   )
   config = _CONFIG.value.to_dict()
   # Imported late: TFF takes seconds, and all above answers at once.
+  cli.report_import()
   if 'runs' in config:
     config_checks.check_runs(config)
     from launch.runs import several_runs as module  # pylint: disable=g-import-not-at-top

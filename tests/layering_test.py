@@ -145,7 +145,11 @@ ALLOWED = {
     'fedfish_tff.plug_ins',
   },
   'launch.json_config': {'fedfish_tff.errors'},
-  'launch.cli': {'fedfish_tff.errors', 'launch.json_config'},
+  'launch.cli': {
+    'fedfish_tff.errors',
+    'fedfish_tff.simulation',
+    'launch.json_config',
+  },
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
   'launch.benchmarks': {
     'launch.cli',

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.privacy_loss import poisson_epsilon
   from fedfish_tff.simulation.privacy_loss import tree_epsilon
   from fedfish_tff.simulation.progress import ProgressReporter
+  from fedfish_tff.simulation.progress import report_step
   from fedfish_tff.simulation.run_recorder import RunRecorder
   from fedfish_tff.simulation.speed_participation import drop_out
   from fedfish_tff.simulation.speed_participation import fastest_participation

@@ -18,6 +18,17 @@ _SHOWN = (
 )
 
 
+def report_step(what: str) -> None:
+  """Says on stderr what begins, in a line, where there are no rounds to count."""
+  _print(f'{what} ...', sys.stderr)
+
+
+def _print(line: str, stream: TextIO) -> None:
+  # Above bars, if there are any.
+  tqdm.tqdm.write(line, file=stream)
+  stream.flush()
+
+
 class ProgressReporter:
   """A bar with loss, accuracy and time left, or a plain line now and then."""
 
@@ -30,7 +41,7 @@ class ProgressReporter:
     first_round: int = 0,
     stream: TextIO | None = None,
   ) -> None:
-    """Prepares; nothing is shown before the first round.
+    """Shows a bar at once; lines are for rounds.
 
     Args:
       rounds: Rounds of the whole run.
@@ -45,9 +56,13 @@ class ProgressReporter:
     self._stream = sys.stderr if stream is None else stream
     self._show_bar = self._stream.isatty() if show_bar is None else show_bar
     self._first_round = first_round
-    self._bar = None
     self._shown = {}
     self._started = False
+    self._bar = None
+    if self._show_bar:
+      self._bar = tqdm.tqdm(
+        total=rounds, unit='round', file=self._stream, dynamic_ncols=True
+      )
 
   def __call__(self, round_number: int, metrics: Mapping[str, float]) -> None:
     """Reports the end of a round with its row of metrics."""
@@ -55,14 +70,14 @@ class ProgressReporter:
       if column in metrics:
         self._shown[name] = f'{metrics[column]:.4g}'
     if not self._started and round_number > self._first_round:
-      self._print(f'resumed after round {round_number - 1}')
-    self._started = True
-    if self._show_bar:
-      self._update_bar(round_number)
+      _print(f'resumed after round {round_number - 1}', self._stream)
+    if self._bar is not None:
+      self._update_bar(self._bar, round_number)
     elif round_number % self._report_every == 0 or round_number == self._rounds:
       shown = ', '.join(f'{k} {v}' for k, v in self._shown.items())
       line = f'round {round_number}/{self._rounds}'
-      self._print(f'{line}: {shown}' if shown else line)
+      _print(f'{line}: {shown}' if shown else line, self._stream)
+    self._started = True
 
   def report_clients(self, num_done: int, num_clients: int) -> None:
     """Shows, in a bar, how far a round is.
@@ -81,18 +96,10 @@ class ProgressReporter:
       self._bar.close()
       self._bar = None
 
-  def _print(self, line: str) -> None:
-    print(line, file=self._stream, flush=True)
-
-  def _update_bar(self, round_number: int) -> None:
-    if self._bar is None:
-      # A resumed run's time left counts from where it resumed.
-      self._bar = tqdm.tqdm(
-        total=self._rounds,
-        initial=max(0, round_number - 1),
-        unit='round',
-        file=self._stream,
-        dynamic_ncols=True,
-      )
-    self._bar.set_postfix(self._shown, refresh=False)
-    self._bar.update(round_number - self._bar.n)
+  def _update_bar(self, bar: tqdm.tqdm, round_number: int) -> None:
+    if not self._started:
+      # The time left counts rounds, from where a resumed run goes on.
+      bar.initial = bar.n = max(0, round_number - 1)
+      bar.unpause()
+    bar.set_postfix(self._shown, refresh=not self._started)
+    bar.update(round_number - bar.n)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's folder: one config, one writer, nothing of anyone else touched.
 
-It holds config.json, data_fingerprint.json, metrics.csv, checkpoints/,
+It holds config.json, data_fingerprint.json, data.json, metrics.csv, checkpoints/,
 tensorboard/, summary.json and plots/; a run that is fine-tuned from another,
 start/ and start.npz; one whose clients have states, client_states.sqlite.
 """
@@ -46,6 +46,7 @@ _OWN_NAMES = (
   'tensorboard',
   'metrics.csv',
   'data_fingerprint.json',
+  'data.json',
   'config.json',
 )
 # A folder is a workdir if its config.json has at least these fields.
@@ -66,6 +67,10 @@ class Workdir:
   @property
   def data_fingerprint_path(self) -> pathlib.Path:
     return self.path / 'data_fingerprint.json'
+
+  @property
+  def data_path(self) -> pathlib.Path:
+    return self.path / 'data.json'
 
   @property
   def metrics_path(self) -> pathlib.Path:
@@ -108,6 +113,22 @@ class Workdir:
         'run.'
       )
     return config
+
+  def read_data(self) -> dict[str, Any]:
+    """Returns what is noted of the data, such as its folder; {} for nothing.
+
+    Raises:
+      errors.InputError: If the note cannot be read.
+    """
+    try:
+      content = json.loads(regular_files.read_bytes(self.data_path))
+      return checked_json.remove_checksum(content)
+    except FileNotFoundError:
+      return {}
+    except (OSError, TypeError, ValueError) as error:
+      raise errors.InputError(
+        f'{self.data_path} cannot be read ({error}); restore or remove it.'
+      ) from error
 
   def digests(
     self,
@@ -196,6 +217,7 @@ def open_workdir(
   config: Mapping[str, Any],
   *,
   data_fingerprint: Mapping[str, str] | None = None,
+  data: Mapping[str, Any] | None = None,
   overwrite: bool = False,
 ) -> Iterator[Workdir]:
   """Opens a new or existing workdir for the only process that writes to it.
@@ -206,6 +228,8 @@ def open_workdir(
     data_fingerprint: The fingerprint of each part of the run's data by name,
       see `datasets.fingerprint`; None to ask nothing of the data. Written
       where the workdir has none yet.
+    data: What to note of the data in place of what was, such as its folder,
+      which may have moved; None to leave it.
     overwrite: Whether to remove an earlier run first.
 
   Yields:
@@ -246,6 +270,9 @@ def open_workdir(
       _check_same_config(path, existing, config)
     if data_fingerprint is not None:
       _check_same_data(workdir, data_fingerprint)
+    if data is not None:
+      note = _to_json(checked_json.add_checksum(data))
+      files.write_atomically(workdir.data_path, note)
     yield workdir
 
 

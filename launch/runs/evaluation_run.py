@@ -97,6 +97,7 @@ def _evaluate_clients(
         rows[client_id].update(row)
   personalized = experiment.fine_tune_spec is not None
   if personalized:
+    simulation.report_step('Fine-tuning on parts of their examples')
     rate = tuned_evaluation.choose_rate(experiment, result.state)
     with tuned_evaluation.tuned_with(experiment, rate):
       by_share = held_out_evaluation.score_shares(experiment, weights, clients)
@@ -139,6 +140,7 @@ def _evaluate_barrier(
   The round starts from the checkpoint and is not kept. That of the last round
   itself is in metrics.csv; its start is not on the disk any more.
   """
+  simulation.report_step('Measuring the barrier of one more round')
   process: algorithms.FederatedProcess = experiment.process
   round_number = result.round_number + 1
   cohort = experiment.load_cohort(round_number)

@@ -260,6 +260,7 @@ def create_task(
   config_checks.check_config(config)
   options = dict(config['task'])
   name = options.pop('name')
+  simulation.report_step(f'Reading the data of task {name}')
   options |= dict(seed=config['seed'], data_dir=data_dir)
   task = task_registry.create_task(name, **options)
   if datasets.takes_references():
@@ -283,6 +284,17 @@ def fingerprint_data(config: Mapping[str, Any], task: Task) -> dict[str, str]:
     if getattr(task, split) is not None
   }
   return fingerprints | participation_lib.fingerprint_speeds(config)
+
+
+def note_data(data_dir: str | None) -> dict[str, Any]:
+  """Returns what a workdir notes of the data, which is no part of the config.
+
+  Args:
+    data_dir: Where tasks that read files have found them.
+  """
+  if data_dir is not None:
+    data_dir = os.path.abspath(os.path.expanduser(data_dir))
+  return {'data_dir': data_dir}
 
 
 def build_experiment(
@@ -332,11 +344,13 @@ def build_experiment_of(
   Raises:
     errors.InputError: If a field cannot be used.
   """
+  method = registry.method_of(config)
+  simulation.report_step(f'Tracing {method.title}')
   built = registry.build_method(
     config, task, start_weights=start and start.weights
   )
   return Experiment(
-    method=registry.method_of(config),
+    method=method,
     built=built,
     evaluations=evaluation.SharedComputations(
       built.model,

@@ -70,7 +70,12 @@ class RunSequence:
     task = self._create_task(config)
     with parameters.replaced(building.parameter_values(config)):
       training_run.train_task(
-        config, task, workdir=workdir, progress_bar=False, build=self._build
+        config,
+        task,
+        workdir=workdir,
+        data_dir=self._data_dir,
+        progress_bar=False,
+        build=self._build,
       )
 
   def _set_context(self) -> None:

@@ -79,6 +79,7 @@ def train(
       run,
       tasks[_task_key(run)],
       workdir=workdir / name,
+      data_dir=data_dir,
       overwrite=overwrite,
       progress_bar=progress_bar,
       starts=starts,

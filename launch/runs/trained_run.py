@@ -31,7 +31,7 @@ def open_run(
     workdir: A workdir of launch.train.
     context: Name of the execution context.
     context_options: Of the context, see `contexts.set_default_context`.
-    data_dir: Where tasks that read files find them.
+    data_dir: Where tasks that read files find them; None for where they were.
 
   Yields:
     The experiment and the folder, which nobody else writes meanwhile.
@@ -40,16 +40,33 @@ def open_run(
     errors.InputError: If something cannot be used or read.
   """
   config = run_reader.read_config(workdir)
-  simulation.Workdir(pathlib.Path(workdir)).check_files()
+  folder = simulation.Workdir(pathlib.Path(workdir))
+  folder.check_files()
+  if data_dir is None:
+    data_dir = _find_data(folder)
   contexts.set_default_context(context, **(context_options or {}))
   experiment = experiment_lib.build_experiment(
     config, data_dir=data_dir, workdir=workdir
   )
   with simulation.open_workdir(
-    workdir, config, data_fingerprint=experiment.fingerprint_data()
+    workdir,
+    config,
+    data_fingerprint=experiment.fingerprint_data(),
+    data=experiment_lib.note_data(data_dir),
   ) as folder:
     experiment.observe_rows(lambda: simulation.read_rows(folder.metrics_path))
     yield experiment, folder
+
+
+def _find_data(folder: simulation.Workdir) -> str | None:
+  """Returns where a run last found its data."""
+  path = folder.read_data().get('data_dir')
+  if path is not None and not os.path.exists(path):
+    raise errors.InputError(
+      f'The data of {folder.path} was in {path}, where nothing is any more; '
+      'expected --data_dir with the folder where it is now.'
+    )
+  return path
 
 
 def load_result(

@@ -63,6 +63,7 @@ def train(
     config,
     task,
     workdir=workdir,
+    data_dir=data_dir,
     overwrite=overwrite,
     progress_bar=progress_bar,
   )
@@ -73,6 +74,7 @@ def train_task(
   task: Task,
   *,
   workdir: str | os.PathLike[str],
+  data_dir: str | None = None,
   overwrite: bool = False,
   progress_bar: bool | None = None,
   starts: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -85,6 +87,7 @@ def train_task(
     config: A checked config.
     task: Its task.
     workdir: The folder for all output.
+    data_dir: Where the task has found its files, if it reads any.
     overwrite: Whether to remove an earlier run in the workdir first.
     progress_bar: Whether to show a bar; None to do so on a terminal only.
     starts: Workdirs of finished runs, from which a fine-tuning may start, by
@@ -103,6 +106,7 @@ def train_task(
     config,
     task,
     workdir=workdir,
+    data_dir=data_dir,
     overwrite=overwrite,
     progress_bar=progress_bar,
     starts=starts or {},
@@ -124,6 +128,7 @@ def _train(
   task: Task,
   *,
   workdir: str | os.PathLike[str],
+  data_dir: str | None,
   overwrite: bool,
   progress_bar: bool | None,
   starts: Mapping[str, str | os.PathLike[str]],
@@ -142,11 +147,12 @@ def _train(
     workdir,
     config,
     data_fingerprint=experiment_lib.fingerprint_data(config, task),
+    data=experiment_lib.note_data(data_dir),
     overwrite=overwrite,
   ) as folder:
     if experiment is None:
       start = fine_tuning_start.load_start(folder.path) or _train_start(
-        config, task, folder, starts, progress_bar, plots
+        config, task, folder, data_dir, starts, progress_bar, plots
       )
       experiment = build(config, task, start=start)
     client_states = None
@@ -155,6 +161,7 @@ def _train(
     # It is not that of a run that goes on from an earlier checkpoint.
     folder.summary_path.unlink(missing_ok=True)
     result = _run(experiment, folder, start, client_states, progress_bar)
+    simulation.report_step('Scoring the test clients')
     summary = run_summary.summarize(
       experiment,
       result,
@@ -196,6 +203,7 @@ def _train_start(
   config: Mapping[str, Any],
   task: Task,
   folder: simulation.Workdir,
+  data_dir: str | None,
   starts: Mapping[str, str | os.PathLike[str]],
   progress_bar: bool | None,
   plots: bool,
@@ -212,6 +220,7 @@ def _train_start(
     start_config,
     task,
     workdir=path,
+    data_dir=data_dir,
     overwrite=False,
     progress_bar=progress_bar,
     starts={},
@@ -240,7 +249,9 @@ def _run(
   evaluation = tuned_evaluation.TunedEvaluation(experiment)
   load_client_state = client_states and client_states.load
 
-  def evaluate(state: Any, unused_round_number: int) -> Mapping[str, float]:
+  def evaluate(state: Any, round_number: int) -> Mapping[str, float]:
+    if round_number == experiment.first_round:
+      simulation.report_step('Evaluating the initial model')
     columns = evaluation(state, load_client_state)
     return {f'eval/{name}': value for name, value in columns.items()}
 

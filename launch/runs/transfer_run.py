@@ -30,7 +30,6 @@ def evaluate_transfer(
   at: Sequence[str] = transfer_targets.ROUNDS,
   split: str = 'test',
   max_clients: int | None = None,
-  data_dir: str | None = None,
   **options: Any,
 ) -> list[pathlib.Path]:
   """Evaluates a workdir's model on targets; prints what it finds.
@@ -42,8 +41,7 @@ def evaluate_transfer(
     split: `'test'` or `'validation'`; the files of the latter have its name
       before theirs.
     max_clients: The most clients of a target, drawn at random; None for all.
-    data_dir: Where the workdir's own task finds its files.
-    **options: Further ones of `trained_run.open_run`.
+    **options: Of `trained_run.open_run`.
 
   Returns:
     The paths of what was written.
@@ -51,13 +49,13 @@ def evaluate_transfer(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  with trained_run.open_run(workdir, data_dir=data_dir, **options) as (
-    experiment,
-    folder,
-  ):
+  with trained_run.open_run(workdir, **options) as (experiment, folder):
     config = experiment.config
     tasks = create_target_tasks(
-      experiment.task, targets, seed=config['seed'], data_dir=data_dir
+      experiment.task,
+      targets,
+      seed=config['seed'],
+      data_dir=folder.read_data()['data_dir'],
     )
     states = _load_states(experiment, folder, at)
     # Before the work, since a folder that cannot be made would be in vain.

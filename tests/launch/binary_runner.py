@@ -45,6 +45,11 @@ class Outcome:
   stdout: str
   stderr: str
 
+  @property
+  def problems(self) -> list[str]:
+    """The lines of stderr but those that say what begins."""
+    return [s for s in self.stderr.splitlines() if not s.endswith(' ...')]
+
 
 def environment() -> dict[str, str]:
   """Returns an environment in which the repository can be imported."""

@@ -26,7 +26,7 @@ class CompileTest(parameterized.TestCase):
     refused = binary_runner.run_here('launch.compile', *arguments)
     self.assertEqual((refused.code, refused.stdout), (2, ''))
     self.assertIn(message, refused.stderr)
-    self.assertLen(refused.stderr.splitlines(), 1)
+    self.assertLen(refused.problems, 1)
 
   def test_flags_reach_the_compiler(self):
     with mock.patch.object(
@@ -39,7 +39,7 @@ class CompileTest(parameterized.TestCase):
         '--topology=v6e:2x2',
         '--data_dir=d',
       )
-    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
+    self.assertEqual((outcome.code, outcome.problems), (0, []))
     (config,), options = print_costs.call_args
     self.assertEqual(config['cohort_size'], 3)
     self.assertEqual(

@@ -38,7 +38,7 @@ class DemoTest(absltest.TestCase):
       'launch.demo', f'--output_dir={folder}', *_SMALL
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    for name in ('fed_avg_sgd_seed0', 'paper_literal_seed0'):
+    for name in ('fed_avg_seed0', 'fed_fish_seed0'):
       self.assertTrue((folder / name / 'summary.json').is_file())
       self.assertTrue((folder / name / 'evaluation' / 'clients.csv').is_file())
     for name in (
@@ -54,7 +54,7 @@ class DemoTest(absltest.TestCase):
     with self.subTest('both methods started alike'):
       rows = [
         (folder / name / 'metrics.csv').read_text().splitlines()
-        for name in ('fed_avg_sgd_seed0', 'paper_literal_seed0')
+        for name in ('fed_avg_seed0', 'fed_fish_seed0')
       ]
       header = rows[0][0].split(',')
       column = header.index('eval/global/loss')
@@ -70,7 +70,7 @@ class DemoTest(absltest.TestCase):
         '--toy_seeds=0',
       )
       self.assertEqual(again.code, 0, again.stderr)
-      kept = (folder / 'paper_literal_seed0' / 'metrics.csv').read_text()
+      kept = (folder / 'fed_fish_seed0' / 'metrics.csv').read_text()
       self.assertEqual(kept.splitlines(), rows[1])
 
     with self.subTest('other settings in the same place are refused'):

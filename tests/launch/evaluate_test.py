@@ -52,7 +52,7 @@ class EvaluateTest(parameterized.TestCase):
     refused = binary_runner.run_here('launch.evaluate', *arguments)
     self.assertEqual((refused.code, refused.stdout), (2, ''))
     self.assertIn(message, refused.stderr)
-    self.assertLen(refused.stderr.splitlines(), 1)
+    self.assertLen(refused.problems, 1)
 
   def test_evaluates_a_workdir(self):
     self.enter_context(small_configs.built_once())
@@ -60,7 +60,7 @@ class EvaluateTest(parameterized.TestCase):
       pathlib.Path(self.create_tempdir().full_path) / 'w'
     )
     outcome = binary_runner.run_here('launch.evaluate', f'--workdir={workdir}')
-    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
+    self.assertEqual((outcome.code, outcome.problems), (0, []))
     self.assertIn('model of round 2 of 2, 2 test clients', outcome.stdout)
     self.assertTrue((workdir / 'evaluation' / 'clients.csv').exists())
 

@@ -31,7 +31,7 @@ class KeyboardTableTest(parameterized.TestCase):
     refused = binary_runner.run_here('launch.keyboard_table', *arguments)
     self.assertEqual((refused.code, refused.stdout), (2, ''))
     self.assertIn(message, refused.stderr)
-    self.assertLen(refused.stderr.splitlines(), 1)
+    self.assertLen(refused.problems, 1)
 
 
 if __name__ == '__main__':

@@ -20,10 +20,9 @@ class PredictWordsTest(absltest.TestCase):
   def test_a_prefix_gets_three_words(self):
     outcome = self._run(
       f'--workdir={trained_keyboards.train()}',
-      f'--data_dir={trained_keyboards.data_dir()}',
       '--prefix=Roses are',
     )
-    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
+    self.assertEqual((outcome.code, outcome.problems), (0, []))
     (words,) = outcome.stdout.splitlines()
     self.assertRegex(words, r'^red  \w+  \w+$')
 
@@ -34,7 +33,7 @@ class PredictWordsTest(absltest.TestCase):
         f'--workdir={trained_keyboards.train()}',
         f'--data_dir={trained_keyboards.data_dir()}',
       )
-    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
+    self.assertEqual((outcome.code, outcome.problems), (0, []))
     first, _, last = outcome.stdout.splitlines()
     self.assertStartsWith(first, 'are  ')
     self.assertStartsWith(last, 'blue  ')

@@ -97,7 +97,7 @@ class TrainTest(parameterized.TestCase):
 
   def _assert_refused(self, outcome, *parts):
     self.assertEqual(outcome.code, 2, outcome.stderr)
-    self.assertEqual(outcome.stderr.count('\n'), 1, outcome.stderr)
+    self.assertLen(outcome.problems, 1, outcome.stderr)
     self.assertNotIn('Traceback', outcome.stderr)
     for part in parts:
       self.assertIn(str(part), outcome.stderr)
@@ -134,7 +134,7 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(outcome.stdout.count('\n'), 1)
     self.assertIn('summary.json', outcome.stdout)
     self.assertEqual(
-      [line.split(':')[0] for line in outcome.stderr.splitlines()],
+      [line.split(':')[0] for line in outcome.problems],
       ['round 0/2', 'round 1/2', 'round 2/2'],
     )
     self.assertContainsSubset(
@@ -344,6 +344,7 @@ class TrainTest(parameterized.TestCase):
       for name in (
         'config.json',
         'data_fingerprint.json',
+        'data.json',
         'metrics.csv',
         'metrics.csv',
         'tensorboard',

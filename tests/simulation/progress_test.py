@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what is shown during a run."""
 
+import contextlib
 import io
 
 from fedfish_tff.simulation import progress
@@ -17,6 +18,18 @@ class _Terminal(io.StringIO):
 
 
 class ProgressReporterTest(absltest.TestCase):
+  def test_steps_are_lines_even_beside_a_bar(self):
+    stream = io.StringIO()
+    with contextlib.redirect_stderr(stream):
+      progress.report_step('reading')
+      report = progress.ProgressReporter(2, show_bar=True)
+      progress.report_step('evaluating')
+      report(0, {'train/loss': 0.5})
+      report.close()
+    self.assertStartsWith(stream.getvalue(), 'reading ...\n\r')
+    self.assertIn('\revaluating ...\n', stream.getvalue())
+    self.assertIn('loss=0.5', stream.getvalue())
+
   def test_plain_lines_without_a_terminal(self):
     stream = io.StringIO()
     report = progress.ProgressReporter(5, report_every=2, stream=stream)
@@ -33,12 +46,13 @@ class ProgressReporterTest(absltest.TestCase):
   def test_bar_on_a_terminal(self):
     stream = _Terminal()
     report = progress.ProgressReporter(4, stream=stream)
+    self.assertIn('0/4', stream.getvalue())
     # As after resuming from round 2.
     report(3, _METRICS)
     report(4, {'eval/global/accuracy': 0.75})
     report.close()
     shown = stream.getvalue()
-    self.assertStartsWith(shown, 'resumed after round 2\n')
+    self.assertIn('\rresumed after round 2\n', shown)
     self.assertIn('4/4', shown)
     self.assertIn('loss=0.1235', shown)
     self.assertIn('held-out accuracy=0.75', shown)

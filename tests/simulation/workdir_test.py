@@ -195,6 +195,19 @@ class OpenWorkdirTest(parameterized.TestCase):
         json.loads(folder.data_fingerprint_path.read_text()), {'train': 'x'}
       )
 
+  def test_a_note_of_the_data_is_the_last_one(self):
+    for data in ({'data_dir': 'a'}, {'data_dir': 'b'}, None):
+      with workdir.open_workdir(self.path, _CONFIG, data=data) as folder:
+        pass
+    self.assertEqual(folder.read_data(), {'data_dir': 'b'})
+    note = folder.data_path.read_text()
+    for damaged in (note.replace('b', 'c'), note[:-5], '[]', '1'):
+      folder.data_path.write_text(damaged)
+      with self.assertRaisesRegex(errors.InputError, 'data.json'):
+        folder.read_data()
+    with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
+      self.assertEqual(folder.read_data(), {})
+
   def test_the_config_says_nothing_of_the_data(self):
     """It stays what the experiment is built from."""
     with workdir.open_workdir(

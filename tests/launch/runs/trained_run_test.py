@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of damaged runs, and files about a split's clients."""
 
+import os
 import pathlib
 import shutil
 
 from fedfish_tff import errors
+from launch.configs import arrays
 from launch.runs import trained_run
+from launch.runs import training_run
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
 from absl.testing import absltest
+import numpy as np
 
 
 class TrainedRunTest(absltest.TestCase):
@@ -31,6 +35,30 @@ class TrainedRunTest(absltest.TestCase):
       folder.summary_path.unlink()
       result = trained_run.load_result(experiment, folder)
       self.assertEqual(result.round_number, 1)
+
+  def test_data_are_found_where_they_were_last(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    data, moved, workdir = folder / 'data', folder / 'moved', folder / 'run'
+    data.mkdir()
+    x = np.arange(12, dtype=np.float32).reshape(4, 3)
+    for i in range(6):
+      np.savez(data / f'client{i}.npz', x=x, y=np.arange(4) % 2)
+    config = arrays.get_config('fed_avg').to_dict()
+    training_run.train(
+      config | {'rounds': 1, 'cohort_size': 2},
+      workdir=workdir,
+      data_dir=os.path.relpath(data),
+    )
+    with trained_run.open_run(workdir):
+      pass
+    data.rename(moved)
+    with self.assertRaisesRegex(errors.InputError, f'{data}.* --data_dir'):
+      with trained_run.open_run(workdir):
+        self.fail('It was opened.')
+    with trained_run.open_run(workdir, data_dir=str(moved)):
+      pass
+    with trained_run.open_run(workdir) as (_, opened):
+      self.assertEqual(opened.read_data()['data_dir'], str(moved))
 
   def test_tables_of_another_split_have_its_name(self):
     folder = pathlib.Path(self.create_tempdir().full_path)

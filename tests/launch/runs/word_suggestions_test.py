@@ -14,9 +14,7 @@ from absl.testing import absltest
 
 class WordSuggestionsTest(absltest.TestCase):
   def test_suggests_what_goes_on_in_the_last_sentence(self):
-    with word_suggestions.open_suggester(
-      trained_keyboards.train(), data_dir=trained_keyboards.data_dir()
-    ) as suggest:
+    with word_suggestions.open_suggester(trained_keyboards.train()) as suggest:
       self.assertEqual(suggest('Roses ')[0], 'are')
       self.assertEqual(suggest('roses, ARE')[0], 'red')
       self.assertEqual(suggest('Roses are red. Violets are')[0], 'blue')
