@@ -54,7 +54,8 @@ workdir then holds:
   plots/transfer_<metric>.png: scores by share, a panel a target
 
 launch.plot --layout=transfer compares several such workdirs. Without data, a
-workdir trained on made-up pages has --targets=c4,cc_news, made-up, too.
+workdir trained on made-up pages has --targets=c4,cc_news, made-up, too, and called
+so: "generated pages, task c4".
 
 To use the model elsewhere, write export/saved_model, which TensorFlow loads
 without this package, and export/weights.npz:

@@ -52,6 +52,8 @@ class Task:
       where the model has no names for them.
     create_sized_model: Creates the model with hidden layers of other widths,
       from these and a seed; None where there are no such models.
+    made_up: What the data are where they were made up, such as 'generated
+      pages'; None for data that somebody has collected.
   """
 
   name: str
@@ -72,6 +74,12 @@ class Task:
   create_sized_model: (
     Callable[[Sequence[int], int], tff.learning.models.FunctionalModel] | None
   ) = None
+  made_up: str | None = None
+
+  @property
+  def title(self) -> str:
+    """The name, which for made-up data comes after what they are."""
+    return f'{self.made_up}, task {self.name}' if self.made_up else self.name
 
   def __post_init__(self) -> None:
     for one, other in (

@@ -78,8 +78,7 @@ def _plan_heat_maps(groups: Sequence[sweep_results.Group]) -> Figures:
   metric = sweep_results.common_metric(runs)
   if metric is None:
     return {}
-  task = runs[0].config['task']['name']
-  title = f'Validation clients after the last round ({task})'
+  title = f'Validation clients after the last round ({runs[0].task})'
   return {
     request_lib.slug(f'learning_rates {label}'): functools.partial(
       sweep_heat_map.plot_heat_map,

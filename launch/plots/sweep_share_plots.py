@@ -58,8 +58,9 @@ def plan(groups: Sequence[sweep_results.Group]) -> dict[str, functools.partial]:
   if metric is None:
     return {}
   seeds = max(sum(r.is_finished for r in g.runs) for g in groups)
-  task = runs[0].config['task']['name']
-  means = f' ({task})' + (f': mean of {seeds} seeds' if seeds > 1 else '')
+  means = f' ({runs[0].task})' + (
+    f': mean of {seeds} seeds' if seeds > 1 else ''
+  )
   ending = means + (', lowest to highest shaded' if seeds > 1 else '')
   x_label = f'Share of the {_what_is_shared(groups)} that are sent'
   figures = {}

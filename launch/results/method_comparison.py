@@ -78,7 +78,8 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
     (one, other) if rank(one) > rank(other) else (other, one)
     for one, other in itertools.combinations(groups, 2)
     # Clients and metrics of two tasks have nothing to do with each other.
-    if groups[one][0].config['task'] == groups[other][0].config['task']
+    if groups[one][0].told_config['task']
+    == groups[other][0].told_config['task']
   ]
   alike = [
     pair

@@ -58,6 +58,7 @@ class Run:
       finished or has never had a finite value.
     judged_by: Whose values of it on held-out clients count, `'global'` as a rule.
     higher_is_better: Whether that is better when higher.
+    made_up: What the data are where they are made up: 'generated pages'.
     transfer: The scores of evaluation/transfer.csv, of any round.
     variant: In a sweep: its variant.
     fields: In a sweep: values of the fields in which its runs differ, by dotted
@@ -73,6 +74,7 @@ class Run:
   metric: str | None = None
   judged_by: str = 'global'
   higher_is_better: bool = True
+  made_up: str | None = None
   transfer: Sequence[transfer_reader.Score] = ()
   variant: str = ''
   fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -91,7 +93,14 @@ class Run:
 
   @property
   def task(self) -> str:
-    return self.config['task']['name']
+    """The task's name; of made-up data it says first what they are."""
+    name = self.config['task']['name']
+    return f'{self.made_up}, task {name}' if self.made_up else name
+
+  @property
+  def told_config(self) -> dict[str, Any]:
+    """The config with the name of the task that is told."""
+    return {**self.config, 'task': {**self.config['task'], 'name': self.task}}
 
   @property
   def is_finished(self) -> bool:
@@ -177,9 +186,15 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     columns=columns,
     clients=_read_current_clients(workdir, rows[-1]['round']),
     empty={name: np.array([name not in row for row in rows]) for name in names},
+    made_up=read_made_up(workdir),
     transfer=transfer_reader.read_scores(workdir),
     **_read_summary(simulation.Workdir(workdir)),
   )
+
+
+def read_made_up(workdir: pathlib.Path) -> str | None:
+  """Returns what a workdir's data are where they are made up; else None."""
+  return simulation.Workdir(workdir).read_data().get('made_up')
 
 
 def _read_summary(folder: simulation.Workdir) -> dict[str, Any]:
@@ -344,7 +359,7 @@ def group_runs(runs: Sequence[Run]) -> dict[str, list[Run]]:
   """
   groups = {}
   for run in runs:
-    fields = config_checks.flatten(run.config)
+    fields = config_checks.flatten(run.told_config)
     key = tuple(
       (name, repr(value))
       for name, value in sorted(fields.items())
@@ -360,5 +375,7 @@ def group_runs(runs: Sequence[Run]) -> dict[str, list[Run]]:
           f'{one.workdir} and {other.workdir} are runs of one config and one '
           f'seed ({one.seed}); give one of them.'
         )
-  labels = method_labels.label_methods([group[0].config for group in members])
+  labels = method_labels.label_methods(
+    [group[0].told_config for group in members]
+  )
   return dict(zip(labels, members))

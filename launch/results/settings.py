@@ -51,7 +51,7 @@ class Setting:
 def read_settings(runs: Sequence[run_reader.Run]) -> list[Setting]:
   """Returns the runs' settings: by task and method as given, epochs rising."""
   groups = list(run_reader.group_runs(runs).values())
-  configs = [group[0].config for group in groups]
+  configs = [group[0].told_config for group in groups]
   fields = {name for c in configs for name in config_checks.flatten(c)}
   methods = method_labels.label_methods(
     configs,

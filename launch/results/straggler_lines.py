@@ -127,7 +127,7 @@ def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
   """
   runs = [run for run in runs if time_to_reach.has_time(run)]
   groups = list(run_reader.group_runs(runs).values())
-  configs = [group[0].config for group in groups]
+  configs = [group[0].told_config for group in groups]
   names = method_labels.label_methods(configs, besides=_told_elsewhere(configs))
   tasks = method_labels.label_tasks(configs)
   clocks = _read_clocks(runs)

@@ -105,6 +105,7 @@ def read_results(folder: sweep_folder.SweepFolder) -> list[run_reader.Run]:
         workdir=folder.workdir(name),
         config=run['config'],
         variant=run['variant'],
+        made_up=run_reader.read_made_up(folder.workdir(name)),
         fields={f: flat[name][f] for f in varied if f in flat[name]},
         **(run_reader.parse_summary(summary) if summary else {}),
       )

@@ -119,6 +119,9 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
     'last round: mean ± sample standard deviation over seeds (number of seeds, '
     'where there are several).'
   )
+  made_up = dict.fromkeys(run.made_up for run in runs if run.made_up)
+  if made_up:
+    lines.append(f'The data are made up: {", ".join(made_up)}.')
   if not shown:
     lines += ['', 'No run has a result to show yet.']
     return '\n'.join(lines) + '\n'

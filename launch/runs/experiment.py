@@ -27,6 +27,7 @@ from tasks import registry as task_registry
 from tasks.task import SPLITS
 from tasks.task import Task
 
+from absl import logging
 import tensorflow_federated as tff
 
 
@@ -273,6 +274,13 @@ def create_task(
         f'Task {task.name!r} has no {split} clients; at least one held-out '
         f'client was expected (task.{split}_fraction).'
       )
+  if task.made_up:
+    logging.warning(
+      'The data of task %s are made up (%s): they show how it runs, and nothing '
+      'about real data.',
+      task.name,
+      task.made_up,
+    )
   return task
 
 
@@ -286,15 +294,16 @@ def fingerprint_data(config: Mapping[str, Any], task: Task) -> dict[str, str]:
   return fingerprints | participation_lib.fingerprint_speeds(config)
 
 
-def note_data(data_dir: str | None) -> dict[str, Any]:
+def note_data(task: Task, data_dir: str | None) -> dict[str, Any]:
   """Returns what a workdir notes of the data, which is no part of the config.
 
   Args:
-    data_dir: Where tasks that read files have found them.
+    task: The task.
+    data_dir: Where it has found its files, if it reads any.
   """
   if data_dir is not None:
     data_dir = os.path.abspath(os.path.expanduser(data_dir))
-  return {'data_dir': data_dir}
+  return {'data_dir': data_dir, 'made_up': task.made_up}
 
 
 def build_experiment(

@@ -53,6 +53,7 @@ def summarize(
     totals.pop('payload_bytes', None)
   return {
     'task': task.name,
+    **({'made_up': task.made_up} if task.made_up else {}),
     'algorithm': experiment.method.name,
     'rounds': result.round_number,
     'final': {

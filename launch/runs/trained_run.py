@@ -52,7 +52,7 @@ def open_run(
     workdir,
     config,
     data_fingerprint=experiment.fingerprint_data(),
-    data=experiment_lib.note_data(data_dir),
+    data=experiment_lib.note_data(experiment.task, data_dir),
   ) as folder:
     experiment.observe_rows(lambda: simulation.read_rows(folder.metrics_path))
     yield experiment, folder

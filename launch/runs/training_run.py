@@ -147,7 +147,7 @@ def _train(
     workdir,
     config,
     data_fingerprint=experiment_lib.fingerprint_data(config, task),
-    data=experiment_lib.note_data(data_dir),
+    data=experiment_lib.note_data(task, data_dir),
     overwrite=overwrite,
   ) as folder:
     if experiment is None:
@@ -346,6 +346,8 @@ def _print_closing_line(
     whose = 'test clients'
     if judged_by == 'personalized':
       whose += ' after personalisation'
+  if experiment.task.made_up:
+    whose += f' of {experiment.task.made_up}'
   score = 'not finite' if value is None else f'{value:.4f}'
   print(
     f'Done: {summary["rounds"]} rounds, {metric} {score} on {whose}. See '

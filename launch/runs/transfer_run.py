@@ -61,7 +61,7 @@ def evaluate_transfer(
     # Before the work, since a folder that cannot be made would be in vain.
     simulation.make_folder(folder.path / 'evaluation')
     clients = {
-      name: transfer_evaluation.select_clients(
+      task.title: transfer_evaluation.select_clients(
         name,
         getattr(task, split),
         seed=config['seed'],
@@ -81,7 +81,7 @@ def evaluate_transfer(
     }
     paths = trained_run.write_tables(folder.path, split, tables)
     figures = transfer.plot_workdir_transfer(
-      scores, rounds=config['rounds'], task=experiment.task.name
+      scores, rounds=config['rounds'], task=experiment.task.title
     )
     return paths + catalogue.write_figures(
       {

@@ -108,6 +108,7 @@ def create_task(
     # To have clients made once: they are ready as they are.
     preprocess=lambda examples: examples,
     cache_bytes=cache_megabytes * 2**20,
+    made_up='generated features',
   )
 
 

@@ -86,6 +86,7 @@ def create_task(
     higher_is_better=False,
     label_sampler=models.gaussian_label_sampler(),
     tensor_names=models.mlp_tensor_names(len(hidden_units)),
+    made_up='generated points',
   )
 
 

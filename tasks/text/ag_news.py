@@ -28,7 +28,6 @@ from tasks.text import class_sampling
 from tasks.text import generated_news
 from tasks.text import text_tokens
 
-from absl import logging
 import numpy as np
 import tensorflow_federated as tff
 
@@ -178,6 +177,7 @@ def create_task(
     higher_is_better=True,
     label_sampler=models.categorical_label_sampler(),
     tensor_names=parts.tensor_names,
+    made_up='generated news' if data_dir is None else None,
   )
 
 
@@ -228,11 +228,6 @@ def _load(
     return ag_news_files.load_news(
       data_dir, test_fraction=test_fraction, seed=seed
     )
-  logging.info(
-    'Task %s is trained on made-up news; they show how it runs, and nothing '
-    'about real news.',
-    NAME,
-  )
   return ag_news_files.split_news(
     generated_news.generate_news(num_generated, seed=seed),
     test_fraction=test_fraction,

@@ -134,6 +134,7 @@ def create_task(
       'vocabulary': tokens,
       'sentence_length': sentence_length,
     },
+    made_up=language.GENERATED if data_dir is None else None,
   )
 
 

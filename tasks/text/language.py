@@ -18,12 +18,13 @@ from tasks import checks
 from tasks.task import Task
 from tasks.text import generated_pages
 
-from absl import logging
 import numpy as np
 import tensorflow_federated as tff
 
 # Where launch.train_tokenizer puts the vocabulary of a folder.
 VOCABULARY_FILE = 'vocabulary.json'
+# What there is without a folder.
+GENERATED = 'generated pages'
 # Of made-up pages: the share of domains for validation, and for testing.
 _GENERATED_HELD_OUT = 0.15
 _GENERATED_VOCABULARY_SIZE = 1024
@@ -102,6 +103,7 @@ def create_web_text_task(
     sequence_length=sequence_length,
     eval_sequence_length=eval_sequence_length,
     cache_megabytes=cache_megabytes,
+    made_up=GENERATED if data_dir is None else None,
   )
 
 
@@ -142,6 +144,7 @@ def create_language_task(
   eval_sequence_length: int,
   cache_megabytes: int,
   feature: str = 'text',
+  made_up: str | None = None,
 ) -> Task:
   """Creates a task of predicting the next token.
 
@@ -159,6 +162,7 @@ def create_language_task(
     eval_sequence_length: Tokens of an example in evaluation.
     cache_megabytes: Budget for keeping tokens, a set of clients.
     feature: The array of texts.
+    made_up: As of `Task`.
 
   Returns:
     The task.
@@ -220,6 +224,7 @@ def create_language_task(
       'vocabulary': vocabulary,
       'eval_sequence_length': eval_sequence_length,
     },
+    made_up=made_up,
   )
 
 
@@ -294,11 +299,6 @@ def _generate_pages(
   name: str, num_domains: int, seed: int
 ) -> tuple[datasets.ClientData, datasets.ClientData, datasets.ClientData]:
   """Returns made-up domains to train, to validate and to test."""
-  logging.info(
-    'Task %s without --data_dir is trained on made-up pages; they show how it '
-    'runs, and nothing about real text.',
-    name,
-  )
   pages = generated_pages.PageGenerator(
     num_domains=num_domains,
     seed=seed,

@@ -81,6 +81,23 @@ class RegistryTest(parameterized.TestCase):
       np.testing.assert_array_equal(a, b)
       self.assertFalse(np.array_equal(a, c))
 
+  @parameterized.parameters(
+    ('toy_regression', {}),
+    ('linear_representation', {}),
+    ('generated_features', {'num_clients': 4}),
+    ('c4', {'size': 'tiny', 'num_generated_domains': 8}),
+    ('keyboard', {'units': 4, 'num_generated_users': 8}),
+    ('ag_news', {'num_generated': 200, 'client_fraction': 0.1}),
+    ('digits', None),
+  )
+  def test_tasks_say_what_is_made_up(self, name, options):
+    task = registry.create_task(name, seed=0, **(options or {}))
+    if options is None:
+      self.assertEqual((task.made_up, task.title), (None, name))
+    else:
+      self.assertStartsWith(task.made_up, 'generated ')
+      self.assertEqual(task.title, f'{task.made_up}, task {name}')
+
   def test_unknown_task(self):
     for function in (
       registry.task_options,

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading and grouping runs."""
 
+import dataclasses
 import os
 import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch.plots import request
+from launch.results import method_comparison
 from launch.results import run_reader
 from tests.launch.results import fake_runs
 
@@ -179,6 +182,20 @@ class GroupRunsTest(absltest.TestCase):
     )
     self.assertEqual(list(groups), ['FedAvg', 'FedFish'])
     self.assertEqual([run.seed for run in groups['FedAvg']], [1, 2])
+
+  def test_made_up_data_are_another_task(self):
+    real = fake_runs.make_run(seed=1)
+    made_up = dataclasses.replace(
+      fake_runs.make_run(seed=2), made_up='generated pages'
+    )
+    groups = run_reader.group_runs([real, made_up])
+    self.assertLen(groups, 2)
+    self.assertIn('generated pages', list(groups)[1])
+    self.assertEmpty(method_comparison.method_pairs(groups))
+    self.assertIn(
+      '(generated pages, ',
+      request.Request({'FedAvg': [made_up]}, 'loss').title('Loss'),
+    )
 
   def test_one_run_given_twice_is_refused(self):
     with self.assertRaisesRegex(errors.InputError, 'seed \\(4\\)'):

@@ -58,6 +58,18 @@ class TrainTest(absltest.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
   @pytest.mark.thorough
+  def test_made_up_data_are_told(self):
+    config = toy_regression.get_config('fed_avg').to_dict()
+    config |= {'local_epochs': 1}
+    with self.assertLogs(level='WARNING') as logs:
+      summary = training_run.train(config, workdir=self.folder / 'w')
+    self.assertIn('generated points', logs.output[0])
+    self.assertEqual(summary['made_up'], 'generated points')
+    run = run_reader.read_run(self.folder / 'w')
+    self.assertEqual(run.made_up, 'generated points')
+    self.assertEqual(json.loads(json.dumps(config)), run.config)
+
+  @pytest.mark.thorough
   def test_several_runs_in_one_process(self):
     """As notebooks and the demo do; diverging figures stay valid JSON."""
     summaries = {}

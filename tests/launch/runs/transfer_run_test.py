@@ -30,6 +30,9 @@ _TASK = {
   'num_generated_domains': 30,
 }
 
+_OWN = 'generated pages, task c4'
+_OTHER = 'generated pages, task cc_news'
+
 
 def _make_config(task):
   config = digits.get_config('fed_avg').to_dict()
@@ -117,8 +120,9 @@ class TransferRunTest(parameterized.TestCase):
     self.assertEqual({score.percent for score in scores}, {0, 25, 50})
     own = registry.create_task(seed=0, **_TASK)
     sizes = [len(own.test.load_client(c)[0]) for c in own.test.client_ids]
+    self.assertEqual({score.target for score in scores}, {_OWN, _OTHER})
     for score in scores:
-      if score.target == 'c4':
+      if score.target == _OWN:
         self.assertEqual(score.num_clients, sum(n >= 4 for n in sizes))
         self.assertEqual(score.num_too_small, sum(n < 4 for n in sizes))
     rows = _read(self.workdir / transfer_reader.CLIENTS_CSV)
@@ -134,10 +138,10 @@ class TransferRunTest(parameterized.TestCase):
     means = {
       (s.round, s.percent): s.mean
       for s in scores
-      if (s.target, s.metric) == ('cc_news', 'loss')
+      if (s.target, s.metric) == (_OTHER, 'loss')
     }
     self.assertLen(set(means.values()), 6)
-    self.assertIn('cc_news: model of round 1 of 3', printed)
+    self.assertIn(f'{_OTHER}: model of round 1 of 3', printed)
     self.assertIn('too small)', printed)
 
   def test_validation_clients_and_one_round(self):
