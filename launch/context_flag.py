@@ -136,6 +136,17 @@ def _define_ray_splits() -> flags.FlagHolder[int | None]:
   )
 
 
+def _define_ray_actor_cpus() -> flags.FlagHolder[int | None]:
+  return flags.DEFINE_integer(
+    'ray_actor_cpus',
+    None,
+    'The processors of each actor of --context=ray, by default 1. With all of a '
+    'machine, one sum of clients comes back from it in a round, instead of one of '
+    'each processor.',
+    lower_bound=1,
+  )
+
+
 # What defines each flag.
 OPTION_FLAGS: Mapping[str, Callable[[], flags.FlagHolder[Any]]] = {
   'devices': _define_devices,
@@ -146,4 +157,5 @@ OPTION_FLAGS: Mapping[str, Callable[[], flags.FlagHolder[Any]]] = {
   'ray_address': _define_ray_address,
   'ray_actors': _define_ray_actors,
   'ray_splits': _define_ray_splits,
+  'ray_actor_cpus': _define_ray_actor_cpus,
 }

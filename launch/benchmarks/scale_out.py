@@ -30,6 +30,7 @@ from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.ray import ray_context
 from launch import cli
+from launch.benchmarks import cluster_round
 from launch.benchmarks import report
 from launch.benchmarks import round_time
 from launch.benchmarks import rounds
@@ -81,8 +82,8 @@ _CLIENTS = flags.DEFINE_integer(
 _REPEATS = flags.DEFINE_integer(
   'repeats', 7, 'Measured rounds of each; medians are shown.', lower_bound=1
 )
-_ACTORS_PER_HOST = flags.DEFINE_integer(
-  'actors_per_host', 16, 'On paper: actors of one core on each host.'
+_CORES_PER_HOST = flags.DEFINE_integer(
+  'cores_per_host', 16, 'On paper: cores of each host.'
 )
 _LINK_GBITS = flags.DEFINE_float(
   'link_gbits', 10.0, 'On paper: of the host from which rounds are run.'
@@ -103,47 +104,6 @@ def load_clients(folder: str) -> datasets.ClientData:
     ),
     max_bytes=2**30,
   )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Constants:
-  """What a round is made of.
-
-  Attributes:
-    client_seconds: One client on one core.
-    fixed_seconds: A round without clients.
-    split_seconds: To send, await and merge one actor's part.
-    server_bytes: To each host.
-    partial_bytes: Back from each actor.
-  """
-
-  client_seconds: float
-  fixed_seconds: float
-  split_seconds: float
-  server_bytes: float
-  partial_bytes: float
-
-
-def round_seconds(
-  constants: Constants, *, hosts: int, actors: int, clients: int, link: float
-) -> dict[str, float]:
-  """Returns the parts of a round on a cluster, in seconds, by their names.
-
-  Args:
-    constants: As measured.
-    hosts: Beside the one from which rounds are run.
-    actors: On each, of one core.
-    clients: In the cohort.
-    link: Of the host from which rounds are run, each way, in bytes a second.
-  """
-  splits = min(hosts * actors, clients)
-  return {
-    'client work': constants.client_seconds * -(-clients // splits),
-    'link out': constants.server_bytes * min(hosts, splits) / link,
-    'link back': constants.partial_bytes * splits / link,
-    'merging': constants.split_seconds * splits,
-    'fixed': constants.fixed_seconds,
-  }
 
 
 class _Work:
@@ -247,32 +207,24 @@ def _measure(
   return found
 
 
-def _paper_lines(constants: Constants) -> list[list[str]]:
+def _paper_lines(constants: cluster_round.Constants) -> list[list[str]]:
   """Returns the table of hosts."""
-  lines = [
-    ['hosts', 'rounds an hour', 'of linear', 'largest part', 'its share']
-  ]
-  first = None
+  lines = [['hosts', *['rounds an hour', 'largest part', 'its share'] * 2]]
   for hosts in _HOSTS:
-    parts = round_seconds(
-      constants,
-      hosts=hosts,
-      actors=_ACTORS_PER_HOST.value,
-      clients=_COHORT,
-      link=_LINK_GBITS.value * 1e9 / 8,
-    )
-    seconds = sum(parts.values())
-    first = first or seconds
-    largest = max(parts, key=parts.get)
-    lines.append(
-      [
-        str(hosts),
-        f'{3600 / seconds:.0f}',
-        f'{first / seconds / hosts:.2f}',
-        largest,
-        f'{parts[largest] / seconds:.2f}',
-      ]
-    )
+    lines.append([str(hosts)])
+    for actors in (_CORES_PER_HOST.value, 1):
+      parts = cluster_round.round_seconds(
+        constants,
+        hosts=hosts,
+        cores=_CORES_PER_HOST.value,
+        actors=actors,
+        clients=_COHORT,
+        link=_LINK_GBITS.value * 1e9 / 8,
+      )
+      seconds = sum(parts.values())
+      largest = max(parts, key=parts.get)
+      share = parts[largest] / seconds
+      lines[-1] += [f'{3600 / seconds:.0f}', f' {largest}', f'{share:.2f}']
   return lines
 
 
@@ -331,7 +283,7 @@ def main(argv: Sequence[str]) -> None:
   in_process, both, columns = two[name]
   work_seconds = in_process * cores / works[0].num_clients
   split_seconds = max(0.0, many[name][1] - both) / (_MANY_SPLITS - 2)
-  constants = Constants(
+  constants = cluster_round.Constants(
     client_seconds=work_seconds,
     fixed_seconds=max(0.0, both - in_process * cores / 2 - 2 * split_seconds),
     split_seconds=split_seconds,
@@ -342,8 +294,9 @@ def main(argv: Sequence[str]) -> None:
     report.format_text(
       _paper_lines(constants),
       [
-        f'On paper: {name}, {_COHORT} clients a round, {_ACTORS_PER_HOST.value} '
-        f'actors a host, {_LINK_GBITS.value:g} Gbit/s. Measured: '
+        f'On paper: {name}, {_COHORT} clients a round, {_CORES_PER_HOST.value} '
+        f'cores a host, {_LINK_GBITS.value:g} Gbit/s; first with an actor a core, '
+        'then with an actor a host (--ray_actor_cpus). Measured: '
         f'{constants.client_seconds * 1e3:.1f} ms a client and core, '
         f'{constants.fixed_seconds * 1e3:.1f} ms a round, '
         f'{constants.split_seconds * 1e3:.2f} ms an actor, '

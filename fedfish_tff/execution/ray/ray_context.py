@@ -63,6 +63,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     *,
     num_actors: int | None,
     num_splits: int | None,
+    actor_cpus: int,
     device_options: Mapping[str, Any] | None,
   ):
     """Starts actors; see `create_sync_ray_execution_context`."""
@@ -75,16 +76,21 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     )
     # As Ray names what an actor needs one of.
     self._resource = _RESOURCES[(device_options or {}).get('platform')]
-    num_actors = num_actors or max(1, cluster.count(self._resource))
+    num_actors = num_actors or max(
+      1,
+      cluster.count(self._resource)
+      // (actor_cpus if self._resource == 'CPU' else 1),
+    )
     self._num_splits = num_splits or num_actors
     actor = self._ray.remote(stage_actor.StageActor).options(
-      num_cpus=1,
+      num_cpus=actor_cpus,
       num_gpus=int(self._resource == 'GPU'),
       resources={'TPU': 1} if self._resource == 'TPU' else {},
       max_restarts=-1,
     )
     self._actors = [
-      actor.remote(trust.granted(), device_options) for _ in range(num_actors)
+      actor.remote(trust.granted(), actor_cpus, device_options)
+      for _ in range(num_actors)
     ]
     # Those that have died, and what tells that they are there again.
     self._away: dict[int, Any] = {}
@@ -312,6 +318,7 @@ class _RayContext:
     *,
     ray_actors: int | None = None,
     ray_splits: int | None = None,
+    ray_actor_cpus: int = 1,
     platform: str | None = None,
     precision: str = 'float32',
     vectorized_clients: int = 1,
@@ -326,7 +333,11 @@ class _RayContext:
         precision=precision,
         vectorized_clients=vectorized_clients,
       )
-    for name, value in (('ray_actors', ray_actors), ('ray_splits', ray_splits)):
+    for name, value in (
+      ('ray_actors', ray_actors),
+      ('ray_splits', ray_splits),
+      ('ray_actor_cpus', ray_actor_cpus),
+    ):
       if value is not None and value < 1:
         raise errors.InputError(f'{name} must be at least 1, not {value}.')
     threads.use_one_intra_op_thread()
@@ -339,6 +350,7 @@ class _RayContext:
         cluster,
         num_actors=ray_actors,
         num_splits=ray_splits,
+        actor_cpus=ray_actor_cpus,
         device_options=device_options,
       ),
     )
@@ -381,6 +393,7 @@ def create_sync_ray_execution_context(
   *,
   ray_actors: int | None = None,
   ray_splits: int | None = None,
+  ray_actor_cpus: int = 1,
   platform: str | None = None,
   precision: str = 'float32',
   vectorized_clients: int = 1,
@@ -391,10 +404,12 @@ def create_sync_ray_execution_context(
   Args:
     ray_address: Of a cluster, see `ray_cluster.RayCluster`; None for one of this
       machine's own, which listens on loopback only and ends with the context.
-    ray_actors: How many actors there are, of one processor or device each; None
-      for as many as the cluster has of them.
+    ray_actors: How many actors there are; None for as many as the cluster has
+      processors or devices for.
     ray_splits: Into how many parts a cohort is divided, on which the last digits
       of results depend; None for as many as there are actors.
+    ray_actor_cpus: The processors of each actor. With all of a machine's, one sum
+      comes back from it instead of one of each processor.
     platform: What actors compute on, by `pjrt_context`: 'cuda' or 'tpu' for one
       device each, or 'cpu'; None for a processor each, without XLA.
     precision: With a platform, see `create_sync_pjrt_execution_context`.
@@ -413,6 +428,7 @@ def create_sync_ray_execution_context(
     ray_address,
     ray_actors=ray_actors,
     ray_splits=ray_splits,
+    ray_actor_cpus=ray_actor_cpus,
     platform=platform,
     precision=precision,
     vectorized_clients=vectorized_clients,
@@ -430,6 +446,7 @@ def create_async_ray_execution_context(
   *,
   ray_actors: int | None = None,
   ray_splits: int | None = None,
+  ray_actor_cpus: int = 1,
   platform: str | None = None,
   precision: str = 'float32',
   vectorized_clients: int = 1,
@@ -441,6 +458,7 @@ def create_async_ray_execution_context(
     ray_address: See `create_sync_ray_execution_context`.
     ray_actors: See the same.
     ray_splits: See the same.
+    ray_actor_cpus: See the same.
     platform: See the same.
     precision: See the same.
     vectorized_clients: See the same.
@@ -456,6 +474,7 @@ def create_async_ray_execution_context(
     ray_address,
     ray_actors=ray_actors,
     ray_splits=ray_splits,
+    ray_actor_cpus=ray_actor_cpus,
     platform=platform,
     precision=precision,
     vectorized_clients=vectorized_clients,

@@ -125,23 +125,25 @@ def versions() -> dict[str, str]:
 
 
 class StageActor:
-  """Runs client stages on the processor, or the device, of one actor."""
+  """Runs client stages on the processors, or the device, of one actor."""
 
   def __init__(
     self,
     trusted: Mapping[str, bool],
+    parallelism: int = 1,
     device_options: Mapping[str, Any] | None = None,
   ):
     """Makes a runner.
 
     Args:
       trusted: What may be run to read clients, see `trust.trust`.
-      device_options: Of `pjrt_context.PjrtStageRunner`; None for one processor.
+      parallelism: How many clients compute at a time.
+      device_options: Of `pjrt_context.PjrtStageRunner`; None for processors.
     """
     trust.trust(**trusted)
     threads.use_one_intra_op_thread()
     if device_options is None:
-      self._runner = cohort_stages.CohortStageRunner(parallelism=1)
+      self._runner = cohort_stages.CohortStageRunner(parallelism=parallelism)
     else:
       self._runner = pjrt_context.PjrtStageRunner(**device_options)
     self._cache = packed_cache.PackedSequenceCache(0)

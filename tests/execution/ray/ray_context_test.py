@@ -109,7 +109,7 @@ class SplitBySizeTest(absltest.TestCase):
 
 
 class OptionsTest(parameterized.TestCase):
-  @parameterized.parameters('ray_actors', 'ray_splits')
+  @parameterized.parameters('ray_actors', 'ray_splits', 'ray_actor_cpus')
   def test_are_positive(self, name):
     with self.assertRaisesRegex(errors.InputError, name):
       ray_context.create_sync_ray_execution_context(**{name: 0})
@@ -156,23 +156,28 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     context = _ray_context()
     rows = np.arange(1200, dtype=np.float32).reshape([-1, 2])
     data = [list(rows[i::5]) for i in range(5)]
-    killed = []
+    spent, killed = {}, []
 
     def kill_one():
-      actors = _actors()
-      spent = {actor: sum(actor.cpu_times()[:2]) for actor in actors}
       deadline = time.monotonic() + processes.HANG_SECONDS
-      while time.monotonic() < deadline and not killed:
-        for actor in actors:
-          # It computes.
-          if sum(actor.cpu_times()[:2]) > spent[actor] + 0.3:
-            actor.kill()
-            killed.append(actor)
-            return
+      while time.monotonic() < deadline:
+        for actor, seconds in spent.items():
+          # Those of an earlier test may be ending.
+          with contextlib.suppress(psutil.Error):
+            # It computes.
+            if sum(actor.cpu_times()[:2]) > seconds + 0.3:
+              actor.kill()
+              killed.append(actor)
+              return
         time.sleep(0.02)
 
     thread = threading.Thread(target=kill_one)
     with tff.framework.get_context_stack().install(context):
+      # An actor has its name, and TensorFlow, once it has computed.
+      _slow_total([client[:1] for client in data])
+      for actor in _actors():
+        with contextlib.suppress(psutil.Error):
+          spent[actor] = sum(actor.cpu_times()[:2])
       thread.start()
       found = _slow_total(data)
       thread.join()
@@ -250,7 +255,7 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
       self.skipTest('make accelerator PLATFORM=tpu was not run')
     _stop()
     context = ray_context.create_sync_ray_execution_context(
-      ray_actors=1, ray_splits=2, platform='cpu'
+      ray_actors=1, ray_splits=2, ray_actor_cpus=2, platform='cpu'
     )
     self.addCleanup(context.stop)
     case = learning_models.MODELS['mlp']
