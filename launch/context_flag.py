@@ -109,7 +109,7 @@ def _define_ray_address() -> flags.FlagHolder[str | None]:
   return flags.DEFINE_string(
     'ray_address',
     None,
-    'The cluster of --context=ray: host:port where this machine is a node, '
+    'The cluster of Ray: host:port where this machine is a node, '
     'ray://host:port elsewhere, auto for the one that runs here. By default one '
     'is started on this machine, on loopback only.',
   )

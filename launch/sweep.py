@@ -56,6 +56,11 @@ Runs that differ only in seeds, learning rates and the like follow one another i
 a process that traces what they have in common once. Each of the processes has
 its share of the cores, and a new one waits until there is memory for it. On a
 GPU runs go one after another; on a TPU, too, where --devices=TPU names it.
+
+On the nodes of a Ray cluster, which all need the sweep's folder (docs/scale.md):
+
+    python -m launch.sweep --config=launch/configs/digits.py:seeds \
+      --sweep_dir=/shared/digits_seeds --on=ray --ray_address=10.0.0.1:6379
 """
 
 from collections.abc import Sequence
@@ -93,6 +98,14 @@ _NUM_PROCESSES = flags.DEFINE_string(
   'The most runs at a time: a number, or auto for one a core, as far as memory '
   'allows, and one only on a GPU or with --devices=TPU.',
 )
+_ON = flags.DEFINE_enum(
+  'on',
+  'machine',
+  ['machine', 'ray'],
+  'Where runs run. machine: in processes of this one. ray: on a Ray cluster '
+  '(--ray_address), or on one that is started on this machine; `make ray` '
+  'installs it. Results are the same.',
+)
 _TUNED_BY = flags.DEFINE_string(
   'tuned_by',
   None,
@@ -114,6 +127,7 @@ _DRY_RUN = flags.DEFINE_bool(
   'dry_run', False, 'Check and list the runs, and do nothing.'
 )
 _CONTEXT_OPTIONS = context_flag.define_options('devices', 'xla')
+_RAY_OPTIONS = context_flag.define_options('ray_address')
 _TRUST_SAVED_MODELS = trust_flags.define_saved_models()
 
 
@@ -144,6 +158,8 @@ def main(argv: Sequence[str]) -> None:
       '--tuned_metric says what decides about the rates of --tuned_by, which '
       'is missing.'
     )
+  if _RAY_OPTIONS() and _ON.value != 'ray':
+    raise errors.InputError('--ray_address is for --on=ray, which is missing.')
   get_config, runs = plan_lib.load_runs(_CONFIG.value)
   if _TUNED_BY.value:
     runs = tuning.tune_runs(
@@ -162,6 +178,8 @@ def main(argv: Sequence[str]) -> None:
     num_processes=num_processes,
     context_options=_CONTEXT_OPTIONS(),
     trust_saved_models=_TRUST_SAVED_MODELS.value,
+    on_ray=_ON.value == 'ray',
+    **_RAY_OPTIONS(),
   )
   if _DRY_RUN.value:
     sweep.describe()

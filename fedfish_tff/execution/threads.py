@@ -11,7 +11,6 @@ that several clients compute at a time.
 import os
 
 from absl import logging
-import tensorflow as tf
 
 
 def num_cores() -> int:
@@ -27,6 +26,9 @@ def use_one_intra_op_thread() -> None:
   It cannot after TensorFlow's first operation. A number that the user chose
   before, by `tf.config.threading` or TF_NUM_INTRAOP_THREADS, is left alone.
   """
+  # As late as this: cores are counted without it, too.
+  import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
   threads = tf.config.threading.get_intra_op_parallelism_threads()
   if not threads:
     variable = os.environ.get('TF_NUM_INTRAOP_THREADS', '')

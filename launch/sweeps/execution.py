@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import shlex
@@ -24,6 +25,7 @@ from launch.results import sweep_results
 from launch.results import sweep_table
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import plan as plan_lib
+from launch.sweeps import ray_runner
 from launch.sweeps import resources
 from launch.sweeps import runner as runner_lib
 from launch.sweeps import worker
@@ -46,6 +48,8 @@ class Sweep:
     num_processes: The most runs at a time; None to choose it.
     context_options: Of the cohort context.
     trust_saved_models: Whether runs may load SavedModels.
+    on_ray: Whether runs are jobs of a Ray cluster, not processes started here.
+    ray_address: Of the cluster; None to start one on this machine.
   """
 
   source: str
@@ -56,6 +60,8 @@ class Sweep:
   num_processes: int | None = None
   context_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   trust_saved_models: bool = False
+  on_ray: bool = False
+  ray_address: str | None = None
 
   def describe(self) -> None:
     """Prints what would run.
@@ -69,10 +75,9 @@ class Sweep:
       state = 'finished' if self._is_done(folder, run) else 'to do'
       print(f'{state}: {self._command(folder, run)}')
     todo = sum(not self._is_done(folder, run) for run in self.runs)
-    print(
-      f'{len(self.runs)} runs, {todo} to do, up to '
-      f'{self._count_processes(todo)} at a time'
-    )
+    # A cluster is not asked yet.
+    limit = '' if self.on_ray else f', up to {self._count_here(todo)} at a time'
+    print(f'{len(self.runs)} runs, {todo} to do{limit}')
 
   def execute(self) -> dict[str, str]:
     """Runs what is not finished, and writes the tables and plots.
@@ -114,9 +119,7 @@ class Sweep:
     # The longest first, so that no core is idle at the end.
     todo.sort(key=lambda run: -run.work)
     by_name = {run.name: run for run in todo}
-    num_processes = self._count_processes(len(todo))
     usage = folder.read_usage()
-    progress = _Progress(self.runs, todo, num_processes)
 
     def on_end(job: runner_lib.Job, outcome: runner_lib.Outcome) -> None:
       earlier = usage.get(job.name, {})
@@ -136,21 +139,32 @@ class Sweep:
         failures[run.name] = error
       progress.update(run, error, outcome.seconds)
 
-    runner = runner_lib.Runner(
-      num_processes=num_processes,
-      cores=resources.usable_cores(),
-      memory=resources.MemoryLimit(self.num_processes is None),
-      preload=worker.PRELOADED,
-    )
-    try:
-      with runner:
+    with self._runner(len(todo)) as runner:
+      progress = _Progress(self.runs, todo, runner.num_processes)
+      try:
         runner.run(
           [self._job(folder, run) for run in todo],
           on_end,
           known_peaks=[u.get('peak_bytes', 0) for u in usage.values()],
         )
-    finally:
-      progress.close()
+      finally:
+        progress.close()
+
+  def _runner(self, num_runs: int) -> runner_lib.Runner | ray_runner.RayRunner:
+    """Returns what runs the jobs."""
+    if self.on_ray:
+      return ray_runner.RayRunner(
+        self.ray_address,
+        count=functools.partial(self._count_processes, num_runs),
+        uses_gpus=self.context_options.get('devices', '').upper() != 'CPU',
+        limits_memory=self.num_processes is None,
+      )
+    return runner_lib.Runner(
+      num_processes=self._count_here(num_runs),
+      cores=resources.usable_cores(),
+      memory=resources.MemoryLimit(self.num_processes is None),
+      preload=worker.PRELOADED,
+    )
 
   def _job(
     self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
@@ -161,14 +175,15 @@ class Sweep:
       target=worker.TRAIN,
       arguments={
         'config': run.config,
-        'workdir': workdir,
-        'data_dir': self.data_dir,
+        # An actor of Ray has another working directory.
+        'workdir': workdir.absolute(),
+        'data_dir': self.data_dir and os.path.abspath(self.data_dir),
         'context_options': self.context_options,
         'trust_saved_models': self.trust_saved_models,
         'is_trained': folder.read_summary(run.name, run.config) is not None,
         'evaluated': self.evaluated,
       },
-      log_path=folder.log_path(run.name),
+      log_path=folder.log_path(run.name).absolute(),
       heading=self._command(folder, run),
       group=registry.sharing_key(run.config),
     )
@@ -197,13 +212,22 @@ class Sweep:
       not self.evaluated or folder.is_evaluated(run.name, run.config)
     )
 
-  def _count_processes(self, num_runs: int) -> int:
-    """Returns how many runs may run at a time."""
+  def _count_here(self, num_runs: int) -> int:
+    """Returns how many runs may run at a time on this machine."""
+    num_gpus = int(resources.has_gpu())
+    return self._count_processes(
+      num_runs, len(resources.usable_cores()), num_gpus
+    )
+
+  def _count_processes(
+    self, num_runs: int, num_cores: int, num_gpus: int
+  ) -> int:
+    """Returns how many runs may run at a time on so many cores and GPUs."""
     chosen = self.num_processes
     if chosen is None:
       devices = self.context_options.get('devices', '')
-      accelerated = devices.upper() != 'CPU' if devices else resources.has_gpu()
-      chosen = 1 if accelerated else len(resources.usable_cores())
+      accelerated = devices.upper() != 'CPU' if devices else bool(num_gpus)
+      chosen = num_gpus if accelerated else num_cores
     return max(1, min(chosen, num_runs))
 
   def _find_other_data(

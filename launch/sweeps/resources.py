@@ -13,7 +13,7 @@ import pathlib
 import psutil
 
 # What a run is supposed to take until one has been measured.
-_FIRST_GUESS_BYTES = 1 << 30
+FIRST_GUESS_BYTES = 1 << 30
 # Left to the rest of the machine.
 _RESERVE_BYTES = 256 << 20
 _CGROUP = pathlib.Path('/sys/fs/cgroup')
@@ -91,7 +91,7 @@ class MemoryLimit:
       return True
     peaks = list(measured_peaks)
     # Without a measurement, runs are alike and still grow.
-    need = max(peaks) if peaks else max(_FIRST_GUESS_BYTES, *running)
+    need = max(peaks) if peaks else max(FIRST_GUESS_BYTES, *running)
     growth = sum(max(0.0, need - now) for now in running)
     return available_bytes() - _RESERVE_BYTES - growth >= need
 

@@ -94,7 +94,6 @@ class _Process:
   slot: int
   started: float
   initial_bytes: int
-  peak_bytes: int = 0
 
   def handles(self) -> list[Any]:
     """Returns what there is to wait for."""
@@ -103,9 +102,8 @@ class _Process:
     return [self.process.sentinel, self.connection]
 
   def measure(self) -> int:
-    """Returns how much memory it takes now, and keeps the most."""
+    """Returns how much memory it takes now."""
     now = resources.resident_bytes(self.process.pid) - self.initial_bytes
-    self.peak_bytes = max(self.peak_bytes, now)
     return max(0, now)
 
   def outcome(self) -> Outcome | None:
@@ -122,7 +120,7 @@ class _Process:
     return Outcome(
       error=error,
       seconds=time.monotonic() - self.started,
-      peak_bytes=max(peak, self.peak_bytes),
+      peak_bytes=peak,
     )
 
   def go_on(self, job: Job | None) -> None:
@@ -152,6 +150,9 @@ class Runner:
   """Runs jobs, as many at a time as there are processes and memory.
 
   Use it as a context manager: what still runs at the end is stopped.
+
+  Attributes:
+    num_processes: The most processes at a time.
   """
 
   def __init__(
@@ -170,6 +171,7 @@ class Runner:
       memory: Whether there is memory for one more.
       preload: Modules that processes share.
     """
+    self.num_processes = num_processes
     self._slots = resources.share_cores(cores, num_processes)
     self._memory = memory
     self._preload = list(preload)
@@ -207,35 +209,22 @@ class Runner:
     peaks = [peak for peak in known_peaks if peak]
     while waiting or self._processes:
       while waiting and self._has_room(peaks):
-        self._start(self._take(waiting))
+        self._start(take(waiting, [p.job for p in self._processes if p.job]))
       mp_connection.wait(
         [handle for p in self._processes for handle in p.handles()],
         timeout=_POLL_SECONDS,
       )
       for process in list(self._processes):
-        process.measure()
         job = process.job
         outcome = None if job is None else process.outcome()
         if outcome is not None:
           if outcome.peak_bytes and not outcome.error:
             peaks.append(outcome.peak_bytes)
-          # One that has failed may be in any state.
-          following = None if outcome.error else _find(waiting, job.group)
-          if following is not None:
-            waiting.remove(following)
-          process.go_on(following)
+          process.go_on(take_following(waiting, job, outcome))
           on_end(job, outcome)
         elif job is None and not process.process.is_alive():
           self._processes.remove(process)
           process.process.join()
-
-  def _take(self, waiting: list[Job]) -> Job:
-    """Removes the job for a new process, of a group that none has if it can."""
-    groups = {p.job.group for p in self._processes if p.job is not None}
-    new = (j for j in waiting if j.group is None or j.group not in groups)
-    job = next(new, waiting[0])
-    waiting.remove(job)
-    return job
 
   def stop(self) -> None:
     """Ends all processes; those that do not stop in time are killed."""
@@ -290,10 +279,36 @@ class Runner:
     )
 
 
-def _find(waiting: Sequence[Job], group: str | None) -> Job | None:
-  """Returns the first job of a group, if there is one and jobs may share."""
-  jobs = (job for job in waiting if job.group == group)
-  return None if group is None else next(jobs, None)
+def take(waiting: list[Job], running: Sequence[Job]) -> Job:
+  """Removes the job for a new process, of a group that none has if it can.
+
+  Args:
+    waiting: At least one.
+    running: What processes do.
+  """
+  groups = {job.group for job in running}
+  new = (j for j in waiting if j.group is None or j.group not in groups)
+  job = next(new, waiting[0])
+  waiting.remove(job)
+  return job
+
+
+def take_following(
+  waiting: list[Job], job: Job, outcome: Outcome
+) -> Job | None:
+  """Removes the job that its process does after another; None if it ends.
+
+  Args:
+    waiting: What is to be done.
+    job: What the process has done.
+    outcome: How that ended; a process that has failed may be in any state.
+  """
+  if outcome.error or job.group is None:
+    return None
+  following = next((j for j in waiting if j.group == job.group), None)
+  if following is not None:
+    waiting.remove(following)
+  return following
 
 
 def _work(
@@ -316,22 +331,22 @@ def _work(
   # What was loaded before stays: looking for garbage in it takes longer than
   # all else that a short run collects, and copies the shared memory.
   gc.freeze()
-  _redirect_output(job)
+  redirect_output(job)
   initial_bytes = resources.resident_bytes(os.getpid())
   while True:
-    error = _do(job)
-    connection.send((error, _peak_bytes() - initial_bytes))
+    error = do(job)
+    connection.send((error, peak_bytes() - initial_bytes))
     if error or job.group is None:
       sys.exit(1 if error else 0)
     try:
       job = connection.recv()
     except (EOFError, KeyboardInterrupt):
       sys.exit(0)
-    _redirect_output(job)
+    redirect_output(job)
 
 
-def _do(job: Job) -> str | None:
-  """Does a job; returns why it has failed."""
+def do(job: Job) -> str | None:
+  """Does a job in this process; returns why it has failed, in one line."""
   error = None
   try:
     module, _, function = job.target.partition(':')
@@ -352,7 +367,8 @@ def _do(job: Job) -> str | None:
   return error
 
 
-def _redirect_output(job: Job) -> None:
+def redirect_output(job: Job) -> None:
+  """Appends what this process prints to the log of a job."""
   descriptor = os.open(
     job.log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666
   )
@@ -364,7 +380,7 @@ def _redirect_output(job: Job) -> None:
   print(f'[{now}] {job.heading or job.name}')
 
 
-def _peak_bytes() -> int:
+def peak_bytes() -> int:
   """Returns the most memory that this process has held."""
   import resource  # pylint: disable=g-import-not-at-top
 

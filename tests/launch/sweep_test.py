@@ -3,6 +3,7 @@
 """Tests of launch.sweep through the binary."""
 
 import csv
+import importlib.util
 import json
 import os
 import pathlib
@@ -43,6 +44,19 @@ def sweep(name):
     'one': lambda: sweeps.grid(['fed_avg'], {}),
     'unknown': lambda: sweeps.grid(['fed_fish'], {'algorithm.dampin': (1.0,)}),
   })
+"""
+
+_SMALL_DIGITS = """
+from launch.configs import digits, sweeps
+
+def get_config(variant):
+  config = digits.get_config(variant)
+  config.rounds = 2
+  config.evaluate_every = 1
+  return config
+
+def sweep(unused_name):
+  return sweeps.grid(['fed_avg', 'fed_fish'], {'seed': (0, 1)})
 """
 
 
@@ -180,6 +194,35 @@ class SweepTest(parameterized.TestCase):
       summaries[1]['test']['global/mse'],
     )
 
+  @pytest.mark.thorough
+  def test_ray_changes_no_result(self):
+    if not importlib.util.find_spec('ray'):
+      self.skipTest('make ray was not run')
+    self.config.write_text(_SMALL_DIGITS)
+    folders = {name: self.folder / name for name in ('ray', 'machine')}
+    for name, folder in folders.items():
+      sweep = self._start(
+        f'--config={self.config}:small',
+        f'--sweep_dir={folder}',
+        f'--on={name}',
+        '--num_processes=2',
+      )
+      stdout, stderr = _finish(sweep)
+      self.assertEqual(sweep.returncode, 0, stderr)
+      self.assertIn('Done: 4 of 4 runs', stdout)
+    tables = [(path / 'table.csv').read_text() for path in folders.values()]
+    self.assertEqual(*tables)
+    for run in (folders['machine'] / 'runs').iterdir():
+      other = folders['ray'] / 'runs' / run.name
+      self.assertEqual(_columns(run), _columns(other))
+      summaries = [
+        json.loads((path / 'summary.json').read_text()) for path in (run, other)
+      ]
+      for field in ('final', 'test', 'best_validation'):
+        self.assertEqual(summaries[0][field], summaries[1][field])
+      log = folders['ray'] / 'logs' / f'{run.name}.log'
+      self.assertIn('Done: 2 rounds', log.read_text())
+
   @parameterized.named_parameters(
     ('nothing', [], r'config and --sweep_dir \(or --workdir\) are needed'),
     (
@@ -205,6 +248,11 @@ class SweepTest(parameterized.TestCase):
       'tuning',
       ['{config}:both', '--tuned_by=/nowhere'],
       '/nowhere is not the folder of a sweep',
+    ),
+    (
+      'address',
+      ['{config}:both', '--ray_address=localhost:6379'],
+      '--ray_address is for --on=ray',
     ),
     (
       'metric',

@@ -188,7 +188,7 @@ class SweepExecutionTest(absltest.TestCase):
 
   def test_processes_as_cores_and_accelerators_allow(self):
     def count(num_runs, **kwargs):
-      return self._sweep(**kwargs)._count_processes(num_runs)
+      return self._sweep(**kwargs)._count_here(num_runs)
 
     with (
       mock.patch.object(

@@ -1,0 +1,134 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of running jobs on Ray; none of them needs TensorFlow."""
+
+import os
+import pathlib
+import signal
+import threading
+import time
+
+from launch.sweeps import ray_runner
+from launch.sweeps import runner as runner_lib
+from tests import processes
+from tests.execution.ray import ray_test_case
+
+from absl.testing import absltest
+import psutil
+import pytest
+
+_TARGETS = 'tests.launch.sweeps.targets'
+_GIVE_UP_SECONDS = 120.0
+
+
+class RayRunnerTest(ray_test_case.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.ended = {}
+
+  def _job(self, name, target, group=None, **arguments):
+    return runner_lib.Job(
+      name=name,
+      group=group,
+      target=f'{_TARGETS}:{target}',
+      arguments=arguments,
+      log_path=self.folder / f'{name}.log',
+      heading=f'the heading of {name}',
+    )
+
+  def _runner(self, num_processes):
+    return ray_runner.RayRunner(
+      None,
+      count=lambda num_cpus, num_gpus: num_processes,
+      uses_gpus=False,
+      limits_memory=True,
+    )
+
+  def _on_end(self, job, outcome):
+    self.ended[job.name] = outcome
+
+  @pytest.mark.thorough
+  def test_jobs_of_a_group_share_an_actor_until_one_fails(self):
+    def write_pid(name, group):
+      path = self.folder / name
+      return self._job(name, 'write_pid', group=group, path=path)
+
+    unseen = runner_lib.Job(
+      name='unseen',
+      target=f'{_TARGETS}:touch',
+      arguments={'path': self.folder / 'unseen'},
+      log_path=self.folder / 'other' / 'unseen.log',
+    )
+    jobs = [
+      write_pid('a1', 'a'),
+      write_pid('b1', 'b'),
+      write_pid('a2', 'a'),
+      self._job('defect', 'fail', group='a', kind='defect'),
+      write_pid('a3', 'a'),
+      self._job('killed', 'kill_itself', group='a', number=signal.SIGKILL),
+      write_pid('a4', 'a'),
+      self._job('input', 'fail', kind='input'),
+      self._job('cores', 'write_cores', path=self.folder / 'cores', until=1),
+      self._job(
+        'leaves', 'leave_a_temporary_file', path=self.folder / 'leaves'
+      ),
+      unseen,
+    ]
+    with self._runner(1) as runner:
+      # More than there is: an actor starts all the same.
+      runner.run(jobs, self._on_end, known_peaks=[1 << 60])
+    self.assertLen(self.ended, len(jobs))
+    failed = {name: o.error for name, o in self.ended.items() if o.error}
+    self.assertCountEqual(failed, ['defect', 'killed', 'input', 'unseen'])
+    self.assertEqual(failed['defect'], 'RuntimeError: a defect')
+    self.assertEqual(failed['input'], 'The input is bad, on two lines.')
+    self.assertStartsWith(failed['killed'], 'its process or node died: ')
+    self.assertNotIn('\n', failed['killed'])
+    self.assertRegex(failed['unseen'], f'The node .* has no {self.folder}')
+    for name in ('a1', 'a2', 'defect'):
+      log = (self.folder / f'{name}.log').read_text()
+      self.assertIn(f'the heading of {name}\n', log)
+    names = ('a1', 'a2', 'a3', 'a4', 'b1')
+    pids = {name: (self.folder / name).read_text() for name in names}
+    self.assertEqual(pids['a1'], pids['a2'])
+    self.assertLen(set(pids.values()), 4)
+    cores = sorted(os.sched_getaffinity(0))
+    self.assertEqual((self.folder / 'cores').read_text(), repr(cores))
+    left = pathlib.Path((self.folder / 'leaves').read_text())
+    self.assertFalse(left.exists())
+
+  @pytest.mark.thorough
+  def test_an_interrupt_leaves_no_process(self):
+    own = psutil.Process()
+    others = set(own.children(recursive=True))
+    jobs = [
+      self._job(name, 'sleep', path=self.folder / name) for name in ('a', 'b')
+    ]
+    paths = [self.folder / job.name for job in jobs]
+    started = []
+
+    def interrupt():
+      give_up = time.monotonic() + _GIVE_UP_SECONDS
+      while not all(path.exists() for path in paths):
+        if time.monotonic() > give_up:
+          break
+        time.sleep(0.02)
+      started.extend(set(own.children(recursive=True)) - others)
+      os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with self.assertRaises(KeyboardInterrupt):
+      with self._runner(2) as runner:
+        runner.run(jobs, self._on_end)
+    thread.join()
+    self.assertEmpty(self.ended)
+    pids = [int(path.read_text()) for path in paths]
+    self.assertContainsSubset(pids, [process.pid for process in started])
+    _, running = psutil.wait_procs(started, timeout=processes.HANG_SECONDS)
+    self.assertEmpty(running)
+
+
+if __name__ == '__main__':
+  absltest.main()
