@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 import sys
+import threading
 from typing import TextIO
 
 import tqdm
@@ -18,6 +19,13 @@ _SHOWN = (
 )
 
 
+class _Bar(tqdm.tqdm):
+  """A bar of this process: tqdm's lock between processes outlives a kill."""
+
+
+_Bar.set_lock(threading.RLock())
+
+
 def report_step(what: str) -> None:
   """Says on stderr what begins, in a line, where there are no rounds to count."""
   _print(f'{what} ...', sys.stderr)
@@ -25,7 +33,7 @@ def report_step(what: str) -> None:
 
 def _print(line: str, stream: TextIO) -> None:
   # Above bars, if there are any.
-  tqdm.tqdm.write(line, file=stream)
+  _Bar.write(line, file=stream)
   stream.flush()
 
 
@@ -60,7 +68,7 @@ class ProgressReporter:
     self._started = False
     self._bar = None
     if self._show_bar:
-      self._bar = tqdm.tqdm(
+      self._bar = _Bar(
         total=rounds, unit='round', file=self._stream, dynamic_ncols=True
       )
 
@@ -96,7 +104,7 @@ class ProgressReporter:
       self._bar.close()
       self._bar = None
 
-  def _update_bar(self, bar: tqdm.tqdm, round_number: int) -> None:
+  def _update_bar(self, bar: _Bar, round_number: int) -> None:
     if not self._started:
       # The time left counts rounds, from where a resumed run goes on.
       bar.initial = bar.n = max(0, round_number - 1)
