@@ -117,6 +117,9 @@ class RayRunnerTest(ray_test_case.TestCase):
       started.extend(set(own.children(recursive=True)) - others)
       os.kill(os.getpid(), signal.SIGINT)
 
+    # A shell may have the interrupt ignored for what runs in the background.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    self.addCleanup(signal.signal, signal.SIGINT, handler)
     thread = threading.Thread(target=interrupt)
     thread.start()
     with self.assertRaises(KeyboardInterrupt):
