@@ -83,6 +83,11 @@ def replaced(values: Mapping[str, float]) -> Iterator[None]:
     _values.update(before)
 
 
+def values() -> dict[str, float]:
+  """Returns what is replaced now, for another process to replace."""
+  return dict(_values)
+
+
 def read(node: tf.compat.v1.NodeDef) -> Parameter | None:
   """Returns the parameter that a node of a graph is; None if it is none."""
   if _NAME not in node.attr:

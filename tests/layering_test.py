@@ -119,6 +119,7 @@ ALLOWED = {
     'fedfish_tff.execution.worker',
     # Actors on other machines read clients themselves.
     'fedfish_tff.datasets',
+    'fedfish_tff.parameters',
     'fedfish_tff.trust',
     *_EXECUTION_ROOMS,
   },

@@ -20,6 +20,7 @@ from typing import TypeAlias
 import weakref
 
 from fedfish_tff import errors
+from fedfish_tff import parameters
 from fedfish_tff import trust
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import interruption
@@ -151,6 +152,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
         {i: [column[p] for p in positions] for i, column in clients.items()},
         positions,
         num_clients,
+        parameters.values(),
       )
       for positions in splits
     ]

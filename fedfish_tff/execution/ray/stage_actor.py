@@ -18,6 +18,7 @@ from typing import Any
 
 import fedfish_tff
 from fedfish_tff import errors
+from fedfish_tff import parameters
 from fedfish_tff import trust
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.packing import packed_cache
@@ -48,6 +49,7 @@ class StageWork:
     clients: For each client input, the arrays of each of these clients.
     positions: Of these clients in the cohort, from 0.
     cohort_size: The number of all clients.
+    parameters: What `fedfish_tff.parameters` are.
   """
 
   number: int
@@ -55,6 +57,7 @@ class StageWork:
   clients: Mapping[_ValueId, Sequence[stage_values.Arrays]]
   positions: Sequence[int]
   cohort_size: int
+  parameters: Mapping[str, float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,15 +185,12 @@ class StageActor:
       work.positions,
       work.cohort_size,
     )
+    server_values = {
+      i: stage_values.to_value(arrays, types[i]) for i, arrays in server.items()
+    }
     try:
-      partial = self._runner.run_share(
-        stage,
-        {
-          i: stage_values.to_value(arrays, types[i])
-          for i, arrays in server.items()
-        },
-        clients,
-      )
+      with parameters.replaced(work.parameters):
+        partial = self._runner.run_share(stage, server_values, clients)
       totals = [
         reference.total
         for reference in stage_values.references(work.clients.values())

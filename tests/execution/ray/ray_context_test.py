@@ -10,6 +10,7 @@ from unittest import mock
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import parameters
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.ray import ray_cluster
@@ -92,6 +93,15 @@ def _slow_total(data):
   return tff.federated_sum(tff.federated_map(_slow_sum, data))
 
 
+@tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
+def _scaled_total(values):
+  """A sum of what a parameter multiplies at the clients."""
+  scale = tff.tensorflow.computation(
+    lambda x: x * parameters.create('scale', 1.0), np.float32
+  )
+  return tff.federated_sum(tff.federated_map(scale, values))
+
+
 class SplitBySizeTest(absltest.TestCase):
   @hypothesis.given(
     sizes=st.lists(st.integers(0, 1000), min_size=1, max_size=40),
@@ -150,6 +160,13 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
   @pytest.mark.thorough
   def test_round(self, name):
     self._check(name)
+
+  @pytest.mark.thorough
+  def test_parameters_are_replaced_on_actors(self):
+    with tff.framework.get_context_stack().install(_ray_context()):
+      self.assertEqual(_scaled_total([1.0, 2.0]), 3.0)
+      with parameters.replaced({'scale': 4.0}):
+        self.assertEqual(_scaled_total([1.0, 2.0]), 12.0)
 
   @pytest.mark.thorough
   def test_an_actor_that_is_killed_changes_nothing(self):

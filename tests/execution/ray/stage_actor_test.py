@@ -55,6 +55,7 @@ class StageActorTest(absltest.TestCase):
       clients={client_input: [[np.float32(v)] for v in values]},
       positions=[3 * i for i in range(len(values))],
       cohort_size=9,
+      parameters={},
     )
     zero = stage_values.to_arrays(
       tf.constant(0.0),
