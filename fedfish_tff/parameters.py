@@ -12,6 +12,7 @@ traced, and compute bit for bit what each computes by itself.
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import functools
 import itertools
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ import tensorflow_federated as tff
 
 _NAME = '_fedfish_parameter'
 _DEFAULT = '_fedfish_parameter_default'
+_PROBE = 'probe'
 
 # Of the process, since computations run in several threads.
 _values: dict[str, float] = {}
@@ -86,6 +88,21 @@ def replaced(values: Mapping[str, float]) -> Iterator[None]:
 def values() -> dict[str, float]:
   """Returns what is replaced now, for another process to replace."""
   return dict(_values)
+
+
+def are_replaced_here() -> bool:
+  """Whether the execution context of this moment knows of parameters."""
+  with replaced({_PROBE: 1.0}):
+    return bool(_read_probe()())
+
+
+@functools.cache
+def _read_probe() -> tff.Computation:
+  @tff.tensorflow.computation
+  def read_probe():
+    return create(_PROBE, 0.0)
+
+  return read_probe
 
 
 def read(node: tf.compat.v1.NodeDef) -> Parameter | None:

@@ -107,6 +107,7 @@ ALLOWED = {
   },
   'fedfish_tff.simulation': {
     'fedfish_tff.errors',
+    'fedfish_tff.parameters',
     'fedfish_tff.datasets',
     'fedfish_tff.models',
     'fedfish_tff.evaluation',

@@ -19,21 +19,38 @@ class _RateParameterOptimizer(tff.learning.optimizers.Optimizer):
   """See `build_rate_parameter_optimizer`."""
 
   def __init__(
-    self, inner: tff.learning.optimizers.Optimizer, name: str
+    self,
+    inner: tff.learning.optimizers.Optimizer,
+    name: str,
+    factor_name: str | None,
   ) -> None:
     self._inner = inner
     self._name = name
+    self._factor_name = factor_name
 
   @tf.autograph.experimental.do_not_convert
   def initialize(self, specs: Any) -> Any:
     state = self._inner.initialize(specs)
-    hparams = collections.OrderedDict(self._inner.get_hparams(state))
-    hparams[_RATE_KEY] = parameters.create(self._name, hparams[_RATE_KEY])
-    return self._inner.set_hparams(state, hparams)
+    rate = self._inner.get_hparams(state)[_RATE_KEY]
+    return self._with_rate(state, parameters.create(self._name, rate))
 
   @tf.autograph.experimental.do_not_convert
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
-    return autograph.convert(self._inner.next)(state, weights, gradients)
+    take_step = autograph.convert(self._inner.next)
+    if self._factor_name is None:
+      return take_step(state, weights, gradients)
+    rate = self._inner.get_hparams(state)[_RATE_KEY]
+    factor = parameters.create(self._factor_name, 1.0)
+    state, weights = take_step(
+      self._with_rate(state, rate * factor), weights, gradients
+    )
+    # The next factor is not to be multiplied with this one.
+    return self._with_rate(state, rate), weights
+
+  def _with_rate(self, state: Any, rate: Any) -> Any:
+    hparams = collections.OrderedDict(self._inner.get_hparams(state))
+    hparams[_RATE_KEY] = rate
+    return self._inner.set_hparams(state, hparams)
 
   def get_hparams(self, state: Any) -> Any:
     return self._inner.get_hparams(state)
@@ -43,13 +60,19 @@ class _RateParameterOptimizer(tff.learning.optimizers.Optimizer):
 
 
 def build_rate_parameter_optimizer(
-  optimizer: tff.learning.optimizers.Optimizer, name: str
+  optimizer: tff.learning.optimizers.Optimizer,
+  name: str,
+  *,
+  factor_name: str | None = None,
 ) -> tff.learning.optimizers.Optimizer:
   """Builds an optimizer whose rate `fedfish_tff.parameters` can replace.
 
   Args:
     optimizer: One of `tff.learning.optimizers` whose rate is a number.
-    name: Of the parameter; its default is the optimizer's rate.
+    name: Of the parameter; its default is the optimizer's rate. An optimizer's
+      state keeps the rate that it begins with.
+    factor_name: Of another, 1 by default, by which the rate is multiplied in
+      each step, as schedules do; None for no such parameter.
 
   Returns:
     The optimizer; its state and hyper-parameters are those of `optimizer`.
@@ -58,4 +81,4 @@ def build_rate_parameter_optimizer(
     TypeError: If `optimizer` is not one of TFF's.
   """
   local_training.check_optimizer(optimizer, 'optimizer')
-  return _RateParameterOptimizer(optimizer, name)
+  return _RateParameterOptimizer(optimizer, name, factor_name)

@@ -18,6 +18,7 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import parameters
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_data
 from fedfish_tff.simulation import client_speeds
@@ -80,6 +81,7 @@ def run_training(
   costs_per_client: Mapping[str, int] | None = None,
   start: TrainingResult | None = None,
   finish_fn: FinishFn | None = None,
+  round_parameters: Callable[[int], Mapping[str, float]] | None = None,
   on_round: Callable[[int, Metrics], None] | None = None,
   client_states: client_state_store.ClientStateStore | None = None,
   wall_clock: client_speeds.WallClock | None = None,
@@ -131,6 +133,9 @@ def run_training(
       first. None to begin with round 1.
     finish_fn: Applied to the state after the last round, before it is evaluated
       and saved, such as a choice among the models that it allows.
+    round_parameters: From a round to numbers by name, which parameters
+      (`fedfish_tff.parameters`) are in it and in its barrier, such as factors of
+      learning rates; rows have them as `schedule/*`.
     on_round: Called with each row after it was released.
     client_states: Where the clients' states are between their rounds, if they
       have any; not used otherwise. What it holds is removed where the run does
@@ -227,16 +232,19 @@ def run_training(
         state = loop_state['process']
         round_began = time.monotonic()
         cohort = cohorts.load(round_number)
-        result = federated_round.run_round(
-          process,
-          state,
-          cohort,
-          round_number,
-          client_states,
-          # The round before is what Ctrl-C saves.
-          kept_rounds={*checkpoints, round_number - 1},
-        )
+        scheduled = round_parameters(round_number) if round_parameters else {}
+        with parameters.replaced(scheduled):
+          result = federated_round.run_round(
+            process,
+            state,
+            cohort,
+            round_number,
+            client_states,
+            # The round before is what Ctrl-C saves.
+            kept_rounds={*checkpoints, round_number - 1},
+          )
         row = result.row
+        row.update({f'schedule/{name}': v for name, v in scheduled.items()})
         if criterion_fn is not None:
           row.update(
             criterion_fn(process.get_model_weights(result.state), cohort)
@@ -272,7 +280,10 @@ def run_training(
             with round_problems.skip_evaluation(round_number):
               row.update(evaluation_fn(new_state, round_number))
           if barrier_fn is not None:
-            with round_problems.skip_barrier(round_number):
+            with (
+              parameters.replaced(scheduled),
+              round_problems.skip_barrier(round_number),
+            ):
               row.update(
                 barrier_fn(
                   process.get_model_weights(state),

@@ -29,6 +29,8 @@ axes, with which a value of the config is overruled:
   privacy     updates that are clipped and noised, with independent noise
               (gaussian, adaptive) or along a tree (tree, tree_adaptive); all
               clients count alike, see docs/privacy.md
+  client_schedule, server_schedule  how a learning rate goes on: cosine, step or
+              warmup; metrics.csv then has its factor in each round
   participation  who takes part: fastest, flanp, srpfl, and uniform or others
               with dropouts; clients then have speeds, see docs/participation.md
   speeds      how long clients take: exponential, dynamic, classes or trace;
@@ -50,6 +52,7 @@ from launch.methods import optimizers
 from launch.methods import participation
 from launch.methods import privacy
 from launch.methods import registry
+from launch.methods import schedules
 
 import ml_collections
 
@@ -112,6 +115,10 @@ def create_config(
     'fine_tuning': {s: {} for s in fine_tuning.STRATEGIES},
     'start': {m: {} for m in registry.names('fine_tuning_start')},
     'privacy': {name: {} for name in privacy.PRESETS},
+    **{
+      block: {name: {} for name in schedules.PRESETS}
+      for block in building.SCHEDULES.values()
+    },
     'participation': {name: {} for name in participation.POLICIES},
     'speeds': {kind: {} for kind in participation.SPEEDS},
     **own,
@@ -146,6 +153,9 @@ def create_config(
     for field, value in known[axis].get(chosen.get(axis), {}).items():
       _set(config, field, value)
   _leave_out_unsupported(config, method, visiting_rounds)
+  for block in building.SCHEDULES.values():
+    if block in chosen:
+      config[block] = schedules.defaults(chosen[block])
   if 'privacy' in chosen:
     _set_privacy(config, chosen['privacy'])
   if not chosen.keys().isdisjoint(('participation', 'speeds')):

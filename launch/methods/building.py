@@ -21,6 +21,7 @@ from launch.methods import exchange as exchange_lib
 from launch.methods import fine_tuning
 from launch.methods import optimizers
 from launch.methods import privacy
+from launch.methods import schedules
 
 if typing.TYPE_CHECKING:
   from fedfish_tff import aggregators
@@ -45,6 +46,12 @@ FIELDS_OF_THE_LOOP = frozenset(
 )
 # Those of the optimizers of `Ingredients`, parameters of the same names.
 CLIENT_RATE, SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
+
+# The block that says how one goes on.
+SCHEDULES: Mapping[str, str] = {
+  CLIENT_RATE: 'client_schedule',
+  SERVER_RATE: 'server_schedule',
+}
 
 # What a client sends in a round as a method's paper counts it, a column.
 PUBLISHED_BYTES = 'communication/published_bytes'
@@ -117,6 +124,7 @@ class Ingredients:
         _client_optimizer(self.algorithm),
         self.config[CLIENT_RATE],
         parameter=CLIENT_RATE,
+        factor=self.factor_of(CLIENT_RATE),
         weight_decay=self.config.get('client_weight_decay'),
       )
     )
@@ -127,6 +135,7 @@ class Ingredients:
       self.algorithm['server_optimizer'],
       self.config[SERVER_RATE],
       parameter=SERVER_RATE,
+      factor=self.factor_of(SERVER_RATE),
     )
 
   @property
@@ -146,6 +155,11 @@ class Ingredients:
   def exchange(self) -> exchange_lib.Exchange | None:
     """Which weights clients send; None for all of them."""
     return exchange_lib.build(self.config, self.task)
+
+  def factor_of(self, rate: str) -> str | None:
+    """Returns the parameter by which a schedule multiplies a rate, if any."""
+    block = SCHEDULES[rate]
+    return _factor(block) if block in self.config else None
 
   def with_weight_decay(
     self, optimizer: tff.learning.optimizers.Optimizer
@@ -183,6 +197,31 @@ def parameter_values(config: Mapping[str, Any]) -> dict[str, float]:
     if optimizer and field in config
   }
   return values | {'local_epochs': config['local_epochs']}
+
+
+def round_parameters(
+  config: Mapping[str, Any], round_number: int, *, first_round: int
+) -> dict[str, float]:
+  """Returns what parameters are in a round of a config, by name.
+
+  Args:
+    config: A checked config.
+    round_number: The round.
+    first_round: The last one of what training starts from, 0 without.
+  """
+  return {
+    _factor(block): schedules.factor(
+      config[block],
+      round_number - first_round,
+      rounds=config['rounds'] - first_round,
+    )
+    for block in SCHEDULES.values()
+    if block in config
+  }
+
+
+def _factor(block: str) -> str:
+  return f'{block}_factor'
 
 
 def create_model(

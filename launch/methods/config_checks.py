@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from fedfish_tff import errors
+from launch.methods import building
 from launch.methods import exchange
 from launch.methods import fields
 from launch.methods import fine_tuning
@@ -17,6 +18,7 @@ from launch.methods import method as method_lib
 from launch.methods import participation
 from launch.methods import privacy
 from launch.methods import registry
+from launch.methods import schedules
 
 # Names of folders.
 _RUN_NAME = re.compile(r'[A-Za-z0-9_]+')
@@ -82,6 +84,10 @@ def check_config(config: Mapping[str, Any]) -> None:
       )
     if name in config:
       known[name] = check
+  for rate in method.scheduled_rates:
+    block = building.SCHEDULES[rate]
+    if block in config:
+      known[block] = fields.block
   fields.check_fields('', config, known, owner=method.name)
   _check_block('algorithm.', config['algorithm'], method)
   participation.check(config['participation'])
@@ -94,6 +100,9 @@ def check_config(config: Mapping[str, Any]) -> None:
     exchange.check_exchange(config)
   if 'privacy' in config:
     privacy.check(config)
+  for block in building.SCHEDULES.values():
+    if block in config:
+      schedules.check(f'{block}.', config[block], config['rounds'])
   _check_support(config, method)
   _check_weight_decay(config)
 

@@ -5,12 +5,14 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 
+from launch.methods import building
 from launch.methods import exchange
 from launch.methods import fields as fields_lib
 from launch.methods import fine_tuning
 from launch.methods import participation
 from launch.methods import privacy
 from launch.methods import registry
+from launch.methods import schedules
 
 
 def describe() -> str:
@@ -36,6 +38,12 @@ def _lines() -> Iterator[str]:
       f'{{{axis}}}; --config.{block}.FIELD=VALUE'
     )
     yield from _fields(fields)
+  yield (
+    f'\n{" and ".join(building.SCHEDULES.values())}, of learning rates: '
+    f'--config=FILE:NAME,client_schedule={{{",".join(schedules.PRESETS)}}}; '
+    '--config.client_schedule.FIELD=VALUE'
+  )
+  yield from _fields(schedules.FIELDS)
   yield (
     '\nparticipation, of any method: --config=FILE:NAME,participation='
     f'{{{",".join(participation.POLICIES)}}}; --config.participation.FIELD=VALUE'

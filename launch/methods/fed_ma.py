@@ -61,6 +61,7 @@ def _last_layer_optimizer(
       factor * parts.config[building.CLIENT_RATE],
       # Not that of the other layers: nobody replaces it.
       parameter='last_layer_learning_rate',
+      factor=parts.factor_of(building.CLIENT_RATE),
     ),
     algorithm['last_layer_weight_decay'],
   )

@@ -98,6 +98,18 @@ class Method:
     at_server = 'server_optimizer' in self.fields
     return building.CLIENT_RATE, *([building.SERVER_RATE] * at_server)
 
+  @property
+  def scheduled_rates(self) -> tuple[str, ...]:
+    """Which of them a schedule can change from round to round."""
+    has_client_steps = (
+      'local_epochs' in self.supports and 'client_optimizer' in self.fields
+    )
+    return tuple(
+      rate
+      for rate in self.learning_rates
+      if rate != building.CLIENT_RATE or has_client_steps
+    )
+
   def why_not(self, what: str) -> str:
     """Returns why the method does not support something."""
     return self.reasons.get(what, SUPPORTS[what])

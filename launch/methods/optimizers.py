@@ -90,6 +90,7 @@ def build(
   learning_rate: float,
   *,
   parameter: str,
+  factor: str | None = None,
   weight_decay: float | None = None,
 ) -> tff.learning.optimizers.Optimizer:
   """Builds an optimizer.
@@ -99,6 +100,8 @@ def build(
     learning_rate: Its learning rate.
     parameter: Name of the parameter that its rate is (see
       `fedfish_tff.parameters`), which has the value of `scaled_rate`.
+    factor: Name of the parameter by which a schedule multiplies the rate; None
+      without a schedule.
     weight_decay: That of adamw; None for none.
   """
   import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
@@ -112,7 +115,9 @@ def build(
     owner = client_work
   build_it = getattr(owner, optimizer.function)
   return client_work.build_rate_parameter_optimizer(
-    build_it(scaled_rate(name, learning_rate), **arguments), parameter
+    build_it(scaled_rate(name, learning_rate), **arguments),
+    parameter,
+    factor_name=factor,
   )
 
 

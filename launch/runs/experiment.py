@@ -139,6 +139,12 @@ class Experiment:
       return state
     return self.process.set_model_weights(state, self.initial_weights)
 
+  def round_parameters(self, round_number: int) -> dict[str, float]:
+    """Returns what parameters are in a round, by name; none without schedules."""
+    return building.round_parameters(
+      self.config, round_number, first_round=self.first_round
+    )
+
   def fingerprint_data(self) -> dict[str, str]:
     """Returns the fingerprint of each split's clients, by the split's name."""
     return fingerprint_data(self.config, self.task)

@@ -10,6 +10,8 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import algorithms
+from fedfish_tff import errors
+from fedfish_tff import parameters
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import building
@@ -278,6 +280,11 @@ def _run(
   context = tff.framework.get_context_stack().current
   if hasattr(context, 'set_report_clients'):
     context.set_report_clients(progress.report_clients)
+  if experiment.round_parameters(1) and not parameters.are_replaced_here():
+    raise errors.InputError(
+      'The config has a schedule of learning rates, but in this execution context '
+      'rates cannot be replaced; --context=cohort was expected.'
+    )
   try:
     return simulation.run_training(
       process,
@@ -308,6 +315,7 @@ def _run(
         experiment.first_round,
         start.totals if start else {},
       ),
+      round_parameters=experiment.round_parameters,
       finish_fn=regularization_choice.build_choice(experiment, folder.path),
       on_round=tell,
     )

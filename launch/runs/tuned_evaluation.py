@@ -12,7 +12,6 @@ a parameter of it (`fedfish_tff.parameters`).
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import functools
 import math
 from typing import Any
 
@@ -22,9 +21,6 @@ from fedfish_tff import parameters
 from fedfish_tff.evaluation import metric_names
 from launch.methods import building
 from launch.runs import experiment as experiment_lib
-
-import numpy as np
-import tensorflow_federated as tff
 
 # Of `tuned_with`: that of training.
 _CLIENT_RATE = math.nan
@@ -49,13 +45,13 @@ def tuned_with(
   name = building.CLIENT_RATE
   config = {**experiment.config, name: rate}
   value = building.parameter_values(config)[name]
+  if not parameters.are_replaced_here():
+    raise errors.InputError(
+      'evaluation.personalization_learning_rates is '
+      f'{experiment.tuning_rates}, but in this execution context rates cannot '
+      'be replaced; --context=cohort was expected.'
+    )
   with parameters.replaced({name: value}):
-    if _read_rate()() != np.float32(value):
-      raise errors.InputError(
-        'evaluation.personalization_learning_rates is '
-        f'{experiment.tuning_rates}, but in this execution context rates cannot '
-        'be replaced; --context=cohort was expected.'
-      )
     yield
 
 
@@ -166,14 +162,3 @@ class TunedEvaluation:
 def _rate_without_choice(experiment: experiment_lib.Experiment) -> float:
   rates = experiment.tuning_rates
   return rates[0] if len(rates) == 1 else _CLIENT_RATE
-
-
-@functools.cache
-def _read_rate() -> tff.Computation:
-  """Returns a computation of what the client's rate is where it runs."""
-
-  @tff.tensorflow.computation
-  def read_rate():
-    return parameters.create(building.CLIENT_RATE, _CLIENT_RATE)
-
-  return read_rate

@@ -58,6 +58,49 @@ class RateParameterTest(parameterized.TestCase):
         [np.asarray(leaf).tolist() for leaf in expected],
       )
 
+  @parameterized.named_parameters(
+    ('sgd', _OPTIMIZERS.build_sgdm),
+    ('momentum', lambda rate: _OPTIMIZERS.build_sgdm(rate, 0.9)),
+    ('adam', _OPTIMIZERS.build_adam),
+    ('nesterov', client_work.build_nesterov),
+  )
+  def test_a_factor_multiplies_the_rate_of_each_step(self, build):
+    """Against the optimizer whose rate is set before each step."""
+    contexts.set_default_context()
+    optimizer, plain = build(0.5), build(0.5)
+    optimizer = client_work.build_rate_parameter_optimizer(
+      optimizer, 'rate', factor_name='factor'
+    )
+    gradients = np.random.default_rng(0).normal(size=[3, 3]).astype(np.float32)
+
+    @tff.tensorflow.computation
+    def initialize():
+      return optimizer.initialize(_SPECS)
+
+    @tff.tensorflow.computation(
+      initialize.type_signature.result,
+      (tff.TensorType(np.float32, [3]),),
+      (tff.TensorType(np.float32, [3]),),
+    )
+    def take_step(state, weights, gradient):
+      return optimizer.next(state, weights, gradient)
+
+    state, weights = initialize(), (np.ones(3, np.float32),)
+    expected_state = plain.initialize(_SPECS)
+    expected = (tf.ones([3]),)
+    for factor, gradient in zip((1.0, 0.25, 0.5), gradients, strict=True):
+      with parameters.replaced({'factor': factor}):
+        state, weights = take_step(state, weights, (gradient,))
+      hparams = dict(plain.get_hparams(expected_state))
+      expected_state = plain.set_hparams(
+        expected_state, {**hparams, 'learning_rate': 0.5 * factor}
+      )
+      expected_state, expected = plain.next(
+        expected_state, expected, (tf.constant(gradient),)
+      )
+      np.testing.assert_allclose(weights[0], expected[0], rtol=1e-6)
+    self.assertEqual(optimizer.get_hparams(state)['learning_rate'], 0.5)
+
   def test_hyper_parameters_are_the_inner_optimizer_s(self):
     optimizer = client_work.build_rate_parameter_optimizer(
       _OPTIMIZERS.build_sgdm(0.5, 0.9), 'rate'

@@ -13,6 +13,7 @@ import signal
 from unittest import mock
 
 from fedfish_tff import errors
+from fedfish_tff import parameters
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution.pjrt import pjrt_context
 from fedfish_tff.execution.pjrt import stage_programs
@@ -147,6 +148,15 @@ class VectorizedEqualityTest(EqualityTestCase):
     self.check(name)
 
 
+@tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
+def _scaled_total(values):
+  """A sum of what a parameter multiplies at the clients."""
+  scale = tff.tensorflow.computation(
+    lambda x: x * parameters.create('scale', 1.0), np.float32
+  )
+  return tff.federated_sum(tff.federated_map(scale, values))
+
+
 class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -176,6 +186,13 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     return [
       [np.ones([n, 2], np.float32) for n in sizes] for sizes in sizes_of_clients
     ]
+
+  def test_parameters_are_replaced_on_devices(self):
+    with tff.framework.get_context_stack().install(self.context):
+      self.assertEqual(_scaled_total([1.0, 2.0]), 3.0)
+      with parameters.replaced({'scale': 4.0}):
+        self.assertEqual(_scaled_total([1.0, 2.0]), 12.0)
+    self.assertEmpty(self.context.general_path_reasons)
 
   def test_batches_of_all_sizes(self):
     """Rows beyond a batch's size would be counted."""

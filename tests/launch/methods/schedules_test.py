@@ -1,0 +1,166 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Schedules against Keras' own, and methods against those with another rate."""
+
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff import parameters
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+from launch.methods import building
+from launch.methods import config_checks
+from launch.methods import registry
+from launch.methods import schedules
+from launch.runs import experiment as experiment_lib
+from launch.runs import training_run
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+import tensorflow as tf
+
+_SCHEDULED = [
+  (name, rate)
+  for name, method in registry.own_methods().items()
+  for rate in method.scheduled_rates
+  # They have a test of the same in the default tier, or train other tasks.
+  if (name, rate) != ('fed_fish', building.CLIENT_RATE) and not method.sized
+]
+_ROUNDS = st.shared(st.integers(2, 60), key='rounds')
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+class FactorTest(absltest.TestCase):
+  @hypothesis.given(
+    rounds=_ROUNDS,
+    warmup=_ROUNDS.flatmap(lambda rounds: st.integers(0, rounds - 1)),
+    final=st.floats(0.0, 1.0, width=32),
+    step_rounds=st.integers(1, 20),
+    step_factor=st.floats(0.125, 1.0, width=32),
+  )
+  @hypothesis.settings(deadline=None)
+  def test_is_that_of_keras(
+    self, rounds, warmup, final, step_rounds, step_factor
+  ):
+    kinds = tf.keras.optimizers.schedules
+    references = {
+      'constant': lambda unused_step: 1.0,
+      'cosine': kinds.CosineDecay(1.0, rounds - warmup, alpha=final),
+      'step': kinds.ExponentialDecay(
+        1.0, step_rounds, step_factor, staircase=True
+      ),
+    }
+    for name, reference in references.items():
+      block = {
+        'name': name,
+        'warmup_rounds': warmup,
+        'final_factor': final,
+        'step_rounds': step_rounds,
+        'step_factor': step_factor,
+      }
+      found = [
+        schedules.factor(block, r, rounds=rounds) for r in range(1, rounds + 1)
+      ]
+      np.testing.assert_allclose(
+        found[:warmup], np.linspace(0, 1, warmup + 2)[1:-1]
+      )
+      for step, factor in enumerate(found[warmup:]):
+        self.assertAlmostEqual(factor, float(reference(step)), places=5)
+
+
+class CheckTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('fed_avg,client_schedule=cosine', {'name': 'linear'}, "name is 'linear'"),
+    ('fed_avg,client_schedule=cosine', {'warmup_rounds': 2}, 'fewer than 2'),
+    ('fed_avg,client_schedule=step', {'step_rounds': 0}, 'step_rounds is 0'),
+    ('fed_sgd,client_schedule=cosine', {}, 'client_schedule does not exist'),
+    ('scaffold,client_schedule=step', {}, 'client_schedule does not exist'),
+    ('fed3r,client_schedule=step', {}, 'client_schedule does not exist'),
+  )
+  def test_fields(self, variant, changes, message):
+    config = small_configs.make_config(
+      variant, **{f'client_schedule.{k}': v for k, v in changes.items()}
+    )
+    with self.assertRaisesRegex(errors.InputError, message):
+      config_checks.check_config(config)
+
+
+class ScheduledMethodTest(parameterized.TestCase):
+  def _train(self, config, **replaced):
+    """The weights after a round."""
+    config_checks.check_config(config)
+    task = experiment_lib.create_task(config)
+    experiment = experiment_lib.build_experiment_of(config, task)
+    with parameters.replaced(replaced):
+      result = simulation.run_training(
+        experiment.process,
+        train_data=task.train,
+        participation=experiment.participation,
+        batch_spec=experiment.batch_spec,
+        seed=0,
+        rounds=1,
+        client_states=simulation.ClientStateStore(
+          pathlib.Path(self.create_tempdir().full_path) / 'states'
+        ),
+      )
+    return experiment.process.get_model_weights(result.state).trainable
+
+  def _check(self, name, rate):
+    config = small_configs.make_config(name)
+    block = building.SCHEDULES[rate]
+    scheduled = {**config, block: schedules.defaults('step')}
+    found = self._train(scheduled, **{f'{block}_factor': 0.25})
+    expected = self._train({**config, rate: config[rate] / 4})
+    for one, other in zip(found, expected, strict=True):
+      np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
+    # The rate counts.
+    whole = self._train(scheduled)
+    self.assertFalse(
+      all(np.allclose(a, b) for a, b in zip(found, whole, strict=True))
+    )
+
+  def test_fed_fish(self):
+    self._check('fed_fish', building.CLIENT_RATE)
+
+  @parameterized.parameters(*_SCHEDULED)
+  @pytest.mark.thorough
+  def test_any_method(self, name, rate):
+    self._check(name, rate)
+
+  def test_a_run(self):
+    """Columns tell factors; where they are next to 0 nothing is learnt."""
+    config = small_configs.make_config(
+      'fed_avg,client_schedule=step,server_schedule=cosine',
+      **{
+        'rounds': 4,
+        'evaluate_every': 1,
+        'client_schedule.step_rounds': 2,
+        'client_schedule.step_factor': 1e-30,
+        'server_schedule.warmup_rounds': 1,
+      },
+    )
+    folder = pathlib.Path(self.create_tempdir().full_path, 'w')
+    training_run.train(config, workdir=folder, progress_bar=False)
+    _, *rows = simulation.read_rows(folder / 'metrics.csv')
+    np.testing.assert_allclose(
+      [row['schedule/client_schedule_factor'] for row in rows],
+      [1.0, 1.0, 1e-30, 1e-30],
+    )
+    np.testing.assert_allclose(
+      [row['schedule/server_schedule_factor'] for row in rows],
+      [0.5, 1.0, 0.75, 0.25],
+    )
+    losses = [row['eval/global/loss'] for row in rows]
+    self.assertLen(set(losses[:2]), 2)
+
+
+if __name__ == '__main__':
+  absltest.main()
