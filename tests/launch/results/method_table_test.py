@@ -77,6 +77,22 @@ class MethodTableTest(absltest.TestCase):
       (gone['mean'], gone['seeds'], gone['diverged']), ('', '0', '1')
     )
 
+  def test_what_was_sent_and_the_metric_after_as_much(self):
+    groups = {
+      label: [fake_runs.make_run(name, seed) for seed in range(2)]
+      for label, name in (('A', 'fed_avg'), ('B', 'fed_fish'))
+    }
+    rows = method_table.method_rows(groups, _METRIC)
+    # In rounds 2, 4 and 6 A has sent as many MB, and B twice as many: 4 in
+    # round 2, 8 in round 4.
+    sent = method_table.MEGABYTES, method_comparison.LAST_ROUND
+    self.assertEqual((rows['A'][sent].mean, rows['B'][sent].mean), (6, 12))
+    equal = _METRIC, method_table.EQUAL_BYTES
+    self.assertAlmostEqual(rows['A'][equal].mean, 0.605)
+    self.assertAlmostEqual(rows['B'][equal].mean, 0.305)
+    del groups['B']
+    self.assertNotIn(equal, method_table.method_rows(groups, _METRIC)['A'])
+
   def test_columns_that_runs_lack_are_left_out(self):
     columns = {column for column, _ in self.rows['B']}
     self.assertEqual(columns, {_METRIC, 'csb/accuracy'})
