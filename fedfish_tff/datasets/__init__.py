@@ -34,6 +34,7 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.client_sources import ClientSource
   from fedfish_tff.datasets.client_sources import plan_client
   from fedfish_tff.datasets.client_sources import set_source
+  from fedfish_tff.datasets.client_sources import take_part
   from fedfish_tff.datasets.client_sources import takes_references
   from fedfish_tff.datasets.concatenated_client_data import (
     ConcatenatedClientData,

@@ -181,6 +181,71 @@ class ClientReference(batches_lib.ClientBatches):
     vars(self)['total'] = total
 
 
+class _PartReference(ClientReference):
+  """Other batches of a client, made where the client is read."""
+
+  def __init__(
+    self,
+    whole: ClientReference,
+    make: Callable[[batches_lib.ClientBatches], batches_lib.ClientBatches],
+  ) -> None:
+    """Reads nothing.
+
+    Args:
+      whole: The client's batches.
+      make: From these to others.
+    """
+    vars(self).update(
+      source=whole.source,
+      element_spec=whole.element_spec,
+      num_rows_hint=whole.num_rows_hint,
+      client_id=whole.client_id,
+      _whole=whole,
+      _make=make,
+    )
+
+  def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    return _PartReference, (self._whole, self._make)
+
+  def read(self) -> batches_lib.ClientBatches:
+    return self._make(self._whole.read())
+
+  @property
+  def epochs(self) -> int:
+    return self._batches.epochs
+
+  @property
+  def batch_size(self) -> int:
+    return self._batches.batch_size
+
+  @property
+  def num_examples(self) -> int:
+    return self._batches.num_examples
+
+  @property
+  def total(self) -> int:
+    return self._whole.total
+
+  def learn_total(self, total: int) -> None:
+    self._whole.learn_total(total)
+
+
+def take_part(
+  batches: batches_lib.ClientBatches,
+  make: Callable[[batches_lib.ClientBatches], batches_lib.ClientBatches],
+) -> batches_lib.ClientBatches:
+  """Returns other batches of a client, made where the client is read.
+
+  Args:
+    batches: The client's batches.
+    make: From these to others of the same client: a function of a module, or a
+      `functools.partial` of one, since it travels.
+  """
+  if isinstance(batches, ClientReference):
+    return _PartReference(batches, make)
+  return make(batches)
+
+
 def takes_references() -> bool:
   """Whether the current execution context has clients read by others."""
   context = tff.framework.get_context_stack().current

@@ -5,6 +5,7 @@
 import collections
 from collections.abc import Iterator
 from collections.abc import Sequence
+import functools
 
 from fedfish_tff import datasets
 
@@ -34,23 +35,33 @@ def load_chunks(
   Yields:
     All examples of each client of a group, in batches.
   """
-  # As `datasets.sequential_batches` has them.
-  spec = datasets.BatchSpec(batch_size=eval_batch_size, shuffle=False)
-  refers = datasets.takes_references()
   for chunk in chunk_clients(clients.client_ids):
     yield [
       datasets.to_client_input(
-        datasets.plan_client(
-          clients,
-          spec,
-          client_id=client_id,
-          seed=0,
-          round_number=0,
-          refers=refers,
-        )
+        plan_whole_client(clients, client_id, batch_size=eval_batch_size)
       )
       for client_id in chunk
     ]
+
+
+def plan_whole_client(
+  clients: datasets.ClientData, client_id: str, *, batch_size: int
+) -> datasets.ClientBatches:
+  """Returns a client's examples as `datasets.sequential_batches` has them.
+
+  Args:
+    clients: Clients, which are read where they are used if they have a source.
+    client_id: The client.
+    batch_size: Examples a batch.
+  """
+  return datasets.plan_client(
+    clients,
+    datasets.BatchSpec(batch_size=batch_size, shuffle=False),
+    client_id=client_id,
+    seed=0,
+    round_number=0,
+    refers=datasets.takes_references(),
+  )
 
 
 def build_barrier_input(
@@ -66,17 +77,25 @@ def build_barrier_input(
     The round's batches as `train`, and as `eval` each example among them once:
     the |D_i| after the cap, on which the client's own model was trained.
   """
-  used = np.sort(client.indices[: client.num_examples])
-  scored = datasets.ClientBatches(
-    client_id=client.client_id,
-    examples=client.examples,
-    indices=used,
-    epochs=1,
-    batch_size=eval_batch_size,
+  scored = datasets.take_part(
+    client, functools.partial(_scored, batch_size=eval_batch_size)
   )
   return collections.OrderedDict(
     train=datasets.to_client_input(client),
     eval=datasets.to_client_input(scored),
+  )
+
+
+def _scored(
+  client: datasets.ClientBatches, *, batch_size: int
+) -> datasets.ClientBatches:
+  """Returns each example of a round's batches once."""
+  return datasets.ClientBatches(
+    client_id=client.client_id,
+    examples=client.examples,
+    indices=np.sort(client.indices[: client.num_examples]),
+    epochs=1,
+    batch_size=batch_size,
   )
 
 

@@ -12,6 +12,7 @@ client that was never in a round begins as any new one does.
 import collections
 from collections.abc import Iterable
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from fedfish_tff import datasets
@@ -184,17 +185,30 @@ class OwnDataEvaluation:
       )
 
   def _load(self, client_id: str) -> inputs.EvaluationInput:
-    examples = self._train.load_client(client_id)
     if self._spec is None:
-      examples = datasets.take_examples(examples, np.empty(0, np.int64))
-    return inputs.build_personalization_input(
-      examples,
-      self._test.load_client(client_id),
-      client_id=client_id,
-      batch_spec=self._spec or datasets.BatchSpec(batch_size=1),
-      eval_batch_size=self._eval_batch_size,
-      seed=self._seed,
+      tuned = datasets.take_part(
+        inputs.plan_whole_client(self._train, client_id, batch_size=1), _nothing
+      )
+    else:
+      tuned = datasets.plan_client(
+        self._train,
+        self._spec,
+        client_id=client_id,
+        seed=self._seed,
+        round_number=0,
+        refers=datasets.takes_references(),
+      )
+    scored = inputs.plan_whole_client(
+      self._test, client_id, batch_size=self._eval_batch_size
     )
+    return collections.OrderedDict(
+      train=datasets.to_client_input(tuned),
+      test=datasets.to_client_input(scored),
+    )
+
+
+def _nothing(client: datasets.ClientBatches) -> datasets.ClientBatches:
+  return dataclasses.replace(client, indices=client.indices[:0])
 
 
 def _build_server_weights(model: model_functions.ModelFn) -> tff.Computation:

@@ -206,19 +206,17 @@ class HeldOutEvaluation:
 
   def _halve(self, client_id: str) -> inputs.EvaluationInput:
     """Returns a client's half to fine-tune on and its unseen one."""
-    halves = inputs.build_personalization_input(
-      *datasets.split_examples(
-        self._clients.load_client(client_id),
-        fraction=_FINE_TUNED_FRACTION,
-        client_id=client_id,
-        seed=self._seed,
-      ),
-      client_id=client_id,
-      batch_spec=self._spec,
-      eval_batch_size=self._eval_batch_size,
-      seed=self._seed,
+    client = inputs.plan_whole_client(
+      self._clients, client_id, batch_size=self._eval_batch_size
     )
-    return collections.OrderedDict(train=halves['train'], eval=halves['test'])
+    parts = collections.OrderedDict(
+      train=functools.partial(_tuned_half, spec=self._spec, seed=self._seed),
+      eval=functools.partial(_unseen_half, seed=self._seed),
+    )
+    return collections.OrderedDict(
+      (name, datasets.to_client_input(datasets.take_part(client, make)))
+      for name, make in parts.items()
+    )
 
   def _spread(
     self, prefix: str, scores: Sequence[Mapping[str, Any]]
@@ -238,6 +236,35 @@ class HeldOutEvaluation:
         values, higher_is_better=higher_is_better
       )
     return columns
+
+
+def _tuned_half(
+  client: datasets.ClientBatches, *, spec: datasets.BatchSpec, seed: int
+) -> datasets.ClientBatches:
+  tuned, _ = _split(client, seed)
+  return datasets.plan_batches(
+    tuned, spec, client_id=client.client_id, seed=seed, round_number=0
+  )
+
+
+def _unseen_half(
+  client: datasets.ClientBatches, *, seed: int
+) -> datasets.ClientBatches:
+  _, unseen = _split(client, seed)
+  return datasets.sequential_batches(
+    unseen, client_id=client.client_id, batch_size=client.batch_size
+  )
+
+
+def _split(
+  client: datasets.ClientBatches, seed: int
+) -> tuple[datasets.Examples, datasets.Examples]:
+  return datasets.split_examples(
+    client.examples,
+    fraction=_FINE_TUNED_FRACTION,
+    client_id=client.client_id,
+    seed=seed,
+  )
 
 
 class CohortBarrier:

@@ -22,6 +22,14 @@ def load(*, name):
   return _loaded[name]
 
 
+def _last_row(batches):
+  return datasets.sequential_batches(
+    datasets.take_examples(batches.examples, np.array([-1])),
+    client_id=batches.client_id,
+    batch_size=4,
+  )
+
+
 class _Unreadable(datasets.InMemoryClientData):
   """Clients of which this process knows all but the arrays."""
 
@@ -75,6 +83,12 @@ class ClientReferenceTest(absltest.TestCase):
     self.assertEqual(there.num_batches, here.num_batches)
     for found, expected in zip(there, here, strict=True):
       np.testing.assert_array_equal(found['x'], expected['x'])
+    part = pickle.loads(pickle.dumps(datasets.take_part(there, _last_row)))
+    np.testing.assert_array_equal(
+      [batch['x'] for batch in part], [[here.examples['x'][-1]]]
+    )
+    self.assertEqual((part.num_examples, part.num_batches), (1, 1))
+    self.assertEqual(part.total, size)
 
   def test_travels_without_being_read(self):
     _loaded['large'] = _clients([3000])
@@ -88,7 +102,9 @@ class ClientReferenceTest(absltest.TestCase):
     reference = _refer(clients, datasets.BatchSpec(batch_size=10))
     text = pickle.dumps(reference)
     self.assertLess(len(text), 1000)
-    reference.learn_total(pickle.loads(text).total)
+    part = datasets.take_part(reference, _last_row)
+    self.assertLess(len(pickle.dumps(part)), 1000)
+    part.learn_total(pickle.loads(text).total)
     self.assertEqual(reference.num_batches, 300)
     view = clients.select(['c0'])
     self.assertIsInstance(

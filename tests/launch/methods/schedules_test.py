@@ -28,8 +28,8 @@ _SCHEDULED = [
   (name, rate)
   for name, method in registry.own_methods().items()
   for rate in method.scheduled_rates
-  # They have a test of the same in the default tier, or train other tasks.
-  if (name, rate) != ('fed_fish', building.CLIENT_RATE) and not method.sized
+  # Others train tasks of their own.
+  if not method.sized
 ]
 _ROUNDS = st.shared(st.integers(2, 60), key='rounds')
 
@@ -113,7 +113,9 @@ class ScheduledMethodTest(parameterized.TestCase):
       )
     return experiment.process.get_model_weights(result.state).trainable
 
-  def _check(self, name, rate):
+  @parameterized.parameters(*_SCHEDULED)
+  @pytest.mark.thorough
+  def test_any_method(self, name, rate):
     config = small_configs.make_config(name)
     block = building.SCHEDULES[rate]
     scheduled = {**config, block: schedules.defaults('step')}
@@ -126,14 +128,6 @@ class ScheduledMethodTest(parameterized.TestCase):
     self.assertFalse(
       all(np.allclose(a, b) for a, b in zip(found, whole, strict=True))
     )
-
-  def test_fed_fish(self):
-    self._check('fed_fish', building.CLIENT_RATE)
-
-  @parameterized.parameters(*_SCHEDULED)
-  @pytest.mark.thorough
-  def test_any_method(self, name, rate):
-    self._check(name, rate)
 
   def test_a_run(self):
     """Columns tell factors; where they are next to 0 nothing is learnt."""
