@@ -33,10 +33,18 @@ _NO_OTHERS = {'RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER': '0'}
 
 
 # Ray ends a process, without a word, whose node has gone. Another one sees that it
-# ended before it said that it would.
+# ended before it said that it would, and removes what it cannot any more.
 _WATCH = """
-import sys
+import os, shutil, sys, time
 if not sys.stdin.read():
+  folders = sys.argv[1:]
+  for _ in range(100):
+    # Ray's own processes end by and by, and write until then.
+    for folder in folders:
+      shutil.rmtree(folder, ignore_errors=True)
+    time.sleep(0.1)
+    if not any(map(os.path.exists, folders)):
+      break
   sys.exit('This process was ended: the Ray node on this machine has gone, or it was '
            'killed. What it has saved is there; the same command continues.')
 """
@@ -105,14 +113,13 @@ class RayCluster:
     try:
       with _keeping_signals():
         self.ray.init(self.address, **options)
+      self._watcher = subprocess.Popen(
+        [sys.executable, '-ISc', _WATCH, *filter(None, [self.folder])],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+      )
       if self.address is None:
         self._check_loopback()
-      else:
-        self._watcher = subprocess.Popen(
-          [sys.executable, '-ISc', _WATCH],
-          stdin=subprocess.PIPE,
-          start_new_session=True,
-        )
     except errors.InputError:
       self.stop()
       raise

@@ -39,10 +39,12 @@ class LocalClusterTest(ray_test_case.TestCase):
   def test_a_process_that_ray_ends_is_not_silent(self):
     cluster = ray_cluster.RayCluster()
     self.addCleanup(cluster.stop)
-    address = cluster.ray.get_runtime_context().gcs_address
-    for last_word, is_said in (
-      ('os._exit(1)', True),
-      ('cluster.stop()', False),
+    gcs_address = cluster.ray.get_runtime_context().gcs_address
+    for address, last_word, is_said in (
+      (gcs_address, 'os._exit(1)', True),
+      (gcs_address, 'cluster.stop()', False),
+      # One of its own.
+      (None, 'print(cluster.folder, flush=True)\nos._exit(1)', True),
     ):
       ended = subprocess.run(
         [
@@ -51,11 +53,12 @@ class LocalClusterTest(ray_test_case.TestCase):
           'import os\nfrom fedfish_tff.execution.ray import ray_cluster\n'
           f'cluster = ray_cluster.RayCluster({address!r})\n{last_word}',
         ],
-        stderr=subprocess.PIPE,
+        capture_output=True,
         timeout=processes.HANG_SECONDS,
         text=True,
       )
       self.assertEqual('node on this machine' in ended.stderr, is_said)
+    self.assertFalse(os.path.exists(ended.stdout.strip()))
 
   @pytest.mark.thorough
   def test_listens_on_loopback_and_leaves_nothing(self):
