@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
+  from fedfish_tff.aggregators.collected_updates import (
+    CollectedUpdatesFactory as CollectedUpdatesFactory,
+  )
   from fedfish_tff.aggregators.fisher_weighted_mean import (
     FisherWeightedMeanFactory as FisherWeightedMeanFactory,
   )
@@ -26,6 +29,14 @@ if TYPE_CHECKING:
   from fedfish_tff.aggregators.private_mean import (
     PrivateMeanFactory as PrivateMeanFactory,
   )
+  from fedfish_tff.aggregators.quantized_sum import measure_payload
+  from fedfish_tff.aggregators.quantized_sum import (
+    QuantizedSumFactory as QuantizedSumFactory,
+  )
+  from fedfish_tff.aggregators.robust_rules import build_krum
+  from fedfish_tff.aggregators.robust_rules import build_trimmed_mean
+  from fedfish_tff.aggregators.robust_rules import median_of_rows
+  from fedfish_tff.aggregators.robust_rules import RowRule
   from fedfish_tff.aggregators.sent_parts import (
     SentPartsFactory as SentPartsFactory,
   )

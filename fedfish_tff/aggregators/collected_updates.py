@@ -1,0 +1,108 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""An aggregator that sees each client's update, for rules that are no sums.
+
+TFF 0.87 has no `federated_collect`; here `federated_aggregate` appends rows, as
+`tff.aggregators.UnweightedReservoirSamplingFactory` does.
+"""
+
+import collections
+
+from fedfish_tff.aggregators import robust_rules
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+class CollectedUpdatesFactory(tff.aggregators.WeightedAggregationFactory):
+  """Combines updates by a rule that takes all of them, one by one.
+
+  **The server sees every client's update in the clear**: no secure sum and no
+  privacy by sums alone goes with it. It needs memory for all updates of the
+  cohort, where a sum needs it for one.
+
+  The created process takes a structure of float tensors of one dtype, and has a
+  result of the same type. Clients with a positive weight count, all alike; those
+  without (which are left out, or have no data), or with a value that is not
+  finite, are no rows of the rule. The measurement `clients`, int32, is how many
+  have counted.
+  """
+
+  def __init__(self, rule: robust_rules.RowRule):
+    """Initializes the factory.
+
+    Args:
+      rule: Takes a row a client, such as `median_of_rows`.
+    """
+    self._rule = rule
+
+  def create(
+    self, value_type: tff.Type, weight_type: tff.Type
+  ) -> tff.templates.AggregationProcess:
+    """Creates the process; see the class.
+
+    Args:
+      value_type: A structure of float tensors.
+      weight_type: A scalar.
+    """
+    return tff.aggregators.concat_factory(_RowsFactory(self._rule)).create(
+      value_type, weight_type
+    )
+
+
+class _RowsFactory(tff.aggregators.WeightedAggregationFactory):
+  """The same for values that are one row."""
+
+  def __init__(self, rule: robust_rules.RowRule):
+    self._rule = rule
+
+  def create(
+    self, value_type: tff.TensorType, weight_type: tff.Type
+  ) -> tff.templates.AggregationProcess:
+    dtype, shape = value_type.dtype, tuple(value_type.shape)
+    rows_type = tff.TensorType(dtype, (None, *shape))
+
+    @tff.tensorflow.computation
+    def zero():
+      return tf.zeros((0, *shape), dtype)
+
+    @tff.tensorflow.computation(
+      rows_type, tff.to_type((value_type, weight_type))
+    )
+    def accumulate(rows, contribution):
+      value, weight = contribution
+      counts = tf.logical_and(
+        weight > 0, tf.reduce_all(tf.math.is_finite(value))
+      )
+      # The value's row, or none.
+      row = value[tf.newaxis][: tf.cast(counts, tf.int32)]
+      return tf.concat([rows, row], axis=0)
+
+    @tff.tensorflow.computation(rows_type, rows_type)
+    def merge(one, other):
+      return tf.concat([one, other], axis=0)
+
+    @tff.tensorflow.computation(rows_type)
+    def report(rows):
+      return self._rule(rows), tf.shape(rows)[0]
+
+    @tff.federated_computation
+    def init_fn():
+      return tff.federated_value((), tff.SERVER)
+
+    @tff.federated_computation(
+      init_fn.type_signature.result,
+      tff.FederatedType(value_type, tff.CLIENTS),
+      tff.FederatedType(weight_type, tff.CLIENTS),
+    )
+    def next_fn(state, value, weight):
+      result, clients = tff.federated_aggregate(
+        tff.federated_zip((value, weight)), zero(), accumulate, merge, report
+      )
+      return tff.templates.MeasuredProcessOutput(
+        state,
+        result,
+        tff.federated_zip(collections.OrderedDict(clients=clients)),
+      )
+
+    return tff.templates.AggregationProcess(init_fn, next_fn)

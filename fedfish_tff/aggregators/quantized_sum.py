@@ -1,0 +1,209 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of values that clients send in a few bits a number.
+
+Konečný, McMahan, Yu, Richtárik, Suresh and Bacon, "Federated Learning: Strategies
+for Improving Communication Efficiency" (arXiv:1610.05492), section 3, and Suresh,
+Yu, Kumar and McMahan, "Distributed Mean Estimation with Limited Communication",
+ICML 2017 (arXiv:1611.00429), section 2.2. Encoding, packing of bits and decoding
+are those of `tff.aggregators.EncodedSumFactory`.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
+import logging
+
+from fedfish_tff import errors
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# Odd 32-bit constants that separate the streams of a seed, as FedFish's draws.
+_ROUND_STRIDE = -1640531535
+_TENSOR_STRIDE = 374761393
+
+# Into how many bits of an int32 TFF packs, and what a tensor's two ends take.
+_PACKED_BITS = 28
+_BYTES_OF_ENDS = 8
+
+
+class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
+  """Sums values, each tensor of which is rounded to 2^bits levels.
+
+  The levels of a client's tensor lie evenly between its least and its largest
+  number, which it sends too. With a seed a number goes up or down to one of the
+  two levels beside it, with probabilities that make its mean what it was
+  (stochastic rounding); without, to the nearest one, which is biased. Draws are a
+  function of (seed, round, the bits of what the client sends), so that a run is
+  repeatable; TFF's own stochastic rounding is not.
+
+  The created process takes a structure of float32 tensors, and has a result of
+  the same type. It has no measurements.
+  """
+
+  def __init__(self, bits: int, *, threshold: int = 0, seed: int | None = None):
+    """Initializes the factory.
+
+    Args:
+      bits: Of a number, 1 to 16.
+      threshold: A tensor of no more numbers is sent as it is.
+      seed: Of stochastic rounding; None for the nearest level.
+
+    Raises:
+      InputError: If there are no such bits, or the threshold is negative.
+    """
+    if not 1 <= bits <= 16 or threshold < 0:
+      raise errors.InputError(
+        f'bits is {bits} and threshold {threshold}; 1 to 16, and 0 or more, were '
+        'expected.'
+      )
+    self._bits = bits
+    self._threshold = threshold
+    self._seed = seed
+
+  def create(self, value_type: tff.Type) -> tff.templates.AggregationProcess:
+    """Creates the process; see the class.
+
+    Args:
+      value_type: A structure of float32 tensors.
+    """
+    factory = tff.aggregators.EncodedSumFactory.quantize_above_threshold(
+      self._bits, self._threshold, stochastic=False
+    )
+    with _without_memory_hints():
+      nearest = factory.create(value_type)
+    if self._seed is None:
+      return nearest
+
+    @tff.tensorflow.computation(value_type, np.int32)
+    def round_stochastically(value, round_number):
+      tensors = tf.nest.flatten(value)
+      sent = tf.add_n([tf.reduce_sum(tf.bitcast(t, tf.int32)) for t in tensors])
+      rounded = [
+        self._round(
+          t,
+          tf.stack(
+            [
+              self._seed + round_number * _ROUND_STRIDE,
+              sent + tf.constant(i, tf.int32) * _TENSOR_STRIDE,
+            ]
+          ),
+        )
+        if self._is_quantized(t.shape)
+        else t
+        for i, t in enumerate(tensors)
+      ]
+      return tf.nest.pack_sequence_as(value, rounded)
+
+    @tff.tensorflow.computation(np.int32)
+    def increment(number):
+      return number + 1
+
+    @tff.federated_computation
+    def init_fn():
+      return tff.federated_zip(
+        collections.OrderedDict(
+          nearest=nearest.initialize(),
+          round_number=tff.federated_value(1, tff.SERVER),
+        )
+      )
+
+    @tff.federated_computation(
+      init_fn.type_signature.result, tff.FederatedType(value_type, tff.CLIENTS)
+    )
+    def next_fn(state, value):
+      rounded = tff.federated_map(
+        round_stochastically,
+        (value, tff.federated_broadcast(state['round_number'])),
+      )
+      # What is a level stays one: TFF rounds it to itself.
+      output = nearest.next(state['nearest'], rounded)
+      return tff.templates.MeasuredProcessOutput(
+        tff.federated_zip(
+          collections.OrderedDict(
+            nearest=output.state,
+            round_number=tff.federated_map(increment, state['round_number']),
+          )
+        ),
+        output.result,
+        output.measurements,
+      )
+
+    return tff.templates.AggregationProcess(init_fn, next_fn)
+
+  def message_bytes(self, value_type: tff.Type) -> int:
+    """Returns in how many bytes a client sends a value.
+
+    Args:
+      value_type: A structure of float32 tensors.
+    """
+    total = 0
+    for tensor in tff.structure.flatten(tff.to_type(value_type)):
+      size = tf.TensorShape(tensor.shape).num_elements()
+      if self._is_quantized(tensor.shape):
+        total += 4 * -(-size * self._bits // _PACKED_BITS) + _BYTES_OF_ENDS
+      else:
+        total += 4 * size
+    return total
+
+  def _is_quantized(self, shape: tf.TensorShape | tuple[int, ...]) -> bool:
+    return tf.TensorShape(shape).num_elements() > self._threshold
+
+  def _round(self, tensor: tf.Tensor, stream: tf.Tensor) -> tf.Tensor:
+    """Returns a tensor with each number at one of the levels beside it."""
+    low, high = tf.reduce_min(tensor), tf.reduce_max(tensor)
+    last = float(2**self._bits - 1)
+    place = tf.math.divide_no_nan(tensor - low, high - low) * last
+    below = tf.floor(place)
+    up = tf.random.stateless_uniform(tensor.shape, stream) < place - below
+    level = below + tf.cast(up, tensor.dtype)
+    return level / last * (high - low) + low
+
+
+def measure_payload(
+  factory: tff.aggregators.WeightedAggregationFactory,
+  message_bytes: Callable[[tff.Type], int],
+) -> tff.aggregators.WeightedAggregationFactory:
+  """Adds what a cohort sends to the measurements of an aggregator.
+
+  Args:
+    factory: The aggregator.
+    message_bytes: From the type of a client's value to the bytes in which it is
+      sent.
+
+  Returns:
+    One with a measurement `payload_bytes`, int64: those of all clients with a
+    positive weight.
+  """
+
+  def measure(value, weight):
+    size = message_bytes(value.type_signature.member)
+
+    @tff.tensorflow.computation(weight.type_signature.member)
+    def count(weight):
+      return size * tf.cast(weight > 0, tf.int64)
+
+    return collections.OrderedDict(
+      payload_bytes=tff.federated_sum(tff.federated_map(count, weight))
+    )
+
+  return tff.aggregators.add_measurements(
+    factory, client_measurement_fn=measure
+  )
+
+
+@contextlib.contextmanager
+def _without_memory_hints() -> Iterator[None]:
+  """Drops a hint of TFF's encoders, which come for each tensor, many times."""
+
+  def keep(record):
+    return 'can temporarily allocate extra memory' not in record.getMessage()
+
+  logging.getLogger().addFilter(keep)
+  try:
+    yield
+  finally:
+    logging.getLogger().removeFilter(keep)

@@ -1,0 +1,106 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that combine updates of which some may be anything.
+
+The coordinate-wise median and trimmed mean of Yin, Chen, Ramchandran and
+Bartlett, "Byzantine-Robust Distributed Learning: Towards Optimal Statistical
+Rates", ICML 2018 (arXiv:1803.01498), Definitions 1 and 2; Krum and Multi-Krum of
+Blanchard, El Mhamdi, Guerraoui and Stainer, "Machine Learning with Adversaries:
+Byzantine Tolerant Gradient Descent", NIPS 2017 (arXiv:1703.02757), sections 4
+and 5. All clients count alike in them. A rule takes a row of finite numbers for
+each client, in graph operations; of no rows, and of fewer than it is made for,
+its result is NaN, which server optimizers of this package reject.
+"""
+
+from collections.abc import Callable
+import math
+
+from fedfish_tff import errors
+
+import tensorflow as tf
+
+# From float [clients, coordinates] to float [coordinates].
+RowRule = Callable[[tf.Tensor], tf.Tensor]
+
+
+def median_of_rows(rows: tf.Tensor) -> tf.Tensor:
+  """Returns the median of each coordinate; of an even number, the middle two's mean.
+
+  Args:
+    rows: float [clients, coordinates].
+  """
+  num_rows = tf.shape(rows)[0]
+  middle = tf.sort(rows, axis=0)[(num_rows - 1) // 2 : num_rows // 2 + 1]
+  return tf.reduce_mean(middle, axis=0)
+
+
+def build_trimmed_mean(share: float) -> RowRule:
+  """Builds the mean of each coordinate without its largest and smallest values.
+
+  Args:
+    share: The part of the n values, below a half, that is left out at each end:
+      floor(share * n) of them, as in `scipy.stats.trim_mean`.
+
+  Raises:
+    InputError: If there is no such part.
+  """
+  if not 0 <= share < 0.5:
+    raise errors.InputError(
+      f'share is {share}; a number that is 0 or more and below 0.5 was expected.'
+    )
+
+  def trimmed_mean(rows: tf.Tensor) -> tf.Tensor:
+    num_rows = tf.shape(rows)[0]
+    cut = tf.cast(
+      tf.floor(tf.constant(share, tf.float64) * tf.cast(num_rows, tf.float64)),
+      tf.int32,
+    )
+    return tf.reduce_mean(tf.sort(rows, axis=0)[cut : num_rows - cut], axis=0)
+
+  return trimmed_mean
+
+
+def build_krum(num_attackers: int, num_selected: int = 1) -> RowRule:
+  """Builds Krum: the row that is nearest to those around it.
+
+  The score of a row is the sum of its squared distances to the n - f - 2 others
+  that are nearest. Of rows with one score the first counts as better.
+
+  Args:
+    num_attackers: f, of how many rows nothing is known. There must be 2 f + 3
+      rows.
+    num_selected: m: of the rows with the least scores the mean is taken; Krum is
+      1, Multi-Krum more, and that of all rows is the mean.
+
+  Raises:
+    InputError: If a number is negative, or no row is selected.
+  """
+  if num_attackers < 0 or num_selected < 1:
+    raise errors.InputError(
+      f'num_attackers is {num_attackers} and num_selected {num_selected}; 0 or '
+      'more, and 1 or more, were expected.'
+    )
+  needed = max(2 * num_attackers + 3, num_selected)
+
+  def select(rows: tf.Tensor) -> tf.Tensor:
+    # In float64, where |a|^2 + |b|^2 - 2 a b loses no distance that float32 has,
+    # and no square overflows.
+    exact = tf.cast(rows, tf.float64)
+    products = tf.matmul(exact, exact, transpose_b=True)
+    squares = tf.linalg.diag_part(products)
+    distances = squares[:, tf.newaxis] + squares - 2 * products
+    infinite = tf.fill(tf.shape(squares), tf.constant(math.inf, tf.float64))
+    others = tf.sort(tf.linalg.set_diag(distances, infinite), axis=1)
+    num_nearest = tf.shape(rows)[0] - num_attackers - 2
+    scores = tf.reduce_sum(others[:, :num_nearest], axis=1)
+    best = tf.argsort(scores, stable=True)[:num_selected]
+    return tf.reduce_mean(tf.gather(rows, best), axis=0)
+
+  def krum(rows: tf.Tensor) -> tf.Tensor:
+    return tf.cond(
+      tf.shape(rows)[0] < needed,
+      lambda: tf.fill(tf.shape(rows)[1:], tf.constant(math.nan, rows.dtype)),
+      lambda: select(rows),
+    )
+
+  return krum

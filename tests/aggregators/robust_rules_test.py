@@ -1,0 +1,107 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Robust rules against NumPy and SciPy, in float32 and with ties."""
+
+from fedfish_tff import aggregators
+from fedfish_tff import errors
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+import numpy as np
+from scipy import spatial
+from scipy import stats
+
+# Small integers, so that sums are exact and ties are frequent.
+_ROWS = hnp.arrays(
+  np.float32,
+  st.tuples(st.integers(1, 12), st.integers(1, 4)),
+  elements=st.integers(-4, 4).map(float),
+)
+
+
+def _krum(rows, num_attackers, num_selected):
+  """As the paper writes it: scores, then the rows with the least."""
+  distances = spatial.distance.cdist(rows, rows, 'sqeuclidean')
+  nearest = len(rows) - num_attackers - 2
+  scores = [
+    np.sort(np.delete(distances[i], i))[:nearest].sum()
+    for i in range(len(rows))
+  ]
+  best = np.argsort(scores, kind='stable')[:num_selected]
+  return rows[best].mean(axis=0)
+
+
+class RobustRulesTest(parameterized.TestCase):
+  @hypothesis.given(rows=_ROWS)
+  @hypothesis.settings(deadline=None, max_examples=40)
+  def test_median(self, rows):
+    np.testing.assert_array_equal(
+      aggregators.median_of_rows(rows), np.median(rows, axis=0)
+    )
+
+  @hypothesis.given(rows=_ROWS, share=st.floats(0, 0.5, exclude_max=True))
+  @hypothesis.example(rows=np.eye(10, dtype=np.float32), share=0.3)
+  @hypothesis.settings(deadline=None, max_examples=40)
+  def test_trimmed_mean(self, rows, share):
+    np.testing.assert_allclose(
+      aggregators.build_trimmed_mean(share)(rows),
+      stats.trim_mean(rows, share, axis=0),
+      rtol=1e-6,
+      atol=1e-6,
+    )
+
+  @hypothesis.given(rows=_ROWS, data=st.data())
+  @hypothesis.settings(deadline=None, max_examples=60)
+  def test_krum(self, rows, data):
+    num_attackers = data.draw(st.integers(0, 5))
+    num_selected = data.draw(st.integers(1, len(rows)))
+    found = aggregators.build_krum(num_attackers, num_selected)(rows)
+    if len(rows) < 2 * num_attackers + 3:
+      np.testing.assert_array_equal(found, np.full(rows.shape[1], np.nan))
+    else:
+      np.testing.assert_allclose(
+        found, _krum(rows, num_attackers, num_selected), rtol=1e-6, atol=1e-6
+      )
+
+  def test_krum_of_more_rows_than_there_are(self):
+    found = aggregators.build_krum(0, 5)(np.ones((4, 1), np.float32))
+    self.assertTrue(np.isnan(found).all())
+
+  def test_nothing_moves_them_far(self):
+    rows = np.random.default_rng(0).normal(size=(9, 3)).astype(np.float32)
+    attacked = np.concatenate([rows, np.full((2, 3), 3e38, np.float32)])
+    for rule in (
+      aggregators.median_of_rows,
+      aggregators.build_trimmed_mean(0.2),
+      aggregators.build_krum(2),
+      aggregators.build_krum(2, 5),
+    ):
+      found = np.asarray(rule(attacked))
+      self.assertTrue((found >= rows.min(axis=0)).all())
+      self.assertTrue((found <= rows.max(axis=0)).all())
+
+  def test_of_no_rows_there_is_none(self):
+    for rule in (
+      aggregators.median_of_rows,
+      aggregators.build_trimmed_mean(0.2),
+      aggregators.build_krum(0),
+    ):
+      found = rule(np.zeros((0, 2), np.float32))
+      np.testing.assert_array_equal(found, np.full(2, np.nan, np.float32))
+
+  @parameterized.parameters(
+    (lambda: aggregators.build_trimmed_mean(0.5), 'share is 0.5; a number'),
+    (lambda: aggregators.build_trimmed_mean(-0.1), 'share is -0.1; a number'),
+    (lambda: aggregators.build_krum(-1), 'num_attackers is -1 and num_sel'),
+    (lambda: aggregators.build_krum(1, 0), 'num_selected 0; 0 or more, and'),
+  )
+  def test_bad_arguments(self, build, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      build()
+
+
+if __name__ == '__main__':
+  absltest.main()
