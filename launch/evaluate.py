@@ -23,7 +23,9 @@ are matched. They are trained once more for it.
 Every row says which round's model was scored (round) and on which clients
 (split). A client whose model has diverged has the value nan: the summary
 leaves it out and counts it (num_diverged). launch.plot uses an evaluation of
-the last round only: evaluate again after training on.
+the run's model only, that of the last round: evaluate again after training on.
+A run with early_stopping in its config has another one, of its best round; --at
+scores any that is kept, such as --at=last.
 
 While a model is still being chosen, look at the validation clients instead;
 their tables are evaluation/validation_clients.csv and so on:
@@ -76,6 +78,7 @@ from fedfish_tff import trust
 from launch import cli
 from launch import context_flag
 from launch import trust_flags
+from launch.runs import model_rounds
 from launch.runs import transfer_targets
 
 from absl import flags
@@ -98,8 +101,10 @@ _TARGETS = flags.DEFINE_list(
 _AT = flags.DEFINE_list(
   'at',
   None,
-  'With --targets: which models, half, last, or half,last, which is the '
-  'default. launch.train keeps the checkpoint half-way.',
+  'Which model, half, last or best; with --targets several, such as half,last, '
+  'which is the default there. launch.train keeps the checkpoint half-way, and '
+  'with early_stopping in the config the best one; that is the default then, '
+  'unless early_stopping.restore_best is False.',
 )
 _MAX_CLIENTS = flags.DEFINE_integer(
   'max_clients',
@@ -139,15 +144,23 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _evaluate(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
-  for flag, value in (('at', _AT.value), ('max_clients', _MAX_CLIENTS.value)):
-    if value is not None:
-      raise errors.InputError(f'--{flag} is for an evaluation by --targets.')
+  if _MAX_CLIENTS.value is not None:
+    raise errors.InputError('--max_clients is for an evaluation by --targets.')
+  at = () if _AT.value is None else model_rounds.parse_rounds(_AT.value)
+  if len(at) > 1:
+    raise errors.InputError(
+      f'--at={",".join(_AT.value)} is for an evaluation by --targets; one of '
+      f'{", ".join(model_rounds.ROUNDS)} was expected.'
+    )
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
 
   return evaluation_run.evaluate(
-    _WORKDIR.value, export=_EXPORT.value, **options
+    _WORKDIR.value,
+    export=_EXPORT.value,
+    at=at[0] if at else None,
+    **options,
   )
 
 
@@ -155,9 +168,7 @@ def _evaluate_transfer(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
   if _EXPORT.value:
     raise errors.InputError('--export is for an evaluation without --targets.')
   targets = transfer_targets.parse_targets(_TARGETS.value)
-  at = transfer_targets.ROUNDS
-  if _AT.value is not None:
-    at = transfer_targets.parse_rounds(_AT.value)
+  at = () if _AT.value is None else model_rounds.parse_rounds(_AT.value)
   # Imported late, as above.
   cli.report_import()
   from launch.runs import transfer_run  # pylint: disable=g-import-not-at-top

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.communication import closed_form_upload_bytes
   from fedfish_tff.simulation.communication import measure_wire_bytes
   from fedfish_tff.simulation.communication import WireBytes
+  from fedfish_tff.simulation.early_stopping import EarlyStopping
   from fedfish_tff.simulation.files import check_entries
   from fedfish_tff.simulation.files import make_folder
   from fedfish_tff.simulation.files import write_atomically

@@ -55,7 +55,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     root_dir: str | os.PathLike[str],
     *,
     keep_total: int = 2,
-    keep_versions: Collection[int] = (),
+    keep_versions: Callable[[], Collection[int]] = tuple,
     run_digests: Callable[[int], Mapping[str, str]] | None = None,
   ) -> None:
     """Creates the folder if need be; reads nothing.
@@ -64,8 +64,8 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       root_dir: The folder of the checkpoints.
       keep_total: How many of the newest checkpoints to keep. With two or more,
         one that is damaged does not cost the run.
-      keep_versions: Versions that are kept beside those, once they are saved;
-        each takes the disk space of a checkpoint.
+      keep_versions: Returns, whenever one is saved, versions that are kept
+        beside those; each takes the disk space of a checkpoint.
       run_digests: From a version to digests of the other files of its run, by
         name, such as `Workdir.digests`. A state is loaded only if those that it
         was saved with are the same.
@@ -80,7 +80,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       )
     self._root_dir = pathlib.Path(root_dir)
     self._keep_total = keep_total
-    self._keep_versions = frozenset(keep_versions)
+    self._keep_versions = keep_versions
     self._run_digests = run_digests
     try:
       self._root_dir.mkdir(parents=True, exist_ok=True)
@@ -183,8 +183,9 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       )
       self._write_tensors(version, leaves)
       self._write_manifest(version, [_describe(leaf) for leaf in leaves])
+      kept = {version, *self._keep_versions()}
       for old in (await self.get_versions())[: -self._keep_total]:
-        if old != version and old not in self._keep_versions:
+        if old not in kept:
           self._remove(old)
     except (OSError, tf.errors.OpError) as error:
       self._try_to_remove_leftovers()

@@ -95,13 +95,16 @@ class ClientStateStore:
       )
       self._connection.executescript(_SCHEMA)
 
-  def has_state(self, client_id: str) -> bool:
+  def has_state(
+    self, client_id: str, *, round_number: int = _LAST_ROUND
+  ) -> bool:
     """Whether a client has a state, which is not read.
 
     Args:
       client_id: The client.
+      round_number: After which round, if there are newer states.
     """
-    return self._newest_round(client_id, _LAST_ROUND) is not None
+    return self._newest_round(client_id, round_number) is not None
 
   def load(
     self, client_id: str, structure: Any, *, round_number: int = _LAST_ROUND

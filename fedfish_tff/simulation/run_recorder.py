@@ -14,6 +14,7 @@ from fedfish_tff import errors
 from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import files
 from fedfish_tff.simulation import metrics_csv
+from fedfish_tff.simulation import metrics_rows
 
 from absl import logging
 import tensorflow as tf
@@ -72,11 +73,7 @@ class RunRecorder:
     if state is not None:
       self._last_saved = version
       logging.info('Resuming after round %d.', version)
-    csv_managers = [
-      manager
-      for manager in self._metrics_managers
-      if isinstance(manager, metrics_csv.CsvMetricsManager)
-    ]
+    csv_managers = self._csv_managers()
     if state is not None:
       for manager in csv_managers:
         _check_reaches(manager, version)
@@ -88,6 +85,20 @@ class RunRecorder:
       # Before round 0 there is none to keep.
       manager.drop_rows_after(-1 if state is None else version)
     return (structure, None) if state is None else (state, version)
+
+  def rows(self) -> list[metrics_rows.Row]:
+    """Returns the rows up to the checkpoint that `resume` has loaded.
+
+    Raises:
+      errors.InputError: If no manager has them.
+    """
+    managers = self._csv_managers()
+    if not managers:
+      raise errors.InputError(
+        'To resume needs the rows of earlier rounds; a CsvMetricsManager was '
+        'expected among the metrics_managers.'
+      )
+    return managers[0].rows
 
   def kept_rounds(self) -> list[int]:
     """Returns the rounds that have a checkpoint, damaged ones included."""
@@ -163,6 +174,13 @@ class RunRecorder:
       f'Interrupted; the last checkpoint is that of round {self._last_saved}.'
       ' The same command resumes from there.'
     )
+
+  def _csv_managers(self) -> list[metrics_csv.CsvMetricsManager]:
+    return [
+      manager
+      for manager in self._metrics_managers
+      if isinstance(manager, metrics_csv.CsvMetricsManager)
+    ]
 
   def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
     self._pending = asyncio.run_coroutine_threadsafe(coroutine, self._loop)

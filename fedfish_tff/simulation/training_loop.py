@@ -25,7 +25,9 @@ from fedfish_tff.simulation import client_speeds
 from fedfish_tff.simulation import client_state_store
 from fedfish_tff.simulation import cohort_prefetch
 from fedfish_tff.simulation import communication
+from fedfish_tff.simulation import early_stopping
 from fedfish_tff.simulation import federated_round
+from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import participation as participation_lib
 from fedfish_tff.simulation import privacy_loss
 from fedfish_tff.simulation import round_problems
@@ -82,6 +84,7 @@ def run_training(
   start: TrainingResult | None = None,
   finish_fn: FinishFn | None = None,
   round_parameters: Callable[[int], Mapping[str, float]] | None = None,
+  stopping: early_stopping.EarlyStopping | None = None,
   on_round: Callable[[int, Metrics], None] | None = None,
   client_states: client_state_store.ClientStateStore | None = None,
   wall_clock: client_speeds.WallClock | None = None,
@@ -136,6 +139,10 @@ def run_training(
     round_parameters: From a round to numbers by name, which parameters
       (`fedfish_tff.parameters`) are in it and in its barrier, such as factors of
       learning rates; rows have them as `schedule/*`.
+    stopping: Decides on the last round, if it is not `rounds`. It has seen no
+      row; where the run resumes, those of the `CsvMetricsManager` among
+      `metrics_managers`. A round that is the best so far has a checkpoint, the
+      initial model too; whether it is kept, `program_state_manager` decides.
     on_round: Called with each row after it was released.
     client_states: Where the clients' states are between their rounds, if they
       have any; not used otherwise. What it holds is removed where the run does
@@ -152,8 +159,9 @@ def run_training(
   Raises:
     errors.InputError: If a client's data or an argument cannot be used (checks
       inside of the process included), or a file cannot be written; if the
-      start has all the rounds already; or if the clients' states have no place
-      or were lost.
+      start has all the rounds already; if the clients' states have no place
+      or were lost; or if a run that resumes has no rows for `stopping`, or one
+      with `stopping` has a `finish_fn`, which is for the round `rounds` alone.
     KeyboardInterrupt: On Ctrl-C, after a checkpoint of the last whole round;
       its message says how to resume.
   """
@@ -171,6 +179,10 @@ def run_training(
     raise errors.InputError(
       f'rounds is {rounds}, but the start takes {first} rounds, which count; '
       f'{first + 1} or more was expected.'
+    )
+  if stopping is not None and finish_fn is not None:
+    raise errors.InputError(
+      'A run that may stop early has a finish_fn; none was expected.'
     )
   client_states = federated_round.check_client_states(process, client_states)
   with (
@@ -197,6 +209,9 @@ def run_training(
       for earlier in range(first + 1, (round_number or first) + 1):
         simulated.add_round(earlier, participation(earlier))
     checkpoints = recorder.kept_rounds()
+    if stopping is not None and round_number is not None:
+      for row in recorder.rows():
+        stopping.observe(row[metrics_rows.ROUND_COLUMN], row)
     if client_states is not None:
       if round_number is None:
         client_states.reset()
@@ -217,6 +232,8 @@ def run_training(
       if epsilon is not None:
         row['privacy/epsilon'] = epsilon(round_number)
       recorder.release(round_number, row)
+      if stopping is not None:
+        stopping.observe(round_number, row)
       if on_round is not None:
         on_round(round_number, row)
 
@@ -228,7 +245,12 @@ def run_training(
             row.update(evaluation_fn(loop_state['process'], first))
         finish_round(first, loop_state, row)
         done = (loop_state, first)
+        if stopping is not None and stopping.best_round == first:
+          recorder.save(loop_state, first)
+          checkpoints = recorder.kept_rounds()
       for round_number in range(done[1] + 1, rounds + 1):
+        if stopping is not None and stopping.reason is not None:
+          break
         state = loop_state['process']
         round_began = time.monotonic()
         cohort = cohorts.load(round_number)
@@ -298,6 +320,8 @@ def run_training(
           round_number % checkpoint_every == 0
           or round_number in checkpoint_at
           or round_number == rounds
+          or stopping is not None
+          and (stopping.best_round == round_number or stopping.reason)
         ):
           recorder.save(loop_state, round_number)
           checkpoints = recorder.kept_rounds()

@@ -31,6 +31,8 @@ axes, with which a value of the config is overruled:
               clients count alike, see docs/privacy.md
   client_schedule, server_schedule  how a learning rate goes on: cosine, step or
               warmup; metrics.csv then has its factor in each round
+  early_stopping  stop ends a run whose validation clients gain nothing any more,
+              keep_best trains for all rounds; its model is then the best one
   participation  who takes part: fastest, flanp, srpfl, and uniform or others
               with dropouts; clients then have speeds, see docs/participation.md
   speeds      how long clients take: exponential, dynamic, classes or trace;
@@ -45,6 +47,7 @@ from typing import Any
 from fedfish_tff import errors
 from launch.configs import old_names
 from launch.methods import building
+from launch.methods import early_stopping
 from launch.methods import exchange
 from launch.methods import fine_tuning
 from launch.methods import method as method_lib
@@ -119,6 +122,7 @@ def create_config(
       block: {name: {} for name in schedules.PRESETS}
       for block in building.SCHEDULES.values()
     },
+    'early_stopping': {name: {} for name in early_stopping.PRESETS},
     'participation': {name: {} for name in participation.POLICIES},
     'speeds': {kind: {} for kind in participation.SPEEDS},
     **own,
@@ -156,6 +160,8 @@ def create_config(
   for block in building.SCHEDULES.values():
     if block in chosen:
       config[block] = schedules.defaults(chosen[block])
+  if 'early_stopping' in chosen:
+    config.early_stopping = early_stopping.defaults(chosen['early_stopping'])
   if 'privacy' in chosen:
     _set_privacy(config, chosen['privacy'])
   if not chosen.keys().isdisjoint(('participation', 'speeds')):

@@ -37,6 +37,7 @@ FIELDS_OF_THE_LOOP = frozenset(
     'batch_size',
     'checkpoint_every',
     'cohort_size',
+    'early_stopping',
     'evaluate_every',
     'evaluation',
     'max_examples_per_client',

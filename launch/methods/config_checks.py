@@ -11,6 +11,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch.methods import building
+from launch.methods import early_stopping
 from launch.methods import exchange
 from launch.methods import fields
 from launch.methods import fine_tuning
@@ -41,6 +42,7 @@ _LEARNING_RATE = fields.number(positive=True)
 # What a config may have, each with what its method supports then.
 _OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
   'client_weight_decay': ('learning_rates', fields.number(positive=False)),
+  'early_stopping': ('learning_rates', fields.block),
   'exchange': ('exchange', fields.block),
   'fine_tuning': ('fine_tuning', fields.block),
   'privacy': ('privacy', fields.block),
@@ -100,6 +102,8 @@ def check_config(config: Mapping[str, Any]) -> None:
     exchange.check_exchange(config)
   if 'privacy' in config:
     privacy.check(config)
+  if 'early_stopping' in config:
+    early_stopping.check(config['early_stopping'])
   for block in building.SCHEDULES.values():
     if block in config:
       schedules.check(f'{block}.', config[block], config['rounds'])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 
 from launch.methods import building
+from launch.methods import early_stopping
 from launch.methods import exchange
 from launch.methods import fields as fields_lib
 from launch.methods import fine_tuning
@@ -44,6 +45,11 @@ def _lines() -> Iterator[str]:
     '--config.client_schedule.FIELD=VALUE'
   )
   yield from _fields(schedules.FIELDS)
+  yield (
+    '\nearly_stopping, of what trains by steps: --config=FILE:NAME,early_stopping='
+    f'{{{",".join(early_stopping.PRESETS)}}}; --config.early_stopping.FIELD=VALUE'
+  )
+  yield from _fields(early_stopping.FIELDS)
   yield (
     '\nparticipation, of any method: --config=FILE:NAME,participation='
     f'{{{",".join(participation.POLICIES)}}}; --config.participation.FIELD=VALUE'

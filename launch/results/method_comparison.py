@@ -216,8 +216,8 @@ def _pair_values(
 ) -> tuple[float, float] | None:
   """Returns what is left of a column of two runs; None without a pair.
 
-  Runs of different length, such as those of a fixed total of local epochs,
-  have only their ends in common: a round of one is not that of the other.
+  Runs of different length, such as those of a fixed total of local epochs, or
+  those that stop early, have only their ends in common: a round of one is not that of the other.
 
   Args:
     one: A run.
@@ -225,7 +225,7 @@ def _pair_values(
     metric: The column.
     which: `LAST_ROUND` or `ALL_ROUNDS`.
   """
-  if one.config['rounds'] == other.config['rounds']:
+  if one.length == other.length:
     rounds, *values = common_rounds(one, other, metric)
     kept = [select_rounds(rounds, which)] * 2
   elif which == LAST_ROUND and _is_whole(one) and _is_whole(other):
@@ -241,7 +241,7 @@ def _pair_values(
 
 
 def _is_whole(run: run_reader.Run) -> bool:
-  return run.columns['round'].max(initial=0) >= run.config['rounds']
+  return run.columns['round'].max(initial=0) >= run.length
 
 
 def compare_clients(

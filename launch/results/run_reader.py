@@ -47,10 +47,10 @@ class Run:
     columns: metrics.csv by column, float64 `[num_rows]`; NaN in an empty cell,
       and where the run itself has written it.
     clients: evaluation/clients.csv by client and column, without the empty
-      cells; None where the run has not been evaluated after its last round.
+      cells; None where the run's model has not been evaluated.
     empty: The empty cells by column, bool `[num_rows]`; a column that is not
       in it has none.
-    values: The numbers of summary.json, those of the last round:
+    values: The numbers of summary.json, those of the run's model:
       `validation/global/<metric>`, `test/global/<metric>`, `csb/<metric>`,
       `total/local_steps` and so on. NaN where the run has diverged. Empty unless
       it is finished.
@@ -60,6 +60,10 @@ class Run:
     higher_is_better: Whether that is better when higher.
     made_up: What the data are where they are made up: 'generated pages'.
     transfer: The scores of evaluation/transfer.csv, of any round.
+    last_round: The round after which the run was finished; None of one that is
+      not.
+    model_round: That of the run's model, which may be earlier where the config
+      has early_stopping; None likewise.
     variant: In a sweep: its variant.
     fields: In a sweep: values of the fields in which its runs differ, by dotted
       name.
@@ -76,6 +80,8 @@ class Run:
   higher_is_better: bool = True
   made_up: str | None = None
   transfer: Sequence[transfer_reader.Score] = ()
+  last_round: int | None = None
+  model_round: int | None = None
   variant: str = ''
   fields: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
@@ -86,6 +92,11 @@ class Run:
   @property
   def seed(self) -> int:
     return self.config['seed']
+
+  @property
+  def length(self) -> int:
+    """The rounds that it has once it is finished, as far as that is known."""
+    return self.last_round or self.config['rounds']
 
   @property
   def algorithm(self) -> str:
@@ -162,8 +173,8 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     workdir: The folder a run has written.
 
   Returns:
-    The run, up to its last whole row. An evaluation of another round than the
-    last is left out, with a warning.
+    The run, up to its last whole row. An evaluation of another round than that
+    of the run's model, the last row's as a rule, is left out, with a warning.
 
   Raises:
     errors.InputError: If a file is missing or damaged, or no round is done.
@@ -180,15 +191,18 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     name: np.array([row.get(name, np.nan) for row in rows], np.float64)
     for name in names
   }
+  summary = _read_summary(simulation.Workdir(workdir))
   return Run(
     workdir=workdir,
     config=config,
     columns=columns,
-    clients=_read_current_clients(workdir, rows[-1]['round']),
+    clients=_read_current_clients(
+      workdir, summary.get('model_round') or rows[-1]['round']
+    ),
     empty={name: np.array([name not in row for row in rows]) for name in names},
     made_up=read_made_up(workdir),
     transfer=transfer_reader.read_scores(workdir),
-    **_read_summary(simulation.Workdir(workdir)),
+    **summary,
   )
 
 
@@ -238,24 +252,28 @@ def parse_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     'metric': metric or None,
     'judged_by': judged_by or 'global',
     'higher_is_better': best.get('higher_is_better', True),
+    'last_round': summary.get('rounds'),
+    'model_round': summary.get('early_stopping', {}).get(
+      'model_round', summary.get('rounds')
+    ),
   }
 
 
 def _read_current_clients(
-  workdir: pathlib.Path, last_round: int
+  workdir: pathlib.Path, model_round: int
 ) -> dict[str, dict[str, float]] | None:
-  """Returns the test clients of the last round's model, None without them."""
+  """Returns the test clients of the run's model, None without them."""
   path = workdir / CLIENTS_CSV
   if not path.exists():
     return None
   table = read_clients(path)
-  if table.round_number != last_round:
+  if table.round_number != model_round:
     logging.warning(
-      'The evaluation in %s is of round %s, the last round is %s: it is not '
-      'used; run launch.evaluate again.',
+      "The evaluation in %s is of round %s, the run's model is that of round %s: "
+      'it is not used; run launch.evaluate again.',
       workdir,
       table.round_number,
-      last_round,
+      model_round,
     )
     return None
   return table.clients

@@ -92,7 +92,7 @@ class SweepFolder:
     if _read_json(workdir / 'config.json') != to_json(config):
       return None
     summary = _read_json(workdir / 'summary.json')
-    if summary is None or summary.get('rounds') != config['rounds']:
+    if summary is None or not is_end(summary, config):
       return None
     try:
       folder = simulation.Workdir(workdir)
@@ -106,18 +106,28 @@ class SweepFolder:
     return _read_json(self.workdir(name) / 'data_fingerprint.json')
 
   def is_evaluated(self, name: str, config: Mapping[str, Any]) -> bool:
-    """Whether launch.evaluate has scored the run's last model."""
+    """Whether launch.evaluate has scored the run's model."""
+    summary = self.read_summary(name, config) or {}
+    model_round = summary.get('early_stopping', {}).get(
+      'model_round', config['rounds']
+    )
     path = self.workdir(name) / 'evaluation' / 'summary.csv'
     try:
       with open(path, encoding='utf-8', newline='') as file:
         row = next(csv.DictReader(file), {})
     except OSError:
       return False
-    return row.get('round') == str(config['rounds'])
+    return row.get('round') == str(model_round)
 
   def read_usage(self) -> dict[str, dict[str, float]]:
     """Returns the seconds and the peak of memory of runs, by name."""
     return _read_json(self.usage_path) or {}
+
+
+def is_end(summary: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+  """Whether a summary is that of a finished run of a config."""
+  stopped = summary.get('early_stopping', {}).get('stopped')
+  return summary.get('rounds') == config['rounds'] or stopped is not None
 
 
 def to_json(value: Any) -> Any:

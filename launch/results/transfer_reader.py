@@ -14,7 +14,8 @@ from launch.results import checked_tables
 
 TRANSFER_CSV = 'evaluation/transfer.csv'
 CLIENTS_CSV = 'evaluation/transfer_clients.csv'
-# The model half-way and the last one, as the paper's figure has them.
+# The model half-way and the last one, as the paper's figure has them; of a run
+# with early_stopping, its model counts as the last one.
 HALF, LAST = 'R/2', 'R'
 # Counts are no scores to draw or to compare.
 COUNTS = ('num_tokens',)
@@ -91,6 +92,14 @@ def read_scores(workdir: str | os.PathLike[str]) -> list[Score]:
   return scores
 
 
-def name_round(rounds: int, number: int) -> str | None:
-  """Returns `HALF`, `LAST`, or None for another round of so many rounds."""
-  return {rounds // 2: HALF, rounds: LAST}.get(number)
+def name_round(
+  rounds: int, number: int, *, model_round: int | None = None
+) -> str | None:
+  """Returns `HALF`, `LAST`, or None for another round.
+
+  Args:
+    rounds: Of the config.
+    number: The round.
+    model_round: That of the run's model; by default the last one of `rounds`.
+  """
+  return {rounds // 2: HALF, model_round or rounds: LAST}.get(number)

@@ -86,7 +86,10 @@ def read_line(
     for score in run.transfer:
       if (score.target, score.metric) != (target, metric):
         continue
-      if transfer_reader.name_round(run.config['rounds'], score.round) != at:
+      name = transfer_reader.name_round(
+        run.config['rounds'], score.round, model_round=run.model_round
+      )
+      if name != at:
         continue
       value = getattr(score, field)
       if np.isfinite(value):

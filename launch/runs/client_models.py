@@ -3,6 +3,7 @@
 """What clients' own models score, where clients keep weights between rounds."""
 
 from collections.abc import Iterator
+import functools
 
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
@@ -26,8 +27,8 @@ def evaluate_client_models(
 
   Args:
     experiment: What was run.
-    result: Its end.
-    client_states: The clients' states after it.
+    result: Its end, or an earlier round that has a checkpoint.
+    client_states: The clients' states.
 
   Returns:
     Of each metric, `clients/<metric>`, the mean over the clients, each counted
@@ -35,7 +36,12 @@ def evaluate_client_models(
     if no client has come.
   """
   task = experiment.task
-  client_ids = [c for c in task.train.client_ids if client_states.has_state(c)]
+  round_number = result.round_number
+  client_ids = [
+    c
+    for c in task.train.client_ids
+    if client_states.has_state(c, round_number=round_number)
+  ]
   if not client_ids:
     return {}
 
@@ -49,7 +55,7 @@ def evaluate_client_models(
       experiment.process,
       result.state,
       client_ids,
-      client_states.load,
+      functools.partial(client_states.load, round_number=round_number),
     ),
     load_test_data,
   )

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates the last checkpoint of a workdir and writes what it finds."""
+"""Evaluates a checkpoint of a workdir and writes what it finds."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -30,6 +30,7 @@ def evaluate(
   *,
   split: str = 'test',
   export: bool = False,
+  at: str | None = None,
   **options: Any,
 ) -> list[pathlib.Path]:
   """Evaluates a workdir's model on held-out clients, into its own folders.
@@ -40,6 +41,7 @@ def evaluate(
     workdir: A workdir with at least one checkpoint.
     split: `'test'` or `'validation'`.
     export: Whether to write the model and its weights, too.
+    at: Which model, of `model_rounds.ROUNDS`; None for the run's.
     **options: Of `trained_run.open_run`.
 
   Returns:
@@ -49,7 +51,7 @@ def evaluate(
     errors.InputError: If something cannot be used, read or written.
   """
   with trained_run.open_run(workdir, **options) as (experiment, folder):
-    result = trained_run.load_result(experiment, folder)
+    result = trained_run.load_result(experiment, folder, at)
     # Before the work, since a folder that cannot be made would be in vain.
     simulation.make_folder(folder.path / 'evaluation')
     clients = getattr(experiment.task, split)

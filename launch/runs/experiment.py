@@ -17,6 +17,7 @@ from fedfish_tff import parameters
 from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import config_checks
+from launch.methods import early_stopping
 from launch.methods import fine_tuning
 from launch.methods import method as method_lib
 from launch.methods import participation as participation_lib
@@ -100,6 +101,11 @@ class Experiment:
     if self.method.personalizes and self.fine_tune_spec is not None:
       return 'personalized'
     return 'global'
+
+  @property
+  def judged_column(self) -> str:
+    """The column of metrics.csv with these scores in the task's metric."""
+    return f'eval/{self.judged_by}/{self.task.metric}'
 
   @property
   def wire_bytes(self) -> simulation.WireBytes:
@@ -234,6 +240,34 @@ class Experiment:
       self.evaluations.gradient_norm,
       constant=self.config['participation']['accuracy_constant'],
     )
+
+  def build_stopping(self) -> simulation.EarlyStopping | None:
+    """Builds what decides which round is the last, and the best; or None."""
+    block = self.config.get('early_stopping')
+    if block is None:
+      return None
+    column = block['metric'] or self.judged_column
+    return simulation.EarlyStopping(
+      column,
+      higher_is_better=early_stopping.direction(
+        block,
+        column,
+        judged=self.judged_column,
+        higher_is_better=self.task.higher_is_better,
+      ),
+      patience=block['patience'],
+      min_delta=block['min_delta'],
+    )
+
+  def find_stopping(
+    self, rows: Iterable[simulation.Metrics]
+  ) -> simulation.EarlyStopping | None:
+    """Returns what it has decided by the rows of a metrics.csv; or None."""
+    stopping = self.build_stopping()
+    if stopping is not None:
+      for row in rows:
+        stopping.observe(row[simulation.ROUND_COLUMN], row)
+    return stopping
 
   def observe(self, round_number: int, row: simulation.Metrics) -> None:
     """Tells the stages of a round that was trained, if they are to be told."""

@@ -27,6 +27,8 @@ def summarize(
   rows: Sequence[Mapping[str, int | float]],
   *,
   client_states: simulation.ClientStateStore | None = None,
+  stopping: simulation.EarlyStopping | None = None,
+  model: simulation.TrainingResult | None = None,
 ) -> Mapping[str, Any]:
   """Returns the content of summary.json; test clients are used here only.
 
@@ -35,17 +37,19 @@ def summarize(
     result: Its end.
     rows: Those of metrics.csv.
     client_states: The weights that clients keep, if they do.
+    stopping: What has decided on the end, if that was not certain.
+    model: Where the run's model is another than that of its end.
   """
   task = experiment.task
-  with tuned_evaluation.tuned_with(
-    experiment, tuned_evaluation.rate_of(rows[-1])
-  ):
-    test = _score_test_clients(experiment, result.state)
+  model = model or result
+  row = next(row for row in rows if row['round'] == model.round_number)
+  with tuned_evaluation.tuned_with(experiment, tuned_evaluation.rate_of(row)):
+    test = _score_test_clients(experiment, model.state)
   if client_states is not None and registry.clients_keep_models(
     experiment.config
   ):
     test |= client_models.evaluate_client_models(
-      experiment, result, client_states
+      experiment, model, client_states
     )
   totals = dict(result.totals)
   if 'exchange' not in experiment.config:
@@ -56,16 +60,15 @@ def summarize(
     **({'made_up': task.made_up} if task.made_up else {}),
     'algorithm': experiment.method.name,
     'rounds': result.round_number,
+    **_early_stopping(stopping, model),
     'final': {
       name: _to_json(value)
-      for name, value in rows[-1].items()
+      for name, value in row.items()
       if name.startswith(('train/', 'eval/', 'csb/'))
     },
     'test': {name: _to_json(value) for name, value in test.items()},
     'best_validation': _find_best(
-      rows,
-      f'eval/{experiment.judged_by}/{task.metric}',
-      task.higher_is_better,
+      rows, experiment.judged_column, task.higher_is_better
     ),
     'totals': totals,
     **_reported_hparams(experiment, result),
@@ -76,6 +79,23 @@ def summarize(
       'fedfish_tff': fedfish_tff.__version__,
       **{name: importlib.metadata.version(name) for name in _PACKAGES},
     },
+  }
+
+
+def _early_stopping(
+  stopping: simulation.EarlyStopping | None, model: simulation.TrainingResult
+) -> Mapping[str, Any]:
+  """Returns what was decided, and of which round the figures are then."""
+  if stopping is None:
+    return {}
+  return {
+    'early_stopping': {
+      'metric': stopping.column,
+      'best_round': stopping.best_round,
+      'model_round': model.round_number,
+      # Why; null of a run that has trained for all rounds.
+      'stopped': stopping.reason,
+    }
   }
 
 

@@ -15,6 +15,7 @@ from fedfish_tff.execution import contexts
 from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
+from launch.runs import model_rounds
 
 
 @contextlib.contextmanager
@@ -70,18 +71,95 @@ def _find_data(folder: simulation.Workdir) -> str | None:
 
 
 def load_result(
-  experiment: experiment_lib.Experiment, folder: simulation.Workdir
+  experiment: experiment_lib.Experiment,
+  folder: simulation.Workdir,
+  at: str | None = None,
 ) -> simulation.TrainingResult:
-  """Returns the last checkpoint's.
+  """Returns a checkpoint's.
 
   Args:
     experiment: What was trained.
     folder: Its workdir.
+    at: Which one, of `model_rounds.ROUNDS`; None for the run's model.
 
   Raises:
-    errors.InputError: If there is no checkpoint, or it is damaged, or that of
-      the end of a finished run is.
+    errors.InputError: If there is no such checkpoint, or it is damaged, or that
+      of the end of a finished run is.
   """
+  if at is None:
+    at = model_rounds.of_the_model(experiment.config)
+  if at == model_rounds.HALF:
+    return _load_half(experiment, folder)
+  if at == model_rounds.BEST:
+    rows = simulation.read_rows(folder.metrics_path)
+    return load_best(experiment, folder, experiment.find_stopping(rows))
+  return _load_last(experiment, folder)
+
+
+def load_best(
+  experiment: experiment_lib.Experiment,
+  folder: simulation.Workdir,
+  stopping: simulation.EarlyStopping | None,
+) -> simulation.TrainingResult:
+  """Returns the checkpoint of the best evaluation.
+
+  Args:
+    experiment: What was trained.
+    folder: Its workdir.
+    stopping: What has decided which one that is.
+
+  Raises:
+    errors.InputError: If there is none, or its checkpoint is not there.
+  """
+  best = stopping and stopping.best_round
+  if best is None:
+    raise errors.InputError(
+      f'{folder.path} has no best model: '
+      + (
+        'its config has no early_stopping, which keeps one.'
+        if stopping is None
+        else f'no value of {stopping.column} is finite.'
+      )
+    )
+  result = _load_round(experiment, folder, best)
+  if result is None:
+    raise errors.InputError(
+      f'{folder.path} has no checkpoint of round {best}, the best by '
+      f'{stopping.column}; launch.train goes on with a run that was stopped, '
+      'and starts afresh with --overwrite.'
+    )
+  return result
+
+
+def _load_half(
+  experiment: experiment_lib.Experiment, folder: simulation.Workdir
+) -> simulation.TrainingResult:
+  half = experiment.half_round
+  result = half and _load_round(experiment, folder, half)
+  if not result:
+    raise errors.InputError(
+      f'The workdir has no checkpoint of round {half}, half-way to round '
+      f'{experiment.config["rounds"]}: train it that far with launch.train, '
+      'which keeps it, or score the last checkpoint only, by --at=last.'
+    )
+  return result
+
+
+def _load_round(
+  experiment: experiment_lib.Experiment,
+  folder: simulation.Workdir,
+  round_number: int,
+) -> simulation.TrainingResult | None:
+  return simulation.load_result(
+    experiment.process,
+    simulation.CheckpointManager(folder.checkpoints_path),
+    round_number=round_number,
+  )
+
+
+def _load_last(
+  experiment: experiment_lib.Experiment, folder: simulation.Workdir
+) -> simulation.TrainingResult:
   result = simulation.load_result(
     experiment.process, simulation.CheckpointManager(folder.checkpoints_path)
   )
@@ -90,6 +168,8 @@ def load_result(
       f'{folder.path} has no checkpoint yet; train it first with launch.train.'
     )
   rounds = experiment.config['rounds']
+  if 'early_stopping' in experiment.config:
+    rounds = simulation.read_rows(folder.metrics_path)[-1]['round']
   if folder.summary_path.exists() and result.round_number != rounds:
     raise errors.InputError(
       f'{folder.path} is finished, but its checkpoint of round {rounds} is '

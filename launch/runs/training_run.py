@@ -15,6 +15,7 @@ from fedfish_tff import parameters
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import building
+from launch.methods import early_stopping
 from launch.methods import fine_tuning
 from launch.methods import participation
 from launch.plots import catalogue
@@ -22,6 +23,7 @@ from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import regularization_choice
 from launch.runs import run_summary
+from launch.runs import trained_run
 from launch.runs import tuned_evaluation
 from tasks.task import Task
 
@@ -163,12 +165,19 @@ def _train(
     # It is not that of a run that goes on from an earlier checkpoint.
     folder.summary_path.unlink(missing_ok=True)
     result = _run(experiment, folder, start, client_states, progress_bar)
+    rows = simulation.read_rows(folder.metrics_path)
+    stopping = experiment.find_stopping(rows)
     simulation.report_step('Scoring the test clients')
     summary = run_summary.summarize(
       experiment,
       result,
-      simulation.read_rows(folder.metrics_path),
+      rows,
       client_states=client_states,
+      stopping=stopping,
+      model=trained_run.load_best(experiment, folder, stopping)
+      if early_stopping.restores_best(config)
+      and stopping.best_round is not None
+      else None,
     )
     folder.write_summary(summary)
     if plots:
@@ -264,10 +273,16 @@ def _run(
   metrics = simulation.CsvMetricsManager(folder.metrics_path)
   # Of a run that is resumed: they have decided on cohorts.
   experiment.observe_rows(lambda: metrics.rows)
-  # The model half-way is evaluated, too: launch.evaluate --at=half.
+  stopping = experiment.build_stopping()
+
+  def kept_rounds() -> list[int]:
+    # They are evaluated, too: launch.evaluate --at=half,best.
+    best = stopping and stopping.best_round
+    return [experiment.half_round] + ([] if best is None else [best])
+
   checkpoints = simulation.CheckpointManager(
     folder.checkpoints_path,
-    keep_versions=[experiment.half_round],
+    keep_versions=kept_rounds,
     run_digests=lambda version: folder.digests(version, metrics.digest),
   )
   checkpoints.remove_leftovers()
@@ -316,6 +331,7 @@ def _run(
         start.totals if start else {},
       ),
       round_parameters=experiment.round_parameters,
+      stopping=stopping,
       finish_fn=regularization_choice.build_choice(experiment, folder.path),
       on_round=tell,
     )
@@ -356,9 +372,15 @@ def _print_closing_line(
       whose += ' after personalisation'
   if experiment.task.made_up:
     whose += f' of {experiment.task.made_up}'
+  rounds = f'{summary["rounds"]} rounds'
+  decided = summary.get('early_stopping', {})
+  if decided.get('stopped'):
+    rounds += f' of {experiment.config["rounds"]}, since {decided["stopped"]}'
+  if decided.get('model_round', summary['rounds']) != summary['rounds']:
+    whose += f' with the model of round {decided["model_round"]}'
   score = 'not finite' if value is None else f'{value:.4f}'
   print(
-    f'Done: {summary["rounds"]} rounds, {metric} {score} on {whose}. See '
+    f'Done: {rounds}, {metric} {score} on {whose}. See '
     f'{folder.summary_path}, {folder.metrics_path} and {folder.plots_path}, or '
     f'run tensorboard --logdir={folder.tensorboard_path}.'
   )

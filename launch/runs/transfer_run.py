@@ -8,13 +8,13 @@ import os
 import pathlib
 from typing import Any
 
-from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.plots import catalogue
 from launch.plots import transfer
 from launch.results import transfer_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import held_out_evaluation
+from launch.runs import model_rounds
 from launch.runs import trained_run
 from launch.runs import transfer_evaluation
 from launch.runs import transfer_targets
@@ -27,7 +27,7 @@ def evaluate_transfer(
   workdir: str | os.PathLike[str],
   targets: Mapping[str, str | None],
   *,
-  at: Sequence[str] = transfer_targets.ROUNDS,
+  at: Sequence[str] = (),
   split: str = 'test',
   max_clients: int | None = None,
   **options: Any,
@@ -37,7 +37,7 @@ def evaluate_transfer(
   Args:
     workdir: A workdir with checkpoints.
     targets: By the target's name, its folder or None; see `parse_targets`.
-    at: Which models, of `transfer_targets.ROUNDS`.
+    at: Which models, of `model_rounds.ROUNDS`; none for the usual ones.
     split: `'test'` or `'validation'`; the files of the latter have its name
       before theirs.
     max_clients: The most clients of a target, drawn at random; None for all.
@@ -57,7 +57,11 @@ def evaluate_transfer(
       seed=config['seed'],
       data_dir=folder.read_data()['data_dir'],
     )
-    states = _load_states(experiment, folder, at)
+    results = [
+      trained_run.load_result(experiment, folder, name)
+      for name in at or model_rounds.usual_of_transfer(config)
+    ]
+    states = {result.round_number: result.state for result in results}
     # Before the work, since a folder that cannot be made would be in vain.
     simulation.make_folder(folder.path / 'evaluation')
     clients = {
@@ -119,32 +123,6 @@ def create_target_tasks(
     else registry.create_transfer_task(own, name, seed=seed, data_dir=folder)
     for name, folder in targets.items()
   }
-
-
-def _load_states(
-  experiment: experiment_lib.Experiment,
-  folder: simulation.Workdir,
-  at: Sequence[str],
-) -> dict[int, Any]:
-  """Returns the process' state by round."""
-  results = []
-  half = experiment.half_round
-  if transfer_targets.HALF in at:
-    result = half and simulation.load_result(
-      experiment.process,
-      simulation.CheckpointManager(folder.checkpoints_path),
-      round_number=half,
-    )
-    if not result:
-      raise errors.InputError(
-        f'The workdir has no checkpoint of round {half}, half-way to round '
-        f'{experiment.config["rounds"]}: train it that far with launch.train, '
-        'which keeps it, or score the last checkpoint only, by --at=last.'
-      )
-    results.append(result)
-  if transfer_targets.LAST in at:
-    results.append(trained_run.load_result(experiment, folder))
-  return {result.round_number: result.state for result in results}
 
 
 def _evaluate(

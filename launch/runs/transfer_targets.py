@@ -7,10 +7,6 @@ from collections.abc import Sequence
 
 from fedfish_tff import errors
 
-HALF = 'half'
-LAST = 'last'
-ROUNDS = (HALF, LAST)
-
 
 def parse_targets(values: Sequence[str]) -> dict[str, str | None]:
   """Returns the folder of each target; None for one without.
@@ -37,24 +33,6 @@ def parse_targets(values: Sequence[str]) -> dict[str, str | None]:
   if not targets:
     raise errors.InputError('--targets is empty; one target was expected.')
   return targets
-
-
-def parse_rounds(values: Sequence[str]) -> tuple[str, ...]:
-  """Returns which rounds, of `ROUNDS`, in their order.
-
-  Args:
-    values: Some of `ROUNDS`.
-
-  Raises:
-    errors.InputError: If one is unknown, or there is none.
-  """
-  unknown = [value for value in values if value not in ROUNDS]
-  if unknown or not values:
-    raise errors.InputError(
-      f'--at={",".join(values)} is unknown; half, last or half,last was '
-      'expected.'
-    )
-  return tuple(name for name in ROUNDS if name in values)
 
 
 def check_folders(

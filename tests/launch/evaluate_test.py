@@ -41,7 +41,7 @@ class EvaluateTest(parameterized.TestCase):
     ((), '--workdir is needed'),
     (('--workdir=w', '--split=train'), '--split=train'),
     (('--workdir=w', 'x'), "Unexpected argument 'x'"),
-    (('--workdir=w', '--at=half'), '--at is for'),
+    (('--workdir=w', '--at=half,last'), '--at=half,last is for'),
     (('--workdir=w', '--max_clients=3'), '--max_clients is for'),
     (('--workdir=w', '--targets=c4', '--export'), '--export is for'),
     (('--workdir=w', '--targets=c4='), "--targets holds 'c4='"),
@@ -77,7 +77,11 @@ class EvaluateTest(parameterized.TestCase):
       )
     )
     binary_runner.run_here(
-      'launch.evaluate', '--workdir=w', '--split=validation', '--export'
+      'launch.evaluate',
+      '--workdir=w',
+      '--split=validation',
+      '--export',
+      '--at=best',
     )
     self.assertEqual(
       calls,
@@ -87,6 +91,7 @@ class EvaluateTest(parameterized.TestCase):
           dict(
             split='validation',
             export=True,
+            at='best',
             context='cohort',
             context_options={},
             data_dir=None,

@@ -132,7 +132,9 @@ class CheckpointManagerTest(parameterized.TestCase):
       asyncio.run(manager.load(2, _state(0)))
 
   def test_keeps_named_versions_beside_the_newest(self):
-    manager = checkpoints.CheckpointManager(self.root, keep_versions=[2, 31, 9])
+    manager = checkpoints.CheckpointManager(
+      self.root, keep_versions=lambda: [2, 31, 9]
+    )
     for version in (1, 2, 3, 30, 31, 32):
       asyncio.run(manager.save(_state(version), version))
     self.assertEqual(asyncio.run(manager.get_versions()), [2, 31, 32])

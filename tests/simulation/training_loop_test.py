@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the training loop: what it computes, records, and survives."""
 
+import asyncio
 import collections
 import functools
 import pathlib
@@ -16,6 +17,7 @@ from fedfish_tff.models import dense
 from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import client_speeds
 from fedfish_tff.simulation import communication
+from fedfish_tff.simulation import early_stopping
 from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import participation
@@ -33,6 +35,8 @@ _SIZES = {'a': 3, 'b': 5, 'c': 8, 'd': 4}
 _SPEC = batches.BatchSpec(batch_size=2, epochs=2, max_examples=6)
 _SEED = 3
 _ROUNDS = 6
+# Of test_early_stopping.
+_STOPPED = 4
 _WIRE_BYTES = communication.WireBytes(download=100, upload=11)
 _SPEEDS = client_speeds.dynamic_exponential_speeds(seed=_SEED)
 
@@ -188,7 +192,7 @@ class RunTrainingTest(parameterized.TestCase):
         folder,
         checkpoint_at=[3],
         program_state_manager=checkpoints.CheckpointManager(
-          folder / 'checkpoints', keep_total=1, keep_versions=[3]
+          folder / 'checkpoints', keep_total=1, keep_versions=lambda: [3]
         ),
         **kwargs,
       )
@@ -215,6 +219,65 @@ class RunTrainingTest(parameterized.TestCase):
         self.assertEqual(np.asarray(a).tobytes(), np.asarray(b).tobytes())
       self.assertIsNone(
         training_loop.load_result(self.process, manager, round_number=2)
+      )
+
+  @parameterized.parameters(*range(_STOPPED + 1), None)
+  def test_early_stopping(self, killed_at):
+    """As the run of so few rounds, wherever it was killed."""
+
+    def evaluate(unused_state, round_number):
+      return {'eval/score': [3.0, 4.0, 5.0, 5.0, 4.0, 9.0][round_number]}
+
+    def run(folder, on_round=None):
+      stopping = early_stopping.EarlyStopping(
+        'eval/score', higher_is_better=True, patience=2
+      )
+      result = self._run(
+        folder,
+        rounds=5,
+        evaluation_fn=evaluate,
+        evaluate_every=1,
+        checkpoint_every=3,
+        stopping=stopping,
+        program_state_manager=checkpoints.CheckpointManager(
+          folder / 'checkpoints',
+          keep_total=1,
+          keep_versions=lambda: [stopping.best_round],
+        ),
+        on_round=on_round,
+      )
+      self.assertEqual(stopping.best_round, 2)
+      self.assertIn('than 5, that of round 2, in 2 ev', stopping.reason)
+      return result
+
+    def kill(round_number, _):
+      if round_number == killed_at:
+        raise _Stop()
+
+    folder, plain = self.folder / 'stopped', self.folder / 'plain'
+    if killed_at is not None:
+      with self.assertRaises(_Stop):
+        run(folder, kill)
+    found = run(folder)
+    expected = self._run(
+      plain, rounds=_STOPPED, evaluation_fn=evaluate, evaluate_every=1
+    )
+    self._assert_equal_runs(found, expected, folder, plain)
+    manager = checkpoints.CheckpointManager(folder / 'checkpoints')
+    self.assertEqual(asyncio.run(manager.get_versions()), [2, _STOPPED])
+    # It is finished.
+    before = (folder / 'metrics.csv').read_bytes()
+    self._assert_equal_runs(run(folder), expected, folder, plain)
+    self.assertEqual((folder / 'metrics.csv').read_bytes(), before)
+
+  def test_a_run_resumes_without_the_rows_that_early_stopping_needs(self):
+    self._run(rounds=2)
+    with self.assertRaisesRegex(errors.InputError, 'CsvMetricsManager was exp'):
+      self._run(
+        metrics_managers=(),
+        stopping=early_stopping.EarlyStopping(
+          'eval/norm', higher_is_better=True, patience=1
+        ),
       )
 
   def test_rows_hold_costs_and_evaluations(self):

@@ -57,6 +57,8 @@ class TransferReaderTest(absltest.TestCase):
   def test_rounds_have_names(self):
     names = [transfer_reader.name_round(7, n) for n in (3, 4, 7)]
     self.assertEqual(names, ['R/2', None, 'R'])
+    names = [transfer_reader.name_round(7, n, model_round=4) for n in (4, 7)]
+    self.assertEqual(names, ['R', None])
 
 
 if __name__ == '__main__':

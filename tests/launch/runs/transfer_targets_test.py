@@ -28,14 +28,6 @@ class TransferTargetsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, message):
       transfer_targets.parse_targets(values)
 
-  def test_rounds(self):
-    self.assertEqual(
-      transfer_targets.parse_rounds(['last', 'half']), ('half', 'last')
-    )
-    for values in ([], ['first'], ['half', '']):
-      with self.assertRaisesRegex(errors.InputError, 'half,last was expected'):
-        transfer_targets.parse_rounds(values)
-
   def test_real_text_has_no_made_up_target(self):
     targets = {'c4': None, 'cc_news': None}
     transfer_targets.check_folders(targets, 'c4', None)

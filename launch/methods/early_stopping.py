@@ -1,0 +1,109 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A config's block `early_stopping`: when a run ends, and with which model.
+
+Validation clients decide, never test clients. Plain Python, without TensorFlow.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fedfish_tff.evaluation import metric_names
+from launch.methods import fields
+
+# Those of `eval/own/*` have test data of their own.
+_COLUMNS = ('eval/global/', 'eval/personalized/', 'eval/unseen/')
+_HIGHER_IS_BETTER = {'max': True, 'min': False}
+
+
+def _check_metric(name: str, value: Any) -> None:
+  fields.text(name, value)
+  if value and not value.startswith(_COLUMNS):
+    raise fields.error(
+      name,
+      value,
+      "a column of validation clients, such as eval/global/loss, or ''",
+    )
+
+
+FIELDS: Mapping[str, fields.Field] = {
+  'metric': fields.Field(
+    '',
+    _check_metric,
+    "The column of metrics.csv that decides; '' for the one by which runs are "
+    'judged.',
+  ),
+  'mode': fields.Field(
+    'auto',
+    fields.one_of('auto', *_HIGHER_IS_BETTER),
+    'Whether the largest value is the best or the smallest. auto: by the '
+    "metric, such as the smallest loss, and the task's as the task says.",
+  ),
+  'patience': fields.Field(
+    5,
+    fields.integer(0),
+    'The run stops after so many evaluations, one after the other, that are no '
+    'better than the best before them; 0 to train for all rounds.',
+  ),
+  'min_delta': fields.Field(
+    0.0,
+    fields.number(positive=False),
+    'By how much more than this a value has to be better, for the patience.',
+  ),
+  'restore_best': fields.Field(
+    True,
+    fields.boolean,
+    "Whether the run's model, in summary.json and for launch.evaluate, is that "
+    'of the best evaluation; else it is the last one.',
+  ),
+}
+
+# What the axis `early_stopping` of a variant changes.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+  'stop': {},
+  'keep_best': {'patience': 0},
+}
+
+
+def defaults(preset: str) -> dict[str, Any]:
+  """Returns the block of a config, by the name of a preset."""
+  return {**fields.defaults(FIELDS), **PRESETS[preset]}
+
+
+def check(block: Mapping[str, Any]) -> None:
+  """Checks a block.
+
+  Args:
+    block: The block.
+
+  Raises:
+    errors.InputError: If a field is missing, unknown or out of range.
+  """
+  fields.check_fields('early_stopping.', block, fields.checks(FIELDS))
+
+
+def restores_best(config: Mapping[str, Any]) -> bool:
+  """Whether a run's model is that of its best evaluation.
+
+  Args:
+    config: A checked config.
+  """
+  return config.get('early_stopping', {}).get('restore_best', False)
+
+
+def direction(
+  block: Mapping[str, Any], column: str, *, judged: str, higher_is_better: bool
+) -> bool:
+  """Returns whether what decides is better when higher.
+
+  Args:
+    block: The block of a config.
+    column: The column that decides.
+    judged: That by which runs are judged.
+    higher_is_better: Whether it is better when higher.
+  """
+  if block['mode'] != 'auto':
+    return _HIGHER_IS_BETTER[block['mode']]
+  if column.rpartition('/')[2] == judged.rpartition('/')[2]:
+    return higher_is_better
+  return metric_names.higher_is_better(column)

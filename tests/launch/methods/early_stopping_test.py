@@ -1,0 +1,192 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the block early_stopping, and of runs that have it."""
+
+import json
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from launch.methods import config_checks
+from launch.methods import early_stopping
+from launch.results import run_reader
+from launch.results import sweep_folder
+from launch.runs import evaluation_run
+from launch.runs import training_run
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import pytest
+
+_ACCURACY = 'eval/global/accuracy'
+
+
+class BlockTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('fed_avg', {'patience': -1}, 'patience is -1'),
+    ('fed_avg', {'mode': 'best'}, "mode is 'best'"),
+    ('fed_avg', {'metric': 'test/global/loss'}, 'a column of validation cl'),
+    ('fed_avg', {'metric': 'eval/own/accuracy'}, 'a column of validation cl'),
+    ('fed3r', {}, 'early_stopping does not exist for fed3r'),
+  )
+  def test_checks(self, variant, changes, message):
+    config = small_configs.make_config(f'{variant},early_stopping=stop')
+    config['early_stopping'] |= changes
+    with self.assertRaisesRegex(errors.InputError, message):
+      config_checks.check_config(config)
+
+  def test_direction(self):
+    block = early_stopping.defaults('stop')
+
+    def direction(column):
+      return early_stopping.direction(
+        block, column, judged='eval/global/brier', higher_is_better=False
+      )
+
+    self.assertFalse(direction('eval/personalized/brier'))
+    self.assertFalse(direction('eval/global/loss'))
+    self.assertTrue(direction(_ACCURACY))
+    block['mode'] = 'min'
+    self.assertFalse(direction(_ACCURACY))
+
+
+def _make_config(**changes):
+  return small_configs.make_config(
+    'fed_avg,early_stopping=stop',
+    **{
+      'rounds': 8,
+      'evaluate_every': 1,
+      'checkpoint_every': 8,
+      'evaluation.personalization_epochs': 0,
+      'evaluation.barrier': False,
+      # Worse from the first round on, but for a random one.
+      'client_learning_rate': 1.0,
+      'early_stopping.patience': 3,
+      **changes,
+    },
+  )
+
+
+def _rows(workdir):
+  return [
+    {k: v for k, v in row.items() if not k.startswith('time/')}
+    for row in simulation.read_rows(workdir / 'metrics.csv')
+  ]
+
+
+class RunTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_a_run(self):
+    config, workdir = _make_config(), self.folder / 'runs' / 'w'
+    summary = training_run.train(config, workdir=workdir, progress_bar=False)
+    decided = summary['early_stopping']
+    best, last = decided['best_round'], summary['rounds']
+    self.assertEqual(last, best + 3)
+    self.assertLess(last, 8)
+    self.assertEqual(decided['model_round'], best)
+    self.assertIn(f'{_ACCURACY} was not better', decided['stopped'])
+    rows = _rows(workdir)
+    self.assertLen(rows, last + 1)
+    values = [row[_ACCURACY] for row in rows]
+    self.assertEqual(best, values.index(max(values)))
+    # Of validation and test clients, it is what a run of so many rounds says.
+    short = training_run.train(
+      _make_config(rounds=best)
+      | {'early_stopping': {**config['early_stopping'], 'patience': 0}},
+      workdir=self.folder / 'short',
+      progress_bar=False,
+    )
+    self.assertEqual(short['early_stopping']['best_round'], best)
+    self.assertEqual(summary['test'], short['test'])
+    self.assertEqual(summary['final'], short['final'])
+    self._check_readers(config, workdir, best, last)
+    self._check_evaluation(workdir, summary, best, last)
+    # The same command has nothing left to do.
+    again = training_run.train(config, workdir=workdir, progress_bar=False)
+    self.assertEqual(again, summary)
+    self.assertEqual(_rows(workdir), rows)
+
+  def _check_readers(self, config, workdir, best, last):
+    folder = sweep_folder.SweepFolder(self.folder)
+    self.assertIsNotNone(folder.read_summary('w', config))
+    run = run_reader.read_run(workdir)
+    self.assertEqual((run.length, run.model_round), (last, best))
+    # Before its end, it is not finished.
+    path = workdir / 'summary.json'
+    whole = path.read_bytes()
+    summary = json.loads(whole)
+    summary['early_stopping']['stopped'] = None
+    self.assertFalse(sweep_folder.is_end(summary, config))
+
+  def _check_evaluation(self, workdir, summary, best, last):
+    folder = sweep_folder.SweepFolder(self.folder)
+    config = run_reader.read_config(workdir)
+    for at, expected in (('last', last), (None, best), ('best', best)):
+      evaluation_run.evaluate(workdir, at=at)
+      table = run_reader.read_clients(workdir / run_reader.CLIENTS_CSV)
+      self.assertEqual(table.round_number, expected)
+      is_model = expected == best
+      self.assertEqual(folder.is_evaluated('w', config), is_model)
+      self.assertEqual(
+        run_reader.read_run(workdir).clients is not None, is_model
+      )
+    scores = [row['global/accuracy'] for row in table.clients.values()]
+    sizes = [row['num_examples'] for row in table.clients.values()]
+    mean = sum(a * b for a, b in zip(scores, sizes)) / sum(sizes)
+    self.assertAlmostEqual(mean, summary['test']['global/accuracy'], places=5)
+
+  @pytest.mark.thorough
+  def test_the_last_model(self):
+    """With the same rounds, and the test figures of the last one."""
+    config = _make_config(**{'early_stopping.restore_best': False})
+    workdir = self.folder / 'w'
+    summary = training_run.train(config, workdir=workdir, progress_bar=False)
+    decided, rows = summary['early_stopping'], _rows(workdir)
+    self.assertEqual(decided['model_round'], summary['rounds'])
+    self.assertLess(decided['best_round'], summary['rounds'])
+    self.assertEqual(summary['final'][_ACCURACY], rows[-1][_ACCURACY])
+
+  @pytest.mark.thorough
+  def test_a_run_that_is_killed(self):
+    config, whole = _make_config(), self.folder / 'whole'
+    expected = training_run.train(config, workdir=whole, progress_bar=False)
+    for after in range(expected['rounds'] + 1):
+      workdir = self.folder / f'killed_{after}'
+      found = small_configs.train_with_a_stop(
+        config, workdir=workdir, after=after
+      )
+      self.assertEqual(_rows(workdir), _rows(whole))
+      for summary in (found, expected):
+        summary['totals'].pop('round_seconds', None)
+      self.assertEqual(found, expected)
+
+  @pytest.mark.thorough
+  def test_clients_with_models_of_their_own(self):
+    """They are those of the best round, too."""
+    config = small_configs.make_client_states_config(rounds=5, evaluate_every=1)
+    config['client_learning_rate'] = 2.0
+    config['early_stopping'] = {
+      **early_stopping.defaults('keep_best'),
+      'metric': 'eval/global/loss',
+    }
+    summary = training_run.train(config, workdir=self.folder / 'w')
+    best = summary['early_stopping']['best_round']
+    self.assertBetween(best, 1, 4)
+    short = training_run.train(
+      config | {'rounds': best}, workdir=self.folder / 'short'
+    )
+    self.assertIn('clients/accuracy', summary['test'])
+    self.assertEqual(summary['test'], short['test'])
+
+
+if __name__ == '__main__':
+  absltest.main()
