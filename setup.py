@@ -1,9 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Packages fedfish_tff, the library, and nothing else of the repository."""
+"""Packages fedfish_tff, and what is run with it below fedfish_tff_programs.
+
+launch/installed.py says why, and what the commands are.
+"""
 
 import pathlib
 import re
+import runpy
 
 import setuptools
 
@@ -16,6 +20,16 @@ def _read_version() -> str:
   return re.search(r"^__version__ = '([^']+)'$", source, re.MULTILINE)[1]
 
 
+# The programs' packages as they are called in a wheel, with their folders here.
+_PROGRAMS = {
+  f'fedfish_tff_programs.{package}': package.replace('.', '/')
+  for package in setuptools.find_packages(
+    include=['launch', 'launch.*', 'tasks', 'tasks.*'],
+    exclude=['launch.benchmarks', 'launch.benchmarks.*'],
+  )
+}
+_COMMANDS = runpy.run_path(str(_ROOT / 'launch' / 'installed.py'))['COMMANDS']
+
 setuptools.setup(
   name='fedfish-tff',
   version=_read_version(),
@@ -25,19 +39,34 @@ setuptools.setup(
   author='The FedFish-TFF Authors',
   license='Apache-2.0',
   license_files=['LICENSE'],
-  packages=setuptools.find_packages(include=['fedfish_tff', 'fedfish_tff.*']),
+  packages=[
+    *setuptools.find_packages(include=['fedfish_tff', 'fedfish_tff.*']),
+    *_PROGRAMS,
+  ],
+  package_dir=_PROGRAMS,
+  package_data={'fedfish_tff': ['py.typed']},
+  entry_points={
+    'console_scripts': [
+      f'{command} = fedfish_tff_programs.launch.installed:main'
+      for command in _COMMANDS
+    ]
+  },
   python_requires='~=3.11.0',
-  # What the library itself imports. TFF 0.87.0 pins versions that are no
-  # longer published: install requirements/requirements.lock first.
+  # What the library and the programs import. TFF 0.87.0 pins versions that are
+  # no longer published: docs/install.md says how to install all the same.
   install_requires=[
     'absl-py>=1.0',
     'dp-accounting>=0.4.3,<0.5',
     'google-crc32c>=1.5',
     'grpcio>=1.62',
     'h5py>=3.9',
+    'matplotlib>=3.8',
+    'ml-collections>=0.1.1',
     'numpy>=1.25,<2',
     'protobuf>=3.20.3,<5',
+    'psutil>=5.9',
     'pyarrow>=10',
+    'scikit-learn>=1.3',
     'scipy>=1.9.3',
     'tensorflow>=2.14,<2.15',
     'tensorflow-federated==0.87.0',
@@ -47,7 +76,7 @@ setuptools.setup(
     'tqdm>=4.60',
   ],
   extras_require={
-    # What fedfish_tff.datasets.grouping imports besides.
+    # What fedfish_tff.datasets.grouping and launch.data import besides.
     'grouping': [
       'apache-beam>=2.60,<2.65',
       'publicsuffixlist>=0.10',
@@ -56,6 +85,8 @@ setuptools.setup(
     ],
     # Of fedfish_tff.execution.ray.
     'ray': ['ray>=2.50,<3'],
+    # Of tasks.text.roberta_checkpoint.
+    'roberta': ['safetensors>=0.4', 'transformers>=4.57,<5'],
   },
   classifiers=[
     'Intended Audience :: Science/Research',

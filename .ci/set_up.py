@@ -94,6 +94,19 @@ _PACKAGE = _Environment(
 )
 
 
+# What makes the repository importable in .venv, whatever the working directory;
+# but not in Bazel's tests, which see whether their targets have all they import.
+_PATH_FILE = _PACKAGE.folder / 'lib/python3.11/site-packages/fedfish_tff.pth'
+_PATH_LINE = (
+  "import os, sys; 'TEST_SRCDIR' in os.environ or sys.path.append("
+  f'{str(_ROOT)!r})\n'
+)
+
+
+def _is_importable() -> bool:
+  return _PATH_FILE.exists() and _PATH_FILE.read_text() == _PATH_LINE
+
+
 def _accelerator(platform_name: str) -> _Environment:
   """Returns the environment of the device process for a platform."""
   return _Environment(
@@ -204,7 +217,7 @@ def main() -> int:
   environment = _accelerator(args.accelerator) if args.accelerator else _PACKAGE
   environment = _RAY if args.ray else environment
   if args.check:
-    return 0 if environment.is_up_to_date() else 1
+    return 0 if environment.is_up_to_date() and _is_importable() else 1
   # Two make commands at once: the second waits, then finds it done.
   folder = os.open(_LOCKS, os.O_RDONLY)
   os.set_inheritable(folder, True)
@@ -212,6 +225,8 @@ def main() -> int:
   try:
     if not environment.is_up_to_date():
       _install(environment)
+    if environment is _PACKAGE and not _is_importable():
+      _PATH_FILE.write_text(_PATH_LINE)
   except (_SetUpError, OSError, subprocess.CalledProcessError) as error:
     print(f'set_up: {error}', file=sys.stderr)
     return 2

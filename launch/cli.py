@@ -15,6 +15,7 @@ import contextlib
 import difflib
 import errno
 import gc
+import io
 import os
 import re
 import signal
@@ -23,6 +24,7 @@ from typing import NoReturn
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch import installed
 from launch import json_config
 
 from absl import app
@@ -61,7 +63,9 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
     flags_parser: Takes all arguments and returns those; None for `parse_flags`.
   """
   if _HELP_ARGUMENTS & set(sys.argv[1:]):
-    app.usage(shorthelp=True, writeto_stdout=True)
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+      app.usage(shorthelp=True, writeto_stdout=True)
+    print(installed.name_commands(text.getvalue()), end='')
     sys.exit(0)
   # To import and trace leaves hundreds of thousands of objects that stay; to
   # look through them for garbage took a fifth of a short run.
@@ -166,7 +170,8 @@ def _fail(message: str) -> NoReturn:
 def _say(message: str) -> None:
   """Writes one line to stderr, whatever the message is made of."""
   program = os.path.basename(sys.argv[0])
-  print(f'{program}: {" ".join(message.split())}', file=sys.stderr, flush=True)
+  line = installed.name_commands(' '.join(message.split()))
+  print(f'{program}: {line}', file=sys.stderr, flush=True)
 
 
 def _describe_flag_error(error: flags.Error) -> str:

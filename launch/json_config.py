@@ -12,21 +12,29 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
+from launch import installed
 
 from ml_collections import ConfigDict
 
 
 def redirect(argv: Sequence[str]) -> list[str]:
-  """Returns arguments whose --config, of a JSON file, is one of this module.
+  """Returns arguments whose --config is a Python file that is there.
+
+  Of a JSON file it is this module; one of ours need not be in the working
+  directory.
 
   Args:
     argv: All arguments.
   """
   redirected = []
   for before, argument in zip(['', *argv], argv):
-    match = re.fullmatch(r'(--?config=)?(.*\.json)', argument)
-    if match and (match[1] or before in ('--config', '-config')):
-      argument = f'{match[1] or ""}{__file__}:{match[2]}'
+    flag, source = re.fullmatch(r'(--?config=)?(.*)', argument, re.S).groups()
+    if flag or before in ('--config', '-config'):
+      is_json = source.endswith('.json')
+      found = (
+        f'{__file__}:{source}' if is_json else installed.find_config(source)
+      )
+      argument = (flag or '') + found
     redirected.append(argument)
   return redirected
 
@@ -37,7 +45,7 @@ def is_data(argv: Sequence[str]) -> bool:
   Args:
     argv: All arguments, as the user gave them.
   """
-  return redirect(argv) != list(argv)
+  return any(f'{__file__}:' in argument for argument in redirect(argv))
 
 
 def get_config(path: str) -> ConfigDict:

@@ -41,7 +41,7 @@ Sweeps of every task (its config file may leave some out and have more):
   runs/       a workdir of launch.train for each run, as if it had run alone
   logs/       what each run has printed
   runs.csv    a row a run: its fields, how it ended, all its numbers
-  table.csv, table.md  mean and deviation over seeds; where learning rates
+  table.csv, table.md, table.tex  mean and deviation over seeds; where rates
               differ, the best by the metric on validation clients, never by
               that on test clients
   plots/      heat maps of learning rates, or scores against the share of

@@ -146,10 +146,12 @@ ALLOWED = {
     'fedfish_tff.models',
     'fedfish_tff.plug_ins',
   },
-  'launch.json_config': {'fedfish_tff.errors'},
+  'launch.installed': set(),
+  'launch.json_config': {'fedfish_tff.errors', 'launch.installed'},
   'launch.cli': {
     'fedfish_tff.errors',
     'fedfish_tff.simulation',
+    'launch.installed',
     'launch.json_config',
   },
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
@@ -160,7 +162,13 @@ ALLOWED = {
     *_LIBRARY,
   },
   **{
-    room: {'launch.cli', *_ROOMS[:position], 'tasks', *_LIBRARY}
+    room: {
+      'launch.cli',
+      'launch.installed',
+      *_ROOMS[:position],
+      'tasks',
+      *_LIBRARY,
+    }
     for position, room in enumerate(_ROOMS)
   },
   # The binaries.
@@ -178,6 +186,7 @@ ALLOWED = {
     'fedfish_tff.private_apis',
     'launch',
     'launch.cli',
+    'launch.installed',
     'launch.json_config',
     'launch.data',
     'launch.benchmarks',

@@ -1,28 +1,35 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel holds the library alone and asks for what the library imports."""
+"""The wheel holds what users run, which runs, and asks for what that imports."""
 
 # bazel: tags = ['manual']  # Builds a wheel of the tree; `make test` runs it.
 
 from collections.abc import Collection
 from collections.abc import Mapping
+import contextlib
 import email
 from importlib import metadata
 import importlib.util
+import itertools
+import json
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from typing import Any
 import zipfile
 
 import fedfish_tff
+from launch import installed
 from tests import processes
 from tests import repository
 
 from absl.testing import absltest
 from packaging import requirements
+import pytest
 
 update_build_files = repository.load_script('.ci/update_build_files.py')
 
@@ -55,11 +62,26 @@ _ELSEWHERE = (
   'launch/benchmarks/run_exported.py',
 )
 
-# Folders whose imports are left to an extra of the same name.
+# What the wheel is made of, and what stays in the repository.
+_PACKAGED = ('fedfish_tff', 'launch', 'tasks')
+_NOT_PACKAGED = ('launch/benchmarks',)
+
+# Folders and files whose imports are left to an extra.
 _EXTRAS = {
-  'grouping': 'fedfish_tff/datasets/grouping',
-  'ray': 'fedfish_tff/execution/ray',
+  'grouping': ('fedfish_tff/datasets/grouping', 'launch/data'),
+  'ray': ('fedfish_tff/execution/ray',),
+  'roberta': ('tasks/text/roberta_checkpoint.py',),
 }
+
+
+def _packaged_modules() -> dict[str, Any]:
+  """The modules that the wheel should hold, by their names here."""
+  return {
+    name: module
+    for name, module in repository.read_modules().items()
+    if any(map(module.path.is_relative_to, _PACKAGED))
+    and not any(map(module.path.is_relative_to, _NOT_PACKAGED))
+  }
 
 
 def _imported_distributions(
@@ -88,16 +110,15 @@ class PackagingTest(absltest.TestCase):
     root = pathlib.Path(folder.name)
     for name in ('setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
       shutil.copy(repository.ROOT / name, root)
-    for name in ('fedfish_tff', 'tasks', 'launch', 'tests'):
-      if (repository.ROOT / name).exists():
-        shutil.copytree(repository.ROOT / name, root / name)
+    for name in (*_PACKAGED, 'tests'):
+      shutil.copytree(repository.ROOT / name, root / name)
     command = [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps']
     command += ['--no-index', '--no-build-isolation', '--wheel-dir', 'wheels']
     subprocess.run(
       [*command, '.'], cwd=root, check=True, timeout=processes.HANG_SECONDS
     )
-    (file,) = (root / 'wheels').glob('*.whl')
-    with zipfile.ZipFile(file) as wheel:
+    (cls.wheel,) = (root / 'wheels').glob('*.whl')
+    with zipfile.ZipFile(cls.wheel) as wheel:
       cls.names = wheel.namelist()
       (path,) = (n for n in cls.names if n.endswith('.dist-info/METADATA'))
       cls.metadata = email.message_from_bytes(wheel.read(path))
@@ -112,16 +133,37 @@ class PackagingTest(absltest.TestCase):
         into = cls.extras[extra]
       into[_canonical(item.name)] = item
 
-  def test_holds_the_library_alone(self):
+  def test_holds_the_library_and_the_programs(self):
     sources = {name for name in self.names if '.dist-info/' not in name}
+    paths = [module.path for module in _packaged_modules().values()]
     self.assertEqual(
       sources,
       {
-        str(module.path)
-        for module in repository.read_modules().values()
-        if module.path.parts[0] == 'fedfish_tff'
+        'fedfish_tff/py.typed',
+        *(
+          str(path)
+          if path.is_relative_to('fedfish_tff')
+          else f'fedfish_tff_programs/{path}'
+          for path in paths
+        ),
       },
     )
+
+  def test_what_it_holds_imports_nothing_that_it_lacks(self):
+    packaged = _packaged_modules()
+    for module in packaged.values():
+      imported = update_build_files.imported_modules(
+        module, repository.read_modules()
+      )
+      self.assertContainsSubset(imported, packaged, module.path)
+
+  def test_every_binary_is_a_command(self):
+    binaries = {
+      module.path.stem
+      for module in _packaged_modules().values()
+      if module.is_binary and module.folder == 'launch'
+    }
+    self.assertCountEqual(installed.COMMANDS.values(), binaries)
 
   def test_holds_the_license(self):
     self.assertTrue(any(name.endswith('/LICENSE') for name in self.names))
@@ -129,19 +171,24 @@ class PackagingTest(absltest.TestCase):
   def test_version_is_the_packages(self):
     self.assertEqual(self.metadata['Version'], fedfish_tff.__version__)
 
-  def test_requires_what_the_library_imports(self):
+  def test_requires_what_it_imports(self):
     self.assertEqual(
       _imported_distributions(
-        'fedfish_tff', without=[*_EXTRAS.values(), *_ELSEWHERE]
+        *_PACKAGED,
+        without=[
+          *itertools.chain(*_EXTRAS.values()),
+          *_ELSEWHERE,
+          *_NOT_PACKAGED,
+        ],
       ),
       set(self.required),
     )
 
   def test_extras_require_what_their_folders_import_besides(self):
     self.assertEqual(set(self.metadata.get_all('Provides-Extra')), set(_EXTRAS))
-    for extra, folder in _EXTRAS.items():
+    for extra, folders in _EXTRAS.items():
       self.assertEqual(
-        _imported_distributions(folder) - set(self.required),
+        _imported_distributions(*folders) - set(self.required),
         set(self.extras[extra]),
       )
 
@@ -163,6 +210,73 @@ class PackagingTest(absltest.TestCase):
         if name in _OPTIONAL and not importlib.util.find_spec(name):
           continue
         self.assertIn(metadata.version(name), requirement.specifier)
+
+  def _install(self) -> pathlib.Path:
+    """Installs the wheel alone into a folder; returns the folder."""
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    command = [sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps']
+    command += ['--no-index', '--no-compile', '--target', folder, self.wheel]
+    subprocess.run(command, check=True, timeout=processes.HANG_SECONDS)
+    return folder
+
+  def _run(self, folder: pathlib.Path, command: str, *arguments: str) -> str:
+    """Runs a command in the working directory; returns what it prints."""
+    return subprocess.run(
+      [folder / 'bin' / command, *arguments],
+      env=os.environ | {'PYTHONPATH': str(folder)},
+      stdout=subprocess.PIPE,
+      text=True,
+      check=True,
+      timeout=processes.HANG_SECONDS,
+    ).stdout
+
+  def test_commands_find_configs_in_the_wheel(self):
+    folder = self._install()
+    self.enter_context(contextlib.chdir(self.create_tempdir().full_path))
+    # Somebody's own, which hide nothing and can be named.
+    pathlib.Path('tasks.py').write_text('1 / 0')
+    pathlib.Path('launch').mkdir()
+    pathlib.Path('mine.py').write_text('from launch.configs.digits import *')
+    for config in ('digits', 'launch/configs/digits.py', 'mine.py'):
+      out = self._run(
+        *(folder, 'fedfish-sweep', f'--config={config}:seeds', '--dry_run'),
+        '--sweep_dir=runs/a',
+      )
+      self.assertStartsWith(
+        out, f'to do: fedfish-train --config={config}:fed_avg '
+      )
+    out = self._run(folder, 'fedfish-train', '--help')
+    self.assertIn('fedfish-plot --output_dir=', out)
+    self.assertNotRegex(out, r'python|launch\.')
+
+  @pytest.mark.thorough
+  def test_runs_end_to_end_from_the_wheel(self):
+    folder = self._install()
+    self.enter_context(contextlib.chdir(self.create_tempdir().full_path))
+    fields = ['--config.rounds=2', '--config.local_epochs=1']
+    pathlib.Path('mine.py').write_text(
+      'from launch.configs.digits import *\n'
+      'def sweep(name): return sweeps.grid(["fed_fish"], {"seed": (0, 1)})\n'
+    )
+    # Its processes are forked from another one.
+    self._run(
+      *(folder, 'fedfish-sweep', '--config=mine.py:seeds', *fields),
+      *('--sweep_dir=runs/a', '--evaluate'),
+    )
+    (path,) = pathlib.Path('runs/a/runs').glob('*seed_1')
+    self._run(
+      *(folder, 'fedfish-train', '--config=digits:fed_fish', *fields),
+      *('--config.seed=1', '--workdir=runs/b'),
+    )
+    summaries = [
+      json.loads((workdir / 'summary.json').read_text())
+      for workdir in (path, pathlib.Path('runs/b'))
+    ]
+    self.assertEqual(*(summary['test'] for summary in summaries))
+    self._run(
+      *(folder, 'fedfish-plot', '--sweep_dir=runs/a', '--output_dir=plots'),
+    )
+    self.assertNotEmpty(list(pathlib.Path('plots').glob('*.png')))
 
 
 if __name__ == '__main__':

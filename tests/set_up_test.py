@@ -114,7 +114,7 @@ class FindPythonTest(absltest.TestCase):
 
 
 class SetUpTest(absltest.TestCase):
-  """The check, on a copy of the repository's requirements."""
+  """On a copy of the repository's requirements, with nothing to install."""
 
   def setUp(self):
     super().setUp()
@@ -124,7 +124,10 @@ class SetUpTest(absltest.TestCase):
     self.stamp = self.root / '.venv' / 'lock.sha256'
 
   def _check(self):
-    command = [sys.executable, '.ci/set_up.py', '--check']
+    return self._run('--check')
+
+  def _run(self, *flags):
+    command = [sys.executable, '.ci/set_up.py', *flags]
     result = subprocess.run(
       command, cwd=self.root, check=False, timeout=processes.HANG_SECONDS
     )
@@ -137,6 +140,8 @@ class SetUpTest(absltest.TestCase):
     python.chmod(0o755)
     set_up = repository.load_script(os.fspath(self.root / '.ci' / 'set_up.py'))
     self.stamp.write_text(set_up._PACKAGE.expected_stamp())
+    set_up._PATH_FILE.parent.mkdir(parents=True)
+    set_up._PATH_FILE.write_text(set_up._PATH_LINE)
 
   def test_no_environment(self):
     self.assertFalse(self._check())
@@ -155,6 +160,31 @@ class SetUpTest(absltest.TestCase):
     with open(self.root / 'requirements' / 'requirements.lock', 'a') as lock:
       lock.write('another==1.0\n')
     self.assertFalse(self._check())
+
+  def test_repository_is_made_importable(self):
+    venv = self.root / '.venv'
+    subprocess.run(
+      [sys.executable, '-m', 'venv', '--without-pip', venv],
+      check=True,
+      timeout=processes.HANG_SECONDS,
+    )
+    set_up = repository.load_script(os.fspath(self.root / '.ci' / 'set_up.py'))
+    self.stamp.write_text(set_up._PACKAGE.expected_stamp())
+    (self.root / 'of_the_repository.py').write_text('')
+    # An environment of an earlier version needs no more than that.
+    self.assertFalse(self._check())
+    self.assertTrue(self._run())
+    self.assertTrue(self._check())
+    environment = {k: v for k, v in os.environ.items() if k != 'TEST_SRCDIR'}
+    for extra, code in (({}, 0), ({'TEST_SRCDIR': 'of Bazel'}, 1)):
+      result = subprocess.run(
+        [venv / 'bin' / 'python', '-c', 'import of_the_repository'],
+        cwd=self.create_tempdir().full_path,
+        env=environment | extra,
+        check=False,
+        timeout=processes.HANG_SECONDS,
+      )
+      self.assertEqual(result.returncode, code)
 
   def test_python_is_gone(self):
     self._pretend_installed()

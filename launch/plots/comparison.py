@@ -8,6 +8,7 @@ import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch import installed
 from launch.plots import catalogue
 from launch.plots import request as request_lib
 from launch.plots import run_layouts
@@ -130,8 +131,9 @@ def compare_workdirs(
     print(f'Without {metric}, so not in its plots: {", ".join(without)}.')
   bare = [str(run.workdir) for run in runs if run.clients is None]
   if bare and layout == 'default':
+    evaluate = installed.name_commands('launch.evaluate')
     print(
-      'Not evaluated by launch.evaluate, so not in the plots of clients: '
+      f'Not evaluated by {evaluate}, so not in the plots of clients: '
       f'{", ".join(bare)}.'
     )
 

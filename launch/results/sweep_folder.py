@@ -3,7 +3,8 @@
 """A sweep's folder as its readers see it.
 
 It holds sweep.json, runs/ (a workdir of launch.train each), logs/, usage.json,
-runs.csv, table.csv, table.md and plots/. Plain Python, without TensorFlow.
+runs.csv, table.csv, table.md, table.tex and plots/. Plain Python, without
+TensorFlow.
 """
 
 from collections.abc import Mapping

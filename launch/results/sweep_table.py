@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import math
 from typing import Any
+from typing import NamedTuple
 
 from fedfish_tff.evaluation import metric_names
 from launch.results import run_reader
@@ -17,6 +18,7 @@ from launch.results import sweep_results
 from launch.results import text_table
 
 _KINDS = ('validation', 'test', 'csb')
+_NOTHING = 'No run has a result to show yet.'
 
 
 def runs_to_csv(
@@ -96,6 +98,21 @@ def groups_to_csv(groups: Sequence[sweep_results.Group]) -> bytes:
   return text_table.to_csv(head, rows)
 
 
+class _Table(NamedTuple):
+  """What people read of a sweep.
+
+  Attributes:
+    notes: What is said of the rows.
+    rows: The header and the rows; none without a result.
+    bold: The row, counted from the header's 0, and the column of the best of
+      all; None without one.
+  """
+
+  notes: list[str]
+  rows: list[list[str]]
+  bold: tuple[int, int] | None
+
+
 def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
   """Returns the table that people read: mean and deviation over seeds.
 
@@ -106,32 +123,53 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
     title: What the sweep is called.
     groups: The groups.
   """
+  notes, rows, bold = _make_table(groups)
+  if bold is not None:
+    row, column = bold
+    rows[row][column] = f'**{rows[row][column]}**'
+  table = text_table.to_markdown(rows) if rows else _NOTHING
+  return '\n'.join([f'# {title}', '', *notes, '', table]) + '\n'
+
+
+def to_latex(title: str, groups: Sequence[sweep_results.Group]) -> str:
+  """Returns the same table as a tabular; the rest is comments.
+
+  Args:
+    title: What the sweep is called.
+    groups: The groups.
+  """
+  notes, rows, bold = _make_table(groups)
+  comments = [title, *notes, r'It needs \usepackage{booktabs}.']
+  table = text_table.to_latex(rows, bold=bold) if rows else f'% {_NOTHING}'
+  return '\n'.join([*(f'% {line}' for line in comments), table]) + '\n'
+
+
+def _make_table(groups: Sequence[sweep_results.Group]) -> _Table:
+  """Returns the table of all groups, or of those with the best rates."""
   metric = sweep_results.common_metric([r for g in groups for r in g.runs])
   tuned = sweep_results.varies_rates(groups)
   shown = sweep_results.best_groups(groups) if tuned else list(groups)
   fields = _names(group.fields for group in groups)
   columns = _table_columns(groups, metric)
-  lines = [f'# {title}', '']
   runs = [run for group in groups for run in group.runs]
   finished = sum(run.is_finished for run in runs)
-  lines.append(
+  notes = [
     f'{finished} of {len(runs)} runs are finished. Numbers are those after the '
     'last round: mean ± sample standard deviation over seeds (number of seeds, '
     'where there are several).'
-  )
+  ]
   made_up = dict.fromkeys(run.made_up for run in runs if run.made_up)
   if made_up:
-    lines.append(f'The data are made up: {", ".join(made_up)}.')
+    notes.append(f'The data are made up: {", ".join(made_up)}.')
   if not shown:
-    lines += ['', 'No run has a result to show yet.']
-    return '\n'.join(lines) + '\n'
+    return _Table(notes, [], None)
   if tuned:
     decide = dict.fromkeys(group.validation_column(metric) for group in shown)
-    lines.append(
+    notes.append(
       f'Of the learning rates, those that were best by {" or ".join(decide)} are '
       'shown; test clients had no part in the choice. table.csv has all.'
     )
-    lines += _tell_without_best(groups, shown)
+    notes += _tell_without_best(groups, shown)
   head = ['variant', *fields, *columns]
   rows = [
     [
@@ -144,13 +182,11 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
     ]
     for group in shown
   ]
-  bold = _best_row(shown)
-  if bold is not None:
-    column = head.index(shown[bold].validation_column(metric))
-    rows[bold][column] = f'**{rows[bold][column]}**'
-    lines.append('The best of all on validation clients is bold.')
-  lines += ['', text_table.to_markdown([head, *rows])]
-  return '\n'.join(lines) + '\n'
+  best, bold = _best_row(shown), None
+  if best is not None:
+    bold = best + 1, head.index(shown[best].validation_column(metric))
+    notes.append('The best of all on validation clients is bold.')
+  return _Table(notes, [head, *rows], bold)
 
 
 def _tell_without_best(

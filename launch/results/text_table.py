@@ -1,12 +1,23 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as text: for a terminal, in Markdown, or as CSV."""
+"""Tables as text: for a terminal, in Markdown, in LaTeX, or as CSV."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence
 import csv
 import io
 from typing import Any
+
+# Characters that LaTeX takes for commands, and one of ours that it may not have.
+_LATEX = str.maketrans(
+  {
+    '\\': r'\textbackslash{}',
+    '~': r'\textasciitilde{}',
+    '^': r'\textasciicircum{}',
+    '±': r'$\pm$',
+    **{character: f'\\{character}' for character in '&%$#_{}'},
+  }
+)
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
@@ -28,6 +39,36 @@ def to_markdown(rows: Sequence[Sequence[str]]) -> str:
   return '\n'.join(
     f'| {" | ".join(cell.replace("|", "/") for cell in row)} |'
     for row in (head, ['---'] * len(head), *rest)
+  )
+
+
+def to_latex(
+  rows: Sequence[Sequence[str]], *, bold: tuple[int, int] | None = None
+) -> str:
+  """Returns rows, of which the first is the header, as a tabular of booktabs.
+
+  Args:
+    rows: The header and the rows, all of the same number of cells.
+    bold: The row, counted from the header's 0, and the column of a bold cell.
+  """
+  head, *rest = (
+    ' & '.join(
+      rf'\textbf{{{text}}}' if (i, j) == bold else text
+      for j, text in enumerate(cell.translate(_LATEX) for cell in row)
+    )
+    + r' \\'
+    for i, row in enumerate(rows)
+  )
+  return '\n'.join(
+    [
+      rf'\begin{{tabular}}{{{"l" * len(rows[0])}}}',
+      r'\toprule',
+      head,
+      r'\midrule',
+      *rest,
+      r'\bottomrule',
+      r'\end{tabular}',
+    ]
   )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch import installed
 from launch.methods import registry
 from launch.results import sweep_folder
 from launch.results import sweep_results
@@ -203,7 +204,8 @@ class Sweep:
       )
     if self.trust_saved_models:
       arguments.append('--trust_saved_models')
-    return f'python -m launch.train {run.command} {shlex.join(arguments)}'
+    program = installed.name_commands('python -m launch.train')
+    return f'{program} {run.command} {shlex.join(arguments)}'
 
   def _is_done(
     self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
@@ -260,14 +262,14 @@ class Sweep:
   ) -> list[sweep_results.Group]:
     results = sweep_results.read_results(folder)
     groups = sweep_results.group_by_seed(results)
+    title = f'Sweep {self.source}'
     tables = {
       'runs.csv': sweep_table.runs_to_csv(
         results, failures=failures, usage=folder.read_usage()
       ),
       'table.csv': sweep_table.groups_to_csv(groups),
-      'table.md': sweep_table.to_markdown(
-        f'Sweep {self.source}', groups
-      ).encode(),
+      'table.md': sweep_table.to_markdown(title, groups).encode(),
+      'table.tex': sweep_table.to_latex(title, groups).encode(),
     }
     for name, content in tables.items():
       simulation.write_atomically(folder.path / name, content)

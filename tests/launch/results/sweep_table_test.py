@@ -104,6 +104,14 @@ class SweepTableTest(absltest.TestCase):
     self.assertIn('| fed_fish | **0.6500 ± 0.0707 (2 seeds)** |', text)
     self.assertIn('| damped | diverged: 1 of 1, missing: 1 |', text)
     self.assertIn('The best of all on validation clients is bold.', text)
+    lines = sweep_table.to_latex('x', groups).splitlines()
+    self.assertStartsWith(lines[0], '% x')
+    self.assertIn(
+      r'fed\_fish & \textbf{0.6500 $\pm$ 0.0707 (2 seeds)} & '
+      r'0.5000 $\pm$ 0.0000 (2 seeds) & '
+      r'0.2500 $\pm$ 0.0000 (2 seeds) \\',
+      lines,
+    )
     rows = _read(sweep_table.groups_to_csv(groups))
     self.assertEqual([row['best'] for row in rows], ['', 'yes', ''])
     (row,) = _read(sweep_table.groups_to_csv(groups[:1]))
@@ -119,6 +127,8 @@ class SweepTableTest(absltest.TestCase):
     self.assertIn('0 of 2 runs are finished', text)
     self.assertIn('No run has a result to show yet.', text)
     self.assertNotIn('None', text)
+    for line in sweep_table.to_latex('x', groups).splitlines():
+      self.assertStartsWith(line, '% ')
 
 
 if __name__ == '__main__':

@@ -30,6 +30,23 @@ class TextTableTest(absltest.TestCase):
     with self.assertRaises(ValueError):
       text_table.align([('a', 'b'), ('c',)])
 
+  def test_latex(self):
+    # It has been through pdflatex, and looked at.
+    rows = [('a_b', '50% & ~$x^2$'), (r'{c}\d', '0.5 ± 0.1'), ('#1', '')]
+    self.assertEqual(
+      text_table.to_latex(rows, bold=(1, 1)).splitlines(),
+      [
+        r'\begin{tabular}{ll}',
+        r'\toprule',
+        r'a\_b & 50\% \& \textasciitilde{}\$x\textasciicircum{}2\$ \\',
+        r'\midrule',
+        r'\{c\}\textbackslash{}d & \textbf{0.5 $\pm$ 0.1} \\',
+        r'\#1 &  \\',
+        r'\bottomrule',
+        r'\end{tabular}',
+      ],
+    )
+
   def test_csv(self):
     rows = [('FedFish, 1', 0.1, None), ('ä', float('nan'), np.nan)]
     self.assertEqual(

@@ -1,0 +1,68 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the commands of a wheel; packaging_test runs them from one."""
+
+# bazel: tags = ['smoke']
+
+import os
+import pathlib
+import sys
+from unittest import mock
+
+from launch import installed
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+
+class InstalledTest(parameterized.TestCase):
+  def test_a_command_becomes_its_binary(self):
+    with (
+      mock.patch('os.execv', autospec=True) as execv,
+      mock.patch.object(sys, 'argv', ['/a/bin/fedfish-group', '--help']),
+      mock.patch.dict(os.environ, {'PYTHONPATH': '/b'}),
+    ):
+      installed.main()
+      paths = os.environ['PYTHONPATH'].split(os.pathsep)
+    python = sys.executable
+    execv.assert_called_once_with(
+      python, [python, '-m', 'launch.group_dataset', '--help']
+    )
+    self.assertEqual(
+      paths, [str(installed._ROOT), str(pathlib.Path.cwd()), '/b']
+    )
+
+  @parameterized.parameters(
+    # What is in the working directory comes first.
+    ('mine.py:x', 'mine.py:x'),
+    ('digits:fed_avg,server=sgd', '{}/digits.py:fed_avg,server=sgd'),
+    ('launch/configs/digits.py', '{}/digits.py'),
+    ('nothing.py:x', 'nothing.py:x'),
+    ('/nowhere/digits.py', '/nowhere/digits.py'),
+  )
+  def test_configs_are_found(self, source, expected):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (folder / 'mine.py').touch()
+    configs = pathlib.Path(installed.__file__).resolve().parent / 'configs'
+    before = os.getcwd()
+    self.addCleanup(os.chdir, before)
+    os.chdir(folder)
+    self.assertEqual(installed.find_config(source), expected.format(configs))
+
+  def test_binaries_have_the_names_of_commands_in_a_wheel_only(self):
+    text = (
+      'python -m launch.train --config=launch/configs/digits.py, as launch.plot. '
+      'launch.methods.method, runs/launch.train'
+    )
+    self.assertEqual(installed.name_commands(text), text)
+    root = pathlib.Path('/site-packages/fedfish_tff_programs')
+    with mock.patch.object(installed, '_ROOT', root):
+      self.assertEqual(
+        installed.name_commands(text),
+        'fedfish-train --config=launch/configs/digits.py, as fedfish-plot. '
+        'launch.methods.method, runs/launch.train',
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()
