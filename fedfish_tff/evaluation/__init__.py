@@ -40,6 +40,7 @@ if TYPE_CHECKING:
   from fedfish_tff.evaluation.inputs import chunk_clients
   from fedfish_tff.evaluation.inputs import EvaluationInput
   from fedfish_tff.evaluation.inputs import load_chunks
+  from fedfish_tff.evaluation.inputs import plan_whole_client
   from fedfish_tff.evaluation.own_data_evaluation import (
     build_own_data_evaluation,
   )
