@@ -25,6 +25,7 @@ from launch.runs import fine_tuning_start
 from launch.runs import metrics_managers as managers_lib
 from launch.runs import regularization_choice
 from launch.runs import run_summary
+from launch.runs import tensorboard_hparams
 from launch.runs import trained_run
 from launch.runs import tuned_evaluation
 from tasks.task import Task
@@ -193,6 +194,7 @@ def _train(
       and stopping.best_round is not None
       else None,
     )
+    tensorboard_hparams.write(folder, config, summary)
     folder.write_summary(summary)
     if plots:
       catalogue.plot_workdir(folder.path)
