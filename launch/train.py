@@ -88,6 +88,14 @@ _OVERWRITE = flags.DEFINE_bool(
 _PROGRESS_BAR = flags.DEFINE_bool(
   'progress_bar', None, 'Show a progress bar; by default on a terminal only.'
 )
+_METRICS_MANAGERS = flags.DEFINE_list(
+  'metrics_managers',
+  [],
+  'Who else gets each row of metrics.csv: package.module:NAME, separated by '
+  'commas, each a function from a fedfish_tff.simulation.Workdir to a '
+  'tff.program.ReleaseManager. A run that resumes gives them the rows after its '
+  'last checkpoint once more.',
+)
 
 _METHODS = flags.DEFINE_bool(
   'methods',
@@ -133,6 +141,7 @@ def main(argv: Sequence[str]) -> None:
     data_dir=_DATA_DIR.value,
     overwrite=_OVERWRITE.value,
     progress_bar=_PROGRESS_BAR.value,
+    metrics_managers=_METRICS_MANAGERS.value,
   )
 
 

@@ -82,6 +82,12 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.stateful_partial_exchange import (
     build_stateful_partial_exchange as build_stateful_partial_exchange,
   )
+  from fedfish_tff.algorithms.weight_averaging import (
+    AveragedState as AveragedState,
+  )
+  from fedfish_tff.algorithms.weight_averaging import (
+    compose_weight_averaging as compose_weight_averaging,
+  )
   from fedfish_tff.choices import ClassDistance as ClassDistance
 
 __getattr__, __dir__ = lazy.attach(__name__)

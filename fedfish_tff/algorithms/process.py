@@ -25,6 +25,8 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
       take more gradients than one.
     uses_weights: Whether clients start from the model's weights. In closed-form
       methods they do not: what they send depends on their data alone.
+    get_training_weights: A computation (S -> ModelWeights): what clients start
+      from. It is `get_model_weights`, but where the model is an average of it.
   """
 
   def __init__(
@@ -35,6 +37,7 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
     build_update_is_finite: Callable[[], tff.Computation],
     extra_passes: float = 0,
     uses_weights: bool = True,
+    get_training_weights: tff.Computation | None = None,
   ):
     super().__init__(
       process.initialize,
@@ -48,6 +51,9 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
     self._build_update_is_finite = build_update_is_finite
     self.extra_passes = extra_passes
     self.uses_weights = uses_weights
+    self.get_training_weights = (
+      get_training_weights or process.get_model_weights
+    )
 
   @functools.cached_property
   def update_is_finite(self) -> tff.Computation:

@@ -25,6 +25,19 @@ AnyProcess = (
 )
 
 
+def training_weights(
+  process: AnyProcess, state: Any
+) -> tff.learning.models.ModelWeights:
+  """Returns what clients start from, which may be other than the model.
+
+  Args:
+    process: The process; TFF's own know no difference.
+    state: Its state.
+  """
+  get = getattr(process, 'get_training_weights', process.get_model_weights)
+  return get(state)
+
+
 @contextlib.contextmanager
 def input_errors(cohort: Sequence[batches_lib.ClientBatches]) -> Iterator[None]:
   """Raises InputError where a check inside of a computation fails.
@@ -147,9 +160,10 @@ def _start_weights(
     for client_state in client_states:
       yield process.client_model_weights(state, client_state)
     return
-  weights = process.get_model_weights(
+  weights = training_weights(
+    process,
     # Any weights will do, and those of the state may not exist yet.
-    state if _uses_weights(process) else process.initialize()
+    state if _uses_weights(process) else process.initialize(),
   )
   for _ in range(num_clients):
     yield weights

@@ -116,11 +116,11 @@ def run_training(
       the state has no model (Fed3R without lambda, before there are examples
       enough) a warning says so, and the row lacks its columns.
     evaluate_every: Rounds between two evaluations.
-    barrier_fn: From (model weights before the round, after it, the cohort's
-      batches) to numbers by column name; called where `evaluation_fn` is, but
+    barrier_fn: From (weights that clients start from before the round, after
+      it, the cohort's batches) to numbers by column name; called where `evaluation_fn` is, but
       not on the initial state. Where the model before the round or after it
       does not exist, the row lacks its columns.
-    criterion_fn: From (model weights after the round, the cohort's batches) to
+    criterion_fn: From (these weights after the round, the cohort's batches) to
       numbers by column name, by which later cohorts are chosen; called every
       round. It counts as one more pass over the clients' data.
     checkpoint_every: Rounds between two checkpoints; the last round has one.
@@ -269,7 +269,9 @@ def run_training(
         row.update({f'schedule/{name}': v for name, v in scheduled.items()})
         if criterion_fn is not None:
           row.update(
-            criterion_fn(process.get_model_weights(result.state), cohort)
+            criterion_fn(
+              round_problems.training_weights(process, result.state), cohort
+            )
           )
         row.update(
           run_totals.round_costs(
@@ -308,8 +310,8 @@ def run_training(
             ):
               row.update(
                 barrier_fn(
-                  process.get_model_weights(state),
-                  process.get_model_weights(new_state),
+                  round_problems.training_weights(process, state),
+                  round_problems.training_weights(process, new_state),
                   cohort,
                 )
               )

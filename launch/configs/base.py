@@ -33,6 +33,8 @@ axes, with which a value of the config is overruled:
               warmup; metrics.csv then has its factor in each round
   early_stopping  stop ends a run whose validation clients gain nothing any more,
               keep_best trains for all rounds; its model is then the best one
+  weight_average  ema: the model is a moving average of the weights of all rounds;
+              training and the barrier are of the weights themselves
   participation  who takes part: fastest, flanp, srpfl, and uniform or others
               with dropouts; clients then have speeds, see docs/participation.md
   speeds      how long clients take: exponential, dynamic, classes or trace;
@@ -56,6 +58,7 @@ from launch.methods import participation
 from launch.methods import privacy
 from launch.methods import registry
 from launch.methods import schedules
+from launch.methods import weight_average
 
 import ml_collections
 
@@ -123,6 +126,7 @@ def create_config(
       for block in building.SCHEDULES.values()
     },
     'early_stopping': {name: {} for name in early_stopping.PRESETS},
+    'weight_average': {name: {} for name in weight_average.PRESETS},
     'participation': {name: {} for name in participation.POLICIES},
     'speeds': {kind: {} for kind in participation.SPEEDS},
     **own,
@@ -162,6 +166,8 @@ def create_config(
       config[block] = schedules.defaults(chosen[block])
   if 'early_stopping' in chosen:
     config.early_stopping = early_stopping.defaults(chosen['early_stopping'])
+  if 'weight_average' in chosen:
+    config.weight_average = weight_average.defaults(chosen['weight_average'])
   if 'privacy' in chosen:
     _set_privacy(config, chosen['privacy'])
   if not chosen.keys().isdisjoint(('participation', 'speeds')):

@@ -20,6 +20,7 @@ from launch.methods import participation
 from launch.methods import privacy
 from launch.methods import registry
 from launch.methods import schedules
+from launch.methods import weight_average
 
 # Names of folders.
 _RUN_NAME = re.compile(r'[A-Za-z0-9_]+')
@@ -46,6 +47,7 @@ _OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
   'exchange': ('exchange', fields.block),
   'fine_tuning': ('fine_tuning', fields.block),
   'privacy': ('privacy', fields.block),
+  'weight_average': ('learning_rates', fields.block),
 }
 _EVALUATION: Mapping[str, fields.Check] = {
   'personalization_epochs': fields.integer(0),
@@ -107,6 +109,8 @@ def check_config(config: Mapping[str, Any]) -> None:
   for block in building.SCHEDULES.values():
     if block in config:
       schedules.check(f'{block}.', config[block], config['rounds'])
+  if 'weight_average' in config:
+    weight_average.check(config['weight_average'])
   _check_support(config, method)
   _check_weight_decay(config)
 

@@ -14,6 +14,7 @@ from launch.methods import participation
 from launch.methods import privacy
 from launch.methods import registry
 from launch.methods import schedules
+from launch.methods import weight_average
 
 
 def describe() -> str:
@@ -50,6 +51,12 @@ def _lines() -> Iterator[str]:
     f'{{{",".join(early_stopping.PRESETS)}}}; --config.early_stopping.FIELD=VALUE'
   )
   yield from _fields(early_stopping.FIELDS)
+  yield (
+    '\nweight_average, of methods whose clients keep nothing: '
+    f'--config=FILE:NAME,weight_average={{{",".join(weight_average.PRESETS)}}}; '
+    '--config.weight_average.FIELD=VALUE'
+  )
+  yield from _fields(weight_average.FIELDS)
   yield (
     '\nparticipation, of any method: --config=FILE:NAME,participation='
     f'{{{",".join(participation.POLICIES)}}}; --config.participation.FIELD=VALUE'

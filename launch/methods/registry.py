@@ -28,6 +28,7 @@ from launch.methods import building
 from launch.methods import exchange
 from launch.methods import fine_tuning
 from launch.methods import method as method_lib
+from launch.methods import weight_average
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
@@ -114,9 +115,10 @@ def build_method(
   Raises:
     errors.InputError: If the task does not go with the method.
   """
-  return method_of(config).build(
+  built = method_of(config).build(
     building.Ingredients(config=config, task=task, start_weights=start_weights)
   )
+  return weight_average.apply(config, built)
 
 
 def sharing_key(config: Mapping[str, Any]) -> str | None:

@@ -151,8 +151,8 @@ def _evaluate_barrier(
   )
   directions = _directions(experiment, ['loss', experiment.task.metric])
   per_client = experiment.evaluations.own_models(
-    process.get_model_weights(result.state),
-    process.get_model_weights(output.state),
+    process.get_training_weights(result.state),
+    process.get_training_weights(output.state),
     [
       evaluation.build_barrier_input(
         client, eval_batch_size=experiment.task.eval_batch_size

@@ -3,6 +3,7 @@
 """Trains the runs of one config one after the other, and compares them."""
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import os
 import pathlib
 from typing import Any
@@ -18,6 +19,7 @@ from launch.results import run_reader
 from launch.results import text_table
 from launch.results import time_to_reach
 from launch.runs import experiment as experiment_lib
+from launch.runs import metrics_managers as managers_lib
 from launch.runs import ridge_check
 from launch.runs import training_run
 
@@ -33,6 +35,7 @@ def train(
   data_dir: str | None = None,
   overwrite: bool = False,
   progress_bar: bool | None = None,
+  metrics_managers: Sequence[str] = (),
 ) -> None:
   """Trains each run in a folder of the workdir, prints a table, draws plots.
 
@@ -48,6 +51,8 @@ def train(
     data_dir: Where tasks that read files find them.
     overwrite: Whether to remove earlier runs first.
     progress_bar: Whether to show a bar; None to do so on a terminal only.
+    metrics_managers: Names of managers that get each row, too, see
+      `metrics_managers.load`.
 
   Raises:
     errors.InputError: If something cannot be used, read or written.
@@ -55,6 +60,7 @@ def train(
       scikit-learn finds.
     KeyboardInterrupt: On Ctrl-C; the same command goes on from there.
   """
+  managers = managers_lib.load(metrics_managers)
   contexts.set_default_context(context, **(context_options or {}))
   workdir = simulation.make_folder(pathlib.Path(workdir))
   if simulation.Workdir(workdir).config_path.exists():
@@ -84,6 +90,7 @@ def train(
       progress_bar=progress_bar,
       starts=starts,
       plots=False,
+      managers=managers,
     )
     starts[training_run.config_key(run)] = workdir / name
   read = {name: run_reader.read_run(workdir / name) for name in summaries}

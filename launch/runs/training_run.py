@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import json
 import os
 from typing import Any
@@ -21,8 +22,10 @@ from launch.methods import participation
 from launch.plots import catalogue
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
+from launch.runs import metrics_managers as managers_lib
 from launch.runs import regularization_choice
 from launch.runs import run_summary
+from launch.runs import tensorboard_hparams
 from launch.runs import trained_run
 from launch.runs import tuned_evaluation
 from tasks.task import Task
@@ -42,6 +45,7 @@ def train(
   data_dir: str | None = None,
   overwrite: bool = False,
   progress_bar: bool | None = None,
+  metrics_managers: Sequence[str] = (),
 ) -> Mapping[str, Any]:
   """Trains, evaluates, plots; resumes an interrupted run of the same config.
 
@@ -53,6 +57,8 @@ def train(
     data_dir: Where tasks that read files find them.
     overwrite: Whether to remove an earlier run in the workdir first.
     progress_bar: Whether to show a bar; None to do so on a terminal only.
+    metrics_managers: Names of managers that get each row, too, see
+      `metrics_managers.load`.
 
   Returns:
     What is in summary.json.
@@ -61,6 +67,7 @@ def train(
     errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; its message says how to resume.
   """
+  managers = managers_lib.load(metrics_managers)
   contexts.set_default_context(context, **(context_options or {}))
   task = experiment_lib.create_task(config, data_dir=data_dir)
   return train_task(
@@ -70,6 +77,7 @@ def train(
     data_dir=data_dir,
     overwrite=overwrite,
     progress_bar=progress_bar,
+    managers=managers,
   )
 
 
@@ -84,6 +92,7 @@ def train_task(
   starts: Mapping[str, str | os.PathLike[str]] | None = None,
   plots: bool = True,
   build: BuildFn = experiment_lib.build_experiment_of,
+  managers: Mapping[str, managers_lib.ManagerFn] | None = None,
 ) -> Mapping[str, Any]:
   """Does what `train` does, in the context that is set, on a task there is.
 
@@ -98,6 +107,8 @@ def train_task(
       their `config_key`; by default it trains its start in a folder of its own.
     plots: Whether to draw the run and say where its files are.
     build: Does what `experiment.build_experiment_of` does.
+    managers: By name, who creates managers that get each row, too; not of the
+      start of a fine-tuning.
 
   Returns:
     What is in summary.json.
@@ -116,6 +127,7 @@ def train_task(
     starts=starts or {},
     plots=plots,
     build=build,
+    managers=managers or {},
   ).summary
 
 
@@ -138,6 +150,7 @@ def _train(
   starts: Mapping[str, str | os.PathLike[str]],
   plots: bool,
   build: BuildFn = experiment_lib.build_experiment_of,
+  managers: Mapping[str, managers_lib.ManagerFn],
 ) -> _Outcome:
   """Does what `train_task` does."""
   # What cannot be used is told before anything is written: by the experiment,
@@ -164,7 +177,9 @@ def _train(
       client_states = simulation.ClientStateStore(folder.client_states_path)
     # It is not that of a run that goes on from an earlier checkpoint.
     folder.summary_path.unlink(missing_ok=True)
-    result = _run(experiment, folder, start, client_states, progress_bar)
+    result = _run(
+      experiment, folder, start, client_states, progress_bar, managers
+    )
     rows = simulation.read_rows(folder.metrics_path)
     stopping = experiment.find_stopping(rows)
     simulation.report_step('Scoring the test clients')
@@ -179,6 +194,7 @@ def _train(
       and stopping.best_round is not None
       else None,
     )
+    tensorboard_hparams.write(folder, config, summary)
     folder.write_summary(summary)
     if plots:
       catalogue.plot_workdir(folder.path)
@@ -236,6 +252,7 @@ def _train_start(
     progress_bar=progress_bar,
     starts={},
     plots=plots,
+    managers={},
   )
   start = fine_tuning_start.Start(
     outcome.experiment.process.get_model_weights(outcome.result.state),
@@ -252,6 +269,7 @@ def _run(
   start: fine_tuning_start.Start | None,
   client_states: simulation.ClientStateStore | None,
   progress_bar: bool | None,
+  managers: Mapping[str, managers_lib.ManagerFn],
 ) -> simulation.TrainingResult:
   """Trains from the start, or on from the last checkpoint."""
   config, process = experiment.config, experiment.process
@@ -270,6 +288,10 @@ def _run(
     experiment.observe(round_number, row)
     progress(round_number, row)
 
+  others = [
+    managers_lib.NamedManager(name, create, folder)
+    for name, create in managers.items()
+  ]
   metrics = simulation.CsvMetricsManager(folder.metrics_path)
   # Of a run that is resumed: they have decided on cohorts.
   experiment.observe_rows(lambda: metrics.rows)
@@ -321,6 +343,7 @@ def _run(
       metrics_managers=[
         metrics,
         tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
+        *others,
       ],
       wire_bytes=experiment.wire_bytes,
       costs_per_client=experiment.built.costs_per_client,

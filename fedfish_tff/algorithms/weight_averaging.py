@@ -1,0 +1,154 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A model whose weights are averaged over the rounds of any learning process."""
+
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff import errors
+from fedfish_tff.algorithms import process as process_lib
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_State = Any
+
+
+class AveragedState(NamedTuple):
+  """The state of a process with averaged weights.
+
+  Attributes:
+    process: The state of the process whose weights are averaged.
+    num_rounds: How many rounds the average is over, int32.
+    average: Of the trainable weights; the initial ones before the first round.
+  """
+
+  process: Any
+  num_rounds: Any
+  average: Any
+
+
+def compose_weight_averaging(
+  process: process_lib.FederatedProcess, *, decay: float
+) -> process_lib.FederatedProcess:
+  """Composes a process whose model is an exponential moving average of another's.
+
+  Polyak and Juditsky (1992), in the form of Adam's moments, equations of
+  section 3 of Kingma and Ba (2015): after round t the model is
+
+    sum_s decay^(t - s) w_s / sum_s decay^(t - s),   s = 1, ..., t,
+
+  of the weights w_s that the process has after round s; the initial ones do not
+  count. Training does not change: clients start from w_t, which
+  `get_training_weights` returns, and `get_model_weights` returns the average.
+  What a model has that is not trained is as it is after the last round. An
+  average is made of what rounds release: it costs no privacy.
+
+  Args:
+    process: The process.
+    decay: At least 0, where the average is w_t, and below 1. The average is over
+      about 1 / (1 - decay) rounds.
+
+  Returns:
+    The process, whose state is an `AveragedState`.
+
+  Raises:
+    errors.InputError: If `decay` is out of range.
+  """
+  if not 0 <= decay < 1:
+    raise errors.InputError(
+      f'decay is {decay}; a number from 0 on and below 1 was expected.'
+    )
+  inner_type = process.initialize.type_signature.result.member
+  trainable_type = process.get_model_weights.type_signature.result['trainable']
+
+  @tff.tensorflow.computation(inner_type)
+  def begin(inner: _State) -> AveragedState:
+    weights = process.get_model_weights(inner)
+    return AveragedState(inner, tf.constant(0), weights.trainable)
+
+  state_type = begin.type_signature.result
+
+  @tff.tensorflow.computation(np.int32, trainable_type, inner_type)
+  def average(
+    num_rounds: tf.Tensor, average: Any, inner: _State
+  ) -> AveragedState:
+    num_rounds += 1
+    # In float64: of a decay next to 1 both are next to 0.
+    share = tf.cast(
+      (1.0 - decay)
+      / (1.0 - tf.pow(np.float64(decay), tf.cast(num_rounds, tf.float64))),
+      tf.float32,
+    )
+    average = tf.nest.map_structure(
+      lambda old, new: old + tf.cast(share, new.dtype) * (new - old),
+      average,
+      process.get_model_weights(inner).trainable,
+    )
+    return AveragedState(inner, num_rounds, average)
+
+  @tff.federated_computation
+  def initialize():
+    return tff.federated_map(begin, process.initialize())
+
+  @tff.federated_computation(
+    tff.FederatedType(state_type, tff.SERVER),
+    process.next.type_signature.parameter[1],
+  )
+  def next_fn(state, clients):
+    output = process.next(state.process, clients)
+    return tff.learning.templates.LearningProcessOutput(
+      tff.federated_map(
+        average,
+        (state.num_rounds, state.average, output.state),
+      ),
+      output.metrics,
+    )
+
+  @tff.tensorflow.computation(state_type)
+  def get_model_weights(state: AveragedState):
+    weights = process.get_model_weights(state.process)
+    return tff.learning.models.ModelWeights(
+      state.average, weights.non_trainable
+    )
+
+  @tff.tensorflow.computation(state_type)
+  def get_training_weights(state: AveragedState):
+    return process.get_model_weights(state.process)
+
+  @tff.tensorflow.computation(
+    state_type, get_model_weights.type_signature.result
+  )
+  def set_model_weights(state: AveragedState, weights):
+    return begin(process.set_model_weights(state.process, weights))
+
+  @tff.tensorflow.computation(state_type)
+  def get_hparams(state: AveragedState):
+    return process.get_hparams(state.process)
+
+  @tff.tensorflow.computation(
+    state_type, process.get_hparams.type_signature.result
+  )
+  def set_hparams(state: AveragedState, hparams):
+    return AveragedState(
+      process.set_hparams(state.process, hparams),
+      state.num_rounds,
+      state.average,
+    )
+
+  return process_lib.FederatedProcess(
+    tff.learning.templates.LearningProcess(
+      initialize,
+      next_fn,
+      get_model_weights,
+      set_model_weights,
+      get_hparams_fn=get_hparams,
+      set_hparams_fn=set_hparams,
+    ),
+    local_training=process.local_training,
+    build_update_is_finite=lambda: process.update_is_finite,
+    extra_passes=process.extra_passes,
+    uses_weights=process.uses_weights,
+    get_training_weights=get_training_weights,
+  )

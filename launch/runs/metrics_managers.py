@@ -1,0 +1,103 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Somebody's own managers of metrics: who else is given each round's row."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import traceback
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff import plug_ins
+from fedfish_tff import simulation
+
+import tensorflow_federated as tff
+
+ENTRY_POINTS = 'fedfish_tff.metrics_managers'
+_FLAG = '--metrics_managers'
+
+Manager = tff.program.ReleaseManager[Mapping[str, Any], int]
+# From a run's folder to who is given its rows.
+ManagerFn = Callable[[simulation.Workdir], Manager]
+
+
+class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
+  """A manager whose errors tell in one sentence whose they are."""
+
+  def __init__(
+    self, name: str, create: ManagerFn, workdir: simulation.Workdir
+  ) -> None:
+    """Creates the manager.
+
+    Args:
+      name: What it is called where it was asked for.
+      create: Creates it.
+      workdir: The run's folder.
+
+    Raises:
+      errors.InputError: If that fails, or it is none.
+    """
+    self._name = name
+    try:
+      self._manager = create(workdir)
+    except Exception as error:
+      raise self._error('cannot be created', error) from error
+    if not isinstance(self._manager, tff.program.ReleaseManager):
+      raise errors.InputError(
+        f'{_FLAG} names {name!r}, which returns a '
+        f'{type(self._manager).__name__}; a tff.program.ReleaseManager was '
+        'expected.'
+      )
+
+  async def release(self, value: Mapping[str, Any], key: int) -> None:
+    """Gives the manager a row.
+
+    Args:
+      value: Numbers by column name.
+      key: The round.
+
+    Raises:
+      errors.InputError: If the manager fails.
+    """
+    try:
+      # A copy: nobody else's row is changed.
+      await self._manager.release(dict(value), key)
+    except Exception as error:
+      raise self._error(f'has failed in round {key}', error) from error
+
+  def _error(self, what: str, error: Exception) -> errors.InputError:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    text = ' '.join(str(error).split())
+    return errors.InputError(
+      f'{_FLAG} names {self._name!r}, which {what}: {type(error).__name__}: '
+      f'{text} (line {last.lineno} of {last.filename}).'
+    )
+
+
+def load(names: Sequence[str]) -> dict[str, ManagerFn]:
+  """Imports managers by name.
+
+  Args:
+    names: Each package.module:NAME, or an entry point of the group
+      fedfish_tff.metrics_managers: a function or class that is called with the
+      run's `simulation.Workdir` and returns a `tff.program.ReleaseManager`.
+
+  Returns:
+    The functions by name.
+
+  Raises:
+    errors.InputError: If there is no such thing, it is something else, or named
+      modules are not trusted.
+  """
+  return {
+    name: plug_ins.load(
+      name,
+      field=_FLAG,
+      group=ENTRY_POINTS,
+      known=tuple,
+      is_one=callable,
+      expected='a function that returns a tff.program.ReleaseManager',
+    )
+    for name in names
+  }

@@ -1,0 +1,90 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the block weight_average, and of runs that have it."""
+
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from launch.methods import config_checks
+from launch.runs import experiment as experiment_lib
+from launch.runs import training_run
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import pytest
+
+
+class CheckTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('fed_avg', 1, 'weight_average.decay is 1'),
+    ('fed3r', 0.5, 'weight_average does not exist for fed3r'),
+  )
+  def test_fields(self, variant, decay, message):
+    config = small_configs.make_config(
+      f'{variant},weight_average=ema', **{'weight_average.decay': decay}
+    )
+    with self.assertRaisesRegex(errors.InputError, message):
+      config_checks.check_config(config)
+
+  def test_clients_that_keep_something(self):
+    config = small_configs.make_config('scaffold,weight_average=ema')
+    config_checks.check_config(config)
+    task = experiment_lib.create_task(config)
+    with self.assertRaisesRegex(errors.InputError, 'scaffold keep something'):
+      experiment_lib.build_experiment_of(config, task)
+
+
+class RunTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+
+  def _train(self, variant, after=None):
+    config = small_configs.make_config(
+      variant,
+      **{
+        'rounds': 3,
+        'evaluate_every': 1,
+        'checkpoint_every': 1,
+        'evaluation.barrier': True,
+        'evaluation.personalization_epochs': 1,
+      },
+    )
+    if config.get('weight_average'):
+      config['weight_average']['decay'] = 0.5
+    folder = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    if after is None:
+      training_run.train(config, workdir=folder, progress_bar=False)
+    else:
+      small_configs.train_with_a_stop(config, workdir=folder, after=after)
+    return [
+      {k: v for k, v in row.items() if not k.startswith('time/')}
+      for row in simulation.read_rows(folder / 'metrics.csv')
+    ]
+
+  @pytest.mark.thorough
+  def test_what_it_changes(self):
+    """Only what is scored: training and the barrier are of the raw weights."""
+    averaged = self._train('fed_avg,weight_average=ema')
+    plain = self._train('fed_avg')
+    self.assertEqual(averaged[:2], plain[:2])
+    for one, other in zip(averaged[2:], plain[2:], strict=True):
+      self.assertEqual(one.keys(), other.keys())
+      changed = {name for name in one if one[name] != other[name]}
+      self.assertTrue(
+        changed and all(name.startswith('eval/') for name in changed), changed
+      )
+      self.assertIn('eval/global/loss', changed)
+      self.assertIn('csb/loss', one)
+
+  @pytest.mark.thorough
+  def test_a_run_that_is_killed(self):
+    variant = 'fed_fish,weight_average=ema'
+    self.assertEqual(self._train(variant, after=2), self._train(variant))
+
+
+if __name__ == '__main__':
+  absltest.main()

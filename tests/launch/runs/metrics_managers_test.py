@@ -1,0 +1,103 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of somebody's own managers of metrics."""
+
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from fedfish_tff import trust
+from launch.runs import metrics_managers
+from launch.runs import training_run
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow_federated as tff
+
+_HERE = 'tests.launch.runs.metrics_managers_test'
+# By run's folder, what its manager was given.
+RELEASED = {}
+
+
+class Collecting(tff.program.ReleaseManager):
+  """Collects rows, and spoils its own copies of them."""
+
+  def __init__(self, workdir):
+    self._rows = RELEASED[workdir.path] = {}
+
+  async def release(self, value, key):
+    self._rows[key] = dict(value)
+    value.clear()
+
+
+class Failing(tff.program.ReleaseManager):
+  def __init__(self, workdir):
+    del workdir
+
+  async def release(self, value, key):
+    if key == 1:
+      raise KeyError('no such\ncolumn')
+
+
+def create_nothing(workdir):
+  del workdir
+  return 3
+
+
+def fail(workdir):
+  raise OSError(f'no room in {workdir.path}')
+
+
+class MetricsManagersTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+
+  def _train(self, name):
+    self.enter_context(small_configs.built_once())
+    config = small_configs.make_config('fed_avg', rounds=2, evaluate_every=2)
+    training_run.train(
+      config,
+      workdir=self.workdir,
+      progress_bar=False,
+      metrics_managers=[f'{_HERE}:{name}'],
+    )
+
+  def test_they_get_each_row(self):
+    self._train('Collecting')
+    # Of the module by its name, which is not this one where it is a script.
+    released = __import__(_HERE, fromlist=['RELEASED']).RELEASED[self.workdir]
+    rows = simulation.read_rows(self.workdir / 'metrics.csv')
+    self.assertEqual(list(released), [row['round'] for row in rows])
+    for row in rows:
+      numbers = {
+        name: simulation.to_number(value)
+        for name, value in released[row['round']].items()
+      }
+      self.assertEqual({'round': row['round'], **numbers}, row)
+
+  @parameterized.parameters(
+    ('Failing', r"Failing', which has failed in round 1: KeyError: 'no such"),
+    ('create_nothing', "create_nothing', which returns a int; a tff.program"),
+    ('fail', "fail', which cannot be created: OSError: no room in .*w .line"),
+    ('RELEASED', "RELEASED', which is a dict; a function that returns"),
+    ('Missing', "Missing', which cannot be imported"),
+  )
+  def test_one_sentence_says_what_is_wrong(self, name, message):
+    with self.assertRaisesRegex(errors.InputError, message) as caught:
+      self._train(name)
+    self.assertNotIn('\n', str(caught.exception))
+    # What is wrong from the beginning on leaves no folder behind.
+    if name in ('RELEASED', 'Missing'):
+      self.assertFalse(self.workdir.exists())
+
+  def test_named_modules_may_not_be_trusted(self):
+    self.addCleanup(trust.trust)
+    trust.trust(modules=False)
+    with self.assertRaisesRegex(errors.InputError, 'only with --trust_modules'):
+      metrics_managers.load([f'{_HERE}:fail'])
+
+
+if __name__ == '__main__':
+  absltest.main()
