@@ -39,7 +39,7 @@ def runs_to_csv(
       result.name,
       result.variant,
       *(result.fields.get(field, '') for field in fields),
-      _status(result, failures),
+      status(result, failures),
       failures.get(result.name, ''),
       *(
         usage.get(result.name, {}).get(name, '')
@@ -55,7 +55,8 @@ def runs_to_csv(
   return text_table.to_csv(head, rows, keep_nan=True)
 
 
-def _status(result: run_reader.Run, failures: Mapping[str, str]) -> str:
+def status(result: run_reader.Run, failures: Mapping[str, str]) -> str:
+  """Returns how a run has ended: done, failed or unfinished."""
   if result.is_finished and result.name not in failures:
     return 'done'
   return 'failed' if result.name in failures else 'unfinished'
@@ -97,34 +98,49 @@ def groups_to_csv(groups: Sequence[sweep_results.Group]) -> bytes:
 
 
 def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
-  """Returns the table that people read: mean and deviation over seeds.
+  """Returns `to_rows` as Markdown, for people.
+
+  Args:
+    title: What the sweep is called.
+    groups: The groups.
+  """
+  lines, rows = to_rows(groups)
+  table = [text_table.to_markdown(rows)] if rows else []
+  return '\n'.join([f'# {title}', '', *lines, '', *table]).rstrip() + '\n'
+
+
+def to_rows(
+  groups: Sequence[sweep_results.Group],
+) -> tuple[list[str], list[list[str]]]:
+  """Returns notes, and the rows of means and deviations over seeds.
 
   Where groups differ by learning rates, the best of them on validation clients
   stand for all; the others are in table.csv.
 
   Args:
-    title: What the sweep is called.
     groups: The groups.
+
+  Returns:
+    The notes, and the rows, the first of which is the header; none where no run
+    has a result. The best value is between stars, as in Markdown.
   """
   metric = sweep_results.common_metric([r for g in groups for r in g.runs])
   tuned = sweep_results.varies_rates(groups)
   shown = sweep_results.best_groups(groups) if tuned else list(groups)
   fields = _names(group.fields for group in groups)
   columns = _table_columns(groups, metric)
-  lines = [f'# {title}', '']
   runs = [run for group in groups for run in group.runs]
   finished = sum(run.is_finished for run in runs)
-  lines.append(
+  lines = [
     f'{finished} of {len(runs)} runs are finished. Numbers are those after the '
     'last round: mean ± sample standard deviation over seeds (number of seeds, '
     'where there are several).'
-  )
+  ]
   made_up = dict.fromkeys(run.made_up for run in runs if run.made_up)
   if made_up:
     lines.append(f'The data are made up: {", ".join(made_up)}.')
   if not shown:
-    lines += ['', 'No run has a result to show yet.']
-    return '\n'.join(lines) + '\n'
+    return [*lines, '', 'No run has a result to show yet.'], []
   if tuned:
     decide = dict.fromkeys(group.validation_column(metric) for group in shown)
     lines.append(
@@ -149,8 +165,7 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
     column = head.index(shown[bold].validation_column(metric))
     rows[bold][column] = f'**{rows[bold][column]}**'
     lines.append('The best of all on validation clients is bold.')
-  lines += ['', text_table.to_markdown([head, *rows])]
-  return '\n'.join(lines) + '\n'
+  return lines, [head, *rows]
 
 
 def _tell_without_best(
