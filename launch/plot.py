@@ -33,7 +33,8 @@ What is written to --output_dir, as far as the workdirs hold it:
   comparison.csv: the paired differences
   test_comparison.csv: those on test clients by seed, of finished runs
 
-These are printed, too, unless they are large.
+These are printed, too, unless they are large. With --sweep_dir the sweep's
+index.html is written anew, with its own figures and, of format png, these.
 
 With --layout, in place of the figures above, and with captions.txt, which says
 what they show:
@@ -136,7 +137,7 @@ def main(argv: Sequence[str]) -> None:
   workdirs = list(_WORKDIRS.value or ())
   if _SWEEP_DIR.value:
     workdirs += comparison.find_workdirs(_SWEEP_DIR.value)
-  comparison.compare_workdirs(
+  drawn = comparison.compare_workdirs(
     workdirs,
     pathlib.Path(_OUTPUT_DIR.value),
     metric=_METRIC.value,
@@ -146,6 +147,8 @@ def main(argv: Sequence[str]) -> None:
     layout=_LAYOUT.value,
     communication_seconds=_read_seconds(_COMMUNICATION_SECONDS.value),
   )
+  if _SWEEP_DIR.value:
+    comparison.write_page(_SWEEP_DIR.value, drawn)
 
 
 def _read_seconds(texts: Sequence[str]) -> list[float]:

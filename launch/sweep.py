@@ -44,6 +44,7 @@ Sweeps of every task (its config file may leave some out and have more):
   table.csv, table.md, table.tex  mean and deviation over seeds; where rates
               differ, the best by the metric on validation clients, never by
               that on test clients
+  index.html  all of it on one page, figures and configs, that opens offline
   plots/      heat maps of learning rates, or scores against the share of
               weights that clients send; else launch.plot's curves
 

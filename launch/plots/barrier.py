@@ -15,6 +15,7 @@ from launch.plots import paper_style
 from launch.plots import request as request_lib
 from launch.plots import style
 from launch.results import method_comparison
+from launch.results import run_notes
 from launch.results import settings as settings_lib
 
 from matplotlib import axes as mpl_axes
@@ -74,6 +75,10 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
       panels.draw_colorbar(image, axis, 'Round', ticks=ticks)
       file_name = request_lib.slug('barrier_{}_{}_{}'.format(name, *pair))
       figures[file_name] = figure
+      seeds = run_notes.count_seeds([points.seeds])
+      clients = run_notes.tell_clients(r for m in pair for r in groups[m])
+      note = f'A point a seed and round, {seeds}. {clients}'
+      panels.draw_legend(figure, note=note)
   return figures
 
 
@@ -162,7 +167,7 @@ def plot_barrier_panels(
         for number, marker in markers.items()
       ],
     )
-  seeds = paper_style.count_seeds(
+  seeds = run_notes.count_seeds(
     p.seeds for points in shown.values() for p in points.values()
   )
   lines = [

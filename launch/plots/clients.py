@@ -10,6 +10,7 @@ from launch.plots import panels
 from launch.plots import request as request_lib
 from launch.plots import style
 from launch.results import method_comparison
+from launch.results import run_notes
 from launch.results import run_reader
 
 from matplotlib import ticker
@@ -54,30 +55,35 @@ def draw_personalization(request: request_lib.Request) -> request_lib.Figures:
     look = looks[label] | {'linestyle': '-', 'linewidth': 2.4, 'markersize': 7}
     axis.plot(shares, table, color=look['color'], linewidth=0.6, alpha=0.35)
     axis.plot(shares, table.mean(axis=1), zorder=4, **look)
-    for share, mean in zip(shares, table.mean(axis=1)):
-      axis.annotate(
-        style.format_value(mean),
-        (share, mean),
-        xytext=(0, 9),
-        textcoords='offset points',
-        ha='center',
-        fontsize=9,
-        fontweight='bold',
-        bbox=dict(facecolor='white', alpha=0.75, linewidth=0, pad=1),
-        zorder=5,
-      )
     axis.set_xticks(shares)
     axis.xaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
     axis.margins(x=0.12)
     y_label = f'{name} on the unseen half'
     panels.set_labels(axis, "Share of a client's data", y_label, label)
+    means = map(style.format_value, table.mean(axis=1))
+    panels.write_above(axis, dict(zip(shares, means)))
   title = 'personalisation of held-out clients'
   panels.set_figure_title(scatter, request.title(title.capitalize()))
   panels.set_figure_title(few_shot, request.title(f'Few-shot {title}'))
+  scored = _tell_clients(request, [of.shape[1] for of in tables.values()])
+  panels.draw_legend(scatter, note=f'{scored} Cross: their mean.')
+  note = f'{scored} Thick line and numbers: their mean.'
+  panels.draw_legend(few_shot, note=note)
   return {
     request_lib.slug(f'personalization_{request.name}'): scatter,
     request_lib.slug(f'few_shot_{request.name}'): few_shot,
   }
+
+
+def _tell_clients(request: request_lib.Request, counts: Sequence[int]) -> str:
+  """Returns a note on the clients that `launch.evaluate` has scored."""
+  evaluated = {
+    label: found
+    for label, runs in request.groups.items()
+    if (found := [run for run in runs if run.clients is not None])
+  }
+  note = run_notes.describe(evaluated, 'the clients of all are one set')
+  return f'{run_notes.span(counts)} held-out clients a method. {note}'
 
 
 def _read_scores(runs: Sequence[run_reader.Run], name: str) -> np.ndarray:
@@ -137,5 +143,6 @@ def draw_spread(request: request_lib.Request) -> request_lib.Figures:
     f'{style.metric_title(request.name)} of the global model',
     request.title('Held-out clients, from the worst to the best'),
   )
-  panels.draw_legend(figure, entries)
+  note = _tell_clients(request, [len(values) for values in scores.values()])
+  panels.draw_legend(figure, entries, note=note)
   return {request_lib.slug(f'client_spread_{request.name}'): figure}

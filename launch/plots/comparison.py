@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws several workdirs and compares their methods, pair by pair."""
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import os
 import pathlib
@@ -18,6 +19,7 @@ from launch.results import method_table
 from launch.results import run_reader
 from launch.results import settings as settings_lib
 from launch.results import sweep_folder
+from launch.results import sweep_page
 from launch.results import sweep_results
 from launch.results import transfer_table
 
@@ -63,7 +65,7 @@ def compare_workdirs(
   show_seeds: bool = False,
   layout: str = 'default',
   communication_seconds: Sequence[float] = stragglers.COMMUNICATION_SECONDS,
-) -> None:
+) -> dict[pathlib.Path, str]:
   """Writes tables and the plots that apply; prints what it wrote.
 
   Tables are printed, too, unless they are large.
@@ -80,6 +82,9 @@ def compare_workdirs(
     show_seeds: Whether to draw a line a seed in place of a band.
     layout: `'default'`, one of `run_layouts.LAYOUTS`, or `'all'` of these.
     communication_seconds: Of the layout of stragglers.
+
+  Returns:
+    Captions, which only layouts have, by the figures' paths.
 
   Raises:
     errors.InputError: If a workdir or the metric cannot be used.
@@ -120,9 +125,11 @@ def compare_workdirs(
     figures = catalogue.draw(request)
   else:
     figures = {title: drawing.figure for title, drawing in drawings.items()}
-    captions = run_layouts.format_captions(drawings)
-    _write(folder / _CAPTIONS_FILE, captions.encode())
-  for path in catalogue.write_figures(figures, folder, file_format):
+    text = run_layouts.format_captions(drawings)
+    _write(folder / _CAPTIONS_FILE, text.encode())
+  captions = {title: drawing.caption for title, drawing in drawings.items()}
+  paths = catalogue.write_figures(figures, folder, file_format)
+  for path in paths:
     print(path)
   without = [
     str(run.workdir) for run in runs if not len(run.series('round', metric)[0])
@@ -136,6 +143,35 @@ def compare_workdirs(
       f'Not evaluated by {evaluate}, so not in the plots of clients: '
       f'{", ".join(bare)}.'
     )
+  return {path: captions.get(name, '') for name, path in zip(figures, paths)}
+
+
+def write_page(
+  sweep_dir: str | os.PathLike[str], drawn: Mapping[pathlib.Path, str]
+) -> None:
+  """Writes a sweep's page anew, with its own figures and others; prints it.
+
+  Args:
+    sweep_dir: The folder of launch.sweep; where it cannot be written, that is
+      printed.
+    drawn: Captions by path, as `compare_workdirs` returns them.
+  """
+  folder = sweep_folder.SweepFolder(sweep_dir)
+  groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+  own = dict.fromkeys(sorted(folder.plots_path.rglob('*.png')), '')
+  failures = dict.fromkeys(folder.read_failed(), 'see its log')
+  # The same file may have two paths.
+  figures = {
+    path.resolve(): caption
+    for path, caption in (own | drawn).items()
+    if not path.is_symlink()
+  }
+  try:
+    print(
+      sweep_page.write_page(folder, groups, figures=figures, failures=failures)
+    )
+  except errors.InputError as error:
+    print(error)
 
 
 def _write(path: pathlib.Path, content: bytes) -> None:

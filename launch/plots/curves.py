@@ -15,6 +15,7 @@ from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import request as request_lib
 from launch.plots import style
+from launch.results import run_notes
 from launch.results import run_reader
 from launch.results import settings as settings_lib
 
@@ -98,15 +99,14 @@ def _plot(
   x_label = request_lib.X_AXES[x][1]
   if x in _OF_ALL_CLIENTS:
     x_label += ', all clients, cumulative'
-  subtitle = ''
-  if (seeds := max(len(ys) for _, ys in lines.values())) > 1:
-    subtitle = f'Mean of {seeds} seeds; band: lowest to highest'
-    if request.show_seeds:
-      subtitle = f'Mean of {seeds} seeds; thin lines: each seed'
   y_label = style.metric_title(request.metric)
   title = request.title(style.describe_metric(request.metric))
-  panels.set_labels(axis, x_label, y_label, title, subtitle)
-  panels.draw_legend(figure, axis.get_legend_handles_labels()[0])
+  panels.set_labels(axis, x_label, y_label, title)
+  spread = 'bands from the lowest to the highest'
+  if request.show_seeds:
+    spread = 'a thin line for each'
+  note = request.note(f'lines are their means, {spread}', request.metric)
+  panels.draw_legend(figure, axis.get_legend_handles_labels()[0], note=note)
   return figure
 
 
@@ -170,10 +170,21 @@ def plot_fixed_compute(
   panels.draw_legend(figure, *entries)
   totals = {s.task: s.total_epochs for s in points}
   total = ', '.join(f'{n} ({task})' for task, n in totals.items())
-  seeds = paper_style.count_seeds(len(ys) for _, ys in points.values())
+  seeds = run_notes.count_seeds(len(ys) for _, ys in points.values())
   caption = (
     f'{style.describe_metric(metric)}, against {_AGAINST[x]}, at fixed '
     f'compute: rounds times local epochs are {total}. Lines: means over '
     f'{seeds}; bands: lowest to highest seed.'
   )
-  return paper_style.Drawing(figure, caption)
+  notes = [run_notes.tell_clients(run for s in points for run in s.runs)]
+  for task, number in settings_lib.unique(
+    (s.task, s.local_epochs) for s in points
+  ):
+    groups = {
+      f'{s.method} ({task}, {paper_style.name_epochs(number)})': s.runs
+      for s in points
+      if (s.task, s.local_epochs) == (task, number)
+    }
+    ends = run_notes.last_rounds(groups, metric)
+    notes.append(run_notes.tell_lengths(ends))
+  return paper_style.Drawing(figure, f'{caption} {run_notes.join(notes)}')

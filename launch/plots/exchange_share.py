@@ -26,6 +26,7 @@ def plot_scores(
   *,
   metric: str,
   title: str,
+  note: str = '',
   x_label: str,
   in_bytes: bool = False,
   reference: str = '',
@@ -39,6 +40,7 @@ def plot_scores(
       single row are broken into several.
     metric: The name of the score, such as `'accuracy'`.
     title: The title of the figure.
+    note: What to know of the runs.
     x_label: What is sent.
     in_bytes: Whether lines have bytes to be drawn against.
     reference: The name of the level where everything is sent, which is then
@@ -92,7 +94,7 @@ def plot_scores(
     panels.set_labels(axis, x_label, y_label, panel)
     handles = axis.get_legend_handles_labels()[0]
     entries |= {handle.get_label(): handle for handle in handles}
-  panels.draw_legend(figure, list(entries.values()))
+  panels.draw_legend(figure, list(entries.values()), note=note)
   panels.set_figure_title(figure, title)
   return figure
 

@@ -14,6 +14,7 @@ from fedfish_tff.evaluation import paired_comparison
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
+from launch.results import run_notes
 from launch.results import run_reader
 from launch.results import settings as settings_lib
 
@@ -114,7 +115,7 @@ def plot_local_epochs(
     f'{style.metric_title(name)} on {split} clients by local epochs: of the '
     'global model (open) and after personalisation (filled), both on the half '
     'of each client that fine-tuning does not see. Points: means over '
-    f'{paper_style.count_seeds(counts or [0])}; bars: lowest to highest seed; '
+    f'{run_notes.count_seeds(counts or [0])}; bars: lowest to highest seed; '
     'dashes: each seed.'
   )
   diverged = [

@@ -23,7 +23,11 @@ import numpy as np
 # In inches. Papers have pages of two columns, such as those of ICML.
 _LEAST_WIDTH = 4.8
 PAPER_COLUMN, PAPER_PAGE = 3.25, 6.75
-_MARKERS = 8
+_NOTE_SIZE = 9
+# A line is hidden where another is closer than this share of what y spans; it is
+# then so many points wider.
+_CLOSE = 0.004
+_WIDER = 2.0
 
 
 def new_grid(
@@ -90,6 +94,22 @@ def set_labels(
     )
 
 
+def write_above(axis: mpl_axes.Axes, texts: Mapping[float, str]) -> None:
+  """Writes values by x between a panel and its title, where no line is."""
+  for x, text in texts.items():
+    axis.annotate(
+      text,
+      (x, 1),
+      xycoords=('data', 'axes fraction'),
+      xytext=(0, 3),
+      textcoords='offset points',
+      ha='center',
+      fontsize=9,
+      fontweight='bold',
+    )
+  axis.set_title(axis.get_title('left'), pad=20)
+
+
 def set_figure_title(figure: mpl_figure.Figure, title: str) -> None:
   """Writes the title of all panels, in as many lines as the figure needs."""
   size = matplotlib.rcParams['figure.titlesize']
@@ -103,26 +123,39 @@ def entry(label: str, **look: Any) -> mpl_lines.Line2D:
 
 
 def draw_legend(
-  figure: mpl_figure.Figure, *groups: Sequence[artist.Artist]
+  figure: mpl_figure.Figure, *groups: Sequence[artist.Artist], note: str = ''
 ) -> None:
-  """Draws a legend under the panels, which keep their height.
+  """Draws a legend and a note under the panels, which keep their height.
 
   Args:
     figure: The figure.
     *groups: The entries, such as those of methods and those of local epochs;
       no column holds entries of two groups, unless there is room for one only.
+    note: What to know in reading the figure: how many seeds and clients there
+      are, what is pooled, and what does not compare.
   """
   count = sum(map(len, groups))
+  if not count and not note:
+    return
+  options = {}
+  if note:
+    # Letters that are not bold are narrower than `wrap_text` expects.
+    room = 1.15 * figure.get_figwidth()
+    options['title'] = style.wrap_text(note, room, _NOTE_SIZE)
+    options['title_fontproperties'] = {'size': _NOTE_SIZE}
+    options['alignment'] = 'left'
   for rows in sorted({*range(1, max(map(len, groups), default=0) + 1), count}):
-    if not rows:
-      return
     handles = []
     for group in groups:
       fill = -len(group) % rows if rows < count else 0
       handles += [*group, *[entry(' ', alpha=0)] * fill]
     legend = figure.legend(
-      handles=handles, loc='outside lower center', ncols=len(handles) // rows
+      handles=handles,
+      loc='outside lower center',
+      ncols=len(handles) // rows if rows else 1,
+      **options,
     )
+    legend.get_title().set_color(style.MUTED)
     box = legend.get_window_extent()
     if box.width <= figure.bbox.width or rows == count:
       figure.set_figheight(figure.get_figheight() + box.height / figure.dpi)
@@ -141,6 +174,9 @@ def draw_lines(
 ) -> bool:
   """Draws means over seeds, and returns whether x is logarithmic.
 
+  Each point has a marker. A line that others would hide is wider, and seen at
+  both sides of them; those that are solid lie below the others.
+
   Args:
     axis: The axis.
     lines: By their labels, x `[num_points]` and y `[num_seeds, num_points]`,
@@ -154,22 +190,33 @@ def draw_lines(
   """
   ends = [xs.max() for xs, _ in lines.values() if xs.max(initial=0) > 0]
   logarithmic = bool(ends) and max(ends) > log_ratio * min(ends)
-  for i, (label, (xs, ys)) in enumerate(lines.items()):
+  means = {
+    k: (x, np.ma.filled(y.mean(axis=0), np.nan)) for k, (x, y) in lines.items()
+  }
+  height = np.ptp(
+    [v for _, y in means.values() for v in y if np.isfinite(v)] or [0]
+  )
+  # From the lowest to the highest.
+  layers = sorted(lines, key=lambda label: looks[label]['linestyle'] != '-')
+  for label, (xs, ys) in lines.items():
     # The initial model, for which nothing is sent, has no logarithm.
     kept = xs > 0 if logarithmic else slice(None)
     xs, ys = xs[kept], ys[:, kept]
-    color = looks[label]['color']
+    layer = layers.index(label)
+    hiding = [
+      other
+      for other in layers[layer + 1 :]
+      if _is_hidden(means[label], means[other], _CLOSE * height)
+    ]
+    look = looks[label] | _size(axis, len(xs), _WIDER * len(hiding))
+    color = look['color']
     if spread == 'band' and len(ys) > 1:
       low, high = ys.min(axis=0), ys.max(axis=0)
       axis.fill_between(xs, low, high, color=color, alpha=0.14, linewidth=0)
     elif spread == 'seeds':
       axis.plot(xs, ys.T, color=color, linewidth=0.7, alpha=0.5)
-    # Lines that nearly meet have their markers beside each other.
-    step = max(1, len(xs) // _MARKERS)
-    marked = i * step // len(lines), step
-    axis.plot(
-      xs, ys.mean(axis=0), markevery=marked, label=str(label), **looks[label]
-    )
+    zorder = 2 + layer / len(layers)
+    axis.plot(xs, ys.mean(axis=0), label=str(label), zorder=zorder, **look)
   axis.margins(x=0.02)
   if logarithmic:
     axis.set_xscale('log')
@@ -186,6 +233,33 @@ def draw_lines(
     else ticker.EngFormatter(unit)
   )
   return logarithmic
+
+
+def _is_hidden(
+  one: tuple[np.ndarray, np.ndarray],
+  other: tuple[np.ndarray, np.ndarray],
+  tolerance: float,
+) -> bool:
+  """Whether one line lies on the other for more than half of its points."""
+  (xs, ys), (other_xs, other_ys) = one, other
+  if not len(other_xs):
+    return False
+  there = np.interp(xs, other_xs, other_ys, left=np.nan, right=np.nan)
+  return 2 * np.sum(np.abs(ys - there) <= tolerance) > len(xs)
+
+
+def _size(
+  axis: mpl_axes.Axes, num_points: int, wider: float
+) -> dict[str, float]:
+  """Returns the sizes of a line with a marker a point, however many."""
+  usual = matplotlib.rcParams['lines.markersize']
+  room = 0.75 * 72 * cell_width(axis) / max(num_points, 1)
+  size = min(usual, max(1.0, 0.7 * room))
+  return {
+    'linewidth': matplotlib.rcParams['lines.linewidth'] + wider,
+    'markersize': size + wider,
+    'markeredgewidth': 0.6 * size / usual,
+  }
 
 
 def draw_points(

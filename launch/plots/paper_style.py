@@ -87,14 +87,3 @@ def pair_with_baselines(
     for s in settings
   ]
   return [(s, other) for s, other in pairs if other]
-
-
-def span(numbers: Iterable[int]) -> str:
-  """Returns '3', or '2 to 3' where numbers differ."""
-  low, *_, high = sorted(numbers) * 2
-  return str(low) if low == high else f'{low} to {high}'
-
-
-def count_seeds(counts: Iterable[int]) -> str:
-  """Returns '3 seeds', or '2 to 3 seeds' where settings have not as many."""
-  return method_labels.count(span(counts), 'seed')

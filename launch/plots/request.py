@@ -8,6 +8,7 @@ import re
 from typing import NamedTuple
 
 from launch.results import method_comparison
+from launch.results import run_notes
 from launch.results import run_reader
 
 from matplotlib import figure as mpl_figure
@@ -51,6 +52,10 @@ class Request(NamedTuple):
   def runs(self) -> list[run_reader.Run]:
     """The runs of all groups."""
     return [run for runs in self.groups.values() for run in runs]
+
+  def note(self, pooling: str, metric: str | None = None) -> str:
+    """Returns what `run_notes.describe` tells of the runs."""
+    return run_notes.describe(self.groups, pooling, metric)
 
   def title(self, text: str) -> str:
     """Returns a title with the task's name, where there is one task only."""

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
+from launch.results import run_notes
 from launch.results import settings as settings_lib
 from launch.results import straggler_lines
 
@@ -85,11 +86,12 @@ def _plot(
     )
   panels.draw_legend(figure, *entries)
   metric = min((line.metric for line in lines), key=len)
-  seeds = paper_style.count_seeds(len(line.runs) for line in lines)
+  seeds = run_notes.count_seeds(len(line.runs) for line in lines)
   caption = (
     f'{style.describe_metric(metric)}, against the simulated time of rounds, '
     f'whose messages cost more from row to row; {lines[0].conditions}. Lines: '
-    f'means over {seeds}{spread and "; bands: lowest to highest seed"}.\n'
+    f'means over {seeds}{spread and "; bands: lowest to highest seed"}. '
+    f'{run_notes.tell_clients(run for line in lines for run in line.runs)}.\n'
     + straggler_lines.format_table(lines, costs)
   )
   return paper_style.Drawing(figure, caption)

@@ -21,6 +21,7 @@ def plot_heat_map(
   metric: str,
   higher_is_better: bool,
   title: str,
+  note: str = '',
 ) -> mpl_figure.Figure:
   """Draws a metric over client and server learning rates.
 
@@ -32,6 +33,7 @@ def plot_heat_map(
     metric: The metric's name.
     higher_is_better: Whether it is better when higher.
     title: The title of the figure.
+    note: What to know of the runs.
   """
   client, server = (
     sorted({key[i] for values in rates.values() for key in values})
@@ -83,4 +85,5 @@ def plot_heat_map(
     label = style.metric_title(metric)
     panels.draw_colorbar(image, axes, label, extend=extend)
   panels.set_figure_title(figure, title)
+  panels.draw_legend(figure, note=note)
   return figure

@@ -11,6 +11,7 @@ from launch.plots import comparison
 from launch.plots import request as request_lib
 from launch.plots import sweep_heat_map
 from launch.plots import sweep_share_plots
+from launch.results import run_notes
 from launch.results import sweep_folder
 from launch.results import sweep_results
 
@@ -22,19 +23,24 @@ Comparisons = dict[pathlib.Path, list[pathlib.Path]]
 
 def draw(
   folder: sweep_folder.SweepFolder, groups: Sequence[sweep_results.Group]
-) -> None:
+) -> dict[pathlib.Path, str]:
   """Draws a sweep into its folder of plots; prints the paths.
 
   Args:
     folder: Of the sweep.
     groups: Its groups.
+
+  Returns:
+    Captions, empty where figures say all, by the figures' paths.
   """
   figures, comparisons = plan(folder, groups)
   drawn = {name: figure() for name, figure in figures.items()}
-  for path in catalogue.write_figures(drawn, folder.plots_path):
+  paths = dict.fromkeys(catalogue.write_figures(drawn, folder.plots_path), '')
+  for path in paths:
     print(path)
   for target, workdirs in comparisons.items():
-    comparison.compare_workdirs(workdirs, target)
+    paths |= comparison.compare_workdirs(workdirs, target)
+  return paths
 
 
 def plan(
@@ -69,11 +75,13 @@ def _varies(groups: Sequence[sweep_results.Group], field: str) -> bool:
 def _plan_heat_maps(groups: Sequence[sweep_results.Group]) -> Figures:
   """Returns a figure for each setting but for the variant."""
   figures: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
+  drawn: dict[str, list[sweep_results.Group]] = {}
   for group in groups:
     label = _describe(group, ('variant', *sweep_results.RATES))
     rates = tuple(group.runs[0].config[rate] for rate in sweep_results.RATES)
     panels = figures.setdefault(label, {})
     panels.setdefault(group.variant, {})[rates] = group.validation()
+    drawn.setdefault(label, []).append(group)
   runs = [run for group in groups for run in group.runs]
   metric = sweep_results.common_metric(runs)
   if metric is None:
@@ -86,6 +94,11 @@ def _plan_heat_maps(groups: Sequence[sweep_results.Group]) -> Figures:
       metric=metric,
       higher_is_better=sweep_results.best_is_highest(runs),
       title=f'{title}, {label}' if label else title,
+      note=run_notes.describe_groups(
+        drawn[label],
+        'a cell is their mean; crossed where one has diverged or is not '
+        'finished',
+      ),
     )
     for label, panels in figures.items()
   }

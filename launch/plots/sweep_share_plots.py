@@ -12,6 +12,7 @@ from typing import Any
 from launch.methods import exchange as exchange_lib
 from launch.plots import exchange_share
 from launch.plots import style
+from launch.results import run_notes
 from launch.results import run_reader
 from launch.results import sweep_results
 
@@ -57,11 +58,9 @@ def plan(groups: Sequence[sweep_results.Group]) -> dict[str, functools.partial]:
   metric = sweep_results.common_metric(runs)
   if metric is None:
     return {}
-  seeds = max(sum(r.is_finished for r in g.runs) for g in groups)
-  means = f' ({runs[0].task})' + (
-    f': mean of {seeds} seeds' if seeds > 1 else ''
-  )
-  ending = means + (', lowest to highest shaded' if seeds > 1 else '')
+  task = f' ({runs[0].task})'
+  pooling = 'lines are their means'
+  shaded = f'{pooling}, bands from the lowest to the highest'
   x_label = f'Share of the {_what_is_shared(groups)} that are sent'
   figures = {}
   for prefix, whose in _MODELS.items():
@@ -73,18 +72,25 @@ def plan(groups: Sequence[sweep_results.Group]) -> dict[str, functools.partial]:
       if any(rows.values()):
         figures[f'{name}_{suffix}'] = functools.partial(
           exchange_share.plot_scores,
-          **{'rows': rows, 'metric': metric, 'x_label': x_label, **fields},
+          **{
+            'rows': rows,
+            'metric': metric,
+            'x_label': x_label,
+            'note': run_notes.describe_groups(groups, shaded),
+            **fields,
+          },
         )
 
     panels = _collect(groups, lambda run, c=column: run.values.get(c))
-    add(metric, {'': panels}, title=title + ending, reference=_REFERENCE)
+    add(metric, {'': panels}, title=title + task, reference=_REFERENCE)
     add(
       'f1',
       _class_scores(groups, prefix),
       metric='F1',
-      title=f'F1 of each class {whose}{means}',
+      title=f'F1 of each class {whose}{task}',
       # The seeds' ranges of several classes would cover each other.
       shaded=False,
+      note=run_notes.describe_groups(groups, pooling),
     )
     by_bytes = _collect(
       groups, lambda run, c=column: _pair(run.values, _BYTES, c)
@@ -93,7 +99,7 @@ def plan(groups: Sequence[sweep_results.Group]) -> dict[str, functools.partial]:
       f'{metric}_by_bytes',
       {'': by_bytes},
       title=f'{title} against what clients have sent, a point for each share'
-      f'{ending}',
+      f'{task}',
       x_label='Sent by all clients',
       in_bytes=True,
     )

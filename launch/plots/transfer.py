@@ -15,6 +15,7 @@ import itertools
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
+from launch.results import run_notes
 from launch.results import settings as settings_lib
 from launch.results import transfer_reader
 from launch.results import transfer_table
@@ -146,7 +147,7 @@ def _caption(
     'share of the data of each, always on the same unseen half; clients of '
     'fewer than 4 examples are left out. R is the last round, R/2 the round '
     'half-way. Points: means over clients, then over '
-    f'{paper_style.count_seeds(counts)}; bars: one standard deviation over '
+    f'{run_notes.count_seeds(counts)}; bars: one standard deviation over '
     'seeds.'
   )
   clients: dict[str, set[tuple[int, int]]] = {}
@@ -159,7 +160,7 @@ def _caption(
       if score.target == target
     )
   for name, found in clients.items():
-    numbers, too_small = map(paper_style.span, zip(*found))
+    numbers, too_small = map(run_notes.span, zip(*found))
     caption += f' {name}: {numbers} clients ({too_small} too small).'
   without = [
     str(run.workdir) for s in settings for run in s.runs if not run.transfer

@@ -3,8 +3,8 @@
 """A sweep's folder as its readers see it.
 
 It holds sweep.json, runs/ (a workdir of launch.train each), logs/, usage.json,
-runs.csv, table.csv, table.md, table.tex and plots/. Plain Python, without
-TensorFlow.
+runs.csv, table.csv, table.md, table.tex, plots/ and index.html. Plain Python,
+without TensorFlow.
 """
 
 from collections.abc import Mapping
@@ -66,6 +66,10 @@ class SweepFolder:
       )
     simulation.check_entries(self.path)
     return runs
+
+  def read_source(self) -> str:
+    """Returns what sweep.json says that the sweep is: `<config>:<sweep>`."""
+    return str((_read_json(self.sweep_path) or {}).get('config', ''))
 
   def read_failed(self) -> list[str]:
     """Returns the runs that runs.csv tells to have failed."""

@@ -18,7 +18,7 @@ from launch.results import sweep_results
 from launch.results import text_table
 
 _KINDS = ('validation', 'test', 'csb')
-_NOTHING = 'No run has a result to show yet.'
+NOTHING = 'No run has a result to show yet.'
 
 
 def runs_to_csv(
@@ -41,7 +41,7 @@ def runs_to_csv(
       result.name,
       result.variant,
       *(result.fields.get(field, '') for field in fields),
-      _status(result, failures),
+      status(result, failures),
       failures.get(result.name, ''),
       *(
         usage.get(result.name, {}).get(name, '')
@@ -57,7 +57,8 @@ def runs_to_csv(
   return text_table.to_csv(head, rows, keep_nan=True)
 
 
-def _status(result: run_reader.Run, failures: Mapping[str, str]) -> str:
+def status(result: run_reader.Run, failures: Mapping[str, str]) -> str:
+  """Returns how a run has ended: done, failed or unfinished."""
   if result.is_finished and result.name not in failures:
     return 'done'
   return 'failed' if result.name in failures else 'unfinished'
@@ -98,7 +99,7 @@ def groups_to_csv(groups: Sequence[sweep_results.Group]) -> bytes:
   return text_table.to_csv(head, rows)
 
 
-class _Table(NamedTuple):
+class SweepTable(NamedTuple):
   """What people read of a sweep.
 
   Attributes:
@@ -123,11 +124,11 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
     title: What the sweep is called.
     groups: The groups.
   """
-  notes, rows, bold = _make_table(groups)
+  notes, rows, bold = make_table(groups)
   if bold is not None:
     row, column = bold
     rows[row][column] = f'**{rows[row][column]}**'
-  table = text_table.to_markdown(rows) if rows else _NOTHING
+  table = text_table.to_markdown(rows) if rows else NOTHING
   return '\n'.join([f'# {title}', '', *notes, '', table]) + '\n'
 
 
@@ -138,13 +139,13 @@ def to_latex(title: str, groups: Sequence[sweep_results.Group]) -> str:
     title: What the sweep is called.
     groups: The groups.
   """
-  notes, rows, bold = _make_table(groups)
+  notes, rows, bold = make_table(groups)
   comments = [title, *notes, r'It needs \usepackage{booktabs}.']
-  table = text_table.to_latex(rows, bold=bold) if rows else f'% {_NOTHING}'
+  table = text_table.to_latex(rows, bold=bold) if rows else f'% {NOTHING}'
   return '\n'.join([*(f'% {line}' for line in comments), table]) + '\n'
 
 
-def _make_table(groups: Sequence[sweep_results.Group]) -> _Table:
+def make_table(groups: Sequence[sweep_results.Group]) -> SweepTable:
   """Returns the table of all groups, or of those with the best rates."""
   metric = sweep_results.common_metric([r for g in groups for r in g.runs])
   tuned = sweep_results.varies_rates(groups)
@@ -162,7 +163,7 @@ def _make_table(groups: Sequence[sweep_results.Group]) -> _Table:
   if made_up:
     notes.append(f'The data are made up: {", ".join(made_up)}.')
   if not shown:
-    return _Table(notes, [], None)
+    return SweepTable(notes, [], None)
   if tuned:
     decide = dict.fromkeys(group.validation_column(metric) for group in shown)
     notes.append(
@@ -186,7 +187,7 @@ def _make_table(groups: Sequence[sweep_results.Group]) -> _Table:
   if best is not None:
     bold = best + 1, head.index(shown[best].validation_column(metric))
     notes.append('The best of all on validation clients is bold.')
-  return _Table(notes, [head, *rows], bold)
+  return SweepTable(notes, [head, *rows], bold)
 
 
 def _tell_without_best(

@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import json
 import os
+import pathlib
 import shlex
 import sys
 import traceback
@@ -22,6 +23,7 @@ from fedfish_tff import simulation
 from launch import installed
 from launch.methods import registry
 from launch.results import sweep_folder
+from launch.results import sweep_page
 from launch.results import sweep_results
 from launch.results import sweep_table
 from launch.sweeps import folder as folder_lib
@@ -103,7 +105,8 @@ class Sweep:
         ) from error
       failures |= self._find_other_data(folder)
       groups = self._write_tables(folder, failures)
-      _plot(folder, groups, failures)
+      figures = _plot(folder, groups, failures)
+      sweep_page.write_page(folder, groups, figures=figures, failures=failures)
       print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
       done = sum(self._is_done(folder, run) for run in self.runs)
       print(f'\nDone: {done} of {len(self.runs)} runs. See {folder.path}.')
@@ -280,7 +283,7 @@ def _plot(
   folder: sweep_folder.SweepFolder,
   groups: Sequence[sweep_results.Group],
   failures: dict[str, str],
-) -> None:
+) -> Mapping[pathlib.Path, str]:
   """Draws the finished runs; what that prints goes to a log of its own."""
   # Imported late: Matplotlib takes a second, and a sweep's flags answer at once.
   from launch.plots import sweep_plots  # pylint: disable=g-import-not-at-top
@@ -290,12 +293,13 @@ def _plot(
     contextlib.redirect_stdout(log),
   ):
     try:
-      sweep_plots.draw(folder, groups)
+      return sweep_plots.draw(folder, groups)
     except errors.InputError as error:
       failures['plots'] = str(error)
     except Exception as error:
       traceback.print_exc(file=log)
       failures['plots'] = f'{type(error).__name__}: {error}'
+  return {}
 
 
 class _Progress:

@@ -146,6 +146,9 @@ class PlotTest(parameterized.TestCase):
       ],
     )
     self.assertIn('Not finished, so not drawn: fed_avg_1_False', out)
+    page = self._folder / 'sweep' / 'index.html'
+    self.assertIn(str(page), out)
+    self.assertIn('4 of 8 runs are finished.', page.read_text())
     # Letters of Type 3 fonts are drawings, which some publishers refuse.
     content = (self._output / self._written()[0]).read_bytes()
     self.assertIn(b'/CIDFontType2', content)

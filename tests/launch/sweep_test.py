@@ -134,6 +134,9 @@ class SweepTest(parameterized.TestCase):
     self.assertIn('Done: 1 of 1 runs', outcome.stdout)
     for name in ('runs.csv', 'plots/methods.csv', 'runs/fed_avg/summary.json'):
       self.assertTrue((self.sweep_dir / name).exists(), name)
+    page = (self.sweep_dir / 'index.html').read_text()
+    for figure in (self.sweep_dir / 'plots').glob('*.png'):
+      self.assertIn(f'<figcaption>plots/{figure.name}', page)
 
   @pytest.mark.thorough
   def test_a_killed_sweep_equals_single_runs(self):

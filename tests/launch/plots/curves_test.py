@@ -30,6 +30,10 @@ def _draw(groups, metric=_METRIC, *, x='round', **kwargs):
   return figure
 
 
+def _note(figure):
+  return ' '.join(figure.legends[0].get_title().get_text().split())
+
+
 def _lines(figure):
   return {
     line.get_label(): line
@@ -60,6 +64,25 @@ class PlotCurvesTest(parameterized.TestCase):
     at_round_2 = vertices[vertices[:, 0] == 2, 1]
     self.assertAlmostEqual(at_round_2.min(), 0.2)
     self.assertAlmostEqual(at_round_2.max(), 0.22)
+
+  def test_a_note_tells_seeds_clients_and_unlike_lengths(self):
+    groups = _groups()
+    note = _note(_draw(groups))
+    self.assertIn('3 seeds: lines are their means, bands from the', note)
+    self.assertNotIn('unlike', note)
+    short = dataclasses.replace(
+      groups['FedAvg'][0],
+      columns={n: c[:2] for n, c in groups['FedAvg'][0].columns.items()},
+    )
+    short.config['cohort_size'] = 5
+    note = _note(_draw({**groups, 'FedAvg': [short]}))
+    self.assertIn('1 to 3 seeds: lines', note)
+    self.assertIn('5 clients a round.', note)
+    self.assertIn(
+      'unlike length, whose ends do not compare, up to FedAvg: round 4; '
+      'FedFish: round 6.',
+      note,
+    )
 
   def test_seeds_may_be_drawn_one_by_one(self):
     figure = _draw(_groups(), _METRIC, show_seeds=True)

@@ -80,6 +80,20 @@ class DrawLegendTest(absltest.TestCase):
     self.assertLessEqual(legend.get_window_extent().width, figure.bbox.width)
     self.assertEqual([text.get_text() for text in legend.get_texts()], names)
 
+  def test_a_note_fits_with_entries_and_without(self):
+    note = 'What one has to know of these runs in reading the figure. ' * 3
+    for entries in ([], [panels.entry('a', **_LOOK)]):
+      figure, (axis,) = panels.new_grid(['a'], (3, 2))
+      panels.draw_legend(figure, entries, note=note)
+      figure.draw_without_rendering()
+      (legend,) = figure.legends
+      told = legend.get_title()
+      self.assertEqual(told.get_text().split(), note.split())
+      box = told.get_window_extent()
+      self.assertGreaterEqual(box.x0, 0)
+      self.assertLessEqual(box.x1, figure.bbox.width)
+      self.assertFalse(box.overlaps(axis.get_tightbbox()))
+
 
 class DrawLinesTest(absltest.TestCase):
   def test_the_range_of_seeds_is_shaded_and_that_of_one_is_not(self):
@@ -94,6 +108,52 @@ class DrawLinesTest(absltest.TestCase):
       {tuple(corner) for corner in corners},
       {(0.0, 1.0), (0.0, 3.0), (1.0, 4.0), (1.0, 5.0)},
     )
+
+  def test_each_point_has_a_marker_that_fits(self):
+    axis = _new_axis()
+    sizes = []
+    for count in (3, 100):
+      xs = np.arange(float(count))
+      panels.draw_lines(axis, {'a': (xs, xs[None])}, {'a': _LOOK})
+      line = axis.lines[-1]
+      self.assertIsNone(line.get_markevery())
+      self.assertEqual(line.get_marker(), _LOOK['marker'])
+      sizes.append(line.get_markersize())
+    self.assertGreater(*sizes)
+    self.assertLess(sizes[1] * 100, 72 * 3)
+
+  def test_a_line_below_another_is_seen_at_both_sides(self):
+    xs, ys = np.arange(4.0), np.array([[0.1, 0.5, 0.9, 1.0]])
+    labels = ['dashed', 'solid', 'apart']
+    looks = {'dashed': _LOOK | {'linestyle': '--'}, 'apart': _LOOK}
+    looks['solid'] = _LOOK
+    axis = _new_axis()
+    lines = dict(zip(labels, [(xs, ys), (xs, ys), (xs, ys[:, ::-1])]))
+    panels.draw_lines(axis, lines, looks)
+    dashed, solid, apart = axis.lines
+    self.assertLess(solid.get_zorder(), dashed.get_zorder())
+    # A point at each side at least.
+    self.assertGreaterEqual(solid.get_linewidth(), dashed.get_linewidth() + 2)
+    self.assertGreaterEqual(solid.get_markersize(), dashed.get_markersize() + 2)
+    self.assertEqual(apart.get_linewidth(), dashed.get_linewidth())
+    for line in (dashed, solid):
+      np.testing.assert_array_equal(line.get_xydata(), np.stack([xs, *ys], 1))
+
+
+class WriteAboveTest(absltest.TestCase):
+  @style.styled
+  def test_values_are_outside_of_the_panel_and_below_its_title(self):
+    figure, (axis,) = panels.new_grid(['a'], (3, 2))
+    axis.plot([0, 1], [0, 1])
+    axis.set_title('A title')
+    panels.write_above(axis, {0.0: '0.500', 1.0: '0.900'})
+    figure.draw_without_rendering()
+    title = axis._left_title.get_window_extent()  # pylint: disable=protected-access
+    panel = axis.get_window_extent()
+    for text in axis.texts:
+      box = text.get_window_extent()
+      self.assertGreaterEqual(box.y0, panel.y1)
+      self.assertFalse(box.overlaps(title))
 
 
 class CompareAxesTest(absltest.TestCase):

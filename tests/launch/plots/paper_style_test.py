@@ -66,11 +66,5 @@ class PairWithBaselinesTest(absltest.TestCase):
       self.assertEqual(s.local_epochs, other.local_epochs)
 
 
-class CountSeedsTest(absltest.TestCase):
-  def test_settings_may_have_other_seeds(self):
-    self.assertEqual(paper_style.count_seeds([1, 1]), '1 seed')
-    self.assertEqual(paper_style.count_seeds([3, 2]), '2 to 3 seeds')
-
-
 if __name__ == '__main__':
   absltest.main()

@@ -85,10 +85,10 @@ class SweepSharePlotsTest(absltest.TestCase):
           first = 0.1 * beta + (share < 1) * (0.3 * share + more)
           self.assertAlmostEqual(values[0], first)
           self.assertAlmostEqual(values[1], first + 0.01)
-    self.assertEqual(
-      figure['title'],
-      'Accuracy on test data (ag_news): mean of 2 seeds, lowest to highest '
-      'shaded',
+    self.assertEqual(figure['title'], 'Accuracy on test data (ag_news)')
+    self.assertStartsWith(
+      figure['note'],
+      '2 seeds: lines are their means, bands from the lowest to the highest.',
     )
     by_bytes = figures['share_global_accuracy_by_bytes']['rows']['']['beta 1']
     self.assertEqual(

@@ -1,0 +1,183 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A sweep's results as one file of HTML, which opens offline and needs no other.
+
+A sweep's folder may be somebody else's: all text is escaped, and the page's own
+policy forbids it scripts and the network. Plain Python, without Matplotlib.
+"""
+
+import base64
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import html
+import json
+import os
+import pathlib
+from typing import Any
+
+from fedfish_tff import regular_files
+from fedfish_tff.simulation import files
+from launch.results import run_notes
+from launch.results import run_reader
+from launch.results import sweep_folder
+from launch.results import sweep_results
+from launch.results import sweep_table
+
+NAME = 'index.html'
+_PNG = b'\x89PNG\r\n\x1a\n'
+_HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width">
+<style>
+body { font: 15px/1.45 sans-serif; color: #222; max-width: 75em;
+  margin: 2em auto; padding: 0 1em; }
+h2 { margin-top: 2em; }
+div.table { overflow-x: auto; }
+table { border-collapse: collapse; }
+th, td { padding: .25em .8em .25em 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid #ddd; white-space: nowrap; }
+dt { font-weight: bold; }
+figure { margin: 2em 0; }
+img { max-width: 100%; }
+figcaption { color: #666; white-space: pre-wrap; overflow-wrap: anywhere; }
+pre { background: #f5f5f5; padding: 1em; overflow-x: auto; }
+</style>
+"""
+
+
+def write_page(
+  folder: sweep_folder.SweepFolder,
+  groups: Sequence[sweep_results.Group],
+  *,
+  figures: Mapping[pathlib.Path, str],
+  failures: Mapping[str, str],
+) -> pathlib.Path:
+  """Writes the page into a sweep's folder, whole or not at all.
+
+  Args:
+    folder: Of the sweep.
+    groups: Its groups.
+    figures: Captions, which may be empty, by the figure's file. Those that are
+      no bitmaps are left out, as are links: they may lead to anything.
+    failures: Why runs have failed, by name.
+
+  Returns:
+    The page's path.
+
+  Raises:
+    errors.InputError: If it cannot be written.
+  """
+  runs = [run for group in groups for run in group.runs]
+  title = html.escape(f'Sweep {folder.read_source()}')
+  table = sweep_table.make_table(groups)
+  shown = [
+    _figure(os.path.relpath(path, folder.path), content, caption)
+    for path, caption in figures.items()
+    if (content := _read_bitmap(path))
+  ]
+  parts = [
+    f'{_HEAD}<title>{title}</title>\n</head>\n<body>\n<h1>{title}</h1>',
+    *(f'<p>{html.escape(note)}</p>' for note in table.notes),
+    _table(table.rows, table.bold)
+    if table.rows
+    else f'<p>{sweep_table.NOTHING}</p>',
+    '<h2>What was run</h2>',
+    _facts(runs),
+    '<h2>Figures</h2>'
+    if shown
+    else f'<p>There are no figures. {html.escape(failures.get("plots", ""))}</p>',
+    *shown,
+    '<h2>Runs</h2>',
+    _table(_run_rows(runs, failures)),
+    '<h2>Configs</h2>',
+    *(_config(run) for run in runs),
+    '</body>\n</html>\n',
+  ]
+  path = folder.path / NAME
+  files.write_atomically(path, '\n'.join(filter(None, parts)).encode())
+  return path
+
+
+def _read_bitmap(path: pathlib.Path) -> bytes | None:
+  if path.is_symlink():
+    return None
+  content = regular_files.read_bytes(path)
+  return content if content.startswith(_PNG) else None
+
+
+def _figure(name: str, content: bytes, caption: str) -> str:
+  name, caption = html.escape(name), html.escape(caption)
+  return (
+    f'<figure>\n<img alt="{name}" src="data:image/png;base64,'
+    f'{base64.b64encode(content).decode()}">\n'
+    f'<figcaption>{name}\n{caption}</figcaption>\n</figure>'
+  )
+
+
+def _table(
+  rows: Sequence[Sequence[Any]], bold: tuple[int, int] | None = None
+) -> str:
+  """Returns a table, with the cell of a row and column bold."""
+  cells = [[html.escape(str(cell)) for cell in row] for row in rows]
+  if bold is not None:
+    row, column = bold
+    cells[row][column] = f'<b>{cells[row][column]}</b>'
+  head, *rest = cells
+  lines = [''.join(f'<td>{cell}</td>' for cell in row) for row in rest]
+  lines.insert(0, ''.join(f'<th>{cell}</th>' for cell in head))
+  body = '\n'.join(f'<tr>{line}</tr>' for line in lines)
+  return f'<div class="table"><table>\n{body}\n</table></div>'
+
+
+def _facts(runs: Sequence[run_reader.Run]) -> str:
+  facts = {
+    'Tasks': _names(run.task for run in runs),
+    'Made-up data': _names(run.made_up for run in runs if run.made_up),
+    'Methods': _names(run.algorithm for run in runs),
+    'Rounds': _names(run.config['rounds'] for run in runs),
+    'Seeds': _names(run.seed for run in runs),
+    'Clients': run_notes.tell_clients(runs),
+    'Finished': f'{sum(run.is_finished for run in runs)} of {len(runs)} runs',
+  }
+  lines = [
+    f'<dt>{name}</dt><dd>{html.escape(text)}</dd>'
+    for name, text in facts.items()
+    if text
+  ]
+  return '\n'.join(['<dl>', *lines, '</dl>'])
+
+
+def _names(values: Iterable[Any]) -> str:
+  return ', '.join(map(str, dict.fromkeys(values)))
+
+
+def _run_rows(
+  runs: Sequence[run_reader.Run], failures: Mapping[str, str]
+) -> list[list[Any]]:
+  fields = list(dict.fromkeys(field for run in runs for field in run.fields))
+  return [
+    ['run', 'variant', *fields, 'status', 'reason'],
+    *(
+      [
+        run.name,
+        run.variant,
+        *(run.fields.get(field, '') for field in fields),
+        sweep_table.status(run, failures),
+        failures.get(run.name, ''),
+      ]
+      for run in runs
+    ),
+  ]
+
+
+def _config(run: run_reader.Run) -> str:
+  config = html.escape(json.dumps(run.config, indent=2))
+  return (
+    f'<details><summary>{html.escape(run.name)}</summary>\n'
+    f'<pre>{config}</pre>\n</details>'
+  )

@@ -1,0 +1,64 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what one has to know of runs."""
+
+import pathlib
+
+from launch.results import run_notes
+from launch.results import sweep_results
+from tests.launch.results import fake_runs
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+
+
+class RunNotesTest(absltest.TestCase):
+  def test_seeds_and_clients(self):
+    runs = [fake_runs.make_run(seed=seed) for seed in (0, 1)]
+    for run in runs:
+      run.config['cohort_size'] = 1
+      run.config['task']['num_clients'] = 40
+    note = run_notes.describe({'FedAvg': runs}, 'a mean')
+    self.assertEqual(
+      note, '2 seeds: a mean. 1 client a round (task.num_clients 40).'
+    )
+    note = run_notes.describe({'FedAvg': runs[:1]}, 'a mean')
+    self.assertStartsWith(note, '1 seed, nothing is pooled. ')
+
+  def test_runs_without_the_metric_do_not_count(self):
+    runs = [fake_runs.make_run(seed=seed) for seed in (0, 1)]
+    del runs[1].columns['train/loss']
+    self.assertEqual(
+      run_notes.describe({'FedAvg': runs}, 'a mean', 'train/loss'),
+      '1 seed, nothing is pooled.',
+    )
+
+  def test_lengths_of_methods_and_of_seeds(self):
+    self.assertEmpty(run_notes.tell_lengths({'a': [6, 6], 'b': [6]}))
+    self.assertEndsWith(
+      run_notes.tell_lengths({'a': [6, 4], 'b': [6], 'c': [6]}),
+      'up to a: round 4 to 6; b, c: round 6',
+    )
+
+  def test_groups_of_a_sweep(self):
+    runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
+    runs += fake_sweeps.grid(['fed_fish'], rounds=(10,), seed=(0, 1))
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    folder = fake_sweeps.write_sweep(path, runs)
+    for run in runs:
+      fake_sweeps.write_result(folder, run, 0.5)
+    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    self.assertEqual(
+      run_notes.describe_groups(groups, 'a mean'),
+      '2 seeds: a mean. 5 clients a round (task.num_clients 40). Runs of '
+      'unlike length, whose ends do not compare, up to fed_avg: round 50; '
+      'fed_fish: round 10.',
+    )
+
+  def test_settings_may_have_other_seeds(self):
+    self.assertEqual(run_notes.count_seeds([1, 1]), '1 seed')
+    self.assertEqual(run_notes.count_seeds([3, 2]), '2 to 3 seeds')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,151 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the results page of a sweep."""
+
+import html.parser
+import pathlib
+import re
+import shutil
+import subprocess
+
+from launch.plots import style
+from launch.results import sweep_page
+from launch.results import sweep_results
+from tests import processes
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+import pytest
+
+_EVIL = '<script src="https://example.org/x.js">alert(1)</script>'
+
+
+class _Page(html.parser.HTMLParser):
+  """Collects the tags and the text of a page."""
+
+  def __init__(self, text):
+    super().__init__()
+    self.tags, self.text = [], ''
+    self.feed(text)
+
+  def handle_starttag(self, tag, attrs):
+    self.tags.append((tag, dict(attrs)))
+
+  def handle_data(self, data):
+    self.text += data
+
+
+class SweepPageTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, **fields):
+    """Returns the path of the page of a sweep with a figure."""
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1), **fields)
+    folder = fake_sweeps.write_sweep(self._folder / 'sweep', runs)
+    for i, run in enumerate(runs):
+      fake_sweeps.write_result(folder, run, 0.5 + 0.1 * (i > 1))
+    figure = style.new_figure(2, 1)
+    figure.subplots().plot([0, 1])
+    path = self._folder / 'sweep' / f'{_EVIL.replace("/", "_")}.png'
+    style.save_figure(figure, path)
+    secret = self._folder / 'secret'
+    secret.write_text('private')
+    link = self._folder / 'link.png'
+    link.symlink_to(path)
+    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    return sweep_page.write_page(
+      folder,
+      groups,
+      figures={path: f'A caption {_EVIL}', secret: '', link: ''},
+      failures={runs[3].name: f'why {_EVIL}'},
+    )
+
+  def test_what_is_on_it(self):
+    path = self._write()
+    self.assertEqual(path, self._folder / 'sweep' / 'index.html')
+    page = _Page(path.read_text())
+    # The table's best, what was run, and the runs.
+    self.assertIn('4 of 4 runs are finished.', page.text)
+    self.assertIn(('b', {}), page.tags)
+    for text in ('50', '0, 1', '5 clients a round (task.num_clients 40)'):
+      self.assertIn(text, page.text)
+    self.assertIn('fed_fish-seed_1', page.text)
+    self.assertIn('failed', page.text)
+    # A config each, folded.
+    folded = [attrs for tag, attrs in page.tags if tag == 'details']
+    self.assertEqual(folded, [{}] * 4)
+    self.assertIn('"client_learning_rate": 0.05', page.text)
+
+  def test_text_of_others_is_text_and_nothing_is_fetched(self):
+    page = _Page(self._write().read_text())
+    self.assertIn(f'why {_EVIL}', page.text)
+    self.assertIn(f'A caption {_EVIL}', page.text)
+    self.assertNotIn('script', [tag for tag, _ in page.tags])
+    for _, attrs in page.tags:
+      self.assertNotIn('href', attrs)
+      self.assertStartsWith(attrs.get('src', 'data:'), 'data:')
+      self.assertFalse([name for name in attrs if name.startswith('on')])
+    policy = [a['content'] for _, a in page.tags if 'http-equiv' in a]
+    self.assertStartsWith(policy[0], "default-src 'none';")
+
+  def test_links_and_what_is_no_bitmap_are_left_out(self):
+    page = _Page(self._write().read_text())
+    images = [attrs for tag, attrs in page.tags if tag == 'img']
+    self.assertLen(images, 1)
+    self.assertNotIn('private', page.text)
+
+  @pytest.mark.slow
+  def test_a_browser_shows_it_without_the_network(self):
+    browser = shutil.which('chromium') or shutil.which('google-chrome')
+    if not browser:
+      self.skipTest('there is no Chromium')
+    path = self._write()
+    # The page forbids scripts, so what asks it is a page around a copy of it.
+    copy, count = re.subn(
+      r'<meta http-equiv="Content-Security-Policy"[^>]*>',
+      '',
+      path.read_text(),
+    )
+    self.assertEqual(count, 1)
+    script = (
+      '<script>onload = () => document.title = "sizes " + '
+      '[...document.images].map(i => i.naturalWidth * i.naturalHeight) + '
+      '" fetched " + performance.getEntriesByType("resource")'
+      '.filter(e => !e.name.startsWith("data:")).length</script>'
+    )
+    asked = path.with_name('asked.html')
+    asked.write_text(copy.replace('</body>', f'{script}</body>'))
+    results = []
+    for page in (path, asked):
+      process = subprocess.Popen(
+        [
+          browser,
+          '--headless',
+          '--no-sandbox',
+          '--disable-gpu',
+          '--disable-dev-shm-usage',
+          '--enable-logging=stderr',
+          '--virtual-time-budget=2000',
+          '--host-resolver-rules=MAP * ~NOTFOUND',
+          f'--user-data-dir={self.create_tempdir().full_path}',
+          '--dump-dom',
+          page.as_uri(),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+      )
+      with processes.killed_if_hanging(process):
+        results.append(process.communicate())
+    for dom, log in results:
+      self.assertIn('4 of 4 runs are finished.', dom)
+      self.assertNotIn('CONSOLE', log)
+    found = re.search(r'<title>sizes (\d+) fetched (\d+)<', results[1][0])
+    # 2 by 1 inches.
+    self.assertEqual(found.groups(), (str(300 * 150), '0'))
+
+
+if __name__ == '__main__':
+  absltest.main()
