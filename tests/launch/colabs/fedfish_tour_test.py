@@ -13,6 +13,7 @@ import pathlib
 import platform
 import sys
 import tempfile
+import types
 from unittest import mock
 
 from launch import cli
@@ -43,6 +44,13 @@ for name in ('bind', 'connect', 'connect_ex', 'sendto'):
   setattr(socket.socket, name, _refuse(getattr(socket.socket, name)))
 pathlib.Path(__file__).with_name('loaded').touch()
 """
+# What the notebook is told of another Python, which need not be there.
+_AS_ANOTHER_PYTHON = """
+import sys
+
+sys.version_info = (3, 12, 1)
+sys.modules['tensorflow_federated'] = None
+"""
 
 
 def _read() -> nbformat.NotebookNode:
@@ -54,12 +62,13 @@ def _code_cells() -> list[nbformat.NotebookNode]:
 
 
 class FormatTest(absltest.TestCase):
-  def test_it_is_valid_and_holds_no_outputs(self):
+  def test_it_is_valid_and_shows_what_a_run_has_shown(self):
     notebook = _read()
     nbformat.validate(notebook)
-    for cell in _code_cells():
-      self.assertEmpty(cell.outputs)
-      self.assertIsNone(cell.execution_count)
+    outputs = [o for cell in _code_cells() for o in cell.outputs]
+    images = [o for o in outputs if 'image/png' in o.get('data', {})]
+    self.assertLen(images, 5)  # As in ExecutionTest.
+    self.assertNotIn('error', [o.output_type for o in outputs])
 
   def test_lines_of_code_fit(self):
     for cell in _code_cells():
@@ -73,6 +82,7 @@ class InstallCellTest(absltest.TestCase):
     self._source = _code_cells()[0].source
     self._folder = pathlib.Path(self.create_tempdir().full_path)
     self.enter_context(contextlib.chdir(self._folder))
+    self._shell = types.SimpleNamespace(input_transformers_cleanup=[])
 
   def _run(
     self,
@@ -111,7 +121,8 @@ class InstallCellTest(absltest.TestCase):
       contextlib.redirect_stdout(out),
     ):
       self._commands.return_value.returncode = 0 if installed else 1
-      exec(compile(source, 'cell', 'exec'), {})  # pylint: disable=exec-used
+      namespace = {'get_ipython': lambda: self._shell}
+      exec(compile(source, 'cell', 'exec'), namespace)  # pylint: disable=exec-used
       self._path = list(sys.path)
     return out.getvalue()
 
@@ -133,10 +144,22 @@ class InstallCellTest(absltest.TestCase):
     )
     self.assertIn(str(pathlib.Path.cwd() / 'fedfish-tff'), self._path)
 
-  def test_another_python_is_told_what_to_do(self):
-    with self.assertRaisesRegex(RuntimeError, 'has Python 3.12.1.*3.11.*make'):
+  def test_another_python_has_the_next_cells_run_elsewhere(self):
+    with mock.patch('jupyter_client.KernelManager', autospec=True) as manager:
       self._run(found=False, version='3.12.1', path=[str(_ROOT)])
-    self._commands.assert_not_called()
+    commands = [call.args[0] for call in self._commands.call_args_list]
+    self.assertEqual(
+      [command[:3] for command in commands[1:3]],
+      [[sys.executable, '-m', name] for name in ('pip', 'uv')],
+    )
+    self.assertIn(['make', 'install'], commands)
+    self.assertEqual(commands[-1][0], _ROOT / '.venv' / 'bin' / 'python')
+    manager.return_value.start_kernel.assert_called_once()
+    (transform,) = self._shell.input_transformers_cleanup
+    (line,) = transform(['%matplotlib inline\n', 'print(1)\n'])
+    self.assertEqual(
+      line, r"run_elsewhere('%matplotlib inline\nprint(1)\n')" + '\n'
+    )
 
   def test_it_installs_the_lock_beside_what_the_runtime_has(self):
     with mock.patch.dict(sys.modules):
@@ -169,13 +192,16 @@ class InstallCellTest(absltest.TestCase):
 
   def test_where_a_restart_has_not_helped_a_kernel_is_advised(self):
     with mock.patch.dict(sys.modules, {'numpy': mock.Mock()}):
-      with self.assertRaisesRegex(RuntimeError, 'does not help: run .*ipyker'):
+      with self.assertRaisesRegex(RuntimeError, 'does not help; run .*ipyker'):
         self._run(found=False, installed=True, path=[str(_ROOT)])
 
 
 @pytest.mark.slow
 class ExecutionTest(absltest.TestCase):
-  def test_it_runs_from_start_to_end_without_a_network(self):
+  def _outputs(
+    self, notebook: nbformat.NotebookNode
+  ) -> list[nbformat.NotebookNode]:
+    """Runs a notebook without a network; returns what its cells show."""
     # Paths of sockets are short.
     with tempfile.TemporaryDirectory(prefix='tour') as folder:
       folder = pathlib.Path(folder)
@@ -194,14 +220,29 @@ class ExecutionTest(absltest.TestCase):
         'JUPYTER_PREFER_ENV_PATH': '1',
       }
       with mock.patch.dict(os.environ, environment):
-        notebook = self._execute(folder)
+        notebook = self._execute(notebook, folder)
       self.assertTrue((folder / 'guard' / 'loaded').exists())
-    outputs = [
+    return [
       output
       for cell in notebook.cells
       if cell.cell_type == 'code'
       for output in cell.outputs
     ]
+
+  def test_its_cells_run_in_a_kernel_of_another_python(self):
+    notebook = _read()
+    first, setup, toy = _code_cells()[:3]
+    before = nbformat.v4.new_code_cell(_AS_ANOTHER_PYTHON)
+    version = nbformat.v4.new_code_cell('print(sys.version_info[:2], 1 / 2)')
+    setup.source += '\nimport sys'
+    notebook.cells = [before, first, setup, version, toy]
+    outputs = self._outputs(notebook)
+    shown = ''.join(o.get('text', '') for o in outputs)
+    self.assertIn('(3, 11) 0.5', shown)
+    self.assertLen([o for o in outputs if 'image/png' in o.get('data', {})], 1)
+
+  def test_it_runs_from_start_to_end_without_a_network(self):
+    outputs = self._outputs(_read())
     images = [
       output for output in outputs if 'image/png' in output.get('data', {})
     ]
@@ -216,9 +257,11 @@ class ExecutionTest(absltest.TestCase):
       for word in ('Error', 'ERROR', 'WARNING', 'Traceback'):
         self.assertNotIn(word, text)
 
-  def _execute(self, folder: pathlib.Path) -> nbformat.NotebookNode:
+  def _execute(
+    self, notebook: nbformat.NotebookNode, folder: pathlib.Path
+  ) -> nbformat.NotebookNode:
     client = nbclient.NotebookClient(
-      _read(),
+      notebook,
       kernel_name='python3',
       timeout=_TIMEOUT_SECONDS,
       resources={'metadata': {'path': str(folder)}},
