@@ -8,7 +8,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: demo test test-thorough test-all test-flaky \
-  test-processors test-gpu lint bench bazel-test lock sbom audit build-files \
+  test-processors test-gpu lint bench bazel-test lock sbom audit docs build-files \
   install accelerator ray clean help
 
 # cpu, cuda12, cuda13 or tpu.
@@ -68,6 +68,10 @@ sbom: ## write build/sbom.cdx.json, what the lock consists of (CycloneDX)
 
 audit: ## look the locks up in a database of vulnerabilities
 	@.ci/with_tool pip-audit==2.10.1 .ci/audit $(ARGS)
+
+docs: ## build the site of the pages and of the API into build/docs
+	@.ci/with_tool \
+	  'zensical==0.0.73 mkdocstrings-python==2.0.11 ruff==0.17.5' .ci/docs
 
 build-files: install ## write the BUILD files from the imports
 	@$(RUN) .ci/update_build_files.py

@@ -31,8 +31,18 @@ class ClientStateOutput(NamedTuple):
 class ClientStateProcess:
   """A federated process with client states in and out.
 
-  S is the server's state, C a client's, B* a client's batches of all local
-  epochs, and M what is measured.
+  Types below are made of
+
+  - S, what the server keeps from round to round: `model`, that is weights and
+    whatever else a method sends, and the states of the round's parts,
+    `aggregator` and `finalizer`, of which the last has the server optimizer's;
+  - C, what a client keeps, such as its own layers: each method says which;
+  - B*, a client's sequence of batches of all local epochs;
+  - M, what the round measures: `client_work`, with `train`, the model's metrics
+    over the clients, and `excluded_clients`, how many were left out; `aggregator`
+    and `finalizer`.
+
+  FedMA's S and M are others, see `build_fed_ma`.
 
   Attributes:
     initialize: A computation ( -> S@SERVER).

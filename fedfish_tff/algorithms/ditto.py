@@ -41,6 +41,11 @@ def build_ditto(
 ) -> client_state_process.ClientStateProcess:
   """Builds Ditto (Li et al., 2021, Algorithm 1).
 
+  Client k's own model v_k takes steps on batches b, w being the global weights that
+  the round began with:
+
+    v_k <- v_k - eta (grad F_k(v_k; b) + lambda (v_k - w))
+
   The server's model is FedAvg's. A client's own one takes as many steps on the
   same batches, pulled to the weights that the round began with; with strength 0
   every client trains it alone. Weights that are not trainable stay at their

@@ -53,6 +53,13 @@ def build_fed3r(
 ) -> process.FederatedProcess:
   """Builds Fed3R (Fani et al., 2024).
 
+  Over all examples (x, y) of all clients, phi being the features of x and a constant
+  1, and e_y the unit vector of the class:
+
+    A = sum(phi phi^T),  b = sum(phi e_y^T),  W = (A + lambda I)^-1 b
+
+  then each class' weights, and its bias with them, are divided by their norm.
+
   Defaults are those of the official code.
 
   Args:

@@ -35,6 +35,11 @@ def build_fed3r_rf(
 ) -> process.FederatedProcess:
   """Builds Fed3R-RF (Fani et al., 2024).
 
+  As `build_fed3r`, on D features of the extractor's v, with Omega drawn from N(0, 1 /
+  sigma^2) and u evenly from 0 to 2 pi:
+
+    phi = sqrt(2 / D) cos(Omega^T v + u)
+
   Its weights are of `models.create_feature_classifier` of
   `models.create_random_features` with the same arguments.
 

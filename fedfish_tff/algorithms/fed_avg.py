@@ -36,6 +36,12 @@ def build_fed_avg(
 ) -> process.FederatedProcess:
   """Builds FedAvg (McMahan et al., 2017, Algorithm 1).
 
+  Client i trains from the global w to w_i, and n_i is its number of examples:
+
+    w <- w - sum(n_i (w - w_i)) / sum(n_i)
+
+  with the default server optimizer; another one takes the mean as a gradient.
+
   The client work is TFF's own, so results equal those of
   `tff.learning.algorithms.build_weighted_fed_avg`; a round in which every
   client is left out keeps the weights.

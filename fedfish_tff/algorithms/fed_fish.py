@@ -72,6 +72,15 @@ def build_fed_fish(
 ) -> process.FederatedProcess:
   """Builds FedFish (Dhawan et al., 2024, Algorithms 1 and 2).
 
+  Client i trains from the global w to w_i, and goes over its batches b once more
+  for the Fisher diagonal F_i. With n_i examples, elementwise:
+
+    F_i = sum over b of (grad loss(w_i; b))^2
+    w <- w - eta_g sum(n_i F_i (w - w_i)) / sum(n_i F_i)
+
+  By default the step is Adam's; where no client has Fisher information the update
+  is 0.
+
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer.

@@ -59,6 +59,13 @@ def build_fed_ma(
 ) -> client_state_process.ClientStateProcess:
   """Builds FedMA (Wang et al., 2020, Algorithm 1).
 
+  Of a hidden layer, w_jl are the weights of client j's unit l that come in, and the
+  server's unit i is the mean of those that are matched to it; of the last layer it is
+  for each class c that of the weights, client j having n_jc examples of it:
+
+    w_i = sum(w_jl) / count, over the (j, l) matched to i
+    w_c = sum over j of (n_jc w_jc) / sum over j of (n_jc)
+
   Args:
     create_model: Creates a model from the widths of its hidden layers, of units,
       filters or components of an embedding, and the seed of initial weights.

@@ -36,6 +36,11 @@ def build_fed_ncm(
 ) -> process.FederatedProcess:
   """Builds FedNCM (Legate et al., 2023).
 
+  With the features phi of the n_c examples of class c, of all clients:
+
+    mu_c = sum(phi) / n_c
+    class of phi = argmax over c of cos(phi, mu_c), or argmin of |phi - mu_c|
+
   Args:
     feature_map: The feature extractor, frozen.
     num_classes: C; labels are from 0 to C - 1.

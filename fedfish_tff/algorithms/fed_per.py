@@ -38,6 +38,12 @@ def build_fed_per(
 ) -> client_state_process.ClientStateProcess:
   """Builds FedPer (Arivazhagan et al., 2019, Algorithms 1 and 2).
 
+  Client i trains the shared w and its own v_i together, to w_i and its new v_i, in
+  steps on batches b; with n_i examples:
+
+    (w_i, v_i) <- (w_i, v_i) - eta grad F_i(w_i, v_i; b), from w_i = w
+    w <- w - sum(n_i (w - w_i)) / sum(n_i)
+
   With no local tensor it is FedAvg, and with all of them every client trains
   alone.
 

@@ -37,6 +37,11 @@ def build_fed_prox(
 ) -> process.FederatedProcess:
   """Builds FedProx (Li et al., 2020, Algorithm 2).
 
+  Client i takes steps from w_i = w, the global weights, on batches b; the server's
+  step is that of `build_fed_avg`:
+
+    w_i <- w_i - eta (grad F_i(w_i; b) + mu (w_i - w))
+
   The local solver is the client optimizer for the local epochs, on the loss
   plus proximal_strength / 2 |w - w_global|^2.
 

@@ -41,6 +41,13 @@ def build_fed_rep(
 ) -> client_state_process.ClientStateProcess:
   """Builds FedRep (Collins et al., 2021, Algorithm 1).
 
+  Client i trains its head h_i on the shared body w, then the body, w_i, under that
+  head, in steps on batches b:
+
+    h_i <- h_i - eta grad_h F_i(w, h_i; b), for head_epochs
+    w_i <- w_i - eta grad_w F_i(w_i, h_i; b), for body_epochs from w_i = w
+    w <- w - mean(w - w_i)
+
   With no local tensor it is FedAvg of the body's epochs, and with all of them
   every client trains alone, for the head's.
 

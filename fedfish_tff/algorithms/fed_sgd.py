@@ -34,6 +34,10 @@ def build_fed_sgd(
 ) -> process.FederatedProcess:
   """Builds FedSGD (McMahan et al., 2017, section 2).
 
+  With the gradients of the clients' mean losses F_i, and n_i examples:
+
+    w <- w - eta sum(n_i grad F_i(w)) / sum(n_i)
+
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     server_optimizer_fn: Applied to the mean gradient; SGD with rate 0.1 by

@@ -44,6 +44,14 @@ def build_hf_maml(
 ) -> process.FederatedProcess:
   """Builds HF-MAML (Fallah et al., 2020, Algorithm 1).
 
+  Clients train for F(w) = f(w - alpha grad f(w)), in steps on batches D, D', D'':
+
+    g = grad f(w - alpha grad f(w; D); D')
+    h = (grad f(w + delta g; D'') - grad f(w - delta g; D'')) / (2 delta)
+    w <- w - beta (g - alpha h)
+
+  and the server takes the mean of what they have come to, as in `build_fed_avg`.
+
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: Takes the clients' outer steps; the paper's is SGD with

@@ -28,6 +28,9 @@ def build_lg_fed_avg(
 ) -> client_state_process.ClientStateProcess:
   """Builds LG-FedAvg (Liang et al., 2020, Algorithm 1).
 
+  The equations are those of `build_fed_per`, where w are the last layers, and a
+  client's own v_i the first.
+
   The paper's experiments start from weights that FedAvg has trained, and its
   code takes the mean unweighted (`client_weighting`).
 

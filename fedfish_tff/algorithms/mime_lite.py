@@ -42,6 +42,16 @@ def build_mime_lite(
 ) -> process.FederatedProcess:
   """Builds Mime Lite (Karimireddy et al., 2021, Algorithm 1).
 
+  With the server's optimizer state s, client i takes steps from w_i = w, the global
+  weights, that leave s as it is; then the server steps, n_i being numbers of
+  examples:
+
+    w_i <- w_i after a step of (grad F_i(w_i; b), s)
+    s <- s after a step of (sum(n_i grad F_i(w)) / sum(n_i), s)
+    w <- w - sum(n_i (w - w_i)) / sum(n_i)
+
+  where the gradient of the second line is of one epoch, at the w that was sent.
+
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The paper's base optimizer: its state is the server's,

@@ -63,6 +63,11 @@ def build_partial_exchange(
 ) -> process.FederatedProcess:
   """Builds FedAvg with partial exchange (Zhang and Emerson, 2023, section 2).
 
+  Client i trains from the global w to w_i, with n_i examples. For each tensor t, over
+  the clients that sent it:
+
+    w[t] <- w[t] - sum(n_i (w[t] - w_i[t])) / sum(n_i)
+
   Since all clients of a round start from the same weights, the mean of the
   tensors that are sent is the mean of their deltas. With a selector that sends
   everything this is FedAvg, but that a client without examples weighs nothing

@@ -43,6 +43,11 @@ def build_partially_local(
 ) -> client_state_process.ClientStateProcess:
   """Builds a process of client work whose local tensors stay at the clients.
 
+  Client i trains the whole model from (w, v_i), shared and local tensors, to (w_i,
+  new v_i); by default the server has, with the update's weights n_i:
+
+    w <- w - sum(n_i (w - w_i)) / sum(n_i)
+
   The server sends and averages the shared tensors only. A client that comes for
   the first time has the initial local ones, and later its own, as its last
   round left them. Weights that are not trainable stay at their initial values,

@@ -14,6 +14,19 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
   Every TFF tool takes it as the learning process that it is. Evaluation,
   diagnosis and accounting also use the attributes below.
 
+  `initialize` is of type ( -> S@SERVER), and `next`, a round, of type (<S@SERVER,
+  {B*}@CLIENTS> -> <state=S@SERVER, metrics=M@SERVER>):
+
+  - S is what the server keeps from round to round, a
+    `tff.learning.templates.LearningAlgorithmState`: `global_model_weights`, and
+    the states of the round's parts, `distributor`, `client_work`, `aggregator`
+    and `finalizer`, of which the last has the server optimizer's. Closed-form
+    methods have others. `get_model_weights` gives the model of any.
+  - B* is a client's sequence of batches.
+  - M is what the round measures, by the same parts. `client_work` has `train`, the
+    model's metrics over the clients, and `excluded_clients`, how many were left
+    out; `metrics.csv` names columns after them.
+
   Attributes:
     local_training: A computation (<ModelWeights, B*> -> ModelWeights), one
       client's local training outside of a round.

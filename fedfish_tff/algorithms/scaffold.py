@@ -46,6 +46,17 @@ def build_scaffold(
 ) -> client_state_process.ClientStateProcess:
   """Builds SCAFFOLD (Karimireddy et al., 2020, Algorithm 1).
 
+  With the server's control variate c and client i's c_i, client i takes K steps on
+  batches b from w_i = w, the global weights; by option II, of N clients in all and
+  those of a round in the sums and the mean:
+
+    w_i <- w_i - eta_l (grad F_i(w_i; b) - c_i + c)
+    new c_i = c_i - c + (w - w_i) / (K eta_l)
+    w <- w - eta_g mean(w - w_i)
+    c <- c + sum(new c_i - c_i) / N
+
+  Option I is new c_i = grad F_i(w).
+
   The server's and all clients' control variates begin at 0, so that the first
   round is FedAvg's. Weights that are not trainable stay at their initial
   values, as in FedAvg.

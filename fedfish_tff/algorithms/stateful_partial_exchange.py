@@ -51,6 +51,11 @@ def build_stateful_partial_exchange(
 ) -> client_state_process.ClientStateProcess:
   """Builds partial exchange with client states (Zhang and Emerson, 2023).
 
+  Client i trains to w_i, with n_i examples, and for each tensor t the server takes
+  the mean over the clients that sent it:
+
+    w[t] <- sum(n_i w_i[t]) / sum(n_i)
+
   A client's state is its weights after its last local training, and the round
   of that (0 for one that never came, which starts from the server's weights).
   Clients start from different weights, so that what they send is how far their
