@@ -12,6 +12,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 # The attributes of a task that hold clients; the last one may be None.
@@ -80,6 +81,63 @@ class Task:
   def title(self) -> str:
     """The name, which for made-up data comes after what they are."""
     return f'{self.made_up}, task {self.name}' if self.made_up else self.name
+
+  def create_checked_model(self) -> tff.learning.models.FunctionalModel:
+    """Returns what `create_model` does, if it goes with the clients.
+
+    Raises:
+      errors.InputError: If it is no functional model, takes other examples than
+        clients have, or lacks a metric by which it is judged.
+    """
+    if not callable(self.create_model):
+      raise errors.InputError(
+        f'create_model of task {self.name!r} is a '
+        f'{type(self.create_model).__name__}; a function that returns the model '
+        'was expected: lambda: model.'
+      )
+    model = self.create_model()
+    if not isinstance(model, tff.learning.models.FunctionalModel):
+      raise errors.InputError(
+        f'create_model of task {self.name!r} returns a {type(model).__name__}; a '
+        'functional model was expected, such as '
+        'fedfish_tff.models.create_keras_classifier makes of a Keras model.'
+      )
+    self._check_examples(model.input_spec)
+    # Their names are known when they are finalised.
+    found = model.finalize_metrics(model.initialize_metrics_state())
+    for name in ('loss', self.metric):
+      if name not in found:
+        raise errors.InputError(
+          f'The model of task {self.name!r} has no metric {name!r}; it was '
+          f'expected among {", ".join(found) or "its metrics, which are none"}.'
+        )
+    return model
+
+  def _check_examples(self, input_spec: Any) -> None:
+    """Raises InputError unless clients have what a model takes in batches."""
+    spec = self.train.element_spec
+    try:
+      tf.nest.assert_same_structure(spec, input_spec)
+    except (TypeError, ValueError):
+      raise errors.InputError(
+        f'Clients of task {self.name!r} have the arrays '
+        f'{datasets.array_names(spec)}; {datasets.array_names(input_spec)} were '
+        'expected, as its model takes them.'
+      ) from None
+    for name, found, taken in zip(
+      datasets.array_names(spec),
+      tf.nest.flatten(spec),
+      tf.nest.flatten(input_spec),
+      strict=True,
+    ):
+      expected = tf.TensorSpec(taken.shape[1:], taken.dtype)
+      if not expected.is_compatible_with(found):
+        raise errors.InputError(
+          f'Array {name!r} of task {self.name!r} holds '
+          f'{found.dtype.name}{found.shape.as_list()} an example; '
+          f'{expected.dtype.name}{expected.shape.as_list()} was expected, as its '
+          'model takes it.'
+        )
 
   def __post_init__(self) -> None:
     for one, other in (

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.feature_cache import FeatureClientData
   from fedfish_tff.datasets.feature_cache import FileFeatureClientData
   from fedfish_tff.datasets.grouped_client_data import GroupedClientData
+  from fedfish_tff.datasets.grouped_table import group_table
   from fedfish_tff.datasets.grouped_writer import GroupedWriter
   from fedfish_tff.datasets.matched_partition import partition_alike
   from fedfish_tff.datasets.natural_key import partition_by_key

@@ -117,6 +117,11 @@ class InMemoryClientData(ClientData):
     Raises:
       errors.InputError: If there are no clients or one of them is not valid.
     """
+    if not isinstance(clients, Mapping):
+      raise errors.InputError(
+        f'Clients are given as a {type(clients).__name__}; a mapping from their '
+        "ids to their arrays was expected, such as {'client_0': (x, y)}."
+      )
     if not clients:
       raise errors.InputError('No clients were given; expected at least one.')
     for client_id in clients:

@@ -100,6 +100,12 @@ def validate_examples(
       that TensorFlow does not know or values that are not finite, if there are
       no examples, or if structure, shapes or dtypes differ from `element_spec`.
   """
+  if isinstance(examples, tf.data.Dataset):
+    raise errors.InputError(
+      f'The examples of client {client_id!r} are a tf.data.Dataset; arrays were '
+      'expected: dataset.batch(2**31 - 1).get_single_element(), after unbatch() '
+      'if its elements are batches.'
+    )
   names = array_names(examples)
   if not names:
     raise errors.InputError(f'Client {client_id!r} has no arrays.')
@@ -117,7 +123,8 @@ def validate_examples(
     if not array.ndim:
       raise errors.InputError(
         f'Array {name!r} of client {client_id!r} is a single value; an array '
-        'with a leading dimension of examples was expected.'
+        'with a leading dimension of examples was expected (np.array makes one of '
+        'a list, which by itself is several arrays).'
       )
   lengths = {name: len(array) for name, array in arrays.items()}
   if len(set(lengths.values())) > 1:

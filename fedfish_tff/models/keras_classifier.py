@@ -66,11 +66,23 @@ def create_keras_classifier(
     those not trainable that it reads.
 
   Raises:
-    errors.InputError: If logits are not of rank 2, a trainable weight is not
-      float32 or not read, training changes weights outside of gradients, as
+    errors.InputError: If an argument is of another kind, logits are not of
+      rank 2, a trainable weight is not float32 or not read, training changes weights outside of gradients, as
       batch normalisation does, or something random is within a loop or a
       branch or is not a uniform or normal number.
   """
+  if not isinstance(keras_model, tf.keras.Model):
+    raise errors.InputError(
+      f'keras_model is a {type(keras_model).__name__}; a Keras model itself was '
+      'expected, whose weights are where training starts.'
+    )
+  if not isinstance(input_spec, tf.TensorSpec) or input_spec.shape[:1] != [
+    None
+  ]:
+    raise errors.InputError(
+      f'input_spec is {input_spec}; that of a batch of x was expected, such as '
+      'tf.TensorSpec([None, 28, 28], tf.float32).'
+    )
   if call is None:
 
     def call(x: tf.Tensor, training: bool) -> tf.Tensor:

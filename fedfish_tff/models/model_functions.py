@@ -61,10 +61,48 @@ def is_functional(model: ModelFn) -> bool:
   # A model of Keras is callable too, with data.
   if callable(model) and not isinstance(model, tf.keras.layers.Layer):
     return False
-  raise TypeError(
-    'model must be a tff.learning.models.FunctionalModel or a function that '
-    f'returns a tff.learning.models.VariableModel, got {type(model)}.'
+  raise TypeError(_say_what_to_write('model is', model))
+
+
+def _say_what_to_write(where: str, found: Any) -> str:
+  """Returns the sentence for what is no model; `where` it is goes before it."""
+  if isinstance(found, tff.learning.models.VariableModel):
+    return (
+      f'{where} a {type(found).__name__}, whose variables are made already; a '
+      'function that makes it was expected: write lambda: '
+      'tff.learning.models.from_keras_model(...) with a new Keras model.'
+    )
+  if isinstance(found, tf.keras.layers.Layer):
+    return (
+      f'{where} the Keras model {found.name!r}, without loss and metrics; write '
+      'fedfish_tff.models.create_keras_classifier(keras_model, input_spec=...) '
+      'for a classifier, or a function that makes a model anew: lambda: '
+      'tff.learning.models.from_keras_model(create_keras_model(), ...).'
+    )
+  return (
+    f'{where} a {type(found).__name__}; a model must be a '
+    'tff.learning.models.FunctionalModel or a function that returns a '
+    'tff.learning.models.VariableModel.'
   )
+
+
+def _new_variable_model(
+  model_fn: Callable[[], tff.learning.models.VariableModel],
+) -> tff.learning.models.VariableModel:
+  """Returns a new model; raises TypeError if the function returns another."""
+  model = model_fn()
+  if not isinstance(model, tff.learning.models.VariableModel):
+    raise TypeError(_say_what_to_write('The model function returns', model))
+  # In a graph, the variables of a model that is new are the graph's.
+  if not tf.executing_eagerly() and any(
+    hasattr(variable.handle, 'numpy')
+    for variable in tf.nest.flatten(model.trainable_variables)
+  ):
+    raise TypeError(
+      'The model function returns a model whose variables were made before it '
+      'was called; one that makes the Keras model, too, was expected.'
+    )
+  return model
 
 
 def split_batch(batch: Any) -> tuple[Any, Any]:
@@ -323,7 +361,7 @@ def bind_model(model: ModelFn) -> BoundModel:
   """
   if is_functional(model):
     return _BoundFunctionalModel(model)
-  return _BoundVariableModel(model())
+  return _BoundVariableModel(_new_variable_model(model))
 
 
 def flatten_weights(weights: Any) -> FlatWeights:
@@ -348,7 +386,7 @@ def _input_spec(model: ModelFn) -> Any:
   if is_functional(model):
     return model.input_spec
   with tf.Graph().as_default():
-    return model().input_spec
+    return _new_variable_model(model).input_spec
 
 
 def batch_type(model: ModelFn) -> tff.types.Type:
@@ -382,7 +420,9 @@ def build_initial_weights(model: ModelFn) -> tff.Computation:
 
     @tff.tensorflow.computation
     def initial_weights():
-      return tff.learning.models.ModelWeights.from_model(model())
+      return tff.learning.models.ModelWeights.from_model(
+        _new_variable_model(model)
+      )
 
   return initial_weights
 
@@ -397,7 +437,7 @@ def metric_finalizers(model: ModelFn) -> Any:
   if is_functional(model):
     return model.finalize_metrics
   with tf.Graph().as_default():
-    return model().metric_finalizers()
+    return _new_variable_model(model).metric_finalizers()
 
 
 def build_metrics_finalizer(

@@ -63,7 +63,8 @@ def trace_graph(
     if node.op.startswith(_CHANGES):
       raise errors.InputError(
         f'A variable is changed by {node.name}, as batch normalisation '
-        'does in training; a model that only reads its variables was expected.'
+        'does in training; a model that only reads its variables was expected, '
+        'with GroupNormalization for example.'
       )
   # In the graph, variables have the names of the placeholders that hold them,
   # which come in the order of use; `variables` has no order.

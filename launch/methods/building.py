@@ -246,7 +246,7 @@ def create_model(
     errors.InputError: If the task does not go with the config.
   """
   if 'fine_tuning' not in config:
-    return task.create_model()
+    return task.create_checked_model()
   return fine_tuning.create_model(
     config['fine_tuning'],
     task,

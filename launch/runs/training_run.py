@@ -16,6 +16,7 @@ from fedfish_tff import parameters
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import building
+from launch.methods import config_checks
 from launch.methods import early_stopping
 from launch.methods import fine_tuning
 from launch.methods import participation
@@ -31,6 +32,7 @@ from launch.runs import tuned_evaluation
 from tasks.task import Task
 
 from absl import logging
+import ml_collections
 import tensorflow_federated as tff
 
 BuildFn = Callable[..., experiment_lib.Experiment]
@@ -96,8 +98,10 @@ def train_task(
 ) -> Mapping[str, Any]:
   """Does what `train` does, in the context that is set, on a task there is.
 
+  This is how a notebook trains on a task of its own, see docs/tutorial.md.
+
   Args:
-    config: A checked config.
+    config: Nested mappings, or a `ConfigDict`; its block `task` is noted only.
     task: Its task.
     workdir: The folder for all output.
     data_dir: Where the task has found its files, if it reads any.
@@ -117,6 +121,9 @@ def train_task(
     errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; its message says how to resume.
   """
+  if isinstance(config, ml_collections.ConfigDict):
+    config = config.to_dict()
+  config_checks.check_config(config)
   return _train(
     config,
     task,

@@ -54,6 +54,8 @@ class InMemoryClientDataTest(absltest.TestCase):
     self.assertEmpty(data.load_client('client_0')[1])
 
   def test_no_clients_and_odd_ids(self):
+    with self.assertRaisesRegex(errors.InputError, 'as a list; a mapping from'):
+      client_data.InMemoryClientData([np.ones(3)])
     with self.assertRaisesRegex(errors.InputError, 'No clients'):
       client_data.InMemoryClientData({})
     with self.assertRaisesRegex(errors.InputError, 'a string, found 7'):

@@ -109,6 +109,10 @@ class ValidateExamplesTest(parameterized.TestCase):
 
   def test_no_arrays(self):
     self._assert_refused((), 'no arrays')
+    self._assert_refused(
+      tf.data.Dataset.from_tensor_slices(_pair()),
+      r'tf.data.Dataset; arrays were expected: .*get_single_element\(\)',
+    )
 
 
 class HelpersTest(absltest.TestCase):

@@ -278,6 +278,18 @@ class KerasClassifierTest(absltest.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, regex):
         create(*layers, **kwargs)
+    keras_model = tf.keras.Sequential([tf.keras.Input([4]), dense])
+    for model, spec, regex in (
+      (lambda: keras_model, images, 'is a function; a Keras model itself was'),
+      (
+        keras_model,
+        tf.TensorSpec([4]),
+        r'shape=\(4,\).*that of a batch of x was',
+      ),
+      (keras_model, (images, images), 'that of a batch of x was'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, regex):
+        keras_classifier.create_keras_classifier(model, input_spec=spec)
 
   def test_refuses_what_cannot_be_repeated(self):
     dropout = tf.keras.layers.Dropout(0.5)

@@ -194,10 +194,31 @@ class TypesTest(parameterized.TestCase):
     )
 
   def test_what_is_no_model_is_refused(self):
-    # The last could be called, but not to make a model.
-    for model in (3, tf.keras.Sequential([tf.keras.layers.Dense(2)])):
-      with self.assertRaisesRegex(TypeError, 'model must be'):
+    # The second could be called, but not to make a model.
+    keras_model = tf.keras.Sequential([tf.keras.layers.Dense(2)], name='mine')
+    for model, message in (
+      (3, 'model is a int; a model must be'),
+      (keras_model, "the Keras model 'mine'.*write .*create_keras_classifier"),
+      (
+        ref.create_variable_model(),
+        'is a _KerasModel, whose variables are made alre',
+      ),
+    ):
+      with self.assertRaisesRegex(TypeError, message):
         models.is_functional(model)
+
+  def test_a_function_that_returns_no_new_model_is_refused(self):
+    keras_model = tf.keras.Sequential([tf.keras.layers.Dense(2)], name='mine')
+    made = ref.create_variable_model()
+    for model_fn, message in (
+      (
+        lambda: keras_model,
+        "The model function returns the Keras model 'mine'",
+      ),
+      (lambda: made, 'whose variables were made before it was called'),
+    ):
+      with self.assertRaisesRegex(TypeError, message):
+        models.data_type(model_fn)
 
 
 if __name__ == '__main__':

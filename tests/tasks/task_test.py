@@ -11,6 +11,7 @@ from tasks import task as task_lib
 
 from absl.testing import absltest
 import numpy as np
+import tensorflow as tf
 
 
 def _clients(*client_ids):
@@ -72,6 +73,33 @@ class TaskTest(absltest.TestCase):
   def test_a_split_may_be_without_clients(self):
     task = _task(validation=_clients('c').select([]), preprocess=lambda e: e)
     self.assertEqual(task.validation.client_ids, ())
+
+  def test_a_model_that_does_not_go_with_the_clients_is_refused(self):
+    self.assertIs(
+      _task().create_checked_model().input_spec[0].dtype, tf.float32
+    )
+    model = _task().create_model()
+    x, y = np.ones([3, 2], np.float32), np.zeros(3, np.int32)
+    for changed, message in (
+      ({'create_model': model}, "'tiny' is a FunctionalModel; a function"),
+      ({'create_model': lambda: lambda: model}, 'returns a function; a functi'),
+      ({'metric': 'recall'}, "no metric 'recall'; it was expected among loss"),
+      (
+        {'train': (x, y.astype(np.int64))},
+        r"'y' .* int64\[\] .*; int32\[\] was",
+      ),
+      (
+        {'train': (x, y[:, np.newaxis])},
+        r"'y' .* int32\[1\] .*; int32\[\] was",
+      ),
+      ({'train': (x, y, y)}, r"have the arrays .*; \['x', 'y'\] were"),
+    ):
+      if 'train' in changed:
+        changed = {
+          'train': datasets.InMemoryClientData({'a': changed['train']})
+        }
+      with self.assertRaisesRegex(errors.InputError, message):
+        _task(**changed).create_checked_model()
 
 
 if __name__ == '__main__':

@@ -205,7 +205,17 @@ def _check_dataset(
     sequence_packing.HashableSpec(dataset.element_spec), type_spec
   ):
     # TFF checks first, then serializes: `take` keeps that small.
-    tff.framework.serialize_value(dataset.take(0), type_spec)
+    try:
+      tff.framework.serialize_value(dataset.take(0), type_spec)
+    except TypeError as error:
+      batched = tff.SequenceType(
+        tff.types.tensorflow_to_type(dataset.batch(1).element_spec)
+      )
+      if type_spec.is_assignable_from(batched):
+        raise TypeError(
+          f'{error} Batches were expected: dataset.batch(batch_size).'
+        ) from error
+      raise
     raise TypeError(
       f'Cannot serialize dataset with elements {dataset.element_spec} as TFF '
       f'type {type_spec}.'

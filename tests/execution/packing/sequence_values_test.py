@@ -146,6 +146,14 @@ class ArgumentTest(parameterized.TestCase):
     with self.assertRaisesRegex(TypeError, r'float64\[\?,2\]'):
       sequence_values.to_local_sequence(client, _BATCHES)
 
+  def test_a_dataset_without_batches(self):
+    dataset = tf.data.Dataset.from_tensors((np.ones(2, np.float32), 1))
+    dataset = dataset.map(lambda x, y: (x, tf.cast(y, tf.int64)))
+    with self.assertRaisesRegex(
+      TypeError, r'<float32\[2\],int64>.* Batches were'
+    ):
+      sequence_values.to_local_sequence(dataset, _BATCHES)
+
   # The messages are TFF's.
   @parameterized.named_parameters(
     (

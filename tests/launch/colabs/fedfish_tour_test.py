@@ -8,7 +8,6 @@ import contextlib
 import importlib.machinery
 import importlib.util
 import io
-import os
 import pathlib
 import platform
 import sys
@@ -17,33 +16,14 @@ import types
 from unittest import mock
 
 from launch import cli
+from tests import notebooks
 
 from absl.testing import absltest
-import nbclient
 import nbformat
 import pytest
 
 _ROOT = pathlib.Path(cli.__file__).resolve().parents[1]
 _NOTEBOOK = _ROOT / 'launch' / 'colabs' / 'fedfish_tour.ipynb'
-# For a cell; on two idle cores the slowest takes a quarter of a minute.
-_TIMEOUT_SECONDS = 300
-
-# Read by the kernel's Python as it starts: what is not a file's socket fails.
-_WITHOUT_NETWORK = """
-import pathlib
-import socket
-
-def _refuse(method):
-  def checked(self, address, *rest):
-    if self.family != socket.AF_UNIX:
-      raise OSError(f'The test of the notebook has no network: {address}')
-    return method(self, address, *rest)
-  return checked
-
-for name in ('bind', 'connect', 'connect_ex', 'sendto'):
-  setattr(socket.socket, name, _refuse(getattr(socket.socket, name)))
-pathlib.Path(__file__).with_name('loaded').touch()
-"""
 # What the notebook is told of another Python, which need not be there.
 _AS_ANOTHER_PYTHON = """
 import sys
@@ -204,24 +184,7 @@ class ExecutionTest(absltest.TestCase):
     """Runs a notebook without a network; returns what its cells show."""
     # Paths of sockets are short.
     with tempfile.TemporaryDirectory(prefix='tour') as folder:
-      folder = pathlib.Path(folder)
-      (folder / 'guard').mkdir()
-      (folder / 'guard' / 'sitecustomize.py').write_text(_WITHOUT_NETWORK)
-      environment = {
-        'PYTHONPATH': os.pathsep.join(
-          [str(folder / 'guard'), str(_ROOT), *filter(None, sys.path)]
-        ),
-        'HOME': str(folder),
-        'IPYTHONDIR': str(folder / 'ipython'),
-        'JUPYTER_CONFIG_DIR': str(folder / 'config'),
-        'JUPYTER_DATA_DIR': str(folder / 'data'),
-        'JUPYTER_RUNTIME_DIR': str(folder),
-        'JUPYTER_PLATFORM_DIRS': '1',
-        'JUPYTER_PREFER_ENV_PATH': '1',
-      }
-      with mock.patch.dict(os.environ, environment):
-        notebook = self._execute(notebook, folder)
-      self.assertTrue((folder / 'guard' / 'loaded').exists())
+      notebook = notebooks.execute(notebook, pathlib.Path(folder))
     return [
       output
       for cell in notebook.cells
@@ -256,21 +219,6 @@ class ExecutionTest(absltest.TestCase):
     for text in noise:
       for word in ('Error', 'ERROR', 'WARNING', 'Traceback'):
         self.assertNotIn(word, text)
-
-  def _execute(
-    self, notebook: nbformat.NotebookNode, folder: pathlib.Path
-  ) -> nbformat.NotebookNode:
-    client = nbclient.NotebookClient(
-      notebook,
-      kernel_name='python3',
-      timeout=_TIMEOUT_SECONDS,
-      resources={'metadata': {'path': str(folder)}},
-    )
-    kernel = client.create_kernel_manager()
-    # Sockets of the file system: no port is opened.
-    kernel.transport = 'ipc'
-    kernel.ip = str(folder / 'kernel')
-    return client.execute()
 
 
 if __name__ == '__main__':

@@ -57,6 +57,16 @@ class TrainTest(absltest.TestCase):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
+  def test_a_config_for_a_task_there_is_is_checked(self):
+    config = toy_regression.get_config('fed_avg')
+    task = experiment_lib.create_task(config.to_dict())
+    config.update({'cohort_sise': 2})
+    for given in (config, config.to_dict()):
+      with self.assertRaisesRegex(
+        errors.InputError, 'cohort_sise does not exist'
+      ):
+        training_run.train_task(given, task, workdir=self.folder / 'w')
+
   @pytest.mark.thorough
   def test_made_up_data_are_told(self):
     config = toy_regression.get_config('fed_avg').to_dict()

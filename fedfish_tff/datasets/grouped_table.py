@@ -1,0 +1,127 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Clients from a table with a row an example: of pandas, Arrow or NumPy."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import client_data
+from fedfish_tff.datasets import examples as examples_lib
+from fedfish_tff.datasets import natural_key
+
+import numpy as np
+
+
+def group_table(
+  table: Any,
+  *,
+  by: str,
+  x: str | Sequence[str],
+  y: str,
+  min_examples: int = 1,
+) -> client_data.InMemoryClientData:
+  """Makes a client of all rows with the same value in a column.
+
+  Args:
+    table: A `pandas.DataFrame`, a `pyarrow.Table`, a mapping from names to
+      arrays, or whatever else has a column under `table[name]`.
+    by: The column that says whose a row is: integers, booleans or texts, which
+      become client ids.
+    x: Names of columns of numbers, of which x gets one feature each, float32
+      [n, columns]; or the name of one column, of numbers [n], of lists of one
+      length [n, ...], or of texts (as bytes) [n].
+    y: The column of labels: integers or booleans, which become int32, or floats,
+      which become float32.
+    min_examples: Values of `by` with fewer rows are left out.
+
+  Returns:
+    The clients, each with the arrays (x, y).
+
+  Raises:
+    errors.InputError: If there is no such column, or it holds something else.
+  """
+  columns = {name: _column(table, name) for name in _names(x)}
+  if isinstance(x, str):
+    features = columns[x]
+    if features.dtype.kind == 'U':
+      features = np.array([text.encode() for text in features], object)
+    elif features.dtype.kind in 'iub':
+      features = _as_int32(features, x)
+    else:
+      features = features.astype(np.float32)
+  else:
+    for name, column in columns.items():
+      _check_numbers(column, name)
+    features = np.stack(
+      [column.astype(np.float32) for column in columns.values()], axis=1
+    )
+  labels = _column(table, y)
+  _check_numbers(labels, y)
+  if labels.dtype.kind == 'f':
+    labels = labels.astype(np.float32)
+  else:
+    labels = _as_int32(labels, y)
+  names, groups = natural_key.partition_by_key(
+    _column(table, by), min_examples=min_examples
+  )
+  return client_data.InMemoryClientData(
+    {
+      name: examples_lib.take_examples((features, labels), rows)
+      for name, rows in zip(names, groups, strict=True)
+    }
+  )
+
+
+def _names(x: str | Sequence[str]) -> Sequence[str]:
+  return [x] if isinstance(x, str) else x
+
+
+def _column(table: Any, name: str) -> np.ndarray:
+  """Returns a column as numbers or texts [n, ...]."""
+  try:
+    column = table[name]
+  except KeyError:
+    raise errors.InputError(f'The table has no column {name!r}.') from None
+  values = np.asarray(column)
+  if values.dtype.kind == 'O':
+    # Texts, or lists, which Arrow nests.
+    nested = hasattr(column, 'to_pylist')
+    rows = column.to_pylist() if nested else values.tolist()
+    num_texts = sum(isinstance(row, str) for row in rows)
+    try:
+      # NumPy would make two texts of a text and a number.
+      values = np.array(rows, object if 0 < num_texts < len(rows) else None)
+    except ValueError:  # Lists of several lengths.
+      pass
+  if values.dtype.kind not in 'iubfU':
+    raise errors.InputError(
+      f'Column {name!r} of the table holds {values.dtype}, in its first row '
+      f'{values[0]!r}; numbers, texts, or lists of numbers of one length were '
+      'expected in all rows.'
+    )
+  return values
+
+
+def _check_numbers(column: np.ndarray, name: str) -> None:
+  if column.dtype.kind == 'U':
+    raise errors.InputError(
+      f'Column {name!r} of the table holds texts such as {str(column[0])!r}; '
+      f"numbers were expected, such as table[{name!r}].astype('category')"
+      '.cat.codes in pandas.'
+    )
+  if column.ndim != 1:
+    raise errors.InputError(
+      f'Column {name!r} of the table holds values of shape '
+      f'{list(column.shape[1:])}; one number a row was expected.'
+    )
+
+
+def _as_int32(column: np.ndarray, name: str) -> np.ndarray:
+  values = column.astype(np.int32)
+  if not np.array_equal(values, column):
+    raise errors.InputError(
+      f'Column {name!r} of the table holds {column.max()}; integers of 32 bits '
+      'were expected.'
+    )
+  return values

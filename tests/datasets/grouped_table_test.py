@@ -1,0 +1,99 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of clients from tables."""
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pyarrow as pa
+
+_COLUMNS = {
+  'user': ['b', 'a', 'b', 'c'],
+  'age': [1, 2, 3, 4],
+  'height': [0.5, 1.5, 2.5, 3.5],
+  'city': ['Rome', 'Bonn', 'Rome', 'Köln'],
+  'pixels': [[1, 2], [3, 4], [5, 6], [7, 8]],
+  'label': [0, 1, 1, 0],
+  'score': [0.1, 0.2, 0.3, 0.4],
+  'odd': ['text', None, 'text', 'text'],
+  'ragged': [[1], [1, 2], [1], [1]],
+  'huge': [2**40, 1, 2, 3],
+}
+
+
+def _object_arrays(columns):
+  """As pandas has what is no number."""
+  arrays = {}
+  for name, values in columns.items():
+    arrays[name] = np.empty(len(values), object)
+    arrays[name][:] = values
+  return arrays
+
+
+_TABLES = (
+  ('arrow', pa.table(_COLUMNS)),
+  ('arrays', _object_arrays(_COLUMNS)),
+  (
+    'chunks',
+    pa.concat_tables([pa.table(_COLUMNS)[:3], pa.table(_COLUMNS)[3:]]),
+  ),
+)
+
+
+class GroupTableTest(parameterized.TestCase):
+  def _assert_client(self, clients, client_id, x, y):
+    examples = clients.load_client(client_id)
+    for found, expected in zip(examples, (x, y), strict=True):
+      self.assertEqual(found.dtype, expected.dtype)
+      np.testing.assert_array_equal(found, expected)
+
+  @parameterized.named_parameters(*_TABLES)
+  def test_columns_become_features_of_each_client(self, table):
+    clients = datasets.group_table(
+      table, by='user', x=['age', 'height'], y='label'
+    )
+    self.assertEqual(clients.client_ids, ('a', 'b', 'c'))
+    self._assert_client(
+      clients, 'b', np.float32([[1, 0.5], [3, 2.5]]), np.int32([0, 1])
+    )
+    self._assert_client(clients, 'c', np.float32([[4, 3.5]]), np.int32([0]))
+
+  @parameterized.named_parameters(*_TABLES)
+  def test_one_column_of_lists_or_texts(self, table):
+    clients = datasets.group_table(table, by='user', x='pixels', y='score')
+    self._assert_client(
+      clients, 'b', np.int32([[1, 2], [5, 6]]), np.float32([0.1, 0.3])
+    )
+    clients = datasets.group_table(
+      table, by='label', x='city', y='age', min_examples=2
+    )
+    self.assertEqual(clients.client_ids, ('0', '1'))
+    self._assert_client(
+      clients,
+      '0',
+      np.array([b'Rome', 'Köln'.encode()], object),
+      np.int32([1, 4]),
+    )
+
+  @parameterized.named_parameters(
+    ('text', {'x': ['age', 'city']}, "'city' of the table holds texts .*'Rome"),
+    ('labels', {'y': 'city'}, "'city' of the table holds texts"),
+    ('no_column', {'x': 'weight'}, "no column 'weight'"),
+    ('odd', {'x': 'odd'}, "'odd' of the table holds object"),
+    ('ragged', {'x': 'ragged'}, "'ragged' of the table holds object"),
+    ('lists', {'x': ['pixels', 'age']}, r'of shape \[2\]; one number a row'),
+    ('huge', {'y': 'huge'}, 'holds 1099511627776; integers of 32 bits'),
+  )
+  def test_what_cannot_be_used_is_named(self, changed, message):
+    for _, table in _TABLES[:2]:
+      with self.assertRaisesRegex(errors.InputError, message):
+        datasets.group_table(
+          table, **{'by': 'user', 'x': 'age', 'y': 'label', **changed}
+        )
+
+
+if __name__ == '__main__':
+  absltest.main()
