@@ -10,7 +10,9 @@ import re
 from typing import Any
 
 from fedfish_tff import errors
+from launch.methods import aggregation
 from launch.methods import building
+from launch.methods import compression
 from launch.methods import exchange
 from launch.methods import fields
 from launch.methods import fine_tuning
@@ -39,8 +41,10 @@ _FIELDS: Mapping[str, fields.Check] = {
 }
 _LEARNING_RATE = fields.number(positive=True)
 # What a config may have, each with what its method supports then.
-_OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
+OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
+  'aggregation': ('model_aggregator', fields.block),
   'client_weight_decay': ('learning_rates', fields.number(positive=False)),
+  'compression': ('model_aggregator', fields.block),
   'exchange': ('exchange', fields.block),
   'fine_tuning': ('fine_tuning', fields.block),
   'privacy': ('privacy', fields.block),
@@ -76,7 +80,7 @@ def check_config(config: Mapping[str, Any]) -> None:
   known = dict(_FIELDS)
   for name in method.learning_rates:
     known[name] = _LEARNING_RATE
-  for name, (support, check) in _OPTIONAL.items():
+  for name, (support, check) in OPTIONAL.items():
     if name in config and support not in method.supports:
       raise errors.InputError(
         f'The config field {name} does not exist for {method.name}: '
@@ -100,6 +104,10 @@ def check_config(config: Mapping[str, Any]) -> None:
     exchange.check_exchange(config)
   if 'privacy' in config:
     privacy.check(config)
+  if 'aggregation' in config:
+    aggregation.check(config)
+  if 'compression' in config:
+    compression.check(config)
   for block in building.SCHEDULES.values():
     if block in config:
       schedules.check(f'{block}.', config[block], config['rounds'])
