@@ -29,6 +29,10 @@ axes, with which a value of the config is overruled:
   privacy     updates that are clipped and noised, with independent noise
               (gaussian, adaptive) or along a tree (tree, tree_adaptive); all
               clients count alike, see docs/privacy.md
+  aggregation another rule than the mean: median, trimmed_mean, krum, multi_krum
+              (all clients count alike, and the server sees each update), clipped
+              or adaptive, see docs/aggregation.md
+  compression updates in a few bits a number: quantized, nearest
   client_schedule, server_schedule  how a learning rate goes on: cosine, step or
               warmup; metrics.csv then has its factor in each round
   early_stopping  stop ends a run whose validation clients gain nothing any more,
@@ -48,7 +52,9 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch.configs import old_names
+from launch.methods import aggregation
 from launch.methods import building
+from launch.methods import compression
 from launch.methods import early_stopping
 from launch.methods import exchange
 from launch.methods import fine_tuning
@@ -121,6 +127,8 @@ def create_config(
     'fine_tuning': {s: {} for s in fine_tuning.STRATEGIES},
     'start': {m: {} for m in registry.names('fine_tuning_start')},
     'privacy': {name: {} for name in privacy.PRESETS},
+    'aggregation': {name: {} for name in aggregation.PRESETS},
+    'compression': {name: {} for name in compression.PRESETS},
     **{
       block: {name: {} for name in schedules.PRESETS}
       for block in building.SCHEDULES.values()
@@ -170,6 +178,10 @@ def create_config(
     config.weight_average = weight_average.defaults(chosen['weight_average'])
   if 'privacy' in chosen:
     _set_privacy(config, chosen['privacy'])
+  if 'aggregation' in chosen:
+    _set_aggregation(config, chosen['aggregation'])
+  if 'compression' in chosen:
+    config.compression = compression.defaults(chosen['compression'])
   if not chosen.keys().isdisjoint(('participation', 'speeds')):
     config.participation = participation.defaults(
       chosen.get('participation', config.participation.name),
@@ -296,6 +308,16 @@ def _set_server(config: ConfigDict, optimizer: str) -> None:
 def _set_privacy(config: ConfigDict, preset: str) -> None:
   config.privacy = privacy.defaults(preset)
   config.participation.name = privacy.usual_participation(preset)
+  _count_alike(config)
+
+
+def _set_aggregation(config: ConfigDict, preset: str) -> None:
+  config.aggregation = aggregation.defaults(preset)
+  if aggregation.counts_alike(preset):
+    _count_alike(config)
+
+
+def _count_alike(config: ConfigDict) -> None:
   if 'client_weighting' in config.algorithm:
     config.algorithm.client_weighting = 'uniform'
 

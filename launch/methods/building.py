@@ -17,6 +17,7 @@ from typing import Any
 
 from fedfish_tff import client_work
 from fedfish_tff import simulation
+from launch.methods import compression
 from launch.methods import exchange as exchange_lib
 from launch.methods import fine_tuning
 from launch.methods import optimizers
@@ -24,7 +25,6 @@ from launch.methods import privacy
 from launch.methods import schedules
 
 if typing.TYPE_CHECKING:
-  from fedfish_tff import aggregators
   from fedfish_tff import algorithms
   from fedfish_tff import models
   from tasks.task import Task
@@ -148,9 +148,13 @@ class Ingredients:
     ]
 
   @property
-  def model_aggregator(self) -> aggregators.PrivateMeanFactory | None:
+  def model_aggregator(
+    self,
+  ) -> tff.aggregators.WeightedAggregationFactory | None:
     """What combines updates; None for what the method does by itself."""
-    return privacy.build_model_aggregator(self.config, self.task)
+    return privacy.build_model_aggregator(
+      self.config, self.task
+    ) or compression.build_model_aggregator(self.config)
 
   @functools.cached_property
   def exchange(self) -> exchange_lib.Exchange | None:

@@ -10,7 +10,9 @@ import re
 from typing import Any
 
 from fedfish_tff import errors
+from launch.methods import aggregation
 from launch.methods import building
+from launch.methods import compression
 from launch.methods import early_stopping
 from launch.methods import exchange
 from launch.methods import fields
@@ -41,8 +43,10 @@ _FIELDS: Mapping[str, fields.Check] = {
 }
 _LEARNING_RATE = fields.number(positive=True)
 # What a config may have, each with what its method supports then.
-_OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
+OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
+  'aggregation': ('model_aggregator', fields.block),
   'client_weight_decay': ('learning_rates', fields.number(positive=False)),
+  'compression': ('model_aggregator', fields.block),
   'early_stopping': ('learning_rates', fields.block),
   'exchange': ('exchange', fields.block),
   'fine_tuning': ('fine_tuning', fields.block),
@@ -80,7 +84,7 @@ def check_config(config: Mapping[str, Any]) -> None:
   known = dict(_FIELDS)
   for name in method.learning_rates:
     known[name] = _LEARNING_RATE
-  for name, (support, check) in _OPTIONAL.items():
+  for name, (support, check) in OPTIONAL.items():
     if name in config and support not in method.supports:
       raise errors.InputError(
         f'The config field {name} does not exist for {method.name}: '
@@ -104,6 +108,10 @@ def check_config(config: Mapping[str, Any]) -> None:
     exchange.check_exchange(config)
   if 'privacy' in config:
     privacy.check(config)
+  if 'aggregation' in config:
+    aggregation.check(config)
+  if 'compression' in config:
+    compression.check(config)
   if 'early_stopping' in config:
     early_stopping.check(config['early_stopping'])
   for block in building.SCHEDULES.values():

@@ -5,7 +5,10 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 
+from launch.methods import aggregation
 from launch.methods import building
+from launch.methods import compression
+from launch.methods import config_checks
 from launch.methods import early_stopping
 from launch.methods import exchange
 from launch.methods import fields as fields_lib
@@ -34,9 +37,11 @@ def _lines() -> Iterator[str]:
     ('exchange', ','.join(exchange.PRESETS), exchange.FIELDS),
     ('fine_tuning', ','.join(fine_tuning.STRATEGIES), fine_tuning.FIELDS),
     ('privacy', ','.join(privacy.PRESETS), privacy.FIELDS),
+    ('aggregation', ','.join(aggregation.PRESETS), aggregation.FIELDS),
+    ('compression', ','.join(compression.PRESETS), compression.FIELDS),
   ):
     yield (
-      f'\n{block}, of what supports it: --config=FILE:NAME,{block}='
+      f'\n{block}, of what supports {_supports(block)}: --config=FILE:NAME,{block}='
       f'{{{axis}}}; --config.{block}.FIELD=VALUE'
     )
     yield from _fields(fields)
@@ -74,6 +79,12 @@ def _lines() -> Iterator[str]:
   for name, speeds in participation.SPEEDS.items():
     yield f' {name}: {speeds.help}'
     yield from _fields(speeds.fields)
+
+
+def _supports(block: str) -> str:
+  """Returns what a method with a block has among what it supports."""
+  support, _ = config_checks.OPTIONAL[block]
+  return 'it' if support == block else support
 
 
 def _fields(fields: Mapping[str, fields_lib.Field]) -> Iterator[str]:

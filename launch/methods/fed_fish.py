@@ -95,6 +95,8 @@ METHOD = method.Method(
   },
   reasons={
     'client_keeps': 'its mean is of what all clients start from',
+    'model_aggregator': 'its mean is a ratio of two sums, which another rule '
+    'for either of them would break',
     'privacy': 'its mean is a ratio of two sums, and noise could take that below '
     'the line to zero or under it',
   },

@@ -30,7 +30,13 @@ METHOD = method.Method(
   name='fed_sgd',
   title='FedSGD',
   fields=optimizers.FIELDS,
-  supports={'fine_tuning', 'learning_rates', 'privacy', 'repeated_visits'},
+  supports={
+    'fine_tuning',
+    'learning_rates',
+    'model_aggregator',
+    'privacy',
+    'repeated_visits',
+  },
   reasons={
     'barrier': 'its clients train no model',
     'local_epochs': "it takes one gradient of a pass over a client's data",

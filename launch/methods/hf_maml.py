@@ -74,6 +74,7 @@ METHOD = method.Method(
     'fine_tuning',
     'learning_rates',
     'local_epochs',
+    'model_aggregator',
     'privacy',
     'repeated_visits',
   },

@@ -22,7 +22,14 @@ LAYERS = fields.Field(
 )
 
 SUPPORTS = frozenset(
-  {'exchange', 'learning_rates', 'local_epochs', 'privacy', 'repeated_visits'}
+  {
+    'exchange',
+    'learning_rates',
+    'local_epochs',
+    'model_aggregator',
+    'privacy',
+    'repeated_visits',
+  }
 )
 REASONS: Mapping[str, str] = {
   'barrier': 'its clients have models of their own, so that there is no one '

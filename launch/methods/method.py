@@ -23,6 +23,8 @@ SUPPORTS: Mapping[str, str] = {
   'fine_tuning_start': 'it finds no classifier to start from',
   'learning_rates': 'its clients train no model',
   'local_epochs': "it takes one pass over a client's data",
+  'model_aggregator': 'it sums more than one update of each client, and no other '
+  'rule can take the place of these sums',
   'privacy': 'it sums more than updates that can be clipped and noised',
   'repeated_visits': 'it would count clients as often as they are drawn',
   'ridge_check': 'it is no ridge regression',

@@ -25,6 +25,7 @@ from typing import Any
 from fedfish_tff import plug_ins
 from launch import methods
 from launch.methods import building
+from launch.methods import compression
 from launch.methods import exchange
 from launch.methods import fine_tuning
 from launch.methods import method as method_lib
@@ -136,6 +137,8 @@ def sharing_key(config: Mapping[str, Any]) -> str | None:
   if not across or fine_tuning.has_start(config):
     return None
   if 'fine_tuning' in config:
+    across = across - {'seed'}
+  if compression.is_seeded(config):
     across = across - {'seed'}
   if 'privacy' in config:
     if config['privacy']['mechanism'] == 'tree':

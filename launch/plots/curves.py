@@ -32,7 +32,7 @@ _AGAINST = {
     'local gradient steps of all clients together, the Fisher pass included'
   ),
   'bytes': 'bytes sent between the server and all clients together',
-  'payload_bytes': 'bytes of the weights that clients have chosen and sent',
+  'payload_bytes': 'bytes of the updates as all clients together have sent them',
   'simulated_seconds': "the rounds' simulated time in seconds",
 }
 # What adds up over clients; rounds and time pass for all of them at once.

@@ -18,7 +18,7 @@ X_AXES = {
   'round': ('round', 'Round'),
   'local_steps': ('compute/local_steps_total', 'Local gradient steps'),
   'bytes': ('communication/wire_bytes_total', 'Communication'),
-  'payload_bytes': ('communication/payload_bytes_total', 'Chosen weights sent'),
+  'payload_bytes': ('communication/payload_bytes_total', 'Updates as sent'),
   'simulated_seconds': ('simulated/seconds', 'Simulated time in seconds'),
 }
 # File systems take 255 bytes, of which a temporary name adds some.

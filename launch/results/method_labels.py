@@ -8,6 +8,8 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch.configs import base
+from launch.methods import aggregation
+from launch.methods import compression
 from launch.methods import config_checks
 from launch.methods import exchange as exchange_lib
 from launch.methods import fine_tuning
@@ -102,6 +104,10 @@ def name_method(config: Mapping[str, Any]) -> str:
   name = _title(algorithm)
   if 'exchange' in config:
     name = f'{_PARTIAL} {name}'
+  if 'aggregation' in config:
+    name = f'{aggregation.TITLES[config["aggregation"]["rule"]]} {name}'
+  if 'compression' in config:
+    name = f'{compression.TITLE} {name}'
   if 'privacy' in config:
     name = f'{_PRIVATE}-{name}'
   if 'fine_tuning' not in config:
@@ -147,6 +153,7 @@ def _fields(config: Mapping[str, Any]) -> dict[str, str]:
     name: repr(value) for name, value in config_checks.flatten(config).items()
   }
   fields[_METHOD] = repr(name_method(config))
+  fields.pop('aggregation.rule', None)  # The name has it.
   if 'exchange' in config:
     for name in [n for n in fields if n.startswith('exchange.')]:
       del fields[name]

@@ -52,8 +52,8 @@ def summarize(
       experiment, model, client_states
     )
   totals = dict(result.totals)
-  if 'exchange' not in experiment.config:
-    # Of all weights, which nothing counts.
+  if not {'exchange', 'compression'} & experiment.config.keys():
+    # Of all weights, as they are, which nothing counts.
     totals.pop('payload_bytes', None)
   return {
     'task': task.name,

@@ -30,6 +30,8 @@ _CONFIGS = [
       'fed_fish',
       'fed_fish,participation=flanp,speeds=classes',
       'fed_avg,privacy=adaptive',
+      'fed_avg,aggregation=clipped,compression=quantized',
+      'fed_avg,aggregation=multi_krum',
       'fed_avg,exchange=partial,unsent=client_keeps',
       'fed_avg,participation=uniform,speeds=dynamic',
       'fed_prox',

@@ -56,6 +56,16 @@ class LabelMethodsTest(absltest.TestCase):
     plain['algorithm']['client_weighting'] = 'uniform'
     self.assertEqual(_label(plain, one), ['FedAvg', 'DP-FedAvg'])
 
+  def test_rules_and_bits_make_other_methods(self):
+    variants = ('median', 'clipped', 'clipped,compression=quantized')
+    configs = [_variant(f'fed_avg,aggregation={v}') for v in variants]
+    for config in configs:
+      config['algorithm']['client_weighting'] = 'uniform'
+    self.assertEqual(
+      _label(*configs),
+      ['Median FedAvg', 'Clipped FedAvg', 'Quantised Clipped FedAvg'],
+    )
+
   def test_tasks(self):
     self.assertEqual(
       _label(
