@@ -24,6 +24,7 @@ from typing import Any
 
 from fedfish_tff import plug_ins
 from launch import methods
+from launch.methods import adapters
 from launch.methods import building
 from launch.methods import exchange
 from launch.methods import fine_tuning
@@ -115,7 +116,11 @@ def build_method(
     errors.InputError: If the task does not go with the method.
   """
   return method_of(config).build(
-    building.Ingredients(config=config, task=task, start_weights=start_weights)
+    building.Ingredients(
+      config=config,
+      task=adapters.adapt_task(config, task),
+      start_weights=start_weights,
+    )
   )
 
 
@@ -133,7 +138,8 @@ def sharing_key(config: Mapping[str, Any]) -> str | None:
   # Another run finds the weights that are frozen then.
   if not across or fine_tuning.has_start(config):
     return None
-  if 'fine_tuning' in config:
+  # Frozen weights are built in.
+  if 'fine_tuning' in config or 'adapters' in config:
     across = across - {'seed'}
   if 'privacy' in config:
     if config['privacy']['mechanism'] == 'tree':
