@@ -60,7 +60,8 @@ workdir trained on made-up pages has --targets=c4,cc_news, made-up, too, and cal
 so: "generated pages, task c4".
 
 To use the model elsewhere, write export/saved_model, which TensorFlow loads
-without this package, and export/weights.npz:
+without this package, and export/weights.npz, with adapters merged into the
+matrices that they are of:
 
   python -m launch.evaluate --workdir=runs/digits_fed_fish --export
 

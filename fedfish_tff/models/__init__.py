@@ -60,6 +60,8 @@ if TYPE_CHECKING:
   from fedfish_tff.models.linear_representation import (
     LINEAR_REPRESENTATION_TENSORS,
   )
+  from fedfish_tff.models.low_rank_adapters import AdaptedModel
+  from fedfish_tff.models.low_rank_adapters import add_low_rank_adapters
   from fedfish_tff.models.mobilenet import load_mobilenet_v2
   from fedfish_tff.models.model_functions import batch_type as batch_type
   from fedfish_tff.models.model_functions import bind_model as bind_model

@@ -127,9 +127,12 @@ def partition_model(
   @autograph.graph_function
   def predict_on_batch(model_weights: Any, x: Any, training: bool) -> Any:
     part, other = model_weights
+    # Within this function, its gradient would hold them once more.
+    with tf.init_scope():
+      constants = tuple(map(tf.constant, frozen))
     whole = tf.nest.pack_sequence_as(
       model.initial_weights[0],
-      join_tensors(tf.nest.flatten(part), frozen, trained),
+      join_tensors(tf.nest.flatten(part), constants, trained),
     )
     return model.predict_on_batch((whole, other), x, training)
 

@@ -32,6 +32,14 @@ linear and cnn differ from it in the optimizer, which is Adam of rate 3e-3 and
 wants the folder roberta-base, as the transformers package saves it, where it is
 run; --config.task.checkpoint=FOLDER names another one.
 
+  python -m launch.train \
+    --config=launch/configs/ag_news.py:fed_avg,model=memo,adapters=lora \
+    --workdir=runs/ag_news_lora --data_dir=DIR
+
+trains LoRA's adapters of queries and values, and the classifier, with the rank,
+the alpha and the rate (5e-4) that Hu et al. (2021, table 9) have for roberta-base;
+--config.adapters.rank=4 is another one. See docs/partial_exchange.md.
+
 A grid that takes about a minute, on made-up news, with its figures:
 
   python -m launch.sweep --config=launch/configs/ag_news.py:smoke \
@@ -91,6 +99,10 @@ _MODELS: Mapping[str, Mapping[str, Any]] = {
     'task.checkpoint': 'roberta-base',
   },
 }
+# Adapters begin at zero and take larger steps than the weights of a checkpoint.
+_ADAPTERS: Mapping[str, Mapping[str, Any]] = {
+  'lora': {'client_learning_rate': 5e-4}
+}
 
 _PARTIAL = 'fed_avg,model={},exchange=partial'
 _CLIENT_KEEPS = ',unsent=client_keeps'
@@ -112,12 +124,12 @@ _FEW = {'task.max_examples': 1400, 'task.sequence_length': 48}
 def get_config(
   variant: str = 'fed_avg,model=linear,exchange=partial',
 ) -> base.ConfigDict:
-  """Returns the config of a variant; the model is linear by default."""
+  """Returns a variant's config; by default of linear, with adapters of roberta."""
   _, chosen = base.parse_variant(variant)
-  model = chosen.get('model', 'linear')
+  model = chosen.get('model', 'roberta' if 'adapters' in chosen else 'linear')
   return base.create_config(
     variant if 'model' in chosen else f'{variant},model={model}',
-    axes={'model': _MODELS},
+    axes={'model': _MODELS, 'adapters': _ADAPTERS},
     server_optimizer='sgd',
     task={
       'name': 'ag_news',

@@ -24,6 +24,9 @@ axes, with which a value of the config is overruled:
               and there is no barrier
   fine_tuning what is trained of a linear classifier on features: ft all of it,
               ft_lp the classifier, ft_feat what is before it
+  adapters    lora: matrices are frozen, and products of two thin ones are trained
+              and sent, of attention by default (adapters.targets), beside the
+              classifier
   start       the closed-form method that a fine-tuning starts from, such as
               fed3r; its visits come before the config's rounds
   privacy     updates that are clipped and noised, with independent noise
@@ -52,6 +55,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch.configs import old_names
+from launch.methods import adapters
 from launch.methods import aggregation
 from launch.methods import building
 from launch.methods import compression
@@ -125,6 +129,7 @@ def create_config(
     'exchange': exchange.PRESETS,
     'unsent': {exchange.CLIENT_KEEPS: {}},
     'fine_tuning': {s: {} for s in fine_tuning.STRATEGIES},
+    'adapters': {name: {} for name in adapters.PRESETS},
     'start': {m: {} for m in registry.names('fine_tuning_start')},
     'privacy': {name: {} for name in privacy.PRESETS},
     'aggregation': {name: {} for name in aggregation.PRESETS},
@@ -172,6 +177,8 @@ def create_config(
   for block in building.SCHEDULES.values():
     if block in chosen:
       config[block] = schedules.defaults(chosen[block])
+  if 'adapters' in chosen:
+    config.adapters = adapters.defaults(chosen['adapters'])
   if 'early_stopping' in chosen:
     config.early_stopping = early_stopping.defaults(chosen['early_stopping'])
   if 'weight_average' in chosen:

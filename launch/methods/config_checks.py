@@ -10,6 +10,7 @@ import re
 from typing import Any
 
 from fedfish_tff import errors
+from launch.methods import adapters
 from launch.methods import aggregation
 from launch.methods import building
 from launch.methods import compression
@@ -44,6 +45,7 @@ _FIELDS: Mapping[str, fields.Check] = {
 _LEARNING_RATE = fields.number(positive=True)
 # What a config may have, each with what its method supports then.
 OPTIONAL: Mapping[str, tuple[str, fields.Check]] = {
+  'adapters': ('learning_rates', fields.block),
   'aggregation': ('model_aggregator', fields.block),
   'client_weight_decay': ('learning_rates', fields.number(positive=False)),
   'compression': ('model_aggregator', fields.block),
@@ -104,6 +106,8 @@ def check_config(config: Mapping[str, Any]) -> None:
   if 'fine_tuning' in config:
     fine_tuning.check(config)
     _check_start(config['fine_tuning']['start'])
+  if 'adapters' in config:
+    adapters.check(config, method)
   if 'exchange' in config:
     exchange.check_exchange(config)
   if 'privacy' in config:

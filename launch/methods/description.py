@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 
+from launch.methods import adapters
 from launch.methods import aggregation
 from launch.methods import building
 from launch.methods import compression
@@ -34,6 +35,7 @@ def _lines() -> Iterator[str]:
     yield f'  supports: {", ".join(sorted(method.supports))}'
     yield from _fields(method.fields)
   for block, axis, fields in (
+    ('adapters', ','.join(adapters.PRESETS), adapters.FIELDS),
     ('exchange', ','.join(exchange.PRESETS), exchange.FIELDS),
     ('fine_tuning', ','.join(fine_tuning.STRATEGIES), fine_tuning.FIELDS),
     ('privacy', ','.join(privacy.PRESETS), privacy.FIELDS),

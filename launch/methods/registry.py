@@ -24,6 +24,7 @@ from typing import Any
 
 from fedfish_tff import plug_ins
 from launch import methods
+from launch.methods import adapters
 from launch.methods import building
 from launch.methods import compression
 from launch.methods import exchange
@@ -117,7 +118,11 @@ def build_method(
     errors.InputError: If the task does not go with the method.
   """
   built = method_of(config).build(
-    building.Ingredients(config=config, task=task, start_weights=start_weights)
+    building.Ingredients(
+      config=config,
+      task=adapters.adapt_task(config, task),
+      start_weights=start_weights,
+    )
   )
   return weight_average.apply(config, built)
 
@@ -136,7 +141,8 @@ def sharing_key(config: Mapping[str, Any]) -> str | None:
   # Another run finds the weights that are frozen then.
   if not across or fine_tuning.has_start(config):
     return None
-  if 'fine_tuning' in config:
+  # Frozen weights are built in.
+  if 'fine_tuning' in config or 'adapters' in config:
     across = across - {'seed'}
   if compression.is_seeded(config):
     across = across - {'seed'}

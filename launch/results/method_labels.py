@@ -20,6 +20,7 @@ from launch.methods import registry
 
 _STRATEGIES = {'ft': 'FT', 'ft_lp': 'FT-LP', 'ft_feat': 'FT-FEAT'}
 
+_ADAPTERS = {'lora': 'LoRA'}
 _PARTIAL = 'Partial'
 _PRIVATE = 'DP'
 
@@ -102,6 +103,8 @@ def name_method(config: Mapping[str, Any]) -> str:
   """
   algorithm = config['algorithm']['name']
   name = _title(algorithm)
+  if 'adapters' in config:
+    name = f'{_ADAPTERS[config["adapters"]["name"]]} {name}'
   if 'exchange' in config:
     name = f'{_PARTIAL} {name}'
   if 'aggregation' in config:

@@ -14,6 +14,7 @@ from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from fedfish_tff.evaluation import metric_names
+from launch.methods import adapters
 from launch.plots import catalogue
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
@@ -193,7 +194,10 @@ def _export(
       experiment.method.title,
     )
   weights = experiment.process.get_model_weights(result.state)
+  model, weights = adapters.merge(
+    experiment.config, experiment.task, experiment.model, weights
+  )
   saved_model, arrays = folder / 'saved_model', folder / 'weights.npz'
-  export_lib.write_saved_model(experiment.model, weights, saved_model)
+  export_lib.write_saved_model(model, weights, saved_model)
   export_lib.write_weights(weights, arrays)
   return [saved_model, arrays]

@@ -1,0 +1,215 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""LoRA: a model whose matrices move by products of two thin ones.
+
+Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models" (2021,
+arXiv:2106.09685), equation 3: a frozen matrix W0 becomes W0 + (alpha / r) B A.
+The sum is taken before the model is called and not in its layers, which is the
+same function, so that any functional model will do. A step costs what one of
+all weights does; what is trained, kept by optimizers and sent is small.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import random_streams
+from fedfish_tff.models import autograph
+from fedfish_tff.models import layers
+from fedfish_tff.models import model_partition
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# Names of an adapter's tensors within the layer of its matrix.
+_FACTORS = ('lora_a', 'lora_b')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AdaptedModel:
+  """A model of which adapters and some tensors are trained.
+
+  Attributes:
+    model: The model whose trainable weights these are: each adapter's A
+      [inputs, rank] and B [rank, outputs] where its matrix was, in the order of
+      the plain model. Other weights are constants of its graph.
+    tensor_names: Names of these weights: a layer's 'lora_a' and 'lora_b'.
+  """
+
+  model: tff.learning.models.FunctionalModel
+  tensor_names: tuple[str, ...]
+  _part: model_partition.PartitionedModel
+  _adapted: tuple[bool, ...]
+  _scale: float
+
+  def merge(self, weights: Any) -> tff.learning.models.ModelWeights:
+    """Returns the plain model's weights, which compute the same.
+
+    Args:
+      weights: Those of `model`.
+    """
+    whole = self._part.merge(weights)
+    return tff.learning.models.ModelWeights(
+      tuple(
+        np.asarray(w)
+        for w in _merge(whole.trainable, self._adapted, self._scale)
+      ),
+      whole.non_trainable,
+    )
+
+
+def add_low_rank_adapters(
+  model: tff.learning.models.FunctionalModel,
+  *,
+  tensor_names: Sequence[str],
+  targets: Sequence[str],
+  seed: int,
+  rank: int = 8,
+  alpha: float = 8.0,
+  trained: Sequence[str] = (),
+) -> AdaptedModel:
+  """Freezes a model, but for adapters of some matrices and some whole tensors.
+
+  B is zero to begin with, so that the model computes what it did. A is normal,
+  as in the paper, of the variance that its authors' code has, 1 / (3 inputs).
+
+  Args:
+    model: The model, whose matrices are [inputs, outputs].
+    tensor_names: A name for each of its trainable tensors, with slashes, such
+      as 'layer_0/attention/self/query/kernel'.
+    targets: Names of the layers whose matrices get adapters, or ends of them:
+      'query' for all layers of that name, or 'layer_0/attention/self/query'. A
+      layer's bias is frozen.
+    seed: A is a function of it alone.
+    rank: r; 8 is the paper's for RoBERTa.
+    alpha: Adapters are scaled by alpha / rank.
+    trained: Names of layers or tensors that are trained as a whole, such as a
+      classifier, as `select_tensors` takes them.
+
+  Returns:
+    The adapted model.
+
+  Raises:
+    errors.InputError: If an argument is out of range, or nothing is called so.
+  """
+  initial = tuple(map(np.asarray, tf.nest.flatten(model.initial_weights[0])))
+  if len(tensor_names) != len(initial):
+    raise errors.InputError(
+      f'tensor_names are {len(tensor_names)}; one for each of the '
+      f'{len(initial)} trainable tensors of the model was expected.'
+    )
+  layers.check_sizes(rank=[rank])
+  if not alpha > 0:
+    raise errors.InputError(
+      f'alpha is {alpha!r}; a positive number was expected.'
+    )
+  adapted = _find_matrices(initial, tensor_names, targets)
+  whole = (
+    model_partition.select_tensors(tensor_names, trained)
+    if trained
+    else (False,) * len(initial)
+  )
+  weights, names, is_trained = [], [], []
+  for number, (value, name) in enumerate(zip(initial, tensor_names)):
+    weights.append(value)
+    names.append(name)
+    is_trained.append(whole[number])
+    if not adapted[number]:
+      continue
+    if whole[number]:
+      raise errors.InputError(
+        f'Tensor {name!r} is to have an adapter and to be trained as a whole; '
+        'one of both was expected.'
+      )
+    inputs, outputs = value.shape
+    if rank > min(inputs, outputs):
+      raise errors.InputError(
+        f'rank is {rank}; at most {min(inputs, outputs)}, the smaller side of '
+        f'the matrix {name!r}, was expected.'
+      )
+    stream = random_streams.random_generator('adapters', seed, number)
+    a = stream.standard_normal([inputs, rank]) / np.sqrt(3 * inputs)
+    weights += [a.astype(value.dtype), np.zeros([rank, outputs], value.dtype)]
+    names += [f'{name.rpartition("/")[0]}/{factor}' for factor in _FACTORS]
+    is_trained += [True, True]
+  scale = float(alpha) / rank
+
+  @autograph.graph_function
+  def predict_on_batch(model_weights: Any, x: Any, training: bool) -> Any:
+    extended, other = model_weights
+    merged = tf.nest.pack_sequence_as(
+      model.initial_weights[0], _merge(extended, adapted, scale)
+    )
+    return model.predict_on_batch((merged, other), x, training)
+
+  part = model_partition.partition_model(
+    tff.learning.models.FunctionalModel(
+      initial_weights=(tuple(weights), model.initial_weights[1]),
+      predict_on_batch_fn=predict_on_batch,
+      loss_fn=model.loss,
+      metrics_fns=(
+        model.initialize_metrics_state,
+        model.update_metrics_state,
+        model.finalize_metrics,
+      ),
+      input_spec=model.input_spec,
+    ),
+    is_trained,
+  )
+  return AdaptedModel(
+    model=part.model,
+    tensor_names=model_partition.split_tensors(names, is_trained)[0],
+    _part=part,
+    _adapted=adapted,
+    _scale=scale,
+  )
+
+
+def _merge(
+  tensors: Sequence[Any], adapted: Sequence[bool], scale: float
+) -> tuple[Any, ...]:
+  """Returns the plain model's tensors.
+
+  Args:
+    tensors: Its own, arrays or tensors, adapters each after their matrix.
+    adapted: For each of its own whether it has an adapter.
+    scale: alpha / rank.
+  """
+  rest = iter(tensors)
+  return tuple(
+    next(rest) + scale * (next(rest) @ next(rest))
+    if has_adapter
+    else next(rest)
+    for has_adapter in adapted
+  )
+
+
+def _find_matrices(
+  tensors: Sequence[np.ndarray],
+  names: Sequence[str],
+  targets: Sequence[str],
+) -> tuple[bool, ...]:
+  """Returns for each tensor whether it is a matrix of a target."""
+
+  def is_of(name: str, target: str) -> bool:
+    return f'/{name.rpartition("/")[0]}'.endswith(f'/{target}')
+
+  found = [
+    [tensor.ndim == 2 and is_of(name, target) for target in targets]
+    for tensor, name in zip(tensors, names)
+  ]
+  for target, chosen in zip(targets, zip(*found)):
+    if not target or not any(chosen):
+      matrices = [n for n, t in zip(names, tensors) if t.ndim == 2]
+      raise errors.InputError(
+        f'No layer with a matrix is called {target!r}; of adapters, ends of the '
+        f'layers of these were expected: {", ".join(matrices)}.'
+      )
+  if not targets:
+    raise errors.InputError(
+      'There are no targets of adapters; the name of one layer at least was '
+      'expected.'
+    )
+  return tuple(any(chosen) for chosen in found)
