@@ -1,13 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the block `aggregation`: its checks and limits."""
+"""Tests of the block `aggregation`: its checks, limits, and an attack."""
 
+import collections
 import pathlib
 
+from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch.configs import digits
 from launch.methods import aggregation
 from launch.methods import config_checks
 from launch.methods import registry
@@ -207,6 +210,92 @@ class BuildTest(parameterized.TestCase):
       process.get_model_weights(output.state).trainable[0],
       process.get_model_weights(state).trainable[0],
     )
+
+
+class _AttackedFactory(tff.aggregators.WeightedAggregationFactory):
+  """Clients of some weights send -10 times their update; all count alike."""
+
+  def __init__(self, inner, weights):
+    self._inner = inner
+    self._weights = tuple(weights)
+
+  def create(self, value_type, weight_type):
+    inner = self._inner.create(value_type, weight_type)
+
+    @tff.tensorflow.computation(value_type, weight_type)
+    def attack(value, weight):
+      attacks = tf.reduce_any(tf.equal(weight, self._weights))
+      factor = tf.where(attacks, -10.0, 1.0)
+      return tf.nest.map_structure(lambda t: factor * t, value), tf.ones([])
+
+    @tff.federated_computation(
+      inner.initialize.type_signature.result,
+      tff.FederatedType(value_type, tff.CLIENTS),
+      tff.FederatedType(weight_type, tff.CLIENTS),
+    )
+    def next_fn(state, value, weight):
+      sent = tff.federated_map(attack, (value, weight))
+      return inner.next(state, sent[0], sent[1])
+
+    return tff.templates.AggregationProcess(inner.initialize, next_fn)
+
+
+def _accuracy(weights, data):
+  """Of a network with one hidden layer of rectified units, in NumPy."""
+  hidden_kernel, hidden_bias, kernel, bias = weights.trainable
+  hits = []
+  for client in data.client_ids:
+    x, y = data.load_client(client)
+    hidden = np.maximum(x @ hidden_kernel + hidden_bias, 0)
+    hits.append((hidden @ kernel + bias).argmax(axis=1) == y)
+  return np.concatenate(hits).mean()
+
+
+@pytest.mark.thorough
+class AttackTest(absltest.TestCase):
+  def test_robust_rules_learn_where_the_mean_does_not(self):
+    config = digits.get_config('fed_avg').to_dict()
+    config['task'].update(num_clients=20, alpha=3.0, hidden_units=(32,))
+    task = experiment.create_task(config)
+    sizes = {
+      c: len(task.train.load_client(c)[1]) for c in task.train.client_ids
+    }
+    # By the size of their data, 3 of 12 clients.
+    counts = collections.Counter(sizes.values())
+    (size,) = [size for size, count in counts.items() if count == 3]
+
+    def train(preset, **changes):
+      block = {**aggregation.defaults(preset), **changes} if preset else None
+      inner = aggregation.build_model_aggregator(
+        {'aggregation': block} if block else {}, tff.aggregators.MeanFactory()
+      )
+      process = algorithms.build_fed_avg(
+        task.create_model(),
+        tff.learning.optimizers.build_sgdm(0.1),
+        client_weighting=tff.learning.ClientWeighting.NUM_EXAMPLES,
+        model_aggregator=_AttackedFactory(inner, [4.0 * size]),
+      )
+      result = simulation.run_training(
+        process,
+        train_data=task.train,
+        participation=simulation.uniform_participation(
+          task.train.client_ids, cohort_size=len(sizes), seed=0
+        ),
+        batch_spec=datasets.BatchSpec(batch_size=16, epochs=4),
+        seed=0,
+        rounds=15,
+      )
+      return _accuracy(process.get_model_weights(result.state), task.test)
+
+    attackers = {'num_attackers': 3}
+    robust = {
+      'median': train('median'),
+      'trimmed_mean': train('trimmed_mean', trimmed_share=3.5 / len(sizes)),
+      'krum': train('krum', **attackers),
+      'multi_krum': train('multi_krum', **attackers),
+    }
+    self.assertLess(train(None), 0.3)
+    self.assertGreater(min(robust.values()), 0.7, robust)
 
 
 if __name__ == '__main__':
