@@ -189,6 +189,11 @@ def _install(environment: _Environment) -> None:
   """Makes an environment anew; the stamp comes last."""
   folder, stamp = environment.folder, environment.stamp
   _check_platform()
+  if folder.is_symlink():
+    raise _SetUpError(
+      f"{folder} is a link, and what it leads to may be another checkout's; a "
+      'folder, or nothing yet, was expected.'
+    )
   print(
     f'Installing into {folder.name} with Python {platform.python_version()}: '
     f'once, {environment.size} on disk, some minutes ...',

@@ -186,6 +186,16 @@ class SetUpTest(absltest.TestCase):
       )
       self.assertEqual(result.returncode, code)
 
+  def test_what_a_link_leads_to_is_left_alone(self):
+    self._pretend_installed()
+    elsewhere = self.root / 'elsewhere'
+    (self.root / '.venv').rename(elsewhere)
+    (self.root / '.venv').symlink_to(elsewhere)
+    with open(self.root / 'requirements' / 'requirements.lock', 'a') as lock:
+      lock.write('another==1.0\n')
+    self.assertFalse(self._run())
+    self.assertTrue((elsewhere / 'lock.sha256').exists())
+
   def test_python_is_gone(self):
     self._pretend_installed()
     (self.root / '.venv' / 'bin' / 'python').unlink()
