@@ -68,6 +68,7 @@ setuptools.setup(
     'pyarrow>=10',
     'scikit-learn>=1.3',
     'scipy>=1.9.3',
+    'tensorboard>=2.14,<2.15',
     'tensorflow>=2.14,<2.15',
     'tensorflow-federated==0.87.0',
     'tensorflow-privacy>=0.9,<0.10',
