@@ -88,6 +88,9 @@ setuptools.setup(
     'ray': ['ray>=2.50,<3'],
     # Of tasks.text.roberta_checkpoint.
     'roberta': ['safetensors>=0.4', 'transformers>=4.57,<5'],
+    # Of fedfish_tff.simulation.wandb_manager; 0.19 and later need a newer
+    # typing_extensions than TFF's.
+    'wandb': ['wandb>=0.18,<0.19'],
   },
   classifiers=[
     'Intended Audience :: Science/Research',
