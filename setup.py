@@ -68,6 +68,7 @@ setuptools.setup(
     'pyarrow>=10',
     'scikit-learn>=1.3',
     'scipy>=1.9.3',
+    'tensorboard>=2.14,<2.15',
     'tensorflow>=2.14,<2.15',
     'tensorflow-federated==0.87.0',
     'tensorflow-privacy>=0.9,<0.10',
@@ -87,6 +88,9 @@ setuptools.setup(
     'ray': ['ray>=2.50,<3'],
     # Of tasks.text.roberta_checkpoint.
     'roberta': ['safetensors>=0.4', 'transformers>=4.57,<5'],
+    # Of fedfish_tff.simulation.wandb_manager; 0.19 and later need a newer
+    # typing_extensions than TFF's.
+    'wandb': ['wandb>=0.18,<0.19'],
   },
   classifiers=[
     'Intended Audience :: Science/Research',

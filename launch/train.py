@@ -91,8 +91,9 @@ _PROGRESS_BAR = flags.DEFINE_bool(
 _METRICS_MANAGERS = flags.DEFINE_list(
   'metrics_managers',
   [],
-  'Who else gets each row of metrics.csv: package.module:NAME, separated by '
-  'commas, each a function from a fedfish_tff.simulation.Workdir to a '
+  'Who else gets each row of metrics.csv, separated by commas: wandb, for Weights '
+  '& Biases, where nothing is sent unless WANDB_MODE is online; or '
+  'package.module:NAME, a function from a fedfish_tff.simulation.Workdir to a '
   'tff.program.ReleaseManager. A run that resumes gives them the rows after its '
   'last checkpoint once more.',
 )

@@ -42,16 +42,15 @@ def _canonical(name: str) -> str:
 _SHARED_PACKAGES = {'google.protobuf': 'protobuf'}
 
 # What may not be installed.
-_OPTIONAL = ('ray',)
+_OPTIONAL = ('ray', 'wandb')
 
 
 def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
   for package, name in _SHARED_PACKAGES.items():
     if f'{module}.'.startswith(f'{package}.'):
       return name
-  if module in _OPTIONAL:
-    return module
-  return known[module.split('.')[0]][0]
+  root = module.split('.')[0]
+  return root if root in _OPTIONAL else known[root][0]
 
 
 # Programs that run in environments of their own.
@@ -71,6 +70,7 @@ _EXTRAS = {
   'grouping': ('fedfish_tff/datasets/grouping', 'launch/data'),
   'ray': ('fedfish_tff/execution/ray',),
   'roberta': ('tasks/text/roberta_checkpoint.py',),
+  'wandb': ('fedfish_tff/simulation/wandb_manager.py',),
 }
 
 

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.training_loop import Metrics
   from fedfish_tff.simulation.training_loop import run_training
   from fedfish_tff.simulation.training_loop import TrainingResult
+  from fedfish_tff.simulation.wandb_manager import WandbManager
   from fedfish_tff.simulation.workdir import open_workdir
   from fedfish_tff.simulation.workdir import Workdir
 

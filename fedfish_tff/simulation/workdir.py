@@ -4,7 +4,8 @@
 
 It holds config.json, data_fingerprint.json, data.json, metrics.csv, checkpoints/,
 tensorboard/, summary.json and plots/; a run that is fine-tuned from another,
-start/ and start.npz; one whose clients have states, client_states.sqlite.
+start/ and start.npz; one whose clients have states, client_states.sqlite; one
+that Weights & Biases gets, wandb_id.txt and wandb/.
 """
 
 from collections.abc import Callable
@@ -44,6 +45,8 @@ _OWN_NAMES = (
   'start.npz',
   _START_NAME,
   'tensorboard',
+  'wandb',
+  'wandb_id.txt',
   'metrics.csv',
   'data_fingerprint.json',
   'data.json',
@@ -95,6 +98,14 @@ class Workdir:
   @property
   def plots_path(self) -> pathlib.Path:
     return self.path / 'plots'
+
+  @property
+  def wandb_path(self) -> pathlib.Path:
+    return self.path / 'wandb'
+
+  @property
+  def wandb_id_path(self) -> pathlib.Path:
+    return self.path / 'wandb_id.txt'
 
   @property
   def start_path(self) -> pathlib.Path:

@@ -21,6 +21,9 @@ Manager = tff.program.ReleaseManager[Mapping[str, Any], int]
 # From a run's folder to who is given its rows.
 ManagerFn = Callable[[simulation.Workdir], Manager]
 
+# Ours, by the names that users know.
+_OURS: Mapping[str, ManagerFn] = {'wandb': simulation.WandbManager}
+
 
 class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
   """A manager whose errors tell in one sentence whose they are."""
@@ -41,6 +44,8 @@ class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     self._name = name
     try:
       self._manager = create(workdir)
+    except errors.InputError:
+      raise
     except Exception as error:
       raise self._error('cannot be created', error) from error
     if not isinstance(self._manager, tff.program.ReleaseManager):
@@ -79,7 +84,7 @@ def load(names: Sequence[str]) -> dict[str, ManagerFn]:
   """Imports managers by name.
 
   Args:
-    names: Each package.module:NAME, or an entry point of the group
+    names: Each wandb, package.module:NAME, or an entry point of the group
       fedfish_tff.metrics_managers: a function or class that is called with the
       run's `simulation.Workdir` and returns a `tff.program.ReleaseManager`.
 
@@ -91,11 +96,12 @@ def load(names: Sequence[str]) -> dict[str, ManagerFn]:
       modules are not trusted.
   """
   return {
-    name: plug_ins.load(
+    name: _OURS.get(name)
+    or plug_ins.load(
       name,
       field=_FLAG,
       group=ENTRY_POINTS,
-      known=tuple,
+      known=lambda: _OURS,
       is_one=callable,
       expected='a function that returns a tff.program.ReleaseManager',
     )

@@ -3,6 +3,7 @@
 """What TensorBoard's HPARAMS tab compares runs by: their fields and scores."""
 
 from collections.abc import Mapping
+import hashlib
 import math
 from typing import Any
 
@@ -14,6 +15,8 @@ import tensorflow as tf
 
 # Of the file's name, by which it is found again.
 _SUFFIX = '.hparams'
+# Of the config's digest, which tell runs of one name apart.
+_DIGITS = 8
 
 
 def write(
@@ -47,6 +50,7 @@ def _write(
   # TensorBoard takes a while to be imported.
   from tensorboard.plugins.hparams import api  # pylint: disable=g-import-not-at-top
 
+  digest = hashlib.sha256(folder.config_path.read_bytes()).hexdigest()
   writer = tf.summary.create_file_writer(
     str(folder.tensorboard_path), filename_suffix=_SUFFIX
   )
@@ -58,6 +62,8 @@ def _write(
         else str(value)
         for name, value in config_checks.flatten(config).items()
       },
+      # What a run is called there; runs of one id would be averaged.
+      trial_id=f'{folder.path.resolve().name}-{digest[:_DIGITS]}',
       # The same however often it is written.
       start_time_secs=folder.config_path.stat().st_mtime,
     )

@@ -3,6 +3,7 @@
 """Tests of somebody's own managers of metrics."""
 
 import pathlib
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -91,6 +92,19 @@ class MetricsManagersTest(parameterized.TestCase):
     # What is wrong from the beginning on leaves no folder behind.
     if name in ('RELEASED', 'Missing'):
       self.assertFalse(self.workdir.exists())
+
+  def test_ours_needs_no_trust_and_says_itself_what_it_lacks(self):
+    self.addCleanup(trust.trust)
+    trust.trust(modules=False)
+    managers = metrics_managers.load(['wandb'])
+    self.assertEqual(managers, {'wandb': simulation.WandbManager})
+    with (
+      mock.patch.dict('sys.modules', {'wandb': None}),
+      self.assertRaisesRegex(errors.InputError, '^wandb cannot be imported'),
+    ):
+      metrics_managers.NamedManager(
+        'wandb', managers['wandb'], simulation.Workdir(self.workdir)
+      )
 
   def test_named_modules_may_not_be_trusted(self):
     self.addCleanup(trust.trust)

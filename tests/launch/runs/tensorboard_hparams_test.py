@@ -45,6 +45,7 @@ class TensorBoardHparamsTest(absltest.TestCase):
     config = small_configs.make_config('fed_avg', rounds=2, evaluate_every=2)
     summary = training_run.train(config, workdir=workdir, progress_bar=False)
     group, values, scalars = _read(workdir / 'tensorboard')
+    self.assertRegex(group, '^w-[0-9a-f]{8}$')
     fields = config_checks.flatten(config)
     self.assertEqual(values.keys(), fields.keys())
     self.assertEqual(

@@ -1,0 +1,113 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A run's rows in Weights & Biases, where its package is installed."""
+
+from collections.abc import Mapping
+import os
+import pathlib
+import shutil
+from types import ModuleType
+from typing import Any
+import uuid
+
+from fedfish_tff import errors
+from fedfish_tff.simulation import files
+from fedfish_tff.simulation import metrics_flattening
+from fedfish_tff.simulation import metrics_rows
+from fedfish_tff.simulation import workdir as workdir_lib
+
+import tensorflow_federated as tff
+
+# Otherwise it tells its authors of errors, and keeps what is printed, the code and
+# the repository's changes, by processes of git that stay until ours ends.
+_RESTRAINTS = {
+  'WANDB_CONSOLE': 'off',
+  'WANDB_DISABLE_CODE': 'true',
+  'WANDB_DISABLE_GIT': 'true',
+  'WANDB_ERROR_REPORTING': 'false',
+}
+
+
+class WandbManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
+  """A `tff.program.ReleaseManager` that logs rows to a run of `wandb`.
+
+  Nothing is sent unless the environment variable `WANDB_MODE` is `online`; else
+  `wandb sync` sends what the workdir's folder `wandb` has. `WANDB_PROJECT` and
+  other variables hold as well.
+
+  A workdir that is resumed goes on with its run of `wandb`, which has each round
+  once, however it was stopped: what `wandb` has lost, since it writes late, it is
+  given once more from metrics.csv. Offline that is all of it, in place of what was
+  there. `wandb.finish()` ends the run, as the next one or the process' end do.
+  """
+
+  def __init__(self, workdir: workdir_lib.Workdir) -> None:
+    """Begins a run of `wandb`, or goes on with it.
+
+    Args:
+      workdir: The run's folder, whose name and config it has.
+
+    Raises:
+      errors.InputError: If `wandb` is not installed, or a file cannot be read
+        or written.
+    """
+    wandb = _import_wandb()
+    if not workdir.wandb_id_path.exists():
+      # Not from the path or config: --overwrite makes another run.
+      files.write_atomically(workdir.wandb_id_path, uuid.uuid4().hex.encode())
+    run_id = workdir.wandb_id_path.read_text()
+    earlier = [
+      folder
+      for folder in workdir.wandb_path.glob('offline-run-*')
+      if folder.name.endswith(f'-{run_id}')
+    ]
+    self._run = wandb.init(
+      dir=str(workdir.path),
+      name=workdir.path.resolve().name,
+      id=run_id,
+      config=workdir.read_config(),
+      mode=os.environ.get('WANDB_MODE', 'offline'),
+      resume='allow',
+      reinit=True,
+    )
+    if workdir.metrics_path.exists():
+      cells = metrics_rows.read_cells(workdir.metrics_path)
+      for row in metrics_rows.to_rows(cells.columns, cells.rows):
+        self._log(row, row.pop(metrics_rows.ROUND_COLUMN))
+    for folder in earlier:
+      if not folder.samefile(pathlib.Path(self._run.dir).parent):
+        shutil.rmtree(folder)
+
+  async def release(self, value: Mapping[str, Any], key: int) -> None:
+    """Logs the row of a round, if the run does not have it.
+
+    Args:
+      value: Numbers by column name.
+      key: The round, which is the step.
+    """
+    row = {
+      name: metrics_flattening.to_number(number)
+      for name, number in value.items()
+    }
+    self._log(row, key)
+
+  def _log(self, row: Mapping[str, int | float], round_number: int) -> None:
+    # Where it is: after the last row, that of an earlier process included.
+    if round_number >= self._run.step:
+      self._run.log(dict(row), step=round_number, commit=True)
+
+
+def _import_wandb() -> ModuleType:
+  """Returns wandb, which says no more than it is asked to."""
+  for name, value in _RESTRAINTS.items():
+    os.environ.setdefault(name, value)
+  try:
+    # As late as this, since it is optional.
+    import wandb  # pylint: disable=g-import-not-at-top
+
+    return wandb
+  except ImportError as error:
+    raise errors.InputError(
+      f"wandb cannot be imported ({error}); `pip install 'wandb<0.19'` "
+      'installs it.'
+    ) from error
