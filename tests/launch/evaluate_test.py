@@ -34,7 +34,13 @@ class EvaluateTest(parameterized.TestCase):
     shown = _run('--help')
     self.assertEqual((shown.returncode, shown.stderr), (0, ''))
     self.assertIn('python -m launch.evaluate --workdir=', shown.stdout)
-    for flag in ('--workdir', '--split', '--[no]export', '--context', '--at'):
+    for flag in (
+      '--workdir',
+      '--split',
+      '--[no]export_onnx',
+      '--context',
+      '--at',
+    ):
       self.assertIn(flag, shown.stdout)
 
   @parameterized.parameters(
@@ -44,6 +50,7 @@ class EvaluateTest(parameterized.TestCase):
     (('--workdir=w', '--at=half,last'), '--at=half,last is for'),
     (('--workdir=w', '--max_clients=3'), '--max_clients is for'),
     (('--workdir=w', '--targets=c4', '--export'), '--export is for'),
+    (('--workdir=w', '--targets=c4', '--export_onnx'), '--export_onnx is for'),
     (('--workdir=w', '--targets=c4='), "--targets holds 'c4='"),
     (('--workdir=w', '--targets=c4', '--at=first'), '--at=first is unknown'),
     (('--workdir=/no/such/workdir',), 'There is no workdir /no/such/workdir'),
@@ -81,6 +88,7 @@ class EvaluateTest(parameterized.TestCase):
       '--workdir=w',
       '--split=validation',
       '--export',
+      '--export_onnx',
       '--at=best',
     )
     self.assertEqual(
@@ -91,6 +99,7 @@ class EvaluateTest(parameterized.TestCase):
           dict(
             split='validation',
             export=True,
+            export_onnx=True,
             at='best',
             context='cohort',
             context_options={},

@@ -6,12 +6,15 @@ import csv
 import json
 import pathlib
 import shutil
+import sys
+from unittest import mock
 
 from fedfish_tff import errors
 from launch.results import run_reader
 from launch.runs import evaluation_run
 from launch.runs import experiment
 from launch.runs import training_run
+from tests import tolerance
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
@@ -20,6 +23,7 @@ from absl.testing import parameterized
 import numpy as np
 import pytest
 from scipy import special
+from sklearn import datasets
 import tensorflow as tf
 
 
@@ -101,7 +105,7 @@ class EvaluationRunTest(absltest.TestCase):
 
   def _check_export(self):
     """The exported model and the exported arrays predict alike."""
-    x = np.random.default_rng(0).random((5, 64), np.float32)
+    x = np.float32(datasets.load_digits().data[:100] / 16)
     folder = self.workdir / 'export'
     model = tf.saved_model.load(folder / 'saved_model')
     logits = model.signatures['serving_default'](x=tf.constant(x))['output']
@@ -110,7 +114,7 @@ class EvaluationRunTest(absltest.TestCase):
         arrays[f'trainable_{i}'] for i in range(4)
       )
     expected = np.maximum(x @ kernel + bias, 0) @ kernel_out + bias_out
-    np.testing.assert_allclose(logits, expected, rtol=1e-4, atol=1e-5)
+    tolerance.assert_close(logits, expected, relative=tolerance.FLOAT32_SUMS)
 
   def _check_plots(self):
     self.assertContainsSubset(
@@ -206,6 +210,12 @@ class EvaluationRunTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'config.json'):
       evaluation_run.evaluate(folder)
     self.assertEmpty(list(folder.iterdir()))
+
+  def test_missing_packages_are_told_before_the_work(self):
+    with mock.patch.dict(sys.modules, {'onnx': None, 'tf2onnx': None}):
+      with self.assertRaisesRegex(errors.InputError, 'pip install'):
+        evaluation_run.evaluate(self.workdir, export_onnx=True)
+    self.assertFalse((self.workdir / 'evaluation').exists())
 
   def test_a_place_that_is_taken(self):
     (self.workdir / 'evaluation').write_text('a file')
