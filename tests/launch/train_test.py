@@ -347,9 +347,10 @@ class TrainTest(parameterized.TestCase):
         'data.json',
         'metrics.csv',
         'metrics.csv',
-        'tensorboard',
       )
     )
+    # Not the hyper-parameters, which are written at the end.
+    beside += sum(map(_disk_space, self.finished.glob('tensorboard/*.v2')))
     size = beside + checkpoint * 3 // 2
     if os.geteuid() or subprocess.call(
       ['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', self.workdir],

@@ -347,8 +347,10 @@ class ClosedFormTest(parameterized.TestCase):
       sums.append(result.state['statistics'])
       shutil.rmtree(self.workdir)
     for name, expected in sums[0].items():
-      # The order of float64 sums of a thousand terms.
-      np.testing.assert_allclose(sums[1][name], expected, rtol=1e-12)
+      # Sums are in float64, but a visit's round decides the order of examples,
+      # and on some processors a float32 feature rounds by its place in a batch
+      # (4e-9 of a sum was seen); a client too many would be far off.
+      np.testing.assert_allclose(sums[1][name], expected, rtol=1e-6)
     examples = sums[0]['gram'][-1, -1]
     self.assertEqual(
       examples,
