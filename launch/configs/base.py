@@ -83,6 +83,17 @@ _PLAIN_SERVER_LEARNING_RATE = 1.0
 # Fed3R's fine-tuning, as published.
 FINE_TUNING_LEARNING_RATE = 0.01
 
+# What a preset alone makes, by the axis and block.
+_BLOCKS: Mapping[str, Any] = {
+  **dict.fromkeys(building.SCHEDULES.values(), schedules),
+  'adapters': adapters,
+  'early_stopping': early_stopping,
+  'weight_average': weight_average,
+  'privacy': privacy,
+  'aggregation': aggregation,
+  'compression': compression,
+}
+
 # Of the runs of docs/results.md: an axis' changes.
 FEW_ROUNDS: Mapping[str, Any] = {
   'rounds': 32,
@@ -129,17 +140,8 @@ def create_config(
     'exchange': exchange.PRESETS,
     'unsent': {exchange.CLIENT_KEEPS: {}},
     'fine_tuning': {s: {} for s in fine_tuning.STRATEGIES},
-    'adapters': {name: {} for name in adapters.PRESETS},
     'start': {m: {} for m in registry.names('fine_tuning_start')},
-    'privacy': {name: {} for name in privacy.PRESETS},
-    'aggregation': {name: {} for name in aggregation.PRESETS},
-    'compression': {name: {} for name in compression.PRESETS},
-    **{
-      block: {name: {} for name in schedules.PRESETS}
-      for block in building.SCHEDULES.values()
-    },
-    'early_stopping': {name: {} for name in early_stopping.PRESETS},
-    'weight_average': {name: {} for name in weight_average.PRESETS},
+    **{axis: {p: {} for p in kind.PRESETS} for axis, kind in _BLOCKS.items()},
     'participation': {name: {} for name in participation.POLICIES},
     'speeds': {kind: {} for kind in participation.SPEEDS},
     **own,
@@ -174,21 +176,16 @@ def create_config(
     for field, value in known[axis].get(chosen.get(axis), {}).items():
       _set(config, field, value)
   _leave_out_unsupported(config, method, visiting_rounds)
-  for block in building.SCHEDULES.values():
+  for block, kind in _BLOCKS.items():
     if block in chosen:
-      config[block] = schedules.defaults(chosen[block])
-  if 'adapters' in chosen:
-    config.adapters = adapters.defaults(chosen['adapters'])
-  if 'early_stopping' in chosen:
-    config.early_stopping = early_stopping.defaults(chosen['early_stopping'])
-  if 'weight_average' in chosen:
-    config.weight_average = weight_average.defaults(chosen['weight_average'])
+      config[block] = kind.defaults(chosen[block])
   if 'privacy' in chosen:
-    _set_privacy(config, chosen['privacy'])
-  if 'aggregation' in chosen:
-    _set_aggregation(config, chosen['aggregation'])
-  if 'compression' in chosen:
-    config.compression = compression.defaults(chosen['compression'])
+    config.participation.name = privacy.usual_participation(chosen['privacy'])
+    _count_alike(config)
+  if 'aggregation' in chosen and aggregation.counts_alike(
+    chosen['aggregation']
+  ):
+    _count_alike(config)
   if not chosen.keys().isdisjoint(('participation', 'speeds')):
     config.participation = participation.defaults(
       chosen.get('participation', config.participation.name),
@@ -310,18 +307,6 @@ def _set_server(config: ConfigDict, optimizer: str) -> None:
   config.algorithm.server_optimizer = optimizer
   if optimizer == 'sgd':
     config.server_learning_rate = _PLAIN_SERVER_LEARNING_RATE
-
-
-def _set_privacy(config: ConfigDict, preset: str) -> None:
-  config.privacy = privacy.defaults(preset)
-  config.participation.name = privacy.usual_participation(preset)
-  _count_alike(config)
-
-
-def _set_aggregation(config: ConfigDict, preset: str) -> None:
-  config.aggregation = aggregation.defaults(preset)
-  if aggregation.counts_alike(preset):
-    _count_alike(config)
 
 
 def _count_alike(config: ConfigDict) -> None:
