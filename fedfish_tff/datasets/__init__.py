@@ -14,6 +14,7 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.batches import sequential_batches
   from fedfish_tff.datasets.batches import split_examples
   from fedfish_tff.datasets.batches import split_few_shot
+  from fedfish_tff.datasets.batches import split_rows
   from fedfish_tff.datasets.cached_client_data import CachedClientData
   from fedfish_tff.datasets.client_data import ClientData
   from fedfish_tff.datasets.client_data import InMemoryClientData

@@ -220,13 +220,42 @@ def split_examples(
 
   Args:
     examples: The client's nest of arrays [n, ...], n >= 2.
+    fraction: See `split_rows`.
+    client_id: See the same.
+    seed: See the same.
+
+  Returns:
+    (fine_tune, unseen): disjoint nests of arrays that hold all examples.
+
+  Raises:
+    errors.InputError: If the fraction is outside (0, 1) or n < 2.
+  """
+  fine_tune, unseen = split_rows(
+    examples_lib.count_examples(examples),
+    fraction=fraction,
+    client_id=client_id,
+    seed=seed,
+  )
+  return (
+    examples_lib.take_examples(examples, fine_tune),
+    examples_lib.take_examples(examples, unseen),
+  )
+
+
+def split_rows(
+  total: int, *, fraction: float, client_id: str, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+  """Splits the numbers of a client's examples at random for personalisation.
+
+  Args:
+    total: How many examples the client has, n >= 2.
     fraction: Share of the fine-tuning part, in (0, 1). Both parts get at least
       one example.
     client_id: The client; the split is a function of client and seed.
     seed: The run's seed.
 
   Returns:
-    (fine_tune, unseen): disjoint nests of arrays that hold all examples.
+    (fine_tune, unseen): the numbers of each part's examples, rising.
 
   Raises:
     errors.InputError: If the fraction is outside (0, 1) or n < 2.
@@ -236,7 +265,6 @@ def split_examples(
       f'The fraction of examples to fine-tune on is {fraction}; a number in '
       '(0, 1) was expected.'
     )
-  total = examples_lib.count_examples(examples)
   if total < 2:
     raise errors.InputError(
       f'Client {client_id!r} has {total} example(s) and cannot be split for '
@@ -244,10 +272,7 @@ def split_examples(
     )
   order = _split_order(total, client_id=client_id, seed=seed)
   num_fine_tune = min(max(1, int(fraction * total)), total - 1)
-  return (
-    examples_lib.take_examples(examples, np.sort(order[:num_fine_tune])),
-    examples_lib.take_examples(examples, np.sort(order[num_fine_tune:])),
-  )
+  return np.sort(order[:num_fine_tune]), np.sort(order[num_fine_tune:])
 
 
 def split_few_shot(

@@ -243,7 +243,11 @@ def _tuned_half(
 ) -> datasets.ClientBatches:
   tuned, _ = _split(client, seed)
   return datasets.plan_batches(
-    tuned, spec, client_id=client.client_id, seed=seed, round_number=0
+    datasets.take_examples(client.examples, tuned),
+    spec,
+    client_id=client.client_id,
+    seed=seed,
+    round_number=0,
   )
 
 
@@ -252,15 +256,17 @@ def _unseen_half(
 ) -> datasets.ClientBatches:
   _, unseen = _split(client, seed)
   return datasets.sequential_batches(
-    unseen, client_id=client.client_id, batch_size=client.batch_size
+    datasets.take_examples(client.examples, unseen),
+    client_id=client.client_id,
+    batch_size=client.batch_size,
   )
 
 
 def _split(
   client: datasets.ClientBatches, seed: int
-) -> tuple[datasets.Examples, datasets.Examples]:
-  return datasets.split_examples(
-    client.examples,
+) -> tuple[np.ndarray, np.ndarray]:
+  return datasets.split_rows(
+    datasets.count_examples(client.examples),
     fraction=_FINE_TUNED_FRACTION,
     client_id=client.client_id,
     seed=seed,
