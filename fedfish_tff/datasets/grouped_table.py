@@ -41,7 +41,8 @@ def group_table(
   Raises:
     errors.InputError: If there is no such column, or it holds something else.
   """
-  columns = {name: _column(table, name) for name in _names(x)}
+  names = [x] if isinstance(x, str) else x
+  columns = {name: _column(table, name) for name in names}
   if isinstance(x, str):
     features = columns[x]
     if features.dtype.kind == 'U':
@@ -62,19 +63,15 @@ def group_table(
     labels = labels.astype(np.float32)
   else:
     labels = _as_int32(labels, y)
-  names, groups = natural_key.partition_by_key(
+  client_ids, groups = natural_key.partition_by_key(
     _column(table, by), min_examples=min_examples
   )
   return client_data.InMemoryClientData(
     {
-      name: examples_lib.take_examples((features, labels), rows)
-      for name, rows in zip(names, groups, strict=True)
+      client_id: examples_lib.take_examples((features, labels), rows)
+      for client_id, rows in zip(client_ids, groups, strict=True)
     }
   )
-
-
-def _names(x: str | Sequence[str]) -> Sequence[str]:
-  return [x] if isinstance(x, str) else x
 
 
 def _column(table: Any, name: str) -> np.ndarray:

@@ -67,9 +67,9 @@ def create_keras_classifier(
 
   Raises:
     errors.InputError: If an argument is of another kind, logits are not of
-      rank 2, a trainable weight is not float32 or not read, training changes weights outside of gradients, as
-      batch normalisation does, or something random is within a loop or a
-      branch or is not a uniform or normal number.
+      rank 2, a trainable weight is not float32 or not read, training changes
+      weights outside of gradients, as batch normalisation does, or something
+      random is within a loop or a branch or is not a uniform or normal number.
   """
   if not isinstance(keras_model, tf.keras.Model):
     raise errors.InputError(

@@ -117,9 +117,9 @@ def run_training(
       enough) a warning says so, and the row lacks its columns.
     evaluate_every: Rounds between two evaluations.
     barrier_fn: From (weights that clients start from before the round, after
-      it, the cohort's batches) to numbers by column name; called where `evaluation_fn` is, but
-      not on the initial state. Where the model before the round or after it
-      does not exist, the row lacks its columns.
+      it, the cohort's batches) to numbers by column name; called where
+      `evaluation_fn` is, but not on the initial state. Where the model before
+      the round or after it does not exist, the row lacks its columns.
     criterion_fn: From (these weights after the round, the cohort's batches) to
       numbers by column name, by which later cohorts are chosen; called every
       round. It counts as one more pass over the clients' data.
