@@ -93,7 +93,7 @@ def write_page(
     else f'<p>There are no figures. {html.escape(failures.get("plots", ""))}</p>',
     *shown,
     '<h2>Runs</h2>',
-    _table(_run_rows(runs, failures)),
+    _table(sweep_table.run_rows(runs, failures)),
     '<h2>Configs</h2>',
     *(_config(run) for run in runs),
     '</body>\n</html>\n',
@@ -154,25 +154,6 @@ def _facts(runs: Sequence[run_reader.Run]) -> str:
 
 def _names(values: Iterable[Any]) -> str:
   return ', '.join(map(str, dict.fromkeys(values)))
-
-
-def _run_rows(
-  runs: Sequence[run_reader.Run], failures: Mapping[str, str]
-) -> list[list[Any]]:
-  fields = list(dict.fromkeys(field for run in runs for field in run.fields))
-  return [
-    ['run', 'variant', *fields, 'status', 'reason'],
-    *(
-      [
-        run.name,
-        run.variant,
-        *(run.fields.get(field, '') for field in fields),
-        sweep_table.status(run, failures),
-        failures.get(run.name, ''),
-      ]
-      for run in runs
-    ),
-  ]
 
 
 def _config(run: run_reader.Run) -> str:

@@ -34,15 +34,11 @@ def runs_to_csv(
     failures: Why runs have failed, by name.
     usage: Their `seconds` and `peak_bytes`, by name.
   """
-  fields = _names(result.fields for result in results)
   columns = _names(result.values for result in results)
+  head, *told = run_rows(results, failures)
   rows = [
     [
-      result.name,
-      result.variant,
-      *(result.fields.get(field, '') for field in fields),
-      status(result, failures),
-      failures.get(result.name, ''),
+      *row,
       *(
         usage.get(result.name, {}).get(name, '')
         for name in ('seconds', 'peak_bytes')
@@ -50,15 +46,38 @@ def runs_to_csv(
       # A number that is not finite is written as it is: the run diverged.
       *(result.values.get(column, '') for column in columns),
     ]
-    for result in results
+    for result, row in zip(results, told, strict=True)
   ]
-  head = ['run', 'variant', *fields, 'status', 'reason']
   head += ['seconds', 'peak_bytes', *columns]
   return text_table.to_csv(head, rows, keep_nan=True)
 
 
-def status(result: run_reader.Run, failures: Mapping[str, str]) -> str:
-  """Returns how a run has ended: done, failed or unfinished."""
+def run_rows(
+  results: Sequence[run_reader.Run], failures: Mapping[str, str]
+) -> list[list[Any]]:
+  """Returns a header, and a row a run: its fields and how it ended.
+
+  Args:
+    results: The runs.
+    failures: Why runs have failed, by name.
+  """
+  fields = _names(result.fields for result in results)
+  return [
+    ['run', 'variant', *fields, 'status', 'reason'],
+    *(
+      [
+        result.name,
+        result.variant,
+        *(result.fields.get(field, '') for field in fields),
+        _status(result, failures),
+        failures.get(result.name, ''),
+      ]
+      for result in results
+    ),
+  ]
+
+
+def _status(result: run_reader.Run, failures: Mapping[str, str]) -> str:
   if result.is_finished and result.name not in failures:
     return 'done'
   return 'failed' if result.name in failures else 'unfinished'
