@@ -40,7 +40,7 @@ def describe_groups(groups: Sequence[sweep_results.Group], pooling: str) -> str:
   """
   ends: dict[str, list[int]] = {}
   for group in groups:
-    rounds = [run.config['rounds'] for run in group.runs if run.is_finished]
+    rounds = [run.length for run in group.runs if run.is_finished]
     ends.setdefault(group.variant, []).extend(rounds)
   return join(
     [

@@ -139,7 +139,7 @@ def _facts(runs: Sequence[run_reader.Run]) -> str:
     'Tasks': _names(run.task for run in runs),
     'Made-up data': _names(run.made_up for run in runs if run.made_up),
     'Methods': _names(run.algorithm for run in runs),
-    'Rounds': _names(run.config['rounds'] for run in runs),
+    'Rounds': _names(run.length for run in runs),
     'Seeds': _names(run.seed for run in runs),
     'Clients': run_notes.tell_clients(runs),
     'Finished': f'{sum(run.is_finished for run in runs)} of {len(runs)} runs',

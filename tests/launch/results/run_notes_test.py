@@ -55,6 +55,17 @@ class RunNotesTest(absltest.TestCase):
       'fed_fish: round 10.',
     )
 
+  def test_runs_of_a_sweep_that_have_stopped_early(self):
+    runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    folder = fake_sweeps.write_sweep(path, runs)
+    for run, stopped_at in zip(runs, (None, 20), strict=True):
+      fake_sweeps.write_result(folder, run, 0.5, stopped_at=stopped_at)
+    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    self.assertEndsWith(
+      run_notes.describe_groups(groups, 'a mean'), 'fed_avg: round 20 to 50.'
+    )
+
   def test_settings_may_have_other_seeds(self):
     self.assertEqual(run_notes.count_seeds([1, 1]), '1 seed')
     self.assertEqual(run_notes.count_seeds([3, 2]), '2 to 3 seeds')

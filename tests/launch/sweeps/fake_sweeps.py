@@ -43,6 +43,7 @@ def write_result(
   more_test=None,
   totals=None,
   judged_by='global',
+  stopped_at=None,
 ):
   """Writes what is in the workdir of a finished run; None has diverged."""
   workdir = folder.workdir(run.name)
@@ -55,7 +56,12 @@ def write_result(
     'higher_is_better': higher_is_better,
   }
   summary = {
-    'rounds': run.config['rounds'],
+    'rounds': stopped_at or run.config['rounds'],
+    **(
+      {'early_stopping': {'model_round': stopped_at, 'stopped': 'no gain'}}
+      if stopped_at
+      else {}
+    ),
     'final': {
       f'eval/global/{metric}': 0.5,
       f'eval/{judged_by}/{metric}': validation,
