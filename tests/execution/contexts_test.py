@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for contexts."""
 
+import importlib.util
 import os
 from unittest import mock
 
@@ -40,8 +41,12 @@ class ContextsTest(absltest.TestCase):
     def compute(values):
       return tff.federated_sum(values)
 
+    optional = {
+      'pjrt': accelerator.is_installed(),
+      'ray': importlib.util.find_spec('ray'),
+    }
     for name in contexts.context_names():
-      if name == 'pjrt' and not accelerator.is_installed():
+      if not optional.get(name, True):
         continue
       with self.subTest(name):
         contexts.set_default_context(name)
