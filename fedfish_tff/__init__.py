@@ -7,11 +7,17 @@ off stderr; a level set in the environment wins.
 """
 
 import atexit
+from collections.abc import Sequence
 import contextlib
 import glob
+import importlib.abc
+import importlib.machinery
+import itertools
+import linecache
 import os
 import signal
 import sys
+import types
 import warnings
 
 __version__ = '0.1.0'
@@ -35,6 +41,7 @@ import tensorflow_probability  # noqa: E402
 _RUNTIME_ERROR_CONTEXT = (
   'tensorflow_federated.python.core.impl.context_stack.runtime_error_context'
 )
+_AUTOGRAPH_LOADER = 'tensorflow.python.autograph.pyct.loader'
 
 
 def _end_default_context() -> None:
@@ -68,3 +75,61 @@ def _terminate_servers() -> None:
 
 
 atexit.register(_end_default_context)
+
+
+_numbers = itertools.count()
+
+
+def _load_generated_source(
+  source: str, delete_on_exit: bool
+) -> tuple[types.ModuleType, str]:
+  """Loads a module that AutoGraph has generated, from memory.
+
+  TensorFlow's own function writes it to the temporary folder and imports it
+  there. On most machines all users share that folder, and Python would run the
+  compiled code that another one has put into its __pycache__.
+
+  Args:
+    source: The code of the module.
+    delete_on_exit: Whether the file is removed at the end; there is none.
+
+  Returns:
+    The module and the path that tracebacks and `inspect` call it by.
+  """
+  name = f'__autograph_generated_file{next(_numbers)}'
+  module = types.ModuleType(name)
+  # No file can be there that would be taken for the source.
+  module.__file__ = f'{os.devnull}/{name}.py'
+  module.__loader__ = types.SimpleNamespace(get_source=lambda _: source)
+  linecache.lazycache(module.__file__, vars(module))
+  exec(compile(source, module.__file__, 'exec'), vars(module))
+  sys.modules[name] = module
+  return module, module.__file__
+
+
+class _AutographFinder(importlib.abc.MetaPathFinder):
+  """Changes AutoGraph's loader as soon as it is imported."""
+
+  def find_spec(
+    self,
+    name: str,
+    path: Sequence[str] | None,
+    target: types.ModuleType | None = None,
+  ) -> importlib.machinery.ModuleSpec | None:
+    if name != _AUTOGRAPH_LOADER:
+      return None
+    spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+    execute = spec.loader.exec_module
+
+    def execute_and_change(module: types.ModuleType) -> None:
+      execute(module)
+      module.load_source = _load_generated_source
+
+    spec.loader.exec_module = execute_and_change
+    return spec
+
+
+if _AUTOGRAPH_LOADER in sys.modules:
+  sys.modules[_AUTOGRAPH_LOADER].load_source = _load_generated_source
+else:
+  sys.meta_path.insert(0, _AutographFinder())

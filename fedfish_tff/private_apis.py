@@ -4,7 +4,8 @@
 
 A new version may drop them without notice: the test of this module then names
 what has gone. No other module touches them, but for `fedfish_tff` itself, which
-ends TFF's default context and must not import TensorFlow.
+ends TFF's default context, keeps AutoGraph's generated code in memory, and must
+not import TensorFlow.
 
 The protocol buffers of `tensorflow.core` and `tensorflow_federated.proto` are
 not among them: they are the format of saved graphs and computations.

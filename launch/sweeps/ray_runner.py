@@ -12,7 +12,6 @@ from importlib import metadata
 import math
 import os
 import socket
-import tempfile
 import time
 from typing import Any
 
@@ -117,7 +116,7 @@ class RayRunner:
       need = max(peaks, default=resources.FIRST_GUESS_BYTES)
       options['memory'] = int(min(need, self._most_memory))
     actor = self._ray.remote(JobActor).options(**options)
-    return actor.remote(self._num_cpus, self._cluster.folder)
+    return actor.remote(self._num_cpus)
 
   def _start(self, job: runner_lib.Job, actor: Any) -> None:
     reference = actor.do.remote(job, versions())
@@ -148,15 +147,12 @@ def versions() -> dict[str, str]:
 class JobActor:
   """Does one job after another, in a process of its own."""
 
-  def __init__(self, num_cpus: int, temporary: str | None) -> None:
+  def __init__(self, num_cpus: int) -> None:
     """Takes its share of the cores, before TensorFlow makes its threads.
 
     Args:
       num_cpus: How many cores.
-      temporary: The folder for temporary files; None for the node's own.
     """
-    if temporary is not None:
-      tempfile.tempdir = os.environ['TMPDIR'] = temporary
     self._locks = _take_cores(num_cpus)
 
   def do(

@@ -22,7 +22,6 @@ import os
 import pathlib
 import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -177,18 +176,12 @@ class Runner:
     self._preload = list(preload)
     self._context = multiprocessing.get_context('forkserver')
     self._processes: list[_Process] = []
-    # TensorFlow leaves files there of every function that it translates, since
-    # processes that are forked end without what removes them.
-    self._temporary = tempfile.TemporaryDirectory(
-      prefix='fedfish_tff_sweep_', ignore_cleanup_errors=True
-    )
 
   def __enter__(self) -> 'Runner':
     return self
 
   def __exit__(self, *unused_error) -> None:
     self.stop()
-    self._temporary.cleanup()
 
   def run(
     self,
@@ -262,7 +255,7 @@ class Runner:
     ours, its = self._context.Pipe()
     process = self._context.Process(
       target=_work,
-      args=(job, self._slots[slot], its, self._temporary.name),
+      args=(job, self._slots[slot], its),
       name=job.name,
     )
     process.start()
@@ -312,13 +305,9 @@ def take_following(
 
 
 def _work(
-  job: Job,
-  cores: Sequence[int],
-  connection: mp_connection.Connection,
-  temporary: str,
+  job: Job, cores: Sequence[int], connection: mp_connection.Connection
 ) -> None:
   """Does a job, and those that follow it, in a process of their own."""
-  tempfile.tempdir = os.environ['TMPDIR'] = temporary
   # The sweep hears Ctrl-C, and tells its processes by SIGTERM.
   for number in _SIGNALS:
     signal.signal(number, signal.SIG_IGN)

@@ -70,9 +70,6 @@ class RayRunnerTest(ray_test_case.TestCase):
       write_pid('a4', 'a'),
       self._job('input', 'fail', kind='input'),
       self._job('cores', 'write_cores', path=self.folder / 'cores', until=1),
-      self._job(
-        'leaves', 'leave_a_temporary_file', path=self.folder / 'leaves'
-      ),
       unseen,
     ]
     with self._runner(1) as runner:
@@ -95,8 +92,6 @@ class RayRunnerTest(ray_test_case.TestCase):
     self.assertLen(set(pids.values()), 4)
     cores = sorted(os.sched_getaffinity(0))
     self.assertEqual((self.folder / 'cores').read_text(), repr(cores))
-    left = pathlib.Path((self.folder / 'leaves').read_text())
-    self.assertFalse(left.exists())
 
   @pytest.mark.thorough
   def test_an_interrupt_leaves_no_process(self):

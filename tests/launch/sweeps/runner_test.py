@@ -173,15 +173,6 @@ class RunnerTest(absltest.TestCase):
     self.assertLess(self.ended['small'].peak_bytes, 100 << 20)
     self.assertBetween(self.ended['large'].peak_bytes, 195 << 20, 300 << 20)
 
-  def test_temporary_files_go_with_the_sweep(self):
-    path = self.folder / 'path'
-    with self._runner(1) as runner:
-      job = self._job('leaves', 'leave_a_temporary_file', path=path)
-      runner.run([job], self._on_end)
-      file = pathlib.Path(path.read_text())
-      self.assertTrue(file.exists())
-    self.assertFalse(file.parent.exists())
-
   def test_an_interrupt_leaves_no_process(self):
     started = self.folder / 'started'
     job = self._job('long', 'sleep', path=started)

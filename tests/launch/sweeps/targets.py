@@ -7,7 +7,6 @@ import os
 import pathlib
 import signal
 import sys
-import tempfile
 import time
 import types
 
@@ -28,12 +27,6 @@ def touch(path):
 def write_pid(path):
   """Writes in which process it runs."""
   pathlib.Path(path).write_text(str(os.getpid()))
-
-
-def leave_a_temporary_file(path):
-  """As TensorFlow does for each function that it translates."""
-  with tempfile.NamedTemporaryFile(delete=False) as file:
-    pathlib.Path(path).write_text(file.name)
 
 
 def fail(kind):
