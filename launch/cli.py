@@ -25,7 +25,6 @@ from typing import NoReturn
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import installed
-from launch import json_config
 
 from absl import app
 from absl import flags
@@ -93,7 +92,8 @@ def check_no_arguments(argv: Sequence[str]) -> None:
 def parse_flags(argv: Sequence[str]) -> list[str]:
   """Parses flags as absl does, but answers wrong ones in one line."""
   try:
-    arguments = flags.FLAGS(list(argv))
+    argv = [argv[0], *flags.FLAGS.read_flags_from_files(argv[1:], False)]
+    arguments = flags.FLAGS(argv)
     if 'config' in flags.FLAGS:
       # A config that could not be read raises when it is looked at.
       getattr(flags.FLAGS['config'].value, 'keys', None)
@@ -184,7 +184,6 @@ def _describe_flag_error(error: flags.Error) -> str:
   # What an InputError was raised for is in its sentence.
   told = [cause for cause in causes if isinstance(cause, errors.InputError)]
   where = str(error).partition(': Error whilst')[0]
-  where = where.replace(f'{json_config.__file__}:', '')
   return f'{where}: {(told or causes)[-1]}'
 
 

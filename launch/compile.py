@@ -24,7 +24,6 @@ of gathers, for example). docs/tpu.md has examples.
 
 from collections.abc import Sequence
 import functools
-import sys
 
 from fedfish_tff import errors
 from fedfish_tff import trust
@@ -34,15 +33,11 @@ from launch import trust_flags
 from launch.methods import config_checks
 
 from absl import flags
-from ml_collections import config_flags
 
-_CONFIG = config_flags.DEFINE_config_file(
-  'config',
-  None,
+_CONFIG = json_config.define_flag(
   'The experiment, as for launch.train: a file of launch/configs, with :variant '
   'at its end, or the config.json of a run. A .py file is a program and is run: '
   'use those that you trust. --config.<field>=<value> changes a field.',
-  lock_config=True,
 )
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'The folder of the data, for tasks that read files.'
@@ -60,11 +55,6 @@ _TRUST_SAVED_MODELS = trust_flags.define_saved_models()
 _TRUST_MODULES = trust_flags.define_modules()
 
 
-def parse_flags(argv: Sequence[str]) -> list[str]:
-  """Parses flags; --config may be the config.json of a run."""
-  return cli.parse_flags(json_config.redirect(argv))
-
-
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
@@ -72,7 +62,7 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--config is needed; --help shows an example.')
   trust.trust(
     saved_models=_TRUST_SAVED_MODELS.value,
-    modules=_TRUST_MODULES.value or not json_config.is_data(sys.argv),
+    modules=_TRUST_MODULES.value or not json_config.is_data(),
   )
   config = _CONFIG.value.to_dict()
   if 'runs' in config:
@@ -94,4 +84,4 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == '__main__':
-  cli.run(main, flags_parser=parse_flags)
+  cli.run(main)

@@ -1,51 +1,72 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A config from the config.json of a run: --config=runs/a/config.json.
+"""The flag --config: a Python file, or the config.json of a run.
 
-The flag library executes config files; this one reads data instead.
+The flag library would execute either; JSON is data here, by its name.
 """
 
-from collections.abc import Sequence
 import json
-import re
 from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from launch import installed
 
+from absl import flags
+from ml_collections import config_flags
 from ml_collections import ConfigDict
 
-
-def redirect(argv: Sequence[str]) -> list[str]:
-  """Returns arguments whose --config is a Python file that is there.
-
-  Of a JSON file it is this module; one of ours need not be in the working
-  directory.
-
-  Args:
-    argv: All arguments.
-  """
-  redirected = []
-  for before, argument in zip(['', *argv], argv):
-    flag, source = re.fullmatch(r'(--?config=)?(.*)', argument, re.S).groups()
-    if flag or before in ('--config', '-config'):
-      is_json = source.endswith('.json')
-      found = (
-        f'{__file__}:{source}' if is_json else installed.find_config(source)
-      )
-      argument = (flag or '') + found
-    redirected.append(argument)
-  return redirected
+# The flag belongs to the binary that defines it, and stands in its help.
+flags.disclaim_key_flags()
 
 
-def is_data(argv: Sequence[str]) -> bool:
-  """Whether the config that arguments name is read from JSON.
+def define_flag(help_text: str) -> flags.FlagHolder[ConfigDict]:
+  """Defines --config and returns its holder.
 
   Args:
-    argv: All arguments, as the user gave them.
+    help_text: The help of the flag.
   """
-  return any(f'{__file__}:' in argument for argument in redirect(argv))
+  holder = config_flags.DEFINE_config_file('config', None, help_text)
+  # All that is parsed comes by here, a --flagfile's --config too.
+  parser = flags.FLAGS['config'].parser
+  run = parser.parse
+
+  def parse(source: str) -> ConfigDict:
+    found = find(source)
+    return get_config(found).lock() if _is_json(found) else run(found)
+
+  parser.parse = parse
+  return holder
+
+
+def find(source: str) -> str:
+  """Returns a config with the file that is meant, by whose name it is read.
+
+  Args:
+    source: `<file>.py[:<variant>]` or `<file>.json`; see
+      `installed.find_config`.
+
+  Raises:
+    errors.InputError: If it is neither.
+  """
+  found = installed.find_config(source)
+  if not _is_json(found) and not found.partition(':')[0].endswith('.py'):
+    raise errors.InputError(
+      'A config must be <file>.py, with :<variant> at its end or without, or '
+      f'<file>.json, got {source}.'
+    )
+  return found
+
+
+def is_data() -> bool:
+  """Whether the config that --config names is read from JSON."""
+  return _is_json(find(flags.FLAGS['config'].config_filename))
+
+
+def _is_json(found: str) -> bool:
+  """Whether a config is JSON; a variant of a Python file may be called so."""
+  is_python = found.partition(':')[0].endswith('.py')
+  return not is_python and found.lower().endswith('.json')
 
 
 def get_config(path: str) -> ConfigDict:

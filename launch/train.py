@@ -50,7 +50,6 @@ data, is refused; --overwrite starts afresh.
 """
 
 from collections.abc import Sequence
-import sys
 
 from fedfish_tff import errors
 from fedfish_tff import trust
@@ -62,15 +61,11 @@ from launch.methods import config_checks
 from launch.methods import description
 
 from absl import flags
-from ml_collections import config_flags
 
-_CONFIG = config_flags.DEFINE_config_file(
-  'config',
-  None,
+_CONFIG = json_config.define_flag(
   'The experiment: a file of launch/configs, with :variant at its end for '
   'another algorithm, or the config.json of a run. A .py file is a program and '
   'is run: use those that you trust. --config.<field>=<value> changes a field.',
-  lock_config=True,
 )
 _WORKDIR = flags.DEFINE_string(
   'workdir', None, 'The folder for all output; made if it does not exist.'
@@ -105,11 +100,6 @@ _METHODS = flags.DEFINE_bool(
 )
 
 
-def parse_flags(argv: Sequence[str]) -> list[str]:
-  """Parses flags; --config may be the config.json of a run."""
-  return cli.parse_flags(json_config.redirect(argv))
-
-
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
@@ -122,7 +112,7 @@ def main(argv: Sequence[str]) -> None:
     )
   trust.trust(
     saved_models=_TRUST_SAVED_MODELS.value,
-    modules=_TRUST_MODULES.value or not json_config.is_data(sys.argv),
+    modules=_TRUST_MODULES.value or not json_config.is_data(),
   )
   config = _CONFIG.value.to_dict()
   # Imported late: TFF takes seconds, and all above answers at once.
@@ -147,4 +137,4 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == '__main__':
-  cli.run(main, flags_parser=parse_flags)
+  cli.run(main)

@@ -152,7 +152,6 @@ ALLOWED = {
     'fedfish_tff.errors',
     'fedfish_tff.simulation',
     'launch.installed',
-    'launch.json_config',
   },
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
   'launch.benchmarks': {
@@ -165,6 +164,7 @@ ALLOWED = {
     room: {
       'launch.cli',
       'launch.installed',
+      'launch.json_config',
       *_ROOMS[:position],
       'tasks',
       *_LIBRARY,

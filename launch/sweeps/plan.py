@@ -22,7 +22,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch import cli
-from launch import installed
+from launch import json_config
 from launch.configs import sweeps
 from launch.methods import config_checks
 
@@ -108,7 +108,7 @@ def load_runs(
   Raises:
     errors.InputError: If the file cannot be read or has no such sweep.
   """
-  path, _, name = installed.find_config(source).partition(':')
+  path, _, name = json_config.find(source).partition(':')
   module = _load_module(path)
   if not callable(getattr(module, 'sweep', None)):
     raise errors.InputError(

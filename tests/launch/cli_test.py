@@ -27,9 +27,9 @@ from absl import flags
 from absl import logging
 from fedfish_tff import errors
 from launch import cli
-from ml_collections import config_flags
+from launch import json_config
 
-_CONFIG = config_flags.DEFINE_config_file('config', None, 'The config.')
+_CONFIG = json_config.define_flag('The config.')
 _FAULT = flags.DEFINE_string('fault', '', 'What to raise.')
 _SIGNAL = flags.DEFINE_string('signal', '', 'What to send to itself.')
 _IGNORED = flags.DEFINE_bool('ignored', False, 'Whether it is ignored.')
@@ -188,7 +188,7 @@ class CliTest(parameterized.TestCase):
     )
     for path, reason in (
       ('/missing.py', 'No such file or directory'),
-      (str(self.config.parent), 'Is a directory'),
+      (self.create_tempdir('folder.py').full_path, 'Is a directory'),
     ):
       for more in ((), ('--config.seed=1',)):
         self._assert_fails(
@@ -196,6 +196,43 @@ class CliTest(parameterized.TestCase):
           2,
           f'The config file {path} cannot be read: {reason}.',
         )
+
+  @parameterized.parameters(
+    '{}.json:variant', '{}.JSON:x.py', '{}.json.bak', '{}.PY', '{}', '{}.pyc'
+  )
+  def test_files_of_other_names_are_neither_run_nor_read(self, name):
+    path = self.create_tempfile(name.format('a').partition(':')[0]).full_path
+    pathlib.Path(path).write_text(_CONFIG + 'print("run")')
+    source = str(pathlib.Path(path).with_name(name.format('a')))
+    flag_file = self.create_tempfile('flags', f'--config={source}').full_path
+    for arguments in (
+      (f'--config={source}',),
+      ('-config', source),
+      (f'--flagfile={flag_file}',),
+    ):
+      self._assert_fails(
+        self._run(*arguments),
+        2,
+        f'flag --config={source}: A config must be <file>.py, with :<variant> '
+        f'at its end or without, or <file>.json, got {source}.',
+      )
+
+  @parameterized.parameters('a.json', 'a.JSON', 'a:b.json')
+  def test_json_is_data(self, name):
+    path = self.create_tempfile(name, '{"seed": 1}').full_path
+    flag_file = self.create_tempfile('flags', f'--config={path}').full_path
+    for argument in (f'--config={path}', f'--flagfile={flag_file}'):
+      outcome = self._run(argument)
+      self.assertEqual(outcome.stdout, "{'seed': 1}\n", outcome.stderr)
+    self._assert_fails(
+      self._run(f'--flagfile={flag_file}', '--config.sed=2'),
+      2,
+      'The config has no field sed; expected one of seed. Did you mean seed?',
+    )
+    pathlib.Path(path).write_text(_CONFIG)
+    outcome = self._run(f'--config={path}')
+    self.assertIn(f'{path} is not valid JSON', outcome.stderr)
+    self.assertEqual(outcome.returncode, 2)
 
   def test_a_config_that_is_no_python(self):
     path = self.create_tempfile('wrong.py', 'x = 1\nx = (').full_path

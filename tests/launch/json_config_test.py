@@ -19,22 +19,19 @@ class JsonConfigTest(parameterized.TestCase):
     self.assertEqual(json_config.get_config(path).to_dict(), config)
 
   @parameterized.parameters(
-    (['--config=a.json'], ['--config={}:a.json']),
-    (['--config', 'a.json'], ['--config', '{}:a.json']),
-    (['--config=a.py:x', '--data_dir', 'a.json'], None),
-    (['--config.task.images=a.json'], None),
+    'a.py', 'a.py:x', 'a.py:x.json', 'a.json', 'a.JSON', 'a:b/c.json'
   )
-  def test_only_the_config_is_redirected(self, arguments, expected):
-    self.assertEqual(
-      json_config.is_data(['program', *arguments]), expected is not None
-    )
-    self.assertEqual(
-      json_config.redirect(['program', *arguments]),
-      [
-        'program',
-        *(a.format(json_config.__file__) for a in expected or arguments),
-      ],
-    )
+  def test_found_by_its_name(self, source):
+    self.assertEqual(json_config.find(source), source)
+
+  @parameterized.parameters(
+    '', 'a', ':a.py', 'a.json:x', 'a.JSON:x.py', 'a.json.bak', 'a.pyc', 'a.so'
+  )
+  def test_other_names_are_refused(self, source):
+    with self.assertRaisesRegex(
+      errors.InputError, f'^A config must be .*, got {source}[.]$'
+    ):
+      json_config.find(source)
 
   @parameterized.parameters(
     ('{', 'not valid JSON'), ('[1]', 'no config'), (None, 'Cannot read')

@@ -252,7 +252,8 @@ class TrainTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (':fed_nova', "The variant is 'fed_nova'; one of "),
-    ('.missing', 'cannot be read: No such file'),
+    ('.missing.py', 'cannot be read: No such file'),
+    ('.missing', 'A config must be <file>.py'),
   )
   def test_bad_config_file(self, suffix, message):
     self._assert_refused(

@@ -189,6 +189,12 @@ class LoadTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'the sweep has no runs'):
       plan_lib.load_runs(f'{path}:0')
 
+  @parameterized.parameters('mine.json', 'mine.json:a', 'mine.so:a', 'mine')
+  def test_no_python_file(self, name):
+    (self.folder / name.partition(':')[0]).write_text('1 / 0')
+    with self.assertRaisesRegex(errors.InputError, 'no Python|must be <file>'):
+      plan_lib.load_runs(f'{self.folder}/{name}')
+
   @parameterized.parameters(
     (None, 'There is no config file .*mine.py'),
     ('x = 1', 'has no sweeps: a function sweep'),
