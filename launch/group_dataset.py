@@ -31,9 +31,9 @@ Clients divide into train, validation and held_out by a hash of their id, and
 nothing is there before all of it is. The same command writes the same files.
 
 Further flags go to Apache Beam. Without any, all work is done in this process,
-which opens no port. --direct_num_workers=4 starts 4 worker processes;
---runner=DaskRunner, FlinkRunner and others use a cluster, whose workers have to
-see --output_dir: docs/text.md tells how, and what has been tried.
+which opens no port. --runner=DaskRunner, FlinkRunner and others use a cluster,
+whose workers have to see --output_dir: docs/text.md tells how, and what has been
+tried.
 """
 
 from collections.abc import Sequence

@@ -17,8 +17,7 @@ class Result(NamedTuple):
   """What was measured.
 
   Attributes:
-    seconds: From a pipeline that is not built yet to its end, with the start of
-      workers, but not the imports of this process.
+    seconds: From a pipeline that is not built yet to its end, without imports.
     clients: The number of clients.
     examples: The number of their examples.
     peak_bytes: The most memory that was resident of all processes together.
@@ -30,15 +29,12 @@ class Result(NamedTuple):
   peak_bytes: int = 0
 
 
-def measure_in_child(
-  pattern: str, *, plain: bool, workers: int, num_shards: int
-) -> Result:
+def measure_in_child(pattern: str, *, plain: bool, num_shards: int) -> Result:
   """Measures in a new process.
 
   Args:
     pattern: The files.
     plain: Whether by Beam's GroupByKey; else by this package.
-    workers: Worker processes; with one, the work is done in the process itself.
     num_shards: Files to write.
 
   Raises:
@@ -52,7 +48,7 @@ def measure_in_child(
 
   answer = child_process.call(
     measure,
-    dict(pattern=pattern, plain=plain, workers=workers, num_shards=num_shards),
+    dict(pattern=pattern, plain=plain, num_shards=num_shards),
     while_running=watch,
   )
   return Result(*answer)._replace(peak_bytes=peak)
@@ -76,22 +72,18 @@ def tree_resident_bytes(process_id: int) -> int:
   return total
 
 
-def measure(pattern: str, plain: bool, workers: int, num_shards: int) -> Result:
+def measure(pattern: str, plain: bool, num_shards: int) -> Result:
   """Does what `measure_in_child` does, but for the memory, in this process."""
   # Imported late: Beam and TFDS take seconds.
   from fedfish_tff.datasets import grouping  # pylint: disable=g-import-not-at-top
   from launch.benchmarks import plain_grouping  # pylint: disable=g-import-not-at-top
 
-  # What workers say on their start.
   logging.getLogger('apache_beam').setLevel(logging.ERROR)
-  beam_flags = grouping.complete_beam_flags(
-    [f'--direct_num_workers={workers}'] if workers > 1 else []
-  )
   with tempfile.TemporaryDirectory() as folder:
     start = time.perf_counter()
     if plain:
       clients, examples = plain_grouping.count_groups(
-        pattern, beam_flags=beam_flags, path=pathlib.Path(folder, 'counts')
+        pattern, path=pathlib.Path(folder, 'counts')
       )
     else:
       grouped = grouping.group(
@@ -103,7 +95,6 @@ def measure(pattern: str, plain: bool, workers: int, num_shards: int) -> Result:
         ),
         folder,
         options=grouping.GroupingOptions(num_shards=num_shards),
-        beam_flags=beam_flags,
       )
       total = grouped.statistics()['total']
       clients, examples = total['clients'], total['examples']

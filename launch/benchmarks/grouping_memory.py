@@ -76,7 +76,7 @@ def main(argv: Sequence[str]) -> None:
         path, int(client_bytes), page_bytes=_PAGE_BYTES.value
       )
       result = grouping_measurement.measure_in_child(
-        str(path), plain=False, workers=1, num_shards=1
+        str(path), plain=False, num_shards=1
       )
     limit = documented_bytes(client_bytes, _PAGE_BYTES.value)
     lines.append(

@@ -3,18 +3,17 @@
 r"""Measures how fast text is grouped beside Beam's own GroupByKey.
 
   python -m launch.benchmarks.grouping_throughput
-  python -m launch.benchmarks.grouping_throughput --megabytes=256 --workers=2
+  python -m launch.benchmarks.grouping_throughput --megabytes=256
   python -m launch.benchmarks.grouping_throughput --input='c4/*.json.gz'
 
 Groups lines of web pages by host as launch.group_dataset does: checks, makes
 examples of them, and writes files of clients with an index. The yardstick is a
 plain pipeline of Apache Beam: it reads the same lines, takes the host out of
-them, groups them by GroupByKey in memory, and counts. Both work in one process
-or with worker processes (--direct_num_workers of launch.group_dataset).
+them, groups them by GroupByKey in memory, and counts. Both work in one process.
 
 Prints one table with megabytes a second, ratios and peak memory. Pipelines are
-measured in turns, each in a new process; the start of pipelines and workers is
-measured by a single line. It takes some minutes.
+measured in turns, each in a new process; the start of a pipeline is measured by
+a single line. It takes some minutes.
 """
 
 from collections.abc import Mapping
@@ -43,13 +42,6 @@ _INPUT = flags.DEFINE_string(
   'Files of lines of JSON with url and text, with * for many, in place of '
   'generated ones. All lines have to be well formed.',
 )
-_WORKERS = flags.DEFINE_multi_integer(
-  'workers',
-  [1, 2],
-  'Worker processes; repeat the flag for several. With 1, all is done in one '
-  'process.',
-  lower_bound=1,
-)
 _NUM_SHARDS = flags.DEFINE_integer(
   'num_shards', 8, 'Files to write.', lower_bound=1
 )
@@ -57,8 +49,6 @@ _REPEATS = flags.DEFINE_integer(
   'repeats', 3, 'Measurements; figures are medians over them.', lower_bound=1
 )
 
-# How many processes work, and whether by Beam's GroupByKey.
-_Way = tuple[int, bool]
 # With all lines, and as often with a single one.
 _Figures = tuple[
   list[grouping_measurement.Result], list[grouping_measurement.Result]
@@ -93,49 +83,39 @@ def _generate(folder: pathlib.Path) -> str:
   return generated_text.write_lines(folder, _MEGABYTES.value * 10**6)
 
 
-def _measure(pattern: str, one_line: str) -> dict[_Way, _Figures]:
-  """Measures all ways in turns, so that what else is done hits all."""
-  ways = [
-    (workers, plain)
-    for workers in dict.fromkeys(_WORKERS.value)
-    for plain in (False, True)
-  ]
-  figures = {way: ([], []) for way in ways}
+def _measure(pattern: str, one_line: str) -> dict[bool, _Figures]:
+  """Measures both ways in turns, so that what else is done hits both."""
+  figures = {plain: ([], []) for plain in _TITLES}
   for number in range(1, _REPEATS.value + 1):
-    for workers, plain in ways:
-      _say(
-        f'[{number}/{_REPEATS.value}] {_TITLES[plain]}, {workers} process(es)'
-      )
-      for source, results in zip((pattern, one_line), figures[workers, plain]):
+    for plain, found in figures.items():
+      _say(f'[{number}/{_REPEATS.value}] {_TITLES[plain]}')
+      for source, results in zip((pattern, one_line), found):
         results.append(
           grouping_measurement.measure_in_child(
-            source,
-            plain=plain,
-            workers=workers,
-            num_shards=_NUM_SHARDS.value,
+            source, plain=plain, num_shards=_NUM_SHARDS.value
           )
         )
   return figures
 
 
 def table_lines(
-  figures: Mapping[_Way, _Figures], num_bytes: int
+  figures: Mapping[bool, _Figures], num_bytes: int
 ) -> list[list[str]]:
   """Returns the header and the rows as text, a column a way to group.
 
   Args:
-    figures: What was measured; of GroupByKey with each number of workers.
+    figures: What was measured, by whether it was Beam's GroupByKey.
     num_bytes: The size of the lines.
   """
   # With all lines, and of these to start.
   seconds = {
-    way: [statistics.median(r.seconds for r in results) for results in found]
-    for way, found in figures.items()
+    plain: [statistics.median(r.seconds for r in results) for results in found]
+    for plain, found in figures.items()
   }
   columns = []
-  for (workers, plain), (results, _) in figures.items():
-    total, start = seconds[workers, plain]
-    plain_total, plain_start = seconds[workers, True]
+  for plain, (results, _) in figures.items():
+    total, start = seconds[plain]
+    plain_total, plain_start = seconds[True]
     # The start may be all of it.
     net, plain_net = (
       max(total - start, 0.0),
@@ -144,7 +124,6 @@ def table_lines(
     peak_bytes = max(r.peak_bytes for r in results)
     columns.append(
       {
-        'processes that work': str(workers),
         'pipeline': _TITLES[plain],
         'clients': f'{results[0].clients:,}',
         'examples': f'{results[0].examples:,}',
@@ -178,9 +157,7 @@ def _notes() -> list[str]:
     f'{_NUM_SHARDS.value} file(s) of clients with an index. GroupByKey is '
     "Beam's own: it takes hosts out of the same lines, groups them in memory "
     'and counts; it checks and writes nothing.',
-    'With one process that works, it is the one that waits, too; with more, '
-    'Beam starts them, grouping twice: to read and to write. Peak memory is '
-    'the resident memory of all processes together.',
+    'Peak memory is the resident memory.',
   ]
 
 

@@ -6,7 +6,6 @@ It checks nothing, makes no examples and writes none: groups are counted.
 """
 
 from collections.abc import Iterable
-from collections.abc import Sequence
 import json
 import os
 import pathlib
@@ -19,23 +18,18 @@ from apache_beam.options import pipeline_options
 Counts = tuple[int, int]
 
 
-def count_groups(
-  pattern: str,
-  *,
-  beam_flags: Sequence[str],
-  path: str | os.PathLike[str],
-) -> Counts:
+def count_groups(pattern: str, *, path: str | os.PathLike[str]) -> Counts:
   """Groups lines of JSON by the host of their 'url', and counts.
 
   Args:
     pattern: The files, all of whose lines are well formed.
-    beam_flags: Flags of Beam.
-    path: A file for the result, which workers can write.
+    path: A file for the result.
 
   Returns:
     The numbers of groups and of lines.
   """
-  options = pipeline_options.PipelineOptions(list(beam_flags))
+  # Not those of this process, which Beam would take otherwise.
+  options = pipeline_options.PipelineOptions([])
   with beam.Pipeline(options=options) as pipeline:
     _ = (
       pipeline

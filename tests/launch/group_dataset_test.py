@@ -122,20 +122,6 @@ class GroupDatasetTest(absltest.TestCase):
     self.assertCountEqual(self.parent.iterdir(), [self.pages, whole, folder])
     self._check_same(whole, folder)
 
-  @pytest.mark.slow
-  def test_worker_processes_write_the_same_files(self):
-    folders = []
-    for name, flags in (
-      ('one', ()),
-      ('two', ('--direct_num_workers=2',)),
-    ):
-      folders.append(self.parent / name)
-      outcome = _run_binary(
-        *self.flags, f'--output_dir={folders[-1]}', '--num_shards=4', *flags
-      )
-      self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
-    self._check_same(*folders)
-
 
 class FlagsTest(parameterized.TestCase):
   def test_help_teaches(self):

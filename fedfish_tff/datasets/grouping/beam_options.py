@@ -16,6 +16,10 @@ from apache_beam.options import pipeline_options
 from apache_beam.runners import runner as beam_runner
 
 _DASK_RUNNER = 'DaskRunner'
+_OPENS_PORTS = (
+  'Beam would open ports on this machine that ask for no credentials, and '
+  'whoever reaches one could run code.'
+)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -33,33 +37,29 @@ class _Parser(argparse.ArgumentParser):
 
 
 def complete_beam_flags(beam_flags: Sequence[str]) -> list[str]:
-  """Returns the flags, with the work divided where workers are asked for.
+  """Returns the flags, with the work divided among the workers of a cluster.
 
-  Without a mode, Beam would do the work of all of them in this process; and
-  without a size, it would hand up to 128 elements to one worker of Dask.
+  Without a size, Beam would hand up to 128 elements to one worker of Dask.
 
   Args:
     beam_flags: Such as '--runner=DirectRunner'.
 
   Raises:
-    errors.InputError: If Beam does not know a flag or the runner, or what the
-      runner needs is not installed.
+    errors.InputError: If Beam does not know a flag, or for what
+      `create_beam_runner` raises it.
   """
   runner = create_beam_runner(beam_flags)  # First: its module may define flags.
-  flags, unknown = _parse(
-    beam_flags, pipeline_options.PipelineOptions.__subclasses__()
-  )
+  _, unknown = _parse(beam_flags)
   if unknown:
     raise errors.InputError(
       f'Neither this binary nor Apache Beam has a flag {unknown[0]!r}; --help '
       'lists the flags of this binary.'
     )
   given = {flag.partition('=')[0] for flag in beam_flags}
-  if type(runner).__name__ == _DASK_RUNNER:
-    if given.isdisjoint(('--dask_partition_size', '--dask_npartitions')):
-      return [*beam_flags, '--dask_partition_size=1']
-  elif flags.direct_num_workers != 1 and '--direct_running_mode' not in given:
-    return [*beam_flags, '--direct_running_mode=multi_processing']
+  if type(runner).__name__ == _DASK_RUNNER and given.isdisjoint(
+    ('--dask_partition_size', '--dask_npartitions')
+  ):
+    return [*beam_flags, '--dask_partition_size=1']
   return list(beam_flags)
 
 
@@ -72,12 +72,18 @@ def create_beam_runner(
     beam_flags: Such as '--runner=DirectRunner'.
 
   Raises:
-    errors.InputError: If Beam does not know it, or what it needs is not
-      installed.
+    errors.InputError: If Beam does not know it, what it needs is not installed,
+      or Beam would listen on this machine.
   """
-  name = _parse(beam_flags, [pipeline_options.StandardOptions])[0].runner
-  if not name:
-    return None
+  name = _parse(beam_flags)[0].runner
+  runner = _create_runner(name, beam_flags) if name else None
+  _check_no_ports(type(runner).__name__, _parse(beam_flags)[0])
+  return runner
+
+
+def _create_runner(
+  name: str, beam_flags: Sequence[str]
+) -> beam_runner.PipelineRunner:
   is_dask = name.lower() in ('dask', _DASK_RUNNER.lower())
   try:
     runner = beam_runner.create_runner(
@@ -91,27 +97,59 @@ def create_beam_runner(
     ) from error
   if is_dask:
     # Beam hands whatever is set to Dask's client, which takes its own alone.
-    _, dask_flags = _parse(
-      beam_flags,
-      [
-        options
-        for options in pipeline_options.PipelineOptions.__subclasses__()
-        if options.__name__ != 'DaskOptions'
-      ],
-    )
+    _, dask_flags = _parse(beam_flags, but='DaskOptions')
     options = pipeline_options.PipelineOptions(dask_flags)
     run = runner.run_pipeline
     runner.run_pipeline = lambda pipeline, _: run(pipeline, options)
   return runner
 
 
+def _check_no_ports(runner: str, flags: argparse.Namespace) -> None:
+  """Refuses what would listen on this machine.
+
+  Args:
+    runner: The name of its class.
+    flags: The values of all flags.
+  """
+  for name, needed in (
+    ('direct_num_workers', 1),
+    ('direct_running_mode', 'in_memory'),
+  ):
+    if getattr(flags, name) != needed:
+      raise errors.InputError(
+        f'--{name} must be {needed}, got {getattr(flags, name)}: {_OPENS_PORTS}'
+      )
+  # What these do where no flag of theirs names a cluster.
+  starts_servers = {
+    _DASK_RUNNER: lambda: not (flags.address or flags.scheduler_file),
+    'FlinkRunner': lambda: flags.flink_master.startswith('['),
+    'PortableRunner': lambda: not flags.job_endpoint,
+    'PrismRunner': lambda: True,
+    'SparkRunner': lambda: flags.spark_master_url.startswith('local'),
+  }
+  if (
+    starts_servers.get(runner, lambda: False)()
+    or flags.job_endpoint == 'embed'
+    or 'LOOPBACK' in (flags.environment_type or '').upper()
+  ):
+    raise errors.InputError(
+      f'--runner={runner} must have the address of a cluster with workers of '
+      f'its own: {_OPENS_PORTS}'
+    )
+
+
 def _parse(
-  beam_flags: Sequence[str],
-  options: Sequence[type[pipeline_options.PipelineOptions]],
+  beam_flags: Sequence[str], *, but: str = ''
 ) -> tuple[argparse.Namespace, list[str]]:
-  """Returns the values of flags, and the arguments that are not among them."""
+  """Returns the values of flags, and the arguments that are not among them.
+
+  Args:
+    beam_flags: The flags.
+    but: The name of a class of Beam's options that are not looked at.
+  """
   parser = _Parser()
-  for some in options:
-    # The method that Beam has those override who define options.
-    some._add_argparse_args(parser)
+  for options in pipeline_options.PipelineOptions.__subclasses__():
+    if options.__name__ != but:
+      # The method that Beam has those override who define options.
+      options._add_argparse_args(parser)
   return parser.parse_known_args(list(beam_flags))

@@ -18,19 +18,41 @@ class BeamOptionsTest(parameterized.TestCase):
     '--runner=DirectRunner',
     '--runner DirectRunner',
     '--runner=direct --direct_num_workers=1',
-    '--direct_num_workers=2 --direct_running_mode=multi_threading',
-    '--direct_running_mode=multi_processing --streaming',
+    '--direct_running_mode=in_memory --streaming',
+    '--runner=FlinkRunner --flink_master=host:8081',
+    '--runner=SparkRunner --spark_master_url spark://host:7077',
+    '--runner=PortableRunner --job_endpoint=host:1 --environment_type=EXTERNAL',
     '--experiments=a --experiments=b --temp_location=gs://a/b',
   )
   def test_known_flags(self, text):
     flags = text.split()
     self.assertEqual(beam_options.complete_beam_flags(flags), flags)
 
-  def test_workers_are_processes_unless_said_otherwise(self):
-    self.assertEqual(
-      beam_options.complete_beam_flags(['--direct_num_workers=2']),
-      ['--direct_num_workers=2', '--direct_running_mode=multi_processing'],
-    )
+  @parameterized.parameters(
+    ('--direct_num_workers=2', '--direct_num_workers must be 1, got 2'),
+    ('--direct_num_workers 0', '--direct_num_workers must be 1, got 0'),
+    (
+      '--direct_running_mode=multi_threading',
+      '--direct_running_mode must be in_memory, got multi_threading',
+    ),
+    ('--direct_running_mode=multi_processing', 'got multi_processing'),
+    ('--runner=PrismRunner', '--runner=PrismRunner must have the address'),
+    ('--runner=FlinkRunner', 'FlinkRunner must have the address'),
+    ('--runner=flink --flink_master=[local]', 'FlinkRunner must'),
+    ('--runner=SparkRunner', 'SparkRunner must have the address'),
+    ('--runner=spark --spark_master_url=local[2]', 'SparkRunner must'),
+    ('--runner=PortableRunner', 'PortableRunner must have the address'),
+    ('--runner=PortableRunner --job_endpoint=embed', 'PortableRunner must'),
+    (
+      '--runner=FlinkRunner --flink_master=a:1 --environment_type=LOOPBACK',
+      'FlinkRunner must have the address of a cluster with workers of its own',
+    ),
+  )
+  def test_what_would_listen_on_this_machine(self, text, message):
+    with self.assertRaises(errors.InputError) as caught:
+      beam_options.create_beam_runner(text.split())
+    self.assertIn(message, str(caught.exception))
+    self.assertIn('Beam would open ports', str(caught.exception))
 
   @parameterized.parameters(
     ('--min_example=3', "has a flag '--min_example=3'"),

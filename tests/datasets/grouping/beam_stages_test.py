@@ -265,7 +265,11 @@ class BeamStagesTest(absltest.TestCase):
 
   def test_what_a_cluster_lacks_is_said_in_one_sentence(self):
     work = self._work('a')
-    flags = ('--runner=FlinkRunner', '--flink_job_server_jar=none.jar')
+    flags = (
+      '--runner=FlinkRunner',
+      '--flink_master=localhost:1',
+      '--flink_job_server_jar=none.jar',
+    )
     with self.assertRaisesRegex(
       errors.InputError,
       '^The runner FlinkRunner of Beam has failed: .*none.jar',

@@ -38,19 +38,19 @@ class GroupingMeasurementTest(absltest.TestCase):
       ) as time:
         time.perf_counter.side_effect = [10.0, 17.5]
         result = grouping_measurement.measure(
-          self._pattern, plain=plain, workers=1, num_shards=3
+          self._pattern, plain=plain, num_shards=3
         )
       self.assertEqual(result, (7.5, len(self._hosts), self._hosts.total(), 0))
 
   @pytest.mark.thorough
-  def test_in_a_child_with_workers(self):
+  def test_in_a_child(self):
     result = grouping_measurement.measure_in_child(
-      self._pattern, plain=True, workers=2, num_shards=3
+      self._pattern, plain=True, num_shards=3
     )
     self.assertLen(self._hosts, result.clients)
     self.assertEqual(self._hosts.total(), result.examples)
-    # Three processes have imported Beam.
-    self.assertGreater(result.peak_bytes, 200e6)
+    # It has imported Beam.
+    self.assertGreater(result.peak_bytes, 50e6)
 
 
 class TreeResidentBytesTest(absltest.TestCase):
