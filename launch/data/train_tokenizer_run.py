@@ -189,7 +189,7 @@ def _read_lines(path: str) -> Iterator[bytes]:
 def _text_in_json(line: bytes, feature: str) -> object:
   try:
     record = json.loads(line)
-  except ValueError as error:
+  except (ValueError, RecursionError) as error:
     raise errors.InputError(
       f'No JSON ({error}); an object with {feature!r} was expected.'
     ) from error

@@ -2,14 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which client an example belongs to."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+import contextlib
 import dataclasses
 from typing import Any
+from typing import Protocol
 
 from fedfish_tff.datasets.grouping import web_keys
 
 HOST = 'host'
 REGISTERED_DOMAIN = 'registered_domain'
+
+
+class Record(Protocol):
+  """Values by name, as a dict has them."""
+
+  def get(self, name: str) -> Any:
+    """Returns a value, None where there is none."""
 
 
 class BadRecordError(Exception):
@@ -22,6 +31,21 @@ class BadRecordError(Exception):
   def __init__(self, kind: str) -> None:
     super().__init__(kind)
     self.kind = kind
+
+
+@contextlib.contextmanager
+def decoding() -> Iterator[None]:
+  """Decodes a record in its block: what that raises is the record's fault.
+
+  Raises:
+    BadRecordError: For any error but a lack of memory.
+  """
+  try:
+    yield
+  except (BadRecordError, MemoryError):
+    raise
+  except Exception as error:
+    raise BadRecordError('undecodable') from error
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,7 +71,7 @@ class ClientKey:
     """The fields of a record that it looks at."""
     return ('url', 'domain') if self.is_web else (self.name,)
 
-  def client_id(self, record: Mapping[str, Any]) -> str:
+  def client_id(self, record: Record) -> str:
     """Returns the id of the client of a record.
 
     Args:
@@ -66,7 +90,7 @@ class ClientKey:
       raise BadRecordError('missing_key')
     return text
 
-  def _web_client(self, record: Mapping[str, Any]) -> str:
+  def _web_client(self, record: Record) -> str:
     keep_www = self.keep_www or self.name == REGISTERED_DOMAIN
     url = to_text(record.get('url'), invalid='invalid_url').strip()
     if url:

@@ -11,6 +11,7 @@ import bz2
 import collections
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
@@ -99,6 +100,38 @@ class DamagedFileError(Exception):
     super().__init__(kind)
     self.kind = kind
     self.rest = b''
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+  """A row of a Parquet file.
+
+  Attributes:
+    columns: Values of many rows by name.
+    index: The place of this one among them.
+  """
+
+  columns: Mapping[str, pa.Array]
+  index: int
+
+  def get(self, name: str) -> Any:
+    """Decodes a value: None where there is none, texts as bytes.
+
+    It is not certain that texts are UTF-8, nor that Python has such a value: a
+    date in the year 10000 raises an error, an unknown time zone another one.
+
+    Args:
+      name: The column's.
+    """
+    if name not in self.columns:
+      return None
+    value = self.columns[name][self.index]
+    if isinstance(value, pa.DictionaryScalar):
+      value = value.value
+    if isinstance(value, pa.StringScalar):
+      buffer = value.as_buffer()
+      return None if buffer is None else buffer.to_pybytes()
+    return value.as_py()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -248,8 +281,8 @@ def read_lines(
 
 def read_rows(
   file_range: FileRange, columns: Sequence[str], progress: Progress
-) -> Iterator[tuple[int, dict[str, Any] | LostRows]]:
-  """Yields the number of each row of a Parquet file, from 1, and its values.
+) -> Iterator[tuple[int, Row | LostRows]]:
+  """Yields the number of each row of a Parquet file, from 1, and the row.
 
   Args:
     file_range: Of `find_ranges`.
@@ -257,9 +290,9 @@ def read_rows(
     progress: Is told how many bytes of the file have been read, about.
 
   Yields:
-    Values by name, of columns not asked for perhaps too; texts as bytes, for it
-    is not certain that they are UTF-8. In place of the rows of a row group from
-    a damaged page on, the number of the last, and which they are.
+    The rows, perhaps with columns that were not asked for. In place of the rows
+    of a row group from a damaged page on, the number of the last, and which
+    they are.
 
   Raises:
     DamagedFileError: If nothing of the file can be read.
@@ -271,7 +304,8 @@ def read_rows(
         file, buffer_size=_CHUNK_BYTES, page_checksum_verification=True
       )
       names = table.schema_arrow.names
-    except (pa.ArrowException, OSError) as error:
+    # Arrow raises errors of its own, and Python's where a name is not UTF-8.
+    except Exception as error:
       _raise_system_error(error)
       raise DamagedFileError('damaged_parquet') from error
     # Of no column, Arrow would return no rows.
@@ -280,16 +314,17 @@ def read_rows(
 
     def tell() -> None:
       nonlocal told
-      done = file_range.size * number // table.metadata.num_rows
+      done = file_range.size * number // max(table.metadata.num_rows, number, 1)
       progress(done - told)
       told = done
 
     for group in range(table.num_row_groups):
       stop = number + table.metadata.row_group(group).num_rows
       for batch in _read_group(table, group, known):
-        for row in _to_rows(batch):
+        columns = dict(zip(batch.schema.names, batch.columns))
+        for index in range(len(batch)):
           number += 1
-          yield number, row
+          yield number, Row(columns, index)
         tell()
       if number < stop:
         yield stop, LostRows(number + 1, stop - number)
@@ -317,7 +352,7 @@ def _read_group(
           done = position
           yield batch
       return
-    except (pa.ArrowException, OSError) as error:
+    except Exception as error:
       _raise_system_error(error)
 
 
@@ -325,17 +360,6 @@ def _raise_system_error(error: Exception) -> None:
   """Raises an error of the system, after which the file may be whole."""
   if getattr(error, 'errno', None) is not None:
     raise error
-
-
-def _to_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-  # Arrow does not look whether texts are UTF-8; Python refuses all of a batch.
-  columns = [
-    column.cast(pa.large_binary())
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    else column
-    for column in batch.columns
-  ]
-  return pa.table(columns, names=batch.schema.names).to_pylist()
 
 
 @contextlib.contextmanager

@@ -105,8 +105,9 @@ class TextSource(sources.Source):
       'bytes': sum(sizes.values()),
     }
 
+  @client_keys.decoding()
   def _read_record(
-    self, number: int, record: bytes | Mapping[str, Any] | None
+    self, number: int, record: bytes | input_files.Row | None
   ) -> sources.SourceExample:
     """Returns the example of one line or row."""
     if record is None:

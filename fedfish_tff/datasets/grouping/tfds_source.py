@@ -3,9 +3,11 @@
 """Examples of a prepared data set of TensorFlow Datasets."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -82,7 +84,7 @@ class TfdsSource(sources.Source):
     connectors = _flatten(builder.info.features)
     names = {*self.flat, *(n for n in self.key.fields if n in connectors)}
     number, count, _ = part.content
-    position = 0
+    where = f'{self.name} {self.split}, part {number + 1} of {count}'
     try:
       dataset = builder.as_dataset(
         split=tfds.even_splits(self.split, count, drop_remainder=False)[number],
@@ -93,20 +95,15 @@ class TfdsSource(sources.Source):
           interleave_cycle_length=1, try_autocache=False
         ),
       )
-      for batch in tfds.as_numpy(dataset.batch(_BATCH_SIZE)):
-        columns = {name: _get(batch, name) for name in names}
-        size = len(next(iter(columns.values())))
-        for i in range(size):
-          position += 1
-          example = {name: column[i] for name, column in columns.items()}
-          try:
-            yield self._read_example(position, example, connectors)
-          except client_keys.BadRecordError as error:
-            where = f'{self.name} {self.split}, part {number + 1} of {count}'
-            yield sources.Skipped(
-              kind=error.kind, where=f'{where}, example {position:,}'
-            )
-        progress(size)
+      examples = _decode_examples(dataset, names, part.size)
+      for position, example in enumerate(examples, start=1):
+        try:
+          yield self._read_example(position, example, connectors)
+        except client_keys.BadRecordError as error:
+          yield sources.Skipped(
+            kind=error.kind, where=f'{where}, example {position:,}'
+          )
+        progress(1)
     except tf.errors.OpError as error:
       raise errors.InputError(
         f'The files of {self.name}, split {self.split!r}, cannot be read: '
@@ -121,12 +118,15 @@ class TfdsSource(sources.Source):
       'examples': self.num_examples,
     }
 
+  @client_keys.decoding()
   def _read_example(
     self,
     position: int,
-    example: Mapping[str, Any],
+    example: Mapping[str, Any] | None,
     connectors: Mapping[str, tfds.features.FeatureConnector],
   ) -> sources.SourceExample:
+    if example is None:
+      raise client_keys.BadRecordError('undecodable')
     text = self.flat.get('text')
     if text is not None and text.dtype == 'string':
       words = client_keys.to_text(example['text'], invalid='missing_text')
@@ -143,6 +143,40 @@ class TfdsSource(sources.Source):
       serialized=flat_features.serialize_example(example, self.flat),
       words=flat_features.count_words(example, self.flat),
     )
+
+
+def _decode_examples(
+  dataset: tf.data.Dataset, names: Iterable[str], size: int
+) -> Iterator[Mapping[str, Any] | None]:
+  """Yields examples by name of feature; None for one that cannot be decoded.
+
+  Args:
+    dataset: The examples.
+    names: The features.
+    size: How many examples there are.
+
+  Raises:
+    tf.errors.OpError: If the files are damaged.
+  """
+  position = 0
+  # A batch is whole or lost: after the first one that is lost, one by one.
+  with contextlib.suppress(tf.errors.InvalidArgumentError):
+    for batch in tfds.as_numpy(dataset.batch(_BATCH_SIZE)):
+      columns = {name: _get(batch, name) for name in names}
+      for values in zip(*columns.values()):
+        position += 1
+        yield dict(zip(columns, values))
+    return
+  rest = iter(dataset.skip(position))
+  for _ in range(size - position):
+    try:
+      example = next(rest)
+    except StopIteration:
+      return
+    except tf.errors.InvalidArgumentError:
+      yield None
+    else:
+      yield {name: _get(example, name).numpy() for name in names}
 
 
 def create_tfds_source(

@@ -212,7 +212,12 @@ class ParquetTest(absltest.TestCase):
   def _read(self, columns):
     (item,) = input_files.find_ranges(str(self.path))
     done = []
-    rows = list(input_files.read_rows(item, columns, done.append))
+    rows = [
+      (number, row)
+      if isinstance(row, input_files.LostRows)
+      else (number, {name: row.get(name) for name in columns})
+      for number, row in input_files.read_rows(item, columns, done.append)
+    ]
     return rows, done
 
   def test_rows(self):
@@ -223,16 +228,17 @@ class ParquetTest(absltest.TestCase):
         'text': bad,
         'size': [1, 2, 3],
         'url': pa.array(['a', None, 'Zoë'], pa.large_string()),
+        'again': pa.DictionaryArray.from_arrays([0, 1, None], bad[:2]),
       }
     )
     parquet.write_table(table, self.path)
-    rows, done = self._read(['url', 'text', 'title'])
+    rows, done = self._read(['url', 'text', 'again'])
     self.assertEqual(
       rows,
       [
-        (1, {'text': b'\xff', 'url': b'a'}),
-        (2, {'text': b'a', 'url': None}),
-        (3, {'text': None, 'url': 'Zoë'.encode()}),
+        (1, {'text': b'\xff', 'url': b'a', 'again': b'\xff'}),
+        (2, {'text': b'a', 'url': None, 'again': b'a'}),
+        (3, {'text': None, 'url': 'Zoë'.encode(), 'again': None}),
       ],
     )
     self.assertEqual(done, [self.path.stat().st_size])
@@ -242,12 +248,15 @@ class ParquetTest(absltest.TestCase):
     self.assertEqual(self._read(['a']), ([], []))
     parquet.write_table(pa.table({'a': [1, 2]}), self.path)
     rows, _ = self._read(['b'])
-    self.assertEqual([number for number, _ in rows], [1, 2])
+    self.assertEqual(rows, [(1, {'b': None}), (2, {'b': None})])
 
   def test_files_of_which_nothing_can_be_read(self):
     parquet.write_table(pa.table({'a': ['a']}), self.path)
     whole = self.path.read_bytes()
-    for content in (b'', b'PAR1', whole[:-9]):
+    table = pa.table({'name': ['a']})
+    parquet.write_table(table, self.path, store_schema=False)
+    no_text = self.path.read_bytes().replace(b'name', b'\xff' * 4)
+    for content in (b'', b'PAR1', whole[:-9], no_text):
       self.path.write_bytes(content)
       with self.assertRaises(input_files.DamagedFileError) as caught:
         self._read(['a'])

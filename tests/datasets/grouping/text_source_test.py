@@ -14,6 +14,8 @@ from fedfish_tff.datasets.grouping import text_source
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from hypothesis import given
+from hypothesis import strategies as st
 import pyarrow as pa
 from pyarrow import parquet
 
@@ -139,6 +141,64 @@ class TextSourceTest(parameterized.TestCase):
         ('missing_key', 'a.parquet, row 3'),
       ],
     )
+
+  @parameterized.parameters(
+    ([0, 2**60], pa.timestamp('us')),
+    ([0, -(2**60)], pa.timestamp('us')),
+    ([None, 0], pa.timestamp('us', 'Mars/Olympus')),
+    ([None, 0], pa.timestamp('ns', '+99:99')),
+    ([0, 2**31 - 1], pa.date32()),
+    ([None, 2**62], pa.duration('s')),
+    ([b'a', b'\xff'], pa.string()),
+  )
+  def test_values_that_python_does_not_have(self, values, dtype):
+    if pa.types.is_string(dtype):
+      # Arrow takes these bytes as a text, without a look at them.
+      values = pa.StructArray.from_arrays([pa.array(values).view(dtype)], ['a'])
+    else:
+      values = pa.array(values, dtype)
+    page = {name: [value] * 2 for name, value in _PAGE.items()}
+    for name in ('url', 'text', 'timestamp', 'key'):
+      parquet.write_table(
+        pa.table(page | {'key': ['a', 'a'], name: values}),
+        self.folder / 'a.parquet',
+      )
+      examples, skipped = self._read('a.parquet', None, key='key')
+      self.assertLen(examples + skipped, 2)
+      self.assertEqual(skipped[-1], ('undecodable', 'a.parquet, row 2'), name)
+
+  @given(
+    st.lists(
+      st.one_of(
+        st.binary(max_size=20).map(lambda line: line.replace(b'\n', b'')),
+        st.dictionaries(
+          st.sampled_from(['url', 'text', 'timestamp', 'key', 'other']),
+          st.one_of(
+            st.sampled_from(['http://a.org', 'x' * 99, 1e999, 10**4000, -1]),
+            st.text(max_size=9),
+            st.characters(categories=['Cs']),
+            st.text(max_size=9).map('http://{}'.format),
+            st.none() | st.booleans() | st.integers() | st.floats(),
+            st.lists(st.integers(), max_size=2),
+          ),
+        ).map(lambda record: json.dumps(record).encode()),
+        st.integers(1, 20_000).map(
+          lambda depth: b'{"key":' + b'[' * depth + b']' * depth + b'}'
+        ),
+        st.integers(1, 9000).map(lambda size: b'{"key":' + b'9' * size + b'}'),
+      ),
+      max_size=9,
+    ),
+    st.sampled_from(['host', 'registered_domain', 'key', 'text']),
+  )
+  def test_every_line_is_an_example_or_counted(self, lines, key):
+    good = json.dumps(_PAGE | {'key': 'k'}).encode()
+    lines = [good, *lines, good]
+    examples, skipped = self._read('a.jsonl', b'\n'.join(lines), key=key)
+    self.assertLen(
+      examples + skipped, sum(bool(line.strip()) for line in lines)
+    )
+    self.assertEqual(examples[0], examples[-1])
 
   def test_damaged_files_are_named(self):
     line = json.dumps(_PAGE).encode() + b'\n'

@@ -18,6 +18,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import dataset_grouper
 import numpy as np
+import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.utils import gcs_utils
 
@@ -215,6 +216,46 @@ class TfdsSourceTest(parameterized.TestCase):
   def test_wrong_choices(self, key, options, message):
     with self.assertRaisesRegex(errors.InputError, message):
       self._create(self.leaves, key, **options)
+
+  def test_examples_that_cannot_be_decoded(self):
+    folder = pathlib.Path(self.create_tempdir().full_path) / '1.0.0'
+    shutil.copytree(self.leaves.data_path, folder)
+    (path,) = folder.glob('*-train.tfrecord*')
+    records = [
+      tf.train.Example.FromString(record)
+      for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator()
+    ]
+    large = tf.io.encode_png(np.zeros((5, 3, 1), np.uint8)).numpy()
+    bad = {0: b'no image', 100: large, 101: b'', 239: b'no image'}
+    for number, image in bad.items():
+      records[number].features.feature['image'].bytes_list.value[:] = [image]
+    # A species that has no name, and one that is no number.
+    records[7].features.feature['species'].int64_list.value[:] = [99]
+    del records[8].features.feature['species']
+    with tf.io.TFRecordWriter(str(path)) as writer:
+      for record in records:
+        writer.write(record.SerializeToString())
+    source = self._create(
+      tfds.builder_from_directory(folder), 'species', features=['image']
+    )
+    with mock.patch.object(tfds_source, '_BATCH_SIZE', 50):
+      items = list(source.read(source.parts()[0], lambda _: None))
+    self.assertLen(items, tiny_tfds.NUM_EXAMPLES)
+    expected = tiny_tfds.examples()
+    for number, item in enumerate(items):
+      if number in {*bad, 7, 8}:
+        self.assertEqual(item.kind, 'undecodable', number)
+        self.assertEndsWith(item.where, f'example {number + 1}')
+      else:
+        self.assertEqual(
+          item.client_id, tiny_tfds.SPECIES[expected['species'][number]]
+        )
+        self.assertIn(
+          tf.train.Feature(
+            int64_list={'value': expected['image'][number].flatten()}
+          ).SerializeToString(),
+          item.serialized,
+        )
 
   def test_damaged_files(self):
     folder = pathlib.Path(self.create_tempdir().full_path) / '1.0.0'

@@ -54,6 +54,7 @@ class TrainTokenizerRunTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('a.jsonl', b'{"text": "a"}\nno', 'a.jsonl, line 2: No JSON'),
+    ('a.jsonl', b'[' * 100_000, 'line 1: No JSON'),
     ('a.jsonl', b'[1]', "line 1: 'text' was expected, found no object"),
     ('a.jsonl', b'{"url": 1}', "line 1: 'text' was expected, found url"),
     ('a.jsonl', b'{"text": 1}', 'line 1: A int was found; a text was'),
