@@ -26,6 +26,7 @@ import shutil
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import new_files
 from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
@@ -298,8 +299,8 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
   def _write_manifest(self, version: int, tensors: list[str]) -> None:
     folder = self._path(version)
     for path in sorted(folder.rglob('*')):
-      files.sync(path)
-    files.sync(folder)
+      new_files.sync(path)
+    new_files.sync(folder)
     manifest = checked_json.add_checksum(
       {
         'files': _checksums(folder),
@@ -311,7 +312,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       folder / checkpoint_manifest.FILE_NAME,
       json.dumps(manifest, indent=1).encode(),
     )
-    files.sync(self._root_dir)
+    new_files.sync(self._root_dir)
 
   def _verify(self, version: int) -> dict[str, Any]:
     """Returns the manifest; raises DamagedCheckpointError if files differ."""

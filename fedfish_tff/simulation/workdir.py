@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
-import fcntl
 import hashlib
 import json
 import os
@@ -22,13 +21,13 @@ import shutil
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import new_files
 from fedfish_tff import regular_files
 from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
 from fedfish_tff.simulation import metrics_rows
 
-_LOCK_NAME = '.lock'
 # The workdir of what a fine-tuning starts from.
 _START_NAME = 'start'
 # What --overwrite removes. The checkpoints go first, since a run that resumes
@@ -257,23 +256,19 @@ def open_workdir(
     path.mkdir(parents=True, exist_ok=True)
     _check_is_ours(path)
     files.check_entries(path)
-    lock = open(path / _LOCK_NAME, 'ab')
   except OSError as error:
     raise files.unwritable_error(path, error) from error
-  with lock:
-    try:
-      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-      raise errors.InputError(
-        f'{path} is in use by another process; wait until it ends, or choose '
-        'another --workdir.'
-      ) from error
+  in_use = (
+    f'{path} is in use by another process; wait until it ends, or choose '
+    'another --workdir.'
+  )
+  with files.locked_folder(path, in_use=in_use):
     workdir = Workdir(path)
-    try:
-      if overwrite:
+    if overwrite:
+      try:
         _remove_run(path)
-    except OSError as error:
-      raise files.unwritable_error(error.filename or path, error) from error
+      except OSError as error:
+        raise files.unwritable_error(error.filename or path, error) from error
     existing = _read_config(workdir.config_path)
     if existing is None:
       files.write_atomically(workdir.config_path, _to_json(config))
@@ -320,7 +315,7 @@ def _check_is_ours(path: pathlib.Path) -> None:
   foreign = sorted(
     entry.name
     for entry in path.iterdir()
-    if entry.name != _LOCK_NAME and not files.is_temporary(entry)
+    if entry.name != files.LOCK_NAME and not new_files.is_temporary(entry)
   )
   if foreign:
     raise errors.InputError(

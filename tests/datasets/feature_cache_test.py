@@ -302,6 +302,8 @@ class FeatureCacheTest(parameterized.TestCase):
       mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
       if mode == os.O_RDONLY:
         raise OSError(errno.EBADF, 'Bad file descriptor')
+      if locked:
+        raise BlockingIOError
       locked.append(operation)
 
     with mock.patch.object(fcntl, 'flock', autospec=True, side_effect=flock):

@@ -97,9 +97,7 @@ class OpenWorkdirTest(parameterized.TestCase):
       self.path, _changed(seed=2), overwrite=True
     ) as folder:
       self.assertEqual(folder.read_config()['seed'], 2)
-    self.assertCountEqual(
-      os.listdir(self.path), ['.lock', 'config.json', 'notes.txt']
-    )
+    self.assertCountEqual(os.listdir(self.path), ['config.json', 'notes.txt'])
 
   def test_an_interrupted_overwrite_can_be_repeated(self):
     self._run()
@@ -263,9 +261,11 @@ class OpenWorkdirTest(parameterized.TestCase):
   def test_takes_a_folder_left_before_the_config_was_whole(self):
     self.path.mkdir(parents=True)
     (self.path / '.lock').touch()
-    (self.path / 'config.json.partial').write_text('{"alg')
+    left = self.path / f'config.json.{"0" * 32}.partial'
+    left.write_text('{"alg')
     with workdir.open_workdir(self.path, _CONFIG) as folder:
       self.assertEqual(folder.read_config()['rounds'], 10)
+    self.assertFalse(left.exists())
 
   def test_two_processes_do_not_write_one_workdir(self):
     program = textwrap.dedent(f"""
