@@ -36,6 +36,8 @@ _OWN_NAMES = (
   'checkpoints',
   'client_states.sqlite',
   'client_states.sqlite-journal',
+  'client_states.sqlite-wal',
+  'client_states.sqlite-shm',
   'summary.json',
   'plots',
   'evaluation',
