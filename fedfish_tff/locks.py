@@ -10,8 +10,7 @@ import pathlib
 
 from fedfish_tff import errors
 
-# Set to 1, it lets processes write where locks do not work.
-WITHOUT_LOCKS = 'FEDFISH_TFF_WITHOUT_LOCKS'
+_WITHOUT_LOCKS = 'FEDFISH_TFF_WITHOUT_LOCKS'
 
 
 @contextlib.contextmanager
@@ -78,12 +77,16 @@ def _is_alone(path: pathlib.Path, descriptor: int) -> bool:
     os.close(other)
 
 
+def are_dispensable() -> bool:
+  """Whether the user vouches that no two processes write to one folder."""
+  return os.environ.get(_WITHOUT_LOCKS) == '1'
+
+
 def _refuse(path: pathlib.Path, reason: str) -> None:
-  """Raises an error, unless the user has said that locks do not matter."""
-  if os.environ.get(WITHOUT_LOCKS) != '1':
+  if not are_dispensable():
     raise errors.InputError(
       f'Locks do not work in {path.parent} ({reason}), so two processes could '
       "write there and spoil each other's files; choose a folder on another "
-      f'file system, or set {WITHOUT_LOCKS}=1 in the environment if no other '
+      f'file system, or set {_WITHOUT_LOCKS}=1 in the environment if no other '
       'process writes there.'
     )

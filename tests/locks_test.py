@@ -68,11 +68,11 @@ class HoldTest(parameterized.TestCase):
         with self.assertRaisesRegex(
           errors.InputError,
           f'Locks do not work in {self.path.parent} .*{reason}.*'
-          f'{locks.WITHOUT_LOCKS}=1',
+          'FEDFISH_TFF_WITHOUT_LOCKS=1',
         ):
           with locks.hold(self.path, in_use=in_use):
             self.fail('Not reached.')
-      with mock.patch.dict(os.environ, {locks.WITHOUT_LOCKS: '1'}):
+      with mock.patch.dict(os.environ, {'FEDFISH_TFF_WITHOUT_LOCKS': '1'}):
         with locks.hold(self.path):
           pass
     self.assertFalse(self.path.exists())

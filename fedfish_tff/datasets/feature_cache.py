@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -86,6 +87,8 @@ class FeatureCache:
     self._told_of_writing = False
     with _telling(self._folder):
       self._folder.mkdir(parents=True, exist_ok=True)
+      if self._folder.is_symlink():
+        raise OSError(errno.ENOTDIR, 'It is a link')
       left = [
         path
         for path in self._folder.iterdir()

@@ -20,10 +20,12 @@ import hashlib
 import itertools
 import json
 import os
+import pathlib
 import sqlite3
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import locks
 from fedfish_tff import regular_files
 
 import numpy as np
@@ -101,8 +103,11 @@ class ClientStateStore:
         # As SQLite does, which has its journal beside what a link leads to.
         path = os.path.realpath(path)
         _check_journal(path)
+        path = pathlib.Path(path).as_uri()
+        if locks.are_dispensable():
+          path += '?vfs=unix-none'  # The kind of unix that locks nothing.
       self._connection = sqlite3.connect(
-        path or ':memory:', check_same_thread=False
+        path or ':memory:', uri=True, check_same_thread=False
       )
       self._connection.executescript(_SETTINGS)
       if not _read_schema(self._connection):

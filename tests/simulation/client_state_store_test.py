@@ -13,6 +13,7 @@ import sqlite3
 import struct
 import tempfile
 import time
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import client_state_store
@@ -254,11 +255,26 @@ class ForeignFileTest(StoreTestCase):
     self.assertEqual(victim.read_text(), 'mine')
     self.assertTrue(journal.exists())
 
-  def test_its_own_journal_is_undone(self):
+  @parameterized.parameters(False, True)
+  def test_its_own_journal_is_undone(self, without_locks):
     journal = self._interrupt()
     self.assertTrue(journal.exists())
-    self.assertEqual(_value(self._store().load('a', _state(0))), 1)
+    with contextlib.ExitStack() as stack:
+      if without_locks:
+        stack.enter_context(
+          mock.patch.dict(os.environ, FEDFISH_TFF_WITHOUT_LOCKS='1')
+        )
+      self.assertEqual(_value(self._store().load('a', _state(0))), 1)
     self.assertFalse(journal.exists())
+
+  def test_locks_of_sqlite_where_they_are_dispensable(self):
+    self._store()
+    with contextlib.closing(sqlite3.connect(self.path)) as holder:
+      holder.execute('BEGIN EXCLUSIVE')
+      with mock.patch.dict(os.environ, FEDFISH_TFF_WITHOUT_LOCKS='1'):
+        store = self._store()
+        store.save(1, {'a': _state(1)}, kept_rounds=[0])
+        self.assertEqual(_value(store.load('a', _state(0))), 1)
 
   def test_a_write_ahead_log(self):
     self._store()
