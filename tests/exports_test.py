@@ -59,6 +59,8 @@ INTERNAL_MODULES = {
   'fedfish_tff.private_apis': 'stands beside the packages, not in one',
   'fedfish_tff.parameters': 'stands beside the packages, not in one',
   'fedfish_tff.plug_ins': 'stands beside the packages, not in one',
+  'fedfish_tff.locks': 'stands beside the packages, not in one',
+  'fedfish_tff.new_files': 'stands beside the packages, not in one',
   'fedfish_tff.regular_files': 'stands beside the packages, not in one',
   'fedfish_tff.trust': 'stands beside the packages, not in one',
   'fedfish_tff.models.autograph': 'a part of the models and of client work',

@@ -47,7 +47,13 @@ _EXECUTION_ROOMS = tuple(
   for room in ('interruption', 'packing', 'reading', 'replay', 'running')
 )
 # What any module may import.
-_FOR_ALL = ('fedfish_tff', 'fedfish_tff.lazy', 'fedfish_tff.regular_files')
+_FOR_ALL = (
+  'fedfish_tff',
+  'fedfish_tff.lazy',
+  'fedfish_tff.locks',
+  'fedfish_tff.new_files',
+  'fedfish_tff.regular_files',
+)
 ALLOWED = {
   'fedfish_tff': set(),
   'fedfish_tff.choices': set(),
@@ -61,6 +67,8 @@ ALLOWED = {
   # What may be run that is somebody else's.
   'fedfish_tff.trust': {'fedfish_tff.errors'},
   'fedfish_tff.lazy': set(),
+  'fedfish_tff.locks': {'fedfish_tff.errors'},
+  'fedfish_tff.new_files': set(),
   'fedfish_tff.regular_files': set(),
   'fedfish_tff.datasets': {'fedfish_tff.errors'},
   # Needs Beam and more, which only those install who group: nothing else of

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
-import fcntl
+import errno
 import hashlib
 import json
 import os
@@ -20,10 +20,11 @@ import pathlib
 import re
 from typing import Any
 from typing import Protocol
-import uuid
 import zipfile
 
 from fedfish_tff import errors
+from fedfish_tff import locks
+from fedfish_tff import new_files
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.datasets import npz_files
@@ -33,10 +34,8 @@ import numpy as np
 
 Arrays = Mapping[str, np.ndarray]
 
-_PARTIAL_SUFFIX = '.partial'
 # The array beside the others that says whose features a file holds.
 _IDENTITY = 'identity'
-# Beside the features, since NFS locks files that may be written, not folders.
 _LOCK_SUFFIX = '.lock'
 
 
@@ -88,17 +87,19 @@ class FeatureCache:
     self._told_of_writing = False
     with _telling(self._folder):
       self._folder.mkdir(parents=True, exist_ok=True)
+      if self._folder.is_symlink():
+        raise OSError(errno.ENOTDIR, 'It is a link')
       left = [
         path
         for path in self._folder.iterdir()
-        if path.suffix in (_PARTIAL_SUFFIX, _LOCK_SUFFIX)
+        if path.suffix == _LOCK_SUFFIX or new_files.is_temporary(path)
       ]
     for path in left:
-      name = path.stem.partition('-')[0]
+      name = path.name.partition('.')[0]
       # If another run is writing it now, it is not to be waited for; and there
       # may be features to read where nothing can be removed.
       with contextlib.suppress(errors.InputError), self._lock(name, wait=False):
-        if path.suffix == _PARTIAL_SUFFIX:
+        if new_files.is_temporary(path):
           path.unlink(missing_ok=True)
 
   @property
@@ -164,47 +165,18 @@ class FeatureCache:
   def _lock(self, name: str, *, wait: bool = True) -> Iterator[None]:
     """Lets no other process write an entry, in a folder made if need be."""
     path = self._folder / f'{name}{_LOCK_SUFFIX}'
-    with _telling(self._folder):
-      lock = self._open_locked(path, wait=wait)
-    try:
+    with contextlib.ExitStack() as stack:
+      with _telling(self._folder):
+        stack.enter_context(
+          locks.hold(path, in_use=None if wait else f'{path} is in use.')
+        )
       yield
-    finally:
-      # Those who wait for it see that it is gone, and make another.
-      with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
-      os.close(lock)
-
-  def _open_locked(self, path: pathlib.Path, *, wait: bool) -> int:
-    """Returns the descriptor of a lock file that is held and has its name."""
-    while True:
-      self._folder.mkdir(parents=True, exist_ok=True)
-      lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-      try:
-        # The system frees the lock of a process that ends, however it ends.
-        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        # Whoever held it before may have removed it.
-        with contextlib.suppress(FileNotFoundError):
-          if os.path.samestat(os.fstat(lock), path.stat()):
-            return lock
-      except BaseException:
-        os.close(lock)
-        raise
-      os.close(lock)
 
   def _write(self, path: pathlib.Path, identity: str, arrays: Arrays) -> None:
     """Keeps arrays for other runs; tells once if that cannot be."""
-    # A name of its own: if the folder is deleted and made again meanwhile, so
-    # is the lock, and another process may hold the new one.
-    temporary = path.with_name(
-      f'{path.stem}-{uuid.uuid4().hex}{_PARTIAL_SUFFIX}'
-    )
     try:
-      try:
-        with open(temporary, 'wb') as file:
-          np.savez(file, **{_IDENTITY: np.array(identity)}, **arrays)
-        os.replace(temporary, path)
-      finally:
-        temporary.unlink(missing_ok=True)
+      with new_files.new_file(path) as file:
+        np.savez(file, **{_IDENTITY: np.array(identity)}, **arrays)
     except OSError as error:
       if not self._told_of_writing:
         logging.warning(

@@ -12,6 +12,7 @@ import types
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import new_files
 from fedfish_tff.datasets import client_index
 from fedfish_tff.datasets import grouped_examples
 from fedfish_tff.datasets import grouped_folder
@@ -160,9 +161,8 @@ class GroupedWriter:
       'source': self._source,
     }
     path = self._folder / grouped_folder.DESCRIPTION_FILE
-    partial = path.with_name(f'{path.name}.partial')
-    partial.write_text(json.dumps(description, indent=2) + '\n')
-    os.replace(partial, path)
+    with new_files.new_file(path) as file:
+      file.write(f'{json.dumps(description, indent=2)}\n'.encode())
 
   def _split_numbers(self, split: str) -> np.ndarray:
     """Returns int64 [clients, 5], in the order of writing."""

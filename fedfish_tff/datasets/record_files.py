@@ -36,12 +36,12 @@ class RecordWriter:
     """Opens the file.
 
     Args:
-      path: The file, which is overwritten.
+      path: The file, which is not there yet.
 
     Raises:
       OSError: If it cannot be written.
     """
-    self._file = open(path, 'wb')
+    self._file = open(path, 'xb')
     self._offset = 0
 
   def __enter__(self) -> 'RecordWriter':

@@ -122,8 +122,15 @@ def check_tff_database(
       f'There is no file {path}; a TFF data base was expected.'
     )
   try:
-    # Read only: SQLite would otherwise make what is not there.
-    uri = f'{pathlib.Path(path).resolve().as_uri()}?mode=ro'
+    file = pathlib.Path(path).resolve()
+    for suffix in ('-journal', '-wal'):
+      # What TFF's loaders would undo, and SQLite then deletes a file it names.
+      if os.path.lexists(f'{file}{suffix}'):
+        raise sqlite3.DatabaseError(
+          f'{file.name}{suffix} beside it tells of an unfinished change'
+        )
+    # Immutable: nothing is locked, and what is not there is not made.
+    uri = f'{file.as_uri()}?immutable=1'
     with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
       connection.execute(
         'SELECT split_name, client_id, serialized_example_proto '

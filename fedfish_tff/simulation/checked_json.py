@@ -15,23 +15,17 @@ def add_checksum(content: Mapping[str, Any]) -> dict[str, Any]:
   return {**content, _CHECKSUM: _checksum(content)}
 
 
-def remove_checksum(
-  content: Mapping[str, Any], *, optional: bool = False
-) -> dict[str, Any]:
+def remove_checksum(content: Mapping[str, Any]) -> dict[str, Any]:
   """Returns an object without its checksum, once it is verified.
 
   Args:
-    content: As of `add_checksum`, from a file.
-    optional: Whether there may be none, as of files of earlier versions.
+    content: What `add_checksum` has returned, from a file.
 
   Raises:
     ValueError: If the checksum is missing or does not match.
   """
   rest = dict(content)
-  checksum = rest.pop(_CHECKSUM, None)
-  if checksum is None and optional:
-    return rest
-  if checksum != _checksum(rest):
+  if rest.pop(_CHECKSUM, None) != _checksum(rest):
     raise ValueError('it does not match its checksum')
   return rest
 

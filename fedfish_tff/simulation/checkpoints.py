@@ -5,8 +5,8 @@
 `tff.program.FileProgramStateManager` does not notice a state that was damaged
 after it was written, and writes each as a SavedModel, whose graph takes a tenth
 of a second. Here the tensors alone are written, to where a SavedModel has them
-and under the names that TFF gave them: `tf.train.load_checkpoint` reads these
-and earlier ones. A manifest with the SHA-256 of every file is written last:
+and under the names that TFF gave them, which `tf.train.load_checkpoint` reads. A
+manifest with the SHA-256 of every file is written last:
 without manifest a version is half-written, and one that does not match it, or
 cannot be read, is damaged and passed over. So is one that does not go with the
 run's other files, whose digests are in the manifest, too.
@@ -26,6 +26,7 @@ import shutil
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import new_files
 from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
@@ -298,20 +299,21 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
   def _write_manifest(self, version: int, tensors: list[str]) -> None:
     folder = self._path(version)
     for path in sorted(folder.rglob('*')):
-      files.sync(path)
-    files.sync(folder)
+      new_files.sync(path)
+    new_files.sync(folder)
     manifest = checked_json.add_checksum(
       {
+        'round': version,
+        'run': self._run_digests(version) if self._run_digests else {},
         'files': _checksums(folder),
         'tensors': tensors,
-        'run': self._run_digests(version) if self._run_digests else {},
       }
     )
     files.write_atomically(
       folder / checkpoint_manifest.FILE_NAME,
       json.dumps(manifest, indent=1).encode(),
     )
-    files.sync(self._root_dir)
+    new_files.sync(self._root_dir)
 
   def _verify(self, version: int) -> dict[str, Any]:
     """Returns the manifest; raises DamagedCheckpointError if files differ."""
@@ -319,8 +321,8 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     path = folder / checkpoint_manifest.FILE_NAME
     try:
       manifest = checked_json.remove_checksum(json.loads(path.read_bytes()))
-      expected = manifest['files']
-    # Another file of the run with a checksum has no `files`.
+      expected, found_round = manifest['files'], manifest['round']
+    # Another file of the run with a checksum has none of these.
     except (KeyError, ValueError, TypeError) as error:
       raise DamagedCheckpointError(
         f'The checkpoint {folder} is damaged: its file {path.name} cannot be '
@@ -328,6 +330,10 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       ) from error
     except OSError as error:
       raise _unreadable_error(folder, error) from error
+    if found_round != version:
+      raise DamagedCheckpointError(
+        f'The checkpoint {folder} is damaged: it is that of round {found_round}.'
+      )
     try:
       found = _checksums(folder)
     except OSError as error:
@@ -347,11 +353,12 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       )
     if self._run_digests is not None:
       changed = checkpoint_manifest.changed_file(
-        manifest, self._run_digests(version)
+        manifest.get('run'), self._run_digests(version)
       )
       if changed is not None:
         raise DamagedCheckpointError(
-          f'{changed} is not what it was when the checkpoint {folder} was saved.'
+          f'{changed} is not what it was when the checkpoint {folder} was '
+          'saved, or that is the checkpoint of another run.'
         )
     return manifest
 

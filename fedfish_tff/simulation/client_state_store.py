@@ -20,32 +20,41 @@ import hashlib
 import itertools
 import json
 import os
+import pathlib
 import sqlite3
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import locks
+from fedfish_tff import regular_files
 
 import numpy as np
 import tensorflow as tf
 
 # With the default journal, not WAL, the file is all there is between two rounds,
 # and a large state is written once. EXTRA: a round outlasts a power failure.
-# A client's id may hold what is not UTF-8; `until` is the client's next visit.
-_SCHEMA = """
+_SETTINGS = """
   PRAGMA synchronous = EXTRA;
   PRAGMA secure_delete = OFF;
   PRAGMA foreign_keys = ON;
-  CREATE TABLE IF NOT EXISTS visits (
+"""
+# A client's id may hold what is not UTF-8; `until` is the client's next visit.
+_TABLES = """
+  BEGIN;
+  CREATE TABLE visits (
     id INTEGER PRIMARY KEY, client BLOB NOT NULL, round INTEGER NOT NULL,
     until INTEGER, checksum INTEGER NOT NULL, UNIQUE (client, round));
-  CREATE INDEX IF NOT EXISTS visits_until ON visits (until)
+  CREATE INDEX visits_until ON visits (until)
     WHERE until IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS visits_round ON visits (round)
+  CREATE INDEX visits_round ON visits (round)
     WHERE until IS NOT NULL;
-  CREATE TABLE IF NOT EXISTS states (
+  CREATE TABLE states (
     id INTEGER PRIMARY KEY REFERENCES visits ON DELETE CASCADE,
     arrays TEXT NOT NULL, value BLOB NOT NULL);
+  COMMIT;
 """
+# The end of a journal that names another file, see `_check_journal`.
+_JOURNAL_MAGIC = bytes.fromhex('d9d505f920a163d7')
 # The line in brackets is for speed: it leaves out what the first round needs.
 _PRUNE = """
   DELETE FROM visits WHERE
@@ -90,10 +99,20 @@ class ClientStateStore:
     self._name = 'memory' if path is None else os.fspath(path)
     self.digest = 0
     with self._input_errors(f'{self._name} cannot be opened'):
+      if path is not None:
+        # As SQLite does, which has its journal beside what a link leads to.
+        path = os.path.realpath(path)
+        _check_journal(path)
+        path = pathlib.Path(path).as_uri()
+        if locks.are_dispensable():
+          path += '?vfs=unix-none'  # The kind of unix that locks nothing.
       self._connection = sqlite3.connect(
-        path or ':memory:', check_same_thread=False
+        path or ':memory:', uri=True, check_same_thread=False
       )
-      self._connection.executescript(_SCHEMA)
+      self._connection.executescript(_SETTINGS)
+      if not _read_schema(self._connection):
+        self._connection.executescript(_TABLES)
+      _check_schema(self._connection)
 
   def has_state(
     self, client_id: str, *, round_number: int = _LAST_ROUND
@@ -295,6 +314,44 @@ class ClientStateStore:
       f'{self._name} holds other client states than those of the checkpoint of '
       f'round {round_number}'
     )
+
+
+def _check_journal(path: str) -> None:
+  """Refuses journals that no store leaves.
+
+  When SQLite undoes an interrupted transaction, it deletes the file that the end
+  of the journal names: one over several data bases, which a store never has.
+
+  Args:
+    path: The data base.
+  """
+  if os.path.exists(f'{path}-wal'):
+    raise sqlite3.DatabaseError('it has a write-ahead log, as no store does')
+  try:
+    with open(f'{path}-journal', 'rb', opener=regular_files.opener) as journal:
+      journal.seek(max(0, journal.seek(0, os.SEEK_END) - len(_JOURNAL_MAGIC)))
+      if journal.read() == _JOURNAL_MAGIC:
+        raise sqlite3.DatabaseError('its journal names another file')
+  except FileNotFoundError:
+    pass
+  except OSError as error:
+    raise sqlite3.DatabaseError(
+      f'its journal cannot be read ({error.strerror})'
+    ) from error
+
+
+def _read_schema(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
+  return connection.execute(
+    'SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name'
+  ).fetchall()
+
+
+def _check_schema(connection: sqlite3.Connection) -> None:
+  """Refuses tables, views and triggers that are not those of a store."""
+  with contextlib.closing(sqlite3.connect(':memory:')) as empty:
+    empty.executescript(_TABLES)
+    if _read_schema(connection) != _read_schema(empty):
+      raise sqlite3.DatabaseError('its tables are not those of client states')
 
 
 def _key(client_id: str) -> bytes:

@@ -1,17 +1,24 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are either whole or not there."""
+"""Files and folders of a run, and the errors where they cannot be written."""
 
+from collections.abc import Collection
+from collections.abc import Iterator
+import contextlib
 import errno
 import os
 import pathlib
+import stat
 from typing import TYPE_CHECKING
 
 from fedfish_tff import errors
+from fedfish_tff import locks
+from fedfish_tff import new_files
 
 if TYPE_CHECKING:  # Whose import takes seconds.
   import tensorflow as tf
 
+LOCK_NAME = '.lock'
 _SYSTEM_ERRORS = (
   errno.ENOSPC,
   errno.EDQUOT,
@@ -21,15 +28,12 @@ _SYSTEM_ERRORS = (
   errno.EPERM,
   errno.ENOTDIR,
 )
-_TEMPORARY_SUFFIX = '.partial'
 
 
 def write_atomically(
   path: str | os.PathLike[str], content: bytes | memoryview
 ) -> None:
-  """Writes a file under a temporary name, then renames it.
-
-  A reader, or a run after a crash, sees the old content or the new one.
+  """Writes a file as `new_files.new_file` does.
 
   Args:
     path: The file; its folder exists.
@@ -38,20 +42,10 @@ def write_atomically(
   Raises:
     errors.InputError: If it cannot be written; the old content is intact.
   """
-  path = pathlib.Path(path)
-  temporary = path.with_name(path.name + _TEMPORARY_SUFFIX)
   try:
-    with open(temporary, 'wb') as file:
+    with new_files.new_file(path) as file:
       file.write(content)
-      file.flush()
-      os.fsync(file.fileno())
-    os.replace(temporary, path)
-    sync(path.parent)
   except OSError as error:
-    try:
-      temporary.unlink(missing_ok=True)
-    except OSError:  # Whatever keeps it from being written, the next is clear.
-      raise unwritable_error(path, error) from error
     raise unwritable_error(path, error) from error
 
 
@@ -72,35 +66,60 @@ def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
   return path
 
 
-def check_entries(folder: str | os.PathLike[str]) -> None:
-  """Checks that below a folder are files and folders: a pipe is waited for.
+@contextlib.contextmanager
+def locked_folder(
+  folder: str | os.PathLike[str], *, in_use: str, skipped: Collection[str] = ()
+) -> Iterator[None]:
+  """Lets no other process write to a folder, and tidies up after killed ones.
 
   Args:
-    folder: The folder; it need not exist.
+    folder: The folder.
+    in_use: The error where another process writes to it.
+    skipped: Names of folders in it to which others may write.
 
   Raises:
-    errors.InputError: If there is a pipe, a device or a socket.
+    errors.InputError: If another process writes to it, or it cannot be locked.
   """
-  for parent, _, names in os.walk(folder):
-    for path in (pathlib.Path(parent, name) for name in names):
-      if path.exists() and not path.is_file():
+  with contextlib.ExitStack() as stack:
+    try:
+      stack.enter_context(
+        locks.hold(pathlib.Path(folder, LOCK_NAME), in_use=in_use)
+      )
+      new_files.remove_temporaries(folder, skipped=skipped)
+    except OSError as error:
+      raise unwritable_error(folder, error) from error
+    yield
+
+
+def check_entries(folder: str | os.PathLike[str]) -> None:
+  """Checks that below a folder are files and folders of its own.
+
+  A pipe would be waited for, and what is written through a link that leads out
+  of the folder would be written elsewhere.
+
+  Args:
+    folder: The folder, which may be a link itself; it need not exist.
+
+  Raises:
+    errors.InputError: If there is a pipe, a device, a socket or such a link.
+  """
+  root = os.path.realpath(folder)
+  for parent, folders, names in os.walk(folder):
+    for path in (os.path.join(parent, name) for name in folders + names):
+      try:
+        mode = os.lstat(path).st_mode
+      except FileNotFoundError:  # Removed meanwhile, by another process.
+        continue
+      if stat.S_ISLNK(mode):
+        if not pathlib.Path(os.path.realpath(path)).is_relative_to(root):
+          raise errors.InputError(
+            f'{path} is a link that leads out of {os.fspath(folder)}; a file or '
+            'folder was expected.'
+          )
+      elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise errors.InputError(
           f'{path} is a pipe, a device or a socket; a file was expected.'
         )
-
-
-def is_temporary(path: str | os.PathLike[str]) -> bool:
-  """Whether the path is one that an interrupted `write_atomically` leaves."""
-  return os.fspath(path).endswith(_TEMPORARY_SUFFIX)
-
-
-def sync(path: str | os.PathLike[str]) -> None:
-  """Makes a file's content or a folder's entries outlast a power failure."""
-  descriptor = os.open(path, os.O_RDONLY)
-  try:
-    os.fsync(descriptor)
-  finally:
-    os.close(descriptor)
 
 
 def unwritable_error(

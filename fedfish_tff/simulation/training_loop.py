@@ -212,6 +212,9 @@ def run_training(
     if stopping is not None and round_number is not None:
       for row in recorder.rows():
         stopping.observe(row[metrics_rows.ROUND_COLUMN], row)
+      if stopping.best_round is not None:
+        # A damaged one is told now, not after the rounds that are left.
+        recorder.load(initial, stopping.best_round)
     if client_states is not None:
       if round_number is None:
         client_states.reset()

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
-import fcntl
 import hashlib
 import json
 import os
@@ -22,13 +21,13 @@ import shutil
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import new_files
 from fedfish_tff import regular_files
 from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
 from fedfish_tff.simulation import metrics_rows
 
-_LOCK_NAME = '.lock'
 # The workdir of what a fine-tuning starts from.
 _START_NAME = 'start'
 # What --overwrite removes. The checkpoints go first, since a run that resumes
@@ -37,6 +36,8 @@ _OWN_NAMES = (
   'checkpoints',
   'client_states.sqlite',
   'client_states.sqlite-journal',
+  'client_states.sqlite-wal',
+  'client_states.sqlite-shm',
   'summary.json',
   'plots',
   'evaluation',
@@ -143,13 +144,13 @@ class Workdir:
 
   def digests(
     self,
-    round_number: int,
+    round_number: int | None = None,
     metrics_digest: Callable[[int], str | None] | None = None,
   ) -> dict[str, str]:
-    """Returns digests of what belongs to the checkpoint of a round.
+    """Returns digests of what a run is, and of its rows up to a round.
 
     Args:
-      round_number: The round.
+      round_number: The round; None to leave out the rows.
       metrics_digest: From a round to the digest of metrics.csv up to it, such as
         `CsvMetricsManager.digest`; None to read the file.
 
@@ -159,9 +160,17 @@ class Workdir:
     Raises:
       errors.InputError: If metrics.csv is not one.
     """
-    digests = _digests(
-      self.config_path, self.data_fingerprint_path, self.start_path
-    )
+    digests = {
+      path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+      for path in (
+        self.config_path,
+        self.data_fingerprint_path,
+        self.start_path,
+      )
+      if path.exists()
+    }
+    if round_number is None:
+      return digests
     if metrics_digest is None and self.metrics_path.exists():
       cells = metrics_rows.read_cells(self.metrics_path)
       metrics_digest = metrics_rows.chain_digests(cells.columns, cells.rows).get
@@ -179,7 +188,7 @@ class Workdir:
       return
     last = max(versions)
     changed = checkpoint_manifest.changed_file(
-      versions[last], self.digests(last)
+      versions[last].get('run'), self.digests(last)
     )
     if changed is None:
       return
@@ -197,28 +206,47 @@ class Workdir:
     )
 
   def write_summary(self, summary: Mapping[str, Any]) -> None:
-    """Writes summary.json atomically, with whose it is and a checksum."""
-    run = _digests(self.config_path, self.data_fingerprint_path)
+    """Writes summary.json atomically, with whose it is and a checksum.
+
+    Args:
+      summary: The content, with the last round as `rounds`.
+    """
+    run = self.digests(summary['rounds'])
     files.write_atomically(
       self.summary_path,
       _to_json(checked_json.add_checksum({**summary, 'run': run})),
     )
 
-  def check_summary(self, content: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what `write_summary` was given, once it is verified.
-
-    Args:
-      content: The object in summary.json; of earlier versions of the code, it
-        has no checksum, or does not say whose it is.
+  def read_summary(self) -> dict[str, Any]:
+    """Returns what `write_summary` was given; {} before the run is finished.
 
     Raises:
-      ValueError: If it was changed, or is that of another run.
+      errors.InputError: If it was changed, or is that of another run or of other
+        rows of metrics.csv.
     """
-    summary = checked_json.remove_checksum(content, optional=True)
-    digests = _digests(self.config_path, self.data_fingerprint_path)
-    if checkpoint_manifest.changed_file(summary, digests) is not None:
-      raise ValueError('it is of another run')
-    summary.pop('run', None)
+    path = self.summary_path
+    try:
+      summary = checked_json.remove_checksum(
+        json.loads(regular_files.read_bytes(path))
+      )
+      run, rounds = summary.pop('run'), int(summary['rounds'])
+    except FileNotFoundError:
+      return {}
+    except OSError as error:
+      raise errors.InputError(
+        f'Cannot read {path}: {error.strerror}.'
+      ) from error
+    except (KeyError, OverflowError, TypeError, ValueError) as error:
+      raise errors.InputError(
+        f'{path} is damaged; launch.train writes it anew.'
+      ) from error
+    changed = checkpoint_manifest.changed_file(run, self.digests(rounds))
+    if changed is not None:
+      raise errors.InputError(
+        f'{path} is that of another run, or {changed} is not what it was after '
+        f'round {rounds}, the last; restore what was changed, or train again: '
+        'launch.train writes it anew.'
+      )
     return summary
 
 
@@ -257,23 +285,19 @@ def open_workdir(
     path.mkdir(parents=True, exist_ok=True)
     _check_is_ours(path)
     files.check_entries(path)
-    lock = open(path / _LOCK_NAME, 'ab')
   except OSError as error:
     raise files.unwritable_error(path, error) from error
-  with lock:
-    try:
-      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-      raise errors.InputError(
-        f'{path} is in use by another process; wait until it ends, or choose '
-        'another --workdir.'
-      ) from error
+  in_use = (
+    f'{path} is in use by another process; wait until it ends, or choose '
+    'another --workdir.'
+  )
+  with files.locked_folder(path, in_use=in_use):
     workdir = Workdir(path)
-    try:
-      if overwrite:
+    if overwrite:
+      try:
         _remove_run(path)
-    except OSError as error:
-      raise files.unwritable_error(error.filename or path, error) from error
+      except OSError as error:
+        raise files.unwritable_error(error.filename or path, error) from error
     existing = _read_config(workdir.config_path)
     if existing is None:
       files.write_atomically(workdir.config_path, _to_json(config))
@@ -285,15 +309,6 @@ def open_workdir(
       note = _to_json(checked_json.add_checksum(data))
       files.write_atomically(workdir.data_path, note)
     yield workdir
-
-
-def _digests(*paths: pathlib.Path) -> dict[str, str]:
-  """Returns the SHA-256 of the files that are there, by name."""
-  return {
-    path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-    for path in paths
-    if path.exists()
-  }
 
 
 def _to_json(value: Mapping[str, Any]) -> bytes:
@@ -320,7 +335,7 @@ def _check_is_ours(path: pathlib.Path) -> None:
   foreign = sorted(
     entry.name
     for entry in path.iterdir()
-    if entry.name != _LOCK_NAME and not files.is_temporary(entry)
+    if entry.name != files.LOCK_NAME and not new_files.is_temporary(entry)
   )
   if foreign:
     raise errors.InputError(

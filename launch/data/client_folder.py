@@ -4,14 +4,16 @@
 
 from collections.abc import Iterator
 import contextlib
-import fcntl
 import hashlib
 import os
 import pathlib
 import re
 import shutil
+import stat
 
 from fedfish_tff import errors
+from fedfish_tff import locks
+from fedfish_tff import new_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
 
@@ -79,26 +81,29 @@ def new_folder(
   """
   folder = pathlib.Path(folder).resolve()
   check_is_free(folder)
-  partial = simulation.make_folder(folder.with_name(f'{folder.name}.partial'))
+  in_use = (
+    f'Another process is writing {folder}; wait for its end or choose another '
+    'folder.'
+  )
   with contextlib.ExitStack() as stack:
-    lock = os.open(partial, os.O_RDONLY)
-    stack.callback(os.close, lock)
     try:
-      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-      raise errors.InputError(
-        f'Another process is writing {folder}; wait for its end or choose '
-        'another folder.'
-      ) from None
+      stack.enter_context(
+        locks.hold(folder.with_name(f'{folder.name}.lock'), in_use=in_use)
+      )
+    except OSError as error:
+      raise files.unwritable_error(folder, error) from error
+    # Again: another process may just have ended.
+    check_is_free(folder)
+    partial = simulation.make_folder(folder.with_name(f'{folder.name}.partial'))
+    _check_is_own(partial)
     try:
-      # Again: another process may just have ended.
-      check_is_free(folder)
       if not _has(partial, work):
         _clear(partial)
+      simulation.check_entries(partial)
       yield partial
-      files.sync(partial)
+      new_files.sync(partial)
       os.replace(partial, folder)
-      files.sync(folder.parent)
+      new_files.sync(folder.parent)
     except BaseException as error:
       if not _has(partial, work):
         shutil.rmtree(partial, ignore_errors=True)
@@ -118,7 +123,7 @@ def write_client(
     x: Features, [n, ...].
     y: Labels, [n].
   """
-  with open(folder / f'{name}.npz', 'wb') as file:
+  with open(folder / f'{name}.npz', 'xb') as file:
     np.savez(file, x=x, y=y)
     file.flush()
     os.fsync(file.fileno())
@@ -126,6 +131,16 @@ def write_client(
 
 def _has(folder: pathlib.Path, work: str | None) -> bool:
   return work is not None and (folder / work).exists()
+
+
+def _check_is_own(folder: pathlib.Path) -> None:
+  """Refuses a folder that another user may have made to read what is written."""
+  status = os.lstat(folder)
+  if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+    raise errors.InputError(
+      f'{folder} is a link or belongs to another user; a folder of your own, or '
+      'nothing, was expected.'
+    )
 
 
 def _clear(folder: pathlib.Path) -> None:

@@ -1,25 +1,28 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables whose changes are noticed, by a file of digests beside them."""
+"""Tables of a run whose changes are noticed, by digests beside them."""
 
 from collections.abc import Mapping
 import hashlib
 import json
 import os
 import pathlib
+from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
 
 FILE_NAME = 'digests.json'
+# Beside the names of files: the digests of the run's own.
+_RUN = 'run'
 
 
 def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
   """Writes tables atomically, and their digests.
 
   Args:
-    tables: The contents by path.
+    tables: The contents by path, in folders of workdirs.
 
   Raises:
     errors.InputError: If they cannot be written.
@@ -27,6 +30,9 @@ def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
   for folder in {path.parent for path in tables}:
     digests = folder / FILE_NAME
     found = _read_digests(digests, damaged_is_empty=True)
+    run = _digests_of_run(folder)
+    if found.get(_RUN) != run:
+      found = {_RUN: run}
     for path, content in tables.items():
       if path.parent == folder:
         simulation.write_atomically(path, content)
@@ -50,17 +56,26 @@ def read_table(path: str | os.PathLike[str]) -> str:
     content = path.read_bytes()
   except OSError as error:
     raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
-  digest = _read_digests(path.with_name(FILE_NAME)).get(path.name)
-  if digest not in (None, hashlib.sha256(content).hexdigest()):
+  digests = _read_digests(path.with_name(FILE_NAME))
+  digest = digests.get(path.name)
+  if digest not in (None, hashlib.sha256(content).hexdigest()) or digests.get(
+    _RUN
+  ) not in (None, _digests_of_run(path.parent)):
     raise errors.InputError(
-      f'{path} is not what was written; write it anew with launch.evaluate.'
+      f'{path} is not what was written for this run; write it anew with '
+      'launch.evaluate.'
     )
   return content.decode('utf-8', 'replace')
 
 
+def _digests_of_run(folder: pathlib.Path) -> dict[str, str]:
+  """Returns the digests of what tells the run of a folder from others."""
+  return simulation.Workdir(folder.parent).digests()
+
+
 def _read_digests(
   path: pathlib.Path, *, damaged_is_empty: bool = False
-) -> dict[str, str]:
+) -> dict[str, Any]:
   """Returns digests by file name; none where there is no such file."""
   try:
     return checked_json.remove_checksum(json.loads(path.read_bytes()))

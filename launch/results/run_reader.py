@@ -213,18 +213,13 @@ def read_made_up(workdir: pathlib.Path) -> str | None:
 
 def _read_summary(folder: simulation.Workdir) -> dict[str, Any]:
   """Returns what `parse_summary` does; nothing where there is no file yet."""
-  path = folder.summary_path
-  if not path.exists():
-    return {}
+  summary = folder.read_summary()
   try:
-    content = json.loads(path.read_text(encoding='utf-8'))
-    return parse_summary(folder.check_summary(content))
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
-  except (AttributeError, KeyError, TypeError, ValueError) as error:
+    return parse_summary(summary) if summary else {}
+  except (AttributeError, KeyError, TypeError) as error:
     raise errors.InputError(
-      f'{path} is damaged: blocks final, test and totals of numbers of this '
-      'run, and their checksum, were expected; launch.train writes it anew.'
+      f'{folder.summary_path} is damaged: blocks final, test and totals of '
+      'numbers were expected; launch.train writes it anew.'
     ) from error
 
 

@@ -93,18 +93,15 @@ class SweepFolder:
       name: The run.
       config: Its config; that of another one does not count.
     """
-    workdir = self.workdir(name)
-    if _read_json(workdir / 'config.json') != to_json(config):
-      return None
-    summary = _read_json(workdir / 'summary.json')
-    if summary is None or not is_end(summary, config):
+    folder = simulation.Workdir(self.workdir(name))
+    if _read_json(folder.config_path) != to_json(config):
       return None
     try:
-      folder = simulation.Workdir(workdir)
       folder.check_files()
-      return folder.check_summary(summary)
-    except ValueError:  # InputError is one.
+      summary = folder.read_summary()
+    except errors.InputError:
       return None
+    return summary if summary and is_end(summary, config) else None
 
   def read_data_fingerprint(self, name: str) -> Mapping[str, str] | None:
     """Returns what tells a run's data from others; None if it has not begun."""

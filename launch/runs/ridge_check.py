@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 import os
+import pathlib
 from typing import Any
 
 from fedfish_tff import errors
@@ -75,9 +76,12 @@ def check_run(
   check_config(config, task)
   algorithm = config['algorithm']
   experiment = experiment_lib.build_experiment_of(config, task)
+  folder = simulation.Workdir(pathlib.Path(workdir))
   result = simulation.load_result(
     experiment.process,
-    simulation.CheckpointManager(simulation.Workdir(workdir).checkpoints_path),
+    simulation.CheckpointManager(
+      folder.checkpoints_path, run_digests=folder.digests
+    ),
   )
   examples = [
     task.train.load_client(client_id) for client_id in task.train.client_ids

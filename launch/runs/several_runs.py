@@ -63,6 +63,7 @@ def train(
   managers = managers_lib.load(metrics_managers)
   contexts.set_default_context(context, **(context_options or {}))
   workdir = simulation.make_folder(pathlib.Path(workdir))
+  simulation.check_entries(workdir)
   if simulation.Workdir(workdir).config_path.exists():
     raise errors.InputError(
       f'{workdir} is the workdir of a single run; choose another --workdir.'

@@ -43,6 +43,7 @@ def open_run(
   config = run_reader.read_config(workdir)
   folder = simulation.Workdir(pathlib.Path(workdir))
   folder.check_files()
+  folder.read_summary()
   if data_dir is None:
     data_dir = _find_data(folder)
   contexts.set_default_context(context, **(context_options or {}))
@@ -148,11 +149,13 @@ def _load_half(
 def _load_round(
   experiment: experiment_lib.Experiment,
   folder: simulation.Workdir,
-  round_number: int,
+  round_number: int | None,
 ) -> simulation.TrainingResult | None:
   return simulation.load_result(
     experiment.process,
-    simulation.CheckpointManager(folder.checkpoints_path),
+    simulation.CheckpointManager(
+      folder.checkpoints_path, run_digests=folder.digests
+    ),
     round_number=round_number,
   )
 
@@ -160,17 +163,13 @@ def _load_round(
 def _load_last(
   experiment: experiment_lib.Experiment, folder: simulation.Workdir
 ) -> simulation.TrainingResult:
-  result = simulation.load_result(
-    experiment.process, simulation.CheckpointManager(folder.checkpoints_path)
-  )
+  result = _load_round(experiment, folder, None)
   if result is None:
     raise errors.InputError(
       f'{folder.path} has no checkpoint yet; train it first with launch.train.'
     )
-  rounds = experiment.config['rounds']
-  if 'early_stopping' in experiment.config:
-    rounds = simulation.read_rows(folder.metrics_path)[-1]['round']
-  if folder.summary_path.exists() and result.round_number != rounds:
+  rounds = folder.read_summary().get('rounds')
+  if rounds not in (None, result.round_number):
     raise errors.InputError(
       f'{folder.path} is finished, but its checkpoint of round {rounds} is '
       'damaged or missing; launch.train makes it again from that of round '

@@ -182,8 +182,6 @@ def _train(
     client_states = None
     if isinstance(experiment.process, algorithms.ClientStateProcess):
       client_states = simulation.ClientStateStore(folder.client_states_path)
-    # It is not that of a run that goes on from an earlier checkpoint.
-    folder.summary_path.unlink(missing_ok=True)
     result = _run(
       experiment, folder, start, client_states, progress_bar, managers
     )

@@ -8,17 +8,16 @@ Plain Python, without TensorFlow; `results.sweep_folder` has what is in it.
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
-import fcntl
 import json
 import os
 
 from fedfish_tff import errors
+from fedfish_tff import new_files
 from fedfish_tff.simulation import files
 from launch.methods import config_checks
 from launch.results import sweep_folder
 from launch.sweeps import plan as plan_lib
 
-_LOCK_NAME = '.lock'
 _MAX_DIFFERENCES_SHOWN = 5
 
 
@@ -48,16 +47,12 @@ def open_folder(
   try:
     for name in ('runs', 'logs'):
       (folder.path / name).mkdir(parents=True, exist_ok=True)
-    lock = open(folder.path / _LOCK_NAME, 'ab')
   except OSError as error:
     raise files.unwritable_error(folder.path, error) from error
-  with lock:
-    try:
-      fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-      raise errors.InputError(
-        f'{folder.path} is in use by another launch.sweep; wait until it ends.'
-      ) from error
+  in_use = (
+    f'{folder.path} is in use by another launch.sweep; wait until it ends.'
+  )
+  with files.locked_folder(folder.path, in_use=in_use, skipped=('runs',)):
     content = {
       'config': source,
       'runs': {
@@ -96,9 +91,9 @@ def check_folder(
       f'Cannot read {folder.path}: {error.strerror}.'
     ) from error
   if not folder.sweep_path.exists():
-    ours = (_LOCK_NAME, 'runs', 'logs')
+    ours = (files.LOCK_NAME, 'runs', 'logs')
     foreign = [
-      n for n in entries if n not in ours and not files.is_temporary(n)
+      n for n in entries if n not in ours and not new_files.is_temporary(n)
     ]
     if foreign:
       raise errors.InputError(

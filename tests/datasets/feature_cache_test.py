@@ -302,6 +302,8 @@ class FeatureCacheTest(parameterized.TestCase):
       mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
       if mode == os.O_RDONLY:
         raise OSError(errno.EBADF, 'Bad file descriptor')
+      if locked:
+        raise BlockingIOError
       locked.append(operation)
 
     with mock.patch.object(fcntl, 'flock', autospec=True, side_effect=flock):
@@ -330,6 +332,16 @@ class FeatureCacheTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'Features cannot be kept'):
       feature_cache.FeatureCache(self._extractor, self._folder / 'file')
     cache = self._create()
+    # Files of somebody's own would be taken for leftovers.
+    (self._folder / 'mine').mkdir()
+    (self._folder / 'mine' / 'poetry.lock').touch()
+    cache.folder.rename(self._folder / 'elsewhere')
+    cache.folder.symlink_to(self._folder / 'mine')
+    with self.assertRaisesRegex(errors.InputError, 'It is a link'):
+      self._create()
+    self.assertLen(self._locks(), 1)
+    (self._folder / 'mine' / 'poetry.lock').unlink()
+    cache.folder.unlink()
     cache.extract(_images(1))
     (path,) = self._files()
     path.unlink()

@@ -24,6 +24,7 @@ class RecordFilesTest(parameterized.TestCase):
     self._path = pathlib.Path(self.create_tempdir().full_path) / 'a.tfrecord'
 
   def _write(self, payloads=_PAYLOADS):
+    self._path.unlink(missing_ok=True)
     with record_files.RecordWriter(self._path) as writer:
       return [writer.write(payload) for payload in payloads]
 

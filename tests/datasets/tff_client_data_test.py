@@ -156,6 +156,13 @@ class CheckTffDatabaseTest(parameterized.TestCase):
     self.assertEqual(self._path.read_bytes(), before)
     self.assertEqual(os.listdir(self._path.parent), [self._path.name])
 
+  @parameterized.parameters('-journal', '-wal')
+  def test_an_unfinished_change(self, suffix):
+    self._write({'train': {'a': [{'x': [1]}]}})
+    pathlib.Path(f'{self._path}{suffix}').touch()
+    with self.assertRaisesRegex(errors.InputError, f'{suffix} beside it tells'):
+      self._check()
+
   def test_missing(self):
     with self.assertRaisesRegex(errors.InputError, 'no file .*#1.sqlite'):
       self._check()

@@ -4,6 +4,7 @@
 
 import asyncio
 import pathlib
+import shutil
 
 from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import checkpoints
@@ -22,6 +23,7 @@ class CheckpointManifestTest(absltest.TestCase):
       asyncio.run(manager.save([np.float32(version)], version))
     (folder / 'program_state_2' / 'manifest.json').write_text('{}')
     (folder / 'program_state_x').mkdir()
+    shutil.copytree(folder / 'program_state_1', folder / 'program_state_3')
     manifests = checkpoint_manifest.read_manifests(folder)
     self.assertEqual(
       {version: m['run'] for version, m in manifests.items()},
@@ -29,8 +31,15 @@ class CheckpointManifestTest(absltest.TestCase):
     )
     self.assertEmpty(checkpoint_manifest.read_manifests(folder / 'none'))
 
-  def test_manifests_of_before_know_no_files_of_the_run(self):
-    self.assertIsNone(checkpoint_manifest.changed_file({'files': {}}, {}))
+  def test_files_that_came_or_went_or_changed(self):
+    then = {'a': '1', 'b': '2'}
+    changed_file = checkpoint_manifest.changed_file
+    self.assertIsNone(changed_file(then, {'b': '2', 'a': '1'}))
+    for other in (None, [], 'ab'):
+      self.assertEqual(changed_file(other, then), 'a')
+    self.assertEqual(changed_file(then, {'a': '1'}), 'b')
+    self.assertEqual(changed_file(then, {'a': '1', 'b': '3'}), 'b')
+    self.assertEqual(changed_file(then, {**then, 'c': '3'}), 'c')
 
 
 if __name__ == '__main__':

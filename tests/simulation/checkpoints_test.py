@@ -5,7 +5,6 @@
 import asyncio
 import collections
 import errno
-import hashlib
 import json
 import os
 import pathlib
@@ -49,10 +48,6 @@ def _bits(state):
   ]
 
 
-def _sha256(content):
-  return hashlib.sha256(content).hexdigest()
-
-
 class CheckpointManagerTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -83,35 +78,6 @@ class CheckpointManagerTest(parameterized.TestCase):
     manager = checkpoints.CheckpointManager(self.root)
     asyncio.run(manager.save(state, 1))
     self.assertEqual(asyncio.run(manager.load_latest(state)), (state, 1))
-
-  def test_reads_the_saved_models_of_earlier_versions(self):
-    inner = tff.program.FileProgramStateManager(
-      self.root, prefix='program_state_'
-    )
-    asyncio.run(inner.save(tf.nest.flatten(_state(3)), 3))
-    folder = self.root / 'program_state_3'
-    manifest = {
-      'files': {
-        path.relative_to(folder).as_posix(): _sha256(path.read_bytes())
-        for path in folder.rglob('*')
-        if path.is_file()
-      },
-      'tensors': [
-        'float32[]',
-        'float32[3, 2]',
-        'float32[4]',
-        'int64[]',
-        'float64[]',
-        'bool[]',
-      ],
-    }
-    checksum = _sha256(json.dumps(manifest, sort_keys=True).encode())
-    (folder / 'manifest.json').write_text(
-      json.dumps({**manifest, 'checksum': checksum})
-    )
-    state, version = self._load_latest()
-    self.assertEqual(version, 3)
-    self.assertEqual(_bits(state), _bits(_state(3)))
 
   def test_keeps_text_and_small_floats(self):
     state = [
@@ -291,6 +257,17 @@ class CheckpointManagerTest(parameterized.TestCase):
     digests[1] = {'a': 'x', 'b': 'other'}
     with self.assertRaisesRegex(errors.InputError, 'b is not what it was'):
       asyncio.run(manager.load_latest(_state(0)))
+
+  def test_a_checkpoint_of_another_round_in_its_place(self):
+    self._save(1, 2)
+    shutil.rmtree(self.root / 'program_state_1')
+    shutil.copytree(
+      self.root / 'program_state_2', self.root / 'program_state_1'
+    )
+    with self.assertRaisesRegex(
+      checkpoints.DamagedCheckpointError, 'state_1 is damaged: .* of round 2'
+    ):
+      asyncio.run(checkpoints.CheckpointManager(self.root).load(1, _state(0)))
 
   def test_an_additional_file_is_damage(self):
     self._save(1)

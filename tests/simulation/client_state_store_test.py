@@ -3,13 +3,17 @@
 """Tests of the store of client states: what is kept, pruned and refused."""
 
 import collections
+import contextlib
 import gc
 import os
 import pathlib
+import shutil
 import signal
 import sqlite3
+import struct
 import tempfile
 import time
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import client_state_store
@@ -201,6 +205,105 @@ class ClientStateStoreTest(StoreTestCase):
     self.assertEqual(store.digest, digest)
     self.assertEqual(_value(store.load('a', _state(0))), 1)
     self.assertFalse(store.has_state('b'))
+
+
+class ForeignFileTest(StoreTestCase):
+  """What others may have put in a store's place, or beside it."""
+
+  def _interrupt(self):
+    """Leaves a transaction that was not finished, as a kill does."""
+    self._store().save(1, {'a': _state(1)}, kept_rounds=[0])
+    child = os.fork()
+    if not child:
+      connection = sqlite3.connect(self.path)
+      connection.execute('PRAGMA cache_size = 1')
+      connection.execute('UPDATE visits SET round = 9')
+      connection.execute('UPDATE states SET value = zeroblob(100000)')
+      os._exit(0)
+    os.waitpid(child, 0)
+    return pathlib.Path(f'{self.path}-journal')
+
+  def test_a_journal_that_names_another_file(self):
+    journal = self._interrupt()
+    folder = self.path.parent
+    victim = folder / 'victim'
+    name = os.fsencode(victim)
+    with open(journal, 'ab') as file:
+      file.write(
+        # The page that SQLite never writes, of the default size.
+        struct.pack('>I', 2**30 // 4096 + 1)
+        + name
+        + struct.pack('>II', len(name), sum(name))
+        + bytes.fromhex('d9d505f920a163d7')
+      )
+    shutil.copytree(folder, folder / 'copy')
+    # This is what SQLite makes of it.
+    victim.write_text('mine')
+    with contextlib.closing(
+      sqlite3.connect(folder / 'copy' / self.path.name)
+    ) as connection:
+      connection.execute('SELECT * FROM visits').fetchall()
+    self.assertFalse(victim.exists())
+    victim.write_text('mine')
+    link = folder / 'link'
+    link.symlink_to(self.path)
+    for path in (self.path, link):
+      with self.assertRaisesRegex(
+        errors.InputError, f'{path} cannot be opened: its journal names another'
+      ):
+        client_state_store.ClientStateStore(path)
+    self.assertEqual(victim.read_text(), 'mine')
+    self.assertTrue(journal.exists())
+
+  @parameterized.parameters(False, True)
+  def test_its_own_journal_is_undone(self, without_locks):
+    journal = self._interrupt()
+    self.assertTrue(journal.exists())
+    with contextlib.ExitStack() as stack:
+      if without_locks:
+        stack.enter_context(
+          mock.patch.dict(os.environ, FEDFISH_TFF_WITHOUT_LOCKS='1')
+        )
+      self.assertEqual(_value(self._store().load('a', _state(0))), 1)
+    self.assertFalse(journal.exists())
+
+  def test_locks_of_sqlite_where_they_are_dispensable(self):
+    self._store()
+    with contextlib.closing(sqlite3.connect(self.path)) as holder:
+      holder.execute('BEGIN EXCLUSIVE')
+      with mock.patch.dict(os.environ, FEDFISH_TFF_WITHOUT_LOCKS='1'):
+        store = self._store()
+        store.save(1, {'a': _state(1)}, kept_rounds=[0])
+        self.assertEqual(_value(store.load('a', _state(0))), 1)
+
+  def test_a_write_ahead_log(self):
+    self._store()
+    pathlib.Path(f'{self.path}-wal').touch()
+    with self.assertRaisesRegex(errors.InputError, 'write-ahead log'):
+      self._store()
+
+  def test_a_journal_that_is_no_file(self):
+    self._store()
+    os.mkfifo(f'{self.path}-journal')
+    with self.assertRaisesRegex(errors.InputError, 'journal cannot be read'):
+      self._store()
+
+  @parameterized.parameters(
+    'CREATE TABLE more (a)',
+    'CREATE TRIGGER t AFTER INSERT ON visits BEGIN DELETE FROM states; END',
+    'CREATE VIEW v AS SELECT * FROM visits',
+    'DROP TABLE states',
+  )
+  def test_other_tables(self, statement):
+    self._store()
+    with contextlib.closing(sqlite3.connect(self.path)) as connection:
+      connection.execute(statement)
+    before = self.path.read_bytes()
+    with self.assertRaisesRegex(
+      errors.InputError, 'its tables are not those of client states; restore it'
+    ):
+      self._store()
+    self.assertEqual(self.path.read_bytes(), before)
 
 
 _COHORTS = {1: 'ab', 2: 'bc', 3: 'cd', 4: 'ad'}

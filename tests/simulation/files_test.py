@@ -45,18 +45,6 @@ class WriteAtomicallyTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'a.json/b: Not a directory'):
       files.write_atomically(self.path / 'b', b'new')
 
-  def test_knows_its_leftovers(self):
-    seen = []
-    with mock.patch.object(
-      os,
-      'replace',
-      autospec=True,
-      side_effect=lambda source, _: seen.append(source),
-    ):
-      files.write_atomically(self.path, b'new')
-    self.assertTrue(files.is_temporary(seen[0]))
-    self.assertFalse(files.is_temporary(self.path))
-
 
 class UnwritableErrorTest(absltest.TestCase):
   def test_tensorflows_internals_are_left_out(self):
@@ -79,18 +67,30 @@ class UnwritableErrorTest(absltest.TestCase):
 
 
 class CheckEntriesTest(absltest.TestCase):
-  def test_names_what_is_no_file(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    (folder / 'a').mkdir()
+  def test_names_what_is_no_file_and_leads_out(self):
+    parent = pathlib.Path(self.create_tempdir().full_path)
+    folder = parent / 'w'
+    (folder / 'a').mkdir(parents=True)
     (folder / 'a' / 'file').touch()
     (folder / 'a' / 'gone').symlink_to(folder / 'gone')
-    files.check_entries(folder)
-    files.check_entries(folder / 'absent')
-    for make in (os.mkfifo, lambda path: path.symlink_to('/dev/zero')):
-      make(folder / 'a' / 'other')
-      with self.assertRaisesRegex(errors.InputError, 'a/other is a pipe, a'):
-        files.check_entries(folder)
+    (folder / 'a' / 'up').symlink_to('../a')
+    (folder / 'round').symlink_to('round')
+    (parent / 'link').symlink_to(folder)
+    for path in (folder, parent / 'link', parent / 'absent'):
+      files.check_entries(path)
+    (parent / 'w2').mkdir()
+    (folder / 'b').symlink_to('a')
+    for target in ('/dev/zero', parent, '../../w2', '../../no', '../b/../..'):
+      (folder / 'a' / 'other').symlink_to(target)
+      for path in (folder, parent / 'link'):
+        with self.assertRaisesRegex(
+          errors.InputError, f'^{path}/a/other is a link that leads out of'
+        ):
+          files.check_entries(path)
       (folder / 'a' / 'other').unlink()
+    os.mkfifo(folder / 'a' / 'other')
+    with self.assertRaisesRegex(errors.InputError, 'a/other is a pipe, a'):
+      files.check_entries(folder)
 
 
 class MakeFolderTest(absltest.TestCase):

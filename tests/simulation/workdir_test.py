@@ -54,7 +54,7 @@ class OpenWorkdirTest(parameterized.TestCase):
       (folder.path / 'regularization.csv').write_text('regularization\n')
       folder.tensorboard_path.mkdir()
       folder.plots_path.mkdir()
-      folder.write_summary({'accuracy': 0.5})
+      folder.write_summary({'rounds': 10, 'accuracy': 0.5})
 
   def test_writes_the_config_first(self):
     with workdir.open_workdir(self.path, _CONFIG) as folder:
@@ -97,9 +97,7 @@ class OpenWorkdirTest(parameterized.TestCase):
       self.path, _changed(seed=2), overwrite=True
     ) as folder:
       self.assertEqual(folder.read_config()['seed'], 2)
-    self.assertCountEqual(
-      os.listdir(self.path), ['.lock', 'config.json', 'notes.txt']
-    )
+    self.assertCountEqual(os.listdir(self.path), ['config.json', 'notes.txt'])
 
   def test_an_interrupted_overwrite_can_be_repeated(self):
     self._run()
@@ -263,9 +261,11 @@ class OpenWorkdirTest(parameterized.TestCase):
   def test_takes_a_folder_left_before_the_config_was_whole(self):
     self.path.mkdir(parents=True)
     (self.path / '.lock').touch()
-    (self.path / 'config.json.partial').write_text('{"alg')
+    left = self.path / f'config.json.{"0" * 32}.partial'
+    left.write_text('{"alg')
     with workdir.open_workdir(self.path, _CONFIG) as folder:
       self.assertEqual(folder.read_config()['rounds'], 10)
+    self.assertFalse(left.exists())
 
   def test_two_processes_do_not_write_one_workdir(self):
     program = textwrap.dedent(f"""
@@ -329,6 +329,38 @@ class OpenWorkdirTest(parameterized.TestCase):
         errors.InputError, f'{path} is (not what|missing)'
       ):
         folder.check_files()
+
+  def test_a_summary_is_of_one_run_and_of_all_its_rows(self):
+    metrics = 'round,a\n0,0.5\n1,0.25\n2,0.125\n'
+    summary = {'rounds': 2, 'test': {}}
+    with workdir.open_workdir(
+      self.path, _CONFIG, data_fingerprint={'train': 'a'}
+    ) as folder:
+      self.assertEqual(folder.read_summary(), {})
+      folder.metrics_path.write_text(metrics)
+      folder.write_summary(summary)
+      self.assertEqual(folder.read_summary(), summary)
+      whole = folder.summary_path.read_text()
+      for damaged in ('{', '[]', '{}', whole.replace('2', '1', 1)):
+        folder.summary_path.write_text(damaged)
+        with self.assertRaisesRegex(errors.InputError, 'json is damaged'):
+          folder.read_summary()
+      folder.summary_path.write_text(whole)
+      for path, content in (
+        # Of an earlier moment, and of another run.
+        (folder.metrics_path, metrics[:-8]),
+        (folder.metrics_path, metrics.replace('0.5', '1.5')),
+        (folder.config_path, json.dumps(_changed(seed=2))),
+        (folder.data_fingerprint_path, '{"train": "b"}'),
+      ):
+        before = path.read_text()
+        path.write_text(content)
+        with self.assertRaisesRegex(
+          errors.InputError, f'another run, or {path.name} is not what it was'
+        ):
+          folder.read_summary()
+        path.write_text(before)
+      self.assertEqual(folder.read_summary(), summary)
 
   def test_a_folder_without_run_has_no_config(self):
     with self.assertRaisesRegex(errors.InputError, 'not a workdir'):

@@ -19,13 +19,13 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 import json
-import os
 import pathlib
 import shutil
 from typing import Any
 import uuid
 
 from fedfish_tff import errors
+from fedfish_tff import new_files
 from fedfish_tff.datasets.grouping import beam_options
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import shard_writer
@@ -139,8 +139,7 @@ def write(
   """
   work.path(INDEX).mkdir(exist_ok=True)
   for folder in (pathlib.Path(work.folder), work.path(INDEX)):
-    for path in folder.glob('*.partial'):  # Of a worker that was killed.
-      path.unlink()
+    new_files.remove_temporaries(folder)  # Of a worker that was killed.
   shards = work.placement.shards()
   missing = [shard for shard in shards if _load_shard(work, shard) is None]
   if missing:
@@ -522,7 +521,7 @@ def _write_json(path: pathlib.Path, content: Any) -> None:
 
 
 def write_text(path: pathlib.Path, text: str) -> None:
-  """Writes a file under a name of its own, then renames it.
+  """Writes a file as `new_files.new_file` does.
 
   Args:
     path: The file.
@@ -531,9 +530,5 @@ def write_text(path: pathlib.Path, text: str) -> None:
   Raises:
     OSError: If it cannot be written.
   """
-  temporary = path.with_name(f'{path.name}.{uuid.uuid4().hex}.partial')
-  with open(temporary, 'w', encoding='utf-8') as file:
-    file.write(text)
-    file.flush()
-    os.fsync(file.fileno())
-  os.replace(temporary, path)
+  with new_files.new_file(path) as file:
+    file.write(text.encode())

@@ -8,6 +8,7 @@ import dataclasses
 import os
 from typing import Any
 
+from fedfish_tff import new_files
 from fedfish_tff.datasets import client_index
 
 import numpy as np
@@ -57,7 +58,7 @@ def write_client_table(
   """
   schema = client_index.INDEX_SCHEMA
   sizes = {}
-  with open(path, 'wb') as file:
+  with new_files.new_file(path) as file:
     with client_index.create_index_writer(file) as writer:
       for split in sorted(parts_of):
         table = pa.concat_tables(
@@ -71,8 +72,6 @@ def write_client_table(
           table.replace_schema_metadata(schema.metadata),
           row_group_size=client_index.ROW_GROUP_CLIENTS,
         )
-    file.flush()
-    os.fsync(file.fileno())
   return sizes
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import dataclasses
 import os
 import pathlib
-import uuid
 
+from fedfish_tff import new_files
 from fedfish_tff.datasets import client_index
 from fedfish_tff.datasets import record_files
 from fedfish_tff.datasets.grouping import client_splits
@@ -86,10 +86,7 @@ def write_shard(
   path = pathlib.Path(folder) / shard.file_name
   index = pathlib.Path(index_folder) / f'{shard.file_name}.parquet'
   # Another worker may be at the same shard; the last one leaves the same files.
-  suffix = f'.{uuid.uuid4().hex}.partial'
-  temporary, temporary_index = (
-    other.with_name(other.name + suffix) for other in (path, index)
-  )
+  temporary = new_files.temporary_path(path)
   with record_files.RecordWriter(temporary) as writer:
     for bucket in shard.buckets:
       with spilled_runs.Bucket(
@@ -112,11 +109,9 @@ def write_shard(
           for name, value in zip(rows, values, strict=True):
             rows[name].append(value)
   table = pa.table(rows, schema=client_index.INDEX_SCHEMA)
-  parquet.write_table(table, temporary_index)
-  with open(temporary_index, 'rb') as file:
-    os.fsync(file.fileno())
   os.replace(temporary, path)
-  os.replace(temporary_index, index)
+  with new_files.new_file(index) as file:
+    parquet.write_table(table, file)
   return report
 
 

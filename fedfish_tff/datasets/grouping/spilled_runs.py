@@ -121,7 +121,7 @@ class RunWriter:
     name = f'{uuid.uuid4().hex}.run'
     self._entries.sort(key=lambda item: item[0])
     sizes = np.zeros(self._num_buckets + 1, _OFFSET)
-    with open(self._folder / name, 'wb') as file:
+    with open(self._folder / name, 'xb') as file:
       for bucket, start, serialized in self._entries:
         file.write(start)
         file.write(serialized)

@@ -21,6 +21,7 @@ from multiprocessing import connection as connection_lib
 from multiprocessing import reduction
 import os
 import pathlib
+import secrets
 import signal
 import sys
 import threading
@@ -63,10 +64,11 @@ class ProgramCache:
     """Keeps a program; a full disk is no reason to stop."""
     if self._folder is None:
       return
-    partial = self._folder / f'{key}.{os.getpid()}.{threading.get_ident()}'
+    partial = self._folder / f'{key}.{secrets.token_hex(16)}.partial'
     try:
       self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-      partial.write_bytes(hashlib.sha256(program).digest() + program)
+      with open(partial, 'xb') as file:
+        file.write(hashlib.sha256(program).digest() + program)
       partial.replace(self._folder / key)
     except OSError as error:
       print(f'The program cache cannot be written: {error}', flush=True)

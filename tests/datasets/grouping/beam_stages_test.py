@@ -110,8 +110,9 @@ class BeamStagesTest(absltest.TestCase):
         beam_stages.read(other, parts, beam_flags=())
     # As a process that was killed leaves it.
     (other.path('runs') / 'half.run').write_bytes(b'half')
-    (other.path('read') / 'half.json.1.partial').write_bytes(b'{"ha')
-    (pathlib.Path(other.folder) / 'half.tfrecord.1.partial').write_bytes(b'')
+    (other.path('read') / f'half.json.{"0" * 32}.partial').write_bytes(b'{"ha')
+    name = f'half.tfrecord.{"0" * 32}.partial'
+    (pathlib.Path(other.folder) / name).write_bytes(b'')
     with mock.patch.object(
       grouping.TextSource, 'read', autospec=True, side_effect=read
     ) as reader:

@@ -5,6 +5,7 @@
 import os
 import pathlib
 import signal
+from unittest import mock
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -100,8 +101,8 @@ class NewFolderTest(absltest.TestCase):
         (partial / 'half.npz').write_text('half')
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
-    self.assertEqual(
-      [p.name for p in self.parent.iterdir()], ['clients.partial']
+    self.assertCountEqual(
+      os.listdir(self.parent), ['clients.lock', 'clients.partial']
     )
     with client_folder.new_folder(self.folder) as partial:
       (partial / 'whole').write_text('')
@@ -125,6 +126,25 @@ class NewFolderTest(absltest.TestCase):
         with client_folder.new_folder(self.folder):
           self.fail('Not reached.')
     self.assertEqual([p.name for p in self.folder.iterdir()], ['a'])
+
+  def test_what_another_user_has_put_there_is_refused(self):
+    outside = pathlib.Path(self.create_tempdir().full_path)
+    partial = self.parent / 'clients.partial'
+    partial.symlink_to(outside)
+
+    def refused(message):
+      with self.assertRaisesRegex(errors.InputError, message):
+        with client_folder.new_folder(self.folder, work='work'):
+          self.fail('Not reached.')
+
+    refused('partial is a link')
+    partial.unlink()
+    (partial / 'work').mkdir(parents=True)
+    with mock.patch.object(os, 'geteuid', autospec=True, return_value=-1):
+      refused('belongs to another user')
+    (partial / 'work' / 'runs').symlink_to(outside)
+    refused('work/runs is a link that leads out')
+    self.assertEmpty(list(outside.iterdir()))
 
   def test_a_folder_that_cannot_be_made(self):
     (self.parent / 'file').write_text('')

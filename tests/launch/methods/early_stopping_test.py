@@ -4,6 +4,7 @@
 
 import json
 import pathlib
+import shutil
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -110,6 +111,7 @@ class RunTest(absltest.TestCase):
     self.assertEqual(summary['final'], short['final'])
     self._check_readers(config, workdir, best, last)
     self._check_evaluation(workdir, summary, best, last)
+    self._check_whose_files(config, workdir, best)
     # The same command has nothing left to do.
     again = training_run.train(config, workdir=workdir, progress_bar=False)
     self.assertEqual(again, summary)
@@ -143,6 +145,51 @@ class RunTest(absltest.TestCase):
     sizes = [row['num_examples'] for row in table.clients.values()]
     mean = sum(a * b for a, b in zip(scores, sizes)) / sum(sizes)
     self.assertAlmostEqual(mean, summary['test']['global/accuracy'], places=5)
+
+  def _check_whose_files(self, config, workdir, best):
+    """Files of another run or moment are refused, and nothing is removed."""
+    summary = (workdir / 'summary.json').read_bytes()
+    checkpoint = f'checkpoints/program_state_{best}'
+
+    def refused(message, change, *uses):
+      damaged = self.folder / 'damaged'
+      shutil.copytree(workdir, damaged)
+      change(damaged)
+      for use in uses:
+        with self.assertRaisesRegex(errors.InputError, message):
+          use(damaged)
+      self.assertEqual((damaged / 'summary.json').read_bytes(), summary)
+      return damaged
+
+    def train(workdir):
+      return training_run.train(config, workdir=workdir, progress_bar=False)
+
+    def exchange(workdir):
+      shutil.rmtree(workdir / checkpoint)
+      shutil.copytree(self.folder / 'short' / checkpoint, workdir / checkpoint)
+
+    def damage(workdir):
+      (workdir / checkpoint / 'variables' / 'variables.index').write_bytes(b'')
+
+    def roll_back(workdir):
+      for path in (workdir / 'checkpoints').iterdir():
+        if path.name != pathlib.Path(checkpoint).name:
+          shutil.rmtree(path)
+      lines = (workdir / 'metrics.csv').read_text().splitlines(keepends=True)
+      (workdir / 'metrics.csv').write_text(''.join(lines[: best + 2]))
+
+    for message, change in (('of another run', exchange), ('damaged', damage)):
+      shutil.rmtree(refused(message, change, evaluation_run.evaluate, train))
+    damaged = refused(
+      'metrics.csv is not what it was after round',
+      roll_back,
+      evaluation_run.evaluate,
+      run_reader.read_run,
+    )
+    # From there training goes on, and ends as it did.
+    train(damaged)
+    self.assertEqual(_rows(damaged), _rows(workdir))
+    run_reader.read_run(damaged)
 
   @pytest.mark.thorough
   def test_the_last_model(self):

@@ -18,7 +18,10 @@ _CONTENT = b'client_id,round\nann,3\n'
 class CheckedTablesTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    folder = pathlib.Path(self.create_tempdir().full_path)
+    self.run = pathlib.Path(self.create_tempdir().full_path)
+    (self.run / 'config.json').write_text('{"seed": 0}')
+    folder = self.run / 'evaluation'
+    folder.mkdir()
     self.path = folder / 'clients.csv'
     self.other = folder / 'other.csv'
     self.digests = folder / checked_tables.FILE_NAME
@@ -47,6 +50,14 @@ class CheckedTablesTest(absltest.TestCase):
   def test_what_is_written_anew_mends_damaged_digests(self):
     checked_tables.write_tables({self.path: _CONTENT})
     self.digests.write_bytes(b'{')
+    checked_tables.write_tables({self.path: _CONTENT})
+    self.assertEqual(checked_tables.read_table(self.path).encode(), _CONTENT)
+
+  def test_the_tables_of_another_run(self):
+    checked_tables.write_tables({self.path: b'other', self.other: b'other'})
+    (self.run / 'config.json').write_text('{"seed": 1}')
+    with self.assertRaisesRegex(errors.InputError, 'for this run; write it'):
+      checked_tables.read_table(self.path)
     checked_tables.write_tables({self.path: _CONTENT})
     self.assertEqual(checked_tables.read_table(self.path).encode(), _CONTENT)
 

@@ -3,7 +3,6 @@
 """Tests of the choice of lambda on validation clients."""
 
 import csv
-import json
 import pathlib
 
 from fedfish_tff import simulation
@@ -122,9 +121,7 @@ class ChoiceTest(parameterized.TestCase):
     )
     self.assertFalse((self.workdir / regularization_choice.FILE_NAME).exists())
     self.assertEqual(
-      simulation.Workdir(self.workdir).check_summary(
-        json.loads((self.workdir / 'summary.json').read_text())
-      ),
+      simulation.Workdir(self.workdir).read_summary(),
       summary,
     )
 

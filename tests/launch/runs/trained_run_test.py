@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of damaged runs, and files about a split's clients."""
 
+import json
 import os
 import pathlib
 import shutil
 
 from fedfish_tff import errors
+from fedfish_tff.simulation import checked_json
 from launch.configs import arrays
 from launch.runs import trained_run
 from launch.runs import training_run
@@ -35,6 +37,24 @@ class TrainedRunTest(absltest.TestCase):
       folder.summary_path.unlink()
       result = trained_run.load_result(experiment, folder)
       self.assertEqual(result.round_number, 1)
+
+  def test_the_checkpoint_of_another_run_is_none_of_its_rounds(self):
+    workdir = trained_runs.fed_fish_on_digits().copy_to(
+      pathlib.Path(self.create_tempdir().full_path) / 'run'
+    )
+    for round_number in (1, 2):
+      path = workdir / f'checkpoints/program_state_{round_number}/manifest.json'
+      manifest = checked_json.remove_checksum(json.loads(path.read_bytes()))
+      manifest['run']['data_fingerprint.json'] = 'of another seed'
+      path.write_text(json.dumps(checked_json.add_checksum(manifest)))
+      # What vouches for the others is the last one's.
+      at = {1: 'half', 2: 'last'}[round_number]
+      with self.assertRaisesRegex(errors.InputError, 'another run|is not what'):
+        with (
+          small_configs.built_once(),
+          trained_run.open_run(workdir) as (experiment, folder),
+        ):
+          trained_run.load_result(experiment, folder, at)
 
   def test_data_are_found_where_they_were_last(self):
     folder = pathlib.Path(self.create_tempdir().full_path)

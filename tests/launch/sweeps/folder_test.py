@@ -75,8 +75,10 @@ class SweepFolderTest(absltest.TestCase):
   def test_a_sweep_that_died_at_once_is_begun_anew(self):
     self.path.mkdir()
     (self.path / 'runs').mkdir()
-    (self.path / 'sweep.json.partial').write_text('{"ru')
+    left = self.path / f'sweep.json.{"0" * 32}.partial'
+    left.write_text('{"ru')
     self._open(self.runs)
+    self.assertFalse(left.exists())
 
   def test_one_process_at_a_time(self):
     with folder_lib.open_folder(self.path, 'digits.py:a', self.runs):
