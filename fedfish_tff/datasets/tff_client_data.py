@@ -47,6 +47,8 @@ class TffClientData(client_data.ClientData):
       )
     self._source_ids = {client_id: ids[client_id] for client_id in sorted(ids)}
     self._element_spec = source.element_type_structure
+    # A bound `tf.function`, as some sources have, does not keep its object alive.
+    self._source = source
     self._dataset_fn = dataset_fn = source.serializable_dataset_fn
 
     # Traced once for all clients; making their datasets one by one would take

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the clients of TFF's own data sets."""
 
+import gc
 import os
 import pathlib
 import sqlite3
@@ -65,6 +66,13 @@ class TffClientDataTest(parameterized.TestCase):
     np.testing.assert_array_equal(
       clients.load_client('a')['x'], [[3, 4], [5, 6]]
     )
+
+  def test_keeps_what_it_reads_from(self):
+    clients = tff_client_data.TffClientData(
+      tff.simulation.datasets.TestClientData({'a': {'x': [1.0, 2.0]}})
+    )
+    gc.collect()
+    np.testing.assert_array_equal(clients.load_client('a')['x'], [1, 2])
 
   def test_no_clients(self):
     source = tff.simulation.datasets.TestClientData({'a': {'x': [1.0]}})
