@@ -10,6 +10,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -33,6 +34,20 @@ def tensor_spec(tensor_type: tff.TensorType) -> tf.TensorSpec:
   """Returns the spec of a leaf that is a tensor."""
   dtype = tf.as_dtype(tensor_type.dtype.type)
   return tf.TensorSpec(tensor_type.shape, dtype)
+
+
+def to_array(value: tf.Tensor | np.ndarray) -> np.ndarray:
+  """Returns the array of a tensor, whose memory it shares where it can.
+
+  Args:
+    value: The tensor. Of strings the array holds objects of type bytes: NumPy's
+      own strings would lose NUL bytes at their end.
+  """
+  dtype = object if value.dtype == tf.string else None
+  if isinstance(value, tf.Tensor) and not value.shape.rank:
+    # NumPy cannot read a scalar of bfloat16 by itself.
+    value = value.numpy()
+  return np.asarray(value, dtype)
 
 
 def flatten(value: Any) -> list[Any]:

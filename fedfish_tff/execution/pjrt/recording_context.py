@@ -52,7 +52,7 @@ class _Recorder(stage_programs.StagePrograms):
     inputs: cohort_graph.ClientInputs,
   ) -> tuple[Any, list[Any]]:
     arrays = [
-      *map(np.asarray, tf.nest.flatten(accumulators)),
+      *map(structures.to_array, tf.nest.flatten(accumulators)),
       *self.server_arrays(server_values),
       *self.data_arrays(inputs),
     ]
@@ -96,7 +96,7 @@ class _RecordingRunner(cohort_stages.CohortStageRunner):
       )
     ((hlo, arguments),) = recorder.calls
     results = [
-      np.asarray(leaf)
+      structures.to_array(leaf)
       for accumulator in partial.accumulators
       for leaf in structures.flatten(accumulator)
     ]

@@ -66,7 +66,7 @@ class StagePrograms(cohort_graph.StageGraph):
   def server_arrays(self, server_values: Any) -> list[np.ndarray]:
     """Returns the server values that the programs take, flat."""
     return [
-      np.asarray(leaf)
+      structures.to_array(leaf)
       for i in self._stage.server_inputs
       for leaf in structures.flatten(server_values[i])
     ]
@@ -74,7 +74,7 @@ class StagePrograms(cohort_graph.StageGraph):
   def data_arrays(self, inputs: cohort_graph.ClientInputs) -> list[np.ndarray]:
     """Returns what programs take besides accumulators and server values."""
     _, more = self.hlo(inputs)
-    return [np.asarray(leaf) for leaf in (*_flat_inputs(inputs), *more())]
+    return list(map(structures.to_array, (*_flat_inputs(inputs), *more())))
 
   def hlo(
     self, inputs: cohort_graph.ClientInputs
@@ -165,7 +165,7 @@ class ProgramRun:
     """See `cohort_graph.StageGraph.run`."""
     program = self._programs.program(self._device, inputs)
     if not self._specs:
-      flat = list(map(np.asarray, tf.nest.flatten(accumulators)))
+      flat = list(map(structures.to_array, tf.nest.flatten(accumulators)))
       accumulators = self._device.put(flat)
       self._server = self._device.put(
         self._programs.server_arrays(server_values)

@@ -42,8 +42,7 @@ def to_arrays(
     if isinstance(leaf, sequence_packing.ReferencedSequence)
     else cache.pack(leaf, leaf_type.element)
     if isinstance(leaf_type, tff.SequenceType)
-    # NumPy's own strings would lose NUL bytes at their end.
-    else np.asarray(leaf, object if leaf_type.dtype.type is np.str_ else None)
+    else structures.to_array(leaf)
     for leaf, leaf_type in zip(
       structures.flatten(value), structures.leaf_types(type_spec), strict=True
     )

@@ -86,13 +86,18 @@ def _check_read(node, optional):
 
 
 def _has_value(replay, node, inputs):
-  del replay, node
+  del replay
+  if not isinstance(inputs[0], _Optional):
+    return replayer.create_operation(node, inputs)
   return [inputs[0].index < inputs[0].sequence.count]
 
 
 def _get_value(replay, node, inputs):
   (optional,) = inputs
   if optional.is_read and optional.sequence.is_drawn:
+  if not isinstance(optional, _Optional):
+    # By these a branch hands on to its gradient what it has computed.
+    return replayer.create_operation(node, inputs)
     raise replayer.NotReplayableError(f'{node.op} of one random element')
   optional.is_read = True
   element = optional.sequence.element(optional.index)

@@ -227,7 +227,7 @@ class Replay:
     elif self._graph.has_function(node.op):
       results = self.call(node.op, inputs)
     else:
-      results = _create_operation(node, inputs)
+      results = create_operation(node, inputs)
     values[node.name] = results
 
   def operations(self, name: str) -> collections.Counter[str]:
@@ -346,8 +346,16 @@ class Replay:
       self._variables, self._assigned = before, assigned_before
 
 
-def _create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
-  """Creates the operation of a node."""
+def create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
+  """Creates the operation of a node as it is.
+
+  Args:
+    node: The node.
+    inputs: Its inputs.
+
+  Raises:
+    NotReplayableError: If it would mean something else here.
+  """
   for value in inputs:
     if not isinstance(value, tf.Tensor):
       raise NotReplayableError(

@@ -107,8 +107,11 @@ class Body:
     Args:
       targets: Names of nodes.
       known: Names of nodes that need not run.
+
+    Raises:
+      NotReplayableError: If some need each other.
     """
-    done = set(known)
+    done, begun = set(known), set()
     order = []
     stack = [(name, False) for name in reversed(list(targets))]
     while stack:
@@ -120,6 +123,9 @@ class Body:
         done.add(name)
         order.append(node)
         continue
+      if name in begun:
+        raise NotReplayableError('a loop of TensorFlow 1')
+      begun.add(name)
       stack.append((name, True))
       for source in reversed(node.input):
         source = source[1:] if source[0] == '^' else source.partition(':')[0]

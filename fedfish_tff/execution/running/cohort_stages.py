@@ -315,8 +315,7 @@ class GraphRun:
       ]
       sequences.append(packed)
       arrays = [
-        # NumPy's own strings would lose NUL bytes at their end.
-        np.asarray(leaf, object if leaf.dtype == tf.string else None)
+        structures.to_array(leaf)
         for leaf_type, leaf in leaves
         if isinstance(leaf_type, tff.TensorType)
       ]

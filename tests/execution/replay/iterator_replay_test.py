@@ -52,6 +52,27 @@ class IteratorsTest(parameterized.TestCase):
 
     self.assertEqual(dataset_replays.assert_same(build, range(7)), [10, 11])
 
+  def test_gradients_of_branches(self):
+    """They take what a branch has computed by optionals of their own."""
+
+    def slope(x):
+      with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.cond(x > 2, lambda: tf.sin(x) ** 2, lambda: tf.exp(x))
+        y += tf.switch_case(
+          tf.cast(x, tf.int32) % 2, [lambda: tf.cos(x), lambda: x**3]
+        )
+      return tape.gradient(y, x)
+
+    @tf.function
+    def build(dataset):
+      total = 0.0
+      for i in iter(dataset):
+        total += slope(tf.cast(i, tf.float32))
+      return total
+
+    dataset_replays.assert_same(build, range(5))
+
   def test_a_new_iterator_every_time(self):
     @tf.function
     def build(dataset):

@@ -65,6 +65,19 @@ class BodyTest(absltest.TestCase):
     body = serialized_graph.Body({n.name: n for n in graph.as_graph_def().node})
     self.assertLen(body.order_for([x.op.name]), 3001)
 
+  def test_a_cycle(self):
+    with tf.Graph().as_default() as graph:
+      tf.compat.v1.disable_control_flow_v2()
+      try:
+        result = tf.compat.v1.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+      finally:
+        tf.compat.v1.enable_control_flow_v2()
+    body = serialized_graph.Body({n.name: n for n in graph.as_graph_def().node})
+    with self.assertRaisesRegex(
+      serialized_graph.NotReplayableError, 'a loop of TensorFlow 1'
+    ):
+      body.order_for([result.op.name])
+
 
 class SerializedGraphTest(absltest.TestCase):
   def test_names_inside_of_functions_are_flat(self):
