@@ -4,6 +4,7 @@
 
 import asyncio
 import collections
+import contextlib
 import functools
 import gc
 import os
@@ -566,6 +567,18 @@ def _draw_and_filter(data):
   )
 
 
+def _loop_of_tensorflow_1(data):
+  tf.compat.v1.disable_control_flow_v2()
+  try:
+    return tf.compat.v1.while_loop(
+      lambda i, _: i < 3,
+      lambda i, x: (i + 1, 2 * x + data.reduce(0.0, lambda a, b: a + b)),
+      (0, 1.0),
+    )[1]
+  finally:
+    tf.compat.v1.enable_control_flow_v2()
+
+
 # Client work that a graph over the cohort would not do as tf.data does.
 _LEFT_TO_TF_DATA = dict(
   skip_in_a_loop=_skip_in_a_loop,
@@ -573,6 +586,73 @@ _LEFT_TO_TF_DATA = dict(
   drop_with_a_seed=_drop_with_a_seed,
   draw_with_a_seed=_draw_with_a_seed,
   draw_and_filter=_draw_and_filter,
+  loop_of_tensorflow_1=_loop_of_tensorflow_1,
+)
+
+
+def _number_leaf(work, num_arguments=1):
+  return tff.tensorflow.computation(work, *[np.float32] * num_arguments)
+
+
+def _look_up(x):
+  return tf.gather([1.0], tf.cast(x, tf.int32))
+
+
+_add = _number_leaf(lambda a, b: a + b, 2)
+_first = _number_leaf(lambda a, _: a, 2)
+_ONE_CALL = _number_leaf(lambda x: (x + 1, _look_up(x)))
+_TWO_CALLS = tff.federated_computation(
+  lambda x: (_number_leaf(lambda x: x + 1)(x), _number_leaf(_look_up)(x)),
+  np.float32,
+)
+
+
+def _added(pair, data):
+  step = tff.federated_computation(
+    lambda a, x: _add(a, pair(x)[0]), np.float32, np.float32
+  )
+  return tff.federated_aggregate(
+    data, 0.0, step, _add, _number_leaf(lambda x: x)
+  )
+
+
+def _reduced(pair, data):
+  step = tff.federated_computation(
+    lambda a, x: _add(a, pair(x)[0]), np.float32, np.float32
+  )
+  work = tff.federated_computation(
+    lambda d: tff.sequence_reduce(d, 0.0, step), tff.SequenceType(np.float32)
+  )
+  return tff.federated_map(work, data)
+
+
+def _passed_on(pair, data):
+  work = tff.federated_computation(lambda x: _first(*pair(x)), np.float32)
+  return tff.federated_map(work, data)
+
+
+def _twice(pair, data):
+  return tff.federated_map(
+    _number_leaf(lambda x: 2 * x), tff.federated_map(pair, data)[0]
+  )
+
+
+_AT_CLIENTS = (tff.FederatedType(np.float32, tff.CLIENTS), [1.0])
+_AT_SERVER = (tff.FederatedType(np.float32, tff.SERVER), 1.0)
+
+# Work that reads the first part of a pair only, whose second part is an error.
+_IN_PLACES = dict(
+  mapped=(lambda pair, data: tff.federated_map(pair, data)[0], *_AT_CLIENTS),
+  twice=(_twice, *_AT_CLIENTS),
+  twice_at_server=(_twice, *_AT_SERVER),
+  passed_on=(_passed_on, *_AT_CLIENTS),
+  passed_on_at_server=(_passed_on, *_AT_SERVER),
+  added=(_added, *_AT_CLIENTS),
+  reduced=(
+    _reduced,
+    tff.FederatedType(tff.SequenceType(np.float32), tff.CLIENTS),
+    [[1.0]],
+  ),
 )
 
 
@@ -629,6 +709,48 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       here,
       there,
     )
+
+  def test_scalars_of_all_types(self):
+    types = [
+      tf.bfloat16.as_numpy_dtype,
+      *(np.float16, np.float64, np.int8, np.uint8, np.uint16, np.uint32),
+      *(np.uint64, np.complex64, np.complex128, np.bool_),
+    ]
+    with local_worker.create_sync_local_worker_execution_context() as worker:
+      for dtype in types:
+        comp = _at_clients(lambda x: (x, tf.stack([x])), dtype)
+        values = [
+          *(dtype(1), np.array(1, dtype)),
+          *(tf.cast(1, dtype), tf.Variable(tf.cast(1, dtype))),
+        ]
+        here = comp(values)
+        with tff.framework.get_context_stack().install(worker):
+          there = comp(values)
+        for pair, expected in zip(here, there, strict=True):
+          self.assertIs(type(pair[0]), type(expected[0]))
+          self.assertEqual(pair[0].dtype, np.dtype(dtype))
+          self.assertEqual(pair[0], expected[0])
+          self.assertEqual(pair[1].dtype, expected[1].dtype)
+
+  def test_errors_in_results_that_nobody_reads(self):
+    """All of a call are computed; a call whose results nobody reads is not made."""
+    with local_worker.create_sync_local_worker_execution_context() as worker:
+      for name, (work, type_spec, argument) in _IN_PLACES.items():
+        for pair, fails in ((_ONE_CALL, True), (_TWO_CALLS, False)):
+          comp = tff.federated_computation(
+            functools.partial(work, pair), type_spec
+          )
+          cohort = cohort_context.create_sync_cohort_execution_context()
+          for context in (cohort, worker):
+            with (
+              self.subTest(name, fails=fails, context=type(context).__name__),
+              tff.framework.get_context_stack().install(context),
+              self.assertRaises(grpc.RpcError)
+              if fails or name.startswith('passed_on')
+              else contextlib.nullcontext(),
+            ):
+              comp(argument)
+          self.assertEmpty(cohort.general_path_reasons)
 
   def test_datasets_that_are_passed_through(self):
     pair = collections.OrderedDict(

@@ -166,6 +166,7 @@ def schedule(
     parameter_type: Its argument's type, or `None`.
     result_type: Its result's type.
   """
+  operations = _without_unread(operations)
   types = dict(operations.types)
   client_ids = set(operations.client_ids)
   stage_of = _assign_stages(operations.operations)
@@ -268,6 +269,19 @@ def schedule(
     types=types,
     client_ids=frozenset(client_ids),
   )
+
+
+def _without_unread(
+  operations: federated_operations.Operations,
+) -> federated_operations.Operations:
+  """Returns the operations that the result needs: TFF runs no others."""
+  read = values_read((), operations.result)
+  kept = []
+  for op in reversed(operations.operations):
+    if op.out in read:
+      kept.append(op)
+      read.update(_inputs(op))
+  return dataclasses.replace(operations, operations=tuple(reversed(kept)))
 
 
 def _assign_stages(

@@ -113,12 +113,7 @@ class Sequence:
     unread = [part for part in unread if isinstance(part, tf.Tensor)]
     if not self.is_computed or not unread:
       return results
-    # TensorFlow's optimiser drops what only a control dependency needs, but
-    # never an assertion.
-    check = tf.raw_ops.Assert(
-      condition=True, data=[tf.reshape(part, [-1])[:1] for part in unread]
-    )
-    with tf.control_dependencies([check]):
+    with tf.control_dependencies([compute_all(unread)]):
       return [
         tf.identity(result) if isinstance(result, tf.Tensor) else result
         for result in results
@@ -203,6 +198,20 @@ def check_sequence(node: _NodeDef, value: replayer.Value) -> Sequence:
   """Returns a node's input if it is a sequence.
 
   Args:
+def compute_all(tensors: Iterable[tf.Tensor]) -> tf.Operation:
+  """Returns an operation that needs tensors, which nobody else may read.
+
+  TensorFlow's optimiser drops what only a control dependency needs, but never an
+  assertion.
+
+  Args:
+    tensors: At least one.
+  """
+  return tf.raw_ops.Assert(
+    condition=True, data=[tf.reshape(tensor, [-1])[:1] for tensor in tensors]
+  )
+
+
     node: The node.
     value: The input.
 

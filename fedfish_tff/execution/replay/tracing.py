@@ -79,6 +79,8 @@ class Replayer(local_functions.Tracer):
       use_xla: Whether the function being traced is compiled by XLA.
     """
     self._use_xla = use_xla
+    # Of the calls that were replayed, for `compute_unread`.
+    self._results: list[tf.Tensor] = []
     # By the identity of the proto, which the plan keeps alive.
     self._graphs: dict[int, tuple[Any, serialized_graph.SerializedGraph]] = {}
 
@@ -108,10 +110,48 @@ class Replayer(local_functions.Tracer):
       tensorflow_functions.tensor_names(serialized.result),
       initialize_op=serialized.initialize_op,
     )
-    for result in results:
-      if not isinstance(result, tf.Tensor):
-        raise NotReplayableError('a computation that returns a dataset')
+    if any(
+      isinstance(leaf, tff.SequenceType)
+      for leaf in structures.leaf_types(type_signature.result)
+    ):
+      raise NotReplayableError('a computation that returns a dataset')
+    self._results += results
     return structures.unflatten(iter(results), type_signature.result)
+
+  def compute_unread(self, returned: Any) -> None:
+    """Makes sure that all results of the calls replayed here are computed.
+
+    TFF's runtime computes all results of a call, and so finds their errors; a
+    graph would leave out those that nobody reads.
+
+    Args:
+      returned: The tensors that the function, loop's body or branch being built
+        returns, in any nest.
+    """
+    if self._use_xla:
+      return  # It drops assertions.
+    graph = tf.compat.v1.get_default_graph()
+    read = {id(leaf) for leaf in tf.nest.flatten(returned)}
+    unread = [
+      result
+      for result in self._results
+      if result.graph is graph
+      and not result.consumers()
+      and id(result) not in read
+    ]
+    self._results = [r for r in self._results if r.graph is not graph]
+    if unread:
+      sequence_replay.compute_all(unread)
+
+  def _whole(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function of local values, with all results of its calls."""
+
+    def run(*arguments: Any) -> Any:
+      returned = function(*arguments)
+      self.compute_unread(returned)
+      return returned
+
+    return run
 
   def reduce(
     self,
@@ -126,7 +166,7 @@ class Replayer(local_functions.Tracer):
     return sequence_intrinsics.reduce(
       sequence,
       zero,
-      step,
+      self._whole(step),
       element_type=element_type,
       state_type=state_type,
       operations=self._operations(leaves),
@@ -144,7 +184,7 @@ class Replayer(local_functions.Tracer):
   ) -> Any:
     return sequence_intrinsics.map_elements(
       sequence,
-      fn,
+      self._whole(fn),
       element_type=element_type,
       result_type=result_type,
       operations=self._operations(leaves),

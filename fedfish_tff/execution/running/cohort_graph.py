@@ -396,7 +396,9 @@ class StageGraph:
 
     def run_one(i, accumulators, arrays):
       client = i if order is None else order.others[i]
-      return add(client, run_client(client), accumulators, arrays)
+      state = add(client, run_client(client), accumulators, arrays)
+      self._replayer.compute_unread(state)
+      return state
 
     arrays = tf.nest.map_structure(
       lambda spec: tf.TensorArray(

@@ -98,7 +98,9 @@ class ServerSegment:
       for step in self._steps:
         arg = expressions.evaluate(step.arg, known.__getitem__)
         known[step.out] = step.fn.trace(arg, replayer)
-      return [structures.flatten(known[i]) for i in self._outputs]
+      outputs = [structures.flatten(known[i]) for i in self._outputs]
+      replayer.compute_unread(outputs)
+      return outputs
 
     specs = [tracing.tensor_specs(self._types[i]) for i in self._inputs]
     return tracing.trace(run, [specs])
