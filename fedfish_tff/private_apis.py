@@ -36,6 +36,7 @@ from tensorflow.python.eager.polymorphic_function import compiler_ir
 from tensorflow.python.framework import convert_to_constants
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework import ops
+from tensorflow.python.ops import control_flow_v2_func_graphs
 
 # AutoGraph, as Keras applies it to the call of a layer: the public decorators
 # convert only code that no `do_not_convert` is around.
@@ -139,6 +140,11 @@ def capture_at_call(
   while isinstance(graph.outer_graph, tf.__internal__.FuncGraph):
     graph = graph.outer_graph
   return graph.capture_call_time_value(make, spec, key=key)
+
+
+def is_branch(graph: tf.Graph) -> bool:
+  """Whether a graph is a branch of one around it, and no loop's body."""
+  return isinstance(graph, control_flow_v2_func_graphs.CondBranchFuncGraph)
 
 
 def captures_at_call(function: Any) -> bool:

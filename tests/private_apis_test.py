@@ -69,6 +69,22 @@ class GraphsTest(absltest.TestCase):
     notes = {n.name: n.attr['_note'].s for n in graph.as_graph_def().node}
     self.assertEqual(notes, {'inside': b'here', 'outside': b''})
 
+  def test_is_branch(self):
+    found = []
+
+    def note(x):
+      found.append(private_apis.is_branch(tf.compat.v1.get_default_graph()))
+      return x
+
+    @tf.function(input_signature=[_SCALAR], autograph=False)
+    def compute(x):
+      x = tf.cond(note(x) > 0, lambda: note(x), lambda: x)
+      x = tf.switch_case(tf.constant(0), [lambda: note(x), lambda: x])
+      return tf.while_loop(lambda x: x > 9, lambda x: [note(x)], [x])
+
+    compute.get_concrete_function()
+    self.assertEqual(found, [False, True, True, False])
+
   def test_capture_at_call(self):
     value = 1.0
 

@@ -22,6 +22,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+# Why a sequence of one pass does not do.
+ONE_PASS = 'further passes over a dataset that each pass draws or shuffles anew'
+
 
 class PackingError(ValueError):
   """A sequence that is no flat arrays, and why; it is run as a dataset."""
@@ -108,12 +111,14 @@ class PackedSequence:
     layouts: The layouts; leaves that are cut alike share one.
     leaf_layouts: The number of each leaf's layout.
     num_elements: E, the number of elements.
+    is_one_pass: Whether another pass over what was packed could give others.
   """
 
   leaves: tuple[np.ndarray, ...]
   layouts: tuple[Layout, ...]
   leaf_layouts: tuple[int, ...]
   num_elements: int
+  is_one_pass: bool = False
 
   @functools.cached_property
   def nbytes(self) -> int:

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Decides whether a dataset gives the same elements whenever it is read.
 
-Only then may what was read once be used again. A dataset is repeatable if all
-its steps are known to be so: steps this module does not know are not.
+Only then may what was read once be used again: in a later call, or by a second
+pass in the same call, between which no file changes. A dataset is repeatable if
+all its steps are known to be so: steps this module does not know are not.
 
 One that shuffles by a seed, anew at each reading, can be made to begin anew.
 """
@@ -75,8 +76,24 @@ _PLAIN_DATASET_OPS = frozenset(
   }
 )
 
-# Operations that TensorFlow does not call stateful, but files are.
+# Steps and operations that read files; TensorFlow does not call the latter
+# stateful.
+_FILE_STEPS = frozenset(
+  {
+    'CsvDatasetV2',
+    'FixedLengthRecordDatasetV2',
+    'SqlDatasetV2',
+    'TFRecordDatasetV2',
+    'TextLineDatasetV2',
+  }
+)
 _FILE_OPS = frozenset({'MatchingFiles', 'ReadFile'})
+
+# Operations that read what others may change between two calls.
+_READS = frozenset({'LookupTableFindV2', 'ReadVariableOp', 'ResourceGather'})
+
+# Operations that call Python.
+_PYTHON_OPS = frozenset({'EagerPyFunc', 'GeneratorDataset', 'PyFunc'})
 
 # Operations that TensorFlow calls stateful so as not to leave them out.
 _CHECKS = frozenset({'Assert', 'CheckNumerics', 'CheckNumericsV2'})
@@ -93,16 +110,34 @@ def is_repeatable(dataset: tf.data.Dataset) -> bool:
     variable, table or iterator, reads a file, gives elements in no fixed order,
     or is not known.
   """
+  return _all_plain(dataset, in_one_call=False)
+
+
+def has_equal_passes(dataset: tf.data.Dataset) -> bool:
+  """Returns whether all passes over a dataset in one call give the same.
+
+  Args:
+    dataset: Any dataset.
+
+  Returns:
+    False for what `is_repeatable` says; but files, tables and variables that are
+    only read do not change within a call.
+  """
+  return _all_plain(dataset, in_one_call=True)
+
+
+def _all_plain(dataset: tf.data.Dataset, *, in_one_call: bool) -> bool:
   if dataset.options().deterministic is False:
     return False
-  return all(map(_is_plain_step, _steps(dataset)))
+  return all(_is_plain_step(step, in_one_call) for step in _steps(dataset))
 
 
 def from_the_start(dataset: tf.data.Dataset) -> tf.data.Dataset:
   """Returns a dataset as if nobody had read it before.
 
   TFF's runtime, which gets datasets serialized, sees a shuffle by a seed in the
-  same order at every call; here the order would depend on who read before.
+  same order at every call, and then anew at each pass; here the order would
+  depend on who read before.
 
   Args:
     dataset: Any dataset.
@@ -145,6 +180,17 @@ def _steps(dataset: tf.data.Dataset) -> Iterator[tf.data.Dataset]:
 def _counts_readings(step: tf.data.Dataset) -> bool:
   """Whether a step draws by a seed, and each time goes on where it was."""
   kind = private_apis.step_kind(step)
+  if kind == '_VariantDataset':
+    return True  # Nobody can tell what it is made of.
+  if kind == 'CacheDataset':
+    # In memory it keeps what was drawn for an earlier call. (Of Python's own
+    # datasets, which TFF's runtime does not know, it does so for good.)
+    (source,) = private_apis.step_inputs(step)
+    return (
+      private_apis.step_setting(step, 'filename') == b''
+      and not has_equal_passes(source)
+      and not any(map(_calls_python, _steps(source)))
+    )
   if kind == '_ShuffleDataset':
     goes_on = _reshuffles(step)
   else:
@@ -157,40 +203,53 @@ def _counts_readings(step: tf.data.Dataset) -> bool:
   )
 
 
+def _calls_python(step: tf.data.Dataset) -> bool:
+  return any(
+    op.type in _PYTHON_OPS
+    for function in private_apis.step_functions(step)
+    for op in function.graph.get_operations()
+  )
+
+
 def _reshuffles(step: tf.data.Dataset) -> bool:
   setting = private_apis.step_setting(step, 'reshuffle_each_iteration')
   return setting is not False  # None stands for True.
 
 
-def _is_plain_step(step: tf.data.Dataset) -> bool:
+def _is_plain_step(step: tf.data.Dataset, in_one_call: bool) -> bool:
   kind = private_apis.step_kind(step)
+  if kind in _FILE_STEPS:
+    return in_one_call
   if kind not in _PLAIN_STEPS:
     return False
   if kind == '_ShuffleDataset' and _reshuffles(step):
     return False
   if kind == 'CacheDataset':
-    if private_apis.step_setting(step, 'filename') != b'':
+    if private_apis.step_setting(step, 'filename') != b'' and not in_one_call:
       return False
   elif kind in ('_ParallelBatchDataset', '_ParallelMapDataset'):
     # A step's own wish for speed at the cost of order.
     if private_apis.step_setting(step, 'deterministic') == 'false':
       return False
-  return all(map(_is_plain_function, private_apis.step_functions(step)))
+  return all(
+    _is_plain_function(function, in_one_call)
+    for function in private_apis.step_functions(step)
+  )
 
 
-def _is_plain_function(function: Any) -> bool:
-  if any(
-    tensor.dtype in (tf.resource, tf.variant)
-    for tensor in function.captured_inputs
-  ):
+def _is_plain_function(function: Any, in_one_call: bool) -> bool:
+  captured = {tensor.dtype for tensor in function.captured_inputs}
+  if tf.variant in captured or (tf.resource in captured and not in_one_call):
     return False
   # A call of or a branch into other functions is called stateful if these are.
-  return all(_is_plain_op(op) for op in function.graph.get_operations())
+  return all(
+    _is_plain_op(op, in_one_call) for op in function.graph.get_operations()
+  )
 
 
-def _is_plain_op(op: tf.Operation) -> bool:
+def _is_plain_op(op: tf.Operation, in_one_call: bool) -> bool:
+  if op.type in _FILE_OPS or op.type in _READS:
+    return in_one_call
   if 'Dataset' in op.type:
     return op.type in _PLAIN_DATASET_OPS
-  if op.type in _FILE_OPS:
-    return False
   return not op.op_def.is_stateful or op.type in _CHECKS

@@ -5,8 +5,8 @@
 These are `ClientBatches`, `tf.data.Dataset`s and lists of elements; each
 becomes a `packed_sequences.PackedSequence`.
 
-A sequence is read once per call of a computation: several passes over it see
-the same elements, even where a tf.data pipeline would shuffle anew.
+A sequence is read once. Where another pass could give other elements, as of a
+tf.data pipeline that shuffles, the packed sequence says so.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import functools
 from typing import Any
 
@@ -43,7 +44,7 @@ def pack_sequence(
 
   Args:
     value: A `ClientBatches` (its arrays are used as they are), a dataset, a
-      list of elements as TFF takes it, or a packed sequence.
+      list of elements as TFF takes it, or a packed or mapped sequence.
     element_type: The elements' TFF type.
 
   Returns:
@@ -58,6 +59,8 @@ def pack_sequence(
     return value.read()
   if isinstance(value, packed_sequences.PackedSequence):
     return value
+  if isinstance(value, MappedSequence):
+    value = value.computed
   types = packed_sequences.leaf_types(element_type)
   if isinstance(value, batches_lib.ClientBatches):
     return _pack_client_batches(value, element_type, types)
@@ -69,6 +72,25 @@ def pack_sequence(
     f'Cannot serialize Python type {type(value).__name__} as TFF type '
     f'{tff.SequenceType(element_type)}.'
   )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MappedSequence:
+  """What `tff.sequence_map` makes of a sequence.
+
+  Attributes:
+    elements: A function that reads the sequence again and yields what becomes of
+      its elements, local values.
+    to_dataset: A function from these to a dataset.
+  """
+
+  elements: Callable[[], Iterator[Any]]
+  to_dataset: Callable[[list[Any]], tf.data.Dataset]
+
+  @functools.cached_property
+  def computed(self) -> tf.data.Dataset:
+    """The elements of one reading."""
+    return self.to_dataset(list(self.elements()))
 
 
 # ClientBatches.
@@ -240,6 +262,7 @@ def _pack_dataset(
   packed = _pack_rows(dataset_rows.find_rows(dataset), types, order)
   if packed is not None:
     return packed
+  is_one_pass = not repeatable_datasets.has_equal_passes(dataset)
   dataset = repeatable_datasets.from_the_start(dataset)
   in_chunks = not any(map(packed_sequences.is_batched, types))
   if in_chunks:
@@ -248,8 +271,11 @@ def _pack_dataset(
   for components in _read(dataset):
     for column, component in zip(columns, components, strict=True):
       column.append(np.asarray(component))
-  return _pack_columns(
-    [columns[number] for number in order], types, in_chunks=in_chunks
+  return dataclasses.replace(
+    _pack_columns(
+      [columns[number] for number in order], types, in_chunks=in_chunks
+    ),
+    is_one_pass=is_one_pass,
   )
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequences as arguments, as results and on their way through TensorFlow code.
 
-A sequence that stays in this process is a `PackedSequence` or a
-`tf.data.Dataset`; TensorFlow code takes and returns it as a variant.
+A sequence that stays in this process is a `PackedSequence`, a `tf.data.Dataset`
+or a `MappedSequence`; TensorFlow code takes and returns it as a variant.
 """
 
 import collections
@@ -22,7 +22,11 @@ from fedfish_tff.execution.packing import structures
 import tensorflow as tf
 import tensorflow_federated as tff
 
-LocalSequence = packed_sequences.PackedSequence | tf.data.Dataset
+LocalSequence = (
+  packed_sequences.PackedSequence
+  | tf.data.Dataset
+  | sequence_packing.MappedSequence
+)
 
 
 def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
@@ -71,8 +75,7 @@ def to_result_sequence(
     A dataset whose elements are tensors, tuples and `OrderedDict`s.
   """
   element_type = _plain_type(type_spec).element
-  if isinstance(value, packed_sequences.PackedSequence):
-    return value.to_dataset(element_type)
+  value = _to_dataset(value, element_type)
   plain_spec = _element_spec(element_type)
   if _containers(value.element_spec) == _containers(plain_spec):
     return value
@@ -156,11 +159,38 @@ def check_parts_are_known(
 
 def to_variant(value: LocalSequence, type_spec: tff.SequenceType) -> tf.Tensor:
   """Returns a sequence as TensorFlow code takes it."""
-  if isinstance(value, packed_sequences.PackedSequence):
-    value = value.to_dataset(type_spec.element)
+  value = _to_dataset(value, type_spec.element)
   return tf.data.experimental.to_variant(
     repeatable_datasets.from_the_start(value)
   )
+
+
+def _to_dataset(
+  value: LocalSequence, element_type: tff.Type
+) -> tf.data.Dataset:
+  if isinstance(value, sequence_packing.MappedSequence):
+    return value.computed
+  if isinstance(value, packed_sequences.PackedSequence):
+    if value.is_one_pass:  # How often a dataset is read nobody knows.
+      raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
+    return value.to_dataset(element_type)
+  return value
+
+
+def from_the_start(value: Any) -> Any:
+  """Returns a local value whose datasets are as if nobody had read them.
+
+  Args:
+    value: An argument. What reads it element by element here goes on where the
+      reader before it ended, as in TFF's runtime, but not in the next call.
+  """
+  if isinstance(value, tuple):
+    return tuple(map(from_the_start, value))
+  if not isinstance(value, tf.data.Dataset):
+    return value
+  dataset = repeatable_datasets.from_the_start(value)
+  # Any step: unlike what TensorFlow code returns, its parts are known.
+  return value if dataset is value else dataset.with_options(tf.data.Options())
 
 
 def from_variant(

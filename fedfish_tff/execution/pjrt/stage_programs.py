@@ -163,6 +163,8 @@ class ProgramRun:
     inputs: cohort_graph.ClientInputs,
   ) -> tuple[list[int], list[list[np.ndarray]]]:
     """See `cohort_graph.StageGraph.run`."""
+    self._programs.hlo(inputs)
+    self._programs.check_passes(inputs)
     program = self._programs.program(self._device, inputs)
     if not self._specs:
       flat = list(map(structures.to_array, tf.nest.flatten(accumulators)))

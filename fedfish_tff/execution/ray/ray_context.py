@@ -156,7 +156,11 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
       )
       for positions in splits
     ]
-    found = self._run_works(self._computations[plan], server, works)
+    try:
+      found = self._run_works(self._computations[plan], server, works)
+    except packed_sequences.PackingError:
+      # Only this process has the datasets, to pass over them again.
+      return self(stage, server_values, client_values, num_clients)
     for work, arrays_of in zip(works, found, strict=True):
       references = stage_values.references(work.clients.values())
       for reference, total in zip(references, arrays_of.totals, strict=True):
@@ -198,7 +202,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
       return actor.run.remote(computation, server, works[i])
 
     running = {start(i): i for i in actors}
-    results = {}
+    results, refusal = {}, None
     num_done = 0
     try:
       while running:
@@ -208,6 +212,9 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
           i = running.pop(reference)
           try:
             results[i] = self._get(reference)
+          except packed_sequences.PackingError as error:
+            refusal = error
+            continue
           except self._ray.exceptions.RayActorError as error:
             retries[i] += 1
             if retries[i] > _MOST_RETRIES:
@@ -228,6 +235,8 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
         # They compute for nobody. Ray starts them again.
         for actor in self._actors:
           self._ray.kill(actor, no_restart=False)
+    if refusal is not None:
+      raise refusal
     return [results[i] for i in range(len(works))]
 
   def _find_actors(self) -> list[int]:

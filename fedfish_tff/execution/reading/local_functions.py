@@ -3,7 +3,7 @@
 """Unplaced computations, callable on local values.
 
 Local values: a structure is a tuple, a tensor is a `tf.Tensor`, a sequence is
-a `PackedSequence` or a `tf.data.Dataset`.
+a `PackedSequence`, a `tf.data.Dataset` or a `MappedSequence`.
 
 A local function runs in two ways. Called, it runs at once. By `trace`, someone
 else says how TensorFlow computations run and what becomes of sequences: so it
@@ -20,6 +20,7 @@ import functools
 from typing import Any
 
 from fedfish_tff.execution import interruption
+from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.packing import sequence_values
 from fedfish_tff.execution.packing import structures
 from fedfish_tff.execution.packing import values
@@ -290,10 +291,11 @@ class SequenceMap(LocalFunction):
       leaves=self.leaves(),
     )
 
-  def __call__(self, arg: Any = None) -> tf.data.Dataset:
-    return _to_dataset(
-      [self.fn(e) for e in _elements(arg, self.type_signature.parameter)],
-      self.type_signature.result.element,
+  def __call__(self, arg: Any = None) -> sequence_packing.MappedSequence:
+    types = self.type_signature
+    return sequence_packing.MappedSequence(
+      lambda: map(self.fn, _elements(arg, types.parameter)),
+      lambda elements: _to_dataset(elements, types.result.element),
     )
 
 
@@ -375,6 +377,9 @@ class Select(LocalFunction):
 
 def _elements(sequence: Any, type_spec: tff.SequenceType) -> Iterator[Any]:
   """Yields the elements of a sequence as local values."""
+  if isinstance(sequence, sequence_packing.MappedSequence):
+    yield from sequence.elements()
+    return
   sequence_values.check_parts_are_known(sequence, type_spec)
   for element in sequence_values.to_result_sequence(sequence, type_spec):
     yield values.to_local_value(element, type_spec.element)

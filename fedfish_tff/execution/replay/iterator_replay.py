@@ -66,6 +66,7 @@ def _make(replay, node, inputs):
   ):
     raise replayer.NotReplayableError(f'{node.op} for an older iterator')
   iterator.sequences.append(sequence)
+  sequence.note_pass()
   replay.assign(iterator, tf.constant(0, tf.int64))
   return []
 
@@ -94,10 +95,10 @@ def _has_value(replay, node, inputs):
 
 def _get_value(replay, node, inputs):
   (optional,) = inputs
-  if optional.is_read and optional.sequence.is_drawn:
   if not isinstance(optional, _Optional):
     # By these a branch hands on to its gradient what it has computed.
     return replayer.create_operation(node, inputs)
+  if optional.is_read and optional.sequence.is_drawn:
     raise replayer.NotReplayableError(f'{node.op} of one random element')
   optional.is_read = True
   element = optional.sequence.element(optional.index)

@@ -175,4 +175,5 @@ def client_sequence(
     element,
     order=order,
     rows=all_rows,
+    passes=(sequence_replay.Passes(tf.compat.v1.get_default_graph()),),
   )

@@ -51,6 +51,7 @@ class MappedSequence:
     if self.use_xla:
       # It has no arrays of a length, or with elements of sizes, that data tell.
       raise replayer.NotReplayableError('a mapped sequence in TensorFlow code')
+    sequence.note_pass()
     is_inlined = loop_steps.is_trivial(self.operations)
     call = loop_steps.call_inlined if is_inlined else loop_steps.call_step
 

@@ -36,6 +36,7 @@ def _sequence(
     is_drawn=any(part.is_drawn for part in parts),
     is_computed=any(part.is_computed for part in parts),
     is_long=any(part.is_long for part in parts),
+    passes=sum((part.passes for part in parts), ()),
   )
 
 
@@ -163,7 +164,8 @@ def _rebatch(replay, node, inputs):
   """Replays RebatchDatasetV2: rows are cut anew, whatever batches they had."""
   del replay
   sizes, drop_remainder = map(tf.get_static_value, inputs[1:])
-  rows = _check(node, inputs[0]).rows
+  sequence = _check(node, inputs[0])
+  rows = sequence.rows
   if rows is None or sizes is None or np.size(sizes) != 1 or drop_remainder:
     raise replayer.NotReplayableError(f'{node.op} of other than a batch size')
   size = np.int64(np.reshape(sizes, []))
@@ -173,7 +175,11 @@ def _rebatch(replay, node, inputs):
     start = i * size
     return rows.cut(start, tf.minimum(size, rows.count - start), int(bound))
 
-  return [sequence_replay.Sequence(-(-rows.count // size), batch)]
+  return [
+    sequence_replay.Sequence(
+      -(-rows.count // size), batch, passes=sequence.passes
+    )
+  ]
 
 
 HANDLERS: Mapping[str, replayer.Handler] = {

@@ -16,6 +16,7 @@ import dataclasses
 import functools
 from typing import Any
 
+from fedfish_tff import private_apis
 from fedfish_tff.execution.replay import loop_steps
 from fedfish_tff.execution.replay import replayer
 
@@ -66,6 +67,27 @@ class Rows:
   bound: int | None
 
 
+@dataclasses.dataclass(eq=False)
+class Passes:
+  """How often a graph passes over a client's sequence.
+
+  Attributes:
+    graph: In which the sequence is made.
+    count: The number of passes; 2 stands for more, too.
+  """
+
+  graph: tf.Graph
+  count: int = 0
+
+  def add_one(self) -> None:
+    """Counts a pass that is made here."""
+    graph = tf.compat.v1.get_default_graph()
+    while graph is not self.graph and private_apis.is_branch(graph):
+      graph = graph.outer_graph
+    # In a loop there may be any number.
+    self.count += 1 if graph is self.graph else 2
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Sequence:
   """A dataset's stand-in.
@@ -84,6 +106,8 @@ class Sequence:
       type; empty for what TensorFlow code makes, where nobody asks.
     rows: Of all elements in order, if these are batches that are cut out of rows
       and somebody asks for those; else None.
+    passes: Of the clients' sequences that a pass over this one passes over, each
+      as often as it does.
   """
 
   count: tf.Tensor
@@ -93,6 +117,12 @@ class Sequence:
   is_long: bool = False
   order: tuple[int, ...] = ()
   rows: Rows | None = None
+  passes: tuple[Passes, ...] = ()
+
+  def note_pass(self) -> None:
+    """Counts a pass over the sequence."""
+    for passes in self.passes:
+      passes.add_one()
 
   def reindexed(
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
@@ -168,6 +198,20 @@ class Scan:
   stops: bool = False
 
 
+def compute_all(tensors: Iterable[tf.Tensor]) -> tf.Operation:
+  """Returns an operation that needs tensors, which nobody else may read.
+
+  TensorFlow's optimiser drops what only a control dependency needs, but never an
+  assertion.
+
+  Args:
+    tensors: At least one.
+  """
+  return tf.raw_ops.Assert(
+    condition=True, data=[tf.reshape(tensor, [-1])[:1] for tensor in tensors]
+  )
+
+
 @contextlib.contextmanager
 def noting_trips() -> Iterator[dict[str, tf.Tensor]]:
   """Yields where `fold` notes how often its loops run, in its block."""
@@ -198,20 +242,6 @@ def check_sequence(node: _NodeDef, value: replayer.Value) -> Sequence:
   """Returns a node's input if it is a sequence.
 
   Args:
-def compute_all(tensors: Iterable[tf.Tensor]) -> tf.Operation:
-  """Returns an operation that needs tensors, which nobody else may read.
-
-  TensorFlow's optimiser drops what only a control dependency needs, but never an
-  assertion.
-
-  Args:
-    tensors: At least one.
-  """
-  return tf.raw_ops.Assert(
-    condition=True, data=[tf.reshape(tensor, [-1])[:1] for tensor in tensors]
-  )
-
-
     node: The node.
     value: The input.
 
@@ -260,7 +290,9 @@ def _repeat(replay, node, inputs):
   repeated = sequence.reindexed(
     sequence.count * times, lambda i: i % sequence.count
   )
-  return [dataclasses.replace(repeated, is_long=True)]
+  is_once = tf.get_static_value(inputs[1]) == 1
+  passes = repeated.passes * (1 if is_once else 2)
+  return [dataclasses.replace(repeated, is_long=True, passes=passes)]
 
 
 def _map(replay, node, inputs):
@@ -391,6 +423,7 @@ def fold(
   Returns:
     The state and what variables hold behind the last element.
   """
+  sequence.note_pass()
   shapes, held_shapes = list(shapes), list(held_shapes)
 
   def run_elements(number, i, state, held):

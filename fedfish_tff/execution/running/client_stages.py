@@ -19,6 +19,7 @@ from typing import Any
 from typing import TypeAlias
 
 from fedfish_tff.execution import interruption
+from fedfish_tff.execution.packing import sequence_values
 from fedfish_tff.execution.reading import expressions
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.reading import local_functions
@@ -94,7 +95,9 @@ def _client_computation(
   def compute(number: int) -> tuple[list[Any], list[Any]]:
     known = dict(shared)
     for value_id in stage.client_inputs:
-      known[value_id] = clients.values[value_id][number]
+      known[value_id] = sequence_values.from_the_start(
+        clients.values[value_id][number]
+      )
     for step in stage.steps:
       interruption.check()
       arg = expressions.evaluate(step.arg, known.__getitem__)

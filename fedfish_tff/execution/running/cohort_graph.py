@@ -10,6 +10,7 @@ to the next in cohort order: sums do not depend on timing or on the number of
 cores, and memory does not grow with the number of clients.
 """
 
+import collections
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -62,6 +63,8 @@ class ClientInputs:
       there may be rows that nobody reads.
     cuts: For each sequence of the inputs, how its arrays are cut into elements.
     sequences: For each sequence of the inputs, its arrays.
+    are_one_pass: For each sequence of the inputs, whether a second pass over it
+      would need other arrays.
     most_clients: A bound of their number on which the graph may depend, where
       XLA compiles it; else None.
     order: Which of them compute side by side; None for one after the other.
@@ -71,6 +74,7 @@ class ClientInputs:
   tensors: list[np.ndarray]
   cuts: tuple[sequence_arrays.Cut, ...]
   sequences: list[dict[str, Any]]
+  are_one_pass: tuple[bool, ...] = ()
   most_clients: int | None = None
   order: 'Order | None' = None
 
@@ -122,6 +126,8 @@ class StageGraph:
     self.width = width
     self._replayer = tracing.Replayer(use_xla=use_xla)
     self._traced: dict[Any, Callable[..., Any]] = {}
+    # The most passes that were traced over each of the inputs' sequences.
+    self._passes: collections.Counter[int] = collections.Counter()
     self._lock = threading.Lock()
     # Whether somebody asks for rows, whatever batches they are in.
     self.rebatches = self._replayer.rebatches(
@@ -189,6 +195,7 @@ class StageGraph:
     with self._lock:
       if key not in self._traced:
         self._traced[key] = self._trace(inputs)
+    self.check_passes(inputs)
     return self._traced[key](
       accumulators,
       server,
@@ -197,6 +204,19 @@ class StageGraph:
       inputs.sequences,
       *([] if inputs.order is None else [list(inputs.order)]),
     )
+
+  def check_passes(self, inputs: ClientInputs) -> None:
+    """Checks that sequences of one pass have one in what was traced.
+
+    Args:
+      inputs: Data of some clients.
+
+    Raises:
+      PackingError: If not.
+    """
+    for number, is_one_pass in enumerate(inputs.are_one_pass):
+      if is_one_pass and self._passes[number] > 1:
+        raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
 
   def outputs_of(self, known: Mapping[_ValueId, Any]) -> list[list[tf.Tensor]]:
     """Returns a client's outputs, in the graph, of all that it knows."""
@@ -335,11 +355,17 @@ class StageGraph:
       for i, leaves in zip(self._stage.server_inputs, server, strict=True)
     }
 
+    traced = []
     slices = {} if self.use_xla else self._slices(shared, tensors)
 
     def run_client(client, like=None):
       known = dict(shared)
-      known.update(self._client_values(client, like, tensors, sequences))
+      values = self._client_values(client, like, tensors, sequences)
+      leaves = structures.flatten(tuple(values.values()))
+      traced.append(
+        [x for x in leaves if isinstance(x, sequence_replay.Sequence)]
+      )
+      known.update(values)
       for step in self._stage.steps:
         if step.out in slices:
           known[step.out] = slices[step.out](client)
@@ -417,6 +443,10 @@ class StageGraph:
       state,
       LOOP_NAME,
     )
+    for own in traced:
+      for number, sequence in enumerate(own):
+        (passes,) = sequence.passes
+        self._passes[number] = max(self._passes[number], passes.count)
     return accumulators, tf.nest.map_structure(lambda a: a.stack(), arrays)
 
   def _client_values(

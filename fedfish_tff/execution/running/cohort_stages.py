@@ -342,6 +342,10 @@ class GraphRun:
       tensors=columns,
       cuts=tuple(cut for cut, _ in in_graph),
       sequences=[arrays for _, arrays in in_graph],
+      are_one_pass=tuple(
+        any(sequence.is_one_pass for sequence in column)
+        for column in zip(*sequences, strict=True)
+      ),
       most_clients=sequence_arrays.padded_length(num_clients)
       if use_xla
       else None,

@@ -11,6 +11,7 @@ from typing import Any
 from typing import TypeAlias
 
 from fedfish_tff.execution import interruption
+from fedfish_tff.execution.packing import sequence_values
 from fedfish_tff.execution.reading import expressions
 from fedfish_tff.execution.reading import federated_operations
 from fedfish_tff.execution.reading import federated_plan
@@ -64,7 +65,7 @@ def run_plan(
       if value_id in plan.client_ids:
         client_values[value_id] = value
       else:
-        server_values[value_id] = value
+        server_values[value_id] = sequence_values.from_the_start(value)
   for action in server_graph.with_segments(plan):
     interruption.check()
     if isinstance(action, federated_plan.ClientStage):

@@ -136,6 +136,7 @@ class IsRepeatableTest(parameterized.TestCase):
   def test_repeatable(self, make):
     dataset = make()
     self.assertTrue(repeatable_datasets.is_repeatable(dataset))
+    self.assertTrue(repeatable_datasets.has_equal_passes(dataset))
     once, again = (
       [
         [np.asarray(t.numpy()).tolist() for t in tf.nest.flatten(e)]
@@ -147,23 +148,31 @@ class IsRepeatableTest(parameterized.TestCase):
 
   @parameterized.named_parameters(_OTHERS.items())
   def test_not_repeatable(self, make):
-    self.assertFalse(repeatable_datasets.is_repeatable(make()))
+    dataset = make()
+    self.assertFalse(repeatable_datasets.is_repeatable(dataset))
+    # In one call nobody changes what is only read.
+    is_read = hasattr(dataset, 'variable') or hasattr(dataset, 'table')
+    self.assertEqual(repeatable_datasets.has_equal_passes(dataset), is_read)
 
   def test_files(self):
     """They may have changed when they are read again."""
     path = self.create_tempfile(content='a\nb\n').full_path
     names = tf.data.Dataset.from_tensors(path)
     for dataset in (
+      names.flat_map(tf.data.TextLineDataset),
+      names.interleave(tf.data.TFRecordDataset),
+    ):
+      self.assertFalse(repeatable_datasets.is_repeatable(dataset.batch(2)))
+    for dataset in (
       tf.data.TextLineDataset([path]),
       tf.data.TFRecordDataset([path]),
       tf.data.FixedLengthRecordDataset([path], 2),
-      names.flat_map(tf.data.TextLineDataset),
-      names.interleave(tf.data.TFRecordDataset),
       names.map(tf.io.read_file),
       names.map(tf.io.matching_files),
       names.cache(self.create_tempfile().full_path + '.cache'),
     ):
       self.assertFalse(repeatable_datasets.is_repeatable(dataset.batch(2)))
+      self.assertTrue(repeatable_datasets.has_equal_passes(dataset.batch(2)))
 
 
 class FromTheStartTest(parameterized.TestCase):
@@ -172,6 +181,11 @@ class FromTheStartTest(parameterized.TestCase):
     lambda: _RANGE(9).shuffle(5, seed=1).repeat(3),
     lambda: tf.data.Dataset.zip((_RANGE(9), _RANGE(9).shuffle(9, seed=2))),
     lambda: tf.data.Dataset.random(4, rerandomize_each_iteration=True).take(5),
+    lambda: _RANGE(9).shuffle(5, seed=1).cache(),
+    lambda: tf.data.experimental.from_variant(
+      tf.data.experimental.to_variant(_RANGE(9).shuffle(5, seed=1)),
+      _RANGE(9).element_spec,
+    ),
   )
   def test_readings_do_not_count(self, make):
     expected = [str(element) for element in make().as_numpy_iterator()]
@@ -188,6 +202,9 @@ class FromTheStartTest(parameterized.TestCase):
     lambda: _RANGE(9).map(_plus_one),
     lambda: _RANGE(9).shuffle(5),
     lambda: _RANGE(9).shuffle(5, seed=1, reshuffle_each_iteration=False),
+    lambda: tf.data.Dataset.from_generator(
+      lambda: iter([1]), output_signature=tf.TensorSpec([], tf.int32)
+    ).cache(),
   )
   def test_nothing_to_begin_anew(self, make):
     dataset = make()

@@ -102,6 +102,21 @@ def _scaled_total(values):
   return tff.federated_sum(tff.federated_map(scale, values))
 
 
+def _digits(epochs):
+  """Returns a computation of the elements of datasets, in order."""
+  sequence = tff.SequenceType(np.int64)
+  work = tff.tensorflow.computation(
+    lambda dataset: dataset.repeat(epochs).reduce(
+      np.int64(0), lambda number, digit: 10 * number + digit
+    ),
+    sequence,
+  )
+  return tff.federated_computation(
+    lambda data: tff.federated_map(work, data),
+    tff.FederatedType(sequence, tff.CLIENTS),
+  )
+
+
 class SplitBySizeTest(absltest.TestCase):
   @hypothesis.given(
     sizes=st.lists(st.integers(0, 1000), min_size=1, max_size=40),
@@ -167,6 +182,21 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
       self.assertEqual(_scaled_total([1.0, 2.0]), 3.0)
       with parameters.replaced({'scale': 4.0}):
         self.assertEqual(_scaled_total([1.0, 2.0]), 12.0)
+
+  @pytest.mark.thorough
+  def test_passes_over_shuffled_datasets(self):
+    """One is sent; to have more, this process runs the clients."""
+    context = _ray_context()
+    data = [tf.data.Dataset.range(n).shuffle(9, seed=n + 1) for n in range(4)]
+    here = cohort_context.create_sync_cohort_execution_context()
+    for epochs in (1, 2):
+      comp = _digits(epochs)
+      with tff.framework.get_context_stack().install(here):
+        expected = comp(data)
+      with tff.framework.get_context_stack().install(context):
+        self.assertEqual(comp(data), expected)
+      found = [r for r in context.general_path_reasons if 'passes' in r]
+      self.assertLen(found, epochs - 1)
 
   @pytest.mark.thorough
   def test_an_actor_that_is_killed_changes_nothing(self):

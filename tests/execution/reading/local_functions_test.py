@@ -162,7 +162,9 @@ class SequencesTest(absltest.TestCase):
     square = local_functions.SequenceMap(
       tff.FunctionType(_INTS, _INTS), _leaf(lambda x: x * x, np.int32)
     )
-    self.assertEqual(_values(square(dataset)), [e * e for e in elements])
+    self.assertEqual(
+      _values(square(dataset).computed), [e * e for e in elements]
+    )
 
   def test_structures(self):
     element_type = tff.to_type(
@@ -188,7 +190,7 @@ class SequencesTest(absltest.TestCase):
         element_type,
       ),
     )
-    elements = list(swap(dataset))
+    elements = list(swap(dataset).computed)
     np.testing.assert_array_equal(elements[1]['z'], 2.5)
     np.testing.assert_array_equal(elements[1]['a'], [30, 40])
 
@@ -200,9 +202,9 @@ class SequencesTest(absltest.TestCase):
       ),
       _leaf(lambda x: 2 * x, tff.TensorType(np.int32, [None])),
     )
-    batches = double(_dataset([1, 2, 3]).batch(2))
+    batches = double(_dataset([1, 2, 3]).batch(2)).computed
     self.assertEqual([b.numpy().tolist() for b in batches], [[2, 4], [6]])
-    self.assertEqual(_values(double(_dataset([]).batch(2))), [])
+    self.assertEqual(_values(double(_dataset([]).batch(2)).computed), [])
 
   def test_select_of_named_slices(self):
     # A type as compilation leaves it: names, but no Python container.
