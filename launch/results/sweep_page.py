@@ -120,12 +120,11 @@ def _figure(name: str, content: bytes, caption: str) -> str:
 
 
 def _table(
-  rows: Sequence[Sequence[Any]], bold: tuple[int, int] | None = None
+  rows: Sequence[Sequence[Any]], bold: Sequence[tuple[int, int]] = ()
 ) -> str:
-  """Returns a table, with the cell of a row and column bold."""
+  """Returns a table, with the cells of some rows and columns bold."""
   cells = [[html.escape(str(cell)) for cell in row] for row in rows]
-  if bold is not None:
-    row, column = bold
+  for row, column in bold:
     cells[row][column] = f'<b>{cells[row][column]}</b>'
   head, *rest = cells
   lines = [''.join(f'<td>{cell}</td>' for cell in row) for row in rest]

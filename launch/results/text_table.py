@@ -43,17 +43,17 @@ def to_markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def to_latex(
-  rows: Sequence[Sequence[str]], *, bold: tuple[int, int] | None = None
+  rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
 ) -> str:
   """Returns rows, of which the first is the header, as a tabular of booktabs.
 
   Args:
     rows: The header and the rows, all of the same number of cells.
-    bold: The row, counted from the header's 0, and the column of a bold cell.
+    bold: The row, counted from the header's 0, and the column of each bold cell.
   """
   head, *rest = (
     ' & '.join(
-      rf'\textbf{{{text}}}' if (i, j) == bold else text
+      rf'\textbf{{{text}}}' if (i, j) in bold else text
       for j, text in enumerate(cell.translate(_LATEX) for cell in row)
     )
     + r' \\'

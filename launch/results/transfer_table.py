@@ -40,6 +40,7 @@ class Row(NamedTuple):
     high: Of that interval.
     pairs: Seeds that were compared.
     wins: Seeds in which the method is better.
+    ties: Seeds in which neither is.
     note: What is particular about the interval.
   """
 
@@ -61,6 +62,7 @@ class Row(NamedTuple):
   high: float = np.nan
   pairs: int = 0
   wins: int = 0
+  ties: int = 0
   note: str = ''
 
 
@@ -188,6 +190,7 @@ def _compare(
     high=result.high,
     pairs=result.n,
     wins=result.wins,
+    ties=result.ties,
     note=result.note,
   )
 

@@ -117,6 +117,17 @@ class SweepTableTest(absltest.TestCase):
     (row,) = _read(sweep_table.groups_to_csv(groups[:1]))
     self.assertEqual(row['best'], '')
 
+  def test_those_that_tie_with_the_best_are_bold_too(self):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0,))
+    folder = fake_sweeps.write_sweep(path, runs)
+    for run, value in zip(runs, [0.7, 0.7 + 1e-8, 0.6]):
+      fake_sweeps.write_result(folder, run, value)
+    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    self.assertEqual(sweep_table.make_table(groups).bold, [(1, 1), (2, 1)])
+    rows = _read(sweep_table.groups_to_csv(groups))
+    self.assertEqual([row['best'] for row in rows], ['yes', 'yes', ''])
+
   def test_markdown_of_nothing(self):
     path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     folder = fake_sweeps.write_sweep(
