@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
+from launch import plain_text
 from launch.results import run_reader
 from launch.results import seed_statistics
 from launch.results import sweep_results
@@ -144,9 +145,8 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
     groups: The groups.
   """
   notes, rows, bold = make_table(groups)
-  for row, column in bold:
-    rows[row][column] = f'**{rows[row][column]}**'
-  table = text_table.to_markdown(rows) if rows else NOTHING
+  table = text_table.to_markdown(rows, bold=bold) if rows else NOTHING
+  title, *notes = map(plain_text.markdown, [title, *notes])
   return '\n'.join([f'# {title}', '', *notes, '', table]) + '\n'
 
 
@@ -158,7 +158,9 @@ def to_latex(title: str, groups: Sequence[sweep_results.Group]) -> str:
     groups: The groups.
   """
   notes, rows, bold = make_table(groups)
-  comments = [title, *notes, r'It needs \usepackage{booktabs}.']
+  comments = map(
+    plain_text.line, [title, *notes, r'It needs \usepackage{booktabs}.']
+  )
   table = text_table.to_latex(rows, bold=bold) if rows else f'% {NOTHING}'
   return '\n'.join([*(f'% {line}' for line in comments), table]) + '\n'
 
