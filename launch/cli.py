@@ -66,7 +66,8 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
   if _HELP_ARGUMENTS & set(sys.argv[1:]):
     with contextlib.redirect_stdout(io.StringIO()) as text:
       app.usage(shorthelp=True, writeto_stdout=True)
-    print(installed.name_commands(text.getvalue()), end='')
+    told = installed.name_commands(text.getvalue())
+    call(lambda _: print(told, end=''), sys.argv)
     sys.exit(0)
   # To import and trace leaves hundreds of thousands of objects that stay; to
   # look through them for garbage took a fifth of a short run.

@@ -1,18 +1,21 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Text that says nothing to the program that shows it.
+r"""Text that is no command to the program that shows it.
 
-The names of a stranger's run, task, class or client are data. Each kind of output
-has one function here, which every writer of that kind calls. What a terminal
-obeys is written as Python writes it: \x1b. The standard library alone.
+The names of a stranger's run, task, class or client are data. Each kind of
+output has one function here, which every writer of that kind calls. What a
+terminal obeys is written as Python writes it: \x1b. The standard library alone.
 """
 
 import html as html_lib
 import re
 from typing import Any
 
-# Controls, those that turn the direction of text, and halves of surrogate pairs.
-_OBEYED = r'\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff'
+# Controls, what turns the direction of text, and halves of surrogate pairs.
+_OBEYED = (
+  r'\x00-\x08\x0b-\x1f\x7f-\x9f'
+  r'\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff'
+)
 _NOT_SHOWN = re.compile(f'[{_OBEYED}]')
 _NOT_IN_A_LINE = re.compile(f'[{_OBEYED}\\t\\n]')
 _LATEX = str.maketrans(

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The output of a process, which no character and no missing reader makes fail."""
+"""The output of a process, for any terminal, file or reader, or without one."""
 
 import errno
 import io
@@ -40,7 +40,7 @@ class _Stream(io.TextIOWrapper):
       call(*arguments)
     except OSError as error:
       _open_nothing_as(self.fileno())
-      # What stderr tells is not the work; nor does a terminal that has gone end it.
+      # Neither what stderr lacks nor a terminal that has gone ends the work.
       if self.fileno() == 1 and error.errno != errno.EIO:
         raise
 
@@ -48,14 +48,14 @@ class _Stream(io.TextIOWrapper):
 def open_streams() -> None:
   """Opens stdin, stdout and stderr anew.
 
-  What is closed reads and writes nothing. Characters that the encoding lacks, and
-  those that a terminal would obey, are escaped. Of the errors only those of stdout
-  are raised, such as that its reader has gone.
+  A closed stream reads and writes nothing. Characters that the encoding lacks,
+  and those that a terminal would obey, are escaped. Errors are raised by stdout
+  only, such as BrokenPipeError once its reader has gone.
   """
   for number, name in enumerate(('stdin', 'stdout', 'stderr')):
     stream = getattr(sys, name)
     if stream is None:
-      # Else the next file to be opened would get what libraries print.
+      # The next file to be opened would get what libraries print.
       _open_nothing_as(number)
     encoding = stream.encoding if stream else 'utf-8'
     if not number:

@@ -44,9 +44,9 @@ def gains(
 ) -> np.ndarray:
   """Returns by how much values are better than others; exactly 0 for a tie.
 
-  Two values tie where they differ by less than 1e-6 of the metric's scale,
-  which is the size that nine of ten pairs do not exceed; of a larger pair, it is
-  that pair's own size.
+  Two values tie where they differ by less than 1e-6 of the metric's scale: the
+  size that nine of ten pairs do not exceed, or the pair's own where that is
+  larger.
 
   Args:
     values: The values of a metric.

@@ -26,8 +26,9 @@ def plot_heat_map(
 ) -> mpl_figure.Figure:
   """Draws a metric over client and server learning rates.
 
-  The best cell of a panel has a frame; of those that tie, the first given. A cell without a finite value, since a
-  run has diverged or is not finished, is blank and crossed.
+  The best cell of a panel has a frame; of those that tie, the first given. A
+  cell without a finite value, since a run has diverged or is not finished, is
+  blank and crossed.
 
   Args:
     rates: By the panel's title, the metric by (client rate, server rate).

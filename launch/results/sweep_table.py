@@ -232,7 +232,7 @@ def _tell_without_best(
 
 
 def _best_rows(groups: Sequence[sweep_results.Group]) -> list[int]:
-  """Returns which of several groups is best on validation clients, with ties."""
+  """Returns which groups are best on validation clients: one, or ties."""
   values = [group.validation() for group in groups]
   finite = [i for i, value in enumerate(values) if not math.isnan(value)]
   # What is not measured alike does not compare.

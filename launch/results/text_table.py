@@ -32,7 +32,7 @@ def to_markdown(
 
   Args:
     rows: The header and the rows, all of the same number of cells.
-    bold: The row, counted from the header's 0, and the column of each bold cell.
+    bold: Row, counted from the header's 0, and column of each bold cell.
   """
   head, *rest = (
     [
@@ -53,7 +53,7 @@ def to_latex(
 
   Args:
     rows: The header and the rows, all of the same number of cells.
-    bold: The row, counted from the header's 0, and the column of each bold cell.
+    bold: Row, counted from the header's 0, and column of each bold cell.
   """
   head, *rest = (
     ' & '.join(

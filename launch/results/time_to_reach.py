@@ -76,13 +76,13 @@ def first_to_reach(
     metric: A column of metrics.csv.
     target: The value.
   """
-  missing = ranking.gains(
-    np.full(len(values), target),
-    values,
-    higher_is_better=metric_names.higher_is_better(metric),
+  higher_is_better = metric_names.higher_is_better(metric)
+  reached = (
+    float(time)
+    for time, value in zip(seconds, values)
+    if not ranking.is_better(target, value, higher_is_better=higher_is_better)
   )
-  reached = seconds[missing <= 0]
-  return float(reached[0]) if len(reached) else None
+  return next(reached, None)
 
 
 def format_table(runs: Mapping[str, run_reader.Run], metric: str) -> str:
