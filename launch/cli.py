@@ -25,6 +25,7 @@ from typing import NoReturn
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import installed
+from launch import terminal
 
 from absl import app
 from absl import flags
@@ -61,10 +62,12 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
     main: Takes the arguments that are no flags, the program's name first.
     flags_parser: Takes all arguments and returns those; None for `parse_flags`.
   """
+  terminal.open_streams()
   if _HELP_ARGUMENTS & set(sys.argv[1:]):
     with contextlib.redirect_stdout(io.StringIO()) as text:
       app.usage(shorthelp=True, writeto_stdout=True)
-    print(installed.name_commands(text.getvalue()), end='')
+    told = installed.name_commands(text.getvalue())
+    call(lambda _: print(told, end=''), sys.argv)
     sys.exit(0)
   # To import and trace leaves hundreds of thousands of objects that stay; to
   # look through them for garbage took a fifth of a short run.
@@ -127,7 +130,6 @@ def call(main: Main, argv: Sequence[str]) -> None:
     sys.exit(_INTERRUPTED)
   except BrokenPipeError:
     # The reader of our output, such as head, has gone: not an error of ours.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(1)
   except MemoryError as error:
     _fail(f'There is not enough memory: {error}.')

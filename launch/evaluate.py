@@ -12,8 +12,8 @@ and measures its client-server barrier. The workdir then holds, too:
   evaluation/clients.csv: a row a held-out client; global/<metric> on all its
     examples; before/, few_shot_25/ and after/<metric> on the unseen half
   evaluation/barrier.csv: a row a client of the further round
-  evaluation/summary.csv: means over clients with 95 % bootstrap intervals, the
-    worst tenth of the clients, and the mean over all examples
+  evaluation/summary.csv: means over clients, of five or more with 95 % bootstrap
+    intervals, the worst tenth of the clients, and the mean over all examples
   plots/: the plots of training, and those of the clients
 
 Of FedMA, the ensemble is scored, too (ensemble/<metric>): the mean of what the

@@ -4,7 +4,8 @@ r"""Draws and compares several finished or running workdirs of launch.train.
 
 Runs that differ by their seed only are pooled: lines are means over seeds, and
 methods are compared by paired differences within seeds, and within clients of
-seeds, with bootstrap intervals. For example:
+seeds, with bootstrap intervals where there are five of them. Differences below
+1e-6 of a metric's scale are ties. For example:
 
   python -m launch.plot --output_dir=plots \
     --workdirs=runs/fed_avg_0,runs/fed_avg_1,runs/fed_fish_0,runs/fed_fish_1

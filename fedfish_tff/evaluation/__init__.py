@@ -51,12 +51,14 @@ if TYPE_CHECKING:
   from fedfish_tff.evaluation.personalization import (
     build_personalization_totals,
   )
+  from fedfish_tff.evaluation.ranking import gains
+  from fedfish_tff.evaluation.ranking import is_better
+  from fedfish_tff.evaluation.ranking import select_best
+  from fedfish_tff.evaluation.ranking import Selection
   from fedfish_tff.evaluation.round_evaluation import CohortBarrier
   from fedfish_tff.evaluation.round_evaluation import HeldOutEvaluation
   from fedfish_tff.evaluation.round_evaluation import SharedComputations
   from fedfish_tff.evaluation.subspace_distance import principal_angle_distance
-  from fedfish_tff.evaluation.weight_selection import select_best
   from fedfish_tff.evaluation.weight_selection import select_weights
-  from fedfish_tff.evaluation.weight_selection import Selection
 
 __getattr__, __dir__ = lazy.attach(__name__)

@@ -13,6 +13,8 @@ ALLOWED_GRADIENT = f'{GRADIENT}_allowed'
 # Of a metric before personalisation, and of its values over clients.
 _BEFORE = '_before'
 _STD = '_client_std'
+# Of barriers over clients by their examples.
+_BY_EXAMPLES = '_by_examples'
 SUFFIXES = (_BEFORE, '_worst_tenth', '_low_tenth', '_median', '_high_tenth')
 # How often examples of one class were taken for those of another.
 _CONFUSION = re.compile(r'confusion_(.+)_as_(.+)')
@@ -26,7 +28,7 @@ def higher_is_better(metric: str) -> bool:
   """Whether a column is better when higher; barriers and losses are not."""
   if metric.startswith('csb/') or metric.endswith(_STD):
     return False
-  return _without_suffix(metric).rpartition('/')[2] not in _LOWER_IS_BETTER
+  return without_suffix(metric).rpartition('/')[2] not in _LOWER_IS_BETTER
 
 
 def before(metric: str) -> str | None:
@@ -40,11 +42,12 @@ def before(metric: str) -> str | None:
   """
   if metric.endswith(_BEFORE):
     return None
-  return _without_suffix(metric) + _BEFORE
+  return without_suffix(metric) + _BEFORE
 
 
-def _without_suffix(metric: str) -> str:
-  for suffix in (*SUFFIXES, _STD):
+def without_suffix(metric: str) -> str:
+  """Returns a column's name without what is said of its values over clients."""
+  for suffix in (*SUFFIXES, _STD, _BY_EXAMPLES):
     metric = metric.removesuffix(suffix)
   return metric
 

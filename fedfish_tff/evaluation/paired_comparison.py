@@ -11,8 +11,10 @@ client of each seed, never two separate averages.
 from collections.abc import Hashable
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.evaluation import ranking
 
 import numpy as np
 from scipy import stats
@@ -21,6 +23,8 @@ from scipy import stats
 _MAX_COUNTS = 8_000_000
 
 
+# Of fewer pairs a percentile interval is all but their minimum and maximum.
+_FEWEST_PAIRS = 5
 # With fewer pairs even a win in every one has a chance above 5 % (two-sided)
 # where the methods do not differ.
 _FEW_PAIRS = 6
@@ -36,8 +40,9 @@ class PairedComparison:
     low: Lower end of the confidence interval; NaN where there is none.
     high: Upper end of the confidence interval; NaN where there is none.
     n: Number of pairs that were compared.
-    wins: Number of pairs in which A is strictly better.
-    ties: Number of pairs in which A equals B.
+    wins: Number of pairs in which A is better.
+    ties: Number of pairs in which A and B differ by rounding at most, see
+      `ranking.gains`; such a difference counts as 0.
     note: What is particular about the interval, empty where nothing is.
   """
 
@@ -62,9 +67,12 @@ class PairedComparison:
 
 
 def _pair(
-  a: Mapping[Hashable, float], b: Mapping[Hashable, float], what: str
+  a: Mapping[Hashable, float],
+  b: Mapping[Hashable, float],
+  what: str,
+  **options: Any,
 ) -> tuple[np.ndarray, int]:
-  """Returns the finite differences and how many pairs have none.
+  """Returns the finite gains of A and how many pairs have none.
 
   A diverged method has no finite value: one such pair would make the mean
   infinite and hide all others.
@@ -76,22 +84,19 @@ def _pair(
       f'The two methods must be measured on the same {what}; found in one '
       f'of them only: {shown}.'
     )
-  with np.errstate(invalid='ignore'):  # inf - inf
-    differences = np.array([a[key] for key in a], np.float64) - np.array(
-      [b[key] for key in a], np.float64
-    )
-  present = np.isfinite(differences)
-  return differences[present], int(len(differences) - present.sum())
+  gains = ranking.gains(list(a.values()), [b[key] for key in a], **options)
+  present = np.isfinite(gains)
+  return gains[present], int(len(gains) - present.sum())
 
 
-def _count_outcomes(
-  differences: np.ndarray, higher_is_better: bool
-) -> dict[str, int]:
-  gains = differences if higher_is_better else -differences
+def _to_differences(gains: np.ndarray, higher_is_better: bool) -> np.ndarray:
+  # A negated 0 would be printed with its sign.
+  return gains if higher_is_better else 0.0 - gains
+
+
+def _count_outcomes(gains: np.ndarray) -> dict[str, int]:
   return dict(
-    n=len(differences),
-    wins=int((gains > 0).sum()),
-    ties=int((gains == 0).sum()),
+    n=len(gains), wins=int((gains > 0).sum()), ties=int((gains == 0).sum())
   )
 
 
@@ -121,6 +126,7 @@ def compare_paired(
   b: Mapping[Hashable, float],
   *,
   higher_is_better: bool,
+  scale: float = 0.0,
   confidence_level: float = 0.95,
   num_resamples: int = 9_999,
   seed: int = 0,
@@ -129,34 +135,37 @@ def compare_paired(
 
   The interval is SciPy's percentile bootstrap. It is repeatable: it depends on
   the values and on `seed` only. From a handful of pairs any bootstrap interval
-  is too narrow: with three seeds it is the spread that was seen.
+  is too narrow: of three seeds it would be the spread that was seen.
 
   Args:
     a: The metric of method A for each key (a seed, or a client). A value that
       is not finite is missing: its pair is left out and counted in the note.
     b: The metric of method B for the same keys.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
+    scale: The least scale of the metric, see `ranking.gains`.
     confidence_level: Coverage of the interval, between 0 and 1.
     num_resamples: Number of bootstrap samples.
     seed: Seed of the bootstrap samples.
 
   Returns:
-    The comparison. One pair gives no interval, equal differences an interval
-    of no width, and fewer than six pairs one that is too narrow; the note says
-    so. Without a finite pair, mean and
-    interval are NaN.
+    The comparison. Fewer than five pairs give no interval, equal differences
+    one of no width, and five pairs one that is too narrow; the note says so.
+    Without a finite pair, mean and interval are NaN.
 
   Raises:
     errors.InputError: If the keys differ, or there are none.
   """
-  differences, num_missing = _pair(a, b, 'seeds or clients')
-  if not len(differences):
+  gains, num_missing = _pair(
+    a, b, 'seeds or clients', higher_is_better=higher_is_better, scale=scale
+  )
+  if not len(gains):
     return _without_pairs(num_missing)
+  differences = _to_differences(gains, higher_is_better)
   mean = float(differences.mean())
+  low = high = float('nan')
   notes = _missing_note(num_missing)
-  if len(differences) == 1:
-    low = high = float('nan')
-    notes.append('one pair: no interval')
+  if len(differences) < _FEWEST_PAIRS:
+    notes.append(_no_interval(len(differences)))
   elif _all_equal(differences):
     low = high = mean
     notes.append('all differences are equal')
@@ -171,8 +180,13 @@ def compare_paired(
     low=low,
     high=high,
     note='; '.join(notes),
-    **_count_outcomes(differences, higher_is_better),
+    **_count_outcomes(gains),
   )
+
+
+def _no_interval(num_pairs: int) -> str:
+  told = 'one pair' if num_pairs == 1 else f'{num_pairs} pairs'
+  return f'{told}: no interval'
 
 
 def _bootstrap_mean(
@@ -203,6 +217,7 @@ def compare_nested(
   b: Mapping[Hashable, Mapping[Hashable, float]],
   *,
   higher_is_better: bool,
+  scale: float = 0.0,
   confidence_level: float = 0.95,
   num_resamples: int = 9_999,
   seed: int = 0,
@@ -212,20 +227,23 @@ def compare_nested(
   The mean is that of the seeds' means, so every seed counts alike. The
   percentile bootstrap draws seeds with replacement and then clients within
   each drawn seed, so the interval holds both sources of variation, and
-  thousands of clients do not stand in for a few seeds.
+  thousands of clients do not stand in for a few seeds. Of fewer than five seeds
+  all are taken, and the interval is over their clients only.
 
   Args:
     a: For each seed, the metric of method A for each client. A value that is
       not finite is missing: its pair is left out and counted in the note.
     b: The same of method B, for the same seeds and clients.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
+    scale: The least scale of the metric, see `ranking.gains`.
     confidence_level: Coverage of the interval, between 0 and 1.
     num_resamples: Number of bootstrap samples.
     seed: Seed of the bootstrap samples.
 
   Returns:
-    The comparison; `n`, `wins` and `ties` count clients over all seeds. Without
-    a finite pair, mean and interval are NaN.
+    The comparison; `n`, `wins` and `ties` count clients over all seeds. There is
+    no interval where seeds and the clients of one of them are fewer than five.
+    Without a finite pair, mean and interval are NaN.
 
   Raises:
     errors.InputError: If seeds or clients differ, or there are none.
@@ -234,33 +252,40 @@ def compare_nested(
     _pair(dict.fromkeys(a, 0.0), dict.fromkeys(b, 0.0), 'seeds')
   groups, num_missing = [], 0
   for key in a:
-    differences, missing = _pair(a[key], b[key], f'clients of seed {key}')
+    gains, missing = _pair(
+      a[key],
+      b[key],
+      f'clients of seed {key}',
+      higher_is_better=higher_is_better,
+      scale=scale,
+    )
     num_missing += missing
-    if len(differences):
-      groups.append(differences)
+    if len(gains):
+      groups.append(gains)
   if not groups:
     return _without_pairs(num_missing)
-  pooled = np.concatenate(groups)
+  outcomes = _count_outcomes(np.concatenate(groups))
+  groups = [_to_differences(gains, higher_is_better) for gains in groups]
   mean = float(np.mean([group.mean() for group in groups]))
+  low = high = float('nan')
   notes = _missing_note(num_missing)
-  if len(pooled) == 1:
-    low = high = float('nan')
-    notes.append('one pair: no interval')
-  elif _all_equal(pooled):
+  if max(len(groups), min(map(len, groups))) < _FEWEST_PAIRS:
+    notes.append(_no_interval(outcomes['n']))
+  elif _all_equal(np.concatenate(groups)):
     low = high = mean
     notes.append('all differences are equal')
   else:
     if len(groups) == 1:
       notes.append('one seed: the interval is over its clients only')
+    elif len(groups) < _FEWEST_PAIRS:
+      notes.append(
+        f'{len(groups)} seeds: the interval is over their clients only'
+      )
     means = _resample_nested(groups, num_resamples, np.random.default_rng(seed))
     tail = (1 - confidence_level) / 2
     low, high = map(float, np.quantile(means, [tail, 1 - tail]))
   return PairedComparison(
-    mean=mean,
-    low=low,
-    high=high,
-    note='; '.join(notes),
-    **_count_outcomes(pooled, higher_is_better),
+    mean=mean, low=low, high=high, note='; '.join(notes), **outcomes
   )
 
 
@@ -268,7 +293,11 @@ def _resample_nested(
   groups: list[np.ndarray], num_resamples: int, rng: np.random.Generator
 ) -> np.ndarray:
   """Returns bootstrap means, of shape `[num_resamples]`, of nested groups."""
-  drawn = rng.integers(len(groups), size=(num_resamples, len(groups)))
+  shape = num_resamples, len(groups)
+  if len(groups) < _FEWEST_PAIRS:
+    drawn = np.broadcast_to(np.arange(len(groups)), shape)
+  else:
+    drawn = rng.integers(len(groups), size=shape)
   means = np.empty(drawn.shape)
   for index, group in enumerate(groups):
     slots = np.argwhere(drawn == index)

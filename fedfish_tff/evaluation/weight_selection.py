@@ -5,28 +5,15 @@
 from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import math
 from typing import Any
-from typing import NamedTuple
 from typing import TypeVar
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import client_evaluation
+from fedfish_tff.evaluation import ranking
 from fedfish_tff.models import model_functions
 
 _Key = TypeVar('_Key', bound=Hashable)
-
-
-class Selection(NamedTuple):
-  """What was chosen.
-
-  Attributes:
-    best: The key of the best weights; of equally good ones, the first.
-    values: The metric of all weights, by key.
-  """
-
-  best: Any
-  values: Mapping[Any, float]
 
 
 def select_weights(
@@ -36,7 +23,7 @@ def select_weights(
   *,
   metric: str = 'accuracy',
   higher_is_better: bool = True,
-) -> Selection:
+) -> ranking.Selection:
   """Evaluates weights on clients and chooses the best.
 
   Args:
@@ -64,7 +51,7 @@ def select_weights(
         'expected.'
       )
     values[key] = float(metrics[metric])
-  selection = select_best(values, higher_is_better=higher_is_better)
+  selection = ranking.select_best(values, higher_is_better=higher_is_better)
   if selection is None:
     raise errors.InputError(
       f'The {metric} on held-out clients is a number for none of '
@@ -72,22 +59,3 @@ def select_weights(
       'with examples were expected.'
     )
   return selection
-
-
-def select_best(
-  values: Mapping[_Key, float], *, higher_is_better: bool
-) -> Selection | None:
-  """Chooses by a metric that has been measured.
-
-  Args:
-    values: The metric, by what tells candidates apart; NaN is never chosen.
-    higher_is_better: Whether larger values are better.
-
-  Returns:
-    The best and all values; None if none is a number.
-  """
-  usable = {k: v for k, v in values.items() if not math.isnan(v)}
-  if not usable:
-    return None
-  choose = max if higher_is_better else min
-  return Selection(choose(usable, key=usable.__getitem__), values)

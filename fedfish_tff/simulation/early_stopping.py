@@ -12,15 +12,18 @@ import math
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.evaluation import ranking
 
 
 class EarlyStopping:
   """Watches a column as `tf.keras.callbacks.EarlyStopping` watches a metric.
 
+  What is better by rounding only (see `ranking.gains`) is not better.
+
   Attributes:
     column: The column.
-    best_round: The first round with the best finite value so far, however
-      little better; None without one.
+    best_round: The first round with the best finite value so far; None without
+      one.
     reason: Why to stop, a part of a sentence; None to go on.
   """
 
@@ -45,10 +48,10 @@ class EarlyStopping:
     self.column = column
     self.best_round: int | None = None
     self.reason: str | None = None
-    self._sign = 1 if higher_is_better else -1
+    self._higher_is_better = higher_is_better
     self._patience = patience
     self._min_delta = min_delta
-    self._best = self._reference = -math.inf
+    self._best = self._reference = -math.inf if higher_is_better else math.inf
     self._reference_round: int | None = None
     self._waited = 0
     self._seen = False
@@ -75,15 +78,21 @@ class EarlyStopping:
     self._seen = True
     # What is not finite, or is not there since models have diverged, is no
     # improvement.
-    value = self._sign * float(row.get(self.column, math.nan))
-    if math.isfinite(value) and value > self._best:
+    value = float(row.get(self.column, math.nan))
+    is_finite = math.isfinite(value)
+    if is_finite and self._gain(value, self._best) > 0:
       self._best, self.best_round = value, round_number
     self._waited += 1
-    if math.isfinite(value) and value - self._min_delta > self._reference:
+    if is_finite and self._gain(value, self._reference) > self._min_delta:
       self._reference, self._reference_round = value, round_number
       self._waited = 0
     elif self._patience and self._waited >= self._patience:
       self.reason = self._describe()
+
+  def _gain(self, value: float, other: float) -> float:
+    return float(
+      ranking.gains(value, other, higher_is_better=self._higher_is_better)
+    )
 
   def _describe(self) -> str:
     if self._reference_round is None:
@@ -94,7 +103,7 @@ class EarlyStopping:
     margin = f' by more than {self._min_delta:g}' if self._min_delta else ''
     return (
       f'{self.column} was not better{margin} than '
-      f'{self._sign * self._reference:.6g}, that of round '
+      f'{self._reference:.6g}, that of round '
       f'{self._reference_round}, in {self._waited} evaluations one after the '
       'other'
     )

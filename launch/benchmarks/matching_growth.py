@@ -15,6 +15,7 @@ from launch.plots import panels
 from launch.plots import style
 
 from matplotlib import figure as mpl_figure
+from matplotlib import ticker
 import numpy as np
 
 # Of a client's units around the common ones, whose own is 1.
@@ -112,6 +113,9 @@ def plot_timings(
     )
     axis.set_xscale('log', base=2)
     axis.set_yscale('log')
+    for dimension in (axis.xaxis, axis.yaxis):
+      dimension.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
+      dimension.set_minor_formatter(ticker.NullFormatter())
     other = 'clients' if name == 'units' else 'units'
     title = f'{getattr(timings[0], other):,} {other}'
     label = 'Units of a client' if name == 'units' else 'Clients'

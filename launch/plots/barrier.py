@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fedfish_tff.evaluation import ranking
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import request as request_lib
@@ -31,12 +32,21 @@ _MAX_COLUMNS = 4
 
 
 class _Points(NamedTuple):
-  """Barriers of a method (x) and its baseline (y), a point a seed and round."""
+  """Barriers of a method (x) and its baseline (y), a point a seed and round.
+
+  Attributes:
+    rounds: The rounds of the points.
+    x: The barriers of the method.
+    y: The barriers of the baseline.
+    seeds: The number of seeds.
+    gains: By how much those of the method are lower; 0 where they tie.
+  """
 
   rounds: np.ndarray
   x: np.ndarray
   y: np.ndarray
   seeds: int
+  gains: np.ndarray
 
 
 def _read_points(
@@ -50,7 +60,13 @@ def _read_points(
     part = part[:, np.isfinite(part).all(axis=0)]
     if part.size:
       parts.append(part)
-  return _Points(*np.concatenate(parts, 1), len(parts)) if parts else None
+  if not parts:
+    return None
+  rounds, x, y = np.concatenate(parts, 1)
+  direction = method_comparison.direction(
+    [*groups[method], *groups[baseline]], f'csb/{name}'
+  )
+  return _Points(rounds, x, y, len(parts), ranking.gains(x, y, **direction))
 
 
 @style.styled
@@ -173,7 +189,8 @@ def plot_barrier_panels(
   lines = [
     f'  {task}, {method} against {baseline}, '
     f'{paper_style.name_epochs(s.local_epochs)}: lower for {method} at '
-    f'{int((p.x < p.y).sum())} of {len(p.x)} points'
+    f'{(p.gains > 0).sum()} of {len(p.x)} points'
+    + (f' ({ties} tied)' if (ties := (p.gains == 0).sum()) else '')
     for (task, method, baseline), points in shown.items()
     for s, p in points.items()
   ]

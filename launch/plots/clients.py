@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import metric_names
+from fedfish_tff.evaluation import ranking
 from launch.plots import panels
 from launch.plots import request as request_lib
 from launch.plots import style
@@ -44,7 +45,7 @@ def draw_personalization(request: request_lib.Request) -> request_lib.Figures:
     panels.draw_points(axis, before, after, 26, alpha=0.65, **look)
     means = before.mean(), after.mean()
     axis.plot(*means, '+', color=style.INK, ms=12, mew=2, zorder=5)
-    change = after - before if higher_is_better else before - after
+    change = ranking.gains(after, before, higher_is_better=higher_is_better)
     summary = '{} gain, {} lose; mean {} to {}'.format(
       (change > 0).sum(), (change < 0).sum(), *map(style.format_value, means)
     )

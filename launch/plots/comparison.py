@@ -158,14 +158,12 @@ def write_page(
   """
   folder = sweep_folder.SweepFolder(sweep_dir)
   groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
-  own = dict.fromkeys(sorted(folder.plots_path.rglob('*.png')), '')
+  own = (path.resolve() for path in sorted(folder.plots_path.rglob('*.png')))
+  inside = folder.path.resolve()
   failures = dict.fromkeys(folder.read_failed(), 'see its log')
   # The same file may have two paths.
-  figures = {
-    path.resolve(): caption
-    for path, caption in (own | drawn).items()
-    if not path.is_symlink()
-  }
+  figures = dict.fromkeys(filter(lambda p: p.is_relative_to(inside), own), '')
+  figures |= {path.resolve(): caption for path, caption in drawn.items()}
   try:
     print(
       sweep_page.write_page(folder, groups, figures=figures, failures=failures)

@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from launch import plain_text
 from launch.plots import panels
 from launch.plots import style
 
@@ -91,6 +92,7 @@ def name_ticks(
 
 def shorten(name: str, most_letters: int = 34) -> str:
   """Cuts the middle out of a long name: ends tell tensors and hosts apart."""
+  name = plain_text.line(name)
   half = most_letters // 2
   short = len(name) <= most_letters
   return name if short else f'{name[: half - 1]}…{name[-half:]}'

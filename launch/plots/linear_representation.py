@@ -51,6 +51,9 @@ def plot_linear_representation(
         label='_' * bool(seed) + method,
       )
   left.set(xscale='log', yscale='log')
+  for dimension in (left.xaxis, left.yaxis):
+    dimension.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
+    dimension.set_minor_formatter(ticker.NullFormatter())
   panels.set_labels(
     left,
     'simulated seconds',

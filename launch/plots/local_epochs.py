@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import paired_comparison
+from fedfish_tff.evaluation import ranking
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
@@ -65,7 +66,14 @@ def plot_local_epochs(
       a, b = scores[s][state], scores[other][state]
       common = [seed for seed in a if seed in b]
       if common:
-        differences.setdefault(s, {})[state] = {n: a[n] - b[n] for n in common}
+        # What ties differs by nothing.
+        minus = ranking.gains(
+          [a[n] for n in common],
+          [b[n] for n in common],
+          higher_is_better=True,
+        )
+        of_seeds = dict(zip(common, minus.tolist()))
+        differences.setdefault(s, {})[state] = of_seeds
         result = paired_comparison.compare_paired(
           {n: a[n] for n in common},
           {n: b[n] for n in common},

@@ -65,7 +65,7 @@ class Request(NamedTuple):
 
 def slug(text: str) -> str:
   """Returns a file's name for a text, unique even where it is cut short."""
-  name = re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_')
+  name = re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_.')
   if len(name) <= _MAX_SLUG:
     return name
   digest = hashlib.sha256(text.encode()).hexdigest()[:8]

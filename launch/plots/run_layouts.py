@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 
 from fedfish_tff import errors
+from launch import plain_text
 from launch.plots import barrier
 from launch.plots import curves
 from launch.plots import local_epochs
@@ -161,6 +162,8 @@ def _describe(settings: Sequence[settings_lib.Setting]) -> str:
 
 def format_captions(drawings: Drawings) -> str:
   """Returns the captions as text, each after its figure's name."""
-  return ''.join(
-    f'{name}\n{drawing.caption}\n\n' for name, drawing in drawings.items()
+  return plain_text.lines(
+    ''.join(
+      f'{name}\n{drawing.caption}\n\n' for name, drawing in drawings.items()
+    )
   )

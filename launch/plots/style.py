@@ -13,9 +13,11 @@ import textwrap
 from typing import Any
 
 from fedfish_tff.simulation import files
+from launch import plain_text
 
 import matplotlib
 from matplotlib import figure as mpl_figure
+from matplotlib import text as mpl_text
 from matplotlib.backends import backend_agg
 
 FORMATS = ('png', 'pdf', 'svg')
@@ -27,7 +29,12 @@ INK = '#222222'
 MUTED = '#6f6f6f'
 GRID = '#e3e3e3'
 
+# Of no style that a program or its user has set.
 _RC = {
+  k: v for k, v in matplotlib.rcParamsDefault.items() if k != 'backend'
+} | {
+  # Names may have dollar signs.
+  'text.parse_math': False,
   'axes.titlesize': 11,
   'axes.titleweight': 'bold',
   'axes.titlelocation': 'left',
@@ -156,6 +163,7 @@ def save_figure(
   dpi = max(BITMAP_DPI, figure.dpi)
   # Ticks are made now, and look as the style says.
   look = styled_for_paper if dpi == _PRINT_DPI else styled
+  look(_make_plain)(figure)
   content = io.BytesIO()
   if suffix == 'png':
     # What `savefig` draws, which draws all of it once before that.
@@ -166,6 +174,11 @@ def save_figure(
     metadata = {'CreationDate' if suffix == 'pdf' else 'Date': None}
     look(figure.savefig)(content, format=suffix, dpi=dpi, metadata=metadata)
   files.write_atomically(path, content.getvalue())
+
+
+def _make_plain(figure: mpl_figure.Figure) -> None:
+  for text in figure.findobj(mpl_text.Text):
+    text.set_text(plain_text.lines(text.get_text()))
 
 
 def metric_title(metric: str) -> str:

@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 
+from fedfish_tff.evaluation import ranking
 from launch.plots import heat_map
 from launch.plots import panels
 from launch.plots import style
@@ -25,8 +26,9 @@ def plot_heat_map(
 ) -> mpl_figure.Figure:
   """Draws a metric over client and server learning rates.
 
-  The best cell of a panel has a frame. A cell without a finite value, since a
-  run has diverged or is not finished, is blank and crossed.
+  The best cell of a panel has a frame; of those that tie, the first given. A
+  cell without a finite value, since a run has diverged or is not finished, is
+  blank and crossed.
 
   Args:
     rates: By the panel's title, the metric by (client rate, server rate).
@@ -67,9 +69,12 @@ def plot_heat_map(
     heat_map.write_cells(image, texts, size=8)
     rows, columns = np.nonzero(~np.isfinite(table))
     axis.plot(columns, rows, 'x', color=style.MUTED, markersize=6)
-    if np.isfinite(table).any():
-      best = np.nanargmax(table) if higher_is_better else np.nanargmin(table)
-      row, column = np.unravel_index(best, table.shape)
+    best = ranking.select_best(
+      {rate: v for rate, v in rates[name].items() if np.isfinite(v)},
+      higher_is_better=higher_is_better,
+    )
+    if best is not None:
+      row, column = client.index(best.best[0]), server.index(best.best[1])
       frame = patches.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False)
       frame.set(edgecolor='#D55E00', linewidth=2.2, clip_on=False, zorder=3)
       axis.add_patch(frame)

@@ -11,6 +11,7 @@ from typing import Any
 
 from launch.methods import exchange as exchange_lib
 from launch.plots import exchange_share
+from launch.plots import request as request_lib
 from launch.plots import style
 from launch.results import run_notes
 from launch.results import run_reader
@@ -70,7 +71,7 @@ def plan(groups: Sequence[sweep_results.Group]) -> dict[str, functools.partial]:
 
     def add(suffix: str, rows: Mapping[str, _Panels], name=name, **fields: Any):
       if any(rows.values()):
-        figures[f'{name}_{suffix}'] = functools.partial(
+        figures[request_lib.slug(f'{name}_{suffix}')] = functools.partial(
           exchange_share.plot_scores,
           **{
             'rows': rows,

@@ -114,8 +114,8 @@ def _draw_line(
   axis.errorbar(
     percents + _SHIFT * position,
     means,
-    # One client has no interval.
-    yerr=np.nan_to_num(np.maximum(0, [means - lows, highs - means])),
+    # Few clients have no interval, and no bar.
+    yerr=np.maximum(0, [means - lows, highs - means]),
     elinewidth=0.8,
     capsize=1.5,
     **look,
@@ -186,9 +186,9 @@ def plot_workdir_transfer(
     if metric not in transfer_reader.COUNTS:
       of_metric = [s for s in scores if s.metric == metric]
       figure = _plot_workdir(of_metric, rounds)
-      title = (
-        f'Transfer from {task}: mean over held-out clients, 95 % intervals'
-      )
+      title = f'Transfer from {task}: mean over held-out clients'
+      if any(np.isfinite(s.low) for s in of_metric):
+        title += ', 95 % intervals'
       panels.set_figure_title(figure, title)
       figures[f'transfer_{metric}'] = figure
   return figures

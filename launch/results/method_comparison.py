@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the methods of several runs, paired by seed and by client."""
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -147,7 +148,7 @@ def compare_runs(
         a[one.seed], b[one.seed] = pair
     if a:
       result = paired_comparison.compare_paired(
-        a, b, higher_is_better=metric_names.higher_is_better(metric)
+        a, b, **direction([*groups[method], *groups[baseline]], metric)
       )
       comparisons.append(
         MethodComparison(
@@ -196,7 +197,7 @@ def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
       result = paired_comparison.compare_paired(
         {seed: pair[0] for seed, pair in pairs.items()},
         {seed: pair[1] for seed, pair in pairs.items()},
-        higher_is_better=metric_names.higher_is_better(column),
+        **direction([*groups[method], *groups[baseline]], column),
       )
       comparisons.append(
         MethodComparison(
@@ -271,7 +272,7 @@ def compare_clients(
         b[one.seed] = {client: baseline_values[client] for client in common}
     if a:
       result = paired_comparison.compare_nested(
-        a, b, higher_is_better=metric_names.higher_is_better(metric)
+        a, b, **direction([*groups[method], *groups[baseline]], metric)
       )
       comparisons.append(
         MethodComparison(
@@ -284,6 +285,31 @@ def compare_clients(
         )
       )
   return comparisons
+
+
+def direction(
+  runs: Iterable[run_reader.Run], metric: str
+) -> dict[str, bool | float]:
+  """Returns what `ranking.gains` has to know of a column.
+
+  Args:
+    runs: Runs with values of the metric, of which barriers and deviations are
+      differences, and so have its scale.
+    metric: The column.
+  """
+  name = metric_names.without_suffix(metric).rpartition('/')[2]
+  values = [
+    values[np.isfinite(values)]
+    for run in runs
+    for column, values in run.columns.items()
+    if column.startswith(('eval/', 'train/'))
+    and column.rpartition('/')[2] == name
+  ]
+  sizes = np.abs(np.concatenate([*values, []]))
+  return {
+    'higher_is_better': metric_names.higher_is_better(metric),
+    'scale': float(np.median(sizes)) if sizes.size else 0.0,
+  }
 
 
 def common_seeds(

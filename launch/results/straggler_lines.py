@@ -107,9 +107,9 @@ class Line:
       communication_seconds: What messages add to each round.
     """
     seconds, values = self.points(communication_seconds)
-    sign = time_to_reach.sign(self.metric)
-    reached = seconds[sign * values.mean(axis=0) >= sign * target]
-    return float(reached[0]) if len(reached) else None
+    return time_to_reach.first_to_reach(
+      seconds, values.mean(axis=0), self.metric, target
+    )
 
 
 def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:

@@ -64,6 +64,13 @@ class SweepFolder:
         f'{self.path} is not the folder of a sweep: it has no readable '
         f'{self.sweep_path.name}.'
       )
+    for name in runs:
+      # A name with .. leads out of the folder.
+      if '/' in name or '\0' in name or name in ('', '.', '..'):
+        raise errors.InputError(
+          f'{self.sweep_path} has a run named {name!r}; the name of a folder in '
+          'runs/ was expected.'
+        )
     simulation.check_entries(self.path)
     return runs
 

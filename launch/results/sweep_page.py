@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sweep's results as one file of HTML, which opens offline and needs no other.
 
-A sweep's folder may be somebody else's: all text is escaped, and the page's own
-policy forbids it scripts and the network. Plain Python, without Matplotlib.
+A sweep's folder may be somebody else's: all text is made plain, and the page's
+own policy forbids it scripts and the network. Plain Python, without Matplotlib.
 """
 
 import base64
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import html
 import json
 import os
 import pathlib
@@ -18,6 +17,7 @@ from typing import Any
 
 from fedfish_tff import regular_files
 from fedfish_tff.simulation import files
+from launch import plain_text
 from launch.results import run_notes
 from launch.results import run_reader
 from launch.results import sweep_folder
@@ -73,7 +73,7 @@ def write_page(
     errors.InputError: If it cannot be written.
   """
   runs = [run for group in groups for run in group.runs]
-  title = html.escape(f'Sweep {folder.read_source()}')
+  title = plain_text.html(f'Sweep {folder.read_source()}')
   table = sweep_table.make_table(groups)
   shown = [
     _figure(os.path.relpath(path, folder.path), content, caption)
@@ -82,7 +82,7 @@ def write_page(
   ]
   parts = [
     f'{_HEAD}<title>{title}</title>\n</head>\n<body>\n<h1>{title}</h1>',
-    *(f'<p>{html.escape(note)}</p>' for note in table.notes),
+    *(f'<p>{plain_text.html(note)}</p>' for note in table.notes),
     _table(table.rows, table.bold)
     if table.rows
     else f'<p>{sweep_table.NOTHING}</p>',
@@ -90,7 +90,8 @@ def write_page(
     _facts(runs),
     '<h2>Figures</h2>'
     if shown
-    else f'<p>There are no figures. {html.escape(failures.get("plots", ""))}</p>',
+    else '<p>There are no figures. '
+    f'{plain_text.html(failures.get("plots", ""))}</p>',
     *shown,
     '<h2>Runs</h2>',
     _table(sweep_table.run_rows(runs, failures)),
@@ -111,7 +112,7 @@ def _read_bitmap(path: pathlib.Path) -> bytes | None:
 
 
 def _figure(name: str, content: bytes, caption: str) -> str:
-  name, caption = html.escape(name), html.escape(caption)
+  name, caption = plain_text.html(name), plain_text.html(caption)
   return (
     f'<figure>\n<img alt="{name}" src="data:image/png;base64,'
     f'{base64.b64encode(content).decode()}">\n'
@@ -120,12 +121,11 @@ def _figure(name: str, content: bytes, caption: str) -> str:
 
 
 def _table(
-  rows: Sequence[Sequence[Any]], bold: tuple[int, int] | None = None
+  rows: Sequence[Sequence[Any]], bold: Sequence[tuple[int, int]] = ()
 ) -> str:
-  """Returns a table, with the cell of a row and column bold."""
-  cells = [[html.escape(str(cell)) for cell in row] for row in rows]
-  if bold is not None:
-    row, column = bold
+  """Returns a table, with the cells of some rows and columns bold."""
+  cells = [[plain_text.html(str(cell)) for cell in row] for row in rows]
+  for row, column in bold:
     cells[row][column] = f'<b>{cells[row][column]}</b>'
   head, *rest = cells
   lines = [''.join(f'<td>{cell}</td>' for cell in row) for row in rest]
@@ -145,7 +145,7 @@ def _facts(runs: Sequence[run_reader.Run]) -> str:
     'Finished': f'{sum(run.is_finished for run in runs)} of {len(runs)} runs',
   }
   lines = [
-    f'<dt>{name}</dt><dd>{html.escape(text)}</dd>'
+    f'<dt>{name}</dt><dd>{plain_text.html(text)}</dd>'
     for name, text in facts.items()
     if text
   ]
@@ -157,8 +157,8 @@ def _names(values: Iterable[Any]) -> str:
 
 
 def _config(run: run_reader.Run) -> str:
-  config = html.escape(json.dumps(run.config, indent=2))
+  config = plain_text.html(json.dumps(run.config, indent=2))
   return (
-    f'<details><summary>{html.escape(run.name)}</summary>\n'
+    f'<details><summary>{plain_text.html(run.name)}</summary>\n'
     f'<pre>{config}</pre>\n</details>'
   )

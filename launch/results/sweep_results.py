@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from fedfish_tff.evaluation import metric_names
+from fedfish_tff.evaluation import ranking
 from launch.methods import config_checks
 from launch.results import run_reader
 from launch.results import seed_statistics
@@ -146,27 +147,31 @@ def best_groups(
   """Returns, of the groups that differ by learning rates only, the best one.
 
   The best is that with the best metric on validation clients, never on test
-  clients; of equals the first. Where none has a finite value, there is none.
+  clients; of those that tie the first. Where none has a finite value, there is
+  none.
 
   Args:
     groups: The groups of a sweep.
     metric: The metric; None for the task's.
   """
-  chosen = {}
+  candidates: dict[str, list[Group]] = {}
   for group in groups:
-    value = group.validation(metric)
-    if math.isnan(value):
-      continue
+    candidates.setdefault(repr(setting(group)), []).append(group)
+  best = []
+  for members in candidates.values():
     if metric is None:
-      highest = best_is_highest(group.runs)
+      highest = best_is_highest(
+        [run for group in members for run in group.runs]
+      )
     else:
       highest = metric_names.higher_is_better(metric)
-    key = repr(setting(group))
-    best = chosen.get(key)
-    sign = 1 if highest else -1
-    if best is None or sign * value > sign * best.validation(metric):
-      chosen[key] = group
-  return list(chosen.values())
+    chosen = ranking.select_best(
+      {group: group.validation(metric) for group in members},
+      higher_is_better=highest,
+    )
+    if chosen is not None:
+      best.append(chosen.best)
+  return best
 
 
 def best_is_highest(runs: Sequence[run_reader.Run]) -> bool:

@@ -12,6 +12,8 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff.evaluation import metric_names
+from fedfish_tff.evaluation import ranking
+from launch import plain_text
 from launch.results import run_reader
 from launch.results import seed_statistics
 from launch.results import sweep_results
@@ -88,7 +90,7 @@ def groups_to_csv(groups: Sequence[sweep_results.Group]) -> bytes:
 
   The column `best` marks, of groups that differ by learning rates only, the
   one that is best on validation clients; where rates do not vary, the best of
-  all.
+  all, with those that tie with it.
 
   Args:
     groups: The groups.
@@ -98,8 +100,7 @@ def groups_to_csv(groups: Sequence[sweep_results.Group]) -> bytes:
   if sweep_results.varies_rates(groups):
     best = sweep_results.best_groups(groups)
   else:
-    row = _best_row(groups)
-    best = [] if row is None else [groups[row]]
+    best = [groups[row] for row in _best_rows(groups)]
   head = ['variant', *fields, 'best', 'runs', 'finished']
   for column in columns:
     head += [f'{column} {part}' for part in seed_statistics.Cell._fields]
@@ -125,12 +126,12 @@ class SweepTable(NamedTuple):
     notes: What is said of the rows.
     rows: The header and the rows; none without a result.
     bold: The row, counted from the header's 0, and the column of the best of
-      all; None without one.
+      all, and of those that tie with it; none without one.
   """
 
   notes: list[str]
   rows: list[list[str]]
-  bold: tuple[int, int] | None
+  bold: Sequence[tuple[int, int]]
 
 
 def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
@@ -144,10 +145,8 @@ def to_markdown(title: str, groups: Sequence[sweep_results.Group]) -> str:
     groups: The groups.
   """
   notes, rows, bold = make_table(groups)
-  if bold is not None:
-    row, column = bold
-    rows[row][column] = f'**{rows[row][column]}**'
-  table = text_table.to_markdown(rows) if rows else NOTHING
+  table = text_table.to_markdown(rows, bold=bold) if rows else NOTHING
+  title, *notes = map(plain_text.markdown, [title, *notes])
   return '\n'.join([f'# {title}', '', *notes, '', table]) + '\n'
 
 
@@ -159,7 +158,9 @@ def to_latex(title: str, groups: Sequence[sweep_results.Group]) -> str:
     groups: The groups.
   """
   notes, rows, bold = make_table(groups)
-  comments = [title, *notes, r'It needs \usepackage{booktabs}.']
+  comments = map(
+    plain_text.line, [title, *notes, r'It needs \usepackage{booktabs}.']
+  )
   table = text_table.to_latex(rows, bold=bold) if rows else f'% {NOTHING}'
   return '\n'.join([*(f'% {line}' for line in comments), table]) + '\n'
 
@@ -182,7 +183,7 @@ def make_table(groups: Sequence[sweep_results.Group]) -> SweepTable:
   if made_up:
     notes.append(f'The data are made up: {", ".join(made_up)}.')
   if not shown:
-    return SweepTable(notes, [], None)
+    return SweepTable(notes, [], [])
   if tuned:
     decide = dict.fromkeys(group.validation_column(metric) for group in shown)
     notes.append(
@@ -202,9 +203,11 @@ def make_table(groups: Sequence[sweep_results.Group]) -> SweepTable:
     ]
     for group in shown
   ]
-  best, bold = _best_row(shown), None
-  if best is not None:
-    bold = best + 1, head.index(shown[best].validation_column(metric))
+  bold = [
+    (row + 1, head.index(shown[row].validation_column(metric)))
+    for row in _best_rows(shown)
+  ]
+  if bold:
     notes.append('The best of all on validation clients is bold.')
   return SweepTable(notes, [head, *rows], bold)
 
@@ -228,17 +231,24 @@ def _tell_without_best(
   ]
 
 
-def _best_row(groups: Sequence[sweep_results.Group]) -> int | None:
-  """Returns which of several groups is best on validation clients."""
+def _best_rows(groups: Sequence[sweep_results.Group]) -> list[int]:
+  """Returns which groups are best on validation clients: one, or ties."""
   values = [group.validation() for group in groups]
   finite = [i for i, value in enumerate(values) if not math.isnan(value)]
   # What is not measured alike does not compare.
   columns = {groups[i].validation_column() for i in finite}
   if len(finite) < 2 or len(columns) > 1:
-    return None
+    return []
   runs = [run for group in groups for run in group.runs]
-  sign = 1 if sweep_results.best_is_highest(runs) else -1
-  return max(finite, key=lambda i: sign * values[i])
+  higher_is_better = sweep_results.best_is_highest(runs)
+  return [
+    i
+    for i in finite
+    if not any(
+      ranking.is_better(values[j], values[i], higher_is_better=higher_is_better)
+      for j in finite
+    )
+  ]
 
 
 def _table_columns(

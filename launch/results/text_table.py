@@ -8,16 +8,7 @@ import csv
 import io
 from typing import Any
 
-# Characters that LaTeX takes for commands, and one of ours that it may not have.
-_LATEX = str.maketrans(
-  {
-    '\\': r'\textbackslash{}',
-    '~': r'\textasciitilde{}',
-    '^': r'\textasciicircum{}',
-    '±': r'$\pm$',
-    **{character: f'\\{character}' for character in '&%$#_{}'},
-  }
-)
+from launch import plain_text
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
@@ -26,6 +17,7 @@ def align(rows: Sequence[Sequence[str]]) -> str:
   Args:
     rows: The header and the rows, all of the same number of cells.
   """
+  rows = [[plain_text.line(cell) for cell in row] for row in rows]
   widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
   return '\n'.join(
     '  '.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
@@ -33,28 +25,40 @@ def align(rows: Sequence[Sequence[str]]) -> str:
   )
 
 
-def to_markdown(rows: Sequence[Sequence[str]]) -> str:
-  """Returns rows, of which the first is the header, as a table of Markdown."""
-  head, *rest = rows
+def to_markdown(
+  rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
+) -> str:
+  """Returns rows, of which the first is the header, as a table of Markdown.
+
+  Args:
+    rows: The header and the rows, all of the same number of cells.
+    bold: Row, counted from the header's 0, and column of each bold cell.
+  """
+  head, *rest = (
+    [
+      f'**{text}**' if (i, j) in bold else text
+      for j, text in enumerate(map(plain_text.markdown, row))
+    ]
+    for i, row in enumerate(rows)
+  )
   return '\n'.join(
-    f'| {" | ".join(cell.replace("|", "/") for cell in row)} |'
-    for row in (head, ['---'] * len(head), *rest)
+    f'| {" | ".join(row)} |' for row in (head, ['---'] * len(head), *rest)
   )
 
 
 def to_latex(
-  rows: Sequence[Sequence[str]], *, bold: tuple[int, int] | None = None
+  rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
 ) -> str:
   """Returns rows, of which the first is the header, as a tabular of booktabs.
 
   Args:
     rows: The header and the rows, all of the same number of cells.
-    bold: The row, counted from the header's 0, and the column of a bold cell.
+    bold: Row, counted from the header's 0, and column of each bold cell.
   """
   head, *rest = (
     ' & '.join(
-      rf'\textbf{{{text}}}' if (i, j) == bold else text
-      for j, text in enumerate(cell.translate(_LATEX) for cell in row)
+      rf'\textbf{{{text}}}' if (i, j) in bold else text
+      for j, text in enumerate(map(plain_text.latex, row))
     )
     + r' \\'
     for i, row in enumerate(rows)
@@ -88,10 +92,13 @@ def to_csv(
   """
   text = io.StringIO()
   writer = csv.writer(text, lineterminator='\n')
-  writer.writerow(header)
+  writer.writerow(map(plain_text.csv_cell, header))
   for row in rows:
     # NaN is what differs from itself.
     writer.writerow(
-      [None if cell != cell and not keep_nan else cell for cell in row]
+      [
+        None if cell != cell and not keep_nan else plain_text.csv_cell(cell)
+        for cell in row
+      ]
     )
   return text.getvalue().encode()

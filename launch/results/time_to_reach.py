@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import math
 
 from fedfish_tff.evaluation import metric_names
+from fedfish_tff.evaluation import ranking
 from launch.results import run_reader
 from launch.results import text_table
 
@@ -61,8 +62,27 @@ def seconds_to_reach(
     Seconds; None if it never had.
   """
   _, seconds, values = read_series(run, metric)
-  reached = seconds[sign(metric) * values >= sign(metric) * target]
-  return float(reached[0]) if len(reached) else None
+  return first_to_reach(seconds, values, metric, target)
+
+
+def first_to_reach(
+  seconds: np.ndarray, values: np.ndarray, metric: str, target: float
+) -> float | None:
+  """Returns when the first value is at least as good as the target, if one is.
+
+  Args:
+    seconds: The times, rising.
+    values: The values then.
+    metric: A column of metrics.csv.
+    target: The value.
+  """
+  higher_is_better = metric_names.higher_is_better(metric)
+  reached = (
+    float(time)
+    for time, value in zip(seconds, values)
+    if not ranking.is_better(target, value, higher_is_better=higher_is_better)
+  )
+  return next(reached, None)
 
 
 def format_table(runs: Mapping[str, run_reader.Run], metric: str) -> str:

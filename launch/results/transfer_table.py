@@ -40,6 +40,7 @@ class Row(NamedTuple):
     high: Of that interval.
     pairs: Seeds that were compared.
     wins: Seeds in which the method is better.
+    ties: Seeds in which neither is.
     note: What is particular about the interval.
   """
 
@@ -61,6 +62,7 @@ class Row(NamedTuple):
   high: float = np.nan
   pairs: int = 0
   wins: int = 0
+  ties: int = 0
   note: str = ''
 
 
@@ -188,6 +190,7 @@ def _compare(
     high=result.high,
     pairs=result.n,
     wins=result.wins,
+    ties=result.ties,
     note=result.note,
   )
 
@@ -217,12 +220,12 @@ def format_table(rows: Sequence[Row]) -> str:
 
 
 def _format_cell(row: Row) -> str:
-  """Returns '0.210 ± 0.003, +0.01 [+0.005, +0.02]'."""
+  """Returns '0.210 ± 0.003, +0.01 [+0.005, +0.02] of 5 seeds'."""
   text = f'{row.mean:.4g}'
   if row.seeds > 1:
     text += f' ± {row.deviation:.2g}'
   if row.pairs:
     text += f', {row.difference:+.2g}'
     if row.low == row.low:
-      text += f' [{row.low:+.2g}, {row.high:+.2g}]'
+      text += f' [{row.low:+.2g}, {row.high:+.2g}] of {row.pairs} seeds'
   return text

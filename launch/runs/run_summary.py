@@ -10,6 +10,7 @@ import platform
 from typing import Any
 
 import fedfish_tff
+from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import privacy
@@ -152,19 +153,18 @@ def _find_best(
   higher_is_better: bool,
 ) -> Mapping[str, Any] | None:
   """Returns the first round with the best finite value; None without one."""
-  sign = 1 if higher_is_better else -1
-  values = [
-    (sign * row[column], -row['round'])
+  values = {
+    row['round']: row[column]
     for row in rows
     if math.isfinite(row.get(column, math.nan))
-  ]
-  if not values:
+  }
+  chosen = evaluation.select_best(values, higher_is_better=higher_is_better)
+  if chosen is None:
     return None
-  value, negative_round = max(values)
   return {
     'metric': column,
-    'value': sign * value,
-    'round': -negative_round,
+    'value': values[chosen.best],
+    'round': chosen.best,
     # For launch.sweep, which knows no tasks.
     'higher_is_better': higher_is_better,
   }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import dataclasses
 import pathlib
 
+from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch.plots import catalogue
 from launch.plots import regression
@@ -28,7 +29,10 @@ def format_table(results: Results) -> str:
     reference = np.array([r.barriers[baseline] for r in of_seeds])
     for method in of_seeds[0].barriers:
       values = np.array([r.barriers[method] for r in of_seeds])
-      wins = f'{np.sum(values < reference)} of {len(values)} seeds'
+      gains = evaluation.gains(values, reference, higher_is_better=False)
+      wins = f'{np.sum(gains > 0)} of {len(values)} seeds'
+      if ties := np.sum(gains == 0):
+        wins += f' ({ties} tied)'
       rows.append(
         (
           overlap,

@@ -136,16 +136,21 @@ class TunedEvaluation:
     """
     task, rates = self._experiment.task, self._experiment.tuning_rates
     prefix = 'personalized' if self._unseen is None else 'unseen'
-    sign = 1 if task.higher_is_better else -1
-    best = None
-    for rate in rates if len(rates) > 1 else ():
-      scores = self._score(state, rate)
-      value = sign * scores[f'{prefix}/{task.metric}']
-      rank = (-scores[f'{prefix}/diverged_clients'], value)
-      if math.isfinite(value) and (best is None or rank > best[0]):
-        best = rank, rate, scores
+    scores = {
+      rate: self._score(state, rate)
+      for rate in (rates if len(rates) > 1 else ())
+    }
+    column, diverged = f'{prefix}/{task.metric}', f'{prefix}/diverged_clients'
+    values = {
+      r: s[column] for r, s in scores.items() if math.isfinite(s[column])
+    }
+    fewest = min((scores[rate][diverged] for rate in values), default=0)
+    best = evaluation.select_best(
+      {r: v for r, v in values.items() if scores[r][diverged] == fewest},
+      higher_is_better=task.higher_is_better,
+    )
     if best is not None:
-      return best[1:]
+      return best.best, scores[best.best]
     rate = _rate_without_choice(self._experiment)
     return rate, self._score(state, rate)
 

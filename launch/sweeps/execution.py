@@ -289,7 +289,12 @@ def _plot(
   from launch.plots import sweep_plots  # pylint: disable=g-import-not-at-top
 
   with (
-    open(folder.log_path('plots'), 'a', encoding='utf-8') as log,
+    open(
+      folder.log_path('plots'),
+      'a',
+      encoding='utf-8',
+      errors='backslashreplace',
+    ) as log,
     contextlib.redirect_stdout(log),
   ):
     try:

@@ -28,6 +28,7 @@ import traceback
 from typing import Any
 
 from fedfish_tff import errors
+from launch import terminal
 from launch.sweeps import resources
 
 _POLL_SECONDS = 0.5
@@ -364,7 +365,7 @@ def redirect_output(job: Job) -> None:
   for number in (1, 2):
     os.dup2(descriptor, number)
   os.close(descriptor)
-  sys.stdout.reconfigure(line_buffering=True)
+  terminal.open_streams()
   now = time.strftime('%Y-%m-%d %H:%M:%S')
   print(f'[{now}] {job.heading or job.name}')
 

@@ -54,17 +54,44 @@ class ComparePairedTest(parameterized.TestCase):
     self.assertAlmostEqual(result.mean, 0.75)
     self.assertEqual(result.wins, 2)
 
-  @parameterized.parameters(2, 3)
-  def test_of_few_seeds_the_interval_is_the_spread(self, num_seeds):
-    values = [0.1, 0.3, 0.2][:num_seeds]
+  @parameterized.parameters(
+    (1, '+0.1, better in 1 of 1; one pair: no interval'),
+    (2, '+0.2, better in 2 of 2; 2 pairs: no interval'),
+    (4, '+0.25, better in 4 of 4; 4 pairs: no interval'),
+  )
+  def test_fewer_than_five_pairs_have_no_interval(self, num_pairs, text):
+    values = [0.1, 0.3, 0.2, 0.4][:num_pairs]
     result = paired_comparison.compare_paired(
-      _keyed(values), _keyed([0.0] * num_seeds), higher_is_better=True
+      _keyed(values), _keyed([0.0] * num_pairs), higher_is_better=True
     )
-    self.assertAlmostEqual(result.low, min(values))
-    self.assertAlmostEqual(result.high, max(values))
+    self.assertTrue(np.isnan([result.low, result.high]).all())
+    self.assertEqual(str(result), text)
+
+  def test_what_rounding_decides_is_a_tie(self):
+    # Accuracies of a mean over clients in float32, with differences that were
+    # once 'better in 2 of 3'.
+    b = _keyed([0.5, 0.7, 0.6])
+    a = _keyed([0.5 + 3.6e-9, 0.7 - 7.8e-9, 0.6053])
+    for higher_is_better, wins in ((True, 1), (False, 0)):
+      result = paired_comparison.compare_paired(
+        a, b, higher_is_better=higher_is_better
+      )
+      self.assertEqual((result.wins, result.ties), (wins, 2))
+      self.assertAlmostEqual(result.mean, 0.0053 / 3)
+
+  def test_all_ties(self):
+    a, b = _keyed([0.5 + 1e-9] * 5), _keyed([0.5] * 5)
+    for higher_is_better in (True, False):
+      result = paired_comparison.compare_paired(
+        a, b, higher_is_better=higher_is_better
+      )
+      self.assertEqual(
+        str(result),
+        '+0 [+0, +0], better in 0 of 5 (5 ties); all differences are equal',
+      )
 
   def test_it_is_repeatable(self):
-    a, b = _keyed([1.0, 2.0, 4.0, 3.0]), _keyed([0.0, 2.5, 1.0, 2.0])
+    a, b = _keyed([1.0, 2.0, 4.0, 3.0, 2.0]), _keyed([0.0, 2.5, 1.0, 2.0, 3.0])
     results = [
       paired_comparison.compare_paired(a, b, higher_is_better=True)
       for _ in range(2)
@@ -80,30 +107,21 @@ class ComparePairedTest(parameterized.TestCase):
       self.assertEqual((result.wins, result.ties), (1, 1))
       self.assertEqual(result.mean, 0.0)
 
-  def test_one_pair_has_no_interval(self):
-    result = paired_comparison.compare_paired(
-      {7: 0.9}, {7: 0.8}, higher_is_better=True
-    )
-    self.assertAlmostEqual(result.mean, 0.1)
-    self.assertTrue(np.isnan(result.low) and np.isnan(result.high))
-    self.assertIn('one pair', result.note)
-    self.assertNotIn('nan', str(result))
-
   def test_equal_differences_have_an_interval_of_no_width(self):
     with warnings.catch_warnings():
       warnings.simplefilter('error')
       result = paired_comparison.compare_paired(
-        _keyed([1.0, 2.0, 3.0]),
-        _keyed([0.5, 1.5, 2.5]),
+        _keyed([1.0, 2.0, 3.0, 4.0, 5.0]),
+        _keyed([0.5, 1.5, 2.5, 3.5, 4.5]),
         higher_is_better=True,
       )
     self.assertEqual((result.low, result.mean, result.high), (0.5, 0.5, 0.5))
     self.assertIn('equal', result.note)
 
   def test_differences_equal_but_for_rounding_count_as_equal(self):
-    a = _keyed([0.1 + 0.2, 0.3, 0.3])
+    a = _keyed([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3])
     result = paired_comparison.compare_paired(
-      a, _keyed([0.0, 0.0, 0.0]), higher_is_better=True
+      a, _keyed([0.0] * 5), higher_is_better=True
     )
     self.assertIn('equal', result.note)
     self.assertEqual(result.low, result.high)
@@ -118,7 +136,7 @@ class ComparePairedTest(parameterized.TestCase):
     self.assertIn('for want of a finite value: 1', result.note)
 
   def test_few_pairs_say_that_the_interval_is_too_narrow(self):
-    for n, expected in ((2, True), (5, True), (6, False), (20, False)):
+    for n, expected in ((4, False), (5, True), (6, False), (20, False)):
       a = {i: float(i) for i in range(n)}
       b = {i: -float(i) for i in range(n)}
       result = paired_comparison.compare_paired(a, b, higher_is_better=True)
@@ -137,7 +155,7 @@ class ComparePairedTest(parameterized.TestCase):
     self.assertEqual((result.n, result.wins, result.ties), (2, 0, 1))
     self.assertEqual(
       result.note,
-      'left out for want of a finite value: 2; few pairs: too narrow',
+      'left out for want of a finite value: 2; 2 pairs: no interval',
     )
 
   def test_no_finite_pair_says_so(self):
@@ -161,7 +179,7 @@ class ComparePairedTest(parameterized.TestCase):
 
   @hypothesis.settings(deadline=None, max_examples=30)
   @hypothesis.given(
-    strategies.lists(strategies.floats(-1e3, 1e3), min_size=2, max_size=12)
+    strategies.lists(strategies.floats(-1e3, 1e3), min_size=5, max_size=12)
   )
   def test_the_interval_lies_within_the_differences(self, values):
     result = paired_comparison.compare_paired(
@@ -170,7 +188,8 @@ class ComparePairedTest(parameterized.TestCase):
       higher_is_better=True,
       num_resamples=200,
     )
-    slack = 1e-9 * (1 + np.max(np.abs(values)))
+    # What rounding decides counts as 0.
+    slack = 1e-6 * (1 + np.max(np.abs(values)))
     self.assertGreaterEqual(result.low, min(values) - slack)
     self.assertLessEqual(result.high, max(values) + slack)
     self.assertLessEqual(result.low, result.high)
@@ -178,13 +197,34 @@ class ComparePairedTest(parameterized.TestCase):
 
 class CompareNestedTest(absltest.TestCase):
   def test_every_seed_counts_alike(self):
-    a = {0: _keyed([1.0]), 1: _keyed([3.0, 3.0, 3.0])}
-    b = {0: _keyed([0.0]), 1: _keyed([0.0, 0.0, 0.0])}
+    a = {0: _keyed([5.0]), **dict.fromkeys(range(1, 5), _keyed([1.0] * 3))}
+    b = {0: _keyed([0.0]), **dict.fromkeys(range(1, 5), _keyed([0.0] * 3))}
     result = paired_comparison.compare_nested(a, b, higher_is_better=True)
-    self.assertEqual(result.mean, 2.0)
-    # Drawing two of two seeds gives 1, 2 or 3, the extremes 1/4 each.
-    self.assertEqual((result.low, result.high), (1.0, 3.0))
-    self.assertEqual((result.n, result.wins), (4, 4))
+    self.assertEqual(result.mean, 1.8)
+    # Of five draws, k are seed 0 with a chance of C(5, k) 4^(5-k) / 5^5: none
+    # with 0.33, four or more with 0.007.
+    np.testing.assert_allclose((result.low, result.high), (1.0, 3.4))
+    self.assertEqual((result.n, result.wins), (13, 13))
+
+  def test_few_seeds_are_all_taken_for_an_interval_over_their_clients(self):
+    rng = np.random.default_rng(7)
+    # Seeds that differ by far more than their clients.
+    values = np.array([[0.0], [10.0]]) + rng.normal(size=(2, 50))
+    a = {s: _keyed(values[s]) for s in range(2)}
+    b = {s: _keyed(np.zeros(50)) for s in range(2)}
+    result = paired_comparison.compare_nested(a, b, higher_is_better=True)
+    self.assertIn('2 seeds: the interval is over their clients', result.note)
+    half_width = 1.96 * np.sqrt(values.var(axis=1).mean() / 50 / 2)
+    self.assertAlmostEqual(
+      (result.high - result.low) / 2, half_width, delta=0.05 * half_width
+    )
+
+  def test_no_interval_of_few_seeds_of_few_clients(self):
+    a = {0: _keyed([1.0, 2.0]), 1: _keyed(np.arange(9.0))}
+    b = {0: _keyed([0.0, 0.0]), 1: _keyed(np.zeros(9))}
+    result = paired_comparison.compare_nested(a, b, higher_is_better=True)
+    self.assertTrue(np.isnan([result.low, result.high]).all())
+    self.assertEqual(result.note, '11 pairs: no interval')
 
   def test_variance_is_that_of_both_levels(self):
     rng = np.random.default_rng(3)
@@ -234,11 +274,11 @@ class CompareNestedTest(absltest.TestCase):
     self.assertTrue(np.isnan(result.low))
     self.assertIn('one pair', result.note)
     equal = paired_comparison.compare_nested(
-      {0: {'c': 1.0}, 1: {'c': 1.0}},
-      {0: {'c': 1.0}, 1: {'c': 1.0}},
+      {seed: {'c': 1.0} for seed in range(5)},
+      {seed: {'c': 1.0} for seed in range(5)},
       higher_is_better=True,
     )
-    self.assertEqual((equal.low, equal.high, equal.ties), (0.0, 0.0, 2))
+    self.assertEqual((equal.low, equal.high, equal.ties), (0.0, 0.0, 5))
 
   def test_differing_seeds_and_clients_are_named(self):
     with self.assertRaisesRegex(errors.InputError, 'same seeds.*only: 2'):

@@ -9,7 +9,6 @@ from fedfish_tff.execution import contexts
 from tests import ridge_reference as ref
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import numpy as np
 from sklearn import linear_model
 import tensorflow as tf
@@ -92,22 +91,6 @@ class SelectWeightsTest(absltest.TestCase):
         evaluation.select_weights(
           _MODEL, candidates, _clients(x, y), metric=metric
         )
-
-
-class SelectBestTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ({}, True, None),
-    ({'a': np.nan}, True, None),
-    ({'a': np.nan, 'b': -1.0, 'c': np.inf, 'd': np.inf}, True, 'c'),
-    ({'a': 0.5, 'b': np.nan, 'c': -np.inf, 'd': 0.1}, False, 'c'),
-    ({1: 0.3, 2: 0.3}, False, 1),
-  )
-  def test_first_of_the_best_that_are_numbers(self, values, higher, best):
-    selection = evaluation.select_best(values, higher_is_better=higher)
-    if best is None:
-      self.assertIsNone(selection)
-    else:
-      self.assertEqual(selection, (best, values))
 
 
 if __name__ == '__main__':

@@ -79,6 +79,14 @@ class PlotBarrierPanelsTest(absltest.TestCase):
     )
     self.assertIn('lower for FedFish at 12 of 12 points', caption)
 
+  def test_ties_are_no_lower_barriers(self):
+    found = _settings()
+    for s in found:
+      for run in s.runs:
+        run.columns['csb/accuracy'][1:] = 1e-9 * (s.method == 'FedAvg')
+    _, caption = barrier.plot_barrier_panels(found, 'accuracy')
+    self.assertIn('lower for FedFish at 2 of 12 points (10 tied)', caption)
+
   def test_shades_are_shares_where_rounds_differ(self):
     figure, _ = barrier.plot_barrier_panels(
       _settings(rounds=(48, 6)), 'accuracy'

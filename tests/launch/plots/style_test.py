@@ -3,12 +3,20 @@
 """Tests of the plots' style."""
 
 import pathlib
+import subprocess
+import sys
+import warnings
+from xml.etree import ElementTree
 
 from fedfish_tff import errors
+from launch.plots import heat_map
 from launch.plots import style
+from tests import processes
+from tests.launch import binary_runner
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import matplotlib
 
 
 @style.styled
@@ -67,6 +75,48 @@ class SaveFigureTest(parameterized.TestCase):
     self.assertStartsWith(content, magic)
     self.assertEqual(content, (folder / f'b.{suffix}').read_bytes())
     self.assertLen(list(folder.iterdir()), 2)
+
+  def test_a_users_style_is_not_ours(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    style.save_figure(_figure(), folder / 'a.png')
+    user = {
+      'text.usetex': True,
+      'font.family': 'serif',
+      'image.cmap': 'jet',
+      'axes.facecolor': 'black',
+      'savefig.bbox': 'tight',
+    }
+    with matplotlib.rc_context(user):
+      style.save_figure(_figure(), folder / 'b.png')
+    self.assertEqual(
+      (folder / 'a.png').read_bytes(), (folder / 'b.png').read_bytes()
+    )
+
+  def test_an_unreadable_matplotlibrc_is_not_read(self):
+    folder = self.create_tempdir()
+    folder.create_file('matplotlibrc', b'text.usetex: True\n\xff\n', mode='wb')
+    outcome = subprocess.run(
+      [sys.executable, '-c', 'import launch.plots.style'],
+      cwd=folder.full_path,
+      env={**binary_runner.environment(), 'MATPLOTLIBRC': folder.full_path},
+      capture_output=True,
+      text=True,
+      timeout=processes.HANG_SECONDS,
+    )
+    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
+
+  @parameterized.parameters('png', 'svg', 'pdf')
+  def test_names_are_text(self, suffix):
+    figure = _figure()
+    figure.axes[0].set_title('costs $\\frac{ a $x$\x1b[31m\n\x00')
+    heat_map.name_ticks(figure.axes[0].xaxis, ['$\\bad$', '\x1b[0m'])
+    path = pathlib.Path(self.create_tempdir().full_path, f'a.{suffix}')
+    with warnings.catch_warnings():
+      warnings.simplefilter('error')  # Such as of missing glyphs.
+      style.save_figure(figure, path)
+    if suffix == 'svg':
+      texts = ''.join(ElementTree.parse(path).getroot().itertext())
+      self.assertIn(r'costs $\frac{ a $x$\x1b[31m', texts)
 
   def test_an_unwritable_path_is_named(self):
     folder = pathlib.Path(self.create_tempdir().full_path)

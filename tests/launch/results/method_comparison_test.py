@@ -244,6 +244,17 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertAlmostEqual(comparison.result.mean, -0.1)
     self.assertEqual(comparison.result.wins, 3)
 
+  def test_barriers_that_differ_by_rounding_tie(self):
+    groups = _groups()
+    for method, barrier in (('FedAvg', 0.0), ('FedFish', 1e-9)):
+      for run in groups[method]:
+        run.columns['csb/accuracy'][:] = (-1) ** run.seed * barrier
+    comparison, _ = method_comparison.compare_runs(groups, ['csb/accuracy'])
+    self.assertEqual(
+      str(comparison.result),
+      '+0, better in 0 of 3 (3 ties); 3 pairs: no interval',
+    )
+
   def test_only_common_seeds_are_paired(self):
     comparison, _ = method_comparison.compare_runs(
       _groups((0, 1, 2), (1, 2, 3)), [_METRIC]

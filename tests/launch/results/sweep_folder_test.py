@@ -5,6 +5,7 @@
 import json
 import pathlib
 
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
 from tests.launch.sweeps import fake_sweeps
@@ -45,6 +46,18 @@ class SweepFolderTest(absltest.TestCase):
     config = folder.workdir(run.name) / 'config.json'
     config.write_text(json.dumps({**run.config, 'batch_size': 1}))
     self.assertIsNone(read())
+
+  def test_runs_are_in_the_folder(self):
+    folder = fake_sweeps.write_sweep(self.path, self.runs)
+    whole = folder.sweep_path.read_text()
+    for name in ('../../outside', '..', '', '/etc', 'a/b'):
+      content = json.loads(whole)
+      content['runs'] = {name: next(iter(content['runs'].values()))}
+      folder.sweep_path.write_text(json.dumps(content))
+      with self.assertRaisesRegex(
+        errors.InputError, f'has a run named {name!r}; the name of a folder'
+      ):
+        folder.read_runs()
 
   def test_evaluated_runs(self):
     folder = fake_sweeps.write_sweep(self.path, self.runs)

@@ -3,6 +3,7 @@
 """Tests of the tables of a sweep."""
 
 import csv
+import dataclasses
 import io
 import pathlib
 
@@ -116,6 +117,38 @@ class SweepTableTest(absltest.TestCase):
     self.assertEqual([row['best'] for row in rows], ['', 'yes', ''])
     (row,) = _read(sweep_table.groups_to_csv(groups[:1]))
     self.assertEqual(row['best'], '')
+
+  def test_those_that_tie_with_the_best_are_bold_too(self):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0,))
+    folder = fake_sweeps.write_sweep(path, runs)
+    for run, value in zip(runs, [0.7, 0.7 + 1e-8, 0.6]):
+      fake_sweeps.write_result(folder, run, value)
+    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    self.assertEqual(sweep_table.make_table(groups).bold, [(1, 1), (2, 1)])
+    rows = _read(sweep_table.groups_to_csv(groups))
+    self.assertEqual([row['best'] for row in rows], ['yes', 'yes', ''])
+
+  def test_names_of_a_stranger(self):
+    evil = 'x\n\\input{y} <b> [a](http://b) \x1b[31m'
+    results = [
+      dataclasses.replace(run, made_up=evil, variant=f'=1+{evil}')
+      for run in self.results[:2]
+    ]
+    groups = sweep_results.group_by_seed(results)
+    for line in sweep_table.to_latex(evil, groups).splitlines():
+      self.assertRegex(line, r'^(%|\\|=1\+|variant)')
+      self.assertTrue(line.startswith('%') or r'\input' not in line, line)
+    text = sweep_table.to_markdown(evil, groups)
+    self.assertNotRegex(text, r'<b>|[^\\]\[a|\x1b')
+    self.assertLen(text.splitlines(), 8)
+    for table in (
+      sweep_table.groups_to_csv(groups),
+      sweep_table.runs_to_csv(results, failures={}, usage={}),
+    ):
+      (variant, *_) = {row['variant'] for row in _read(table)}
+      self.assertStartsWith(variant, "'=1+x\\n")
+      self.assertNotIn(b'\x1b', table)
 
   def test_markdown_of_nothing(self):
     path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'

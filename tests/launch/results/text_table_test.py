@@ -34,7 +34,7 @@ class TextTableTest(absltest.TestCase):
     # It has been through pdflatex, and looked at.
     rows = [('a_b', '50% & ~$x^2$'), (r'{c}\d', '0.5 ± 0.1'), ('#1', '')]
     self.assertEqual(
-      text_table.to_latex(rows, bold=(1, 1)).splitlines(),
+      text_table.to_latex(rows, bold=[(1, 1)]).splitlines(),
       [
         r'\begin{tabular}{ll}',
         r'\toprule',

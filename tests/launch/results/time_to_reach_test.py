@@ -28,7 +28,8 @@ def _run(seconds, values, metric=_METRIC):
 class TimeToReachTest(absltest.TestCase):
   def test_first_time(self):
     run = _run([0, 10, 20, 30], [0.1, 0.5, 0.4, 0.6])
-    for target, expected in ((0.1, 0), (0.45, 10), (0.55, 30), (0.7, None)):
+    targets = ((0.1, 0), (0.45, 10), (0.5 + 1e-8, 10), (0.55, 30), (0.7, None))
+    for target, expected in targets:
       self.assertEqual(
         time_to_reach.seconds_to_reach(run, _METRIC, target), expected
       )

@@ -79,7 +79,8 @@ class TransferRowsTest(absltest.TestCase):
       for line in lines
       if line.split()[:6] == ['c4', 'cc_news', 'FedFish', '8', '6', '(R)']
     ]
-    self.assertIn('0.21 ± 0.01, +0.1 [+0.1, +0.1]', line)
+    # Three seeds have no interval.
+    self.assertIn('0.21 ± 0.01, +0.1  ', line)
 
 
 if __name__ == '__main__':

@@ -96,8 +96,16 @@ class SummarizeTest(absltest.TestCase):
     self.assertAlmostEqual(summary['mean'], 0.5)
     self.assertAlmostEqual(summary['mean_by_examples'], 0.45)
     self.assertAlmostEqual(summary['worst_tenth'], 0.4)
-    self.assertBetween(summary['low'], 0.4, 0.5)
-    self.assertBetween(summary['high'], 0.5, 0.6)
+    # Two clients have no interval.
+    self.assertTrue(np.isnan([summary['low'], summary['high']]).all())
+
+  def test_five_clients_have_an_interval(self):
+    rows = {
+      c: {'num_examples': 1, 'global/x': i} for i, c in enumerate('abcde')
+    }
+    summary = _summarize('global', rows, 'x', higher_is_better=True)
+    self.assertBetween(summary['low'], 0.5, 1.5)
+    self.assertBetween(summary['high'], 2.5, 3.5)
 
   def test_differences_are_paired_by_client(self):
     summary = _summarize(
@@ -136,7 +144,7 @@ class SummarizeTest(absltest.TestCase):
     alone = _summarize('after', self._ROWS, 'x', higher_is_better=True)
     self.assertEqual((summary['num_clients'], summary['num_diverged']), (4, 2))
     for name in ('mean', 'low', 'high', 'mean_by_examples', 'worst_tenth'):
-      self.assertEqual(summary[name], alone[name])
+      np.testing.assert_equal(summary[name], alone[name])
     text = held_out_evaluation.format_summaries([summary])
     self.assertIn('4 (diverged: 2)', text)
 

@@ -47,7 +47,7 @@ class ToyRegressionReportTest(absltest.TestCase):
     lines = toy_regression_report.format_table(_RESULTS).splitlines()
     self.assertLen(lines, 7)
     self.assertIn('0.0500', lines[1])
-    self.assertTrue(lines[2].endswith('1 of 2 seeds'), lines[2])
+    self.assertTrue(lines[2].endswith('1 of 2 seeds (1 tied)'), lines[2])
     self.assertIn('0.3750', lines[3])
     self.assertTrue(lines[6].endswith('2 of 2 seeds'), lines[6])
 

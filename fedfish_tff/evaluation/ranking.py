@@ -1,0 +1,96 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Which values of a metric are better than others: rounding decides nothing.
+
+Whatever calls one value better than another asks here. Without TensorFlow.
+"""
+
+from collections.abc import Hashable
+from collections.abc import Mapping
+import math
+from typing import Any
+from typing import NamedTuple
+from typing import TypeVar
+
+import numpy as np
+from numpy import typing as npt
+
+_Key = TypeVar('_Key', bound=Hashable)
+
+# The share of a metric's scale below which a difference is rounding.
+_ROUNDING = 1e-6
+# A few outliers are not the scale of a metric.
+_SCALE_QUANTILE = 0.9
+
+
+class Selection(NamedTuple):
+  """A choice among candidates.
+
+  Attributes:
+    best: The key of the best candidate; of those that tie, the first.
+    values: The metric of all candidates, by key.
+  """
+
+  best: Any
+  values: Mapping[Any, float]
+
+
+def gains(
+  values: npt.ArrayLike,
+  others: npt.ArrayLike,
+  *,
+  higher_is_better: bool,
+  scale: float = 0.0,
+) -> np.ndarray:
+  """Returns by how much values are better than others; exactly 0 for a tie.
+
+  Two values tie where they differ by less than 1e-6 of the metric's scale: the
+  size that nine of ten pairs do not exceed, or the pair's own where that is
+  larger.
+
+  Args:
+    values: The values of a metric.
+    others: The values that they are compared with, one by one.
+    higher_is_better: Whether the metric is better when higher.
+    scale: The least scale: that of the metric where `values` and `others` are
+      differences of it, such as barriers, and may all be close to 0.
+
+  Returns:
+    The gains; one with a value that is not finite is infinite or NaN.
+  """
+  values, others = np.asarray(values, float), np.asarray(others, float)
+  with np.errstate(invalid='ignore'):  # inf - inf
+    found = values - others if higher_is_better else others - values
+  sizes = np.maximum(np.abs(values), np.abs(others))
+  present = np.isfinite(found)
+  if present.any():
+    scale = max(scale, np.quantile(sizes[present], _SCALE_QUANTILE))
+  ties = np.abs(found) < _ROUNDING * np.maximum(sizes, scale)
+  return np.where(present & ties, 0.0, found)
+
+
+def select_best(
+  values: Mapping[_Key, float], *, higher_is_better: bool
+) -> Selection | None:
+  """Chooses by a metric that has been measured.
+
+  Args:
+    values: The metric, by what tells candidates apart; NaN is never chosen.
+    higher_is_better: Whether larger values are better.
+
+  Returns:
+    The best and all values; None if none is a number.
+  """
+  usable = [key for key, value in values.items() if not math.isnan(value)]
+  if not usable:
+    return None
+  best = usable[0]
+  for key in usable[1:]:
+    if is_better(values[key], values[best], higher_is_better=higher_is_better):
+      best = key
+  return Selection(best, values)
+
+
+def is_better(value: float, other: float, *, higher_is_better: bool) -> bool:
+  """Whether a value is better than another by more than rounding."""
+  return bool(gains(value, other, higher_is_better=higher_is_better) > 0)
