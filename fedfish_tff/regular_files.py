@@ -1,18 +1,56 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files that users give, which may be no files: a pipe would be waited for."""
+"""Files that users give: read as what they should be, or refused in a sentence.
 
+Such a file may be a pipe, which would be waited for, a device without an end, or
+hold anything.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+import csv
 import errno
+import hashlib
+import io
+import json
+import math
 import os
 import stat
+from typing import Any
+
+from fedfish_tff import errors
+
+# The form of a JSON value: one of the types below, an integer or text that it must
+# be, a tuple of forms of which it has one, `[form]` for a list of such values, or a dict for an object: the form of
+# each member by its name, and by `...` that of all others, which is any by
+# default. A member that is missing counts as null.
+Form = Any
+
+_TYPES = {
+  str: 'a string',
+  int: 'an integer',
+  float: 'a number',
+  bool: 'true or false',
+  dict: 'an object',
+  list: 'a list',
+  None: 'null',
+}
+_MOST_BYTES = 2**28
+_PIECE_BYTES = 2**20
+_MOST_LEVELS = 64
+_INTEGER_BITS = 63
+
+
+class MissingFileError(errors.InputError):
+  """A file that is not there."""
 
 
 def opener(path: str | os.PathLike[str], flags: int) -> int:
   """Opens a regular file only: `open(path, 'rb', opener=opener)`.
 
   Args:
-    path: What is to be opened.
-    flags: As `open` gives them.
+    path: The file.
+    flags: The flags that `open` gives.
 
   Returns:
     A descriptor.
@@ -31,6 +69,198 @@ def opener(path: str | os.PathLike[str], flags: int) -> int:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-  """Returns the content of a regular file; raises OSError as `opener` does."""
-  with open(path, 'rb', opener=opener) as file:
-    return file.read()
+  """Returns the content of a regular file of at most 256 MiB.
+
+  Args:
+    path: The file.
+
+  Raises:
+    MissingFileError: If there is no such file.
+    errors.InputError: If it cannot be read, or is larger or no regular file.
+  """
+  content = b''.join(_read_pieces(path, _MOST_BYTES))
+  if len(content) > _MOST_BYTES:
+    raise errors.InputError(
+      f'{os.fspath(path)} has more than {_MOST_BYTES:,} bytes; fewer were '
+      'expected.'
+    )
+  return content
+
+
+def digest(path: str | os.PathLike[str]) -> str:
+  """Returns the SHA-256 of a regular file, in hexadecimal.
+
+  Args:
+    path: The file.
+
+  Raises:
+    MissingFileError: If there is no such file.
+    errors.InputError: If it cannot be read or is no regular file.
+  """
+  found = hashlib.sha256()
+  for piece in _read_pieces(path):
+    found.update(piece)
+  return found.hexdigest()
+
+
+def read_json(path: str | os.PathLike[str], form: Form) -> Any:
+  """Returns the value in a JSON file.
+
+  Args:
+    path: The file. Numbers that are not finite, integers of more than 64 bits
+      and values nested more than 64 deep are refused, whatever the form.
+    form: The form that the value must have.
+
+  Raises:
+    MissingFileError: If there is no such file.
+    errors.InputError: If it cannot be read, is no JSON or of another form.
+  """
+  content = read_bytes(path)
+  try:
+    return parse_json(content, form)
+  except ValueError as error:
+    raise errors.InputError(
+      f'{os.fspath(path)} cannot be used: {error}.'
+    ) from error
+
+
+def parse_json(content: str | bytes, form: Form) -> Any:
+  """Returns the value that a JSON text stands for; see `read_json`.
+
+  Args:
+    content: The text.
+    form: The form that the value must have.
+
+  Raises:
+    ValueError: If it is no JSON or of another form.
+  """
+  try:
+    value = json.loads(content)
+    _check_values(value)
+  except (ValueError, RecursionError) as error:
+    raise ValueError(f'it is not valid JSON ({error})') from error
+  misfit = _find_misfit(value, form, '')
+  if misfit:
+    raise ValueError(misfit)
+  return value
+
+
+def read_csv(
+  path: str | os.PathLike[str], columns: Sequence[str]
+) -> list[tuple[int, dict[str, str]]]:
+  """Returns the rows of a CSV file.
+
+  Args:
+    path: The file; empty lines are left out.
+    columns: The columns that it must have; it may have more.
+
+  Returns:
+    The number of the line at which each row ends, and its cells by column.
+
+  Raises:
+    MissingFileError: If there is no such file.
+    errors.InputError: If it cannot be read, is no CSV file, or lacks a column
+      or a cell.
+  """
+  content = read_bytes(path)
+  try:
+    reader = csv.reader(io.StringIO(content.decode('utf-8-sig'), newline=''))
+    head, *rows = [(reader.line_num, row) for row in reader if row] or [(0, [])]
+  except (UnicodeDecodeError, csv.Error) as error:
+    raise errors.InputError(
+      f'{os.fspath(path)} is no CSV file: {error}.'
+    ) from error
+  names = head[1]
+  missing = [name for name in columns if names.count(name) != 1]
+  if missing:
+    raise errors.InputError(
+      f'{os.fspath(path)} begins with {",".join(names)[:80]!r}; the columns '
+      f'{",".join(columns)} were expected, each once.'
+    )
+  for number, cells in rows:
+    if len(cells) != len(names):
+      raise errors.InputError(
+        f'Line {number} of {os.fspath(path)} is damaged: {len(names)} cells '
+        f'were expected, found {",".join(cells)[:80]!r}.'
+      )
+  return [(number, dict(zip(names, cells))) for number, cells in rows]
+
+
+def _read_pieces(
+  path: str | os.PathLike[str], enough: float = math.inf
+) -> Iterator[bytes]:
+  """Yields what a file holds until that is more than enough."""
+  try:
+    with open(path, 'rb', opener=opener) as file:
+      length = 0
+      while length <= enough and (piece := file.read(_PIECE_BYTES)) != b'':
+        if piece is None:  # A file of the kernel's that would be waited for.
+          raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        length += len(piece)
+        yield piece
+  except (OSError, ValueError) as error:  # A name with a null character.
+    is_missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
+    kind = MissingFileError if is_missing else errors.InputError
+    reason = getattr(error, 'strerror', None) or str(error)
+    raise kind(f'Cannot read {os.fspath(path)}: {reason}.') from error
+
+
+def _check_values(value: Any) -> None:
+  """Raises ValueError for what parses, and is refused in every JSON file."""
+  level = [value]
+  for _ in range(_MOST_LEVELS):
+    following = []
+    for item in level:
+      if isinstance(item, dict):
+        following += [*item, *item.values()]
+      elif isinstance(item, list):
+        following += item
+      elif isinstance(item, str):
+        item.encode()  # Half of a surrogate pair is no text.
+      elif isinstance(item, float) and not math.isfinite(item):
+        raise ValueError(f'{item} is not finite')
+      elif isinstance(item, int) and item.bit_length() > _INTEGER_BITS:
+        raise ValueError('an integer has more than 64 bits')
+    if not following:
+      return
+    level = following
+  raise ValueError(f'it is nested more than {_MOST_LEVELS} deep')
+
+
+def _find_misfit(value: Any, form: Form, name: str) -> str | None:
+  """Returns which part of a value is not of its form, and what was expected."""
+  if isinstance(form, tuple):
+    found = [_find_misfit(value, one, name) for one in form]
+    return None if None in found else found[0]
+  if isinstance(form, (int, str)):
+    return (
+      None
+      if value == form
+      else f'{name} is {value!r:.80}; {form!r} was expected'
+    )
+  kind = type(form) if isinstance(form, (dict, list)) else form
+  if not _is_a(value, kind):
+    return f'{name or "it"} is {value!r:.80}; {_TYPES[kind]} was expected'
+  if kind is list and isinstance(form, list):
+    members = [(f'a value of {name}', item, form[0]) for item in value]
+  elif kind is dict and isinstance(form, dict):
+    others = form.get(..., object)
+    members = [
+      (f'{name}.{key}' if name else key, value.get(key), form.get(key, others))
+      for key in {**form, **value}
+      if key is not ...
+    ]
+  else:
+    return None
+  found = (_find_misfit(item, inner, at) for at, item, inner in members)
+  return next(filter(None, found), None)
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+  if kind is object:
+    return True
+  if kind is None or value is None:
+    return value is kind
+  if isinstance(value, bool):
+    return kind is bool
+  return isinstance(value, (int, float) if kind is float else kind)

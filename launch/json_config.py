@@ -5,7 +5,6 @@
 The flag library would execute either; JSON is data here, by its name.
 """
 
-import json
 from typing import Any
 
 from fedfish_tff import errors
@@ -78,17 +77,7 @@ def get_config(path: str) -> ConfigDict:
   Raises:
     errors.InputError: If it cannot be read, or holds something else.
   """
-  try:
-    content = json.loads(regular_files.read_bytes(path))
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
-  except ValueError as error:
-    raise errors.InputError(f'{path} is not valid JSON: {error}.') from error
-  if not isinstance(content, dict):
-    raise errors.InputError(
-      f'{path} holds no config; an object of fields was expected.'
-    )
-  return ConfigDict(_with_tuples(content))
+  return ConfigDict(_with_tuples(regular_files.read_json(path, dict)))
 
 
 def _with_tuples(value: Any) -> Any:

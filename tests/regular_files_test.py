@@ -1,13 +1,19 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Pipes, devices and folders in place of files."""
+"""Tests of files that users give, which may hold anything or be no files."""
 
+import builtins
+import io
+import json
 import os
 import pathlib
+from unittest import mock
 
+from fedfish_tff import errors
 from fedfish_tff import regular_files
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 
 class RegularFilesTest(absltest.TestCase):
@@ -19,12 +25,86 @@ class RegularFilesTest(absltest.TestCase):
     for name in ('file', 'link'):
       self.assertEqual(regular_files.read_bytes(folder / name), b'content')
     for path in (folder / 'pipe', '/dev/zero'):
-      with self.assertRaisesRegex(OSError, 'Not a regular file'):
+      with self.assertRaisesRegex(errors.InputError, 'Not a regular file'):
         regular_files.read_bytes(path)
-    with self.assertRaises(IsADirectoryError):
+    with self.assertRaisesRegex(errors.InputError, 'Is a directory'):
       regular_files.read_bytes(folder)
-    with self.assertRaises(FileNotFoundError):
-      regular_files.read_bytes(folder / 'absent')
+    for path in (folder / 'absent', folder / 'file' / 'absent'):
+      with self.assertRaises(regular_files.MissingFileError):
+        regular_files.read_bytes(path)
+
+  def test_what_has_no_end_is_refused(self):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sparse'
+    with open(path, 'wb') as file:
+      file.truncate(2**40)
+    with self.assertRaisesRegex(errors.InputError, 'has more than 268,435,456'):
+      regular_files.read_bytes(path)
+    # As the kernel's log, whose next line would be waited for.
+    waiting = mock.create_autospec(io.BufferedReader, instance=True)
+    waiting.__enter__.return_value = waiting
+    waiting.read.return_value = None
+    with mock.patch.object(builtins, 'open', return_value=waiting):
+      with self.assertRaisesRegex(errors.InputError, 'kmsg: .*unavailable'):
+        regular_files.read_bytes('kmsg')
+
+
+_FORM = {'n': int, 'x': (float, None), 'names': [str], 'sizes': {...: int}}
+_GOOD = {'n': 1, 'x': 2.5, 'names': ['a'], 'sizes': {'b': 2}, 'more': [{}]}
+
+
+class JsonTest(parameterized.TestCase):
+  def _read(self, text):
+    path = self.create_tempfile('a.json', text).full_path
+    return regular_files.read_json(path, _FORM)
+
+  def test_reads(self):
+    self.assertEqual(self._read(json.dumps(_GOOD)), _GOOD)
+    for x in (3, None):
+      self.assertEqual(self._read(json.dumps(_GOOD | {'x': x}))['x'], x)
+
+  @parameterized.parameters(
+    ('{', 'valid JSON'),
+    ('[' * 100_000, 'valid JSON'),
+    ('[' * 100 + ']' * 100, 'nested more than 64 deep'),
+    ('[1' + '0' * 5000 + ']', 'valid JSON'),
+    (json.dumps(2**63), 'more than 64 bits'),
+    ('1e999', 'inf is not finite'),
+    ('{"more": NaN}', 'nan is not finite'),
+    ('"\\ud800"', 'surrogates'),
+    ('[]', r'it is \[\]; an object was expected'),
+    (json.dumps(_GOOD | {'n': True}), 'n is True; an integer was'),
+    (json.dumps(_GOOD | {'n': 1.0}), 'n is 1.0; an integer was'),
+    (json.dumps(_GOOD | {'x': 'a'}), "x is 'a'; a number was"),
+    (json.dumps(_GOOD | {'names': [1]}), 'a value of names is 1; a string was'),
+    (json.dumps(_GOOD | {'sizes': {'b': None}}), 'sizes.b is None; an integer'),
+    (json.dumps({'n': 1}), 'names is None; a list was'),
+  )
+  def test_refuses(self, text, message):
+    with self.assertRaisesRegex(errors.InputError, f'a.json.*{message}'):
+      self._read(text)
+
+
+class CsvTest(parameterized.TestCase):
+  def test_reads(self):
+    path = self.create_tempfile('a.csv', '\ufeffa,b\n\n1,"2\n,"\n3,4').full_path
+    self.assertEqual(
+      regular_files.read_csv(path, ['b']),
+      [(4, {'a': '1', 'b': '2\n,'}), (5, {'a': '3', 'b': '4'})],
+    )
+
+  @parameterized.parameters(
+    (b'', 'the columns a were expected'),
+    (b'a,a\n1,2\n', 'the columns a were expected, each once'),
+    (b'a,b\n1\n', 'Line 2 of .*: 2 cells were expected'),
+    (b'a\n\xff\n', 'is no CSV file'),
+    (b'a\n' + b'x' * 200_000, 'is no CSV file: field larger'),
+  )
+  def test_refuses(self, content, message):
+    path = self.create_tempfile('a.csv', content).full_path
+    with self.assertRaisesRegex(
+      errors.InputError, f'a.csv.*{message}|{message}'
+    ):
+      regular_files.read_csv(path, ['a'])
 
 
 if __name__ == '__main__':

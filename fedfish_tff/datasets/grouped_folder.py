@@ -9,7 +9,6 @@ folder without it is not whole.
 
 from collections.abc import Mapping
 import dataclasses
-import json
 import os
 import pathlib
 from typing import Any
@@ -43,6 +42,15 @@ class SplitSize:
   clients: int
   examples: int
   words: int
+
+
+_SIZES = tuple(field.name for field in dataclasses.fields(SplitSize))
+# The form of dataset.json.
+_DESCRIPTION = {
+  'format_version': FORMAT_VERSION,
+  'features': {...: {'dtype': str, 'shape': [int]}},
+  'splits': {...: dict.fromkeys(_SIZES, int)},
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -136,41 +144,27 @@ def open_folder(folder: str | os.PathLike[str]) -> GroupedFolder:
   folder = pathlib.Path(folder)
   path = folder / DESCRIPTION_FILE
   try:
-    content = json.loads(regular_files.read_bytes(path))
-  except FileNotFoundError:
+    content = regular_files.read_json(path, _DESCRIPTION)
+  except regular_files.MissingFileError:
     raise errors.InputError(
       f'There is no file {path}; a folder of grouped clients was expected, in '
       'which that file is written last.'
     ) from None
-  except OSError as error:
-    raise errors.InputError(
-      f'The file {path} cannot be read ({error.strerror}); a folder of grouped '
-      'clients was expected.'
-    ) from error
-  except ValueError as error:
-    raise _content_error(path, str(error)) from error
-  version = content.get('format_version') if isinstance(content, dict) else None
-  if version != FORMAT_VERSION:
-    raise errors.InputError(
-      f'The file {path} has format_version {version!r}; {FORMAT_VERSION} was '
-      'expected.'
-    )
   try:
-    return GroupedFolder(
-      path=folder,
-      features=features_from_json(content['features']),
-      splits={
-        name: SplitSize(
-          **{
-            field.name: int(size[field.name])
-            for field in dataclasses.fields(SplitSize)
-          }
-        )
-        for name, size in content['splits'].items()
-      },
-    )
-  except (KeyError, TypeError, ValueError, AttributeError) as error:
-    raise _content_error(path, repr(error)) from error
+    features = features_from_json(content['features'])
+  except (TypeError, ValueError) as error:  # Of a dtype or shape.
+    raise errors.InputError(
+      f'The features in {path} cannot be used ({error}); names of dtypes and '
+      'shapes were expected, as they were written.'
+    ) from error
+  return GroupedFolder(
+    path=folder,
+    features=features,
+    splits={
+      name: SplitSize(**{field: size[field] for field in _SIZES})
+      for name, size in content['splits'].items()
+    },
+  )
 
 
 def features_to_json(
@@ -194,10 +188,3 @@ def features_from_json(
     name: tf.TensorSpec(entry['shape'], tf.as_dtype(entry['dtype']))
     for name, entry in content.items()
   }
-
-
-def _content_error(path: pathlib.Path, reason: str) -> errors.InputError:
-  return errors.InputError(
-    f'The file {path} cannot be used ({" ".join(reason.split())}); the '
-    'description of grouped clients was expected, as it was written.'
-  )

@@ -175,12 +175,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
   Raises:
     errors.InputError: If it cannot be read or is no such file.
   """
-  try:
-    content = regular_files.read_bytes(path)
-  except OSError as error:
-    raise errors.InputError(
-      f'Cannot read the vocabulary {os.fspath(path)}: {error.strerror}.'
-    ) from error
+  content = regular_files.read_bytes(path)
   try:
     tokenizer = tokenizers.Tokenizer.from_str(content.decode())
   except Exception as error:  # The library raises nothing more specific.

@@ -5,7 +5,11 @@
 from collections.abc import Mapping
 import hashlib
 import json
+import os
 from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff import regular_files
 
 _CHECKSUM = 'checksum'
 
@@ -15,19 +19,27 @@ def add_checksum(content: Mapping[str, Any]) -> dict[str, Any]:
   return {**content, _CHECKSUM: _checksum(content)}
 
 
-def remove_checksum(content: Mapping[str, Any]) -> dict[str, Any]:
-  """Returns an object without its checksum, once it is verified.
+def read(
+  path: str | os.PathLike[str], form: Mapping[Any, Any]
+) -> dict[str, Any]:
+  """Returns the object in a file, without its checksum.
 
   Args:
-    content: What `add_checksum` has returned, from a file.
+    path: The file.
+    form: The form of the object, as of `regular_files.read_json`.
 
   Raises:
-    ValueError: If the checksum is missing or does not match.
+    regular_files.MissingFileError: If there is no such file.
+    errors.InputError: If it cannot be read or is of another form, or the
+      checksum is missing or does not match.
   """
-  rest = dict(content)
-  if rest.pop(_CHECKSUM, None) != _checksum(rest):
-    raise ValueError('it does not match its checksum')
-  return rest
+  content = regular_files.read_json(path, {**form, _CHECKSUM: str})
+  checksum = content.pop(_CHECKSUM)
+  if checksum != _checksum(content):
+    raise errors.InputError(
+      f'{os.fspath(path)} is damaged: it does not match its checksum.'
+    )
+  return content
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
-import hashlib
 import itertools
 import json
 import os
@@ -27,6 +26,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import new_files
+from fedfish_tff import regular_files
 from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
@@ -318,26 +318,19 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
   def _verify(self, version: int) -> dict[str, Any]:
     """Returns the manifest; raises DamagedCheckpointError if files differ."""
     folder = self._path(version)
-    path = folder / checkpoint_manifest.FILE_NAME
     try:
-      manifest = checked_json.remove_checksum(json.loads(path.read_bytes()))
-      expected, found_round = manifest['files'], manifest['round']
-    # Another file of the run with a checksum has none of these.
-    except (KeyError, ValueError, TypeError) as error:
-      raise DamagedCheckpointError(
-        f'The checkpoint {folder} is damaged: its file {path.name} cannot be '
-        f'read ({error}).'
-      ) from error
-    except OSError as error:
-      raise _unreadable_error(folder, error) from error
-    if found_round != version:
-      raise DamagedCheckpointError(
-        f'The checkpoint {folder} is damaged: it is that of round {found_round}.'
+      manifest = checked_json.read(
+        folder / checkpoint_manifest.FILE_NAME, checkpoint_manifest.FORM
       )
-    try:
       found = _checksums(folder)
-    except OSError as error:
+    except errors.InputError as error:
       raise _unreadable_error(folder, error) from error
+    if manifest['round'] != version:
+      raise DamagedCheckpointError(
+        f'The checkpoint {folder} is damaged: it is that of round '
+        f'{manifest["round"]}.'
+      )
+    expected = manifest['files']
     for name in sorted(expected.keys() | found.keys()):
       if expected.get(name) == found.get(name):
         continue
@@ -353,7 +346,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       )
     if self._run_digests is not None:
       changed = checkpoint_manifest.changed_file(
-        manifest.get('run'), self._run_digests(version)
+        manifest['run'], self._run_digests(version)
       )
       if changed is not None:
         raise DamagedCheckpointError(
@@ -366,9 +359,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
 def _checksums(folder: pathlib.Path) -> dict[str, str]:
   """Returns the SHA-256 of each file but the manifest, by relative path."""
   return {
-    path.relative_to(folder).as_posix(): hashlib.sha256(
-      path.read_bytes()
-    ).hexdigest()
+    path.relative_to(folder).as_posix(): regular_files.digest(path)
     for path in sorted(folder.rglob('*'))
     if path.is_file() and path != folder / checkpoint_manifest.FILE_NAME
   }
@@ -392,8 +383,8 @@ def _first_difference(found: list[str], expected: list[str]) -> str:
 
 
 def _unreadable_error(
-  folder: pathlib.Path, error: OSError | tf.errors.OpError
+  folder: pathlib.Path, error: Exception
 ) -> DamagedCheckpointError:
   return DamagedCheckpointError(
-    f'The checkpoint {folder} cannot be read: {error}.'
+    f'The checkpoint {folder} cannot be read: {str(error).rstrip(".")}.'
   )

@@ -11,7 +11,6 @@ what the few cost.
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
-import csv
 import math
 import os
 from typing import NamedTuple
@@ -129,29 +128,23 @@ def read_trace_speeds(
       twice, or its seconds are not a positive number.
   """
   seconds: dict[str, float] = {}
-  try:
-    with open(
-      path, newline='', encoding='utf-8-sig', opener=regular_files.opener
-    ) as file:
-      rows = csv.reader(file)
-      header = next(rows, [])
-      if header != _TRACE_COLUMNS:
-        raise errors.InputError(
-          f'{path} begins with {",".join(header)!r}; the columns '
-          f'{",".join(_TRACE_COLUMNS)} were expected.'
-        )
-      for row in filter(None, rows):
-        client_id, value = _read_line(path, rows.line_num, row)
-        if client_id in seconds:
-          raise errors.InputError(
-            f'{path}, line {rows.line_num}: client {client_id!r} is there '
-            'already; one line a client was expected.'
-          )
-        seconds[client_id] = value
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
-  except (UnicodeDecodeError, csv.Error) as error:
-    raise errors.InputError(f'{path} is no CSV file: {error}.') from error
+  for line, row in regular_files.read_csv(path, ('client_id', 'seconds')):
+    client_id = row['client_id']
+    if client_id in seconds:
+      raise errors.InputError(
+        f'{path}, line {line}: client {client_id!r} is there already; one line '
+        'a client was expected.'
+      )
+    try:
+      value = float(row['seconds'])
+    except ValueError:
+      value = math.nan
+    if not 0 < value < math.inf:
+      raise errors.InputError(
+        f'{path}, line {line}: the seconds of client {client_id!r} are '
+        f'{row["seconds"]!r}; a positive number was expected.'
+      )
+    seconds[client_id] = value
   for client_id in client_ids:
     if client_id not in seconds:
       raise errors.InputError(
@@ -164,27 +157,6 @@ def read_trace_speeds(
     return np.array([seconds[c] for c in client_ids], np.float64)
 
   return speeds
-
-
-def _read_line(
-  path: str | os.PathLike[str], line: int, row: Sequence[str]
-) -> tuple[str, float]:
-  if len(row) != len(_TRACE_COLUMNS):
-    raise errors.InputError(
-      f'{path}, line {line}: {len(row)} values; client_id and seconds were '
-      'expected.'
-    )
-  client_id, text = row
-  try:
-    value = float(text)
-  except ValueError:
-    value = math.nan
-  if not 0 < value < math.inf:
-    raise errors.InputError(
-      f'{path}, line {line}: the seconds of client {client_id!r} are {text!r}; '
-      'a positive number was expected.'
-    )
-  return client_id, value
 
 
 def build_wall_clock(

@@ -10,11 +10,16 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 
 ROUND_COLUMN = 'round'
+_ROUND = re.compile('[0-9]{1,18}')
+# Longer ones, which no float holds, are infinite.
+_INTEGER = re.compile('-?[0-9]{1,300}')
 
 Row = Mapping[str, int | float]
 
@@ -86,10 +91,7 @@ def read_cells(path: pathlib.Path) -> Cells:
   Raises:
     errors.InputError: If the file is not one of metrics.
   """
-  try:
-    content = path.read_bytes()
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  content = regular_files.read_bytes(path)
   whole, _, rest = content.rpartition(b'\n')
   torn = bool(rest)
   # One by one: a damaged one may open a quotation that has no end.
@@ -162,7 +164,7 @@ def _split(line: str) -> list[str]:
 
 def _is_valid(cells: Sequence[str], width: int) -> bool:
   """Whether the cells are a row: a round and numbers or nothing."""
-  if len(cells) != width or not cells[0].isdecimal():
+  if len(cells) != width or not _ROUND.fullmatch(cells[0]):
     return False
   try:
     for cell in cells:
@@ -174,7 +176,4 @@ def _is_valid(cells: Sequence[str], width: int) -> bool:
 
 
 def _parse(cell: str) -> int | float:
-  try:
-    return int(cell)
-  except ValueError:
-    return float(cell)
+  return int(cell) if _INTEGER.fullmatch(cell) else float(cell)

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
-import hashlib
 import json
 import os
 import pathlib
@@ -56,6 +55,8 @@ _OWN_NAMES = (
 # A folder is a workdir if its config.json has at least these fields.
 _MARKING_FIELDS = frozenset(('algorithm', 'task', 'seed', 'rounds'))
 _MAX_DIFFERENCES_SHOWN = 5
+# The form of data.json.
+_DATA = {'data_dir': (str, None), 'made_up': (str, None)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,14 +134,20 @@ class Workdir:
       errors.InputError: If the note cannot be read.
     """
     try:
-      content = json.loads(regular_files.read_bytes(self.data_path))
-      return checked_json.remove_checksum(content)
-    except FileNotFoundError:
+      return checked_json.read(self.data_path, _DATA)
+    except regular_files.MissingFileError:
       return {}
-    except (OSError, TypeError, ValueError) as error:
-      raise errors.InputError(
-        f'{self.data_path} cannot be read ({error}); restore or remove it.'
-      ) from error
+
+  def read_data_fingerprint(self) -> dict[str, str] | None:
+    """Returns what tells the run's data from others; None where there is none.
+
+    Raises:
+      errors.InputError: If the file cannot be read.
+    """
+    try:
+      return regular_files.read_json(self.data_fingerprint_path, {...: str})
+    except regular_files.MissingFileError:
+      return None
 
   def digests(
     self,
@@ -161,7 +168,7 @@ class Workdir:
       errors.InputError: If metrics.csv is not one.
     """
     digests = {
-      path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+      path.name: regular_files.digest(path)
       for path in (
         self.config_path,
         self.data_fingerprint_path,
@@ -217,8 +224,14 @@ class Workdir:
       _to_json(checked_json.add_checksum({**summary, 'run': run})),
     )
 
-  def read_summary(self) -> dict[str, Any]:
+  def read_summary(
+    self, form: Mapping[Any, Any] | None = None
+  ) -> dict[str, Any]:
     """Returns what `write_summary` was given; {} before the run is finished.
+
+    Args:
+      form: The form that it must have, see `regular_files.read_json`; None for
+        any.
 
     Raises:
       errors.InputError: If it was changed, or is that of another run or of other
@@ -226,21 +239,15 @@ class Workdir:
     """
     path = self.summary_path
     try:
-      summary = checked_json.remove_checksum(
-        json.loads(regular_files.read_bytes(path))
+      summary = checked_json.read(
+        path, {'rounds': int, **(form or {}), 'run': {...: str}}
       )
-      run, rounds = summary.pop('run'), int(summary['rounds'])
-    except FileNotFoundError:
+    except regular_files.MissingFileError:
       return {}
-    except OSError as error:
-      raise errors.InputError(
-        f'Cannot read {path}: {error.strerror}.'
-      ) from error
-    except (KeyError, OverflowError, TypeError, ValueError) as error:
-      raise errors.InputError(
-        f'{path} is damaged; launch.train writes it anew.'
-      ) from error
-    changed = checkpoint_manifest.changed_file(run, self.digests(rounds))
+    rounds = summary['rounds']
+    changed = checkpoint_manifest.changed_file(
+      summary.pop('run'), self.digests(rounds)
+    )
     if changed is not None:
       raise errors.InputError(
         f'{path} is that of another run, or {changed} is not what it was after '
@@ -318,14 +325,14 @@ def _to_json(value: Mapping[str, Any]) -> bytes:
 def _read_config(path: pathlib.Path) -> dict[str, Any] | None:
   """Returns a run's config; None if there is none in that file."""
   try:
-    config = json.loads(regular_files.read_bytes(path))
-  except (FileNotFoundError, NotADirectoryError, ValueError):
+    content = regular_files.read_bytes(path)
+  except regular_files.MissingFileError:
     return None
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
-  if isinstance(config, dict) and _MARKING_FIELDS <= config.keys():
-    return config
-  return None
+  try:
+    config = regular_files.parse_json(content, dict)
+  except ValueError:  # A file of something else.
+    return None
+  return config if _MARKING_FIELDS <= config.keys() else None
 
 
 def _check_is_ours(path: pathlib.Path) -> None:
@@ -389,21 +396,12 @@ def _check_same_data(
   """
   path = workdir.data_fingerprint_path
   asked = dict(data_fingerprint)
-  try:
-    there = json.loads(path.read_bytes())
-  except FileNotFoundError:
+  there = workdir.read_data_fingerprint()
+  if there is None:
     files.write_atomically(path, _to_json(asked))
     return
-  except ValueError as error:
-    raise errors.InputError(
-      f'{path} is damaged ({error}); restore it, or start afresh with '
-      '--overwrite.'
-    ) from error
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   if there == asked:
     return
-  there = there if isinstance(there, dict) else {}
   differing = [
     name
     for name in [*asked, *(name for name in there if name not in asked)]

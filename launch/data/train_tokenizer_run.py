@@ -15,6 +15,7 @@ import zlib
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff import simulation
 
 import tqdm
@@ -177,8 +178,8 @@ def _read_files(paths: Iterable[str], feature: str) -> Iterator[str]:
 
 def _read_lines(path: str) -> Iterator[bytes]:
   try:
-    with gzip.open(path) if path.endswith('.gz') else open(path, 'rb') as file:
-      yield from file
+    with open(path, 'rb', opener=regular_files.opener) as file:
+      yield from gzip.open(file) if path.endswith('.gz') else file
   except (OSError, EOFError, zlib.error) as error:
     reason = getattr(error, 'strerror', None) or str(error)
     raise errors.InputError(

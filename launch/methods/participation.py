@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import hashlib
 import math
 import typing
 from typing import Any
@@ -436,13 +435,7 @@ def fingerprint_speeds(config: Mapping[str, Any]) -> dict[str, str]:
   speeds = config['participation'].get('speeds', {})
   if speeds.get('kind') != 'trace':
     return {}
-  try:
-    content = regular_files.read_bytes(speeds['path'])
-  except OSError as error:
-    raise errors.InputError(
-      f'Cannot read {speeds["path"]}: {error.strerror}.'
-    ) from error
-  return {'speeds': hashlib.sha256(content).hexdigest()}
+  return {'speeds': regular_files.digest(speeds['path'])}
 
 
 def _create_speeds(config: Mapping[str, Any], task: Task) -> simulation.Speeds:

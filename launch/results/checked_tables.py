@@ -3,6 +3,7 @@
 """Tables of a run whose changes are noticed, by digests beside them."""
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import hashlib
 import json
 import os
@@ -10,6 +11,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
 
@@ -29,7 +31,10 @@ def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
   """
   for folder in {path.parent for path in tables}:
     digests = folder / FILE_NAME
-    found = _read_digests(digests, damaged_is_empty=True)
+    try:
+      found = _read_digests(digests)
+    except errors.InputError:  # A damaged file is replaced.
+      found = {}
     run = _digests_of_run(folder)
     if found.get(_RUN) != run:
       found = {_RUN: run}
@@ -42,30 +47,32 @@ def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
     )
 
 
-def read_table(path: str | os.PathLike[str]) -> str:
-  """Returns the text of a table, if it is what was written.
+def read_table(
+  path: str | os.PathLike[str], columns: Sequence[str]
+) -> list[tuple[int, dict[str, str]]]:
+  """Returns the rows of a table, if it is what was written.
 
   Args:
     path: The table; one that has no digest is taken as it is.
+    columns: The columns that it must have; see `regular_files.read_csv`.
 
   Raises:
+    regular_files.MissingFileError: If there is no such file.
     errors.InputError: If it cannot be read, or was changed.
   """
   path = pathlib.Path(path)
-  try:
-    content = path.read_bytes()
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
   digests = _read_digests(path.with_name(FILE_NAME))
   digest = digests.get(path.name)
-  if digest not in (None, hashlib.sha256(content).hexdigest()) or digests.get(
-    _RUN
-  ) not in (None, _digests_of_run(path.parent)):
+  if (
+    digest is not None
+    and digest != regular_files.digest(path)
+    or digests.get(_RUN) not in (None, _digests_of_run(path.parent))
+  ):
     raise errors.InputError(
       f'{path} is not what was written for this run; write it anew with '
       'launch.evaluate.'
     )
-  return content.decode('utf-8', 'replace')
+  return regular_files.read_csv(path, columns)
 
 
 def _digests_of_run(folder: pathlib.Path) -> dict[str, str]:
@@ -73,18 +80,9 @@ def _digests_of_run(folder: pathlib.Path) -> dict[str, str]:
   return simulation.Workdir(folder.parent).digests()
 
 
-def _read_digests(
-  path: pathlib.Path, *, damaged_is_empty: bool = False
-) -> dict[str, Any]:
+def _read_digests(path: pathlib.Path) -> dict[str, Any]:
   """Returns digests by file name; none where there is no such file."""
   try:
-    return checked_json.remove_checksum(json.loads(path.read_bytes()))
-  except FileNotFoundError:
+    return checked_json.read(path, {_RUN: (dict, None), ...: str})
+  except regular_files.MissingFileError:
     return {}
-  except (OSError, TypeError, ValueError) as error:
-    if damaged_is_empty:
-      return {}
-    raise errors.InputError(
-      f'{path} is damaged ({error}); write it anew with launch.evaluate, or '
-      'remove it if the tables beside it are right.'
-    ) from error

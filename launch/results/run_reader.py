@@ -4,11 +4,8 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import csv
 import dataclasses
 import functools
-import io
-import json
 import math
 import os
 import pathlib
@@ -29,6 +26,22 @@ import numpy as np
 
 # Fields that do not make a run another experiment.
 _POOLED_FIELDS = ('seed', 'checkpoint_every')
+# The forms of config.json and of summary.json, as far as all runs have them.
+CONFIG = {
+  'seed': int,
+  'rounds': int,
+  'algorithm': {'name': str},
+  'task': {'name': str},
+}
+SUMMARY = {
+  'rounds': int,
+  'final': {...: (float, None)},
+  'test': {...: (float, None)},
+  'totals': {...: (float, None)},
+  'best_validation': ({'metric': str, 'higher_is_better': bool}, None),
+  'early_stopping': ({'model_round': int, 'stopped': (str, None)}, None),
+}
+_NO_BEST = {'metric': '', 'higher_is_better': True}
 CLIENTS_CSV = 'evaluation/clients.csv'
 _TEST = 'test/'
 _CLIENTS_HEAD = ['client_id', 'round', 'split']
@@ -213,14 +226,8 @@ def read_made_up(workdir: pathlib.Path) -> str | None:
 
 def _read_summary(folder: simulation.Workdir) -> dict[str, Any]:
   """Returns what `parse_summary` does; nothing where there is no file yet."""
-  summary = folder.read_summary()
-  try:
-    return parse_summary(summary) if summary else {}
-  except (AttributeError, KeyError, TypeError) as error:
-    raise errors.InputError(
-      f'{folder.summary_path} is damaged: blocks final, test and totals of '
-      'numbers were expected; launch.train writes it anew.'
-    ) from error
+  summary = folder.read_summary(SUMMARY)
+  return parse_summary(summary) if summary else {}
 
 
 def parse_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,10 +237,8 @@ def parse_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
     (_TEST, summary['test']),
     ('total/', summary['totals']),
   )
-  best = summary.get('best_validation') or {}
-  judged_by, _, metric = (
-    best.get('metric', '').removeprefix('eval/').rpartition('/')
-  )
+  best = summary.get('best_validation') or _NO_BEST
+  judged_by, _, metric = best['metric'].removeprefix('eval/').rpartition('/')
   return {
     'values': {
       # JSON knows no NaN.
@@ -242,33 +247,37 @@ def parse_summary(summary: Mapping[str, Any]) -> dict[str, Any]:
       )
       for prefix, block in blocks
       for name, value in block.items()
-      if value is None or isinstance(value, (int, float))
     },
     'metric': metric or None,
     'judged_by': judged_by or 'global',
-    'higher_is_better': best.get('higher_is_better', True),
-    'last_round': summary.get('rounds'),
-    'model_round': summary.get('early_stopping', {}).get(
-      'model_round', summary.get('rounds')
-    ),
+    'higher_is_better': best['higher_is_better'],
+    'last_round': summary['rounds'],
+    'model_round': model_round(summary),
   }
 
 
+def model_round(summary: Mapping[str, Any]) -> int:
+  """Returns the round of a finished run's model."""
+  return (summary.get('early_stopping') or {}).get(
+    'model_round', summary['rounds']
+  )
+
+
 def _read_current_clients(
-  workdir: pathlib.Path, model_round: int
+  workdir: pathlib.Path, of_round: int
 ) -> dict[str, dict[str, float]] | None:
   """Returns the test clients of the run's model, None without them."""
-  path = workdir / CLIENTS_CSV
-  if not path.exists():
+  try:
+    table = read_clients(workdir / CLIENTS_CSV)
+  except regular_files.MissingFileError:
     return None
-  table = read_clients(path)
-  if table.round_number != model_round:
+  if table.round_number != of_round:
     logging.warning(
       "The evaluation in %s is of round %s, the run's model is that of round %s: "
       'it is not used; run launch.evaluate again.',
       workdir,
       table.round_number,
-      model_round,
+      of_round,
     )
     return None
   return table.clients
@@ -296,24 +305,7 @@ def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
   path = pathlib.Path(workdir) / 'config.json'
   if not path.parent.is_dir():
     raise errors.InputError(f'There is no workdir {workdir}.')
-  try:
-    config = json.loads(regular_files.read_bytes(path))
-  except OSError as error:
-    raise errors.InputError(
-      f'Cannot read {path}: {error.strerror}; a workdir of launch.train was '
-      'expected.'
-    ) from error
-  except ValueError as error:
-    raise errors.InputError(f'{path} is not valid JSON: {error}.') from error
-  for fields in (('seed',), ('algorithm', 'name'), ('task', 'name')):
-    value = config
-    for field in fields:
-      if not isinstance(value, Mapping) or field not in value:
-        raise errors.InputError(
-          f'{path} has no field {".".join(fields)}; a config of launch.train '
-          'was expected.'
-        )
-      value = value[field]
+  config = regular_files.read_json(path, CONFIG)
   simulation.check_entries(workdir)
   return config
 
@@ -322,7 +314,7 @@ def read_clients(path: str | os.PathLike[str]) -> ClientTable:
   """Reads a clients.csv, one row a client.
 
   Args:
-    path: The file; its first columns are `client_id`, `round` and `split`, the
+    path: The file; it has the columns `client_id`, `round` and `split`, and the
       others are numbers.
 
   Returns:
@@ -331,28 +323,18 @@ def read_clients(path: str | os.PathLike[str]) -> ClientTable:
   Raises:
     errors.InputError: If the file is missing or damaged.
   """
-  text = checked_tables.read_table(path)
-  lines = list(csv.reader(io.StringIO(text)))
-  head = len(_CLIENTS_HEAD)
-  if not lines or lines[0][:head] != _CLIENTS_HEAD:
-    raise errors.InputError(
-      f'{path} should begin with the columns {", ".join(_CLIENTS_HEAD)}; write '
-      'it anew with launch.evaluate.'
-    )
   round_number, split, clients = None, None, {}
-  for number, cells in enumerate(lines[1:], start=2):
+  for number, row in checked_tables.read_table(path, _CLIENTS_HEAD):
+    client_id, round_text, split = (row.pop(name) for name in _CLIENTS_HEAD)
     try:
-      round_number, split = int(cells[1]), cells[2]
-      clients[cells[0]] = {
-        name: float(cell)
-        for name, cell in zip(lines[0][head:], cells[head:], strict=True)
-        if cell
+      round_number = int(round_text)
+      clients[client_id] = {
+        name: float(cell) for name, cell in row.items() if cell
       }
-    except (ValueError, IndexError) as error:
+    except ValueError as error:
       raise errors.InputError(
-        f'Line {number} of {path} is damaged: {len(lines[0])} cells were '
-        'expected, a client, a round, a split and numbers, found '
-        f'{",".join(cells)[:80]!r}.'
+        f'Line {number} of {path} is damaged ({error}); a client, a round, a '
+        'split and numbers were expected.'
       ) from error
   return ClientTable(round_number, split, clients)
 

@@ -8,7 +8,6 @@ without TensorFlow.
 """
 
 from collections.abc import Mapping
-import csv
 import json
 import os
 import pathlib
@@ -17,8 +16,15 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
+from launch.results import checked_tables
+from launch.results import run_reader
 
-_RUN_FIELDS = ('variant', 'fields', 'config')
+# The form of sweep.json.
+_SWEEP = {
+  'config': str,
+  'runs': {...: {'variant': str, 'fields': dict, 'config': run_reader.CONFIG}},
+}
+_USAGE = {...: {'seconds': float, 'peak_bytes': float}}
 
 
 class SweepFolder:
@@ -55,15 +61,7 @@ class SweepFolder:
     Raises:
       errors.InputError: If the folder is not that of a sweep.
     """
-    runs = (_read_json(self.sweep_path) or {}).get('runs')
-    if not isinstance(runs, dict) or not all(
-      isinstance(run, dict) and run.keys() >= set(_RUN_FIELDS)
-      for run in runs.values()
-    ):
-      raise errors.InputError(
-        f'{self.path} is not the folder of a sweep: it has no readable '
-        f'{self.sweep_path.name}.'
-      )
+    runs = self._read_sweep()['runs']
     for name in runs:
       # A name with .. leads out of the folder.
       if '/' in name or '\0' in name or name in ('', '.', '..'):
@@ -76,20 +74,24 @@ class SweepFolder:
 
   def read_source(self) -> str:
     """Returns what sweep.json says that the sweep is: `<config>:<sweep>`."""
-    return str((_read_json(self.sweep_path) or {}).get('config', ''))
+    return self._read_sweep()['config']
+
+  def _read_sweep(self) -> dict[str, Any]:
+    try:
+      return regular_files.read_json(self.sweep_path, _SWEEP)
+    except regular_files.MissingFileError:
+      raise errors.InputError(
+        f'{self.path} is not the folder of a sweep: it has no '
+        f'{self.sweep_path.name}.'
+      ) from None
 
   def read_failed(self) -> list[str]:
     """Returns the runs that runs.csv tells to have failed."""
     try:
-      with open(self.path / 'runs.csv', encoding='utf-8', newline='') as file:
-        rows = list(csv.DictReader(file))
-    except FileNotFoundError:
+      rows = regular_files.read_csv(self.path / 'runs.csv', ['run', 'status'])
+    except regular_files.MissingFileError:
       return []
-    except OSError as error:
-      raise errors.InputError(
-        f'Cannot read {self.path / "runs.csv"}: {error.strerror}.'
-      ) from error
-    return [row['run'] for row in rows if row.get('status') == 'failed']
+    return [row['run'] for _, row in rows if row['status'] == 'failed']
 
   def read_summary(
     self, name: str, config: Mapping[str, Any]
@@ -101,55 +103,48 @@ class SweepFolder:
       config: Its config; that of another one does not count.
     """
     folder = simulation.Workdir(self.workdir(name))
-    if _read_json(folder.config_path) != to_json(config):
-      return None
     try:
+      if folder.read_config() != to_json(config):
+        return None
       folder.check_files()
-      summary = folder.read_summary()
-    except errors.InputError:
+      summary = folder.read_summary(run_reader.SUMMARY)
+    except errors.InputError:  # What is damaged is made again.
       return None
     return summary if summary and is_end(summary, config) else None
 
   def read_data_fingerprint(self, name: str) -> Mapping[str, str] | None:
     """Returns what tells a run's data from others; None if it has not begun."""
-    return _read_json(self.workdir(name) / 'data_fingerprint.json')
+    return simulation.Workdir(self.workdir(name)).read_data_fingerprint()
 
   def is_evaluated(self, name: str, config: Mapping[str, Any]) -> bool:
     """Whether launch.evaluate has scored the run's model."""
-    summary = self.read_summary(name, config) or {}
-    model_round = summary.get('early_stopping', {}).get(
-      'model_round', config['rounds']
-    )
+    summary = self.read_summary(name, config)
     path = self.workdir(name) / 'evaluation' / 'summary.csv'
     try:
-      with open(path, encoding='utf-8', newline='') as file:
-        row = next(csv.DictReader(file), {})
-    except OSError:
+      rows = checked_tables.read_table(path, ['round'])
+    except errors.InputError:  # What is damaged is made again.
       return False
-    return row.get('round') == str(model_round)
+    expected = str(run_reader.model_round(summary)) if summary else None
+    return bool(rows) and rows[0][1]['round'] == expected
 
   def read_usage(self) -> dict[str, dict[str, float]]:
-    """Returns the seconds and the peak of memory of runs, by name."""
-    return _read_json(self.usage_path) or {}
+    """Returns the seconds and the peak of memory of runs, by name.
+
+    Raises:
+      errors.InputError: If the file cannot be read.
+    """
+    try:
+      return regular_files.read_json(self.usage_path, _USAGE)
+    except regular_files.MissingFileError:
+      return {}
 
 
 def is_end(summary: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
   """Whether a summary is that of a finished run of a config."""
-  stopped = summary.get('early_stopping', {}).get('stopped')
-  return summary.get('rounds') == config['rounds'] or stopped is not None
+  stopped = (summary.get('early_stopping') or {}).get('stopped')
+  return summary['rounds'] == config['rounds'] or stopped is not None
 
 
 def to_json(value: Any) -> Any:
   """Returns a value as it comes back from a JSON file: tuples as lists."""
   return json.loads(json.dumps(value))
-
-
-def _read_json(path: pathlib.Path) -> dict[str, Any] | None:
-  """Returns the object in a file; None if it is missing or damaged."""
-  try:
-    content = json.loads(regular_files.read_bytes(path))
-    return content if isinstance(content, dict) else None
-  except (FileNotFoundError, NotADirectoryError, ValueError):
-    return None
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads what launch.evaluate --targets has written into workdirs."""
 
-import csv
-import io
 import math
 import os
 import pathlib
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from launch.results import checked_tables
 
 TRANSFER_CSV = 'evaluation/transfer.csv'
@@ -64,29 +63,24 @@ def read_scores(workdir: str | os.PathLike[str]) -> list[Score]:
     errors.InputError: If the file cannot be read or is damaged.
   """
   path = pathlib.Path(workdir) / TRANSFER_CSV
-  if not path.exists():
+  try:
+    rows = checked_tables.read_table(path, Score._fields)
+  except regular_files.MissingFileError:
     return []
-  text = checked_tables.read_table(path)
-  lines = list(csv.reader(io.StringIO(text)))
-  if not lines or lines[0] != list(Score._fields):
-    raise errors.InputError(
-      f'{path} should have the columns {", ".join(Score._fields)}; write it '
-      'anew with launch.evaluate --targets.'
-    )
   types = Score.__annotations__
   scores = []
-  for number, cells in enumerate(lines[1:], start=2):
+  for number, row in rows:
     try:
       values = {
         name: math.nan
-        if types[name] is float and not cell
-        else types[name](cell)
-        for name, cell in zip(Score._fields, cells, strict=True)
+        if types[name] is float and not row[name]
+        else types[name](row[name])
+        for name in Score._fields
       }
     except ValueError as error:
       raise errors.InputError(
-        f'Line {number} of {path} is damaged: found {",".join(cells)[:80]!r}; '
-        'write it anew with launch.evaluate --targets.'
+        f'Line {number} of {path} is damaged ({error}); write it anew with '
+        'launch.evaluate --targets.'
       ) from error
     scores.append(Score(**values))
   return scores

@@ -18,6 +18,7 @@ import zipfile
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff import simulation
 
 import numpy as np
@@ -29,8 +30,7 @@ FOLDER_NAME = 'start'
 
 _STATE = 'state'
 _WEIGHT = 'weight_{:03d}'
-# Of content that is not what was written.
-_DAMAGED = (*datasets.NPZ_READ_ERRORS, TypeError)
+_STATE_FORM = {'round': int, 'totals': {...: float}, 'num_weights': int}
 
 
 class Start(NamedTuple):
@@ -133,15 +133,12 @@ def load_start(workdir: str | os.PathLike[str]) -> Start | None:
   """
   path = pathlib.Path(workdir, FILE_NAME)
   try:
-    with open(path, 'rb') as file:
-      content = file.read()
-  except FileNotFoundError:
-    return None
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
-  try:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-      state = json.loads(str(datasets.read_npz_array(archive, _STATE)))
+    with (
+      open(path, 'rb', opener=regular_files.opener) as file,
+      zipfile.ZipFile(file) as archive,
+    ):
+      text = str(datasets.read_npz_array(archive, _STATE))
+      state = regular_files.parse_json(text, _STATE_FORM)
       weights = tuple(
         datasets.read_npz_array(archive, _WEIGHT.format(i))
         for i in range(state['num_weights'])
@@ -151,7 +148,11 @@ def load_start(workdir: str | os.PathLike[str]) -> Start | None:
       state['round'],
       state['totals'],
     )
-  except _DAMAGED as error:
+  except FileNotFoundError:
+    return None
+  except OSError as error:
+    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  except datasets.NPZ_READ_ERRORS as error:
     raise errors.InputError(
       f'{path} is damaged ({error}); restore it, or start afresh with '
       '--overwrite.'

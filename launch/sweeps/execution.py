@@ -248,7 +248,11 @@ class Sweep:
     first: dict[str, tuple[str, Any]] = {}
     others = {}
     for run in self.runs:
-      data = folder.read_data_fingerprint(run.name)
+      try:
+        data = folder.read_data_fingerprint(run.name)
+      except errors.InputError as error:
+        others[run.name] = str(error)
+        continue
       if data is None:
         continue
       key = repr((run.config['task'], run.config['seed']))

@@ -151,10 +151,7 @@ def read_news(path: str | os.PathLike[str]) -> News:
 
 
 def _read_text(path: str) -> str:
-  try:
-    content = regular_files.read_bytes(path)
-  except OSError as error:
-    raise errors.InputError(f'Cannot read {path}: {error.strerror}.') from error
+  content = regular_files.read_bytes(path)
   try:
     return content.decode()
   except UnicodeDecodeError as error:

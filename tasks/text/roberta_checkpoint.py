@@ -5,12 +5,12 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import json
 import pathlib
 import random
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from tasks import checks
 from tasks.text import roberta_tokens
 
@@ -81,20 +81,7 @@ def read_config(folder: pathlib.Path) -> dict[str, Any]:
       f'There is no folder {folder}; that of a RoBERTa checkpoint was expected.'
     )
   path = folder / _CONFIG
-  if not path.is_file():
-    raise errors.InputError(
-      f'The folder {folder} has no {_CONFIG}; that of a RoBERTa checkpoint was '
-      'expected.'
-    )
-  try:
-    config = json.loads(path.read_text('utf-8'))
-  except (OSError, ValueError) as error:
-    raise errors.InputError(f'{path} cannot be read ({error}).') from error
-  model_type = config.get('model_type') if isinstance(config, dict) else None
-  if model_type != 'roberta':
-    raise errors.InputError(
-      f"The model_type in {path} is {model_type!r}; 'roberta' was expected."
-    )
+  config = regular_files.read_json(path, {'model_type': 'roberta'})
   for name in _SIZES:
     if name in config:
       checks.check_integer(f'{name} in {path}', config[name], 1)

@@ -47,11 +47,15 @@ class GroupedFolderTest(parameterized.TestCase):
       grouped_folder.open_folder(self._path)
 
   @parameterized.named_parameters(
-    ('cut', '{"format_version": 1, "fea', 'cannot be used .*Unterminated'),
+    ('cut', '{"format_version": 1, "fea', 'cannot be used: .*Unterminated'),
     ('no_text', b'\xff\xfe', 'cannot be used'),
-    ('a_list', '[]', 'format_version None; 1 was'),
-    ('newer', '{"format_version": 2}', 'format_version 2; 1 was'),
-    ('lacking', '{"format_version": 1, "features": {}}', "Error.'splits'"),
+    ('a_list', '[]', 'an object was expected'),
+    ('newer', '{"format_version": 2}', 'format_version is 2; 1 was'),
+    (
+      'lacking',
+      '{"format_version": 1, "features": {}}',
+      'splits is None; an object',
+    ),
     (
       'odd',
       '{"format_version": 1, "features": {"a": {"dtype": "x", "shape": []}},'

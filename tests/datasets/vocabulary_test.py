@@ -112,7 +112,7 @@ class LoadingTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    (None, 'Cannot read the vocabulary .*: No such file'),
+    (None, 'Cannot read .*: No such file'),
     (b'', 'is no vocabulary'),
     (b'{"a": 1}', 'is no vocabulary'),
     (b'\xff\xfe', 'is no vocabulary'),

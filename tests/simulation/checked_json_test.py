@@ -3,7 +3,9 @@
 """Tests of JSON objects with a checksum."""
 
 import json
+import pathlib
 
+from fedfish_tff import errors
 from fedfish_tff.simulation import checked_json
 
 from absl.testing import absltest
@@ -15,9 +17,14 @@ _CONTENT = {'rounds': 3, 'final': {'a': 0.1, 'b': None}, 'names': ['x', 'y']}
 
 
 class CheckedJsonTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path, 'a.json')
+
   def test_comes_back_from_a_file(self):
     text = json.dumps(checked_json.add_checksum(_CONTENT), indent=2)
-    self.assertEqual(checked_json.remove_checksum(json.loads(text)), _CONTENT)
+    self.path.write_text(text)
+    self.assertEqual(checked_json.read(self.path, {}), _CONTENT)
 
   @given(st.data())
   @settings(max_examples=200, deadline=None)
@@ -26,15 +33,17 @@ class CheckedJsonTest(absltest.TestCase):
     bit = data.draw(st.integers(0, 8 * len(content) - 1))
     damaged = bytearray(content)
     damaged[bit // 8] ^= 1 << bit % 8
+    self.path.write_bytes(damaged)
     try:
-      found = checked_json.remove_checksum(json.loads(damaged))
-    except ValueError:
+      found = checked_json.read(self.path, {})
+    except errors.InputError:
       return
     self.assertEqual(found, _CONTENT)
 
   def test_without_a_checksum(self):
-    with self.assertRaises(ValueError):
-      checked_json.remove_checksum(_CONTENT)
+    self.path.write_text(json.dumps(_CONTENT))
+    with self.assertRaisesRegex(errors.InputError, 'checksum is None'):
+      checked_json.read(self.path, {})
 
 
 if __name__ == '__main__':

@@ -35,8 +35,7 @@ class CheckpointManifestTest(absltest.TestCase):
     then = {'a': '1', 'b': '2'}
     changed_file = checkpoint_manifest.changed_file
     self.assertIsNone(changed_file(then, {'b': '2', 'a': '1'}))
-    for other in (None, [], 'ab'):
-      self.assertEqual(changed_file(other, then), 'a')
+    self.assertEqual(changed_file({}, then), 'a')
     self.assertEqual(changed_file(then, {'a': '1'}), 'b')
     self.assertEqual(changed_file(then, {'a': '1', 'b': '3'}), 'b')
     self.assertEqual(changed_file(then, {**then, 'c': '3'}), 'c')

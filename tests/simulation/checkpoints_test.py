@@ -162,7 +162,7 @@ class CheckpointManagerTest(parameterized.TestCase):
     self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(2)))
 
   @parameterized.product(
-    call=('exists', 'read_bytes of the manifest', 'read_bytes', 'load'),
+    call=('exists', 'open of the manifest', 'open', 'load'),
     code=(errno.EACCES, errno.EIO),
   )
   def test_uses_the_one_before_an_unreadable_one_and_says_so(self, call, code):
@@ -181,11 +181,11 @@ class CheckpointManagerTest(parameterized.TestCase):
 
       return fail_for_version_2
 
-    owner, name = (
-      (tf.train, 'load_checkpoint')
-      if call == 'load'
-      else (pathlib.Path, call.split()[0])
-    )
+    owner, name = {
+      'load': (tf.train, 'load_checkpoint'),
+      'open': (os, 'open'),
+      'exists': (pathlib.Path, 'exists'),
+    }[call.split()[0]]
     with mock.patch.object(
       owner, name, autospec=True, side_effect=failing(getattr(owner, name))
     ):

@@ -213,7 +213,9 @@ class OpenWorkdirTest(parameterized.TestCase):
     ) as folder:
       self.assertEqual(folder.read_config().keys(), _CONFIG.keys())
 
-  @parameterized.parameters(('{"tra', 'damaged'), ('[]', 'of train differs'))
+  @parameterized.parameters(
+    ('{"tra', 'valid JSON'), ('[]', 'an object was expected')
+  )
   def test_a_damaged_data_fingerprint(self, content, message):
     self._run()
     (self.path / 'data_fingerprint.json').write_text(content)
@@ -343,7 +345,7 @@ class OpenWorkdirTest(parameterized.TestCase):
       whole = folder.summary_path.read_text()
       for damaged in ('{', '[]', '{}', whole.replace('2', '1', 1)):
         folder.summary_path.write_text(damaged)
-        with self.assertRaisesRegex(errors.InputError, 'json is damaged'):
+        with self.assertRaisesRegex(errors.InputError, 'summary.json'):
           folder.read_summary()
       folder.summary_path.write_text(whole)
       for path, content in (

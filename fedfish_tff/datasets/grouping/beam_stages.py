@@ -26,6 +26,7 @@ import uuid
 
 from fedfish_tff import errors
 from fedfish_tff import new_files
+from fedfish_tff import regular_files
 from fedfish_tff.datasets.grouping import beam_options
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import shard_writer
@@ -54,6 +55,23 @@ PROGRESS = 'progress'
 INDEX = 'index'
 
 Report = dict[str, Any]
+# The forms of the files of reports.
+_REPORT = {
+  'run': (str, None),
+  'examples': int,
+  'skipped': {...: int},
+  'named': {...: [list]},
+  'parts': [list],
+}
+_SHARD = {
+  'limits': dict,
+  'report': {
+    'small_clients': int,
+    'small_client_examples': int,
+    'excess_examples': int,
+    'large_clients': [str],
+  },
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -167,7 +185,7 @@ def _load_reports(work: Work) -> list[Report]:
   go on with a part which begin where others end.
   """
   waiting = [
-    json.loads(path.read_bytes())
+    regular_files.read_json(path, _REPORT)
     for path in sorted(work.path(READ).glob('*.json'))
   ]
   taken, items = [], {}
@@ -431,9 +449,10 @@ def _load_shard(
 ) -> shard_writer.ShardReport | None:
   """Returns what a shard left out; None if it is not written like this."""
   path = _shard_report_path(work, shard)
-  if not path.exists():
+  try:
+    content = regular_files.read_json(path, _SHARD)
+  except regular_files.MissingFileError:
     return None
-  content = json.loads(path.read_bytes())
   if content['limits'] != dataclasses.asdict(work.limits):
     return None
   return shard_writer.ShardReport(**content['report'])
@@ -499,8 +518,8 @@ def _run(
       f'The runner of Beam ended with state {state}; its log says why.'
     )
   try:
-    reports = json.loads(path.read_bytes())
-  except FileNotFoundError:
+    reports = regular_files.read_json(path, [{'failure': (str, None)}])
+  except regular_files.MissingFileError:
     raise errors.InputError(
       f'The workers of Beam did not write to {work.folder}; a folder that all '
       'of them share with this process was expected.'

@@ -14,6 +14,7 @@ import shutil
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets.grouping import beam_stages
 from fedfish_tff.datasets.grouping import client_splits
@@ -258,11 +259,12 @@ def _check_settings(path: pathlib.Path, settings: Mapping[str, Any]) -> None:
   Raises:
     errors.InputError: If they differ.
   """
-  if not path.exists():
+  try:
+    known = regular_files.read_json(path, dict)
+  except regular_files.MissingFileError:
     _write_json(path, settings)
     return
-  known = json.loads(path.read_bytes())
-  others = [name for name, value in settings.items() if known[name] != value]
+  others = [name for name in settings if known.get(name) != settings[name]]
   if others:
     raise errors.InputError(
       f'The folder {path.parent.parent} has unfinished work of which '

@@ -7,7 +7,6 @@ import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from fedfish_tff.simulation import checked_json
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
@@ -34,7 +33,7 @@ class SweepFolderTest(absltest.TestCase):
       summary.write_text(damaged)
       self.assertIsNone(read())
     simulation.Workdir(summary.parent).write_summary(
-      {**checked_json.remove_checksum(json.loads(whole)), 'rounds': 1}
+      {**json.loads(whole), 'rounds': 1}
     )
     self.assertIsNone(read())
     # Another run's.

@@ -51,7 +51,7 @@ class TransferReaderTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'Line 38 of .* is damaged'):
       transfer_reader.read_scores(self._folder)
     self._path.write_text('a,b\n')
-    with self.assertRaisesRegex(errors.InputError, 'should have the columns'):
+    with self.assertRaisesRegex(errors.InputError, 'columns target,round'):
       transfer_reader.read_scores(self._folder)
 
   def test_rounds_have_names(self):

@@ -120,10 +120,7 @@ class ChoiceTest(parameterized.TestCase):
       plots=False,
     )
     self.assertFalse((self.workdir / regularization_choice.FILE_NAME).exists())
-    self.assertEqual(
-      simulation.Workdir(self.workdir).read_summary(),
-      summary,
-    )
+    self.assertEqual(simulation.Workdir(self.workdir).read_summary(), summary)
 
   @pytest.mark.thorough
   def test_a_lambda_without_solution_is_left_out(self):

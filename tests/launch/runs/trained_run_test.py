@@ -44,7 +44,7 @@ class TrainedRunTest(absltest.TestCase):
     )
     for round_number in (1, 2):
       path = workdir / f'checkpoints/program_state_{round_number}/manifest.json'
-      manifest = checked_json.remove_checksum(json.loads(path.read_bytes()))
+      manifest = checked_json.read(path, {})
       manifest['run']['data_fingerprint.json'] = 'of another seed'
       path.write_text(json.dumps(checked_json.add_checksum(manifest)))
       # What vouches for the others is the last one's.

@@ -11,7 +11,6 @@ import shutil
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from fedfish_tff.simulation import checked_json
 from launch.configs import toy_regression
 from launch.methods import participation
 from launch.methods import privacy
@@ -91,10 +90,7 @@ class TrainTest(absltest.TestCase):
       summaries[variant] = training_run.train(
         config.to_dict(), workdir=self.folder / variant, progress_bar=False
       )
-      written = checked_json.remove_checksum(
-        json.loads((self.folder / variant / 'summary.json').read_text())
-      )
-      del written['run']  # Whose it is.
+      written = simulation.Workdir(self.folder / variant).read_summary()
       self.assertEqual(written, summaries[variant])
     one, other = summaries.values()
     # Clients that send all of their weights choose nothing.

@@ -63,7 +63,7 @@ class SweepFolderTest(absltest.TestCase):
     folder = self._open(self.runs)
     for content in ('{', '[]', '{}', '{"runs": []}', '{"runs": {"a": {}}}'):
       folder.sweep_path.write_text(content)
-      self._refused(self.runs, 'it has no readable sweep.json')
+      self._refused(self.runs, 'sweep.json cannot be used')
 
   def test_a_pipe_is_not_waited_for(self):
     folder = self._open(self.runs)
