@@ -8,8 +8,10 @@ hold anything.
 
 from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
 import csv
 import errno
+import glob
 import hashlib
 import io
 import json
@@ -37,6 +39,7 @@ _TYPES = {
 }
 _MOST_BYTES = 2**28
 _PIECE_BYTES = 2**20
+_PATTERN_CHARACTERS = frozenset('*?[\\')
 _MOST_LEVELS = 64
 _INTEGER_BITS = 63
 
@@ -184,6 +187,54 @@ def read_csv(
         f'were expected, found {",".join(cells)[:80]!r}.'
       )
   return [(number, dict(zip(names, cells))) for number, cells in rows]
+
+
+@contextlib.contextmanager
+def plain_folder(path: str | os.PathLike[str]) -> Iterator[str]:
+  """Gives a path of a folder without what TensorFlow takes for a pattern.
+
+  Args:
+    path: The folder, in whose path there may be *, ?, [ and backslashes.
+
+  Yields:
+    A path that holds in this process, until the end.
+
+  Raises:
+    OSError: If there is no such folder.
+  """
+  if not _PATTERN_CHARACTERS & set(os.fspath(path)):
+    yield os.fspath(path)
+    return
+  descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+  try:
+    yield f'/proc/self/fd/{descriptor}'
+  finally:
+    os.close(descriptor)
+
+
+def find_files(pattern: str) -> list[str]:
+  """Returns the files that a path means: one of that name, or a pattern's.
+
+  Args:
+    pattern: A path. Below the longest part of it that is a folder's name, *, ?,
+      [] and ** stand for many.
+
+  Returns:
+    The paths, sorted.
+  """
+  if os.path.exists(pattern):
+    return [pattern]
+  folder = os.path.dirname(pattern)
+  while folder and not os.path.isdir(folder):
+    folder = os.path.dirname(folder)
+  found = glob.glob(
+    os.path.relpath(pattern, folder or os.curdir),
+    root_dir=folder or None,
+    recursive=True,
+    include_hidden=True,
+  )
+  paths = (os.path.join(folder, name) for name in found)
+  return sorted(filter(os.path.isfile, paths))
 
 
 def _read_pieces(

@@ -29,6 +29,7 @@ from fedfish_tff import errors
 from fedfish_tff import trust
 from launch import cli
 from launch import json_config
+from launch import path_flags
 from launch import trust_flags
 from launch.methods import config_checks
 
@@ -39,8 +40,11 @@ _CONFIG = json_config.define_flag(
   'at its end, or the config.json of a run. A .py file is a program and is run: '
   'use those that you trust. --config.<field>=<value> changes a field.',
 )
-_DATA_DIR = flags.DEFINE_string(
-  'data_dir', None, 'The folder of the data, for tasks that read files.'
+_DATA_DIR = path_flags.define(
+  'data_dir',
+  None,
+  'The folder of the data, for tasks that read files.',
+  takes_urls=True,
 )
 _PLATFORM = flags.DEFINE_enum(
   'platform', 'tpu', ['tpu', 'cpu'], 'What to compile for.'

@@ -22,13 +22,14 @@ import pathlib
 
 from launch import cli
 from launch import context_flag
+from launch import path_flags
 from launch.configs import base
 from launch.configs import digits
 
 from absl import flags
 import tqdm
 
-_OUTPUT_DIR = flags.DEFINE_string(
+_OUTPUT_DIR = path_flags.define(
   'output_dir', 'runs/demo', 'The folder for all output.'
 )
 _SEEDS = flags.DEFINE_integer(

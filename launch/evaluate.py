@@ -86,13 +86,14 @@ from fedfish_tff import errors
 from fedfish_tff import trust
 from launch import cli
 from launch import context_flag
+from launch import path_flags
 from launch import trust_flags
 from launch.runs import model_rounds
 from launch.runs import transfer_targets
 
 from absl import flags
 
-_WORKDIR = flags.DEFINE_string(
+_WORKDIR = path_flags.define(
   'workdir', None, 'The workdir of launch.train; results are written into it.'
 )
 _SPLIT = flags.DEFINE_enum(
@@ -127,10 +128,11 @@ _MAX_CLIENTS = flags.DEFINE_integer(
 )
 _CONTEXT = context_flag.define()
 _CONTEXT_OPTIONS = context_flag.define_options(*context_flag.OPTION_FLAGS)
-_DATA_DIR = flags.DEFINE_string(
+_DATA_DIR = path_flags.define(
   'data_dir',
   None,
   'The folder of the data; by default where it was last found.',
+  takes_urls=True,
 )
 _TRUST_SAVED_MODELS = trust_flags.define_saved_models()
 _TRUST_MODULES = trust_flags.define_modules()

@@ -41,16 +41,20 @@ import re
 
 from fedfish_tff import errors
 from launch import cli
+from launch import path_flags
 
 from absl import flags
 
 _FORMAT = flags.DEFINE_enum(
   'format', None, ['c4', 'cc_news', 'tfds'], 'What --input is.'
 )
-_INPUT = flags.DEFINE_string(
-  'input', None, 'The files, with * for many, or the name of a data set.'
+_INPUT = path_flags.define(
+  'input',
+  None,
+  'The files, with * for many, or the name of a data set.',
+  takes_urls=True,
 )
-_OUTPUT_DIR = flags.DEFINE_string(
+_OUTPUT_DIR = path_flags.define(
   'output_dir', None, 'The folder to write; new or empty.'
 )
 _KEY = flags.DEFINE_string(
@@ -93,11 +97,12 @@ _SPLIT = flags.DEFINE_string(
 _FEATURES = flags.DEFINE_list(
   'features', None, 'tfds: the features to keep; by default all.'
 )
-_DATA_DIR = flags.DEFINE_string(
+_DATA_DIR = path_flags.define(
   'data_dir',
   None,
   'tfds: where TFDS keeps prepared data sets; by default $TFDS_DATA_DIR or '
   '~/tensorflow_datasets.',
+  takes_urls=True,
 )
 _DOWNLOAD = flags.DEFINE_bool(
   'download',

@@ -53,12 +53,13 @@ def find_config(source: str) -> str:
   """Returns a config with the file that is meant, which may be one of ours.
 
   Args:
-    source: <file>[:<variant>]. A file that is not there is looked for beside
-      launch, and in launch/configs by its name alone: digits:fed_fish.
+    source: <file>[:<variant>], which may begin with ~. A file that is not there
+      is looked for beside launch, and in launch/configs by its name alone: digits:fed_fish.
 
   Returns:
     The same with a file that is there, or as it was.
   """
+  source = os.path.expanduser(source)
   path, colon, variant = source.partition(':')
   if not pathlib.Path(path).is_file():
     for file in (_ROOT / path, _ROOT / 'launch' / 'configs' / f'{path}.py'):

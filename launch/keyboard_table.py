@@ -31,20 +31,22 @@ from collections.abc import Sequence
 from fedfish_tff import errors
 from fedfish_tff import trust
 from launch import cli
+from launch import path_flags
 from launch import trust_flags
 
 from absl import flags
 
-_WORKDIRS = flags.DEFINE_list(
-  'workdirs', None, 'The workdirs of launch.train, separated by commas.'
+_WORKDIRS = path_flags.define_list(
+  'workdirs', 'The workdirs of launch.train, separated by commas.'
 )
 _ORDER = flags.DEFINE_integer(
   'order', 5, 'The n of the n-gram model.', lower_bound=1
 )
-_DATA_DIR = flags.DEFINE_string(
+_DATA_DIR = path_flags.define(
   'data_dir',
   None,
   'The folder of the data; by default where it was last found.',
+  takes_urls=True,
 )
 _TRUST_MODULES = trust_flags.define_modules()
 

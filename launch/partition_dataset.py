@@ -28,6 +28,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch import cli
+from launch import path_flags
 
 from absl import flags
 
@@ -99,16 +100,17 @@ _SCALE_IMAGES = flags.DEFINE_bool(
   'Whether to write pixels of 0 to 255 as float32 from 0 to 1, as models '
   'expect them, or as bytes.',
 )
-_DATA_DIR = flags.DEFINE_string(
+_DATA_DIR = path_flags.define(
   'data_dir',
   None,
   'Where TFDS keeps prepared data sets; by default $TFDS_DATA_DIR or '
   '~/tensorflow_datasets.',
+  takes_urls=True,
 )
 _DOWNLOAD = flags.DEFINE_bool(
   'download', False, 'Whether to download and prepare the data set if needed.'
 )
-_OUTPUT_DIR = flags.DEFINE_string(
+_OUTPUT_DIR = path_flags.define(
   'output_dir', None, 'The folder to write; new or empty.'
 )
 _FORMAT = flags.DEFINE_enum(

@@ -64,6 +64,7 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff import trust
 from launch import cli
+from launch import path_flags
 from launch import trust_flags
 from launch.plots import comparison
 from launch.plots import request as request_lib
@@ -75,10 +76,10 @@ from absl import flags
 
 _X_AXES = tuple(request_lib.X_AXES)
 
-_WORKDIRS = flags.DEFINE_list(
-  'workdirs', None, 'Workdirs of launch.train, separated by commas.'
+_WORKDIRS = path_flags.define_list(
+  'workdirs', 'Workdirs of launch.train, separated by commas.'
 )
-_SWEEP_DIR = flags.DEFINE_string(
+_SWEEP_DIR = path_flags.define(
   'sweep_dir',
   None,
   'A folder of launch.sweep, whose finished runs are drawn, in place of '
@@ -91,7 +92,7 @@ _LAYOUT = flags.DEFINE_enum(
   'Which figures: those for a look at the runs, or layouts for a paper; all '
   'draws every layout that the runs make.',
 )
-_OUTPUT_DIR = flags.DEFINE_string(
+_OUTPUT_DIR = path_flags.define(
   'output_dir', None, 'The folder for the plots; made if it does not exist.'
 )
 _METRIC = flags.DEFINE_string(

@@ -22,17 +22,19 @@ import sys
 from fedfish_tff import errors
 from fedfish_tff import trust
 from launch import cli
+from launch import path_flags
 from launch import trust_flags
 
 from absl import flags
 
-_WORKDIR = flags.DEFINE_string(
+_WORKDIR = path_flags.define(
   'workdir', None, 'The workdir of launch.train, of the task keyboard.'
 )
-_DATA_DIR = flags.DEFINE_string(
+_DATA_DIR = path_flags.define(
   'data_dir',
   None,
   'The folder of the data; by default where it was last found.',
+  takes_urls=True,
 )
 _TRUST_MODULES = trust_flags.define_modules()
 _PREFIX = flags.DEFINE_string(

@@ -70,6 +70,7 @@ import sys
 from fedfish_tff import errors
 from launch import cli
 from launch import context_flag
+from launch import path_flags
 from launch import trust_flags
 from launch.sweeps import execution
 from launch.sweeps import plan as plan_lib
@@ -84,14 +85,17 @@ _CONFIG = flags.DEFINE_string(
   'and is run: use those that you trust. --config.<field>=<value> sets a field '
   'of all runs.',
 )
-_SWEEP_DIR = flags.DEFINE_string(
+_SWEEP_DIR = path_flags.define(
   'sweep_dir', None, 'The folder for all output; made if it does not exist.'
 )
-_WORKDIR = flags.DEFINE_string(
+_WORKDIR = path_flags.define(
   'workdir', None, 'Another name for --sweep_dir, that of launch.train.'
 )
-_DATA_DIR = flags.DEFINE_string(
-  'data_dir', None, 'The folder of the data, for tasks that read files.'
+_DATA_DIR = path_flags.define(
+  'data_dir',
+  None,
+  'The folder of the data, for tasks that read files.',
+  takes_urls=True,
 )
 _NUM_PROCESSES = flags.DEFINE_string(
   'num_processes',
@@ -107,7 +111,7 @@ _ON = flags.DEFINE_enum(
   '(--ray_address), or on one that is started on this machine; `make ray` '
   'installs it. Results are the same.',
 )
-_TUNED_BY = flags.DEFINE_string(
+_TUNED_BY = path_flags.define(
   'tuned_by',
   None,
   'The folder of a finished sweep over learning rates: each run takes those '

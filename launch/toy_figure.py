@@ -23,10 +23,11 @@ import pathlib
 from fedfish_tff import errors
 from launch import cli
 from launch import context_flag
+from launch import path_flags
 
 from absl import flags
 
-_OUTPUT_DIR = flags.DEFINE_string(
+_OUTPUT_DIR = path_flags.define(
   'output_dir', None, 'The folder for the figure; made if it does not exist.'
 )
 _SEEDS = flags.DEFINE_integer(

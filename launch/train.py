@@ -56,6 +56,7 @@ from fedfish_tff import trust
 from launch import cli
 from launch import context_flag
 from launch import json_config
+from launch import path_flags
 from launch import trust_flags
 from launch.methods import config_checks
 from launch.methods import description
@@ -67,13 +68,16 @@ _CONFIG = json_config.define_flag(
   'another algorithm, or the config.json of a run. A .py file is a program and '
   'is run: use those that you trust. --config.<field>=<value> changes a field.',
 )
-_WORKDIR = flags.DEFINE_string(
+_WORKDIR = path_flags.define(
   'workdir', None, 'The folder for all output; made if it does not exist.'
 )
 _CONTEXT = context_flag.define()
 _CONTEXT_OPTIONS = context_flag.define_options(*context_flag.OPTION_FLAGS)
-_DATA_DIR = flags.DEFINE_string(
-  'data_dir', None, 'The folder of the data, for tasks that read files.'
+_DATA_DIR = path_flags.define(
+  'data_dir',
+  None,
+  'The folder of the data, for tasks that read files.',
+  takes_urls=True,
 )
 _TRUST_SAVED_MODELS = trust_flags.define_saved_models()
 _TRUST_MODULES = trust_flags.define_modules()

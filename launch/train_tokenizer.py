@@ -26,13 +26,14 @@ import os
 
 from fedfish_tff import errors
 from launch import cli
+from launch import path_flags
 
 from absl import flags
 
-_INPUT = flags.DEFINE_string(
+_INPUT = path_flags.define(
   'input', None, 'A folder of grouped clients, or files, with * for many.'
 )
-_OUTPUT = flags.DEFINE_string(
+_OUTPUT = path_flags.define(
   'output',
   None,
   'The file to write, a new one; by default vocabulary.json in the folder of '

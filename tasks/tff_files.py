@@ -49,7 +49,7 @@ def load_tff_data(
     errors.InputError: If the file is missing, cannot be fetched, or is no TFF
       data base with the splits.
   """
-  folder = pathlib.Path(data_dir or os.path.join('~', '.tff')).expanduser()
+  folder = pathlib.Path(os.path.expanduser(data_dir or '~/.tff'))
   path = folder / file_name
   url = f'{_PUBLISHED_AT}/{file_name}.lzma'
   if not path.exists():

@@ -48,6 +48,36 @@ class RegularFilesTest(absltest.TestCase):
         regular_files.read_bytes('kmsg')
 
 
+class PatternsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def test_a_plain_folder_is_the_same_folder(self):
+    for name in ('plain', 'a [x]*\\?'):
+      folder = self.folder / name
+      folder.mkdir()
+      (folder / 'file').write_text(name)
+      with regular_files.plain_folder(folder) as plain:
+        self.assertNoCommonElements(plain, '*?[\\')
+        self.assertEqual(pathlib.Path(plain, 'file').read_text(), name)
+
+  def test_files_are_found_before_patterns(self):
+    for name in ('a[1].txt', 'a1.txt', '[b]/c/.d.txt', '[b]/c/e.txt'):
+      (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+      (self.folder / name).touch()
+    for pattern, expected in (
+      ('a[1].txt', ['a[1].txt']),
+      ('a[1]*.txt', ['a1.txt']),
+      ('a*', ['a1.txt', 'a[1].txt']),
+      ('[b]/c/*.txt', ['[b]/c/.d.txt', '[b]/c/e.txt']),
+      ('**/e.txt', ['[b]/c/e.txt']),
+      ('none/*', []),
+    ):
+      found = regular_files.find_files(f'{self.folder}/{pattern}')
+      self.assertEqual(found, [f'{self.folder}/{name}' for name in expected])
+
+
 _FORM = {'n': int, 'x': (float, None), 'names': [str], 'sizes': {...: int}}
 _GOOD = {'n': 1, 'x': 2.5, 'names': ['a'], 'sizes': {'b': 2}, 'more': [{}]}
 

@@ -25,6 +25,7 @@ import zipfile
 from fedfish_tff import errors
 from fedfish_tff import locks
 from fedfish_tff import new_files
+from fedfish_tff import regular_files
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.datasets import npz_files
@@ -81,7 +82,7 @@ class FeatureCache:
     self.extractor = extractor
     readable = re.sub(r'[^\w.-]', '_', extractor.name)
     self._folder = (
-      pathlib.Path(folder).expanduser()
+      pathlib.Path(os.path.expanduser(folder))
       / f'{readable}-{extractor.fingerprint[:16]}'
     )
     self._told_of_writing = False
@@ -284,7 +285,7 @@ def _read(
 ) -> tuple[dict[str, np.ndarray] | None, str]:
   """Returns (arrays, '') of a sound file, or (None, what is wrong with it)."""
   try:
-    file = open(path, 'rb')
+    file = open(path, 'rb', opener=regular_files.opener)
   except FileNotFoundError:
     return None, ''
   except OSError as error:

@@ -14,6 +14,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff import trust
 from fedfish_tff.models import feature_extractor
 from fedfish_tff.models import graph_network
@@ -141,7 +142,8 @@ def _freeze_saved_model(
   input_spec: tf.TensorSpec | None,
 ) -> feature_extractor.FeatureExtractor:
   try:
-    loaded = tf.saved_model.load(os.fspath(path))
+    with regular_files.plain_folder(path) as folder:
+      loaded = tf.saved_model.load(folder)
   # Of TensorFlow's many errors on damaged files.
   except Exception as error:
     raise errors.InputError(

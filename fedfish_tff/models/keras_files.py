@@ -18,6 +18,7 @@ from typing import Any
 import zipfile
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 
 import h5py
 import tensorflow as tf
@@ -167,7 +168,8 @@ def _check_heaps(path: pathlib.Path) -> None:
   space at the end. The library waits for the end, which free space of size 0
   never comes to.
   """
-  content = path.read_bytes()
+  with open(path, 'rb', opener=regular_files.opener) as file:
+    content = file.read()
   for heap in re.finditer(rb'(?s)GCOL\x01\0\0\0(.{8})', content):
     place = heap.end()
     end = min(heap.start() + int.from_bytes(heap[1], 'little'), len(content))

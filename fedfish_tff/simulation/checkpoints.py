@@ -126,8 +126,9 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     if not leaves:
       return structure
     try:
-      reader = tf.train.load_checkpoint(str(self._path(version) / _TENSORS))
-      loaded = [reader.get_tensor(name) for name in _names(leaves)]
+      with regular_files.plain_folder(self._path(version)) as folder:
+        reader = tf.train.load_checkpoint(os.path.join(folder, _TENSORS))
+        loaded = [reader.get_tensor(name) for name in _names(leaves)]
     except (OSError, tf.errors.OpError) as error:
       raise _unreadable_error(self._path(version), error) from error
     return tf.nest.pack_sequence_as(structure, loaded)

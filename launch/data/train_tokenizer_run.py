@@ -5,7 +5,6 @@
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
-import glob
 import gzip
 import itertools
 import json
@@ -118,7 +117,7 @@ def _open(
       features=(feature,),
     )
     return lambda: _read_clients(clients, feature)
-  paths = sorted(filter(os.path.isfile, glob.glob(input_path)))
+  paths = regular_files.find_files(input_path)
   if not paths:
     raise errors.InputError(
       f'There is no file or folder {input_path}; a folder of grouped clients '

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import math
+import os
 import typing
 from typing import Any
 from typing import NamedTuple
@@ -435,7 +436,11 @@ def fingerprint_speeds(config: Mapping[str, Any]) -> dict[str, str]:
   speeds = config['participation'].get('speeds', {})
   if speeds.get('kind') != 'trace':
     return {}
-  return {'speeds': regular_files.digest(speeds['path'])}
+  return {'speeds': regular_files.digest(_trace_path(speeds))}
+
+
+def _trace_path(speeds: Mapping[str, Any]) -> str:
+  return os.path.expanduser(speeds['path'])
 
 
 def _create_speeds(config: Mapping[str, Any], task: Task) -> simulation.Speeds:
@@ -451,7 +456,7 @@ def _create_speeds(config: Mapping[str, Any], task: Task) -> simulation.Speeds:
       simulation.DeviceClass, block['class_shares'], block['class_seconds']
     )
     return simulation.device_class_speeds(list(classes), seed=seed)
-  return simulation.read_trace_speeds(block['path'], task.train.client_ids)
+  return simulation.read_trace_speeds(_trace_path(block), task.train.client_ids)
 
 
 def _create_visits(

@@ -123,8 +123,12 @@ def name_method(config: Mapping[str, Any]) -> str:
   return fine_tuned if algorithm == 'fed_avg' else f'{fine_tuned} by {name}'
 
 
-def _find_method(name: str) -> method_lib.Method | None:
-  """Returns a method; None for one that is not there, whose runs may be."""
+def find_method(name: str) -> method_lib.Method | None:
+  """Returns a method; None for one that is not there, whose runs may be.
+
+  Args:
+    name: Its name in configs.
+  """
   try:
     return registry.find_method(name)
   except errors.InputError:
@@ -132,7 +136,7 @@ def _find_method(name: str) -> method_lib.Method | None:
 
 
 def _title(name: str) -> str:
-  method = _find_method(name)
+  method = find_method(name)
   return method.title if method else name
 
 
@@ -146,7 +150,7 @@ def rank_baseline(config: Mapping[str, Any]) -> int:
   Returns:
     0 for what is no baseline.
   """
-  method = _find_method(config['algorithm']['name'])
+  method = find_method(config['algorithm']['name'])
   return method.baseline if method and not fine_tuning.has_start(config) else 0
 
 
@@ -161,7 +165,7 @@ def _fields(config: Mapping[str, Any]) -> dict[str, str]:
     for name in [n for n in fields if n.startswith('exchange.')]:
       del fields[name]
     fields.update(_exchange_fields(config['exchange']))
-  method = _find_method(config['algorithm']['name'])
+  method = find_method(config['algorithm']['name'])
   if method and 'local_epochs' not in method.supports:
     # Always 1.
     fields.pop('local_epochs', None)

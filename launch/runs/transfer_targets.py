@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import os
 
 from fedfish_tff import errors
 
@@ -29,7 +30,7 @@ def parse_targets(values: Sequence[str]) -> dict[str, str | None]:
       raise errors.InputError(
         f'--targets names {name} twice; each target was expected once.'
       )
-    targets[name] = folder or None
+    targets[name] = os.path.expanduser(folder) or None
   if not targets:
     raise errors.InputError('--targets is empty; one target was expected.')
   return targets

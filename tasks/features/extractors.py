@@ -70,8 +70,14 @@ def create_extractor(
 
 
 def find_file(path: str, data_dir: str | None) -> pathlib.Path:
-  """Returns a path below the folder of the task's files, or an absolute one."""
-  return pathlib.Path(data_dir or os.curdir).expanduser() / path
+  """Returns a path below the folder of the task's files, or an absolute one.
+
+  Args:
+    path: The path; both may begin with ~, the home.
+    data_dir: The folder; None for the current one.
+  """
+  folder = os.path.expanduser(data_dir or os.curdir)
+  return pathlib.Path(folder, os.path.expanduser(path))
 
 
 def extract_in_parts(

@@ -74,7 +74,7 @@ def _find_folder(
       '(the task generated_features has clients of the same sizes, without '
       'photographs).'
     )
-  parent = pathlib.Path(data_dir).expanduser()
+  parent = pathlib.Path(os.path.expanduser(data_dir))
   for folder in (parent / candidate for candidate in folders):
     if (folder / _TRAIN_FOLDER).is_dir() and (folder / _TEST_FILE).is_file():
       return folder

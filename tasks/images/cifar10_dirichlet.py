@@ -12,12 +12,11 @@ test images score it, half of them in validation and half in testing.
 
 from collections.abc import Sequence
 import functools
-import os
-import pathlib
 
 from fedfish_tff import datasets
 from fedfish_tff import models
 from tasks import checks
+from tasks.features import extractors
 from tasks.images import labelled_images
 from tasks.task import Task
 
@@ -71,7 +70,7 @@ def create_task(
   checks.check_choice('model', model, _MODELS)
   _, widths, _, names = _MODELS[model]
   data = labelled_images.read_npz(
-    pathlib.Path(data_dir or os.curdir).expanduser() / images,
+    extractors.find_file(images, data_dir),
     num_classes=_NUM_CLASSES,
   )
   (train,), (test,) = np.nonzero(~data.is_test), np.nonzero(data.is_test)

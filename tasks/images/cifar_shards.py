@@ -8,11 +8,11 @@ See `class_shards`.
 from collections.abc import Callable
 from collections.abc import Sequence
 import functools
-import os
 import pathlib
 
 from fedfish_tff import models
 from tasks import checks
+from tasks.features import extractors
 from tasks.images import class_shards
 from tasks.images import labelled_images
 from tasks.task import Task
@@ -69,7 +69,7 @@ def create_cifar_task(
     create_model = functools.partial(
       models.create_lenet5, filters=(6, 16), hidden_units=(120, 84)
     )
-  data = read_images(pathlib.Path(data_dir or os.curdir).expanduser() / images)
+  data = read_images(extractors.find_file(images, data_dir))
   return class_shards.create_class_shards_task(
     name,
     data,

@@ -62,7 +62,7 @@ def load_news(
   Raises:
     errors.InputError: If there is no test.csv, or a file is not as published.
   """
-  folder = pathlib.Path(data_dir).expanduser()
+  folder = pathlib.Path(os.path.expanduser(data_dir))
   if not (folder / TEST_FILE).exists():
     raise errors.InputError(
       f'There is no {TEST_FILE} in {folder}; the files of AG News, '

@@ -127,7 +127,7 @@ def create_roberta(
     )
     has_head = has_body = False
   else:
-    folder = pathlib.Path(checkpoint).expanduser()
+    folder = pathlib.Path(os.path.expanduser(checkpoint))
     config = roberta_checkpoint.read_config(folder)
     tokens = roberta_tokens.load_roberta_tokens(
       folder, sequence_length=sequence_length

@@ -101,6 +101,14 @@ def _load(module_name: str, path: str) -> types.ModuleType:
   return module
 
 
+@contextlib.contextmanager
+def flags_of(module_name: str) -> Iterator[None]:
+  """Inside, a binary has defined its flags; after it, all is as it was."""
+  with _flags_of_a_new_process():
+    _load(module_name, importlib.util.find_spec(module_name).origin)
+    yield
+
+
 def load(module_name: str) -> types.ModuleType:
   """Returns a binary's module; tests of other binaries never see its flags."""
   with _flags_of_a_new_process():

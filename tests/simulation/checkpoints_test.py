@@ -73,6 +73,11 @@ class CheckpointManagerTest(parameterized.TestCase):
       state['process']['weights'], tff.learning.models.ModelWeights
     )
 
+  def test_a_folder_whose_name_is_a_pattern(self):
+    self.root = self.root.parent / 'a [x] *\\?~ü {b},c\n' / 'checkpoints'
+    self._save(3)
+    self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(3)))
+
   @parameterized.parameters(((),), ((2**40, 0.1, True),))
   def test_numbers_of_python_and_nothing_at_all(self, state):
     manager = checkpoints.CheckpointManager(self.root)
@@ -197,10 +202,9 @@ class CheckpointManagerTest(parameterized.TestCase):
           state, version = self._load_latest()
     if call == 'exists':
       # The folder could not be looked into; now nor can its files be read.
-      read_bytes = failing(pathlib.Path.read_bytes)
       with (
         mock.patch.object(
-          pathlib.Path, 'read_bytes', autospec=True, side_effect=read_bytes
+          os, 'open', autospec=True, side_effect=failing(os.open)
         ),
         self.assertLogs(level='WARNING') as logs,
       ):

@@ -22,6 +22,7 @@ from typing import BinaryIO
 import zlib
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 
 from apache_beam.io import filesystem
 from apache_beam.io import filesystems
@@ -175,24 +176,20 @@ def find_ranges(pattern: str) -> list[FileRange]:
   """Returns what to read, in the order of the files' names.
 
   Args:
-    pattern: A path with * and ?, local or of a file system that Beam knows.
+    pattern: A file, or a path with * and ?, local or of a file system that Beam
+      knows.
 
   Raises:
     errors.InputError: If it cannot be looked up, or matches no file, or one of
       a kind that cannot be read.
   """
-  try:
-    (match,) = filesystems.FileSystems.match([pattern])
-  # Each file system raises errors of its own, also for a missing package.
-  except Exception as error:
-    reason = ' '.join(str(error).split())
-    raise errors.InputError(
-      f'The files {pattern} cannot be listed: {reason.rstrip(".")}.'
-    ) from error
-  files = sorted(
-    (m.path, m.size_in_bytes, m.last_updated_in_seconds)
-    for m in match.metadata_list
-  )
+  if '://' in pattern:
+    files = _find_remote_files(pattern)
+  else:
+    files = [
+      (path, os.path.getsize(path), os.path.getmtime(path))
+      for path in regular_files.find_files(pattern)
+    ]
   if not files:
     raise errors.InputError(
       f'There is no file {pattern}; a path was expected, with * for many.'
@@ -219,6 +216,22 @@ def find_ranges(pattern: str) -> list[FileRange]:
       for start in range(0, max(size, 1), step)
     ]
   return ranges
+
+
+def _find_remote_files(pattern: str) -> list[tuple[str, int, float]]:
+  """Returns the path, the size and the time of the last change of files."""
+  try:
+    (match,) = filesystems.FileSystems.match([pattern])
+  # Each file system raises errors of its own, also for a missing package.
+  except Exception as error:
+    reason = ' '.join(str(error).split())
+    raise errors.InputError(
+      f'The files {pattern} cannot be listed: {reason.rstrip(".")}.'
+    ) from error
+  return sorted(
+    (m.path, m.size_in_bytes, m.last_updated_in_seconds)
+    for m in match.metadata_list
+  )
 
 
 def is_text(path: str) -> bool:

@@ -99,6 +99,14 @@ class InputFilesTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, r'd\.txt ends in none of'):
       input_files.find_ranges(f'{self.folder}/*')
 
+  def test_a_file_whose_name_is_a_pattern(self):
+    path = self.folder / 'a [x]' / 'b*[y]\\.json'
+    path.parent.mkdir()
+    path.write_text('1')
+    for pattern in (path, path.parent / '*.json'):
+      (item,) = input_files.find_ranges(str(pattern))
+      self.assertEqual(item.path, str(path))
+
   @parameterized.parameters(
     ('{}/none*.json', 'There is no file'),
     ('{}/none.json', 'There is no file'),

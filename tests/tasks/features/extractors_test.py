@@ -100,7 +100,9 @@ class ExtractorsTest(absltest.TestCase):
     self.assertEqual(extractors.find_file('a/b', '/c'), pathlib.Path('/c/a/b'))
     self.assertEqual(extractors.find_file('/a', '/c'), pathlib.Path('/a'))
     self.assertEqual(extractors.find_file('a', None), pathlib.Path('a'))
-    self.assertEqual(extractors.find_file('a', '~'), pathlib.Path.home() / 'a')
+    home = pathlib.Path.home()
+    self.assertEqual(extractors.find_file('a', '~'), home / 'a')
+    self.assertEqual(extractors.find_file('~/a', '/c'), home / 'a')
 
 
 if __name__ == '__main__':

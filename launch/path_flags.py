@@ -1,0 +1,97 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Flags that are paths, which mean the same in all binaries.
+
+A path may begin with ~. All other characters stand for themselves.
+"""
+
+import os
+
+from absl import flags
+
+# The flags belong to the binary that defines them, and stand in its help.
+flags.disclaim_key_flags()
+
+
+def expand(path: str, *, takes_urls: bool = False) -> str:
+  """Returns a path with the home in place of ~.
+
+  Args:
+    path: The path.
+    takes_urls: Whether it may be of another file system, as gs://bucket/a.
+
+  Raises:
+    ValueError: If it cannot be used.
+  """
+  expanded = os.path.expanduser(path)
+  if expanded.startswith('~'):
+    raise ValueError(
+      f'there is no user {expanded.partition("/")[0][1:]}; ./{path} was '
+      'expected for an entry of that name'
+    )
+  if not takes_urls and '://' in path:
+    raise ValueError('a path on this machine was expected')
+  try:
+    expanded.encode()
+  except UnicodeEncodeError:
+    raise ValueError('a path in UTF-8 was expected') from None
+  return expanded
+
+
+class _PathParser(flags.ArgumentParser):
+  """Reads a path."""
+
+  syntactic_help = 'a path'
+
+  def __init__(self, takes_urls: bool) -> None:
+    super().__init__()
+    self._takes_urls = takes_urls
+
+  def parse(self, argument: str) -> str:
+    return expand(argument, takes_urls=self._takes_urls)
+
+
+class _PathsParser(flags.ListParser):
+  """Reads paths between commas, or one that is there and has some."""
+
+  def parse(self, argument: str | list[str]) -> list[str]:
+    if isinstance(argument, str) and os.path.exists(expand(argument)):
+      return [expand(argument)]
+    return [expand(path) for path in super().parse(argument)]
+
+
+def define(
+  name: str, default: str | None, help_text: str, *, takes_urls: bool = False
+) -> flags.FlagHolder[str | None]:
+  """Defines a flag that is a path.
+
+  Args:
+    name: The flag's name.
+    default: The path if none is given.
+    help_text: What it is.
+    takes_urls: Whether it may be of another file system, as gs://bucket/a.
+
+  Returns:
+    The flag's holder.
+  """
+  return flags.DEFINE(_PathParser(takes_urls), name, default, help_text)
+
+
+def define_list(name: str, help_text: str) -> flags.FlagHolder[list[str]]:
+  """Defines a flag that is several paths, none by default.
+
+  Args:
+    name: The flag's name.
+    help_text: What they are.
+
+  Returns:
+    The flag's holder.
+  """
+  return flags.DEFINE(
+    _PathsParser(),
+    name,
+    None,
+    help_text,
+    flags.FLAGS,
+    flags.CsvListSerializer(','),
+  )
