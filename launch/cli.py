@@ -35,7 +35,8 @@ from ml_collections import ConfigDict
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _HELP_ARGUMENTS = frozenset(('--help', '-help', '--helpshort', '-h', '-?'))
-# What a full or failing disk, or a file without permission, answers.
+# What a full or failing disk, a file without permission, or a limit of open
+# files answers.
 _UNUSABLE = frozenset(
   (
     errno.EACCES,
@@ -43,7 +44,9 @@ _UNUSABLE = frozenset(
     errno.EFBIG,
     errno.EIO,
     errno.EISDIR,
+    errno.EMFILE,
     errno.ENAMETOOLONG,
+    errno.ENFILE,
     errno.ENOSPC,
     errno.ENOTDIR,
     errno.EPERM,

@@ -259,7 +259,15 @@ class Runner:
       args=(job, self._slots[slot], its),
       name=job.name,
     )
-    process.start()
+    try:
+      process.start()
+    # What forks has been killed, or a limit of the system is reached.
+    except (EOFError, OSError) as error:
+      raise errors.InputError(
+        f'No process can be started for run {job.name} ({error}); memory, and '
+        'limits (ulimit) that leave room for one, were expected. The same '
+        'command continues the sweep.'
+      ) from error
     its.close()
     self._processes.append(
       _Process(

@@ -40,6 +40,7 @@ _FAULTS = {
   'interrupt, told': KeyboardInterrupt('Saved.'),
   'full': OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), '/a/b'),
   'read-only': OSError(errno.EROFS, os.strerror(errno.EROFS)),
+  'files': OSError(errno.EMFILE, os.strerror(errno.EMFILE)),
   'memory': MemoryError('Unable to allocate 8 TiB'),
   'check': RuntimeError(
     'Graph execution error: node x\n2 root error(s) found.\n'
@@ -126,6 +127,7 @@ class CliTest(parameterized.TestCase):
     ('interrupt, told', 130, 'Saved.'),
     ('full', 2, 'Cannot read or write /a/b: No space left on device.'),
     ('read-only', 2, 'Cannot read or write: Read-only file system.'),
+    ('files', 2, 'Cannot read or write: Too many open files.'),
     ('memory', 2, 'There is not enough memory: Unable to allocate 8 TiB.'),
     ('check', 2, 'There is no model yet.'),
   )

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of running jobs in processes; none of them needs TensorFlow."""
 
+from multiprocessing import context
+from multiprocessing import forkserver
 import os
 import pathlib
 import signal
 import sys
 import threading
 import time
+from unittest import mock
 
+from fedfish_tff import errors
 from launch.sweeps import resources
 from launch.sweeps import runner as runner_lib
 from tests import processes
@@ -172,6 +176,28 @@ class RunnerTest(absltest.TestCase):
       runner.run(jobs, self._on_end)
     self.assertLess(self.ended['small'].peak_bytes, 100 << 20)
     self.assertBetween(self.ended['large'].peak_bytes, 195 << 20, 300 << 20)
+
+  def test_processes_that_cannot_be_started_are_told(self):
+    def kill_server(self):
+      forkserver.ensure_running()
+      server = forkserver._forkserver._forkserver_pid
+      os.kill(server, signal.SIGKILL)
+      os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT)
+      raise EOFError('unexpected EOF')
+
+    with mock.patch.object(
+      context.ForkServerProcess, 'start', autospec=True, side_effect=kill_server
+    ):
+      with self._runner(1) as runner:
+        with self.assertRaisesRegex(
+          errors.InputError, 'No process can be started for run a .*EOF'
+        ):
+          runner.run([self._job('a', 'touch', path=self.folder)], self._on_end)
+    # The next one starts another.
+    with self._runner(1) as runner:
+      job = self._job('b', 'touch', path=self.folder / 'b')
+      runner.run([job], self._on_end)
+    self.assertIsNone(self.ended['b'].error)
 
   def test_an_interrupt_leaves_no_process(self):
     started = self.folder / 'started'
