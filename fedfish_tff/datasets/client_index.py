@@ -19,6 +19,7 @@ from typing import BinaryIO
 from typing import TYPE_CHECKING
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets import record_files
 from fedfish_tff.datasets import sorted_ids
@@ -116,8 +117,9 @@ class ClientIndex:
     self._folder = grouped_folder.open_folder(folder)
     path = self._folder.index_path
     try:
-      metadata = pq.read_metadata(path)
-      schema = metadata.schema.to_arrow_schema()
+      with open(path, 'rb', opener=regular_files.opener) as file:
+        metadata = pq.read_metadata(file)
+        schema = metadata.schema.to_arrow_schema()
     except _UNREADABLE as error:
       raise _unreadable_error(path, error) from error
     _check_schema(schema, path)
@@ -252,10 +254,13 @@ class ClientIndex:
     path = self._folder.index_path
     try:
       # Read rather than memory-mapped: a file cut short ends in an exception.
-      with pq.ParquetFile(
-        path, metadata=self._metadata, page_checksum_verification=True
-      ) as file:
-        table = file.read_row_group(group, columns=list(_COLUMNS))
+      with (
+        open(path, 'rb', opener=regular_files.opener) as file,
+        pq.ParquetFile(
+          file, metadata=self._metadata, page_checksum_verification=True
+        ) as parquet,
+      ):
+        table = parquet.read_row_group(group, columns=list(_COLUMNS))
       # Ids of more than two gigabytes in all need offsets of eight bytes.
       for name, kind in (
         ('client_id', pa.large_string()),

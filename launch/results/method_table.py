@@ -62,7 +62,7 @@ def _common_bytes(groups: method_comparison.Groups) -> float | None:
   """Returns what every run has sent at least; None where all sent as much."""
   runs = [run for group in groups.values() for run in group]
   totals = [run.columns.get(_BYTES, np.full(1, np.nan))[-1] for run in runs]
-  least = min(totals)
+  least = np.min(totals)  # NaN where one is not known.
   return None if np.allclose(totals, least, equal_nan=True) else least
 
 

@@ -306,8 +306,24 @@ def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
   if not path.parent.is_dir():
     raise errors.InputError(f'There is no workdir {workdir}.')
   config = regular_files.read_json(path, CONFIG)
-  simulation.check_entries(workdir)
+  check_config(config, path)
   return config
+
+
+def check_config(config: Mapping[str, Any], path: pathlib.Path) -> None:
+  """Raises InputError, which names the file, about a config of no run.
+
+  Args:
+    config: A config of the form `CONFIG`. One of a method that is not there, or
+      not trusted, is of that form, and more is not known.
+    path: The file.
+  """
+  if method_labels.find_method(config['algorithm']['name']) is None:
+    return
+  try:
+    config_checks.check_config(config)
+  except errors.InputError as error:
+    raise errors.InputError(f'{path}: {error}') from error
 
 
 def read_clients(path: str | os.PathLike[str]) -> ClientTable:

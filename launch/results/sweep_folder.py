@@ -62,14 +62,14 @@ class SweepFolder:
       errors.InputError: If the folder is not that of a sweep.
     """
     runs = self._read_sweep()['runs']
-    for name in runs:
+    for name, run in runs.items():
       # A name with .. leads out of the folder.
       if '/' in name or '\0' in name or name in ('', '.', '..'):
         raise errors.InputError(
           f'{self.sweep_path} has a run named {name!r}; the name of a folder in '
           'runs/ was expected.'
         )
-    simulation.check_entries(self.path)
+      run_reader.check_config(run['config'], self.sweep_path)
     return runs
 
   def read_source(self) -> str:

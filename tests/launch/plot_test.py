@@ -122,9 +122,13 @@ class PlotTest(parameterized.TestCase):
             run, transfer=fake_runs.make_transfer_scores(run)
           )
           name = f'{algorithm}_{epochs}_{finished}'
-          fake_runs.write_run(run, self._folder / 'sweep/runs' / name)
-          runs[name] = {'variant': '', 'fields': {}, 'config': run.config}
-    (self._folder / 'sweep/sweep.json').write_text(json.dumps({'runs': runs}))
+          workdir = self._folder / 'sweep/runs' / name
+          fake_runs.write_run(run, workdir)
+          config = json.loads((workdir / 'config.json').read_text())
+          runs[name] = {'variant': '', 'fields': {}, 'config': config}
+    (self._folder / 'sweep/sweep.json').write_text(
+      json.dumps({'config': 'a.py:b', 'runs': runs})
+    )
     code, out, _ = self._call(
       workdirs=None,
       sweep_dir=str(self._folder / 'sweep'),

@@ -7,6 +7,8 @@ import json
 import pathlib
 
 from fedfish_tff import simulation
+from launch.configs import base
+from launch.configs import digits
 from launch.results import run_reader
 from launch.results import transfer_reader
 
@@ -168,11 +170,26 @@ def make_transfer_scores(run, targets=('c4', 'cc_news')):
   )
 
 
+def _complete(config):
+  """Returns a config with all fields that its method must have."""
+  try:
+    own = base.create_config(config['algorithm']['name']).to_dict()
+    whole = {**digits.get_config('fed_avg').to_dict(), **own}
+  except ValueError:  # A method that is not there.
+    return config
+  blocks = {
+    name: {**whole[name], **block}
+    for name, block in config.items()
+    if isinstance(block, dict) and name in whole
+  }
+  return {**whole, **config, **blocks}
+
+
 def write_run(run, folder):
   """Writes config.json, metrics.csv and what else the run has."""
   folder = pathlib.Path(folder)
   folder.mkdir(parents=True)
-  (folder / 'config.json').write_text(json.dumps(run.config))
+  (folder / 'config.json').write_text(json.dumps(_complete(run.config)))
   columns = dict(run.columns, round=run.columns['round'].astype(int))
   lines = [','.join(columns)]
   for row in zip(*(column.tolist() for column in columns.values())):
@@ -199,13 +216,17 @@ def write_workdir(folder, algorithm='fed_avg', seed=0, *, evaluated=False):
   """Writes config.json, metrics.csv and, if asked, evaluation/clients.csv."""
   folder = write_run(make_run(algorithm, seed), folder)
   if evaluated:
-    (folder / 'evaluation').mkdir()
-    clients = make_clients(algorithm, seed)
-    names = list(clients['client_0'])
-    lines = [','.join(['client_id', 'round', 'split', *names])]
-    for client, row in clients.items():
-      cells = [repr(row[name]) if name in row else '' for name in names]
-      lines.append(','.join([client, str(ROUNDS[-1]), 'test', *cells]))
-    path = folder / run_reader.CLIENTS_CSV
-    path.write_text('\n'.join(lines) + '\n')
+    write_clients(folder, make_clients(algorithm, seed), ROUNDS[-1])
   return folder
+
+
+def write_clients(folder, clients, round_number):
+  """Writes evaluation/clients.csv."""
+  names = list(clients['client_0'])
+  lines = [','.join(['client_id', 'round', 'split', *names])]
+  for client, row in clients.items():
+    cells = [repr(row[name]) if name in row else '' for name in names]
+    lines.append(','.join([client, str(round_number), 'test', *cells]))
+  path = folder / run_reader.CLIENTS_CSV
+  path.parent.mkdir(exist_ok=True)
+  path.write_text('\n'.join(lines) + '\n')

@@ -111,7 +111,7 @@ class ReadRunTest(parameterized.TestCase):
       run_reader.read_run(workdir)
     self.assertIn(str(workdir / name), str(caught.exception))
 
-  @parameterized.parameters('config.json', 'checkpoints')
+  @parameterized.parameters('config.json', 'metrics.csv')
   def test_a_pipe_is_not_waited_for(self, name):
     workdir = fake_runs.write_workdir(self._folder / 'w')
     (workdir / name).unlink(missing_ok=True)

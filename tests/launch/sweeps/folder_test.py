@@ -68,9 +68,8 @@ class SweepFolderTest(absltest.TestCase):
   def test_a_pipe_is_not_waited_for(self):
     folder = self._open(self.runs)
     os.mkfifo(folder.path / 'runs' / 'pipe')
-    for use in (folder.read_runs, lambda: self._open(self.runs)):
-      with self.assertRaisesRegex(errors.InputError, 'runs/pipe is a pipe'):
-        use()
+    with self.assertRaisesRegex(errors.InputError, 'runs/pipe is a pipe'):
+      self._open(self.runs)
 
   def test_a_sweep_that_died_at_once_is_begun_anew(self):
     self.path.mkdir()
