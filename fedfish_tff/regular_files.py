@@ -22,10 +22,10 @@ from typing import Any
 
 from fedfish_tff import errors
 
-# The form of a JSON value: one of the types below, an integer or text that it must
-# be, a tuple of forms of which it has one, `[form]` for a list of such values, or a dict for an object: the form of
-# each member by its name, and by `...` that of all others, which is any by
-# default. A member that is missing counts as null.
+# The form of a JSON value: one of the types below; an integer or text that it
+# must be; a tuple of forms, of which it has one; `[form]` for a list of such
+# values; or a dict for an object, with the form of each member by its name, and
+# by `...` that of all others, any by default. A missing member counts as null.
 Form = Any
 
 _TYPES = {

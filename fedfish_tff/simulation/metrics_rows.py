@@ -132,7 +132,11 @@ def read_cells(path: pathlib.Path) -> Cells:
 
 
 def chain_digests(
-  columns: Sequence[str], rows: Sequence[Sequence[str]], digest: str = ''
+  columns: Sequence[str],
+  rows: Sequence[Sequence[str]],
+  digest: str = '',
+  *,
+  with_times: bool = True,
 ) -> dict[int, str]:
   """Returns the digest of all rows up to each round's.
 
@@ -141,14 +145,19 @@ def chain_digests(
   Args:
     columns: The names of the columns.
     rows: The cells of each row, as of `read_cells`.
-    digest: Of the rows before.
+    digest: The digest of the rows before.
+    with_times: Whether columns of `time/` count, which no two runs share.
 
   Returns:
     SHA-256, in hexadecimal, by round.
   """
   digests = {}
   for cells in rows:
-    filled = [pair for pair in zip(columns, cells) if pair[1]]
+    filled = [
+      (name, cell)
+      for name, cell in zip(columns, cells)
+      if cell and (with_times or not name.startswith('time/'))
+    ]
     text = json.dumps([digest, filled])
     digest = hashlib.sha256(text.encode()).hexdigest()
     digests[int(cells[0])] = digest

@@ -153,6 +153,8 @@ class Workdir:
     self,
     round_number: int | None = None,
     metrics_digest: Callable[[int], str | None] | None = None,
+    *,
+    with_times: bool = True,
   ) -> dict[str, str]:
     """Returns digests of what a run is, and of its rows up to a round.
 
@@ -160,6 +162,7 @@ class Workdir:
       round_number: The round; None to leave out the rows.
       metrics_digest: From a round to the digest of metrics.csv up to it, such as
         `CsvMetricsManager.digest`; None to read the file.
+      with_times: Whether the columns of times in that file count.
 
     Returns:
       SHA-256 in hexadecimal, by the names of the files that are there.
@@ -180,7 +183,9 @@ class Workdir:
       return digests
     if metrics_digest is None and self.metrics_path.exists():
       cells = metrics_rows.read_cells(self.metrics_path)
-      metrics_digest = metrics_rows.chain_digests(cells.columns, cells.rows).get
+      metrics_digest = metrics_rows.chain_digests(
+        cells.columns, cells.rows, with_times=with_times
+      ).get
     digest = metrics_digest and metrics_digest(round_number)
     return digests | ({self.metrics_path.name: digest} if digest else {})
 
@@ -218,7 +223,8 @@ class Workdir:
     Args:
       summary: The content, with the last round as `rounds`.
     """
-    run = self.digests(summary['rounds'])
+    # Runs of one config have one summary, but for its own times.
+    run = self.digests(summary['rounds'], with_times=False)
     files.write_atomically(
       self.summary_path,
       _to_json(checked_json.add_checksum({**summary, 'run': run})),
@@ -246,7 +252,7 @@ class Workdir:
       return {}
     rounds = summary['rounds']
     changed = checkpoint_manifest.changed_file(
-      summary.pop('run'), self.digests(rounds)
+      summary.pop('run'), self.digests(rounds, with_times=False)
     )
     if changed is not None:
       raise errors.InputError(

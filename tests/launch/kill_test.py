@@ -58,8 +58,7 @@ def _is_of_the_process(name):
   return (
     name.startswith('time/')
     or 'seconds' in name
-    # The digest of metrics.csv is one of times, too.
-    or name in ('peak_bytes', 'checksum', 'metrics.csv')
+    or name in ('peak_bytes', 'checksum')
   )
 
 

@@ -64,7 +64,6 @@ def _read_run(workdir):
     ]
   summary = json.loads((workdir / 'summary.json').read_text())
   del summary['totals']['round_seconds'], summary['checksum']
-  del summary['run']['metrics.csv']  # The times are in it.
   return rows, summary
 
 
