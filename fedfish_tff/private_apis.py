@@ -264,12 +264,14 @@ def function_call_options() -> tuple[Any, ...]:
 
 @contextlib.contextmanager
 def exact_functions() -> Iterator[tuple[Any, ...]]:
-  """Lets functions be traced for which 0 * NaN is not 0.
+  """Lets functions be traced that TensorFlow's optimiser does not change.
 
-  TensorFlow's optimiser makes zeros of a product with a constant of zeros, and
-  leaves out what the other factor is computed of, with its errors. It does not
-  in TFF's own runtime. Constants are folded all the same, by the executor.
-  `tf.function` has no option for that, only all of a program's functions have.
+  It makes zeros of a product with a constant of zeros, and leaves out what the
+  other factor is computed of, with its errors. It does not in TFF's own runtime.
+  Constants are folded all the same, by the executor. And it joins a convolution
+  and a sum to one operation, whose kernel, oneDNN's, may not run beside itself
+  (see `stateless_kernels`). `tf.function` has no option for that, only all of a
+  program's functions have.
 
   Yields:
     The attributes to call such functions by.
@@ -279,6 +281,7 @@ def exact_functions() -> Iterator[tuple[Any, ...]]:
   config = tf.compat.v1.ConfigProto.FromString(before.config_proto_serialized)
   rewrites = config.graph_options.rewrite_options
   rewrites.constant_folding = type(rewrites).OFF
+  rewrites.remapping = type(rewrites).OFF
   context.function_call_options = eager_context.FunctionCallOptions(
     before.executor_type, config
   )
