@@ -34,6 +34,7 @@ from tensorflow.python.eager import context as eager_context
 from tensorflow.python.eager import execute
 from tensorflow.python.eager.polymorphic_function import compiler_ir
 from tensorflow.python.framework import convert_to_constants
+from tensorflow.python.framework import graph_to_function_def
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import control_flow_v2_func_graphs
@@ -163,6 +164,30 @@ def freeze_variables(function: Any) -> Any:
   return convert_to_constants.convert_variables_to_constants_v2(
     function, lower_control_flow=False
   )
+
+
+def function_definition(
+  name: str, inputs: Sequence[tf.Tensor], outputs: Mapping[str, tf.Tensor]
+) -> function_pb2.FunctionDef:
+  """Returns a graph as a function.
+
+  `tf.function` names results itself.
+
+  Args:
+    name: The function's.
+    inputs: The placeholders of the graph.
+    outputs: The results, by name.
+  """
+  graph = inputs[0].graph
+  definition = graph_to_function_def.graph_to_function_def(
+    graph,
+    graph.get_operations(),
+    inputs,
+    list(outputs.values()),
+    out_names=list(outputs),
+  )
+  definition.signature.name = name
+  return definition
 
 
 def set_dynamic_size(tensor: tf.Tensor, size: tf.Tensor) -> tf.Tensor:

@@ -18,10 +18,10 @@ import weakref
 
 from fedfish_tff import parameters
 from fedfish_tff import private_apis
+from fedfish_tff import stateless_kernels
 from fedfish_tff.execution.packing import sequence_values
 from fedfish_tff.execution.packing import structures
 from fedfish_tff.execution.reading import imported_graph
-from fedfish_tff.execution.reading import stateless_kernels
 
 import tensorflow as tf
 from tensorflow.core.framework import node_def_pb2

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import private_apis
+from fedfish_tff import stateless_kernels
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import structures
 from fedfish_tff.execution.reading import local_functions
-from fedfish_tff.execution.reading import stateless_kernels
 from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.replay import control_flow_replay
 from fedfish_tff.execution.replay import iterator_replay

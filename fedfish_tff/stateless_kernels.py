@@ -5,20 +5,35 @@
 All calls of a node share its kernel: clients side by side, iterations of a
 loop, threads that call one function. If a call writes to the kernel, another
 takes its sizes and values for its own.
+
+oneDNN's kernels, which TensorFlow 2.14 takes on CPUs, were read for members that
+a call writes. Convolutions and matrix products of constant weights keep these in
+oneDNN's order, behind a lock, and the primitives of all are a thread's own.
+Pooling, softmax, transposition, quantisation and its inverse, instance and layer
+normalisation keep attributes only. TensorFlow's own kernels do, too, but for
+generators of random numbers, which have a lock. Three kinds have members for the
+call that runs:
+
+*   Fused batch normalisation and its gradient: `make_stateless` replaces it.
+*   A convolution joined with a sum, which TensorFlow's optimiser makes of the
+    two: `private_apis.exact_functions` keeps it from that.
+*   Quantised convolutions and matrix products: `has_state` tells these.
 """
 
+from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
+import hashlib
 import itertools
 
 from fedfish_tff import private_apis
-from fedfish_tff.execution.reading import imported_graph
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 from tensorflow.core.framework import node_def_pb2
 
-# oneDNN's kernels of fused batch normalisation keep the number of channels, and
-# where the means and variances of the current call are, in members
+# The number of channels, and where the means and variances of the call are
 # (mkl_fused_batch_norm_op.cc, until TensorFlow's pull request 99852). Keras' layer
 # normalisation, too, is one, with as many channels as a batch has rows.
 _NORMALIZATIONS = (
@@ -32,23 +47,40 @@ _GRADIENTS = (
   'FusedBatchNormGradV3',
 )
 
+# The bias and the summand of the call (MklQuantizedConv2DOp of mkl_conv_ops.cc,
+# mkl_qmatmul_op.cc). Nothing of Keras makes them.
+_QUANTIZED = (
+  'QuantizedConv2D',
+  'QuantizedDepthwiseConv2D',
+  'QuantizedMatMulWithBias',
+)
+
 # All axes but that of the channels, and where their values stand for an image.
 _AXES = {b'NHWC': ([0, 1, 2], [-1]), b'NCHW': ([0, 2, 3], [-1, 1, 1])}
 
+_numbers = itertools.count()
+
+
+def has_state(operation: str) -> bool:
+  """Whether a kernel keeps what a call writes, and nothing replaces it.
+
+  Args:
+    operation: Its operation, such as 'AddV2'.
+  """
+  return operation.startswith(_QUANTIZED)
+
 
 def make_stateless(graph_def: tf.compat.v1.GraphDef) -> None:
-  """Replaces the operations whose kernels keep what a call writes.
+  """Replaces fused batch normalisation, whose kernel keeps what a call writes.
 
-  A call of a function that has other operations takes the place of each, with
-  the same results to rounding.
+  A call of a function of other operations takes the place of each, with the same
+  results to rounding.
 
   Args:
     graph_def: The graph, changed in place.
   """
-  functions: dict[bytes, str] = {}
-  for node in itertools.chain(
-    graph_def.node, *(f.node_def for f in graph_def.library.function)
-  ):
+  names = set()
+  for node in _nodes(graph_def):
     if node.op not in (*_NORMALIZATIONS, *_GRADIENTS):
       continue
     # What has its default may be left out of a node.
@@ -59,16 +91,80 @@ def make_stateless(graph_def: tf.compat.v1.GraphDef) -> None:
     # oneDNN has no kernel of images with a depth.
     if attributes['data_format'].s not in _AXES:
       continue
-    key = node_def_pb2.NodeDef(op=node.op, attr=attributes).SerializeToString(
-      deterministic=True
-    )
-    if key not in functions:
-      functions[key] = f'fedfish_stateless_{len(functions)}'
-      graph_def.library.function.append(
-        _function(functions[key], node.op, attributes)
-      )
-    node.op = functions[key]
+    content = node_def_pb2.NodeDef(op=node.op, attr=attributes)
+    digest = hashlib.sha256(content.SerializeToString(deterministic=True))
+    name = f'fedfish_stateless_{digest.hexdigest()[:32]}'
+    if name not in names:
+      names.add(name)
+      graph_def.library.function.append(_function(name, node.op, attributes))
+    node.op = name
     node.attr.clear()
+
+
+def trace(
+  function: Callable[[tf.Tensor], tf.Tensor], spec: tf.TensorSpec
+) -> Callable[[np.ndarray], tf.Tensor]:
+  """Traces a function that threads call side by side.
+
+  Args:
+    function: From a tensor to a tensor.
+    spec: The argument's.
+
+  Returns:
+    The function.
+  """
+  traced = tf.function(function, input_signature=[spec]).get_concrete_function()
+  graph_def = traced.graph.as_graph_def()
+  make_stateless(graph_def)
+  # The runtime knows the functions that it calls by name, as they were.
+  names = {
+    called.signature.name: f'{called.signature.name}_of_{next(_numbers)}'
+    for called in graph_def.library.function
+  }
+  for node in _nodes(graph_def):
+    node.op = names.get(node.op, node.op)
+    for value in node.attr.values():
+      for called in (value.func, *value.list.func):
+        if called.name:
+          called.name = names.get(called.name, called.name)
+  for called in graph_def.library.function:
+    called.signature.name = names[called.signature.name]
+    private_apis.add_function(called)
+
+  def run(*inputs: tf.Tensor) -> tf.Tensor:
+    return tf.graph_util.import_graph_def(
+      graph_def,
+      input_map={
+        taken.name: given
+        for taken, given in zip(traced.inputs, inputs, strict=True)
+      },
+      return_elements=[traced.outputs[0].name],
+      name='',
+    )[0]
+
+  with private_apis.exact_functions() as attributes:
+    concrete = tf.function(
+      run,
+      input_signature=[tf.TensorSpec(t.shape, t.dtype) for t in traced.inputs],
+      autograph=False,
+    ).get_concrete_function()
+
+  def call(argument: np.ndarray) -> tf.Tensor:
+    return private_apis.call_function(
+      concrete.name.decode(),
+      [tf.constant(argument), *traced.captured_inputs],
+      num_results=1,
+      attributes=attributes,
+      cancellation_manager=None,
+    )[0]
+
+  return call
+
+
+def _nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[node_def_pb2.NodeDef]:
+  return itertools.chain(
+    graph_def.node, *(f.node_def for f in graph_def.library.function)
+  )
 
 
 def _function(
@@ -76,7 +172,7 @@ def _function(
 ) -> function_pb2.FunctionDef:
   """Returns a function with the inputs and outputs of an operation."""
   definition = private_apis.find_operation(operation)
-  with tf.Graph().as_default() as graph:
+  with tf.Graph().as_default():
     inputs = [
       tf.compat.v1.placeholder(
         argument.type or attributes[argument.type_attr].type
@@ -86,20 +182,11 @@ def _function(
     outputs = (_normalize if operation in _NORMALIZATIONS else _differentiate)(
       inputs, attributes
     )
-  # The older ones have no room for cuDNN.
-  outputs = outputs[: len(definition.output_arg)]
-  (function,) = imported_graph.build_graph_functions(
-    graph.as_graph_def(),
-    name=name,
-    feeds=[tensor.name for tensor in inputs],
-    fetches=[tensor.name for tensor in outputs],
-  ).definitions
-  for own, output in zip(
-    function.signature.output_arg, definition.output_arg, strict=True
-  ):
-    function.ret[output.name] = function.ret.pop(own.name)
-    own.name = output.name
-  return function
+  names = [output.name for output in definition.output_arg]
+  # The older ones have no last one, which is for cuDNN.
+  return private_apis.function_definition(
+    name, inputs, dict(zip(names, outputs))
+  )
 
 
 def _normalize(
