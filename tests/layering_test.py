@@ -201,6 +201,7 @@ ALLOWED = {
   'tests': {
     'examples',
     'fedfish_tff.private_apis',
+    'fedfish_tff.stateless_kernels',
     'launch',
     'launch.cli',
     'launch.installed',
