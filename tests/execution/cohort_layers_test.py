@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers of Keras compute the same bits whatever clients run beside."""
 
+from unittest import mock
+
+from fedfish_tff import private_apis
 from fedfish_tff.execution import cohort_context
 
 from absl.testing import absltest
@@ -137,6 +140,47 @@ def _work(shape, layers):
   return work
 
 
+def _all_clients(work):
+  @tff.federated_computation(
+    tff.FederatedType(work.type_signature.parameter, tff.CLIENTS)
+  )
+  def all_clients(data):
+    return tff.federated_map(work, data)
+
+  return all_clients
+
+
+class KernelsTest(absltest.TestCase):
+  def test_no_kernel_that_keeps_what_a_call_writes(self):
+    """Neither where a graph is replayed nor where it runs as it is."""
+    layer = {'layer_norm': _LAYERS[6, 4]['layer_norm']}
+    work = _work((6, 4), layer)
+    client = tf.data.Dataset.from_tensors(np.ones([2, 6, 4], np.float32))
+    create, add = private_apis.create_operation, private_apis.add_function
+    context = cohort_context.create_sync_cohort_execution_context()
+    with (
+      mock.patch.object(
+        private_apis, 'create_operation', autospec=True, side_effect=create
+      ) as created,
+      mock.patch.object(
+        private_apis, 'add_function', autospec=True, side_effect=add
+      ) as added,
+      tff.framework.get_context_stack().install(context),
+    ):
+      _all_clients(work)([client])
+      replayed = {call.args[0] for call in created.call_args_list}
+      added.reset_mock()
+      work(client)
+      imported = {
+        node.op
+        for call in added.call_args_list
+        for node in call.args[0].node_def
+      }
+    for operations in (replayed, imported):
+      self.assertIn('Rsqrt', operations)
+      self.assertEmpty([name for name in operations if 'BatchNorm' in name])
+
+
 class LayersTest(parameterized.TestCase):
   @parameterized.parameters(*_LAYERS)
   @pytest.mark.thorough
@@ -150,12 +194,7 @@ class LayersTest(parameterized.TestCase):
       for n in (7, 3, 12, 5, 9)
     ]
 
-    @tff.federated_computation(
-      tff.FederatedType(work.type_signature.parameter, tff.CLIENTS)
-    )
-    def all_clients(data):
-      return tff.federated_map(work, data)
-
+    all_clients = _all_clients(work)
     context = cohort_context.create_sync_cohort_execution_context(
       max_concurrent_computation_calls=2
     )
