@@ -9,10 +9,11 @@ takes its sizes and values for its own.
 oneDNN's kernels, which TensorFlow 2.14 takes on CPUs, were read for members that
 a call writes. Convolutions and matrix products of constant weights keep these in
 oneDNN's order, behind a lock, and the primitives of all are a thread's own.
-Pooling, softmax, transposition, quantisation and its inverse, instance and layer
-normalisation keep attributes only. TensorFlow's own kernels do, too, but for
-generators of random numbers, which have a lock. Three kinds have members for the
-call that runs:
+Gradients of convolutions, products of many matrices, pooling, softmax,
+quantisation and its inverse, instance and layer normalisation keep attributes only.
+TensorFlow's own generators of random numbers have a lock; of its other kernels a
+test sweeps those that layers of Keras need. Three kinds have members for the call
+that runs:
 
 *   Fused batch normalisation and its gradient: `make_stateless` replaces it.
 *   A convolution joined with a sum, which TensorFlow's optimiser makes of the
@@ -196,12 +197,15 @@ def _normalize(
   x, scale, offset, mean, variance = inputs
   axes, shape = _AXES[attributes['data_format'].s]
   images = tf.cast(x, tf.float32)
+  # Of no images oneDNN returns 0 for the gradient, and NaN for who keeps it.
+  has_images = tf.size(x) > 0
   running_mean, running_variance = mean, variance
   if attributes['is_training'].b:
-    mean = tf.reduce_mean(images, axes)
+    mean = tf.where(has_images, tf.reduce_mean(images, axes), 0.0)
   centered = images - tf.reshape(mean, shape)
   if attributes['is_training'].b:
     variance = tf.reduce_mean(tf.square(centered), axes)
+    variance = tf.where(has_images, variance, 0.0)
     count = _count(images, mean)
     unbiased = variance * (count / tf.maximum(count - 1.0, 1.0))
     factor = attributes['exponential_avg_factor'].f
@@ -211,11 +215,17 @@ def _normalize(
     else:
       running_mean += factor * (mean - running_mean)
       running_variance += factor * (unbiased - running_variance)
+  running = [
+    tf.where(has_images, value, np.nan)
+    for value in (running_mean, running_variance)
+  ]
   factors = scale * tf.math.rsqrt(variance + attributes['epsilon'].f)
   y = centered * tf.reshape(factors, shape) + tf.reshape(offset, shape)
   return [
     tf.cast(y, x.dtype),
-    *map(tf.identity, (running_mean, running_variance, mean, variance)),
+    *running,
+    tf.identity(mean),
+    tf.identity(variance),
     tf.zeros([0]),
   ]
 

@@ -162,6 +162,32 @@ class MakeStatelessTest(parameterized.TestCase):
     np.testing.assert_array_equal(results[0][0][0], results[1][0][0])
     self.assertNotIn('FusedBatchNormV3', results[1][1])
 
+  def test_no_images(self):
+    """What oneDNN's kernel gives, in TFF's runtime, too."""
+    empty, given = np.zeros([0, 2, 2, 6], np.float32), self.mean
+    arrays = dict(
+      x=empty, scale=given, offset=given, mean=given, variance=self.variance
+    )
+    (y, *running, mean, variance), _ = _run(
+      'FusedBatchNormV3', arrays=arrays, attributes={}
+    )
+    self.assertEqual(y.shape, empty.shape)
+    np.testing.assert_array_equal(running, np.full([2, 6], np.nan))
+    np.testing.assert_array_equal([mean, variance], np.zeros([2, 6]))
+    arrays = dict(
+      y_backprop=empty,
+      x=empty,
+      scale=given,
+      reserve_space_1=mean,
+      reserve_space_2=variance,
+      reserve_space_3=given[:0],
+    )
+    (change, *others), _ = _run(
+      'FusedBatchNormGradV3', arrays=arrays, attributes={}
+    )
+    self.assertEqual(change.shape, empty.shape)
+    np.testing.assert_array_equal(others[:2], np.zeros([2, 6]))
+
   def test_half_precision(self):
     arrays = dict(
       x=self.x.astype(tf.bfloat16.as_numpy_dtype),

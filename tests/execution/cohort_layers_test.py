@@ -62,8 +62,6 @@ _LAYERS = {
     'mean_pooling': lambda x: _L.AveragePooling1D()(x),
     'lstm': lambda x: _L.LSTM(3)(x),
     'gru': lambda x: _L.GRU(3, return_sequences=True)(x),
-    'simple': lambda x: _L.SimpleRNN(3)(x),
-    'bidirectional': lambda x: _L.Bidirectional(_L.LSTM(2))(x),
     'attention': lambda x: _L.MultiHeadAttention(2, 2)(x, x),
     'dot_attention': lambda x: _L.Attention()([x, x]),
     'additive': lambda x: _L.AdditiveAttention()([x, x]),
