@@ -34,6 +34,7 @@ from tensorflow.python.eager import context as eager_context
 from tensorflow.python.eager import execute
 from tensorflow.python.eager.polymorphic_function import compiler_ir
 from tensorflow.python.framework import convert_to_constants
+from tensorflow.python.framework import graph_to_function_def
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import control_flow_v2_func_graphs
@@ -165,6 +166,30 @@ def freeze_variables(function: Any) -> Any:
   )
 
 
+def function_definition(
+  name: str, inputs: Sequence[tf.Tensor], outputs: Mapping[str, tf.Tensor]
+) -> function_pb2.FunctionDef:
+  """Returns a graph as a function.
+
+  `tf.function` names results itself.
+
+  Args:
+    name: The function's.
+    inputs: The placeholders of the graph.
+    outputs: The results, by name.
+  """
+  graph = inputs[0].graph
+  definition = graph_to_function_def.graph_to_function_def(
+    graph,
+    graph.get_operations(),
+    inputs,
+    list(outputs.values()),
+    out_names=list(outputs),
+  )
+  definition.signature.name = name
+  return definition
+
+
 def set_dynamic_size(tensor: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
   """Returns the first rows of a tensor, in a graph that XLA compiles.
 
@@ -264,12 +289,14 @@ def function_call_options() -> tuple[Any, ...]:
 
 @contextlib.contextmanager
 def exact_functions() -> Iterator[tuple[Any, ...]]:
-  """Lets functions be traced for which 0 * NaN is not 0.
+  """Lets functions be traced that TensorFlow's optimiser does not change.
 
-  TensorFlow's optimiser makes zeros of a product with a constant of zeros, and
-  leaves out what the other factor is computed of, with its errors. It does not
-  in TFF's own runtime. Constants are folded all the same, by the executor.
-  `tf.function` has no option for that, only all of a program's functions have.
+  It makes zeros of a product with a constant of zeros, and leaves out what the
+  other factor is computed of, with its errors. It does not in TFF's own runtime.
+  Constants are folded all the same, by the executor. And it joins a convolution
+  and a sum to one operation, whose kernel, oneDNN's, may not run beside itself
+  (see `stateless_kernels`). `tf.function` has no option for that, only all of a
+  program's functions have.
 
   Yields:
     The attributes to call such functions by.
@@ -279,6 +306,7 @@ def exact_functions() -> Iterator[tuple[Any, ...]]:
   config = tf.compat.v1.ConfigProto.FromString(before.config_proto_serialized)
   rewrites = config.graph_options.rewrite_options
   rewrites.constant_folding = type(rewrites).OFF
+  rewrites.remapping = type(rewrites).OFF
   context.function_call_options = eager_context.FunctionCallOptions(
     before.executor_type, config
   )

@@ -62,6 +62,8 @@ ALLOWED = {
   'fedfish_tff.parameters': {'fedfish_tff.private_apis'},
   # What TensorFlow and TFF do not promise to keep.
   'fedfish_tff.private_apis': set(),
+  # What execution and extractors of features may not run side by side.
+  'fedfish_tff.stateless_kernels': {'fedfish_tff.private_apis'},
   # Finds what stands above the library, by its name.
   'fedfish_tff.plug_ins': {'fedfish_tff.errors', 'fedfish_tff.trust'},
   # What may be run that is somebody else's.
@@ -81,6 +83,7 @@ ALLOWED = {
     'fedfish_tff.choices',
     'fedfish_tff.errors',
     'fedfish_tff.private_apis',
+    'fedfish_tff.stateless_kernels',
     'fedfish_tff.trust',
     'fedfish_tff.datasets',
   },
@@ -144,6 +147,7 @@ ALLOWED = {
       'fedfish_tff.datasets',
       'fedfish_tff.parameters',
       'fedfish_tff.private_apis',
+      'fedfish_tff.stateless_kernels',
       *_EXECUTION_ROOMS[:position],
     }
     for position, room in enumerate(_EXECUTION_ROOMS)
@@ -197,6 +201,7 @@ ALLOWED = {
   'tests': {
     'examples',
     'fedfish_tff.private_apis',
+    'fedfish_tff.stateless_kernels',
     'launch',
     'launch.cli',
     'launch.installed',

@@ -12,6 +12,7 @@ import json
 import os
 
 from fedfish_tff import errors
+from fedfish_tff import stateless_kernels
 
 import numpy as np
 import tensorflow as tf
@@ -133,12 +134,11 @@ class FeatureExtractor:
   def _extract_batch(self) -> Callable[[np.ndarray], tf.Tensor]:
     weights = [tf.constant(weight) for weight in self.weights]
 
-    @tf.function(input_signature=[self.input_spec])
     def extract_batch(inputs: tf.Tensor) -> tf.Tensor:
       return self.apply(weights, inputs)
 
     # Traced here, since threads would each do so.
-    return extract_batch.get_concrete_function()
+    return stateless_kernels.trace(extract_batch, self.input_spec)
 
   def _check_inputs(self, inputs: np.ndarray) -> np.ndarray:
     inputs = np.asarray(inputs)

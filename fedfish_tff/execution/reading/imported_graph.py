@@ -25,6 +25,7 @@ from collections.abc import Sequence
 import dataclasses
 
 from fedfish_tff import private_apis
+from fedfish_tff import stateless_kernels
 from fedfish_tff.execution.reading import state_holders
 
 import tensorflow as tf
@@ -52,7 +53,7 @@ class GraphFunctions:
       empty if there is nothing to initialise.
     setup_feeds: The numbers of the feeds that `setup` takes.
     num_holders: How many things `setup` returns.
-    is_reusable: Whether calls of the functions share no state.
+    is_reusable: Whether calls of the functions share no state, kernels' included.
   """
 
   definitions: tuple[_FunctionDef, ...]
@@ -151,7 +152,13 @@ def build_graph_functions(
     setup=f'{name}_setup' if setup else '',
     setup_feeds=tuple(setup_feeds),
     num_holders=len(handed),
-    is_reusable=not named and all(anonymous),
+    is_reusable=not named
+    and all(anonymous)
+    and not any(
+      stateless_kernels.has_state(node.op)
+      for function in definitions
+      for node in function.node_def
+    ),
   )
 
 

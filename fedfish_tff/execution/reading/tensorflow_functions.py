@@ -18,6 +18,7 @@ import weakref
 
 from fedfish_tff import parameters
 from fedfish_tff import private_apis
+from fedfish_tff import stateless_kernels
 from fedfish_tff.execution.packing import sequence_values
 from fedfish_tff.execution.packing import structures
 from fedfish_tff.execution.reading import imported_graph
@@ -168,6 +169,7 @@ class _Imported:
 def _import(graph: pb.TensorFlow) -> _Imported:
   graph_def = tf.compat.v1.GraphDef()
   graph.graph_def.Unpack(graph_def)
+  stateless_kernels.make_stateless(graph_def)
   values = {}
   for node in itertools.chain(
     graph_def.node, *(f.node_def for f in graph_def.library.function)

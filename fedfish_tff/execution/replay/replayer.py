@@ -30,6 +30,7 @@ from typing import Any
 
 from fedfish_tff import parameters
 from fedfish_tff import private_apis
+from fedfish_tff import stateless_kernels
 from fedfish_tff.execution.replay import loop_steps
 from fedfish_tff.execution.replay import serialized_graph
 
@@ -367,6 +368,10 @@ def create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
     # Its generator begins anew with every pass over a dataset, which copies of
     # it in an unrolled loop, or one that all clients share, would not do.
     raise NotReplayableError(f'{node.op} with a seed')
+  if stateless_kernels.has_state(node.op):
+    raise NotReplayableError(
+      f'{node.op}, whose kernel keeps what a call writes'
+    )
   if node.op in _RANDOM:
     _warn_of_randomness(node.op)
   attributes = {}

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import private_apis
+from fedfish_tff import stateless_kernels
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import structures
@@ -221,6 +222,9 @@ class Replayer(local_functions.Tracer):
     if id(proto) not in self._graphs:
       graph_def = tf.compat.v1.GraphDef()
       proto.tensorflow.graph_def.Unpack(graph_def)
+      # XLA has kernels of its own, without state.
+      if not self._use_xla:
+        stateless_kernels.make_stateless(graph_def)
       self._graphs[id(proto)] = (
         proto,
         serialized_graph.SerializedGraph(graph_def),

@@ -111,6 +111,26 @@ class GraphFunctionsTest(absltest.TestCase):
     self.assertFalse(functions.is_reusable)
     self.assertIn('test/queue', str(functions.definitions))
 
+  def test_kernels_with_state_are_not_reused(self):
+    def build():
+      x = tf.quantization.quantize(tf.ones([1, 1]), 0.0, 1.0, tf.quint8)
+      w = tf.quantization.quantize(tf.ones([1, 1]), -1.0, 1.0, tf.qint8)
+      tf.identity(
+        tf.raw_ops.QuantizedMatMulWithBias(
+          a=x.output,
+          b=w.output,
+          bias=tf.zeros([1]),
+          min_a=x.output_min,
+          max_a=x.output_max,
+          min_b=w.output_min,
+          max_b=w.output_max,
+        ).out,
+        name='product',
+      )
+
+    functions = self._build(build, feeds=[], fetches=['product:0'])
+    self.assertFalse(functions.is_reusable)
+
   def test_nodes_of_one_variable_become_one(self):
     def build():
       first, second = (

@@ -70,6 +70,29 @@ class ReplayTest(parameterized.TestCase):
 
     self.assertEqual([make(3.0), make(5.0)], [[6.0], [10.0]])
 
+  def test_kernels_with_state(self):
+    def build(x):
+      quantized = tf.quantization.quantize(x, 0.0, 1.0, tf.quint8)
+      filters = tf.quantization.quantize(x, 0.0, 1.0, tf.qint8)
+      return tf.raw_ops.QuantizedConv2D(
+        input=quantized.output,
+        filter=filters.output,
+        min_input=0.0,
+        max_input=1.0,
+        min_filter=0.0,
+        max_filter=1.0,
+        strides=[1, 1, 1, 1],
+        padding='SAME',
+      ).output
+
+    graph = graph_replays.ReplayedGraph(
+      build, tf.TensorSpec([1, 1, 1, 1], tf.float32)
+    )
+    with self.assertRaisesRegex(
+      replayer.NotReplayableError, 'QuantizedConv2D, whose kernel'
+    ):
+      graph.replay(np.ones([1, 1, 1, 1], np.float32))
+
   def test_random_operations_with_state_are_warned_of_once(self):
     def build(seed):
       return (

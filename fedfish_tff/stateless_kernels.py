@@ -1,0 +1,265 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Operations whose kernels may not run beside themselves, and what replaces them.
+
+All calls of a node share its kernel: clients side by side, iterations of a
+loop, threads that call one function. If a call writes to the kernel, another
+takes its sizes and values for its own.
+
+oneDNN's kernels, which TensorFlow 2.14 takes on CPUs, were read for members that
+a call writes. Convolutions and matrix products of constant weights keep these in
+oneDNN's order, behind a lock, and the primitives of all are a thread's own.
+Gradients of convolutions, products of many matrices, pooling, softmax,
+quantisation and its inverse, instance and layer normalisation keep attributes only.
+TensorFlow's own generators of random numbers have a lock; of its other kernels a
+test sweeps those that layers of Keras need. Three kinds have members for the call
+that runs:
+
+*   Fused batch normalisation and its gradient: `make_stateless` replaces it.
+*   A convolution joined with a sum, which TensorFlow's optimiser makes of the
+    two: `private_apis.exact_functions` keeps it from that.
+*   Quantised convolutions and matrix products: `has_state` tells these.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+import hashlib
+import itertools
+
+from fedfish_tff import private_apis
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.core.framework import function_pb2
+from tensorflow.core.framework import node_def_pb2
+
+# The number of channels, and where the means and variances of the call are
+# (mkl_fused_batch_norm_op.cc, until TensorFlow's pull request 99852). Keras' layer
+# normalisation, too, is one, with as many channels as a batch has rows.
+_NORMALIZATIONS = (
+  'FusedBatchNorm',
+  'FusedBatchNormV2',
+  'FusedBatchNormV3',
+)
+_GRADIENTS = (
+  'FusedBatchNormGrad',
+  'FusedBatchNormGradV2',
+  'FusedBatchNormGradV3',
+)
+
+# The bias and the summand of the call (MklQuantizedConv2DOp of mkl_conv_ops.cc,
+# mkl_qmatmul_op.cc). Nothing of Keras makes them.
+_QUANTIZED = (
+  'QuantizedConv2D',
+  'QuantizedDepthwiseConv2D',
+  'QuantizedMatMulWithBias',
+)
+
+# All axes but that of the channels, and where their values stand for an image.
+_AXES = {b'NHWC': ([0, 1, 2], [-1]), b'NCHW': ([0, 2, 3], [-1, 1, 1])}
+
+_numbers = itertools.count()
+
+
+def has_state(operation: str) -> bool:
+  """Whether a kernel keeps what a call writes, and nothing replaces it.
+
+  Args:
+    operation: Its operation, such as 'AddV2'.
+  """
+  return operation.startswith(_QUANTIZED)
+
+
+def make_stateless(graph_def: tf.compat.v1.GraphDef) -> None:
+  """Replaces fused batch normalisation, whose kernel keeps what a call writes.
+
+  A call of a function of other operations takes the place of each, with the same
+  results to rounding.
+
+  Args:
+    graph_def: The graph, changed in place.
+  """
+  names = set()
+  for node in _nodes(graph_def):
+    if node.op not in (*_NORMALIZATIONS, *_GRADIENTS):
+      continue
+    # What has its default may be left out of a node.
+    attributes = {
+      attribute.name: node.attr.get(attribute.name, attribute.default_value)
+      for attribute in private_apis.find_operation(node.op).attr
+    }
+    # oneDNN has no kernel of images with a depth.
+    if attributes['data_format'].s not in _AXES:
+      continue
+    content = node_def_pb2.NodeDef(op=node.op, attr=attributes)
+    digest = hashlib.sha256(content.SerializeToString(deterministic=True))
+    name = f'fedfish_stateless_{digest.hexdigest()[:32]}'
+    if name not in names:
+      names.add(name)
+      graph_def.library.function.append(_function(name, node.op, attributes))
+    node.op = name
+    node.attr.clear()
+
+
+def trace(
+  function: Callable[[tf.Tensor], tf.Tensor], spec: tf.TensorSpec
+) -> Callable[[np.ndarray], tf.Tensor]:
+  """Traces a function that threads call side by side.
+
+  Args:
+    function: From a tensor to a tensor.
+    spec: The argument's.
+
+  Returns:
+    The function.
+  """
+  traced = tf.function(function, input_signature=[spec]).get_concrete_function()
+  graph_def = traced.graph.as_graph_def()
+  make_stateless(graph_def)
+  # The runtime knows the functions that it calls by name, as they were.
+  names = {
+    called.signature.name: f'{called.signature.name}_of_{next(_numbers)}'
+    for called in graph_def.library.function
+  }
+  for node in _nodes(graph_def):
+    node.op = names.get(node.op, node.op)
+    for value in node.attr.values():
+      for called in (value.func, *value.list.func):
+        if called.name:
+          called.name = names.get(called.name, called.name)
+  for called in graph_def.library.function:
+    called.signature.name = names[called.signature.name]
+    private_apis.add_function(called)
+
+  def run(*inputs: tf.Tensor) -> tf.Tensor:
+    return tf.graph_util.import_graph_def(
+      graph_def,
+      input_map={
+        taken.name: given
+        for taken, given in zip(traced.inputs, inputs, strict=True)
+      },
+      return_elements=[traced.outputs[0].name],
+      name='',
+    )[0]
+
+  with private_apis.exact_functions() as attributes:
+    concrete = tf.function(
+      run,
+      input_signature=[tf.TensorSpec(t.shape, t.dtype) for t in traced.inputs],
+      autograph=False,
+    ).get_concrete_function()
+
+  def call(argument: np.ndarray) -> tf.Tensor:
+    return private_apis.call_function(
+      concrete.name.decode(),
+      [tf.constant(argument), *traced.captured_inputs],
+      num_results=1,
+      attributes=attributes,
+      cancellation_manager=None,
+    )[0]
+
+  return call
+
+
+def _nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[node_def_pb2.NodeDef]:
+  return itertools.chain(
+    graph_def.node, *(f.node_def for f in graph_def.library.function)
+  )
+
+
+def _function(
+  name: str, operation: str, attributes: Mapping[str, tf.compat.v1.AttrValue]
+) -> function_pb2.FunctionDef:
+  """Returns a function with the inputs and outputs of an operation."""
+  definition = private_apis.find_operation(operation)
+  with tf.Graph().as_default():
+    inputs = [
+      tf.compat.v1.placeholder(
+        argument.type or attributes[argument.type_attr].type
+      )
+      for argument in definition.input_arg
+    ]
+    outputs = (_normalize if operation in _NORMALIZATIONS else _differentiate)(
+      inputs, attributes
+    )
+  names = [output.name for output in definition.output_arg]
+  # The older ones have no last one, which is for cuDNN.
+  return private_apis.function_definition(
+    name, inputs, dict(zip(names, outputs))
+  )
+
+
+def _normalize(
+  inputs: list[tf.Tensor], attributes: Mapping[str, tf.compat.v1.AttrValue]
+) -> list[tf.Tensor]:
+  """Computes what FusedBatchNormV3 does."""
+  x, scale, offset, mean, variance = inputs
+  axes, shape = _AXES[attributes['data_format'].s]
+  images = tf.cast(x, tf.float32)
+  # Of no images oneDNN returns 0 for the gradient, and NaN for who keeps it.
+  has_images = tf.size(x) > 0
+  running_mean, running_variance = mean, variance
+  if attributes['is_training'].b:
+    mean = tf.where(has_images, tf.reduce_mean(images, axes), 0.0)
+  centered = images - tf.reshape(mean, shape)
+  if attributes['is_training'].b:
+    variance = tf.reduce_mean(tf.square(centered), axes)
+    variance = tf.where(has_images, variance, 0.0)
+    count = _count(images, mean)
+    unbiased = variance * (count / tf.maximum(count - 1.0, 1.0))
+    factor = attributes['exponential_avg_factor'].f
+    if factor == 1.0:
+      # There need be no running ones.
+      running_mean, running_variance = mean, unbiased
+    else:
+      running_mean += factor * (mean - running_mean)
+      running_variance += factor * (unbiased - running_variance)
+  running = [
+    tf.where(has_images, value, np.nan)
+    for value in (running_mean, running_variance)
+  ]
+  factors = scale * tf.math.rsqrt(variance + attributes['epsilon'].f)
+  y = centered * tf.reshape(factors, shape) + tf.reshape(offset, shape)
+  return [
+    tf.cast(y, x.dtype),
+    *running,
+    tf.identity(mean),
+    tf.identity(variance),
+    tf.zeros([0]),
+  ]
+
+
+def _differentiate(
+  inputs: list[tf.Tensor], attributes: Mapping[str, tf.compat.v1.AttrValue]
+) -> list[tf.Tensor]:
+  """Computes what FusedBatchNormGradV3 does."""
+  y_backprop, x, scale, mean, variance, *_ = inputs
+  axes, shape = _AXES[attributes['data_format'].s]
+  change = tf.cast(y_backprop, tf.float32)
+  images = tf.cast(x, tf.float32)
+  centered = images - tf.reshape(mean, shape)
+  inverse = tf.math.rsqrt(variance + attributes['epsilon'].f)
+  scale_backprop = inverse * tf.reduce_sum(change * centered, axes)
+  offset_backprop = tf.reduce_sum(change, axes)
+  x_backprop = change
+  if attributes['is_training'].b:
+    # Means and variances are of the images themselves.
+    count = _count(images, mean)
+    x_backprop -= tf.reshape(offset_backprop / count, shape)
+    x_backprop -= centered * tf.reshape(scale_backprop * inverse / count, shape)
+  x_backprop *= tf.reshape(scale * inverse, shape)
+  return [
+    tf.cast(x_backprop, x.dtype),
+    scale_backprop,
+    offset_backprop,
+    tf.zeros([0]),
+    tf.zeros([0]),
+  ]
+
+
+def _count(images: tf.Tensor, mean: tf.Tensor) -> tf.Tensor:
+  """Returns how many numbers of the images each mean is of."""
+  return tf.cast(tf.size(images), tf.float32) / tf.cast(
+    tf.size(mean), tf.float32
+  )
