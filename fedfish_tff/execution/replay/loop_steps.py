@@ -41,7 +41,7 @@ class Step:
 
     Args:
       step: From nests of tensors to a nest of tensors.
-      *arguments: Nests of tensors such as it is called with.
+      *arguments: Nests of tensors, or specs, such as it is called with.
       inlined: Whether TensorFlow puts the operations in the place of a call.
     """
 
