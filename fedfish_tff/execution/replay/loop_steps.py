@@ -27,8 +27,9 @@ _CONTROL_FLOW = frozenset(
   ('Case', 'If', 'StatelessCase', 'StatelessIf', 'StatelessWhile', 'While')
 )
 
-# With fewer operations a step is not worth a function of its own.
-_TRIVIAL = 8
+# With fewer nodes a step is not worth a function of its own, whose tracing takes
+# longer than some thousands of steps.
+_TRIVIAL = 32
 
 
 class Step:
