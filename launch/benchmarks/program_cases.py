@@ -201,19 +201,21 @@ def _federated(work: Callable[[Any], Any], element: tff.Type) -> Any:
   return run
 
 
-def _of_text(build: Callable[[], Any], batch_size: int | None = None) -> Case:
-  def make() -> Callable[[], Any]:
-    data = _datasets(_text)
-    if batch_size:
-      data = [d.batch(batch_size) for d in data]
-    return functools.partial(build(), data)
-
-  return make
+def _heavy_hitters(**options: Any) -> Case:
+  build = _analytics.heavy_hitters.iblt.build_iblt_computation
+  return lambda: functools.partial(
+    build(capacity=100, **options), [d.batch(1) for d in _datasets(_text)]
+  )
 
 
-def _histogram(process: Callable[..., Any], **options: Any) -> Case:
+def _hyper_log_log() -> Callable[[], Any]:
+  build = _analytics.count_distinct.create_federated_hyperloglog_computation
+  return functools.partial(build(), _datasets(_text))
+
+
+def _histogram(**options: Any) -> Case:
   return lambda: _rounds(
-    process(
+    _analytics.build_hierarchical_histogram_process(
       lower_bound=-3.0,
       upper_bound=3.0,
       num_bins=16,
@@ -307,7 +309,6 @@ def warm_up() -> None:
 
 
 _slices = tf.data.Dataset.from_tensor_slices
-_iblt = _analytics.heavy_hitters.iblt.build_iblt_computation
 
 
 def _conv(*args: Any, **options: Any) -> _layers.Layer:
@@ -335,38 +336,28 @@ CASES: Mapping[str, Mapping[str, Case]] = types.MappingProxyType(
   {
     'tff.learning.algorithms': {
       **{
-        name: _algorithm(build=build)
-        for name, build in {
-          'build_weighted_fed_avg': lambda model: (
-            _learning.build_weighted_fed_avg(model, _sgd())
-          ),
-          'build_unweighted_fed_avg': lambda model: (
-            _learning.build_unweighted_fed_avg(model, _sgd())
-          ),
-          'build_weighted_fed_avg_with_optimizer_schedule': lambda model: (
-            _learning.build_weighted_fed_avg_with_optimizer_schedule(
-              model, _scheduled, tff.learning.optimizers.build_sgdm
-            )
-          ),
-          'build_fed_sgd': lambda model: _learning.build_fed_sgd(model, _sgd()),
-          'build_weighted_fed_prox': lambda model: (
-            _learning.build_weighted_fed_prox(model, 0.5, _sgd())
-          ),
-          'build_unweighted_fed_prox': lambda model: (
-            _learning.build_unweighted_fed_prox(model, 0.5, _sgd())
-          ),
-          'build_weighted_mime_lite': lambda model: (
-            _learning.build_weighted_mime_lite(model, _sgd())
-          ),
-          'build_unweighted_mime_lite': lambda model: (
-            _learning.build_unweighted_mime_lite(model, _sgd())
-          ),
-          'build_mime_lite_with_optimizer_schedule': lambda model: (
-            _learning.build_mime_lite_with_optimizer_schedule(
-              model, _scheduled, tff.learning.optimizers.build_adagrad(0.1)
-            )
-          ),
-          'build_fed_eval': _learning.build_fed_eval,
+        name: _algorithm(
+          build=lambda model, name=name, options=options: getattr(
+            _learning, name
+          )(model, *options)
+        )
+        for name, options in {
+          'build_weighted_fed_avg': [_sgd()],
+          'build_unweighted_fed_avg': [_sgd()],
+          'build_weighted_fed_avg_with_optimizer_schedule': [
+            _scheduled,
+            tff.learning.optimizers.build_sgdm,
+          ],
+          'build_fed_sgd': [_sgd()],
+          'build_weighted_fed_prox': [0.5, _sgd()],
+          'build_unweighted_fed_prox': [0.5, _sgd()],
+          'build_weighted_mime_lite': [_sgd()],
+          'build_unweighted_mime_lite': [_sgd()],
+          'build_mime_lite_with_optimizer_schedule': [
+            _scheduled,
+            tff.learning.optimizers.build_adagrad(0.1),
+          ],
+          'build_fed_eval': [],
         }.items()
       },
       'build_fed_recon': _reconstruction(
@@ -377,35 +368,16 @@ CASES: Mapping[str, Mapping[str, Case]] = types.MappingProxyType(
       'build_personalization_eval_computation': _personalization,
     },
     'tff.analytics': {
-      'heavy hitters, IBLT': _of_text(
-        functools.partial(_iblt, capacity=100), batch_size=1
-      ),
-      'heavy hitters, IBLT, capped': _of_text(
-        functools.partial(
-          _iblt, capacity=100, max_words_per_user=5, batch_size=10
-        ),
-        batch_size=10,
-      ),
-      'heavy hitters, IBLT, single': _of_text(
-        functools.partial(
-          _iblt,
-          capacity=100,
-          max_words_per_user=5,
-          multi_contribution=False,
-        ),
-        batch_size=1,
+      'heavy hitters, IBLT': _heavy_hitters(),
+      'heavy hitters, IBLT, capped': _heavy_hitters(max_words_per_user=5),
+      'heavy hitters, IBLT, single': _heavy_hitters(
+        max_words_per_user=5, multi_contribution=False
       ),
       'IbltFactory': _iblt_factory,
-      'HyperLogLog': _of_text(
-        _analytics.count_distinct.create_federated_hyperloglog_computation
-      ),
-      'hierarchical histogram': _histogram(
-        _analytics.build_hierarchical_histogram_process
-      ),
+      'HyperLogLog': _hyper_log_log,
+      'hierarchical histogram': _histogram(),
       'hierarchical histogram, noise': _histogram(
-        _analytics.build_hierarchical_histogram_process,
-        dp_mechanism='central-gaussian',
-        noise_multiplier=0.1,
+        dp_mechanism='central-gaussian', noise_multiplier=0.1
       ),
       'quantile': _quantile,
     },
