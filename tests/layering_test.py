@@ -132,6 +132,7 @@ ALLOWED = {
     # Actors on other machines read clients themselves.
     'fedfish_tff.datasets',
     'fedfish_tff.parameters',
+    'fedfish_tff.private_apis',
     'fedfish_tff.trust',
     *_EXECUTION_ROOMS,
   },

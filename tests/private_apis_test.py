@@ -253,6 +253,11 @@ class RuntimeTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(results, [np.nan, np.nan])
 
+  def test_start_runtime_leaves_options_as_they_are(self):
+    before = tf.config.optimizer.get_experimental_options()
+    private_apis.start_runtime()
+    self.assertEqual(tf.config.optimizer.get_experimental_options(), before)
+
   def test_function_executor_type(self):
     name = 'SINGLE_THREADED_EXECUTOR'
     with private_apis.function_executor_type(name):

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import functools
 from typing import Any
 
+from fedfish_tff import private_apis
 from fedfish_tff.execution import devices as devices_lib
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import runtime_errors
@@ -51,6 +52,7 @@ class _CohortContext:
   ):
     """See `create_sync_cohort_execution_context`."""
     threads.use_one_intra_op_thread()
+    private_apis.start_runtime()
     devices = devices_lib.resolve_devices(devices)
     are_accelerators = devices_lib.are_accelerators(devices)
     if max_concurrent_computation_calls <= 0:

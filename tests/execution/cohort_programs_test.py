@@ -50,6 +50,55 @@ def _there(comp, *args):
     context.close()
 
 
+class OnPurposeTest(parameterized.TestCase):
+  """What docs/execution.md says differs from TFF's own runtime."""
+
+  @parameterized.parameters(
+    (
+      lambda x: x * 0.0,
+      [np.nan, np.inf, 2.0],
+      [np.nan, np.nan, 0.0],
+      [0.0] * 3,
+    ),
+    (
+      lambda x: tf.reshape(x, [1, 1]) @ tf.zeros([1, 1]),
+      [np.nan, np.inf],
+      [np.nan, np.nan],
+      [0.0, 0.0],
+    ),
+    (lambda x: (x + 1e8) - 1e8, [1.0, 10.0], [0.0, 8.0], [1.0, 10.0]),
+    (
+      lambda x: x * 1e-30 * 1e-10,
+      [np.nan, np.inf],
+      [np.nan, np.inf],
+      [0.0] * 2,
+    ),
+    (lambda x: x + np.float32(1e-40), [1e-40], [0.0], [np.float32(1e-40)]),
+  )
+  @pytest.mark.thorough
+  def test_constants_are_not_folded_into_products(self, fn, xs, here, there):
+    work = tff.tensorflow.computation(
+      lambda x: tf.reshape(fn(x), []), np.float32
+    )
+    comp = tff.federated_computation(
+      lambda x: tff.federated_map(work, x),
+      tff.FederatedType(np.float32, tff.CLIENTS),
+    )
+    xs = np.float32(xs).tolist()
+    np.testing.assert_array_equal(_here(comp, xs), here)
+    np.testing.assert_array_equal(_there(comp, xs), there)
+
+  @pytest.mark.thorough
+  def test_samples_have_an_order_of_their_own(self):
+    comp = tff.federated_computation(
+      lambda x: tff.aggregators.federated_sample(x, 20),
+      tff.FederatedType(np.int32, tff.CLIENTS),
+    )
+    samples = [list(run(comp, list(range(20)))) for run in (_here, _there)]
+    self.assertNotEqual(*samples)
+    self.assertEqual(*map(sorted, samples))
+
+
 @pytest.mark.thorough
 class AnalyticsTest(parameterized.TestCase):
   @parameterized.parameters(1, 2)

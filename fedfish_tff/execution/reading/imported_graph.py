@@ -11,8 +11,10 @@ and tables, then what the results need. Here these are two functions:
 *   The second takes them with its arguments and returns the results.
 
 What has no anonymous form keeps its name, made unique. It lives as long as the
-functions do, which therefore are to be built anew for each call
-(`GraphFunctions.is_reusable`).
+functions do, so that calls at the same time need functions of other names
+(`GraphFunctions.is_reusable`, `rename`). Queues are ended by a third function,
+behind which the first two may be called again: to build them, and to get them
+ready, takes longer than a call.
 
 The functions of the graph's library get names of their own, since those of
 different graphs are often the same.
@@ -23,6 +25,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import itertools
 
 from fedfish_tff import private_apis
 from fedfish_tff import stateless_kernels
@@ -54,6 +57,8 @@ class GraphFunctions:
     setup_feeds: The numbers of the feeds that `setup` takes.
     num_holders: How many things `setup` returns.
     is_reusable: Whether calls of the functions share no state, kernels' included.
+    reset: The name of the function that ends the state that calls share; empty
+      if nothing can.
   """
 
   definitions: tuple[_FunctionDef, ...]
@@ -62,6 +67,7 @@ class GraphFunctions:
   setup_feeds: tuple[int, ...]
   num_holders: int
   is_reusable: bool
+  reset: str
 
 
 def build_graph_functions(
@@ -115,8 +121,11 @@ def build_graph_functions(
   }
   for function in called:
     named |= state_holders.names_in_use(library[function])
+  queues = _name_queues([nodes[n] for n in (*main, *setup)], called, library)
   anonymous = [
-    state_holders.make_anonymous(nodes[n], named) for n in (*holders, *others)
+    state_holders.make_anonymous(nodes[n], named)
+    for n in (*holders, *others)
+    if nodes[n].op not in state_holders.QUEUES
   ]
 
   needed = {_node_of(i) for node in setup for i in nodes[node].input}
@@ -137,6 +146,17 @@ def build_graph_functions(
   body = [nodes[node] for node in main if node not in handed]
   arguments = [nodes[_node_of(node)] for node in (*feeds, *handed)]
   definitions.append(_build_function(name, body, arguments, fetches, library))
+  bodies = (library[function].node_def for function in called)
+  is_free = (
+    not named
+    and all(anonymous)
+    and not any(
+      stateless_kernels.has_state(node.op)
+      for node in itertools.chain(map(nodes.get, (*main, *setup)), *bodies)
+    )
+  )
+  if queues and is_free:
+    definitions.append(_build_reset(f'{name}_reset', queues, library))
   names = {f: f'{name}_{i}' for i, f in enumerate(called)}
   for function in called:
     definitions.append(_FunctionDef())
@@ -152,13 +172,31 @@ def build_graph_functions(
     setup=f'{name}_setup' if setup else '',
     setup_feeds=tuple(setup_feeds),
     num_holders=len(handed),
-    is_reusable=not named
-    and all(anonymous)
-    and not any(
-      stateless_kernels.has_state(node.op)
-      for function in definitions
-      for node in function.node_def
+    is_reusable=is_free and not queues,
+    reset=f'{name}_reset' if queues and is_free else '',
+  )
+
+
+def rename(functions: GraphFunctions, name: str) -> GraphFunctions:
+  """Returns the same functions, and their state, under other names.
+
+  Args:
+    functions: The functions.
+    name: The new name, as long as `functions.main`, whose place it takes in the
+      serialized definitions.
+  """
+  before, after = functions.main.encode(), name.encode()
+  return dataclasses.replace(
+    functions,
+    definitions=tuple(
+      _FunctionDef.FromString(
+        definition.SerializeToString().replace(before, after)
+      )
+      for definition in functions.definitions
     ),
+    main=name,
+    setup=functions.setup.replace(functions.main, name),
+    reset=functions.reset.replace(functions.main, name),
   )
 
 
@@ -259,6 +297,50 @@ def _visit_functions(
     for function in functions:
       visit(function)
       stack.extend(function.attr.values())
+
+
+def _name_queues(
+  main: Iterable[_NodeDef],
+  called: Iterable[str],
+  library: Mapping[str, _FunctionDef],
+) -> list[_NodeDef]:
+  """Returns the queues of a graph, each of which gets a name to be found by.
+
+  Args:
+    main: The nodes outside of functions.
+    called: The names of the functions that are called.
+    library: The functions; the nodes of queues are changed.
+  """
+  queues = []
+  for owner in ('', *called):
+    for node in library[owner].node_def if owner else main:
+      if node.op in state_holders.QUEUES:
+        # In TFF's runtime all calls of a function have one queue.
+        if not state_holders.state_name(node):
+          node.attr['shared_name'].s = f'{owner}/{node.name}'.encode()
+        queues.append(node)
+  return queues
+
+
+def _build_reset(
+  name: str, queues: Iterable[_NodeDef], library: Mapping[str, _FunctionDef]
+) -> _FunctionDef:
+  """Builds the function that ends queues, so that they begin anew."""
+  nodes = []
+  for i, queue in enumerate(queues):
+    nodes.append(_copy(queue))
+    nodes[-1].name = f'queue_{i}'
+    del nodes[-1].input[:]
+    nodes.append(
+      _NodeDef(name=f'end_{i}', op='DestroyResourceOp', input=[f'queue_{i}'])
+    )
+    # Nodes of one name are one queue.
+    nodes[-1].attr['ignore_lookup_error'].b = True
+  function = _build_function(name, nodes, [], [], library)
+  for node in nodes[1::2]:
+    function.control_ret[node.name] = node.name
+    function.signature.control_output.append(node.name)
+  return function
 
 
 def _rename_functions(node: _NodeDef, names: Mapping[str, str]) -> None:

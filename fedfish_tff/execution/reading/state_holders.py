@@ -35,6 +35,15 @@ _ANONYMOUS_OPERATIONS: Mapping[str, str] = types.MappingProxyType(
     'MutableDenseHashTableV2': 'AnonymousMutableDenseHashTable',
   }
 )
+# Queues, which make themselves anew where they have been ended.
+QUEUES = frozenset(
+  (
+    'FIFOQueueV2',
+    'PaddingFIFOQueueV2',
+    'PriorityQueueV2',
+    'RandomShuffleQueueV2',
+  )
+)
 # These hold state for one call only, whatever their names.
 _OF_ONE_CALL = ('Anonymous', 'Dummy', 'TensorArray', 'Stack')
 
@@ -81,11 +90,12 @@ def state_name(node: _NodeDef) -> bytes:
 
 
 def names_in_use(function: _FunctionDef) -> set[bytes]:
-  """Returns the names by which a function of the library finds state."""
+  """Returns the names by which a function finds state, other than queues."""
   return {
     state_name(node)
     for node in function.node_def
     if holds_state(node)
+    and node.op not in QUEUES
     and not node.op.startswith(_OF_ONE_CALL)
     and state_name(node) != _ANONYMOUS_NAME
   }

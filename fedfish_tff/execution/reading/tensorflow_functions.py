@@ -58,6 +58,8 @@ class TensorFlowFunction:
     self._argument_types = structures.leaf_types(signature.parameter)
     self._result_types = structures.leaf_types(signature.result)
     self._imported = _import(proto.tensorflow)
+    # Those that are in no call now, where calls would share state.
+    self._idle = [self._imported]
 
   def __call__(
     self,
@@ -107,8 +109,15 @@ class TensorFlowFunction:
     if not self._fetches:
       return ()
     imported = self._imported
-    if not imported.is_usable():
+    if not imported.is_current():
       imported = self._imported = _import(self.proto.tensorflow)
+      self._idle = [imported]
+    idle = self._idle
+    if not imported.functions.is_reusable:
+      try:
+        imported = idle.pop()
+      except IndexError:
+        imported = imported.renamed()
     functions = imported.functions
     if functions.setup:
       holders = _execute(
@@ -118,9 +127,13 @@ class TensorFlowFunction:
         cancellation_manager,
       )
       tensors = [*tensors, *holders]
-    return _execute(
+    results = _execute(
       functions.main, tensors, len(self._fetches), cancellation_manager
     )
+    if functions.reset:
+      _execute(functions.reset, [], 0, cancellation_manager)
+      idle.append(imported)
+    return results
 
 
 def get_function(proto: pb.Computation) -> TensorFlowFunction:
@@ -159,9 +172,14 @@ class _Imported:
     finalizer = weakref.finalize(self, _remove_functions, names)
     finalizer.atexit = False  # TensorFlow may be gone by then.
 
-  def is_usable(self) -> bool:
-    """Whether a call can run the functions."""
-    return self.functions.is_reusable and all(
+  def renamed(self) -> '_Imported':
+    """Returns the same functions with state of their own."""
+    functions = imported_graph.rename(self.functions, _new_name())
+    return _Imported(functions, self._values)
+
+  def is_current(self) -> bool:
+    """Whether the parameters have the values that the functions hold."""
+    return all(
       parameter.value == value for parameter, value in self._values.items()
     )
 
@@ -187,7 +205,7 @@ def _import(graph: pb.TensorFlow) -> _Imported:
   return _Imported(
     imported_graph.build_graph_functions(
       graph_def,
-      name=f'fedfish_{next(_numbers)}',
+      name=_new_name(),
       feeds=feeds,
       fetches=tensor_names(graph.result),
       constants=_session_token(graph.session_token_tensor_name, feeds),
@@ -195,6 +213,11 @@ def _import(graph: pb.TensorFlow) -> _Imported:
     ),
     values,
   )
+
+
+def _new_name() -> str:
+  """Returns a name for the functions of a graph; all are of one length."""
+  return f'fedfish_graph_{next(_numbers):012}'
 
 
 def _remove_functions(names: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 
+from fedfish_tff.execution.replay import loop_steps
 from fedfish_tff.execution.replay import replayer
 
 import tensorflow as tf
@@ -103,9 +104,12 @@ def _while(
         [replay.value_of(variable) for variable in variables],
       )
 
+  call_step = replay.call_step
+  if loop_steps.is_trivial(replay.operations(body)):
+    call_step = loop_steps.call_inlined
   tensors, held = tf.while_loop(
     run_condition,
-    lambda tensors, held: replay.call_step(step, tensors, held),
+    lambda tensors, held: call_step(step, tensors, held),
     (
       [inputs[i] for i in positions],
       [replay.value_of(variable) for variable in variables],

@@ -27,8 +27,9 @@ _CONTROL_FLOW = frozenset(
   ('Case', 'If', 'StatelessCase', 'StatelessIf', 'StatelessWhile', 'While')
 )
 
-# With fewer operations a step is not worth a function of its own.
-_TRIVIAL = 8
+# With fewer nodes a step is not worth a function of its own, whose tracing takes
+# longer than some thousands of steps.
+_TRIVIAL = 32
 
 
 class Step:
@@ -41,7 +42,7 @@ class Step:
 
     Args:
       step: From nests of tensors to a nest of tensors.
-      *arguments: Nests of tensors such as it is called with.
+      *arguments: Nests of tensors, or specs, such as it is called with.
       inlined: Whether TensorFlow puts the operations in the place of a call.
     """
 

@@ -3,8 +3,9 @@
 """More of `tf.data` on the sequences of a replayed graph.
 
 What client work is made of beside `take`, `skip`, `repeat`, `map` and `reduce`
-(see `sequence_replay`): `range`, `zip` and so `enumerate`, `concatenate`,
-`filter`, `batch` and `rebatch`. Each again knows its length and how to cut out element i.
+(see `sequence_replay`): `range`, `from_tensors`, `from_tensor_slices`, `zip` and
+so `enumerate`, `concatenate`, `filter`, `batch` and `rebatch`. Each again knows its
+length and how to cut out element i.
 """
 
 from collections.abc import Callable
@@ -48,6 +49,31 @@ def _range(replay, node, inputs):
   count = tf.maximum((stop - start - tf.sign(step)) // step + 1, 0)
   numbers = _sequence(count, lambda i: [tf.cast(start + i * step, dtype)])
   return [dataclasses.replace(numbers, is_long=True)]
+
+
+def _tensors(replay, node, inputs):
+  del replay
+  _check_components(node, inputs)
+  return [_sequence(tf.constant(1, tf.int64), lambda i: list(inputs))]
+
+
+def _slices(replay, node, inputs):
+  del replay
+  _check_components(node, inputs)
+  lengths = {tensor.shape[0] for tensor in inputs}
+  if len(inputs) > 1 and (None in lengths or len(lengths) > 1):
+    # Unlike lengths are an error.
+    raise replayer.NotReplayableError(f'{node.op} of unknown lengths')
+  count = tf.shape(inputs[0], tf.int64)[0]
+  return [_sequence(count, lambda i: [tf.gather(t, i) for t in inputs])]
+
+
+def _check_components(node: _NodeDef, inputs: list[replayer.Value]) -> None:
+  for value in inputs:
+    if not isinstance(value, tf.Tensor) or value.dtype == tf.variant:
+      raise replayer.NotReplayableError(f'{node.op} of datasets')
+    if not value.shape.rank and node.op == 'TensorSliceDataset':
+      raise replayer.NotReplayableError(f'{node.op} of unknown shapes')
 
 
 def _zip(replay, node, inputs):
@@ -190,5 +216,7 @@ HANDLERS: Mapping[str, replayer.Handler] = {
   'RangeDataset': _range,
   REBATCH: _rebatch,
   'RewriteDataset': _rewrite,
+  'TensorDataset': _tensors,
+  'TensorSliceDataset': _slices,
   'ZipDataset': _zip,
 }

@@ -427,12 +427,8 @@ def fold(
   shapes, held_shapes = list(shapes), list(held_shapes)
 
   def run_elements(number, i, state, held):
-    run = run_element
-    if number > 1:
-      # To trace an element so many times would take most of a run's start.
-      run = loop_steps.Step(run, i, state, held, inlined=True)
     for j in range(number):
-      state, held = run(i + j, state, held)
+      state, held = run_element(i + j, state, held)
     return state, held
 
   def loop(number, i, state, held):
@@ -474,6 +470,14 @@ def fold(
   ):
     number = min(_MOST_UNROLLED, _MOST_UNROLLED_NODES // size)
     if number > 1:
+      # To trace it for each element would take most of a run's start.
+      run_element = loop_steps.Step(
+        run_element,
+        tf.TensorSpec([], tf.int64),
+        [tf.TensorSpec(s, t.dtype) for s, t in zip(shapes, state)],
+        [tf.TensorSpec(s, t.dtype) for s, t in zip(held_shapes, held)],
+        inlined=True,
+      )
       i, state, held = loop(number, i, state, held)
   trips, state, held = loop(1, i, state, held)
   if (noted := _TRIPS.get()) is not None:

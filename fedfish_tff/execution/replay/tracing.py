@@ -12,6 +12,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import dataclasses
 from typing import Any
 
 from fedfish_tff import private_apis
@@ -111,12 +112,10 @@ class Replayer(local_functions.Tracer):
       tensorflow_functions.tensor_names(serialized.result),
       initialize_op=serialized.initialize_op,
     )
-    if any(
-      isinstance(leaf, tff.SequenceType)
-      for leaf in structures.leaf_types(type_signature.result)
-    ):
-      raise NotReplayableError('a computation that returns a dataset')
-    self._results += results
+    results = list(
+      map(_returned, results, structures.leaf_types(type_signature.result))
+    )
+    self._results += [r for r in results if isinstance(r, tf.Tensor)]
     return structures.unflatten(iter(results), type_signature.result)
 
   def compute_unread(self, returned: Any) -> None:
@@ -254,6 +253,17 @@ def _computed(leaf: Any, leaf_type: tff.Type) -> Any:
       f'a sequence whose elements have no names, as one of {leaf_type.element}'
     )
   return leaf
+
+
+def _returned(result: Any, leaf_type: tff.Type) -> Any:
+  """Returns a result of TensorFlow code of a type as a leaf of a local value."""
+  if isinstance(result, tf.Tensor):
+    return result
+  if not isinstance(result, sequence_replay.Sequence) or result.is_drawn:
+    # Each that reads it would draw anew.
+    raise NotReplayableError('a computation that returns a dataset')
+  order = packed_sequences.dataset_order(leaf_type.element)
+  return dataclasses.replace(result, order=order)
 
 
 def trace(

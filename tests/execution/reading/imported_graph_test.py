@@ -109,7 +109,12 @@ class GraphFunctionsTest(absltest.TestCase):
 
     functions = self._build(build, feeds=[], fetches=['size:0'])
     self.assertFalse(functions.is_reusable)
+    self.assertEqual(functions.reset, 'test_reset')
     self.assertIn('test/queue', str(functions.definitions))
+    renamed = imported_graph.rename(functions, 'next')
+    self.assertEqual((renamed.main, renamed.reset), ('next', 'next_reset'))
+    self.assertIn('next/queue', str(renamed.definitions))
+    self.assertNotIn('test', str(renamed.definitions))
 
   def test_kernels_with_state_are_not_reused(self):
     def build():

@@ -242,18 +242,46 @@ class StateTest(parameterized.TestCase):
     for key in (1, 2, 3):
       self.assertEqual(function(tf.constant(key)), (1, 2 * key))
 
-  def test_state_without_an_anonymous_form_starts_anew(self):
+  @parameterized.product(name=(None, 'queue'), is_function=(False, True))
+  def test_queues_start_empty(self, name, is_function):
     def compute(x):
-      queue = tf.queue.FIFOQueue(100, [tf.int32], [[]], shared_name='queue')
+      queue = tf.queue.FIFOQueue(100, [tf.int32], [[]], shared_name=name)
       with tf.control_dependencies([queue.enqueue(x)]):
-        size = queue.size()
+        with tf.control_dependencies([queue.enqueue(x)]):
+          size = queue.size()
       with tf.control_dependencies([size]):
-        return size, queue.dequeue()
+        # What is left in the queue, or an error.
+        return size, 12 // (x - 3) + queue.dequeue()
 
-    function = _import(compute, np.int32)
+    function = _import(
+      tf.function(compute) if is_function else compute, np.int32
+    )
+
+    def call(x):
+      if x == 3:
+        with self.assertRaises(tf.errors.InvalidArgumentError):
+          function(tf.constant(x))
+        return None
+      return function(tf.constant(x))
+
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-      results = list(pool.map(lambda x: function(tf.constant(x)), range(12)))
-    self.assertEqual(results, [(1, x) for x in range(12)])
+      results = list(pool.map(call, range(12)))
+    results.pop(3)
+    self.assertEqual(
+      results, [(2, x + 12 // (x - 3)) for x in range(12) if x != 3]
+    )
+
+  def test_calls_of_a_function_have_one_queue(self):
+    @tf.function
+    def put(x):
+      queue = tf.queue.FIFOQueue(100, [tf.int32], [[]])
+      with tf.control_dependencies([queue.enqueue(x)]):
+        return queue.size()
+
+    function = _import(lambda x: put(x) + put(x), np.int32)
+    for _ in range(2):
+      # One finds what the other has put there, as in TFF's runtime.
+      self.assertEqual(function(tf.constant(1)), 3)
 
   def test_a_variable_that_has_no_value(self):
     def compute():

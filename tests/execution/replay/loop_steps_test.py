@@ -54,7 +54,7 @@ class StepTest(tf.test.TestCase):
 class TrivialStepsTest(tf.test.TestCase):
   def test_few_operations(self):
     self.assertTrue(loop_steps.is_trivial({'Add': 2, 'Mul': 1}))
-    self.assertFalse(loop_steps.is_trivial({'Add': 20, 'Mul': 1}))
+    self.assertFalse(loop_steps.is_trivial({'Add': 40, 'Mul': 1}))
 
   def test_are_a_part_of_the_loop(self):
     self.assertEqual(loop_steps.call_inlined(lambda a, b: a - b, 3, 2), 1)

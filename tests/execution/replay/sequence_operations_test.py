@@ -29,6 +29,21 @@ class OperationsTest(parameterized.TestCase):
 
     dataset_replays.assert_elements(change, range(2))
 
+  @parameterized.parameters(0, 1, 4)
+  def test_tensors_and_slices(self, size):
+    def change(dataset):
+      total = dataset.reduce(tf.constant(0, tf.int64), lambda n, i: n + i)
+      numbers = total + tf.range(total % 5)
+      slices = tf.data.Dataset.from_tensor_slices(numbers)
+      pairs = tf.data.Dataset.from_tensor_slices(
+        {'b': tf.range(3) + 1, 'a': tf.stack([total, total, total])}
+      )
+      return slices.concatenate(
+        tf.data.Dataset.from_tensors(total)
+      ).concatenate(pairs.map(lambda p: p['a'] * tf.cast(p['b'], tf.int64)))
+
+    dataset_replays.assert_elements(change, range(size))
+
   def test_zip_and_enumerate(self):
     dataset_replays.assert_elements(
       lambda dataset: tf.data.Dataset.zip(
@@ -189,14 +204,24 @@ class NotReplayableTest(absltest.TestCase):
 
   def test_datasets_of_the_graph(self):
     with self.assertRaisesRegex(
-      replayer.NotReplayableError, 'dataset that the graph makes itself'
+      replayer.NotReplayableError, 'ShuffleDataset of a dataset'
     ):
       dataset_replays.assert_elements(
         lambda dataset: dataset.concatenate(
-          tf.data.Dataset.from_tensors(tf.constant(1, tf.int64))
+          tf.data.Dataset.from_tensors(tf.constant(1, tf.int64)).shuffle(3)
         ),
         range(3),
       )
+
+  def test_slices_of_unknown_lengths(self):
+    def build(dataset):
+      x = dataset.reduce(tf.constant([0], tf.int64), lambda x, i: x + i)
+      y = tf.boolean_mask(x, x > 0)
+      slices = tf.data.Dataset.from_tensor_slices
+      return slices((x, y)).reduce(0, lambda n, _: n + 1)
+
+    with self.assertRaisesRegex(replayer.NotReplayableError, 'unknown lengths'):
+      dataset_replays.assert_same(build, range(3))
 
 
 if __name__ == '__main__':

@@ -228,12 +228,12 @@ class FailuresTest(parameterized.TestCase):
 class NotReplayableTest(absltest.TestCase):
   def test_datasets_of_the_graph(self):
     with self.assertRaisesRegex(
-      replayer.NotReplayableError, 'dataset that the graph makes itself'
+      replayer.NotReplayableError, 'ShuffleDataset of a dataset'
     ):
       dataset_replays.assert_same(
         lambda dataset: (
           tf.data.Dataset.from_tensors(1)
-          .repeat(2)
+          .shuffle(2)
           .reduce(0, lambda a, b: a + b)
         ),
         range(2),

@@ -11,6 +11,7 @@ from fedfish_tff.execution.replay import tracing
 from tests.execution import interrupts
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -41,7 +42,7 @@ class TensorSpecsTest(absltest.TestCase):
       tracing.tensor_specs(_NESTED)
 
 
-class ReplayerTest(absltest.TestCase):
+class ReplayerTest(parameterized.TestCase):
   def test_arguments_and_results(self):
     @tff.tensorflow.computation(_NESTED)
     def comp(arg):
@@ -82,16 +83,22 @@ class ReplayerTest(absltest.TestCase):
     # Each has a variable of its own.
     self.assertEqual([int(n) for n in twice()], [3, 3])
 
-  def test_datasets_as_results(self):
+  @parameterized.parameters(False, True)
+  def test_datasets_as_results(self, is_drawn):
     comp = tff.tensorflow.computation(lambda data: data.take(1), _SEQUENCE)
     with tf.Graph().as_default():
       sequence = sequence_replay.Sequence(
-        tf.constant(2, tf.int64), lambda i: [i]
+        tf.constant(2, tf.int64), lambda i: [i], is_drawn=is_drawn
       )
-      with self.assertRaisesRegex(
-        tracing.NotReplayableError, 'returns a dataset'
-      ):
-        tracing.Replayer().run(_proto(comp), comp.type_signature, sequence)
+      arguments = _proto(comp), comp.type_signature, sequence
+      if is_drawn:
+        with self.assertRaisesRegex(
+          tracing.NotReplayableError, 'returns a dataset'
+        ):
+          tracing.Replayer().run(*arguments)
+      else:
+        result = tracing.Replayer().run(*arguments)
+        self.assertEqual(result.order, (0,))
 
 
 class TraceTest(absltest.TestCase):
