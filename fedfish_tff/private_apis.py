@@ -56,6 +56,14 @@ CancellationManager = cancellation.CancellationManager
 # of `tf.function` says that.
 function_executor_type = eager_context.function_executor_type
 
+# TensorFlow that is imported within absl's `app.run` makes its context before it
+# turns eager execution on, so that every thread seems to be one of TensorFlow 1 to
+# `tf.init_scope` and to Keras, whose Sequential then fails.
+if not eager_context.context().context_switches.stack:
+  eager_context.context()._context_switches = eager_context._ContextSwitchStack(
+    eager=True
+  )
+
 # By which `tf.vectorized_map` does operations for many elements at once; a function
 # of its package has its name.
 _PFOR = importlib.import_module('tensorflow.python.ops.parallel_for.pfor')

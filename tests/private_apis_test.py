@@ -36,6 +36,40 @@ def _operations(function):
   return {operation.type for operation in function.graph.get_operations()}
 
 
+# As every binary of this package does.
+_IMPORTED_WITHIN_A_RUN = """
+from absl import app
+
+def main(argv):
+  import threading
+  import tensorflow as tf
+  from fedfish_tff import private_apis
+
+  def create_model():
+    tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2)])
+    print('created')
+
+  create_model()
+  thread = threading.Thread(target=create_model)
+  thread.start()
+  thread.join()
+
+app.run(main)
+"""
+
+
+class EagerContextTest(absltest.TestCase):
+  def test_keras_models_where_tensorflow_is_imported_within_a_run(self):
+    output = subprocess.run(
+      [sys.executable, '-c', _IMPORTED_WITHIN_A_RUN],
+      check=True,
+      stdout=subprocess.PIPE,
+      text=True,
+      timeout=processes.HANG_SECONDS,
+    ).stdout
+    self.assertEqual(output, 'created\n' * 2)
+
+
 class GraphsTest(absltest.TestCase):
   def test_find_operation(self):
     found = private_apis.find_operation('AddV2')

@@ -19,6 +19,11 @@ SUFFIXES = (_BEFORE, '_worst_tenth', '_low_tenth', '_median', '_high_tenth')
 # How often examples of one class were taken for those of another.
 _CONFUSION = re.compile(r'confusion_(.+)_as_(.+)')
 _COUNTS = ('num_examples', 'num_tokens')
+# What models of this package measure.
+_KNOWN = re.compile(
+  r'loss|mse|accuracy|accuracy_without_oov_and_eos|perplexity|num_tokens|macro_f1|'
+  r'top_\d+_recall|f1_\w+|diverged_clients'
+)
 # With which learning rate clients have made models their own.
 PERSONALIZATION_RATE = 'personalization_learning_rate'
 _LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
@@ -56,6 +61,12 @@ def confused_classes(metric: str) -> tuple[str, str] | None:
   """Returns the class and what it was taken for; None for other metrics."""
   match = _CONFUSION.fullmatch(metric.rpartition('/')[2])
   return match and match.groups()
+
+
+def is_known(metric: str) -> bool:
+  """Whether it is a column of a metric that models of this package have."""
+  name = without_suffix(metric).rpartition('/')[2]
+  return bool(_KNOWN.fullmatch(name) or _CONFUSION.fullmatch(name))
 
 
 def is_count(metric: str) -> bool:

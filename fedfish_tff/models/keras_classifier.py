@@ -37,6 +37,9 @@ _STATELESS = {
 # Recurrent networks, whose layers have a dropout of their own.
 _SEEDED_BUT_NOT_RANDOM = 'CudnnRNN'
 _STREAM = 'fedfish_random_stream'
+# Activations that make probabilities of logits, and what may follow them.
+_PROBABILITIES = ('Sigmoid', 'Softmax')
+_SAME_VALUES = ('Cast', 'Identity', 'Reshape', 'Squeeze', 'StopGradient')
 
 
 def create_keras_classifier(
@@ -47,6 +50,10 @@ def create_keras_classifier(
   class_names: Sequence[str] = (),
 ) -> tff.learning.models.FunctionalModel:
   """Creates a functional model that computes what a Keras model does.
+
+  Its loss is the mean cross-entropy of the logits and nothing else, so that a
+  model with more is refused; `tff.learning.models.from_keras_model` takes
+  regularisers, and all methods take what it returns.
 
   Dropout and noise are functions of the batch and the last trainable weight,
   which every step moves, so that they differ from step to step and a run can
@@ -66,10 +73,12 @@ def create_keras_classifier(
     those not trainable that it reads.
 
   Raises:
-    errors.InputError: If an argument is of another kind, logits are not of
-      rank 2, a trainable weight is not float32 or not read, training changes
-      weights outside of gradients, as batch normalisation does, or something
-      random is within a loop or a branch or is not a uniform or normal number.
+    errors.InputError: If an argument is of another kind, logits are not
+      float32 of rank 2 or are probabilities, the model is compiled or adds
+      losses, a trainable weight has a constraint, is not float32 or not read,
+      training changes weights outside of gradients, as batch normalisation
+      does, or something random is within a loop or a branch or is not a uniform
+      or normal number.
   """
   if not isinstance(keras_model, tf.keras.Model):
     raise errors.InputError(
@@ -83,6 +92,11 @@ def create_keras_classifier(
       f'input_spec is {input_spec}; that of a batch of x was expected, such as '
       'tf.TensorSpec([None, 28, 28], tf.float32).'
     )
+  if keras_model.optimizer is not None:
+    raise errors.InputError(
+      f'Model {keras_model.name!r} is compiled, but its loss and optimizer would '
+      'not be used; one that is not was expected (load_model has compile=False).'
+    )
   if call is None:
 
     def call(x: tf.Tensor, training: bool) -> tf.Tensor:
@@ -92,28 +106,36 @@ def create_keras_classifier(
     training: _trace_pass(keras_model, call, input_spec, training)
     for training in (True, False)
   }
-  read = {id(v) for traced in passes.values() for v in traced.weights.values()}
-  trainable = keras_model.trainable_variables
-  for variable in trainable:
-    if variable.dtype != tf.float32 or id(variable) not in read:
-      raise errors.InputError(
-        f'Weight {variable.name!r} of model {keras_model.name!r} is '
-        f'{variable.dtype.name} and is {"" if id(variable) in read else "not "}'
-        'read; trainable weights of float32, all of them read, were expected.'
-      )
-  known = {id(variable) for variable in trainable}
-  # Of others than the model too, which `call` may read.
-  others = {
-    id(variable): variable
+  read = {
+    _identify(variable): variable
     for traced in passes.values()
     for variable in traced.weights.values()
-    if id(variable) not in known
   }
-  positions = {id(v): i for i, v in enumerate([*trainable, *others.values()])}
+  trainable = keras_model.trainable_variables
+  for variable in trainable:
+    is_read = _identify(variable) in read
+    if variable.dtype != tf.float32 or not is_read:
+      raise errors.InputError(
+        f'Weight {variable.name!r} of model {keras_model.name!r} is '
+        f'{variable.dtype.name} and is {"" if is_read else "not "}'
+        'read; trainable weights of float32, all of them read, were expected.'
+      )
+    if variable.constraint is not None:
+      raise errors.InputError(
+        f'Weight {variable.name!r} of model {keras_model.name!r} has a '
+        "constraint, which TFF's optimizers do not apply; none was expected."
+      )
+  known = set(map(_identify, trainable))
+  # Of others than the model too, which `call` may read.
+  others = {key: v for key, v in read.items() if key not in known}
+  positions = {
+    _identify(v): i for i, v in enumerate([*trainable, *others.values()])
+  }
   # Without the variables, which are not to be kept.
   places = {
     training: {
-      name: positions[id(variable)] for name, variable in traced.weights.items()
+      name: positions[_identify(variable)]
+      for name, variable in traced.weights.items()
     }
     for training, traced in passes.items()
   }
@@ -173,6 +195,11 @@ def create_keras_classifier(
   )
 
 
+def _identify(variable: tf.Variable) -> int:
+  """Returns what a variable and one around it, of mixed precision, share."""
+  return id(variable.handle)
+
+
 def keras_tensor_names(keras_model: tf.keras.Model) -> tuple[str, ...]:
   """Returns a name for each trainable weight, in the model's order.
 
@@ -218,7 +245,20 @@ def _trace_pass(
   input_spec: tf.TensorSpec,
   training: bool,
 ) -> _Pass:
-  traced = traced_graph.trace_graph(lambda x: call(x, training), input_spec)
+  losses = []
+
+  def compute(x: tf.Tensor) -> tf.Tensor:
+    logits = call(x, training)
+    losses.extend(keras_model.losses)
+    return logits
+
+  traced = traced_graph.trace_graph(compute, input_spec)
+  if losses:
+    raise errors.InputError(
+      f'Model {keras_model.name!r} adds losses (a regulariser or add_loss), but '
+      'the loss of a functional model is of its logits alone; none were '
+      'expected, or tff.learning.models.from_keras_model, which adds them.'
+    )
   (output, *more) = traced.outputs
   if more or output.shape.rank != 2:
     shapes = ', '.join(str(spec.shape) for spec in traced.outputs)
@@ -226,8 +266,19 @@ def _trace_pass(
       f'Model {keras_model.name!r} has outputs of shape {shapes}; logits '
       '[batch, classes] were expected.'
     )
+  if output.dtype != tf.float32:
+    raise errors.InputError(
+      f'Model {keras_model.name!r} has logits of {output.dtype.name}; float32 '
+      "was expected, by dtype='float32' for the last layer."
+    )
   # Without assertions, whose failure other operations have a word for too.
   graph_def = graph_nodes.take_part(traced.graph_def, output.name)
+  last = _find_last_step(graph_def, output.name)
+  if last in _PROBABILITIES:
+    raise errors.InputError(
+      f'Model {keras_model.name!r} ends in {last}, but the loss is of logits; no '
+      'activation was expected at its end.'
+    )
   weights = {}
   for node in graph_def.node:
     if node.name in traced.variables:
@@ -249,6 +300,15 @@ def _trace_pass(
     weights=weights,
     streams=streams,
   )
+
+
+def _find_last_step(graph_def: tf.compat.v1.GraphDef, output: str) -> str:
+  """Returns the last operation that changes the values of an output."""
+  nodes = {node.name: node for node in graph_def.node}
+  node = nodes[output.partition(':')[0]]
+  while node.op in _SAME_VALUES:
+    node = nodes[node.input[0].partition(':')[0]]
+  return node.op
 
 
 def _make_placeholder(node: Any, dtype: tf.DType) -> None:

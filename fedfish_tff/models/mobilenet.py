@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """MobileNetV2 as a feature extractor (Sandler et al. 2018, arXiv:1801.04381)."""
 
+from collections.abc import Iterator
+import contextlib
 import os
 import pathlib
 
@@ -59,12 +61,13 @@ def load_mobilenet_v2(
       f'top were expected there{url}.'
     )
   try:
-    network = tf.keras.applications.MobileNetV2(
-      input_shape=(image_size, image_size, 3),
-      alpha=width,
-      include_top=False,
-      weights=os.fspath(path),
-    )
+    with _usual_settings():
+      network = tf.keras.applications.MobileNetV2(
+        input_shape=(image_size, image_size, 3),
+        alpha=width,
+        include_top=False,
+        weights=os.fspath(path),
+      )
   # By which byte is wrong, h5py and Keras raise nearly anything.
   except Exception as error:
     raise errors.InputError(
@@ -81,3 +84,17 @@ def load_mobilenet_v2(
     preprocess=preprocess,
     input_spec=tf.TensorSpec([None, None, None, 3], tf.float32),
   )
+
+
+@contextlib.contextmanager
+def _usual_settings() -> Iterator[None]:
+  """Lets Keras make layers as its weights are, whatever keras.json says."""
+  policy = tf.keras.mixed_precision.global_policy()
+  data_format = tf.keras.backend.image_data_format()
+  tf.keras.mixed_precision.set_global_policy('float32')
+  tf.keras.backend.set_image_data_format('channels_last')
+  try:
+    yield
+  finally:
+    tf.keras.mixed_precision.set_global_policy(policy)
+    tf.keras.backend.set_image_data_format(data_format)

@@ -13,6 +13,8 @@ from fedfish_tff import private_apis
 
 import tensorflow as tf
 
+# Of images, with channels before height and width; of anything for a bias.
+_CHANNELS_FIRST = b'NCHW'
 # Beginnings of the names of operations that change variables.
 _CHANGES = (
   'Assign',
@@ -54,7 +56,8 @@ def trace_graph(
     input_spec: Of its argument.
 
   Raises:
-    errors.InputError: If the function changes a variable.
+    errors.InputError: If the function changes a variable, or takes images with
+      channels first.
   """
   function = tf.function(
     compute, input_signature=[input_spec]
@@ -65,6 +68,12 @@ def trace_graph(
         f'A variable is changed by {node.name}, as batch normalisation '
         'does in training; a model that only reads its variables was expected, '
         'with GroupNormalization for example.'
+      )
+    if node.attr['data_format'].s == _CHANNELS_FIRST and node.op != 'BiasAdd':
+      raise errors.InputError(
+        f'Images have their channels first at {node.name}, which TensorFlow '
+        'computes on no CPU; data_format channels_last was expected (see '
+        'image_data_format in ~/.keras/keras.json).'
       )
   # In the graph, variables have the names of the placeholders that hold them,
   # which come in the order of use; `variables` has no order.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.communication import measure_wire_bytes
   from fedfish_tff.simulation.communication import WireBytes
   from fedfish_tff.simulation.early_stopping import EarlyStopping
+  from fedfish_tff.simulation.federated_round import has_client_states
+  from fedfish_tff.simulation.federated_round import run_round
   from fedfish_tff.simulation.files import check_entries
   from fedfish_tff.simulation.files import make_folder
   from fedfish_tff.simulation.files import write_atomically
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.privacy_loss import tree_epsilon
   from fedfish_tff.simulation.progress import ProgressReporter
   from fedfish_tff.simulation.progress import report_step
+  from fedfish_tff.simulation.round_problems import training_weights
   from fedfish_tff.simulation.run_recorder import RunRecorder
   from fedfish_tff.simulation.speed_participation import drop_out
   from fedfish_tff.simulation.speed_participation import fastest_participation

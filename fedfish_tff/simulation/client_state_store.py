@@ -228,14 +228,36 @@ class ClientStateStore:
     """Removes the states of later rounds, to resume after a round.
 
     Args:
-      round_number: The round of the checkpoint.
-      digest: The store's after that round.
-      visitors: Each round from this one back to the first, with the clients
-        that came; gone through only to name the client whose state was lost.
+      round_number: As for `check`.
+      digest: As for `check`.
+      visitors: As for `check`.
 
     Raises:
       errors.InputError: If the states of that round are not here; nothing was
         changed then.
+    """
+    self.check(round_number, digest, visitors)
+    with self._changes() as execute:
+      execute('DELETE FROM visits WHERE round > ?', (round_number,))
+      execute('UPDATE visits SET until = NULL WHERE until > ?', (round_number,))
+    self.digest = digest
+
+  def check(
+    self,
+    round_number: int,
+    digest: int,
+    visitors: Iterable[tuple[int, Iterable[str]]],
+  ) -> None:
+    """Checks that the states after a round are here; nothing is changed.
+
+    Args:
+      round_number: The round of a checkpoint.
+      digest: The store's digest after that round.
+      visitors: Each round from this one back to the first, with the clients
+        that came; gone through only to name the client whose state was lost.
+
+    Raises:
+      errors.InputError: If a state is missing, damaged or of another round.
     """
     with self._input_errors(f'{self._name} cannot be read'):
       # Or the digest may find a visit that its client's name does not lead to.
@@ -251,10 +273,6 @@ class ClientStateStore:
       raise errors.InputError(
         self._describe_loss(round_number, visitors) + _ADVICE
       )
-    with self._changes() as execute:
-      execute('DELETE FROM visits WHERE round > ?', (round_number,))
-      execute('UPDATE visits SET until = NULL WHERE until > ?', (round_number,))
-    self.digest = digest
 
   def reset(self) -> None:
     """Removes all states, to start anew.

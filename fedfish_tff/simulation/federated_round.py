@@ -76,9 +76,9 @@ def run_round(
   round_number: int,
   client_states: client_state_store.ClientStateStore | None,
   *,
-  kept_rounds: Collection[int],
+  kept_rounds: Collection[int] | None = None,
 ) -> RoundResult:
-  """Trains for one round; saves the clients' new states, if they have any.
+  """Trains for one round.
 
   The first-visit rule: a client that comes for the first time has
   `process.initialize_client` of the server's state before this round, not of
@@ -90,7 +90,8 @@ def run_round(
     cohort: The round's clients.
     round_number: The round.
     client_states: Of `check_client_states`.
-    kept_rounds: The rounds that the run may be resumed from.
+    kept_rounds: The rounds that the run may be resumed from; None not to save
+      the clients' new states.
 
   Raises:
     errors.InputError: If a client's data or state cannot be used, its new state
@@ -110,17 +111,20 @@ def run_round(
     _check_distinct(client_ids, round_number)
     # By the first-visit rule; and the structure of all states.
     new_client = process.initialize_client(state)
-    old_states = [
-      new_client if (old := client_states.load(c, new_client)) is None else old
-      for c in client_ids
-    ]
+    old_states = []
+    for client_id in client_ids:
+      old = client_states.load(
+        client_id, new_client, round_number=round_number - 1
+      )
+      old_states.append(new_client if old is None else old)
     with round_problems.input_errors(cohort):
       output = process.next(state, old_states, inputs)
-    client_states.save(
-      round_number,
-      dict(zip(client_ids, output.client_states, strict=True)),
-      kept_rounds=kept_rounds,
-    )
+    if kept_rounds is not None:
+      client_states.save(
+        round_number,
+        dict(zip(client_ids, output.client_states, strict=True)),
+        kept_rounds=kept_rounds,
+      )
   row = metrics_flattening.flatten_metrics(output.metrics)
   return RoundResult(output.state, row | take_columns(), old_states)
 

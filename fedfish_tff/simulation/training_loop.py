@@ -56,11 +56,14 @@ class TrainingResult(NamedTuple):
     totals: Over all rounds, resumed ones included: `wire_bytes`,
       `payload_bytes`, `local_steps`, `excluded_clients` and `round_seconds`;
       `simulated_seconds` where `run_training` had a wall clock.
+    client_states_digest: The digest of the clients' states after the last
+      round, by which a `ClientStateStore` checks that it has them.
   """
 
   state: Any
   round_number: int
   totals: Mapping[str, int | float]
+  client_states_digest: int = 0
 
 
 def run_training(
@@ -371,7 +374,12 @@ def load_result(
 
 def _to_result(loop_state: _LoopState, round_number: int) -> TrainingResult:
   totals = {name: total.item() for name, total in loop_state['totals'].items()}
-  return TrainingResult(loop_state['process'], round_number, totals)
+  return TrainingResult(
+    loop_state['process'],
+    round_number,
+    totals,
+    int(loop_state.get('client_states', 0)),
+  )
 
 
 def _initial_loop_state(process: round_problems.AnyProcess) -> _LoopState:

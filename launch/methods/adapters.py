@@ -62,7 +62,7 @@ def check(config: Mapping[str, Any], method: method_lib.Method) -> None:
     errors.InputError: If a field is missing, unknown or out of range, or the
       method or another block does not train the task's own model.
   """
-  fields.check_fields('adapters.', config['adapters'], fields.checks(FIELDS))
+  fields.check_block('adapters.', config['adapters'], FIELDS)
   if method.sized:
     raise errors.InputError(
       f'The config field adapters does not exist for {method.name}: it trains '

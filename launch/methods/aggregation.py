@@ -50,22 +50,26 @@ FIELDS: Mapping[str, fields.Field] = {
     _below_a_half,
     'Of trimmed_mean: the part of the clients whose values are left out at each '
     'end, coordinate by coordinate.',
+    goes_with={'rule': ('trimmed_mean',)},
   ),
   'num_attackers': fields.Field(
     1,
     fields.integer(0),
     'Of krum: f, from how many clients of a cohort anything may come; 2 f + 3 '
     'are needed.',
+    goes_with={'rule': ('krum',)},
   ),
   'num_selected': fields.Field(
     1,
     fields.integer(1),
     'Of krum: of how many updates the mean is taken; more than 1 is Multi-Krum.',
+    goes_with={'rule': ('krum',)},
   ),
   'clip_norm': fields.Field(
     1.0,
     fields.number(positive=True),
     "Of clipped_mean: the bound of an update's L2 norm.",
+    goes_with={'rule': ('clipped_mean',)},
   ),
 }
 
@@ -101,7 +105,7 @@ def check(config: Mapping[str, Any]) -> None:
       rule does not go with the cohort or another block.
   """
   block = config['aggregation']
-  fields.check_fields('aggregation.', block, fields.checks(FIELDS))
+  fields.check_block('aggregation.', block, FIELDS)
   for other, reason in (
     ('exchange', 'has a mean for each part that is sent'),
     ('privacy', 'has its own clipping and noise, of sums'),

@@ -72,7 +72,7 @@ def check(config: Mapping[str, Any]) -> None:
       not go with another block.
   """
   block = config['compression']
-  fields.check_fields('compression.', block, fields.checks(FIELDS))
+  fields.check_block('compression.', block, FIELDS)
   for other, reason in (
     ('exchange', 'sums a denominator for each part that is sent'),
     ('privacy', 'needs the sum of what it has clipped'),

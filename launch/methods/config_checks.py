@@ -117,7 +117,7 @@ def check_config(config: Mapping[str, Any]) -> None:
   if 'compression' in config:
     compression.check(config)
   if 'early_stopping' in config:
-    early_stopping.check(config['early_stopping'])
+    early_stopping.check(config)
   for block in building.SCHEDULES.values():
     if block in config:
       schedules.check(f'{block}.', config[block], config['rounds'])
@@ -167,11 +167,9 @@ def check_runs(config: Mapping[str, Any]) -> None:
 def _check_block(
   prefix: str, block: Mapping[str, Any], method: method_lib.Method
 ) -> None:
-  fields.check_fields(
-    prefix,
-    block,
-    {'name': fields.text, **fields.checks(method.fields)},
-    owner=method.name,
+  name = fields.Field(method.name, fields.text, 'The method.')
+  fields.check_block(
+    prefix, block, {'name': name, **method.fields}, owner=method.name
   )
 
 

@@ -6,8 +6,11 @@ Validation clients decide, never test clients. Plain Python, without TensorFlow.
 """
 
 from collections.abc import Mapping
+import importlib.util
+import pathlib
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from launch.methods import fields
 
@@ -49,6 +52,7 @@ FIELDS: Mapping[str, fields.Field] = {
     0.0,
     fields.number(positive=False),
     'By how much more than this a value has to be better, for the patience.',
+    goes_with={'patience': range(1, 2**31)},
   ),
   'restore_best': fields.Field(
     True,
@@ -70,16 +74,41 @@ def defaults(preset: str) -> dict[str, Any]:
   return {**fields.defaults(FIELDS), **PRESETS[preset]}
 
 
-def check(block: Mapping[str, Any]) -> None:
-  """Checks a block.
+def check(config: Mapping[str, Any]) -> None:
+  """Checks the block `early_stopping` and what it goes with.
 
   Args:
-    block: The block.
+    config: With the block; its other blocks are checked already.
 
   Raises:
-    errors.InputError: If a field is missing, unknown or out of range.
+    errors.InputError: If a field is missing, unknown or out of range, or there
+      is no such metric.
   """
-  fields.check_fields('early_stopping.', block, fields.checks(FIELDS))
+  block, task = config['early_stopping'], config['task']['name']
+  fields.check_block('early_stopping.', block, FIELDS)
+  metric = block['metric']
+  if not metric:
+    return
+  if (
+    metric.startswith('eval/personalized/')
+    and not (config['evaluation']['personalization_epochs'])
+  ):
+    raise errors.InputError(
+      f'early_stopping.metric is {metric!r}, but '
+      'evaluation.personalization_epochs is 0; a positive integer was expected.'
+    )
+  if _is_task_of_this_package(task) and not metric_names.is_known(metric):
+    raise fields.error(
+      'early_stopping.metric',
+      metric,
+      f'a metric of task {task}, such as eval/global/loss,',
+    )
+
+
+def _is_task_of_this_package(name: str) -> bool:
+  """Whether it is; models of other tasks may have metrics of any name."""
+  (folder,) = importlib.util.find_spec('tasks').submodule_search_locations
+  return name in (path.stem for path in pathlib.Path(folder).glob('*/*.py'))
 
 
 def restores_best(config: Mapping[str, Any]) -> bool:

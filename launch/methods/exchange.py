@@ -31,9 +31,17 @@ FIELDS: Mapping[str, fields.Field] = {
     'What is chosen: a share of the tensors, those that moved far enough, or '
     'single weights.',
   ),
-  'share': fields.Field(0.5, fields.share, 'Which part of them is sent.'),
+  'share': fields.Field(
+    0.5,
+    fields.share,
+    'Which part of them is sent.',
+    goes_with={'selection': ('share', 'coordinates')},
+  ),
   'threshold': fields.Field(
-    0.1, fields.number(positive=False), 'The least drift that is sent.'
+    0.1,
+    fields.number(positive=False),
+    'The least drift that is sent.',
+    goes_with={'selection': ('threshold',)},
   ),
   'direction': fields.Field(
     'largest', fields.member_of(choices.Direction), 'Which drift is sent.'
@@ -42,16 +50,19 @@ FIELDS: Mapping[str, fields.Field] = {
     False,
     fields.boolean,
     "Whether to divide a tensor's drift by its number of weights.",
+    goes_with={'selection': ('share', 'threshold')},
   ),
   'group_by': fields.Field(
     'tensor',
     fields.one_of('tensor', 'layer'),
     'With layer, all tensors of a layer are sent, or none.',
+    goes_with={'selection': ('share', 'threshold')},
   ),
   'coordinate_score': fields.Field(
     'change',
     fields.member_of(choices.CoordinateScore),
     'What single weights are chosen by.',
+    goes_with={'selection': ('coordinates',)},
   ),
   'unsent': fields.Field(
     SERVER_KEEPS,
@@ -98,21 +109,13 @@ def check_exchange(config: Mapping[str, Any]) -> None:
       not go with another one.
   """
   block, algorithm = config['exchange'], config['algorithm']
-  fields.check_fields('exchange.', block, fields.checks(FIELDS))
+  fields.check_block('exchange.', block, FIELDS)
   if algorithm.get('diagnostics'):
     raise errors.InputError(
       'algorithm.diagnostics is True, but clients send a part of their weights '
       "(exchange), while it compares with FedAvg's update of all of them; False "
       'was expected.'
     )
-  if block['selection'] == 'coordinates':
-    for field, expected in (('normalize', False), ('group_by', 'tensor')):
-      if block[field] != expected:
-        raise errors.InputError(
-          f'exchange.{field} is {block[field]!r}, but exchange.selection is '
-          f"'coordinates', which chooses weights one by one; {expected!r} was "
-          'expected.'
-        )
   if block['group_by'] == 'layer' and 'fine_tuning' in config:
     raise errors.InputError(
       "exchange.group_by is 'layer', but the tensors of a fine-tuning have no "
@@ -150,12 +153,18 @@ def _check_client_keeps(config: Mapping[str, Any]) -> None:
         f'{name} is {value!r}, but exchange.unsent is {CLIENT_KEEPS!r}, which '
         f'{reason}; {expected!r} was expected.'
       )
-  if 'fine_tuning' in config:
-    raise errors.InputError(
-      f'The config has a block fine_tuning, but exchange.unsent is '
-      f'{CLIENT_KEEPS!r}, whose clients keep whole models; {SERVER_KEEPS!r} '
-      'was expected.'
-    )
+  for other, reason in (
+    ('fine_tuning', 'whose clients keep whole models'),
+    (
+      'server_schedule',
+      'whose server takes the mean of what was sent as it is',
+    ),
+  ):
+    if other in config:
+      raise errors.InputError(
+        f'The config has a block {other}, but exchange.unsent is '
+        f'{CLIENT_KEEPS!r}, {reason}; {SERVER_KEEPS!r} was expected.'
+      )
 
 
 def build(

@@ -6,6 +6,7 @@ Plain Python, without TensorFlow.
 """
 
 from collections.abc import Callable
+from collections.abc import Container
 from collections.abc import Mapping
 import enum
 import math
@@ -16,8 +17,12 @@ from fedfish_tff import errors
 
 # TensorFlow's int32, in which sizes and seeds enter graphs.
 _LARGEST_INTEGER = 2**31 - 1
-# And its float32, for rates and the like.
+# And its float32, for rates and the like: with more digits it is infinite, and
+# with less 0, or one of the numbers that kernels take for 0.
 _LARGEST_NUMBER = 3.4e38
+_SMALLEST_NUMBER = 1.2e-38
+# The next number below is the largest that float32 does not round to 1.
+_ONE_IN_FLOAT32 = 1 - 2**-25
 
 # Raises InputError, or returns, for (field's dotted name, value).
 Check = Callable[[str, Any], None]
@@ -30,11 +35,14 @@ class Field(NamedTuple):
     default: Its value where a config names none.
     check: Refuses values that cannot be used.
     help: What it is, in a line.
+    goes_with: By other fields of the block, their values with which it changes
+      anything; with others it has its default.
   """
 
   default: Any
   check: Check
   help: str
+  goes_with: Mapping[str, Container[Any]] = {}
 
 
 def error(name: str, value: Any, expected: str) -> errors.InputError:
@@ -71,6 +79,9 @@ def number(*, positive: bool) -> Check:
       raise error(name, value, expected)
     if value > _LARGEST_NUMBER:
       raise error(name, value, f'a number of at most {_LARGEST_NUMBER:.2g}')
+    if 0 < value < _SMALLEST_NUMBER:
+      what = f'a number of at least {_SMALLEST_NUMBER:.2g}'
+      raise error(name, value, what if positive else f'0, or {what},')
 
   return check
 
@@ -82,19 +93,20 @@ def share(name: str, value: Any) -> None:
     raise error(name, value, expected)
   if not 0 < value <= 1:
     raise error(name, value, expected)
+  number(positive=True)(name, value)
 
 
 def between_0_and_1(name: str, value: Any) -> None:
   """Checks a number above 0 and below 1."""
   number(positive=True)(name, value)
-  if value >= 1:
+  if value >= _ONE_IN_FLOAT32:
     raise error(name, value, 'a number between 0 and 1')
 
 
 def below_1(name: str, value: Any) -> None:
   """Checks a probability that is not 1."""
   number(positive=False)(name, value)
-  if value >= 1:
+  if value >= _ONE_IN_FLOAT32:
     raise error(name, value, 'a number below 1')
 
 
@@ -179,3 +191,33 @@ def check_fields(
         + f'; there are: {", ".join(sorted(checks))}.'
       )
     checks[name](prefix + name, value)
+
+
+def check_block(
+  prefix: str,
+  block: Mapping[str, Any],
+  some: Mapping[str, Field],
+  *,
+  owner: str = '',
+) -> None:
+  """Checks each field of a block, and that those that are set change anything.
+
+  Args:
+    prefix: Goes before the names of the fields.
+    block: The block.
+    some: The fields by name.
+    owner: Whose fields they are, if not anyone's.
+
+  Raises:
+    errors.InputError: If a field is missing, unknown or refused, or has another
+      value than its default where that changes nothing.
+  """
+  check_fields(prefix, block, checks(some), owner=owner)
+  for name, field in some.items():
+    for other, values in field.goes_with.items():
+      if block[other] not in values and block[name] != field.default:
+        raise errors.InputError(
+          f'{prefix}{name} is {block[name]!r}, but {prefix}{other} is '
+          f'{block[other]!r}, with which it changes nothing; {field.default!r} '
+          'was expected.'
+        )

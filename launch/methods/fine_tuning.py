@@ -84,7 +84,7 @@ def check(config: Mapping[str, Any]) -> None:
       not go with another one.
   """
   block = config['fine_tuning']
-  fields.check_fields('fine_tuning.', block, fields.checks(FIELDS))
+  fields.check_block('fine_tuning.', block, FIELDS)
   if config.get('client_weight_decay') and block['weight_decay']:
     raise errors.InputError(
       f'client_weight_decay is {config["client_weight_decay"]!r}, but '

@@ -62,6 +62,7 @@ METHOD = method.Method(
       1e-3,
       fields.number(positive=True),
       'delta of hessian_free, how far from the weights gradients are taken.',
+      goes_with={'order': ('hessian_free',)},
     ),
     'batches': fields.Field(
       'independent',

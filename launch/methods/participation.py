@@ -84,6 +84,7 @@ POLICIES: Mapping[str, Policy] = {
         fields.number(positive=False),
         'Of rounds_a_stage=0: 2 mu c; a stage ends when the squared gradient is '
         'at most this over the number of examples.',
+        goes_with={'rounds_a_stage': (0,)},
       ),
     },
     needs_speeds=True,
@@ -103,6 +104,7 @@ POLICIES: Mapping[str, Policy] = {
         0.9,
         fields.between_0_and_1,
         'Of rounds_a_stage=0: what a round leaves of the squared distance.',
+        goes_with={'rounds_a_stage': (0,)},
       ),
       'resample': fields.Field(
         'round',
@@ -222,17 +224,13 @@ def check(block: Mapping[str, Any]) -> None:
   NAME.check(prefix + 'name', name)
   policy = POLICIES[name]
   options = _options(name)
-  known = {'name': NAME, **policy.fields, **options}
+  speeds = fields.Field({}, fields.block, 'How long clients take.')
+  known = {'name': NAME, **policy.fields, **options, 'speeds': speeds}
   # Configs of runs without them are as they were before there were any.
   absent = fields.defaults(options)
   if not policy.needs_speeds:
     absent['speeds'] = {}
-  fields.check_fields(
-    prefix,
-    {**absent, **block},
-    {**fields.checks(known), 'speeds': fields.block},
-    owner=name,
-  )
+  fields.check_block(prefix, {**absent, **block}, known, owner=name)
   if 'speeds' in block:
     _check_speeds(f'{prefix}speeds.', block['speeds'])
   elif block.get('over_selection'):

@@ -48,6 +48,7 @@ FIELDS: Mapping[str, fields.Field] = {
     0.5,
     fields.between_0_and_1,
     'Of adaptive clipping: the part of clients that are not to be clipped.',
+    goes_with={'clipping': ('adaptive',)},
   ),
   'noise_multiplier': fields.Field(
     1.0,
@@ -96,7 +97,7 @@ def check(config: Mapping[str, Any]) -> None:
       config releases what is not clipped and noised.
   """
   block, participation = config['privacy'], config['participation']
-  fields.check_fields('privacy.', block, fields.checks(FIELDS))
+  fields.check_block('privacy.', block, FIELDS)
   weighting = config['algorithm'].get('client_weighting', 'uniform')
   if weighting != 'uniform':
     raise errors.InputError(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import math
 from typing import Any
 
+from fedfish_tff import errors
 from launch.methods import fields
 
 FIELDS: Mapping[str, fields.Field] = {
@@ -29,12 +30,19 @@ FIELDS: Mapping[str, fields.Field] = {
     0.0,
     fields.number(positive=False),
     'Of cosine: where it leads, after the last round.',
+    goes_with={'name': ('cosine',)},
   ),
   'step_rounds': fields.Field(
-    10, fields.integer(1), 'Of step: rounds with one factor.'
+    10,
+    fields.integer(1),
+    'Of step: rounds with one factor.',
+    goes_with={'name': ('step',)},
   ),
   'step_factor': fields.Field(
-    0.1, fields.number(positive=True), 'Of step: from each to the next.'
+    0.1,
+    fields.number(positive=True),
+    'Of step: from each to the next.',
+    goes_with={'name': ('step',)},
   ),
 }
 
@@ -60,12 +68,19 @@ def check(prefix: str, block: Mapping[str, Any], rounds: int) -> None:
     rounds: Those of the config.
 
   Raises:
-    errors.InputError: If a field is missing, unknown or out of range.
+    errors.InputError: If a field is missing, unknown or out of range, or the
+      rate stays what it is.
   """
-  fields.check_fields(prefix, block, fields.checks(FIELDS))
+  fields.check_block(prefix, block, FIELDS)
   if block['warmup_rounds'] >= rounds:
     raise fields.error(
       f'{prefix}warmup_rounds', block['warmup_rounds'], f'fewer than {rounds}'
+    )
+  # It goes up first, and then down.
+  if all(factor(block, r, rounds=rounds) == 1 for r in (1, rounds)):
+    raise errors.InputError(
+      f'The block {prefix.rstrip(".")} multiplies the learning rate by 1 in each '
+      f'of {rounds} rounds; one that changes it, or none, was expected.'
     )
 
 

@@ -43,7 +43,7 @@ def check(block: Mapping[str, Any]) -> None:
   Raises:
     errors.InputError: If a field is missing, unknown or out of range.
   """
-  fields.check_fields('weight_average.', block, fields.checks(FIELDS))
+  fields.check_block('weight_average.', block, FIELDS)
 
 
 def apply(

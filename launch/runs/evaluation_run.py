@@ -9,9 +9,9 @@ import os
 import pathlib
 from typing import Any
 
-from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
+from fedfish_tff import parameters
 from fedfish_tff import simulation
 from fedfish_tff.evaluation import metric_names
 from launch.methods import adapters
@@ -73,7 +73,7 @@ def evaluate(
       )
     }
     if experiment.config['evaluation']['barrier']:
-      table, barrier_summaries = _evaluate_barrier(experiment, result)
+      table, barrier_summaries = _evaluate_barrier(experiment, result, folder)
       tables['evaluation/barrier.csv'] = table
       summaries += barrier_summaries
     tables['evaluation/summary.csv'] = held_out_evaluation.summaries_to_csv(
@@ -146,31 +146,48 @@ def _evaluate_clients(
 
 
 def _evaluate_barrier(
-  experiment: experiment_lib.Experiment, result: simulation.TrainingResult
+  experiment: experiment_lib.Experiment,
+  result: simulation.TrainingResult,
+  folder: simulation.Workdir,
 ) -> tuple[bytes, list[Mapping[str, Any]]]:
   """Returns the table and statistics of the barrier of one more round.
 
   The round starts from the checkpoint and is not kept. That of the last round
-  itself is in metrics.csv; its start is not on the disk any more.
+  itself is in metrics.csv; its start is not on the disk any more. Schedules of
+  learning rates end with the config's last round, whose rates stay.
   """
   simulation.report_step('Measuring the barrier of one more round')
-  process: algorithms.FederatedProcess = experiment.process
+  process = experiment.process
   round_number = result.round_number + 1
   cohort = experiment.load_cohort(round_number)
-  output = process.next(
-    result.state, [datasets.to_client_input(client) for client in cohort]
-  )
+  client_states = None
+  if simulation.has_client_states(process):
+    client_states = simulation.ClientStateStore(folder.client_states_path)
+    client_states.check(
+      result.round_number,
+      result.client_states_digest,
+      (
+        (earlier, experiment.participation(earlier))
+        for earlier in range(result.round_number, experiment.first_round, -1)
+      ),
+    )
   directions = _directions(experiment, ['loss', experiment.task.metric])
-  per_client = experiment.evaluations.own_models(
-    process.get_training_weights(result.state),
-    process.get_training_weights(output.state),
-    [
-      evaluation.build_barrier_input(
-        client, eval_batch_size=experiment.task.eval_batch_size
-      )
-      for client in cohort
-    ],
-  )
+  with parameters.replaced(
+    experiment.round_parameters(min(round_number, experiment.config['rounds']))
+  ):
+    output = simulation.run_round(
+      process, result.state, cohort, round_number, client_states
+    )
+    per_client = experiment.evaluations.own_models(
+      simulation.training_weights(process, result.state),
+      simulation.training_weights(process, output.state),
+      [
+        evaluation.build_barrier_input(
+          client, eval_batch_size=experiment.task.eval_batch_size
+        )
+        for client in cohort
+      ],
+    )
   rows = held_out_evaluation.barrier_rows(
     cohort, per_client, higher_is_better=directions
   )

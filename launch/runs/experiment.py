@@ -146,10 +146,23 @@ class Experiment:
     return self.process.set_model_weights(state, self.initial_weights)
 
   def round_parameters(self, round_number: int) -> dict[str, float]:
-    """Returns what parameters are in a round, by name; none without schedules."""
-    return building.round_parameters(
+    """Returns what parameters are in a round, by name; none without schedules.
+
+    Args:
+      round_number: The round.
+
+    Raises:
+      errors.InputError: If the execution context cannot replace parameters.
+    """
+    found = building.round_parameters(
       self.config, round_number, first_round=self.first_round
     )
+    if found and not parameters.are_replaced_here():
+      raise errors.InputError(
+        'The config has a schedule of learning rates, but in this execution '
+        'context rates cannot be replaced; --context=cohort was expected.'
+      )
+    return found
 
   def fingerprint_data(self) -> dict[str, str]:
     """Returns the fingerprint of each split's clients, by the split's name."""

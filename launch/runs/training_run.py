@@ -11,8 +11,6 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import algorithms
-from fedfish_tff import errors
-from fedfish_tff import parameters
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import building
@@ -322,11 +320,8 @@ def _run(
   context = tff.framework.get_context_stack().current
   if hasattr(context, 'set_report_clients'):
     context.set_report_clients(progress.report_clients)
-  if experiment.round_parameters(1) and not parameters.are_replaced_here():
-    raise errors.InputError(
-      'The config has a schedule of learning rates, but in this execution context '
-      'rates cannot be replaced; --context=cohort was expected.'
-    )
+  # What the context cannot do is told before the initial model is evaluated.
+  experiment.round_parameters(1)
   try:
     return simulation.run_training(
       process,

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of Keras classifiers as functional models, against Keras itself."""
 
+import contextlib
 from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
+from fedfish_tff import models
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import keras_classifier
 from tests import tolerance
@@ -71,6 +73,22 @@ def _gradients(weights, predict, x, y):
   return [
     tf.convert_to_tensor(gradient) for gradient in tape.gradient(loss, weights)
   ]
+
+
+class _AddsLoss(tf.keras.layers.Layer):
+  def call(self, x):
+    self.add_loss(tf.reduce_mean(x**2))
+    return x
+
+
+@contextlib.contextmanager
+def _policy(name):
+  """Sets the types of layers, as a script or floatx in keras.json does."""
+  tf.keras.mixed_precision.set_global_policy(name)
+  try:
+    yield
+  finally:
+    tf.keras.mixed_precision.set_global_policy('float32')
 
 
 class KerasClassifierTest(absltest.TestCase):
@@ -290,6 +308,137 @@ class KerasClassifierTest(absltest.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, regex):
         keras_classifier.create_keras_classifier(model, input_spec=spec)
+
+  @pytest.mark.thorough
+  def test_steps_are_those_of_from_keras_model(self):
+    dense = tf.keras.layers.Dense
+    normal = tf.keras.initializers.RandomNormal
+    for policy in ('float32', 'mixed_bfloat16'):
+      with self.subTest(policy):
+
+        def create(policy=policy):
+          with _policy(policy):
+            norm = tf.keras.layers.BatchNormalization()
+            keras_model = tf.keras.Sequential(
+              [
+                tf.keras.Input([4]),
+                dense(5, 'relu', kernel_initializer=normal(seed=1)),
+                norm,
+                dense(5, kernel_initializer=normal(seed=2), trainable=False),
+                dense(3, kernel_initializer=normal(seed=3), dtype='float32'),
+              ]
+            )
+            norm.trainable = False
+            return keras_model
+
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=[6, 4]).astype(np.float32)
+        y = rng.integers(0, 3, 6).astype(np.int32)
+        weights = [
+          np.asarray(
+            algorithms.build_fed_avg(
+              model, tff.learning.optimizers.build_sgdm(0.5)
+            )
+            .local_training(
+              models.build_initial_weights(model)(),
+              tf.data.Dataset.from_tensor_slices((x, y)).batch(2),
+            )
+            .trainable[0]
+          )
+          for model in (
+            keras_classifier.create_keras_classifier(
+              create(), input_spec=tf.TensorSpec([None, 4])
+            ),
+            lambda: tff.learning.models.from_keras_model(
+              create(),
+              loss=tf.keras.losses.SparseCategoricalCrossentropy(
+                from_logits=True
+              ),
+              input_spec=(
+                tf.TensorSpec([None, 4]),
+                tf.TensorSpec([None], tf.int32),
+              ),
+              metrics=[],
+            ),
+          )
+        ]
+        np.testing.assert_array_equal(*weights)
+
+  def test_refuses_what_a_functional_model_cannot_hold(self):
+    layers = tf.keras.layers
+
+    def create(*layers):
+      return tf.keras.Sequential([tf.keras.Input([4]), *layers])
+
+    def create_compiled():
+      model = create(layers.Dense(2))
+      model.compile('sgd', 'mse')
+      return model
+
+    losses = 'adds losses .* its logits alone; none were expected'
+    activation = 'ends in {}, but the loss is of logits; no activation was'
+    for name, policy, make, regex in (
+      (
+        'l2',
+        'float32',
+        lambda: layers.Dense(2, kernel_regularizer='l2'),
+        losses,
+      ),
+      (
+        'bias',
+        'float32',
+        lambda: layers.Dense(2, bias_regularizer='l1'),
+        losses,
+      ),
+      (
+        'act',
+        'float32',
+        lambda: layers.Dense(2, activity_regularizer='l2'),
+        losses,
+      ),
+      ('layer', 'float32', lambda: (layers.Dense(2), _AddsLoss()), losses),
+      (
+        'constraint',
+        'float32',
+        lambda: layers.Dense(2, kernel_constraint='non_neg'),
+        "'.*/kernel:0' .* has a constraint, which .*; none was expected",
+      ),
+      (
+        'softmax',
+        'float32',
+        lambda: layers.Dense(2, 'softmax'),
+        activation.format('Softmax'),
+      ),
+      (
+        'sigmoid',
+        'float32',
+        lambda: (layers.Dense(2, 'sigmoid'), layers.Flatten()),
+        activation.format('Sigmoid'),
+      ),
+      (
+        'mixed precision',
+        'mixed_float16',
+        lambda: layers.Dense(2),
+        "logits of float16; float32 was expected, by dtype='float32'",
+      ),
+      (
+        'floatx',
+        'float64',
+        lambda: (layers.Dense(2), layers.Dense(2, dtype='float32')),
+        'is float64 and is read; trainable weights of float32',
+      ),
+    ):
+      with self.subTest(name), _policy(policy):
+        made = make()
+        model = create(*(made if isinstance(made, tuple) else [made]))
+        with self.assertRaisesRegex(errors.InputError, regex):
+          keras_classifier.create_keras_classifier(
+            model, input_spec=tf.TensorSpec([None, 4])
+          )
+    with self.assertRaisesRegex(errors.InputError, 'is compiled, but its loss'):
+      keras_classifier.create_keras_classifier(
+        create_compiled(), input_spec=tf.TensorSpec([None, 4])
+      )
 
   def test_refuses_what_cannot_be_repeated(self):
     dropout = tf.keras.layers.Dropout(0.5)

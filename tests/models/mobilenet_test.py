@@ -32,7 +32,14 @@ class MobilenetTest(absltest.TestCase):
   def test_equals_keras(self):
     path = self._folder / 'weights.h5'
     self.network.save_weights(path)
-    extractor = mobilenet.load_mobilenet_v2(path, image_size=32, width=0.35)
+    # What scripts and ~/.keras/keras.json may have set is not for these weights.
+    tf.keras.mixed_precision.set_global_policy('float64')
+    tf.keras.backend.set_image_data_format('channels_first')
+    try:
+      extractor = mobilenet.load_mobilenet_v2(path, image_size=32, width=0.35)
+    finally:
+      tf.keras.mixed_precision.set_global_policy('float32')
+      tf.keras.backend.set_image_data_format('channels_last')
     images = np.random.default_rng(0).integers(0, 256, [3, 16, 16, 3], np.uint8)
     inputs = tf.keras.applications.mobilenet_v2.preprocess_input(
       tf.image.resize(images, [32, 32])

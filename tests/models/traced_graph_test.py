@@ -62,6 +62,18 @@ class TracedGraphTest(parameterized.TestCase):
       (total.dtype, total.shape.as_list()), (tf.float32, [None, 2])
     )
 
+  def test_images_with_channels_first(self):
+    kernel = tf.Variable(tf.ones([2, 2, 3, 1]))
+    with self.assertRaisesRegex(
+      errors.InputError, 'channels first at conv, .* no CPU; data_format channe'
+    ):
+      traced_graph.trace_graph(
+        lambda x: tf.nn.conv2d(
+          x, kernel, 1, 'VALID', data_format='NCHW', name='conv'
+        ),
+        tf.TensorSpec([None, 3, 8, 8], tf.float32),
+      )
+
   def test_variables_are_constants_of_their_values(self):
     traced, compute = self._trace()
     expected = compute(_rows())['sum']

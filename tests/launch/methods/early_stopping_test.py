@@ -29,11 +29,20 @@ class BlockTest(parameterized.TestCase):
     ('fed_avg', {'mode': 'best'}, "mode is 'best'"),
     ('fed_avg', {'metric': 'test/global/loss'}, 'a column of validation cl'),
     ('fed_avg', {'metric': 'eval/own/accuracy'}, 'a column of validation cl'),
+    ('fed_avg', {'metric': 'eval/global/acuracy'}, 'a metric of task digits'),
+    ('fed_avg', {'metric': 'eval/global/'}, 'a metric of task digits'),
+    (
+      'fed_avg',
+      {'metric': 'eval/personalized/loss'},
+      'epochs is 0; a positive',
+    ),
+    ('fed_avg', {'patience': 0, 'min_delta': 0.1}, 'min_delta is 0.1, but'),
     ('fed3r', {}, 'early_stopping does not exist for fed3r'),
   )
   def test_checks(self, variant, changes, message):
     config = small_configs.make_config(f'{variant},early_stopping=stop')
     config['early_stopping'] |= changes
+    config['evaluation']['personalization_epochs'] = 0
     with self.assertRaisesRegex(errors.InputError, message):
       config_checks.check_config(config)
 

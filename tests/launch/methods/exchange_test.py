@@ -155,6 +155,16 @@ class ExchangeChecksTest(parameterized.TestCase):
     ):
       config_checks.check_config(_config(_CLIENT_KEEPS, **{name: value}))
 
+  def test_clients_own_weights_go_without_a_server_schedule(self):
+    config = _config(_CLIENT_KEEPS + ',server_schedule=cosine')
+    with self.assertRaisesRegex(
+      errors.InputError, "block server_schedule, but .* 'server_keeps' was exp"
+    ):
+      config_checks.check_config(config)
+    config_checks.check_config(
+      _config(_CLIENT_KEEPS + ',client_schedule=cosine')
+    )
+
   def test_clients_of_fed_fish_keep_nothing(self):
     with self.assertRaisesRegex(
       errors.InputError,

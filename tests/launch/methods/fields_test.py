@@ -11,10 +11,11 @@ from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
+import numpy as np
 
 
 class FieldChecksTest(parameterized.TestCase):
-  @given(st.floats(min_value=0, max_value=1, exclude_min=True) | st.just(1))
+  @given(st.floats(min_value=1.2e-38, max_value=1) | st.just(1))
   def test_shares(self, value):
     fields.share('a.share', value)
 
@@ -30,6 +31,43 @@ class FieldChecksTest(parameterized.TestCase):
       str(raised.exception),
       f'a.share is {value!r}; a number above 0 and at most 1 was expected.',
     )
+
+  @given(
+    st.floats(1e-323, np.finfo(np.float32).smallest_normal, exclude_max=True)
+    | st.floats(float(np.finfo(np.float32).max) * 1.001, 1e308)
+  )
+  def test_what_float32_takes_for_0_or_infinity(self, value):
+    for check in (
+      fields.number(positive=True),
+      fields.number(positive=False),
+      lambda name, value: fields.numbers(name, [value]),
+      fields.share,
+    ):
+      with self.assertRaises(errors.InputError):
+        check('a.rate', value)
+
+  @parameterized.parameters(fields.between_0_and_1, fields.below_1)
+  def test_what_float32_takes_for_1(self, check):
+    for value in (1 - 2**-24, 1 - 1e-6):
+      check('a.decay', value)
+      self.assertLess(np.float32(value), 1)
+    with self.assertRaisesRegex(errors.InputError, 'a.decay is 0.99999999'):
+      check('a.decay', 1 - 1e-9)
+
+  def test_fields_that_change_nothing(self):
+    some = {
+      'kind': fields.Field('a', fields.one_of('a', 'b'), 'A choice.'),
+      'size': fields.Field(
+        1, fields.integer(1), 'Of b.', goes_with={'kind': ('b',)}
+      ),
+    }
+    for block in ({'kind': 'a', 'size': 1}, {'kind': 'b', 'size': 2}):
+      fields.check_block('x.', block, some)
+    with self.assertRaisesRegex(
+      errors.InputError,
+      "^x.size is 2, but x.kind is 'a', with which it changes nothing; 1 was exp",
+    ):
+      fields.check_block('x.', {'kind': 'a', 'size': 2}, some)
 
   @parameterized.parameters(
     ({}, 'The config has no field a.b.'),

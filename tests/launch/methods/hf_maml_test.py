@@ -20,7 +20,6 @@ class HfMamlTest(absltest.TestCase):
       **{
         'algorithm.personal_learning_rate': 0.25,
         'algorithm.order': 'exact',
-        'algorithm.difference': 0.5,
         'algorithm.batches': 'shared',
         'local_epochs': 2,
       },
@@ -32,7 +31,7 @@ class HfMamlTest(absltest.TestCase):
     arguments = build.call_args.kwargs
     self.assertEqual(arguments['personal_learning_rate'], 0.25)
     self.assertIs(arguments['meta_gradient'], choices.MetaGradient.EXACT)
-    self.assertEqual(arguments['difference'], 0.5)
+    self.assertEqual(arguments['difference'], 1e-3)
     self.assertIs(arguments['meta_batches'], choices.MetaBatches.SHARED)
     # What the server has is no model to use.
     self.assertTrue(registry.method_of(config).personalizes)

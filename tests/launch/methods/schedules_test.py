@@ -81,6 +81,18 @@ class CheckTest(parameterized.TestCase):
     ('fed_avg,client_schedule=cosine', {'name': 'linear'}, "name is 'linear'"),
     ('fed_avg,client_schedule=cosine', {'warmup_rounds': 2}, 'fewer than 2'),
     ('fed_avg,client_schedule=step', {'step_rounds': 0}, 'step_rounds is 0'),
+    ('fed_avg,client_schedule=step', {}, 'by 1 in each of 2 rounds'),
+    (
+      'fed_avg,client_schedule=warmup',
+      {'warmup_rounds': 0},
+      'block client_schedule multiplies the learning rate by 1 in each',
+    ),
+    ('fed_avg,client_schedule=cosine', {'final_factor': 1.0}, 'by 1 in each'),
+    (
+      'fed_avg,client_schedule=step',
+      {'final_factor': 0.5},
+      "final_factor is 0.5, but client_schedule.name is 'step', with which",
+    ),
     ('fed_sgd,client_schedule=cosine', {}, 'client_schedule does not exist'),
     ('scaffold,client_schedule=step', {}, 'client_schedule does not exist'),
     ('fed3r,client_schedule=step', {}, 'client_schedule does not exist'),

@@ -10,6 +10,7 @@ import sys
 from unittest import mock
 
 from fedfish_tff import errors
+from launch.methods import registry
 from launch.results import run_reader
 from launch.runs import evaluation_run
 from launch.runs import experiment
@@ -221,6 +222,50 @@ class EvaluationRunTest(absltest.TestCase):
     (self.workdir / 'evaluation').write_text('a file')
     with self.assertRaisesRegex(errors.InputError, 'evaluation'):
       evaluation_run.evaluate(self.workdir)
+
+
+_CLIENTS_KEEP_STATES = 'examples.error_feedback:METHOD'
+
+
+class EveryMethodTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+
+  def test_client_states(self):
+    workdir = self._check(f'{_CLIENTS_KEEP_STATES},client_schedule=cosine')
+    (workdir / 'client_states.sqlite').unlink()
+    with self.assertRaisesRegex(errors.InputError, 'has no state of client'):
+      evaluation_run.evaluate(workdir, at='half')
+
+  @parameterized.parameters(
+    *registry.own_methods(), 'fed_avg,weight_average=ema'
+  )
+  @pytest.mark.thorough
+  def test_every_method(self, variant):
+    self._check(variant)
+
+  def _check(self, variant):
+    """The barrier after the checkpoint half-way is the one of that round."""
+    workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    config = small_configs.make_config(
+      variant, evaluate_every=1, checkpoint_every=1
+    )
+    barrier = 'barrier' in registry.method_of(config).supports
+    config['evaluation']['barrier'] = barrier
+    training_run.train(config, workdir=workdir, progress_bar=False)
+    evaluation_run.evaluate(workdir, at='half')
+    found = {
+      row['metric']: float(row['mean'])
+      for row in _read(workdir / 'evaluation' / 'summary.csv')
+      if row['evaluation'] == 'barrier'
+    }
+    self.assertEqual(set(found), {'loss', 'accuracy'} if barrier else set())
+    row = _read(workdir / 'metrics.csv')[config['rounds'] // 2 + 1]
+    for metric, value in found.items():
+      self.assertAlmostEqual(float(row[f'csb/{metric}']), value, places=6)
+    return workdir
 
 
 @pytest.mark.thorough

@@ -1,0 +1,322 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What every declared field must do: change something, or be refused."""
+
+import collections
+from collections.abc import Iterator
+from collections.abc import Mapping
+import copy
+import functools
+import itertools
+import json
+import re
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.execution import contexts
+from launch.methods import adapters
+from launch.methods import aggregation
+from launch.methods import building
+from launch.methods import compression
+from launch.methods import config_checks
+from launch.methods import early_stopping
+from launch.methods import exchange
+from launch.methods import fields as fields_lib
+from launch.methods import fine_tuning
+from launch.methods import participation
+from launch.methods import privacy
+from launch.methods import registry
+from launch.methods import schedules
+from launch.methods import weight_average
+from launch.runs import experiment as experiment_lib
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+pytestmark = pytest.mark.thorough
+
+# By the axis of a variant: the block's place, its fields, and its presets.
+_BLOCKS: Mapping[str, tuple[str, Mapping[str, fields_lib.Field], Any]] = {
+  'adapters': ('adapters', adapters.FIELDS, adapters.PRESETS),
+  'aggregation': ('aggregation', aggregation.FIELDS, aggregation.PRESETS),
+  'compression': ('compression', compression.FIELDS, compression.PRESETS),
+  'early_stopping': (
+    'early_stopping',
+    early_stopping.FIELDS,
+    early_stopping.PRESETS,
+  ),
+  'exchange': ('exchange', exchange.FIELDS, exchange.PRESETS),
+  'fine_tuning': (
+    'fine_tuning',
+    {k: v for k, v in fine_tuning.FIELDS.items() if k != 'start'},
+    ['ft_lp'],
+  ),
+  'privacy': ('privacy', privacy.FIELDS, privacy.PRESETS),
+  'weight_average': (
+    'weight_average',
+    weight_average.FIELDS,
+    weight_average.PRESETS,
+  ),
+  **{
+    block: (block, schedules.FIELDS, schedules.PRESETS)
+    for block in building.SCHEDULES.values()
+  },
+}
+_POLICIES = {
+  name: {
+    **policy.fields,
+    **{
+      k: participation.OPTIONS[k]
+      for k in participation.defaults(name, 'exponential')
+      if k in participation.OPTIONS
+    },
+  }
+  for name, policy in participation.POLICIES.items()
+}
+# Texts that name something of the task's model, and what is not enough else.
+_VALUES = {
+  'threshold': 16,
+  'mode': 'min',
+  'targets': 'hidden',
+  'trained': 'hidden',
+  'local_layers': 'hidden',
+  'global_layers': 'hidden',
+  'metric': 'eval/global/loss',
+}
+_ROUNDS = 12
+_NUMBERS = (0.25, 0.75, 2.0, 1, 2, 3, 16, 0)
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _config(variant: str, **changes: Any) -> dict[str, Any]:
+  config = small_configs.make_config(variant)
+  if config['participation']['name'] not in participation.VISITS:
+    config['rounds'] = _ROUNDS
+    # Enough for Krum, and all where FLANP's stages end by accuracy.
+    config['cohort_size'] = 8 if 'flanp' in variant else 6
+  if 'privacy' in config:
+    # Little enough for adaptive clipping of so few.
+    config['privacy']['noise_multiplier'] = 0.5
+  if 'adapters' in config:
+    config['adapters'] |= {'targets': 'output', 'trained': ''}
+  for name, value in changes.items():
+    *blocks, field = name.split('.')
+    functools.reduce(dict.__getitem__, blocks, config)[field] = value
+  return config
+
+
+def _other_value(name: str, field: fields_lib.Field) -> Any:
+  """Returns a value that a field may have and does not have by default."""
+  if name in _VALUES:
+    return _VALUES[name]
+  candidates = [True, False, *_NUMBERS, _NUMBERS[:2]]
+  try:
+    field.check('', object())
+  except errors.InputError as error:
+    choices = re.search(r'one of (.*) was expected', str(error))
+    candidates += choices.group(1).split(', ') if choices else []
+  for value in candidates:
+    try:
+      field.check('', value)
+    except errors.InputError:
+      continue
+    if value != field.default:
+      return value
+  # Of the name of adapters, of which there is one kind.
+  assert name == 'name'
+  return None
+
+
+def _settings(
+  place: str, some: Mapping[str, fields_lib.Field]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+  """Yields for each field of a block what to set it in, and what to set."""
+  for name, field in some.items():
+    other_value = _other_value(name, field)
+    if other_value is not None:
+      # A task's config may have another value than the default.
+      before = {} if name in _VALUES else {f'{place}.{name}': field.default}
+      yield (
+        before
+        | {
+          f'{place}.{other}': next(iter(values))
+          for other, values in field.goes_with.items()
+        },
+        {f'{place}.{name}': other_value},
+      )
+
+
+def _messages(message: Any) -> Iterator[Any]:
+  """Yields a protocol buffer's messages, those that are packed in it too."""
+  yield message
+  for field, value in message.ListFields():
+    if field.type == field.TYPE_MESSAGE:
+      repeated = field.label == field.LABEL_REPEATED
+      for inner in value if repeated else [value]:
+        if not isinstance(inner, (int, str)):
+          yield from _messages(inner)
+
+
+@functools.cache
+def _create_task(config: str) -> Any:
+  return experiment_lib.create_task(json.loads(config))
+
+
+def _describe(computation: tff.Computation) -> collections.Counter:
+  """Returns what a computation does, without the names in it."""
+  found = collections.Counter()
+  for message in _messages(tff.framework.serialize_computation(computation)):
+    if message.DESCRIPTOR.name in ('Intrinsic', 'Literal'):
+      found[str(message)] += 1
+    if message.DESCRIPTOR.name != 'TensorFlow':
+      continue
+    graph = tf.compat.v1.GraphDef()
+    message.graph_def.Unpack(graph)
+    for node in itertools.chain(
+      graph.node, *(f.node_def for f in graph.library.function)
+    ):
+      attributes = [
+        f'{name}={value}'
+        for name, value in sorted(node.attr.items())
+        # Functions have other names each time.
+        if value.WhichOneof('value') != 'func'
+        and name not in ('_gradient_op_type', 'container', 'shared_name')
+        and not any(f.name for f in value.list.func)
+      ]
+      found[f'{node.op} {" ".join(attributes)}'] += 1
+  return found
+
+
+@functools.cache
+def _effects_of(text: str) -> Any:
+  config = json.loads(text)
+  config_checks.check_config(config)
+  task = _create_task(
+    json.dumps({**_config('fed_avg'), 'task': config['task']})
+  )
+  experiment = experiment_lib.build_experiment_of(config, task)
+  process = experiment.process
+  computations = {
+    name: _describe(value)
+    for name, value in vars(process).items()
+    if isinstance(value, tff.Computation)
+  }
+  trained = None
+  if not isinstance(process.next, tff.Computation):
+    # What is not all in computations is tried.
+    cohort = [
+      tf.data.Dataset.from_tensor_slices(client.examples).batch(8)
+      for client in experiment.load_cohort(1)[:2]
+    ]
+    state = process.initialize()
+    states = [process.initialize_client(state)] * len(cohort)
+    for _ in range(2):
+      state, states, _ = process.next(state, states, cohort)
+    trained = [
+      np.asarray(w).tobytes()
+      for w in process.get_model_weights(state).trainable
+    ]
+  stages = experiment.accuracy_stages
+  names = ' '.join(map(str, computations.values()))
+  # Without rows of training, accuracy has not decided on later cohorts.
+  rounds = range(1, 2 if stages else config['rounds'] + 1)
+  cohorts = {r: experiment.participation(r) for r in rounds}
+  return dict(
+    computations=computations,
+    trained=trained,
+    schedules=[
+      {
+        name: value
+        for name, value in experiment.round_parameters(r).items()
+        if name in names
+      }
+      for r in rounds
+    ],
+    cohorts=cohorts,
+    criterion=stages and vars(experiment.build_criterion())['_constant'],
+    clock=experiment.wall_clock
+    and [experiment.wall_clock(r, c) for r, c in cohorts.items()],
+    epsilon=experiment.epsilon and experiment.epsilon(2),
+    stopping=experiment.build_stopping() and vars(experiment.build_stopping()),
+    best=early_stopping.restores_best(config),
+    path=experiment.built.solve_path
+    and str(config['algorithm']['regularization_path']),
+  )
+
+
+def _effects(config: Mapping[str, Any]) -> Any:
+  """Returns what a config leads to; None if it is refused."""
+  try:
+    return _effects_of(json.dumps(config, sort_keys=True))
+  except errors.InputError:
+    return None
+
+
+class ContractTest(parameterized.TestCase):
+  def _assert_changes(self, variant, before, changes):
+    """A change is refused, or what a run does is another."""
+    first = _effects(_config(variant, **before))
+    second = _effects(_config(variant, **(before | changes)))
+    with self.subTest(f'{variant} {before} {changes}'):
+      self.assertIsNotNone(first)
+      if second is not None:
+        self.assertFalse(first == second)
+
+  def test_finds_nothing_where_nothing_changes(self):
+    config = _config('fed_avg,client_schedule=cosine')
+    first = copy.deepcopy(_effects(config))
+    _effects_of.cache_clear()
+    self.assertEqual(first, _effects(config))
+    self.assertNotEmpty(first['computations'])
+
+  @parameterized.parameters(*registry.own_methods())
+  def test_fields_of_methods(self, name):
+    method = registry.own_methods()[name]
+    for before, changes in _settings('algorithm', method.fields):
+      self._assert_changes(name, before, changes)
+
+  @parameterized.parameters(*_BLOCKS)
+  def test_fields_of_blocks(self, axis):
+    place, some, presets = _BLOCKS[axis]
+    variant = f'fed_avg,{axis}={next(iter(presets))}'
+    for before, changes in _settings(place, some):
+      self._assert_changes(variant, before, changes)
+
+  @parameterized.parameters(*_POLICIES)
+  def test_fields_of_participation(self, name):
+    for before, changes in _settings('participation', _POLICIES[name]):
+      self._assert_changes(f'fed_avg,participation={name}', before, changes)
+
+  @parameterized.parameters(
+    *registry.own_methods(),
+    'fed_avg,exchange=partial,unsent=client_keeps',
+    *(
+      f'fed_avg,{axis}={preset}'
+      for axis in _BLOCKS
+      for preset in _BLOCKS[axis][2]
+    ),
+  )
+  def test_blocks_in_combination(self, variant):
+    for axis, (place, _, presets) in _BLOCKS.items():
+      if f',{axis}=' in variant:
+        continue
+      try:
+        config = _config(f'{variant},{axis}={next(iter(presets))}')
+      except errors.InputError:
+        continue
+      found = _effects(config)
+      del config[place]
+      with self.subTest(axis):
+        self.assertFalse(found is not None and found == _effects(config))
+
+
+if __name__ == '__main__':
+  absltest.main()
