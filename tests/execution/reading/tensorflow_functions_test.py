@@ -278,7 +278,12 @@ class StateTest(parameterized.TestCase):
       with tf.control_dependencies([queue.enqueue(x)]):
         return queue.size()
 
-    function = _import(lambda x: put(x) + put(x), np.int32)
+    def put_twice(x):
+      first = put(x)
+      with tf.control_dependencies([first]):
+        return first + put(tf.identity(x))
+
+    function = _import(put_twice, np.int32)
     for _ in range(2):
       # One finds what the other has put there, as in TFF's runtime.
       self.assertEqual(function(tf.constant(1)), 3)
