@@ -233,7 +233,7 @@ class CliTest(parameterized.TestCase):
     )
     pathlib.Path(path).write_text(_CONFIG)
     outcome = self._run(f'--config={path}')
-    self.assertIn(f'{path} is not valid JSON', outcome.stderr)
+    self.assertIn(f'{path} cannot be used: it is not', outcome.stderr)
     self.assertEqual(outcome.returncode, 2)
 
   def test_a_config_that_is_no_python(self):

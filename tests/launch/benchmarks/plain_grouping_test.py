@@ -17,7 +17,7 @@ class PlainGroupingTest(absltest.TestCase):
     (folder / 'a.jsonl').write_bytes(b'\n'.join(lines[:150]))
     (folder / 'b.jsonl').write_bytes(b'\n'.join(lines[150:]))
     counts = plain_grouping.count_groups(
-      str(folder / '*.jsonl'), beam_flags=[], path=folder / 'counts'
+      str(folder / '*.jsonl'), path=folder / 'counts'
     )
     # 15 hosts, from 0 to 14; all but the first with 'www.' and without.
     self.assertEqual(counts, (2 * 15 - 1, 200))

@@ -23,7 +23,12 @@ class WordSuggestionsTest(absltest.TestCase):
       self.assertLen(suggest('whatever'), 3)
 
   def test_another_task_is_refused(self):
-    config = {'seed': 0, 'algorithm': {'name': 'a'}, 'task': {'name': 'digits'}}
+    config = {
+      'seed': 0,
+      'rounds': 1,
+      'algorithm': {'name': 'a'},
+      'task': {'name': 'digits'},
+    }
     path = self.create_tempfile('config.json', json.dumps(config)).full_path
     with self.assertRaisesRegex(errors.InputError, "'digits'; keyboard was"):
       word_suggestions.check_is_keyboard(pathlib.Path(path).parent)
