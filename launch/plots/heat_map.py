@@ -79,9 +79,17 @@ def name_ticks(
     dimension: The x or the y axis.
     names: The names.
     step: Of so many rows or columns the first is named.
-    most_letters: Longer names lack their middle.
+    most_letters: The length above which names lack their middle, or their start
+      where several would be the same.
   """
+  names = [plain_text.line(name) for name in names]
   shown = [shorten(name, most_letters) for name in names[::step]]
+  if len(set(shown)) < len(set(names[::step])):
+    # What tells them apart is in the middle.
+    shown = [
+      name if len(name) <= most_letters else f'…{name[1 - most_letters :]}'
+      for name in names[::step]
+    ]
   dimension.set_ticks(np.arange(0, len(names), step), shown)
   dimension.set_tick_params(labelsize=9 if len(names) <= 25 else 7)
   inches = 0.1 * len(shown) * max(map(len, shown))

@@ -23,6 +23,15 @@ class HeatMapTest(absltest.TestCase):
     self.assertEqual(heat_map.shorten('abcdef', 6), 'abcdef')
     self.assertEqual(heat_map.shorten('abcdefg', 6), 'ab…efg')
 
+  def test_names_stay_apart(self):
+    _, (axis,) = panels.new_grid(['a'], (3, 2))
+    names = [f'roberta/layer_{i}/query/kernel' for i in range(2)]
+    heat_map.name_ticks(axis.yaxis, names, most_letters=24)
+    self.assertEqual(
+      [label.get_text() for label in axis.get_yticklabels()],
+      [f'…ta/layer_{i}/query/kernel' for i in range(2)],
+    )
+
   def test_names_that_would_touch_are_upright(self):
     for letters, rotation in ((1, 0), (20, 90)):
       _, (axis,) = panels.new_grid(['a'], (3, 2))
