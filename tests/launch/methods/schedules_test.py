@@ -130,7 +130,8 @@ class ScheduledMethodTest(parameterized.TestCase):
   def test_any_method(self, name, rate):
     config = small_configs.make_config(name)
     block = building.SCHEDULES[rate]
-    scheduled = {**config, block: schedules.defaults('step')}
+    step = {**schedules.defaults('step'), 'step_rounds': 1}
+    scheduled = {**config, block: step}
     found = self._train(scheduled, **{f'{block}_factor': 0.25})
     expected = self._train({**config, rate: config[rate] / 4})
     for one, other in zip(found, expected, strict=True):
