@@ -296,15 +296,21 @@ class ContractTest(parameterized.TestCase):
       self._assert_changes(f'fed_avg,participation={name}', before, changes)
 
   @parameterized.parameters(
-    *registry.own_methods(),
-    'fed_avg,exchange=partial,unsent=client_keeps',
-    *(
-      f'fed_avg,{axis}={preset}'
-      for axis in _BLOCKS
-      for preset in _BLOCKS[axis][2]
-    ),
+    *registry.own_methods(), 'fed_avg,exchange=partial,unsent=client_keeps'
   )
+  def test_blocks_of_methods(self, variant):
+    self._assert_blocks_change(variant)
+
+  @parameterized.parameters(
+    f'fed_avg,{axis}={preset}'
+    for axis in _BLOCKS
+    for preset in _BLOCKS[axis][2]
+  )
+  @pytest.mark.slow
   def test_blocks_in_combination(self, variant):
+    self._assert_blocks_change(variant)
+
+  def _assert_blocks_change(self, variant):
     for axis, (place, _, presets) in _BLOCKS.items():
       if f',{axis}=' in variant:
         continue
