@@ -54,7 +54,8 @@ def find_config(source: str) -> str:
 
   Args:
     source: <file>[:<variant>], which may begin with ~. A file that is not there
-      is looked for beside launch, and in launch/configs by its name alone: digits:fed_fish.
+      is looked for beside launch, and in launch/configs by its name alone:
+      digits:fed_fish.
 
   Returns:
     The same with a file that is there, or as it was.

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Passes over datasets that each pass shuffles or draws anew, as in TFF's runtime."""
 
-from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution.worker import local_worker
+from tests.execution import two_contexts
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -117,39 +116,21 @@ _UNSEEDED = dict(
 )
 
 
-class PassesTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.worker = local_worker.create_sync_local_worker_execution_context()
-    cls.addClassCleanup(cls.worker.close)
-
-  def setUp(self):
-    super().setUp()
-    self.cohort = cohort_context.create_sync_cohort_execution_context()
-
-  def _here(self, comp, *args):
-    with tff.framework.get_context_stack().install(self.cohort):
-      return comp(*args)
-
-  def _there(self, comp, *args):
-    with tff.framework.get_context_stack().install(self.worker):
-      return comp(*args)
-
+class PassesTest(two_contexts.TestCase, parameterized.TestCase):
   @parameterized.named_parameters(_WORK.items())
   def test_shuffled_by_a_seed(self, work):
     comp = _at_clients(_leaf(work, _INTS))
     data = [_RANGE(n).shuffle(5, seed=3) for n in (5, 4)]
-    expected = self._there(comp, data)
+    expected = self.there(comp, data)
     for _ in range(2):
-      self.assertEqual(self._here(comp, data), expected)
+      self.assertEqual(self.here(comp, data), expected)
     (reason,) = self.cohort.general_path_reasons
     self.assertIn('each pass draws or shuffles anew', reason)
 
   @parameterized.named_parameters(_UNSEEDED.items())
   def test_without_a_seed(self, make):
     comp = _at_clients(_leaf(_one_after_the_other, _INTS))
-    (text,) = self._here(comp, [make()])
+    (text,) = self.here(comp, [make()])
     first, second = text.split(b'|')
     self.assertNotEqual(first, second)
 
@@ -160,13 +141,13 @@ class PassesTest(parameterized.TestCase):
     ]
     work = tff.federated_computation(lambda d: [f(d) for f in leaves], _INTS)
     seeded = [_RANGE(9).shuffle(9, seed=1)]
-    ((first, second),) = self._here(_at_clients(work), seeded)
+    ((first, second),) = self.here(_at_clients(work), seeded)
     self.assertEqual(first, second)
     self.assertEqual(
-      self._here(_at_clients(work), seeded),
-      self._there(_at_clients(work), seeded),
+      self.here(_at_clients(work), seeded),
+      self.there(_at_clients(work), seeded),
     )
-    ((first, second),) = self._here(_at_clients(work), [_RANGE(30).shuffle(30)])
+    ((first, second),) = self.here(_at_clients(work), [_RANGE(30).shuffle(30)])
     self.assertNotEqual(first, second)
 
   def test_of_a_dataset_that_a_computation_returns(self):
@@ -183,31 +164,29 @@ class PassesTest(parameterized.TestCase):
       (_at_clients(work), [_RANGE(5).shuffle(5, seed=3)]),
       (work, _RANGE(5).shuffle(5, seed=3)),
     ):
-      expected = self._there(comp, data)
+      expected = self.there(comp, data)
       for _ in range(2):
-        self.assertEqual(self._here(comp, data), expected)
+        self.assertEqual(self.here(comp, data), expected)
 
   def test_of_sequence_intrinsics(self):
     """In a call they go on, in any order; the next call begins anew."""
     comp = tff.federated_computation(_intrinsics, _INTS)
     order = _at_clients(_leaf(lambda d: _text(d.repeat(4)), _INTS))
     data = _RANGE(5).shuffle(5, seed=3)
-    (text,) = self._there(order, [data])
+    (text,) = self.there(order, [data])
     digits = np.array(text.split(), np.int64).reshape(4, 5)
     sums = digits @ 10 ** np.arange(5)[::-1]
     expected = {*sums[:2], *2 * sums[2:]}
     for _ in range(2):
-      self.assertEqual(set(self._here(comp, data)), expected)
-      self.assertEqual(set(*self._here(_at_clients(comp), [data])), expected)
-    several = self._here(comp, _RANGE(9).shuffle(9))
+      self.assertEqual(set(self.here(comp, data)), expected)
+      self.assertEqual(set(*self.here(_at_clients(comp), [data])), expected)
+    several = self.here(comp, _RANGE(9).shuffle(9))
     self.assertLen(set(several), 4)
 
   def test_a_cache_is_of_one_call(self):
     comp = _at_clients(_leaf(_one_after_the_other, _INTS))
     data = [_RANGE(30).shuffle(30).cache()]
-    passes = [
-      p for _ in range(2) for p in self._here(comp, data)[0].split(b'|')
-    ]
+    passes = [p for _ in range(2) for p in self.here(comp, data)[0].split(b'|')]
     self.assertEqual(passes[0], passes[1])
     self.assertEqual(passes[2], passes[3])
     self.assertNotEqual(passes[0], passes[2])
@@ -241,7 +220,7 @@ class PassesTest(parameterized.TestCase):
       (_epochs, file),
     ):
       comp = _at_clients(_leaf(work, _INTS))
-      self.assertEqual(self._here(comp, [data]), self._there(comp, [data]))
+      self.assertEqual(self.here(comp, [data]), self.there(comp, [data]))
     self.assertEmpty(self.cohort.general_path_reasons)
 
 

@@ -14,7 +14,7 @@ import functools
 from typing import Any
 
 from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution.worker import local_worker
+from tests.execution import two_contexts
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -253,47 +253,29 @@ def _work_on_slices(slices):
   )
 
 
-class CohortSequencesTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.worker = local_worker.create_sync_local_worker_execution_context()
-    cls.addClassCleanup(cls.worker.close)
-
-  def setUp(self):
-    super().setUp()
-    self.cohort = cohort_context.create_sync_cohort_execution_context()
-
-  def _here(self, comp, *args):
-    with tff.framework.get_context_stack().install(self.cohort):
-      return comp(*args)
-
-  def _there(self, comp, *args):
-    with tff.framework.get_context_stack().install(self.worker):
-      return comp(*args)
-
+class CohortSequencesTest(two_contexts.TestCase, parameterized.TestCase):
   @parameterized.named_parameters(_CASES.items())
   def test_case(self, case):
     comp = _at_clients(case.work, tff.SequenceType(case.element))
     clients = list(case.clients)
     expected = [case.expected(elements) for elements in clients]
-    self.assertEqual(self._here(comp, clients), expected)
+    self.assertEqual(self.here(comp, clients), expected)
     self.assertEmpty(self.cohort.general_path_reasons)
     if case.is_on_worker:
-      self.assertEqual(self._there(comp, clients), expected)
+      self.assertEqual(self.there(comp, clients), expected)
 
   @parameterized.named_parameters(
     ('keys_of_an_argument', None), ('keys_of_clients', lambda k: 3 - k)
   )
   def test_select(self, prepare):
     comp = _selection(_named_slice, _work_on_slices, prepare=prepare)
-    found = self._here(comp, _KEYS, _TABLE)
+    found = self.here(comp, _KEYS, _TABLE)
     self.assertEmpty(self.cohort.general_path_reasons)
     for (text, total), keys in zip(found, _KEYS, strict=True):
       keys = keys if prepare is None else prepare(keys)
       self.assertEqual(text.decode().split(), list(map(str, keys)))
       self.assertEqual(total, _TABLE[keys] @ [100, 10, 1])
-    self.assertEqual(found, self._there(comp, _KEYS, _TABLE))
+    self.assertEqual(found, self.there(comp, _KEYS, _TABLE))
 
   def test_names_that_only_the_function_gives(self):
     swap = _leaf(lambda e: _odict(d=e['a'], c=e['b']), _UNSORTED)
@@ -317,7 +299,7 @@ class CohortSequencesTest(parameterized.TestCase):
         swapped,
       )
 
-    self.assertEqual(self._here(comp, [[(1, 2), (3, 4)], []]), [2143, 0])
+    self.assertEqual(self.here(comp, [[(1, 2), (3, 4)], []]), [2143, 0])
     self.assertEmpty(self.cohort.general_path_reasons)
 
   def test_names_that_only_tensorflow_code_gives(self):
@@ -334,7 +316,7 @@ class CohortSequencesTest(parameterized.TestCase):
     def comp(data):
       return tff.federated_map(add, data)
 
-    self.assertEqual(self._here(comp, [[(1, 2), (3, 4)], []]), [1234, 0])
+    self.assertEqual(self.here(comp, [[(1, 2), (3, 4)], []]), [1234, 0])
     (reason,) = self.cohort.general_path_reasons
     self.assertIn('have no names', reason)
 
@@ -344,7 +326,7 @@ class CohortSequencesTest(parameterized.TestCase):
       lambda table, key: tf.random.uniform([]),
       lambda slices: slices.batch(3, drop_remainder=True).get_single_element(),
     )
-    for run in (self._here, self._there):
+    for run in (self.here, self.there):
       first, second, third = run(comp, _KEYS, _TABLE)
       self.assertEqual(first[0], first[2])
       self.assertEqual(first[1], second[1])
@@ -362,7 +344,7 @@ class CohortSequencesTest(parameterized.TestCase):
       return [tff.sequence_reduce(drawn, 0.0, last) for _ in range(2)]
 
     comp = _at_clients(work, tff.SequenceType(np.int32))
-    for run in (self._here, self._there):
+    for run in (self.here, self.there):
       ((first, second),) = run(comp, [[1, 2]])
       self.assertNotEqual(first, second)
     self.assertEmpty(self.cohort.general_path_reasons)
@@ -387,23 +369,23 @@ class CohortSequencesTest(parameterized.TestCase):
     )
     numbers = [[1], [3, 2]]
     for run, comp, args in (
-      (self._here, reduced, [numbers]),
-      (self._there, reduced, [numbers]),
-      (self._here, taken, [numbers]),
-      (self._here, selected, [_KEYS[:2], _TABLE]),
-      (self._there, selected, [_KEYS[:2], _TABLE]),
+      (self.here, reduced, [numbers]),
+      (self.there, reduced, [numbers]),
+      (self.here, taken, [numbers]),
+      (self.here, selected, [_KEYS[:2], _TABLE]),
+      (self.there, selected, [_KEYS[:2], _TABLE]),
     ):
       with self.assertRaisesRegex(grpc.RpcError, 'division by zero'):
         run(comp, *args)
-    self.assertEqual(self._here(reduced, [[1, 3]]), [2])
-    self.assertEqual(self._here(taken, [[1, 3]]), [-10])
+    self.assertEqual(self.here(reduced, [[1, 3]]), [2])
+    self.assertEqual(self.here(taken, [[1, 3]]), [-10])
     self.assertEmpty(self.cohort.general_path_reasons)
 
   def test_sequences_that_leave_the_clients(self):
     comp = _at_clients(
       lambda s: tff.sequence_map(_double_batch, s), tff.SequenceType(_BATCH)
     )
-    results = self._here(comp, list(_BATCHES))
+    results = self.here(comp, list(_BATCHES))
     for result, batches in zip(results, _BATCHES, strict=True):
       self.assertEqual(
         [b.tolist() for b in result.as_numpy_iterator()],
@@ -423,7 +405,7 @@ class CohortSequencesTest(parameterized.TestCase):
       with self.subTest(is_compiled=is_compiled):
         logs = self.assertNoLogs if is_compiled else self.assertLogs
         with logs(level='WARNING'):
-          found = self._here(comp, list(_NUMBERS))
+          found = self.here(comp, list(_NUMBERS))
         self.assertEqual(found, [case.expected(n) for n in _NUMBERS])
 
 
