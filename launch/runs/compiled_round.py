@@ -240,7 +240,7 @@ def _run_rounds(experiment: experiment_lib.Experiment, rounds: int) -> float:
       seed=experiment.config['seed'],
       rounds=rounds,
       client_states=client_states,
-      on_round=lambda unused_round, row: rows.append(row),
+      hooks=[simulation.RowCallback(lambda _, row: rows.append(row))],
     )
   return rows[-1]['time/round_seconds']
 

@@ -108,6 +108,10 @@ class Fed3rRunTest(absltest.TestCase):
       batch_spec=datasets.BatchSpec(batch_size=16),
       seed=1,
       rounds=4,
-      on_round=lambda _, row: losses.append(row.get('train/loss')),
+      hooks=[
+        simulation.RowCallback(
+          lambda _, row: losses.append(row.get('train/loss'))
+        )
+      ],
     )
     self.assertLess(losses[-1], losses[1])

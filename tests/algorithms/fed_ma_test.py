@@ -557,10 +557,16 @@ class FedMaTest(absltest.TestCase):
           folder / name / 'checkpoints'
         ),
         client_states=simulation.ClientStateStore(folder / name / 'clients'),
-        wire_bytes=simulation.measure_wire_bytes(self.process),
-        on_round=lambda r, row: rows.setdefault(name, []).append(
-          {k: v for k, v in row.items() if not k.startswith('time/')}
-        ),
+        hooks=[
+          simulation.CommunicationCosts(
+            simulation.measure_wire_bytes(self.process)
+          ),
+          simulation.RowCallback(
+            lambda r, row: rows.setdefault(name, []).append(
+              {k: v for k, v in row.items() if not k.startswith('time/')}
+            )
+          ),
+        ],
       )
 
     run('whole', 4)
