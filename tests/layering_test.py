@@ -166,12 +166,6 @@ ALLOWED = {
     'launch.terminal',
   },
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
-  'launch.benchmarks': {
-    'launch.cli',
-    'launch.plots',
-    'fedfish_tff.execution.worker',
-    *_LIBRARY,
-  },
   **{
     room: {
       'launch.cli',
@@ -195,6 +189,12 @@ ALLOWED = {
     *_LIBRARY,
   },
   'examples': {*_ROOMS, 'tasks', *_LIBRARY},
+  'benchmarks': {
+    'launch.cli',
+    'launch.plots',
+    'fedfish_tff.execution.worker',
+    *_LIBRARY,
+  },
   'tests': {
     'examples',
     'fedfish_tff.private_apis',
@@ -206,7 +206,7 @@ ALLOWED = {
     'launch.plain_text',
     'launch.terminal',
     'launch.data',
-    'launch.benchmarks',
+    'benchmarks',
     'tasks',
     'fedfish_tff.execution.worker',
     *_EXECUTION_ROOMS,
