@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The yardstick: a round in plain TensorFlow, without TFF.
+"""A round in plain TensorFlow, without TFF: the yardstick.
 
 A compiled function is called once per client, on arrays in memory; it trains
 the client's weights in variables and adds to the cohort's sums. Of the plain
@@ -26,15 +26,16 @@ def build_round(
   learning_rate: float,
   fed_fish: bool,
 ) -> Callable[[], list[np.ndarray]]:
-  """Returns a round of FedAvg or FedFish; it returns the new weights.
+  """Returns a function that computes a round and returns the new weights.
 
   Args:
     model: The model.
     clients: Each client's arrays.
-    batch_size: Examples of a batch.
-    learning_rate: Of the clients.
-    fed_fish: Whether a client goes over its data once more to add up squared
-      gradients, and the mean of model deltas is weighted by them.
+    batch_size: The number of examples in a batch.
+    learning_rate: The clients' learning rate.
+    fed_fish: Whether the method is FedFish: a client goes over its data once
+      more to add up squared gradients, and the mean of model deltas is weighted
+      by them. Else it is FedAvg.
   """
   bound = model_functions.bind_model(model)
   start = [tf.constant(w) for w in model.initial_weights[0]]

@@ -2,28 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures rounds of a workload in a new process, on the cores it is given."""
 
+from collections.abc import Callable
+from collections.abc import Sequence
+from concurrent import futures
 import dataclasses
+import multiprocessing
 import os
 import pathlib
 import re
 from typing import Any
 
-from benchmarks import child_process
-from benchmarks import peer_rounds
 from benchmarks import workloads
-from fedfish_tff import errors
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Result:
-  """What was measured.
+  """The figures of one process.
 
   Attributes:
     seconds: Median seconds of a round, by row.
-    first_round_seconds: Of `workloads.FIRST_ROUND_ROW`, from a process that is
-      built, the first computation here, to the end of its first round.
+    first_round_seconds: Seconds of `workloads.FIRST_ROUND_ROW` from a built
+      process, the first computation here, to the end of its first round.
     peak_bytes: The most resident memory, without the clients' data.
-    general_path_reasons: Why rounds ran client by client, if they did.
+    general_path_reasons: The reasons why rounds ran client by client, if any.
   """
 
   seconds: dict[str, float]
@@ -32,79 +33,51 @@ class Result:
   general_path_reasons: tuple[str, ...]
 
 
-def available_cores() -> list[int]:
-  """Returns the numbers of the cores that this process may use."""
-  return sorted(os.sched_getaffinity(0))
+def in_new_process(function: Callable[..., Any], **arguments: Any) -> Any:
+  """Returns what a function returns in a new process.
 
-
-def check_cores(count: int) -> None:
-  """Raises InputError if this process may not use as many cores."""
-  available = len(available_cores())
-  if count > available:
-    raise errors.InputError(
-      f'A measurement on {count} cores was asked for, but {available} can be '
-      'used here; --cores chooses.'
-    )
-
-
-def measure_in_child(
-  workload: str,
-  *,
-  num_clients: int,
-  rows: list[str],
-  repeats: int,
-  cores: int,
-  task_path: str = '',
-) -> Result:
-  """Measures in a new process.
+  The number of threads is fixed when TensorFlow starts, and the memory that a
+  process took is not given back, so each measurement has a process of its own.
 
   Args:
-    workload: Of `workloads.WORKLOADS`.
-    num_clients: Clients in the cohort.
-    rows: Of `workloads.ROWS`, with that whose first round is timed.
-    repeats: Measured rounds of each.
-    cores: Cores that the process may use.
-    task_path: A file for the round as peers take it; none if empty.
-
-  Raises:
-    RuntimeError: If the process failed.
+    function: A function of a module that imports TensorFlow inside of it.
+    **arguments: Its arguments.
   """
-  answer = child_process.call(
-    measure,
-    dict(
-      workload=workload,
-      num_clients=num_clients,
-      rows=rows,
-      repeats=repeats,
-      cores=cores,
-      task_path=task_path,
-    ),
-    # All rows alike; the package's contexts want it so that results do not
-    # depend on the number of cores.
-    environment={'TF_NUM_INTRAOP_THREADS': '1'},
-  )
-  answer['general_path_reasons'] = tuple(answer['general_path_reasons'])
-  return Result(**answer)
+  spawn = multiprocessing.get_context('spawn')
+  with futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
+    return pool.submit(function, **arguments).result()
 
 
 def measure(
   workload: str,
+  *,
   num_clients: int,
-  rows: list[str],
+  rows: Sequence[str],
   repeats: int,
   cores: int,
-  task_path: str = '',
-) -> dict[str, Any]:
-  """Does what `measure_in_child` does, in this process."""
-  # Before TensorFlow is imported; TFF's worker inherits it.
-  os.sched_setaffinity(0, available_cores()[:cores])
+  task_path: str | None = None,
+) -> Result:
+  """Measures in this process, which must be a new one.
+
+  Args:
+    workload: A name in `workloads.WORKLOADS`.
+    num_clients: The cohort size.
+    rows: Names in `workloads.ROWS`, among them that whose first round is
+      timed.
+    repeats: The number of measured rounds of each.
+    cores: The number of cores that the process may use.
+    task_path: The file for the round as peers take it, if any.
+  """
+  # Before TensorFlow is imported; TFF's worker inherits both. All rows alike
+  # have one thread in an operation, as the package's contexts want it so that
+  # results do not depend on the number of cores.
+  os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+  os.environ['TF_NUM_INTRAOP_THREADS'] = '1'
   from benchmarks import round_time  # pylint: disable=g-import-not-at-top
   from benchmarks import rounds as rounds_lib  # pylint: disable=g-import-not-at-top
 
   plan = workloads.WORKLOADS[workload]
-  clients = rounds_lib.NETWORKS[plan.network].generate_clients(
-    num_clients, plan.num_examples
-  )
+  clients = rounds_lib.NETWORKS[plan.network].generate_clients(num_clients)
   built = rounds_lib.Rounds(plan, clients)
   try:
     rounds = {}
@@ -121,17 +94,11 @@ def measure(
     seconds = round_time.measure_in_turns(
       {name: rounds[name] for name in rows}, repeats=repeats
     )
-    if task_path:
-      peer_rounds.write_task(
-        task_path,
-        clients,
-        built.initial_weights,
-        rounds[workloads.YARDSTICK](),
-        batch_size=plan.batch_size,
-        learning_rate=rounds_lib.CLIENT_LEARNING_RATE,
-        repeats=repeats,
+    if task_path is not None:
+      built.write_task(
+        task_path, rounds[workloads.YARDSTICK](), repeats=repeats
       )
-    return dict(
+    return Result(
       seconds=seconds,
       first_round_seconds=first_seconds[workloads.FIRST_ROUND_ROW],
       peak_bytes=_peak_resident_bytes()

@@ -3,8 +3,8 @@
 """The same round in other packages, each in an environment of its own.
 
 A round is handed over as a file: clients, weights, and the weights that the
-round leads to. A script of `benchmarks/peers`, which needs nothing of
-this package, checks that its package gets there, and times it.
+round leads to. A script of `benchmarks/peers`, which imports nothing of
+`fedfish_tff`, checks that its package gets there, and times it.
 """
 
 from collections.abc import Mapping
@@ -18,8 +18,6 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 
-import numpy as np
-
 _ROOT = pathlib.Path(__file__).parents[1]
 SCRIPTS = pathlib.Path(__file__).parent / 'peers'
 # Titles; each has a script, <name>_round.py, and requirements, <name>.txt.
@@ -29,11 +27,11 @@ PEERS: Mapping[str, str] = types.MappingProxyType(
 
 
 class PeerResult(NamedTuple):
-  """What was measured of a peer.
+  """The figures of a peer.
 
   Attributes:
     seconds: Median seconds of a round.
-    versions: Of what has computed it.
+    versions: Names and versions of the packages that computed it.
   """
 
   seconds: float
@@ -44,7 +42,7 @@ def parse_interpreters(values: Sequence[str]) -> dict[str, str]:
   """Returns the peers' Python interpreters by name.
 
   Args:
-    values: Each `<name>=<path>`.
+    values: Texts of the form `<name>=<path>`.
 
   Raises:
     errors.InputError: If there is no such peer or interpreter.
@@ -53,74 +51,46 @@ def parse_interpreters(values: Sequence[str]) -> dict[str, str]:
   for name, path in interpreters.items():
     if name not in PEERS:
       raise errors.InputError(
-        f'--peer names {name!r}; one of {", ".join(PEERS)} was expected, as in '
-        '--peer=fedjax=/path/to/environment/bin/python.'
+        f'--peer must name one of {", ".join(PEERS)}, as in --peer=fedjax='
+        f'/path/to/environment/bin/python, got {name!r}.'
       )
     if not os.access(path, os.X_OK):
       raise errors.InputError(
-        f'--peer={name} names the interpreter {path!r}, which cannot be run; '
-        f'make one with `python3.11 -m venv E` and `E/bin/pip install -r '
-        f'benchmarks/peers/{name}.txt`, and name E/bin/python.'
+        f'--peer={name} must name an interpreter that can be run, got {path!r}; '
+        f'`python3.11 -m venv E` and `E/bin/pip install -r '
+        f'benchmarks/peers/{name}.txt` make one, E/bin/python.'
       )
   return interpreters
 
 
-def write_task(
-  path: str,
-  clients: Sequence[tuple[np.ndarray, np.ndarray]],
-  weights: Sequence[np.ndarray],
-  expected: Sequence[np.ndarray],
-  *,
-  batch_size: int,
-  learning_rate: float,
-  repeats: int,
-) -> None:
-  """Writes a round for peers to compute on the cores of this process.
-
-  Args:
-    path: The file.
-    clients: Each one's examples and labels, all of one size.
-    weights: Where the round begins.
-    expected: Where it ends.
-    batch_size: Examples of a batch.
-    learning_rate: Of the clients' steps; the server takes the mean.
-    repeats: How many rounds are timed.
-  """
-  np.savez(
-    path,
-    x=np.stack([x for x, _ in clients]),
-    y=np.stack([y for _, y in clients]),
-    num_weights=len(weights),
-    **{f'weights_{i}': w for i, w in enumerate(weights)},
-    **{f'expected_{i}': w for i, w in enumerate(expected)},
-    batch_size=batch_size,
-    learning_rate=learning_rate,
-    repeats=repeats,
-    cores=sorted(os.sched_getaffinity(0)),
-  )
-
-
-def measure(name: str, interpreter: str, task_path: str) -> PeerResult:
+def measure(
+  name: str,
+  interpreter: str | os.PathLike[str],
+  task_path: str,
+  **environment: str,
+) -> PeerResult:
   """Measures a peer in a new process.
 
   Args:
-    name: Of PEERS.
+    name: A name in `PEERS`, or `jax` for a loop in plain JAX.
     interpreter: The Python of its environment.
-    task_path: What `write_task` has written.
+    task_path: The file that `rounds.Rounds.write_task` has written.
+    **environment: Environment variables beside those of this process.
 
   Raises:
     RuntimeError: If the peer failed, or got other weights than expected.
   """
   done = subprocess.run(
-    [interpreter, str(SCRIPTS / f'{name}_round.py'), task_path],
+    [interpreter, SCRIPTS / f'{name}_round.py', task_path],
     capture_output=True,
     text=True,
     check=False,
     # For the script alone; nothing else of this environment.
-    env={**os.environ, 'PYTHONPATH': str(_ROOT)},
+    env={**os.environ, 'PYTHONPATH': str(_ROOT), **environment},
   )
   if done.returncode:
     raise RuntimeError(
-      f'{PEERS[name]} ended with code {done.returncode}:\n{done.stderr[-2000:]}'
+      f'{name}_round.py ended with code {done.returncode}:\n'
+      + done.stderr[-2000:]
     )
   return PeerResult(**json.loads(done.stdout.splitlines()[-1]))

@@ -2,34 +2,35 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Compares the cohort context with TFF's own runtime on programs of TFF.
 
-  python -m benchmarks.programs --markdown=docs/execution.md
+  python -m benchmarks.programs
   python -m benchmarks.programs --programs='*IBLT*' --repeats=3
 
 Runs all of `tff.learning.algorithms` and `tff.analytics`, operations on sequences,
 datasets that graphs make, and ten Keras models (`program_cases`): the first call,
 which compiles, and the next ones. Both contexts take turns in one process, each
 with a new context for every first call, so that nothing is left of the one before.
-A quarter of an hour on a quiet machine.
+Prints one table, in Markdown, after a quarter of an hour on a quiet machine.
 """
 
 from collections.abc import Callable
 from collections.abc import Sequence
 import fnmatch
 import gc
-import pathlib
-import shlex
 import sys
 from typing import Any
 
-from benchmarks import markdown_file
 from benchmarks import report
+from benchmarks import round_time
 from fedfish_tff import errors
+from fedfish_tff import execution
+from fedfish_tff.execution.worker import local_worker
 from launch import cli
 
 from absl import flags
+import tensorflow_federated as tff
 
 _PROGRAMS = flags.DEFINE_string(
-  'programs', '*', 'Which programs to run: a pattern of their names.'
+  'programs', '*', 'Pattern of the names of programs to run.'
 )
 _REPEATS = flags.DEFINE_integer(
   'repeats', 5, 'First calls of each program.', lower_bound=1
@@ -37,31 +38,20 @@ _REPEATS = flags.DEFINE_integer(
 _CALLS = flags.DEFINE_integer(
   'calls', 5, 'Calls after each first call.', lower_bound=1
 )
-_MARKDOWN = flags.DEFINE_string(
-  'markdown',
-  None,
-  'A file for the table as Markdown: a new one, or one with a part for it.',
-)
 
 
 def _measure(
   make: Callable[[], Callable[[], Any]],
 ) -> tuple[list[str], tuple[str, ...]]:
   """Returns a program's cells, and why clients ran one by one, if they did."""
-  # Imported late: flags answer at once.
   from benchmarks import program_cases  # pylint: disable=g-import-not-at-top
-  from benchmarks import round_time  # pylint: disable=g-import-not-at-top
-  from fedfish_tff.execution import cohort_context  # pylint: disable=g-import-not-at-top
-  from fedfish_tff.execution.worker import local_worker  # pylint: disable=g-import-not-at-top
-
-  import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 
   stack = tff.framework.get_context_stack()
   first: list[list[float]] = [[], []]
   following: list[list[float]] = [[], []]
   reasons = ()
   for _ in range(_REPEATS.value):
-    ours = cohort_context.create_sync_cohort_execution_context()
+    ours = execution.create_sync_cohort_execution_context()
     with local_worker.create_sync_local_worker_execution_context() as theirs:
       runs = []
       for context, seconds in zip((ours, theirs), first):
@@ -77,25 +67,17 @@ def _measure(
             seconds.append(round_time.seconds_of(run))
       reasons = ours.general_path_reasons
   cells = []
-  for here, there in (first, following):
+  for times in (first, following):
     # What else the machine does only adds.
-    here, there = min(here), min(there)
-    cells += [
-      f'{1e3 * here:,.0f}',
-      f'{1e3 * there:,.0f}',
-      f'{here / there:.2f}',
-    ]
+    here, there = map(min, times)
+    cells += [f'{1e3 * s:,.0f}' for s in (here, there)]
+    cells.append(f'{here / there:.2f}')
   return cells, reasons
 
 
 def main(argv: Sequence[str]) -> None:
   """Prints the table."""
   cli.check_no_arguments(argv)
-  path = None if _MARKDOWN.value is None else pathlib.Path(_MARKDOWN.value)
-  if path is not None:
-    markdown_file.check(path)
-  from fedfish_tff import execution  # pylint: disable=g-import-not-at-top
-
   # Before the first operation, that of `program_cases`.
   execution.set_sync_cohort_execution_context()
   from benchmarks import program_cases  # pylint: disable=g-import-not-at-top
@@ -108,14 +90,12 @@ def main(argv: Sequence[str]) -> None:
     'examples each, batches of 10.'
   ]
   for group, cases in program_cases.CASES.items():
-    cases = {
-      n: c for n, c in cases.items() if fnmatch.fnmatch(n, _PROGRAMS.value)
-    }
-    if cases:
+    names = fnmatch.filter(cases, _PROGRAMS.value)
+    if names:
       lines.append([group] + [''] * 6)
-    for name, make in cases.items():
+    for name in names:
       print(name, file=sys.stderr, flush=True)
-      cells, reasons = _measure(make)
+      cells, reasons = _measure(cases[name])
       lines.append([name, *cells])
       if reasons:
         notes.append(f'Client by client ran {name}: {", ".join(reasons)}.')
@@ -123,17 +103,7 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError(
       f'--programs must be the pattern of a program, got {_PROGRAMS.value!r}.'
     )
-  print(report.format_text(lines, notes), flush=True)
-  if path is not None:
-    options = [
-      f'--{flag.name}={flag.value}'
-      for flag in (_PROGRAMS, _REPEATS, _CALLS)
-      if flag.present
-    ]
-    command = ['python', '-m', 'benchmarks.programs', *options]
-    markdown_file.write(
-      path, report.format_markdown(lines, notes, shlex.join(command))
-    )
+  print(report.format_table(lines, notes), flush=True)
 
 
 if __name__ == '__main__':

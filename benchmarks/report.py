@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What benchmarks print: a table with notes, for the terminal or as Markdown."""
+"""Tables of benchmarks, in Markdown that a terminal shows as well."""
 
 from collections.abc import Sequence
 import os
@@ -10,7 +10,7 @@ import textwrap
 
 
 def processor() -> str:
-  """Returns what the machine computes with."""
+  """Returns the name of the processor and its number of cores."""
   name = platform.machine()
   for line in pathlib.Path('/proc/cpuinfo').read_text().splitlines():
     if line.startswith('model name'):
@@ -19,33 +19,24 @@ def processor() -> str:
   return f'{name}, {os.cpu_count()} cores'
 
 
-def format_text(lines: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-  """Returns the table and the notes for a terminal."""
-  width = max(len(line[0]) for line in lines if any(line[1:])) + 2
+def format_table(lines: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
+  """Returns a table with notes below.
+
+  Args:
+    lines: The header, then the rows. A row of which only the first cell has
+      text is the title of those that follow.
+    notes: The paragraphs below the table.
+  """
+  rows = [
+    line if any(line[1:]) else [f'**{line[0]}**', *line[1:]] for line in lines
+  ]
+  first, *others = (max(map(len, column)) for column in zip(*rows))
   text = []
-  for line in lines:
-    if any(line[1:]):
-      cells = ''.join(f'{cell:>12}' for cell in line[1:])
-      text.append(f'{line[0]:{width}}{cells}'.rstrip())
-    else:
-      text += ['', line[0]]
+  for row in rows:
+    cells = [row[0].ljust(first), *map(str.rjust, row[1:], others)]
+    text.append(f'| {" | ".join(cells)} |')
+  rule = ['-' * (first + 2), *('-' * (width + 1) + ':' for width in others)]
+  text.insert(1, f'|{"|".join(rule)}|')
   for note in notes:
     text += ['', textwrap.fill(note, 80)]
   return '\n'.join(text)
-
-
-def format_markdown(
-  lines: Sequence[Sequence[str]], notes: Sequence[str], command: str
-) -> str:
-  """Returns the table, the command that made it, and the notes."""
-  header, *rows = lines
-  text = [
-    f'| {" | ".join(header)} |',
-    f'|---|{"---:|" * (len(header) - 1)}',
-  ]
-  for row in rows:
-    first = row[0] if any(row[1:]) else f'**{row[0]}**'
-    text.append(f'| {" | ".join([first, *row[1:]])} |')
-  for note in notes:
-    text += ['', textwrap.fill(note, 80)]
-  return '\n'.join([f'`{command}` printed:', '', *text])

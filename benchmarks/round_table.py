@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The time of rounds as one table."""
+"""Times of rounds as one table with notes."""
 
 from collections.abc import Sequence
 import dataclasses
-import importlib.metadata
+from importlib import metadata
 import statistics
 
 from benchmarks import measurement
@@ -15,13 +15,13 @@ from benchmarks import workloads
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WorkloadResults:
-  """What was measured of a workload.
+  """The figures of a workload.
 
   Attributes:
     workload: The workload, as it was measured.
     by_cores: The results of each process, by number of cores.
     peak_bytes: Peak memory without the clients' data, by cohort size.
-    peer_versions: Of the other packages that were measured, by name.
+    peer_versions: Versions of the other packages that were measured, by name.
   """
 
   workload: workloads.Workload
@@ -40,13 +40,11 @@ def _number(value: float) -> str:
 
 def _cells(row: str, results: Sequence[measurement.Result]) -> list[str]:
   """Returns seconds and ratio."""
-  measured = [r for r in results if row in r.seconds]
+  measured = [r.seconds for r in results if row in r.seconds]
   if not measured:
     return ['', '']
-  seconds = statistics.median(r.seconds[row] for r in measured)
-  ratio = statistics.median(
-    r.seconds[row] / r.seconds[workloads.YARDSTICK] for r in measured
-  )
+  seconds = statistics.median(s[row] for s in measured)
+  ratio = statistics.median(s[row] / s[workloads.YARDSTICK] for s in measured)
   return [_number(seconds), f'{ratio:.2f}']
 
 
@@ -54,14 +52,14 @@ def table_lines(all_results: Sequence[WorkloadResults]) -> list[list[str]]:
   """Returns the header and the rows as text."""
   header = ['seconds a round']
   for cores in all_results[0].by_cores:
-    header += [_describe_cores(cores), 'ratio']
+    header += [f'{cores} core{"s" if cores > 1 else ""}', 'ratio']
   header.append('first round')
   lines = [header]
   for results in all_results:
     workload = results.workload
     title = f'{workload.title}, {workload.num_clients:,} clients'
     lines.append([title] + [''] * (len(header) - 1))
-    for row in (*workload.rows, *results.peer_versions):
+    for row in (*workloads.ROWS, *results.peer_versions):
       line = [workloads.ROWS.get(row) or peer_rounds.PEERS[row]]
       for measured in results.by_cores.values():
         line += _cells(row, measured)
@@ -74,45 +72,21 @@ def table_lines(all_results: Sequence[WorkloadResults]) -> list[list[str]]:
   return lines
 
 
-def _describe_cores(count: int) -> str:
-  return f'{count} core{"s" if count > 1 else ""}'
-
-
 def notes(all_results: Sequence[WorkloadResults]) -> list[str]:
-  """Returns what a reader has to know, a paragraph each."""
-  versions = ', '.join(
-    f'{title} {importlib.metadata.version(name)}'
-    for title, name in (
-      ('TensorFlow', 'tensorflow'),
-      ('TFF', 'tensorflow-federated'),
-    )
-  )
-  cores = next(iter(all_results[0].by_cores))
+  """Returns the paragraphs below the table."""
   paragraphs = [
-    f'{report.processor()}; {versions}. A client has 100 examples in batches of '
-    '10, if nothing else is said, and trains for one epoch.',
-    'Ratios are multiples of the bare loop: a compiled function called once a '
-    'client on arrays in memory, without metrics or TFF. The cohort context '
-    "takes the package's own client data, and new tf.data.Dataset objects "
-    'every round in the row that says so (making them counts); its model is '
-    "functional but for the Keras row. TFF's own runtime is its C++ worker on "
-    'datasets that are made once, its best case.',
-    'Rows are measured in turns in one process with one intra-op thread. '
-    'Where a loop of the graph pools images, TensorFlow picks the gradient of '
-    'the pooling from a fast and a slow kernel by addresses in memory, which '
-    'moves the bare loop by up to a third from process to process. So there '
-    'are several processes, and figures are medians over processes of each '
-    "one's median and ratio. TFF's runtime, and workloads of 1,000 clients, "
-    'have one process.',
-    'First round: initialisation and the first round in a new process, tracing '
-    f'and all, on {_describe_cores(cores)}.',
+    f'{report.processor()}; TensorFlow {metadata.version("tensorflow")}, TFF '
+    f'{metadata.version("tensorflow-federated")}. A client has 100 examples in '
+    'batches of 10 and trains for one epoch. Ratios are multiples of the bare '
+    "loop. Figures are medians over processes of each one's median and ratio.",
   ]
-  peers = {v: None for r in all_results for v in r.peer_versions.values()}
+  peers = dict.fromkeys(
+    v for r in all_results for v in r.peer_versions.values()
+  )
   if peers:
     paragraphs.append(
       f'Other packages ({"; ".join(peers)}) compute the same round, which is '
-      'checked, by their own FedAvg on data in memory: in an environment and a '
-      'process of their own, on the same cores, after the other rows.'
+      'checked, in a process of their own on the same cores, after the others.'
     )
   for results in all_results:
     if results.peak_bytes:
@@ -121,37 +95,17 @@ def notes(all_results: Sequence[WorkloadResults]) -> list[str]:
         for size, peak in results.peak_bytes.items()
       )
       paragraphs.append(
-        f"Peak resident memory beside the clients' data, {results.workload.title}: "
-        f'{peaks}.'
+        "Peak resident memory beside the clients' data, "
+        f'{results.workload.title}: {peaks}.'
       )
-    if results.workload.tokens_per_example:
-      paragraphs.append(
-        f'Tokens a second, {results.workload.title}: {_describe_tokens(results)}.'
-      )
-  reasons = {
-    reason: None
+  reasons = dict.fromkeys(
+    reason
     for results in all_results
     for measured in results.by_cores.values()
     for result in measured
     for reason in result.general_path_reasons
-  }
-  for reason in reasons:
-    paragraphs.append(f'The cohort context ran client by client: {reason}')
-  return paragraphs
-
-
-def _describe_tokens(results: WorkloadResults) -> str:
-  """Returns the tokens a second of each row."""
-  workload = results.workload
-  tokens = (
-    workload.tokens_per_example * workload.num_examples * workload.num_clients
   )
-  parts = []
-  for row in workload.rows:
-    rates = []
-    for cores, measured in results.by_cores.items():
-      seconds = [r.seconds[row] for r in measured if row in r.seconds]
-      rate = tokens / statistics.median(seconds)
-      rates.append(f'{rate:,.0f} ({_describe_cores(cores)})')
-    parts.append(f'{workloads.ROWS[row]} {", ".join(rates)}')
-  return '; '.join(parts)
+  paragraphs += [
+    f'The cohort context ran client by client: {r}' for r in reasons
+  ]
+  return paragraphs

@@ -4,16 +4,15 @@
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import statistics
 import time
-
-import numpy as np
 
 # A row that has been measured for as long needs no further round.
 _ENOUGH_SECONDS = 8.0
 
 
 def seconds_of(run: Callable[[], object]) -> float:
-  """Returns how long a call takes."""
+  """Returns the seconds of a call."""
   start = time.perf_counter()
   run()
   return time.perf_counter() - start
@@ -25,17 +24,16 @@ def measure_in_turns(
   repeats: int,
   enough_seconds: float = _ENOUGH_SECONDS,
 ) -> dict[str, float]:
-  """Returns each row's median seconds.
+  """Returns the median seconds of each row.
 
   Args:
-    rows: What to call, by name.
-    repeats: Calls of each.
-    enough_seconds: A row that has taken as long in all is left out of the
-      turns that follow.
+    rows: The calls, by name.
+    repeats: The number of calls of each.
+    enough_seconds: The total after which a row is left out of further turns.
   """
   seconds: dict[str, list[float]] = {name: [] for name in rows}
   for _ in range(repeats):
     for name, run in rows.items():
       if sum(seconds[name]) < enough_seconds:
         seconds[name].append(seconds_of(run))
-  return {name: float(np.median(values)) for name, values in seconds.items()}
+  return {name: statistics.median(values) for name, values in seconds.items()}

@@ -1,78 +1,58 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The ways of computing a round that the benchmark compares."""
+"""Ways of computing a round that the benchmark compares."""
 
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
+import os
 import types
-from typing import Any
 from typing import NamedTuple
 
 from benchmarks import bare_loop
 from benchmarks import workloads
 from fedfish_tff import algorithms
-from fedfish_tff.datasets import batches
-from fedfish_tff.datasets import random_streams
+from fedfish_tff import datasets
+from fedfish_tff import models
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution.worker import local_worker
-from fedfish_tff.models import dense
-from fedfish_tff.models import image_models
 from fedfish_tff.models import model_functions
-from fedfish_tff.models import recurrent_language_model
-from fedfish_tff.models import transformer
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-CLIENT_LEARNING_RATE = 0.01
+_CLIENT_LEARNING_RATE = 0.01
 # As EMNIST with digits and letters has.
 _NUM_CLASSES = 62
 
-# The tokens before are special: padding, end and so on.
-_FIRST_TOKEN = 4
-
-# Images float32 [n, ...] and labels int32 [n], or tokens int32 [n, length] twice.
+# Images float32 [n, ...] and labels int32 [n].
 Client = tuple[np.ndarray, np.ndarray]
-# A round; it returns the new weights.
+# Computes a round; returns the new weights.
 Round = Callable[[], list[np.ndarray]]
 
 
 class Network(NamedTuple):
-  """One architecture.
+  """An architecture.
 
   Attributes:
-    example_shape: Shape of one example's features.
+    example_shape: The shape of one example's features.
     create_functional: Makes the functional model.
-    create_keras_layers: Makes the same layers for Keras, without the input;
-      None where it has none.
-    vocabulary_size: Of a language model; else 0.
+    create_keras_layers: Makes the same layers for Keras, without the input.
   """
 
   example_shape: tuple[int, ...]
   create_functional: Callable[[], tff.learning.models.FunctionalModel]
-  create_keras_layers: Callable[[], list[tf.keras.layers.Layer]] | None = None
-  vocabulary_size: int = 0
+  create_keras_layers: Callable[[], list[tf.keras.layers.Layer]]
 
-  def generate_clients(
-    self, num_clients: int, num_examples: int
-  ) -> list[Client]:
-    """Returns random clients."""
+  def generate_clients(self, num_clients: int) -> list[Client]:
+    """Returns random clients of `workloads.NUM_EXAMPLES`."""
     clients = []
     for i in range(num_clients):
-      rng = random_streams.random_generator('benchmark', i)
-      if self.vocabulary_size:
-        (length,) = self.example_shape
-        tokens = rng.integers(
-          _FIRST_TOKEN, self.vocabulary_size, (num_examples, length + 1)
-        ).astype(np.int32)
-        clients.append((tokens[:, :-1], tokens[:, 1:]))
-        continue
-      x = rng.uniform(size=(num_examples, *self.example_shape))
-      y = rng.integers(0, _NUM_CLASSES, num_examples)
+      rng = datasets.random_generator('benchmark', i)
+      x = rng.uniform(size=(workloads.NUM_EXAMPLES, *self.example_shape))
+      y = rng.integers(0, _NUM_CLASSES, workloads.NUM_EXAMPLES)
       clients.append((x.astype(np.float32), y.astype(np.int32)))
     return clients
 
@@ -105,24 +85,12 @@ def _create_cnn_layers() -> list[tf.keras.layers.Layer]:
   ]
 
 
-def _transformer(size: str, vocabulary_size: int) -> Network:
-  return Network(
-    (128,),
-    lambda: transformer.create_transformer(
-      vocabulary_size=vocabulary_size,
-      seed=0,
-      **transformer.TRANSFORMER_SIZES[size],
-    ),
-    vocabulary_size=vocabulary_size,
-  )
-
-
 NETWORKS: Mapping[str, Network] = types.MappingProxyType(
   {
     # 48,670 parameters.
     'softmax': Network(
       (784,),
-      lambda: dense.create_mlp_classifier(
+      lambda: models.create_mlp_classifier(
         num_features=784, num_classes=_NUM_CLASSES, hidden_units=(), seed=0
       ),
       lambda: [tf.keras.layers.Dense(_NUM_CLASSES)],
@@ -130,29 +98,10 @@ NETWORKS: Mapping[str, Network] = types.MappingProxyType(
     # 1.7 M parameters.
     'cnn': Network(
       (28, 28, 1),
-      lambda: image_models.create_fed_avg_cnn(
+      lambda: models.create_fed_avg_cnn(
         input_shape=(28, 28, 1), num_classes=_NUM_CLASSES, seed=0
       ),
       _create_cnn_layers,
-    ),
-    # 46,110 parameters.
-    'compact_cnn': Network(
-      (28, 28, 1),
-      lambda: image_models.create_compact_cnn(
-        input_shape=(28, 28, 1), num_classes=_NUM_CLASSES, seed=0
-      ),
-    ),
-    # 362,240 parameters.
-    'transformer': _transformer('tiny', 4096),
-    # 22.9 M parameters, more than half of them the embedding.
-    'transformer_6x384': _transformer('6x384', 32_000),
-    # 1,412,250 parameters.
-    'cifg': Network(
-      (20,),
-      lambda: recurrent_language_model.create_cifg_lstm(
-        vocabulary_size=10_000, seed=0
-      ),
-      vocabulary_size=10_000,
     ),
   }
 )
@@ -165,28 +114,9 @@ def build_process(
   build = algorithms.build_fed_fish if fed_fish else algorithms.build_fed_avg
   return build(
     model,
-    tff.learning.optimizers.build_sgdm(CLIENT_LEARNING_RATE),
+    tff.learning.optimizers.build_sgdm(_CLIENT_LEARNING_RATE),
     tff.learning.optimizers.build_sgdm(1.0),
   )
-
-
-def client_batches(
-  clients: Sequence[Client], batch_size: int
-) -> list[batches.ClientBatches]:
-  """Returns the clients' data as the package's own simulations pass them."""
-  return [
-    batches.sequential_batches(client, client_id=str(i), batch_size=batch_size)
-    for i, client in enumerate(clients)
-  ]
-
-
-def _datasets(
-  clients: Sequence[Client], batch_size: int
-) -> list[tf.data.Dataset]:
-  return [
-    tf.data.Dataset.from_tensor_slices(client).batch(batch_size)
-    for client in clients
-  ]
 
 
 class Rounds:
@@ -195,18 +125,12 @@ class Rounds:
   def __init__(
     self, workload: workloads.Workload, clients: Sequence[Client]
   ) -> None:
-    """Makes the models.
-
-    Args:
-      workload: What is computed.
-      clients: The cohort.
-    """
     self._network = NETWORKS[workload.network]
     self._clients = clients
-    self._batch_size = workload.batch_size
     self._fed_fish = workload.fed_fish
-    self._model = self._network.create_functional()
+    # Before the first operation of TensorFlow.
     self._context = cohort_context.create_sync_cohort_execution_context()
+    self._model = self._network.create_functional()
     self._worker = local_worker.create_sync_local_worker_execution_context()
 
   @property
@@ -214,64 +138,95 @@ class Rounds:
     """Why rounds in the cohort context ran client by client, if they did."""
     return self._context.general_path_reasons
 
-  @property
-  def initial_weights(self) -> list[np.ndarray]:
-    """Where every round begins."""
-    return [np.asarray(w) for w in self._model.initial_weights[0]]
-
   def close(self) -> None:
     """Ends TFF's worker."""
     self._worker.close()
 
-  def build(self, name: str) -> Callable[[], Round]:
-    """Builds a row's process.
+  def build(
+    self, name: str, context: tff.framework.SyncContext | None = None
+  ) -> Callable[[], Round]:
+    """Builds a row's process; returns a function that starts it.
+
+    That function initialises the process and returns its round, which always
+    starts from the same weights. The first round traces, compiles and allocates
+    what later ones have at hand.
 
     Args:
-      name: Of the row.
-
-    Returns:
-      A function that initialises it and returns its round. The first round
-      traces, compiles and allocates what later ones have at hand.
+      name: The row's name.
+      context: The context in place of the row's own.
     """
     if name == 'bare':
       return lambda: bare_loop.build_round(
         self._model,
         self._clients,
-        batch_size=self._batch_size,
-        learning_rate=CLIENT_LEARNING_RATE,
+        batch_size=workloads.BATCH_SIZE,
+        learning_rate=_CLIENT_LEARNING_RATE,
         fed_fish=self._fed_fish,
       )
-    context = self._worker if name == 'stock' else self._context
+    if context is None:
+      context = self._worker if name == 'stock' else self._context
     model, weights = self._model, self._model.initial_weights
     if name == 'cohort_keras':
       model = self._network.create_variable_model
       weights = map(list, weights)
     if name == 'cohort_datasets':
-      cohorts = (
-        _datasets(self._clients, self._batch_size) for _ in itertools.count()
-      )
+      cohorts = (self._datasets() for _ in itertools.count())
     else:
-      to_data = _datasets if name == 'stock' else client_batches
-      cohorts = itertools.repeat(to_data(self._clients, self._batch_size))
+      cohorts = itertools.repeat(
+        self._datasets() if name == 'stock' else self._client_batches()
+      )
     process = build_process(model, fed_fish=self._fed_fish)
     weights = tff.learning.models.ModelWeights(*weights)
-    return lambda: federated_round(process, weights, context, cohorts)
+    stack = tff.framework.get_context_stack()
 
+    def start() -> Round:
+      with stack.install(context):
+        state = process.set_model_weights(process.initialize(), weights)
 
-def federated_round(
-  process: algorithms.FederatedProcess,
-  weights: tff.learning.models.ModelWeights,
-  context: tff.framework.SyncContext,
-  cohorts: Iterator[Sequence[Any]],
-) -> Round:
-  """Returns a round of a process that always starts from the same weights."""
-  stack = tff.framework.get_context_stack()
-  with stack.install(context):
-    state = process.set_model_weights(process.initialize(), weights)
+      def run() -> list[np.ndarray]:
+        with stack.install(context):
+          output = process.next(state, next(cohorts))
+        return list(output.state.global_model_weights.trainable)
 
-  def run():
-    with stack.install(context):
-      output = process.next(state, next(cohorts))
-    return list(output.state.global_model_weights.trainable)
+      return run
 
-  return run
+    return start
+
+  def write_task(
+    self, path: str, expected: Sequence[np.ndarray], *, repeats: int
+  ) -> None:
+    """Writes the round for peers to compute on the cores of this process.
+
+    Args:
+      path: The file.
+      expected: The weights that the round leads to.
+      repeats: The number of timed rounds.
+    """
+    weights = [np.asarray(w) for w in self._model.initial_weights[0]]
+    np.savez(
+      path,
+      x=np.stack([x for x, _ in self._clients]),
+      y=np.stack([y for _, y in self._clients]),
+      num_weights=len(weights),
+      **{f'weights_{i}': w for i, w in enumerate(weights)},
+      **{f'expected_{i}': w for i, w in enumerate(expected)},
+      batch_size=workloads.BATCH_SIZE,
+      learning_rate=_CLIENT_LEARNING_RATE,
+      repeats=repeats,
+      cores=sorted(os.sched_getaffinity(0)),
+    )
+
+  def _client_batches(self) -> list[datasets.ClientBatches]:
+    # As the package's own simulations pass them.
+    return [
+      datasets.sequential_batches(
+        client, client_id=str(i), batch_size=workloads.BATCH_SIZE
+      )
+      for i, client in enumerate(self._clients)
+    ]
+
+  def _datasets(self) -> list[tf.data.Dataset]:
+    return [
+      tf.data.Dataset.from_tensor_slices(client).batch(workloads.BATCH_SIZE)
+      for client in self._clients
+    ]

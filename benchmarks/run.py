@@ -4,85 +4,68 @@ r"""Measures the time of a round beside a bare TensorFlow loop.
 
   python -m benchmarks.run
   python -m benchmarks.run --workloads=softmax --cores=1 --repeats=5
-  python -m benchmarks.run --markdown=README.md
   python -m benchmarks.run --peer=fedjax=E/bin/python
 
-Prints one table. A row is a way to compute the same round: a `tf.function`
-called once per client (the yardstick), the cohort context with a functional
-model, with a Keras model and on new tf.data.Dataset objects every round, and
-TFF's own runtime. The rows of a workload are measured in turns in one process,
-on one core and on two. All of it takes about 12 minutes on a quiet machine.
+Prints one table, in Markdown, after some 12 minutes on a quiet machine. Its rows
+compute the same round, on one core and on two: a compiled function called once a
+client on arrays in memory, without metrics or TFF (the yardstick); the cohort
+context on the package's own client data, with a functional and with a Keras
+model, and on new tf.data.Dataset objects every round, which are made in the time;
+and TFF's C++ worker on datasets that are made once, its best case. The first
+round is that of a new process, tracing and all.
 
-Workloads: softmax regression 784->62 (softmax) and a CNN with 1.7 M parameters
-(cnn), both with 16 clients of 100 examples, batch 10, one epoch; 1,000 clients
-of the former (softmax_1000); FedFish on the latter (cnn_fed_fish). Only where
-they are named, language models of this package (transformer, transformer_6x384,
-cifg), with their tokens a second.
+Rows are measured in turns in one process, with one intra-op thread. Where a loop
+of the graph pools images, TensorFlow picks the gradient of the pooling from a
+fast and a slow kernel by addresses in memory, which moves the bare loop by up to
+a third from process to process. So there are several processes; TFF's runtime,
+and workloads of 1,000 clients, have one.
 
 FedAvg has a row for another package, too, where --peer names the Python of an
 environment with it, made by `python3.11 -m venv E` and
-`E/bin/pip install -r benchmarks/peers/fedjax.txt` (or pfl.txt). It
-computes the same round from the same weights, which is checked, in a process of
-its own on the same cores, after the other rows.
+`E/bin/pip install -r benchmarks/peers/fedjax.txt` (or pfl.txt).
 """
 
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import os
-import pathlib
-import shlex
 import sys
 import tempfile
 import time
 
-from benchmarks import markdown_file
 from benchmarks import measurement
 from benchmarks import peer_rounds
 from benchmarks import report
 from benchmarks import round_table
 from benchmarks import workloads
+from fedfish_tff import errors
 from launch import cli
 
 from absl import flags
 
 _WORKLOADS = flags.DEFINE_multi_enum(
   'workloads',
-  [name for name, w in workloads.WORKLOADS.items() if w.by_default],
   list(workloads.WORKLOADS),
-  'What to measure; repeat the flag for several.',
+  list(workloads.WORKLOADS),
+  'Workloads to measure; repeat the flag for several.',
 )
 _CORES = flags.DEFINE_multi_integer(
-  'cores',
-  [1, 2],
-  'Number of cores to measure on; repeat the flag for several.',
-  lower_bound=1,
+  'cores', [1, 2], 'Numbers of cores, each its own flag.', lower_bound=1
 )
 _CLIENTS = flags.DEFINE_integer(
-  'clients',
-  None,
-  "Clients in the cohort, in place of the workload's own number.",
-  lower_bound=1,
+  'clients', None, "Cohort size, in place of the workload's own.", lower_bound=1
 )
 _REPEATS = flags.DEFINE_integer(
   'repeats',
   None,
-  'Measured rounds of each row in a process, in place of '
-  + ', '.join(
-    f'{w.repeats} ({name})' for name, w in workloads.WORKLOADS.items()
-  )
-  + '. A row that has taken 8 seconds gets no more.',
+  "Measured rounds of a row in a process, in place of the workload's own; at "
+  'most 8 seconds of them.',
   lower_bound=1,
 )
 _PROCESSES = flags.DEFINE_integer(
   'processes',
   None,
-  'Processes for each workload and number of cores, one after another, in '
-  'place of '
-  + ', '.join(
-    f'{w.processes} ({name})' for name, w in workloads.WORKLOADS.items()
-  )
-  + '. The speed of the bare loop differs between processes.',
+  "Processes for each number of cores, in place of the workload's own.",
   lower_bound=1,
 )
 _PEERS = flags.DEFINE_multi_string(
@@ -90,12 +73,6 @@ _PEERS = flags.DEFINE_multi_string(
   [],
   'Another package to measure, NAME=PYTHON with NAME one of '
   f'{", ".join(peer_rounds.PEERS)}; repeat the flag for several.',
-)
-_MARKDOWN = flags.DEFINE_string(
-  'markdown',
-  None,
-  'A file for the table as Markdown: a new one, or one with a part for it, as '
-  'README.md has, of which only that part is replaced.',
 )
 
 
@@ -105,10 +82,9 @@ def _chosen_workloads() -> dict[str, workloads.Workload]:
     'num_clients': _CLIENTS.value,
     'repeats': _REPEATS.value,
     'processes': _PROCESSES.value,
+    'memory_cohorts': None if _CLIENTS.value is None else (),
   }
   changes = {k: v for k, v in changes.items() if v is not None}
-  if _CLIENTS.value is not None:
-    changes['memory_cohorts'] = ()
   return {
     name: dataclasses.replace(workloads.WORKLOADS[name], **changes)
     for name in dict.fromkeys(_WORKLOADS.value)
@@ -127,18 +103,19 @@ def _measure(
       _say(
         f'{name}, {cores} core(s), process {number + 1} of {workload.processes}'
       )
-      rows = list(workload.rows)
+      rows = list(workloads.ROWS)
       if number:
         rows.remove(workloads.MEASURED_ONCE_ROW)
       with tempfile.TemporaryDirectory() as folder:
-        task_path = os.path.join(folder, 'round.npz')
-        result = measurement.measure_in_child(
-          name,
+        task_path = os.path.join(folder, 'round.npz') if interpreters else None
+        result = measurement.in_new_process(
+          measurement.measure,
+          workload=name,
           num_clients=workload.num_clients,
           rows=rows,
           repeats=workload.repeats,
           cores=cores,
-          task_path=task_path if interpreters else '',
+          task_path=task_path,
         )
         for peer, interpreter in interpreters.items():
           measured = peer_rounds.measure(peer, interpreter, task_path)
@@ -147,8 +124,9 @@ def _measure(
       results.by_cores[cores].append(result)
   for num_clients in workload.memory_cohorts:
     _say(f'{name}, peak memory of {num_clients:,} clients')
-    results.peak_bytes[num_clients] = measurement.measure_in_child(
-      name,
+    results.peak_bytes[num_clients] = measurement.in_new_process(
+      measurement.measure,
+      workload=name,
       num_clients=num_clients,
       rows=[workloads.FIRST_ROUND_ROW],
       repeats=2,
@@ -164,36 +142,23 @@ def _say(text: str) -> None:
 def main(argv: Sequence[str]) -> None:
   """Prints the table."""
   cli.check_no_arguments(argv)
-  measurement.check_cores(max(_CORES.value))
-  path = None if _MARKDOWN.value is None else pathlib.Path(_MARKDOWN.value)
-  if path is not None:
-    markdown_file.check(path)
+  available = len(os.sched_getaffinity(0))
+  if max(_CORES.value) > available:
+    raise errors.InputError(
+      f'--cores must be at most {available}, the number of cores that can be '
+      f'used here, got {max(_CORES.value)}.'
+    )
   interpreters = peer_rounds.parse_interpreters(_PEERS.value)
   results = [
     _measure(name, workload, interpreters)
     for name, workload in _chosen_workloads().items()
   ]
-  lines, notes = round_table.table_lines(results), round_table.notes(results)
-  print(report.format_text(lines, notes), flush=True)
-  if path is not None:
-    markdown_file.write(path, report.format_markdown(lines, notes, _command()))
-
-
-def _command() -> str:
-  """Returns the command that measures the same."""
-  arguments = [
-    f'--{flag.name}={value}'
-    for flag in (_WORKLOADS, _CORES, _CLIENTS, _REPEATS, _PROCESSES)
-    if flag.present
-    for value in (flag.value if isinstance(flag.value, list) else [flag.value])
-  ]
-  # Not where the reader has them.
-  arguments += [
-    f'--peer={value.partition("=")[0]}=PYTHON' for value in _PEERS.value
-  ]
-  if not arguments:
-    return 'make bench'
-  return f'make bench ARGS={shlex.quote(" ".join(arguments))}'
+  print(
+    report.format_table(
+      round_table.table_lines(results), round_table.notes(results)
+    ),
+    flush=True,
+  )
 
 
 if __name__ == '__main__':

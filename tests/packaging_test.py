@@ -54,7 +54,6 @@ _ELSEWHERE = (
   'fedfish_tff/execution/pjrt/cost_process.py',
   'fedfish_tff/execution/pjrt/device_process.py',
   'benchmarks/peers',
-  'benchmarks/run_exported.py',
 )
 
 # What the wheel is made of.

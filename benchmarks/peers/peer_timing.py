@@ -1,11 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the peers' scripts share; with NumPy alone, in their environments."""
+"""Checks and times of the peers' scripts, with NumPy alone."""
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import importlib.metadata
+from importlib import metadata
 import json
+import time
 
 import numpy as np
 
@@ -13,15 +15,34 @@ import numpy as np
 # give 1e-5; a unit that then is off at one client, and on at another, 1e-2.
 _TOLERANCE = 0.05
 
+Task = Mapping[str, np.ndarray]
 
-def weights_of(task: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+
+def weights_of(task: Task) -> list[np.ndarray]:
   """Returns the weights that a round starts from."""
   return [task[f'weights_{i}'] for i in range(int(task['num_weights']))]
 
 
-def check(
-  task: Mapping[str, np.ndarray], weights: Sequence[np.ndarray]
+def measure(
+  task: Task, run: Callable[[], Sequence[np.ndarray]], **packages: str
 ) -> None:
+  """Checks a round, times it, and prints a report.
+
+  Args:
+    task: The round.
+    run: Computes it; returns the new weights.
+    **packages: The arguments of `report`.
+  """
+  check(task, run())
+  seconds = []
+  for _ in range(int(task['repeats'])):
+    began = time.perf_counter()
+    run()
+    seconds.append(time.perf_counter() - began)
+  report(seconds, **packages)
+
+
+def check(task: Task, weights: Sequence[np.ndarray]) -> None:
   """Raises AssertionError if a round has led to other weights than expected."""
   for i, w in enumerate(weights):
     expected, start = task[f'expected_{i}'], task[f'weights_{i}']
@@ -34,12 +55,11 @@ def report(seconds: Sequence[float], **packages: str) -> None:
   """Prints JSON.
 
   Args:
-    seconds: Of each round.
-    **packages: Titles with the names of the packages whose versions count.
+    seconds: The seconds of each round.
+    **packages: Names of the packages whose versions count, by their titles.
   """
   versions = ', '.join(
-    f'{title} {importlib.metadata.version(name)}'
-    for title, name in packages.items()
+    f'{title} {metadata.version(name)}' for title, name in packages.items()
   )
   print(
     json.dumps({'seconds': float(np.median(seconds)), 'versions': versions})

@@ -23,8 +23,8 @@ class BareLoopTest(parameterized.TestCase):
     network = rounds.NETWORKS['softmax']
     model = network.create_functional()
     clients = [
-      *network.generate_clients(1, 25),
-      *network.generate_clients(2, 10)[1:],
+      (x[:size], y[:size])
+      for size, (x, y) in zip([25, 10], network.generate_clients(2))
     ]
     run = bare_loop.build_round(
       model, clients, batch_size=10, learning_rate=0.01, fed_fish=fed_fish

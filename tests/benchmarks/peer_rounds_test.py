@@ -43,20 +43,11 @@ class PeerRoundsTest(absltest.TestCase):
     super().setUp()
     self._scripts = pathlib.Path(self.create_tempdir())
     self.enter_context(mock.patch.object(peer_rounds, 'SCRIPTS', self._scripts))
-    workload = workloads.WORKLOADS['softmax']
-    clients = rounds.NETWORKS['softmax'].generate_clients(3, 25)
-    built = rounds.Rounds(workload, clients)
+    clients = rounds.NETWORKS['softmax'].generate_clients(3)
+    built = rounds.Rounds(workloads.WORKLOADS['softmax'], clients)
     self.addCleanup(built.close)
     self._task = str(self._scripts / 'round.npz')
-    peer_rounds.write_task(
-      self._task,
-      clients,
-      built.initial_weights,
-      built.build('bare')()(),
-      batch_size=workload.batch_size,
-      learning_rate=rounds.CLIENT_LEARNING_RATE,
-      repeats=2,
-    )
+    built.write_task(self._task, built.build('bare')()(), repeats=2)
 
   def _measure(self, factor):
     script = self._scripts / 'fedjax_round.py'
