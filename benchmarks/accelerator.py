@@ -20,8 +20,8 @@ from benchmarks import report
 from benchmarks import round_time
 from benchmarks import rounds
 from benchmarks import workloads
+from fedfish_tff import execution
 from fedfish_tff.execution.pjrt import device_client
-from fedfish_tff.execution.pjrt import pjrt_context
 from launch import cli
 
 from absl import flags
@@ -50,8 +50,8 @@ def _measure(workload: workloads.Workload) -> tuple[list[str], str]:
     rows = [built.build('cohort')()]
     for width in (1, 8):
       # Nothing is compiled before its first round.
-      context = pjrt_context.create_sync_pjrt_execution_context(
-        _PLATFORM.value, vectorized_clients=width, cache=folder
+      context = execution.create_context(
+        'pjrt', platform=_PLATFORM.value, vectorized_clients=width, cache=folder
       )
       rows.append(built.build('cohort', context)())
     first = [round_time.seconds_of(run) for run in rows]

@@ -16,7 +16,7 @@ import statistics
 
 from benchmarks import rounds as rounds_lib
 from fedfish_tff import datasets
-from fedfish_tff.execution import contexts
+from fedfish_tff import execution
 from launch import cli
 
 from absl import flags
@@ -69,7 +69,7 @@ def main(argv: Sequence[str]) -> None:
   """Prints memory against rounds, and its growth."""
   cli.check_no_arguments(argv)
   # Before TensorFlow's first operation, for its number of threads.
-  contexts.set_default_context()
+  execution.set_default_context()
   print(f'{"round":>8}{"resident MB":>14}')
   samples = []
   for resident_bytes in sample_rounds(_ROUNDS.value, _CLIENTS.value):

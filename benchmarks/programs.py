@@ -23,7 +23,6 @@ from benchmarks import report
 from benchmarks import round_time
 from fedfish_tff import errors
 from fedfish_tff import execution
-from fedfish_tff.execution.worker import local_worker
 from launch import cli
 
 from absl import flags
@@ -51,8 +50,8 @@ def _measure(
   following: list[list[float]] = [[], []]
   reasons = ()
   for _ in range(_REPEATS.value):
-    ours = execution.create_sync_cohort_execution_context()
-    with local_worker.create_sync_local_worker_execution_context() as theirs:
+    ours = execution.create_context()
+    with execution.create_context('local_worker') as theirs:
       runs = []
       for context, seconds in zip((ours, theirs), first):
         with stack.install(context):
@@ -79,7 +78,7 @@ def main(argv: Sequence[str]) -> None:
   """Prints the table."""
   cli.check_no_arguments(argv)
   # Before the first operation, that of `program_cases`.
-  execution.set_sync_cohort_execution_context()
+  execution.set_default_context()
   from benchmarks import program_cases  # pylint: disable=g-import-not-at-top
 
   lines = [['milliseconds', 'first', 'TFF', 'ratio', 'next', 'TFF', 'ratio']]

@@ -14,9 +14,8 @@ from benchmarks import bare_loop
 from benchmarks import workloads
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
+from fedfish_tff import execution
 from fedfish_tff import models
-from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution.worker import local_worker
 from fedfish_tff.models import model_functions
 
 import numpy as np
@@ -129,9 +128,9 @@ class Rounds:
     self._clients = clients
     self._fed_fish = workload.fed_fish
     # Before the first operation of TensorFlow.
-    self._context = cohort_context.create_sync_cohort_execution_context()
+    self._context = execution.create_context()
     self._model = self._network.create_functional()
-    self._worker = local_worker.create_sync_local_worker_execution_context()
+    self._worker = execution.create_context('local_worker')
 
   @property
   def general_path_reasons(self) -> tuple[str, ...]:
