@@ -8,8 +8,6 @@ from concurrent import futures
 import dataclasses
 import multiprocessing
 import os
-import pathlib
-import re
 from typing import Any
 
 from benchmarks import workloads
@@ -23,21 +21,19 @@ class Result:
     seconds: Median seconds of a round, by row.
     first_round_seconds: Seconds of `workloads.FIRST_ROUND_ROW` from a built
       process, the first computation here, to the end of its first round.
-    peak_bytes: The most resident memory, without the clients' data.
     general_path_reasons: The reasons why rounds ran client by client, if any.
   """
 
   seconds: dict[str, float]
   first_round_seconds: float
-  peak_bytes: int
   general_path_reasons: tuple[str, ...]
 
 
 def in_new_process(function: Callable[..., Any], **arguments: Any) -> Any:
   """Returns what a function returns in a new process.
 
-  The number of threads is fixed when TensorFlow starts, and the memory that a
-  process took is not given back, so each measurement has a process of its own.
+  The number of threads is fixed when TensorFlow starts, so each measurement has
+  a process of its own.
 
   Args:
     function: A function of a module that imports TensorFlow inside of it.
@@ -101,18 +97,7 @@ def measure(
     return Result(
       seconds=seconds,
       first_round_seconds=first_seconds[workloads.FIRST_ROUND_ROW],
-      peak_bytes=_peak_resident_bytes()
-      - sum(array.nbytes for client in clients for array in client),
       general_path_reasons=built.general_path_reasons,
     )
   finally:
     built.close()
-
-
-def _peak_resident_bytes() -> int:
-  """Returns the most that has been resident since the program started.
-
-  Not `getrusage`: its peak includes that of the process which forked this one.
-  """
-  status = pathlib.Path('/proc/self/status').read_text()
-  return 1024 * int(re.search(r'VmHWM:\s*(\d+) kB', status)[1])

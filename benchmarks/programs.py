@@ -28,14 +28,13 @@ from launch import cli
 from absl import flags
 import tensorflow_federated as tff
 
+_CALLS = 5  # After each first call.
+
 _PROGRAMS = flags.DEFINE_string(
   'programs', '*', 'Pattern of the names of programs to run.'
 )
 _REPEATS = flags.DEFINE_integer(
   'repeats', 5, 'First calls of each program.', lower_bound=1
-)
-_CALLS = flags.DEFINE_integer(
-  'calls', 5, 'Calls after each first call.', lower_bound=1
 )
 
 
@@ -60,7 +59,7 @@ def _measure(
           runs.append(make())
           gc.collect()
           seconds.append(round_time.seconds_of(runs[-1]))
-      for _ in range(_CALLS.value):
+      for _ in range(_CALLS):
         for context, run, seconds in zip((ours, theirs), runs, following):
           with stack.install(context):
             seconds.append(round_time.seconds_of(run))
@@ -85,7 +84,7 @@ def main(argv: Sequence[str]) -> None:
   notes = [
     f"{report.processor()}. First call, then next calls; TFF is TFF's own "
     f'runtime. The shortest of {_REPEATS.value} first calls and of '
-    f'{_REPEATS.value * _CALLS.value} others, in turns. 8 clients with 50 '
+    f'{_REPEATS.value * _CALLS} others, in turns. 8 clients with 50 '
     'examples each, batches of 10.'
   ]
   for group, cases in program_cases.CASES.items():

@@ -20,7 +20,6 @@ class WorkloadResults:
   Attributes:
     workload: The workload, as it was measured.
     by_cores: The results of each process, by number of cores.
-    peak_bytes: Peak memory without the clients' data, by cohort size.
     peer_versions: Versions of the other packages that were measured, by name.
   """
 
@@ -28,7 +27,6 @@ class WorkloadResults:
   by_cores: dict[int, list[measurement.Result]] = dataclasses.field(
     default_factory=dict
   )
-  peak_bytes: dict[int, int] = dataclasses.field(default_factory=dict)
   peer_versions: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -88,16 +86,6 @@ def notes(all_results: Sequence[WorkloadResults]) -> list[str]:
       f'Other packages ({"; ".join(peers)}) compute the same round, which is '
       'checked, in a process of their own on the same cores, after the others.'
     )
-  for results in all_results:
-    if results.peak_bytes:
-      peaks = ', '.join(
-        f'{size:,} clients {peak / 1e6:,.0f} MB'
-        for size, peak in results.peak_bytes.items()
-      )
-      paragraphs.append(
-        "Peak resident memory beside the clients' data, "
-        f'{results.workload.title}: {peaks}.'
-      )
   reasons = dict.fromkeys(
     reason
     for results in all_results

@@ -82,7 +82,6 @@ def _chosen_workloads() -> dict[str, workloads.Workload]:
     'num_clients': _CLIENTS.value,
     'repeats': _REPEATS.value,
     'processes': _PROCESSES.value,
-    'memory_cohorts': None if _CLIENTS.value is None else (),
   }
   changes = {k: v for k, v in changes.items() if v is not None}
   return {
@@ -100,8 +99,11 @@ def _measure(
   for cores in dict.fromkeys(_CORES.value):
     results.by_cores[cores] = []
     for number in range(workload.processes):
-      _say(
-        f'{name}, {cores} core(s), process {number + 1} of {workload.processes}'
+      print(
+        f'[{time.strftime("%X")}] {name}, {cores} core(s), process {number + 1} '
+        f'of {workload.processes}',
+        file=sys.stderr,
+        flush=True,
       )
       rows = list(workloads.ROWS)
       if number:
@@ -122,21 +124,7 @@ def _measure(
           result.seconds[peer] = measured.seconds
           results.peer_versions[peer] = measured.versions
       results.by_cores[cores].append(result)
-  for num_clients in workload.memory_cohorts:
-    _say(f'{name}, peak memory of {num_clients:,} clients')
-    results.peak_bytes[num_clients] = measurement.in_new_process(
-      measurement.measure,
-      workload=name,
-      num_clients=num_clients,
-      rows=[workloads.FIRST_ROUND_ROW],
-      repeats=2,
-      cores=1,
-    ).peak_bytes
   return results
-
-
-def _say(text: str) -> None:
-  print(f'[{time.strftime("%X")}] {text}', file=sys.stderr, flush=True)
 
 
 def main(argv: Sequence[str]) -> None:

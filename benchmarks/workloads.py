@@ -41,7 +41,6 @@ class Workload:
     has_peers: Whether other packages can compute it, see `peer_rounds`.
     repeats: The number of measured rounds of a row in a process.
     processes: The number of processes for each number of cores.
-    memory_cohorts: Sizes of cohorts whose peak memory is measured.
   """
 
   title: str
@@ -51,7 +50,6 @@ class Workload:
   has_peers: bool = False
   repeats: int = 3
   processes: int = 3
-  memory_cohorts: tuple[int, ...] = ()
 
 
 WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
@@ -71,7 +69,6 @@ WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
       num_clients=1000,
       has_peers=True,
       processes=1,
-      memory_cohorts=(100, 1000),
     ),
     'cnn_fed_fish': Workload(
       title='FedFish, CNN with 1.7 M parameters', network='cnn', fed_fish=True

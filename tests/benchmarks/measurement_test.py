@@ -54,7 +54,6 @@ class MeasurementTest(absltest.TestCase):
       )
     self.assertEqual(result.seconds, {'bare': 3.0, 'cohort': 2.0})
     self.assertEqual(result.first_round_seconds, 150.0)
-    self.assertGreater(result.peak_bytes, 50e6)
     self.assertEqual(result.general_path_reasons, ('a reason',))
     self.assertEqual(order, ['cohort', 'bare'])
     built.return_value.close.assert_called_once_with()
@@ -72,6 +71,5 @@ class MeasurementTest(absltest.TestCase):
       cores=1,
     )
     self.assertEqual(list(result.seconds), ['bare', 'cohort'])
-    self.assertGreater(result.peak_bytes, 50e6)
     self.assertEqual(result.general_path_reasons, ())
     self.assertEqual(os.sched_getaffinity(0), cores)

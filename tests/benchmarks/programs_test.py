@@ -14,7 +14,7 @@ class ProgramsTest(absltest.TestCase):
   def test_table(self):
     outcome = binary_runner.run_here(
       'benchmarks.programs',
-      *('--programs=range', '--repeats=1', '--calls=1'),
+      *('--programs=range', '--repeats=1'),
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
     self.assertRegex(

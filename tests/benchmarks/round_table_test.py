@@ -13,7 +13,6 @@ def _result(first_round_seconds, reasons=(), **seconds):
   return measurement.Result(
     seconds={'cohort_keras': 8.0, 'cohort_datasets': 9.0, **seconds},
     first_round_seconds=first_round_seconds,
-    peak_bytes=0,
     general_path_reasons=reasons,
   )
 
@@ -31,7 +30,6 @@ def _results(**changes):
       ],
       2: [_result(2.0, bare=0.5, cohort=0.25, stock=20.0)],
     },
-    peak_bytes={100: 500_000_000, 1000: 510_400_000},
   )
   return round_table.WorkloadResults(**{**fields, **changes})
 
@@ -54,11 +52,9 @@ class TableTest(absltest.TestCase):
       ],
     )
 
-  def test_notes_say_peak_memory_and_fallbacks(self):
+  def test_notes_say_fallbacks(self):
     by_cores = {1: [_result(1.0, reasons=('string maps',), bare=1.0)] * 2}
     notes = round_table.notes([_results(), _results(by_cores=by_cores)])
-    peaks = [note for note in notes if '100 clients 500 MB' in note]
-    self.assertIn('1,000 clients 510 MB', peaks[0])
     self.assertLen([note for note in notes if 'string maps' in note], 1)
     self.assertFalse(
       any('client by client' in n for n in round_table.notes([_results()]))
