@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures rounds of a workload in a new process, on the cores it is given."""
 
-from collections.abc import Callable
 from collections.abc import Sequence
-from concurrent import futures
 import dataclasses
-import multiprocessing
+import json
 import os
+import sys
 from typing import Any
 
+from benchmarks import peer_rounds
 from benchmarks import workloads
 
 
@@ -26,22 +26,25 @@ class Result:
 
   seconds: dict[str, float]
   first_round_seconds: float
-  general_path_reasons: tuple[str, ...]
+  general_path_reasons: Sequence[str]
 
 
-def in_new_process(function: Callable[..., Any], **arguments: Any) -> Any:
-  """Returns what a function returns in a new process.
+def in_new_process(**arguments: Any) -> Result:
+  """Returns what `measure` returns in a new process.
 
   The number of threads is fixed when TensorFlow starts, so each measurement has
   a process of its own.
 
   Args:
-    function: A function of a module that imports TensorFlow inside of it.
-    **arguments: Its arguments.
+    **arguments: The arguments of `measure`.
   """
-  spawn = multiprocessing.get_context('spawn')
-  with futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
-    return pool.submit(function, **arguments).result()
+  answer = peer_rounds.call(
+    *(sys.executable, '-m', 'benchmarks.measurement', json.dumps(arguments)),
+    # All rows alike; the package's contexts want it so that results do not
+    # depend on the number of cores.
+    TF_NUM_INTRAOP_THREADS='1',
+  )
+  return Result(**answer)
 
 
 def measure(
@@ -64,11 +67,8 @@ def measure(
     cores: The number of cores that the process may use.
     task_path: The file for the round as peers take it, if any.
   """
-  # Before TensorFlow is imported; TFF's worker inherits both. All rows alike
-  # have one thread in an operation, as the package's contexts want it so that
-  # results do not depend on the number of cores.
+  # Before TensorFlow is imported; TFF's worker inherits it.
   os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
-  os.environ['TF_NUM_INTRAOP_THREADS'] = '1'
   from benchmarks import round_time  # pylint: disable=g-import-not-at-top
   from benchmarks import rounds as rounds_lib  # pylint: disable=g-import-not-at-top
 
@@ -101,3 +101,7 @@ def measure(
     )
   finally:
     built.close()
+
+
+if __name__ == '__main__':
+  print(json.dumps(dataclasses.asdict(measure(**json.loads(sys.argv[1])))))

@@ -14,6 +14,7 @@ import os
 import pathlib
 import subprocess
 import types
+from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
@@ -80,17 +81,32 @@ def measure(
   Raises:
     RuntimeError: If the peer failed, or got other weights than expected.
   """
+  return PeerResult(
+    **call(interpreter, SCRIPTS / f'{name}_round.py', task_path, **environment)
+  )
+
+
+def call(*command: str | os.PathLike[str], **environment: str) -> Any:
+  """Runs a program; returns the JSON that it prints as the last line.
+
+  Args:
+    *command: The program and its arguments.
+    **environment: Environment variables beside those of this process.
+
+  Raises:
+    RuntimeError: If the program failed.
+  """
   done = subprocess.run(
-    [interpreter, SCRIPTS / f'{name}_round.py', task_path],
+    command,
     capture_output=True,
     text=True,
     check=False,
-    # For the script alone; nothing else of this environment.
+    # For the modules of this folder; nothing else of this environment.
     env={**os.environ, 'PYTHONPATH': str(_ROOT), **environment},
   )
   if done.returncode:
     raise RuntimeError(
-      f'{name}_round.py ended with code {done.returncode}:\n'
+      f'{" ".join(map(str, command))} ended with code {done.returncode}:\n'
       + done.stderr[-2000:]
     )
-  return PeerResult(**json.loads(done.stdout.splitlines()[-1]))
+  return json.loads(done.stdout.splitlines()[-1])

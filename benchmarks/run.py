@@ -111,7 +111,6 @@ def _measure(
       with tempfile.TemporaryDirectory() as folder:
         task_path = os.path.join(folder, 'round.npz') if interpreters else None
         result = measurement.in_new_process(
-          measurement.measure,
           workload=name,
           num_clients=workload.num_clients,
           rows=rows,

@@ -45,7 +45,6 @@ class MeasurementTest(absltest.TestCase):
         time, 'perf_counter', autospec=True, side_effect=lambda: now
       ),
       mock.patch.object(os, 'sched_setaffinity', autospec=True) as set_cores,
-      mock.patch.dict(os.environ),
     ):
       built.return_value.build.side_effect = build
       built.return_value.general_path_reasons = ('a reason',)
@@ -63,7 +62,6 @@ class MeasurementTest(absltest.TestCase):
   def test_in_a_new_process(self):
     cores = os.sched_getaffinity(0)
     result = measurement.in_new_process(
-      measurement.measure,
       workload='softmax',
       num_clients=2,
       rows=['bare', 'cohort'],
@@ -71,5 +69,5 @@ class MeasurementTest(absltest.TestCase):
       cores=1,
     )
     self.assertEqual(list(result.seconds), ['bare', 'cohort'])
-    self.assertEqual(result.general_path_reasons, ())
+    self.assertEqual(result.general_path_reasons, [])
     self.assertEqual(os.sched_getaffinity(0), cores)

@@ -22,8 +22,7 @@ class RunTest(absltest.TestCase):
   def _run(self, *arguments):
     """Runs the binary; nothing is really measured."""
 
-    def measure(function, **request):
-      self.assertIs(function, measurement.measure)
+    def measure(**request):
       self._requests.append(request)
       return measurement.Result(
         seconds={name: 1.0 + i for i, name in enumerate(request['rows'])},
