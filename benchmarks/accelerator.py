@@ -4,11 +4,12 @@ r"""Measures rounds on a device of PJRT, in process and in a loop of plain JAX.
 
   python -m benchmarks.accelerator --platform=cpu
 
-Prints one table, in Markdown: FedAvg on softmax regression and on a CNN (minutes
-a round on a CPU, where eight clients compute side by side), on random data. Rounds in process and with --context=pjrt, whose clients compute one
-after the other or eight side by side, are measured in turns and come to the same
-weights. Then a loop over the same batches in plain JAX, which must come to them,
-too, has the device, in the environment that `make accelerator` makes.
+Prints one table, in Markdown: FedAvg on softmax regression and on a CNN, whose
+rounds take minutes on a CPU where eight clients compute side by side; the data
+are random. Rounds in process and with --context=pjrt, whose clients compute one
+after the other or eight side by side, are measured in turns and come to the
+same weights. Then a loop over the same batches in plain JAX, in the environment
+that `make accelerator` makes, has the device and must come to them, too.
 """
 
 from collections.abc import Sequence

@@ -5,11 +5,12 @@ r"""Compares the cohort context with TFF's own runtime on programs of TFF.
   python -m benchmarks.programs
   python -m benchmarks.programs --programs='*IBLT*' --repeats=3
 
-Runs all of `tff.learning.algorithms` and `tff.analytics`, operations on sequences,
-datasets that graphs make, and ten Keras models (`program_cases`): the first call,
-which compiles, and the next ones. Both contexts take turns in one process, each
-with a new context for every first call, so that nothing is left of the one before.
-Prints one table, in Markdown, after a quarter of an hour on a quiet machine.
+Runs all of `tff.learning.algorithms` and `tff.analytics`, operations on
+sequences, datasets that graphs make, and ten Keras models (`program_cases`): the
+first call, which compiles, and the next ones. Both contexts take turns in one
+process, each with a new context for every first call, so that nothing is left of
+the one before. Prints one table, in Markdown, after a quarter of an hour on a
+quiet machine.
 """
 
 from collections.abc import Callable
