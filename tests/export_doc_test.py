@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/export.md does what it says: its Python, on an exported run."""
 
-# bazel: tags = ['manual']  # Reads the working tree.
-
 import contextlib
 import pathlib
 import re
@@ -82,7 +80,3 @@ class ExportDocTest(absltest.TestCase):
     trained = self.scope['keras_model'].get_weights()
     for after, other in zip(trained, expected.get_weights(), strict=True):
       tolerance.assert_close(after, other, relative=tolerance.FLOAT32_STEPS)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -146,7 +146,3 @@ class EvaluateTest(parameterized.TestCase):
         )
       ],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@ from fedfish_tff import errors
 from fedfish_tff.models import traced_graph
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -160,7 +159,3 @@ class TracedGraphTest(parameterized.TestCase):
       errors.InputError, 'A variable is changed by .*; a model that only reads'
     ):
       traced_graph.trace_graph(compute, _SPEC)
-
-
-if __name__ == '__main__':
-  absltest.main()
