@@ -244,7 +244,7 @@ class ConfigsTest(parameterized.TestCase):
     )
     self.assertEqual(config.server_learning_rate, 0.01 if named else 1.0)
 
-  def test_paper_literal_takes_plain_steps(self):
+  def test_fed_fish_as_published_takes_plain_steps(self):
     config = _module('digits').get_config('fed_fish,server=sgd')
     self.assertEqual(config.algorithm.server_optimizer, 'sgd')
     self.assertEqual(config.algorithm.fisher_estimator, 'batch_gradient')
