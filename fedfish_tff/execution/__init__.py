@@ -13,32 +13,20 @@ if TYPE_CHECKING:
     DeviceProcessError as DeviceProcessError,
   )
   from fedfish_tff.execution.pjrt.pjrt_context import (
-    create_async_pjrt_execution_context as create_async_pjrt_execution_context,
+    AsyncPjrtExecutionContext as AsyncPjrtExecutionContext,
   )
   from fedfish_tff.execution.pjrt.pjrt_context import (
-    create_sync_pjrt_execution_context as create_sync_pjrt_execution_context,
-  )
-  from fedfish_tff.execution.pjrt.pjrt_context import (
-    set_async_pjrt_execution_context as set_async_pjrt_execution_context,
-  )
-  from fedfish_tff.execution.pjrt.pjrt_context import (
-    set_sync_pjrt_execution_context as set_sync_pjrt_execution_context,
+    SyncPjrtExecutionContext as SyncPjrtExecutionContext,
   )
   from fedfish_tff.execution.pjrt.stage_programs import (
     DeviceMemoryError as DeviceMemoryError,
   )
   from fedfish_tff.execution.ray.ray_cluster import RayError as RayError
   from fedfish_tff.execution.ray.ray_context import (
-    create_async_ray_execution_context as create_async_ray_execution_context,
+    AsyncRayExecutionContext as AsyncRayExecutionContext,
   )
   from fedfish_tff.execution.ray.ray_context import (
-    create_sync_ray_execution_context as create_sync_ray_execution_context,
-  )
-  from fedfish_tff.execution.ray.ray_context import (
-    set_async_ray_execution_context as set_async_ray_execution_context,
-  )
-  from fedfish_tff.execution.ray.ray_context import (
-    set_sync_ray_execution_context as set_sync_ray_execution_context,
+    SyncRayExecutionContext as SyncRayExecutionContext,
   )
   from fedfish_tff.execution.running.client_stages import (
     ClientError as ClientError,
@@ -49,29 +37,18 @@ if TYPE_CHECKING:
   )
 
 _EXPORTS = {
-  'cohort_context': """
-    AsyncCohortExecutionContext create_async_cohort_execution_context
-    create_sync_cohort_execution_context set_async_cohort_execution_context
-    set_sync_cohort_execution_context SyncCohortExecutionContext
+  'cohort_context': 'AsyncCohortExecutionContext SyncCohortExecutionContext',
+  'contexts': """
+    context_names create_context DEFAULT_CONTEXT_NAME set_default_context
   """,
-  'contexts': 'context_names DEFAULT_CONTEXT_NAME set_default_context',
   'pjrt.device_client': 'DeviceProcessError',
-  'pjrt.pjrt_context': """
-    create_async_pjrt_execution_context create_sync_pjrt_execution_context
-    set_async_pjrt_execution_context set_sync_pjrt_execution_context
-  """,
+  'pjrt.pjrt_context': 'AsyncPjrtExecutionContext SyncPjrtExecutionContext',
   'pjrt.stage_programs': 'DeviceMemoryError',
   'ray.ray_cluster': 'RayError',
-  'ray.ray_context': """
-    create_async_ray_execution_context create_sync_ray_execution_context
-    set_async_ray_execution_context set_sync_ray_execution_context
-  """,
+  'ray.ray_context': 'AsyncRayExecutionContext SyncRayExecutionContext',
   'running.client_stages': 'ClientError',
   'worker.local_worker': """
-    AsyncLocalWorkerExecutionContext create_async_local_worker_execution_context
-    create_sync_local_worker_execution_context
-    set_async_local_worker_execution_context
-    set_sync_local_worker_execution_context SyncLocalWorkerExecutionContext
+    AsyncLocalWorkerExecutionContext SyncLocalWorkerExecutionContext
   """,
   'worker.local_worker_executors': 'LocalWorkerError',
 }
