@@ -67,7 +67,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.models.layers': 'a part of the models',
   'fedfish_tff.models.ridge_equations': 'a part of ridge solutions',
   'fedfish_tff.models.supervised': 'a part of the models',
-  'fedfish_tff.models.traced_graph': 'a part of frozen_graph and of exports',
+  'fedfish_tff.models.traced_graph': 'a part of frozen_graph',
   'fedfish_tff.simulation.federated_round': 'a part of training_loop',
   'fedfish_tff.simulation.files': 'safe writing for the modules beside it',
   'fedfish_tff.simulation.checked_json': 'a part of checkpoints and workdirs',
