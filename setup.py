@@ -24,8 +24,7 @@ def _read_version() -> str:
 _PROGRAMS = {
   f'fedfish_tff_programs.{package}': package.replace('.', '/')
   for package in setuptools.find_packages(
-    include=['launch', 'launch.*', 'tasks', 'tasks.*'],
-    exclude=['launch.benchmarks', 'launch.benchmarks.*'],
+    include=['launch', 'launch.*', 'tasks', 'tasks.*']
   )
 }
 _COMMANDS = runpy.run_path(str(_ROOT / 'launch' / 'installed.py'))['COMMANDS']
