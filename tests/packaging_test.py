@@ -38,7 +38,7 @@ def _canonical(name: str) -> str:
 _SHARED_PACKAGES = {'google.protobuf': 'protobuf'}
 
 # What may not be installed.
-_OPTIONAL = ('onnx', 'onnxruntime', 'ray', 'tf2onnx', 'wandb')
+_OPTIONAL = ('ray', 'wandb')
 
 
 def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
@@ -62,7 +62,6 @@ _PACKAGED = ('fedfish_tff', 'launch', 'tasks')
 # Folders and files whose imports are left to an extra.
 _EXTRAS = {
   'grouping': ('fedfish_tff/datasets/grouping', 'launch/data'),
-  'onnx': ('launch/runs/onnx_export.py',),
   'ray': ('fedfish_tff/execution/ray',),
   'roberta': ('tasks/text/roberta_checkpoint.py',),
   'wandb': ('fedfish_tff/simulation/wandb_manager.py',),
