@@ -9,11 +9,10 @@ from typing import NamedTuple
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.simulation import hooks
+from fedfish_tff.simulation import run_totals
 
 import numpy as np
 import tensorflow_federated as tff
-
-WIRE_BYTES_COLUMN = 'communication/wire_bytes'
 
 # What sums come down to, and what has no fixed size.
 _SUMS = (
@@ -57,7 +56,7 @@ class CommunicationCosts(hooks.Hook):
         have them for the whole cohort.
     """
     self._costs = {
-      WIRE_BYTES_COLUMN: wire_bytes.total,
+      run_totals.WIRE_BYTES_COLUMN: wire_bytes.total,
       **(costs_per_client or {}),
     }
 
@@ -68,7 +67,9 @@ class CommunicationCosts(hooks.Hook):
     )
 
   def complete_row(self, round_: hooks.Round) -> None:
-    round_.row[f'{WIRE_BYTES_COLUMN}_total'] = round_.totals['wire_bytes']
+    round_.row[f'{run_totals.WIRE_BYTES_COLUMN}_total'] = round_.totals[
+      'wire_bytes'
+    ]
 
 
 def measure_wire_bytes(

@@ -15,11 +15,11 @@ import dataclasses
 from typing import Any
 from typing import TYPE_CHECKING
 
+from fedfish_tff.simulation import metrics_rows
+
 if TYPE_CHECKING:
   # Progress is shown while TensorFlow is imported.
   from fedfish_tff.datasets import batches as batches_lib
-
-Row = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Run:
   last_round: int | None
   participation: Callable[[int], Sequence[str]]
   start_totals: Mapping[str, int | float]
-  read_rows: Callable[[], Iterable[Row]]
+  read_rows: Callable[[], Iterable[metrics_rows.Row]]
   load: Callable[[int], Any]
 
   @property
@@ -118,7 +118,7 @@ class Hook:
   def complete_row(self, round_: Round) -> None:
     """Adds columns that every row has, that of the initial model included."""
 
-  def observe(self, round_number: int, row: Row) -> None:
+  def observe(self, round_number: int, row: metrics_rows.Row) -> None:
     """Takes a row into account that was released; rows come in their order."""
 
   def keeps(self, round_number: int) -> bool:
@@ -134,7 +134,7 @@ class Hook:
 class RowCallback(Hook):
   """A hook that calls a function with each row."""
 
-  def __init__(self, function: Callable[[int, Row], None]) -> None:
+  def __init__(self, function: Callable[[int, metrics_rows.Row], None]) -> None:
     """Wraps a function.
 
     Args:
@@ -142,5 +142,5 @@ class RowCallback(Hook):
     """
     self._function = function
 
-  def observe(self, round_number: int, row: Row) -> None:
+  def observe(self, round_number: int, row: metrics_rows.Row) -> None:
     self._function(round_number, row)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff.datasets import batches as batches_lib
-from fedfish_tff.simulation import communication
 from fedfish_tff.simulation import round_problems
 
 import numpy as np
@@ -16,13 +15,14 @@ import numpy as np
 Totals = collections.OrderedDict[str, np.int64 | np.float64]
 
 EXCLUDED_COLUMN = 'train/excluded_clients'
+WIRE_BYTES_COLUMN = 'communication/wire_bytes'
 _STEPS_COLUMN = 'compute/local_steps'
 # Only processes whose clients choose what they send have it.
 _PAYLOAD_BYTES_COLUMN = 'communication/payload_bytes'
 
 # The column that each total sums up.
 _COLUMNS = collections.OrderedDict(
-  wire_bytes=communication.WIRE_BYTES_COLUMN,
+  wire_bytes=WIRE_BYTES_COLUMN,
   payload_bytes=_PAYLOAD_BYTES_COLUMN,
   local_steps=_STEPS_COLUMN,
   excluded_clients=EXCLUDED_COLUMN,
