@@ -42,6 +42,8 @@ _ROOMS = (
   'launch.runs',
   'launch.sweeps',
 )
+# The flags that binaries share.
+_FLAGS = ('launch.context_flag', 'launch.path_flags', 'launch.trust_flags')
 _EXECUTION_ROOMS = tuple(
   f'fedfish_tff.execution.{room}'
   for room in ('interruption', 'packing', 'reading', 'replay', 'running')
@@ -169,6 +171,9 @@ ALLOWED = {
     'launch.installed',
     'launch.terminal',
   },
+  'launch.context_flag': {'fedfish_tff.execution'},
+  'launch.path_flags': set(),
+  'launch.trust_flags': set(),
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
   'launch.benchmarks': {
     'launch.cli',
@@ -189,11 +194,25 @@ ALLOWED = {
     }
     for position, room in enumerate(_ROOMS)
   },
-  # The binaries.
+  # Binaries with work of their own.
+  'launch.studies': {
+    'launch.cli',
+    *_FLAGS,
+    'launch.methods',
+    'launch.configs',
+    'launch.results',
+    'launch.plots',
+    'launch.runs',
+    'tasks',
+    *_LIBRARY,
+  },
+  # The other binaries.
   'launch': {
     'launch.cli',
     'launch.json_config',
     'launch.data',
+    'launch.studies',
+    *_FLAGS,
     *_ROOMS,
     'tasks',
     *_LIBRARY,
@@ -211,6 +230,8 @@ ALLOWED = {
     'launch.terminal',
     'launch.data',
     'launch.benchmarks',
+    'launch.studies',
+    *_FLAGS,
     'tasks',
     'fedfish_tff.execution.worker',
     *_EXECUTION_ROOMS,

@@ -6,9 +6,9 @@ import csv
 import io
 import pathlib
 
-from launch.plots import regression
-from launch.runs import toy_regression_report
-from launch.runs import toy_regression_study
+from launch.studies import toy_regression as toy_regression_study
+from launch.studies import toy_regression_plot as regression
+from launch.studies import toy_regression_report
 
 from absl.testing import absltest
 import numpy as np

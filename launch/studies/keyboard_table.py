@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Compares keyboards with an n-gram model, as a table of Hard et al. (2018) does.
 
-  python -m launch.keyboard_table --data_dir=path/to/users \
+  python -m launch.studies.keyboard_table --data_dir=path/to/users \
     --workdirs=runs/keyboard_central,runs/keyboard
 
 prints the share of held-out users' words that are the first of the suggested
@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--workdirs is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
-  from launch.runs import keyboard_comparison  # pylint: disable=g-import-not-at-top
+  from launch.studies import keyboard_comparison  # pylint: disable=g-import-not-at-top
 
   print(
     keyboard_comparison.compare(

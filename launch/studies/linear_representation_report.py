@@ -8,9 +8,9 @@ from typing import Any
 
 from fedfish_tff import simulation
 from launch.plots import catalogue
-from launch.plots import linear_representation
 from launch.results import text_table
-from launch.runs import linear_representation_study as study
+from launch.studies import linear_representation as study
+from launch.studies import linear_representation_plot as linear_representation
 
 import numpy as np
 import tqdm

@@ -3,8 +3,8 @@
 """Keyboards and n-grams on users who type what they have learned, and not."""
 
 from fedfish_tff import errors
-from launch.runs import keyboard_comparison
-from tests.launch import trained_keyboards
+from launch.studies import keyboard_comparison
+from tests.launch.studies import trained_keyboards
 
 from absl.testing import absltest
 import pytest

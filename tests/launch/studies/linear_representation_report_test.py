@@ -6,8 +6,8 @@ import csv
 import io
 import pathlib
 
-from launch.runs import linear_representation_report as report
-from launch.runs import linear_representation_study as study
+from launch.studies import linear_representation as study
+from launch.studies import linear_representation_report as report
 
 from absl.testing import absltest
 import numpy as np

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the figure of linear representations."""
 
-from launch.plots import linear_representation
+from launch.studies import linear_representation_plot as linear_representation
 
 from absl.testing import absltest
 import numpy as np

@@ -18,7 +18,7 @@ class ToyFigureTest(absltest.TestCase):
   def test_writes_figure_and_barriers(self):
     folder = pathlib.Path(self.create_tempdir().full_path) / 'plots'
     outcome = binary_runner.run_here(
-      'launch.toy_figure',
+      'launch.studies.toy_figure',
       f'--output_dir={folder}',
       '--seeds=1',
       '--local_epochs=1',
@@ -35,7 +35,7 @@ class ToyFigureTest(absltest.TestCase):
 
   def test_help_teaches(self):
     outcome = subprocess.run(
-      [sys.executable, '-m', 'launch.toy_figure', '--help'],
+      [sys.executable, '-m', 'launch.studies.toy_figure', '--help'],
       env=binary_runner.environment(),
       capture_output=True,
       text=True,
@@ -43,7 +43,9 @@ class ToyFigureTest(absltest.TestCase):
       timeout=processes.HANG_SECONDS,
     )
     self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
-    self.assertIn('python -m launch.toy_figure --output_dir', outcome.stdout)
+    self.assertIn(
+      'python -m launch.studies.toy_figure --output_dir', outcome.stdout
+    )
 
   def test_bad_input_is_one_line(self):
     for arguments in (
@@ -52,7 +54,7 @@ class ToyFigureTest(absltest.TestCase):
       ('--output_dir=/tmp/x', '--local_epochs=0'),
       ('--output_dir=/dev/null/plots', '--seeds=1', '--local_epochs=1'),
     ):
-      outcome = binary_runner.run_here('launch.toy_figure', *arguments)
+      outcome = binary_runner.run_here('launch.studies.toy_figure', *arguments)
       self.assertEqual(outcome.code, 2, outcome.stderr)
       self.assertNotIn('Traceback', outcome.stderr)
 

@@ -4,7 +4,7 @@
 
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
-from launch.runs import toy_regression_study
+from launch.studies import toy_regression as toy_regression_study
 from tasks.tabular import toy_regression
 
 from absl.testing import absltest

@@ -10,11 +10,11 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import models
 from launch.methods import registry
-from launch.results import recall_table
 from launch.results import run_reader
 from launch.runs import held_out_evaluation
 from launch.runs import trained_run
-from launch.runs import word_suggestions
+from launch.studies import recall_table
+from launch.studies import word_suggestions
 from tasks.task import Task
 
 import numpy as np

@@ -6,8 +6,8 @@ import json
 import pathlib
 
 from fedfish_tff import errors
-from launch.runs import word_suggestions
-from tests.launch import trained_keyboards
+from launch.studies import word_suggestions
+from tests.launch.studies import trained_keyboards
 
 from absl.testing import absltest
 

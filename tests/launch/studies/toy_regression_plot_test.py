@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the toy regression figure."""
 
-from launch.plots import regression
+from launch.studies import toy_regression_plot as regression
 
 from absl.testing import absltest
 import numpy as np

@@ -4,7 +4,7 @@
 
 import math
 
-from launch.results import recall_table
+from launch.studies import recall_table
 
 from absl.testing import absltest
 import numpy as np

@@ -13,7 +13,7 @@ from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff import models
 from launch.configs import toy_regression as config
-from launch.plots import regression
+from launch.studies import toy_regression_plot as regression
 from tasks.tabular import toy_regression
 
 import numpy as np

@@ -10,9 +10,9 @@ import pathlib
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch.plots import catalogue
-from launch.plots import regression
 from launch.results import text_table
-from launch.runs import toy_regression_study
+from launch.studies import toy_regression as toy_regression_study
+from launch.studies import toy_regression_plot as regression
 from tasks.tabular import toy_regression
 
 import numpy as np

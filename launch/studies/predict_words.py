@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Suggests next words by the model of a workdir of launch.train.
 
-  python -m launch.predict_words --workdir=runs/keyboard \
+  python -m launch.studies.predict_words --workdir=runs/keyboard \
     --data_dir=path/to/users --prefix="i would like to"
 
 prints the three words that the model of the last checkpoint finds likeliest, the
@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--workdir is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
-  from launch.runs import word_suggestions  # pylint: disable=g-import-not-at-top
+  from launch.studies import word_suggestions  # pylint: disable=g-import-not-at-top
 
   with word_suggestions.open_suggester(
     _WORKDIR.value, data_dir=_DATA_DIR.value

@@ -18,7 +18,7 @@ class LinearRepresentationFigureTest(absltest.TestCase):
   def test_writes_figure_and_rounds(self):
     folder = pathlib.Path(self.create_tempdir().full_path) / 'plots'
     outcome = binary_runner.run_here(
-      'launch.linear_representation_figure',
+      'launch.studies.linear_representation_figure',
       f'--output_dir={folder}',
       '--seeds=1',
       '--most_clients=16',
@@ -33,7 +33,12 @@ class LinearRepresentationFigureTest(absltest.TestCase):
 
   def test_help_teaches(self):
     outcome = subprocess.run(
-      [sys.executable, '-m', 'launch.linear_representation_figure', '--help'],
+      [
+        sys.executable,
+        '-m',
+        'launch.studies.linear_representation_figure',
+        '--help',
+      ],
       env=binary_runner.environment(),
       capture_output=True,
       text=True,
@@ -42,7 +47,7 @@ class LinearRepresentationFigureTest(absltest.TestCase):
     )
     self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
     self.assertIn(
-      'python -m launch.linear_representation_figure --output_dir',
+      'python -m launch.studies.linear_representation_figure --output_dir',
       outcome.stdout,
     )
 
@@ -54,7 +59,7 @@ class LinearRepresentationFigureTest(absltest.TestCase):
       ('--output_dir=/dev/null/plots', '--seeds=1'),
     ):
       outcome = binary_runner.run_here(
-        'launch.linear_representation_figure', *arguments
+        'launch.studies.linear_representation_figure', *arguments
       )
       self.assertEqual(outcome.code, 2, outcome.stderr)
       self.assertNotIn('Traceback', outcome.stderr)
