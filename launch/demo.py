@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> None:
   from launch.plots import comparison  # pylint: disable=g-import-not-at-top
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
   from launch.runs import training_run  # pylint: disable=g-import-not-at-top
-  from launch.studies import toy_regression_report  # pylint: disable=g-import-not-at-top
+  from launch.studies import toy_regression  # pylint: disable=g-import-not-at-top
 
   folder = pathlib.Path(_OUTPUT_DIR.value)
   configs = dict(create_configs(seeds=_SEEDS.value, rounds=_ROUNDS.value))
@@ -89,7 +89,7 @@ def main(argv: Sequence[str]) -> None:
     [folder / name for name in configs], folder / 'plots', metric=_METRIC
   )
   if _TOY_SEEDS.value:
-    toy_regression_report.draw(
+    toy_regression.draw(
       folder / 'plots',
       seeds=_TOY_SEEDS.value,
       local_epochs=50,

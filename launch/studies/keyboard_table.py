@@ -59,10 +59,10 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--workdirs is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
-  from launch.studies import keyboard_comparison  # pylint: disable=g-import-not-at-top
+  from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
 
   print(
-    keyboard_comparison.compare(
+    keyboards.compare(
       _WORKDIRS.value,
       order=_ORDER.value,
       data_dir=_DATA_DIR.value,

@@ -16,7 +16,6 @@ tables. It takes two minutes or so; --most_clients=1024 some minutes more.
 """
 
 from collections.abc import Sequence
-import pathlib
 
 from fedfish_tff import errors
 from launch import cli
@@ -55,7 +54,7 @@ def main(argv: Sequence[str]) -> None:
 
   contexts.set_default_context(_CONTEXT.value)
   linear_representation_report.draw(
-    pathlib.Path(_OUTPUT_DIR.value),
+    _OUTPUT_DIR.value,
     seeds=_SEEDS.value,
     most_clients=_MOST_CLIENTS.value,
     file_format=_FORMAT.value,

@@ -3,25 +3,33 @@
 """The figure, tables and CSV of FedRep and SRPFL on linear representations."""
 
 from collections.abc import Iterator
-import pathlib
+from collections.abc import Mapping
+from collections.abc import Sequence
+import os
 from typing import Any
 
 from fedfish_tff import simulation
-from launch.plots import catalogue
+from launch.plots import panels
+from launch.plots import style
 from launch.results import text_table
 from launch.studies import linear_representation as study
-from launch.studies import linear_representation_plot as linear_representation
 
+from matplotlib import axes as mpl_axes
+from matplotlib import figure as mpl_figure
+from matplotlib import ticker
 import numpy as np
-import tqdm
 
 _COLUMNS = [
   'part', 'method', 'clients', 'seed', 'round', 'seconds', 'distance'
 ]  # fmt: skip
-# Of the theory, and where errors add up as independent ones do.
+# The powers in which errors add up: as in the theory, and as independent ones.
 _DERIVED = {'derived': 1, 'of independent errors': 2}
-# To what distance the table has the time of the runs in detail.
+# The distance to which the table has the time of the runs in detail.
 _DISTANCE = 2e-3
+
+_TITLE = 'SRPFL: fast clients first, all clients for the last bit of accuracy'
+_LOOK = {'color': style.MUTED, 'linestyle': (0, (5, 1.5))}
+_LOOKS = (_LOOK, _LOOK | {'linestyle': (0, (1, 1.2))})
 
 
 def format_tables(results: study.Results) -> str:
@@ -41,7 +49,7 @@ def format_tables(results: study.Results) -> str:
     limit = np.mean(values)
     floor.append((str(n), f'{limit:.4f}', f'{limit * n**0.5:.3f}'))
   speed_up = [('all clients', *study.METHODS, 'ratio', *_DERIVED)]
-  simulated = simulated_costs(results)
+  simulated = _simulated_costs(results)
   for n in study.SIZES:
     cells = ['', '', '']
     if n in simulated:
@@ -53,22 +61,6 @@ def format_tables(results: study.Results) -> str:
     ]
     speed_up.append((str(n), *cells, *derived))
   return '\n\n'.join(map(text_table.align, (contraction, floor, speed_up)))
-
-
-def simulated_costs(
-  results: study.Results,
-) -> dict[int, dict[str, study.Cost | None]]:
-  """Returns what each method took, by the number of all clients."""
-  limit_of_one = study.fit_limit_of_one(results.limits)
-  return {
-    n: {
-      method: study.measure_cost(
-        traces, study.ACCURACY * limit_of_one * n**-0.5
-      )
-      for method, traces in methods.items()
-    }
-    for n, methods in results.runs.items()
-  }
 
 
 def to_csv(results: study.Results) -> bytes:
@@ -90,70 +82,125 @@ def to_csv(results: study.Results) -> bytes:
   return text_table.to_csv(_COLUMNS, rows())
 
 
-def write_figure(
-  results: study.Results, folder: pathlib.Path, *, file_format: str = 'png'
-) -> list[pathlib.Path]:
-  """Writes the figure and the CSV.
-
-  Args:
-    results: Of `linear_representation_study.run_study`.
-    folder: Where to; made if it does not exist.
-    file_format: One of `style.FORMATS`.
-
-  Returns:
-    The files written.
-  """
-  figure = linear_representation.plot_linear_representation(
-    {
-      method: [(trace.seconds, trace.distances) for trace in traces]
-      for method, traces in results.traces.items()
-    },
-    results.limits,
-    study.fit_limit_of_one(results.limits),
-    simulated={n: _share(c) for n, c in simulated_costs(results).items()},
-    derived={
-      label: {n: _share(study.expected_costs(n, power=p)) for n in study.SIZES}
-      for label, p in _DERIVED.items()
-    },
+@style.styled
+def plot(results: study.Results) -> mpl_figure.Figure:
+  """Plots distance by time, its limit by clients, and the time saved."""
+  figure, (left, middle, right) = panels.new_grid(range(3), (4.4, 3.8))
+  looks = style.series_looks(study.METHODS)
+  for method, traces in results.traces.items():
+    for seed, trace in enumerate(traces):
+      # The start, before any time, has no logarithm.
+      left.plot(
+        trace.seconds[1:],
+        trace.distances[1:],
+        **looks[method] | {'markersize': 3, 'linewidth': 1.2},
+        label='_' * bool(seed) + method,
+      )
+  left.set(xscale='log', yscale='log')
+  for dimension in (left.xaxis, left.yaxis):
+    dimension.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
+    dimension.set_minor_formatter(ticker.NullFormatter())
+  panels.set_labels(
+    left,
+    'simulated seconds',
+    'distance to the true representation',
+    'Contraction',
+    'one line a seed, one marker a round',
   )
-  paths = catalogue.write_figures(
-    {'linear_representation': figure}, folder, file_format
+  left.legend(loc='lower left')
+
+  sizes = np.array(list(results.limits))
+  limit_of_one = study.fit_limit_of_one(results.limits)
+  middle.plot(
+    sizes, limit_of_one * sizes**-0.5, **_LOOK, label=f'{limit_of_one:.2g} / √n'
   )
-  table = folder / 'linear_representation.csv'
-  simulation.write_atomically(table, to_csv(results))
-  return [*paths, table]
+  for size, values in results.limits.items():
+    panels.draw_points(
+      middle, np.full(len(values), size), np.array(values), 22, color=style.INK
+    )
+  middle.set(xscale='log', yscale='log', ylabel='distance that remains')
+  _tick_sizes(middle, sizes)
+  # Numbers such as 0.02, also between powers of ten.
+  middle.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+  middle.yaxis.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
+  middle.yaxis.set_minor_formatter(ticker.NullFormatter())
+  panels.set_labels(
+    middle, 'clients a round, n', '', 'Noise floor', 'one point a seed'
+  )
+  middle.legend(loc='upper right')
+
+  for (label, power), look in zip(_DERIVED.items(), _LOOKS):
+    shares = [_share(study.expected_costs(n, power=power)) for n in study.SIZES]
+    right.plot(study.SIZES, shares, **look, label=label)
+  simulated = _simulated_costs(results)
+  if simulated:
+    panels.draw_points(
+      right,
+      np.array(list(simulated)),
+      np.array([_share(costs) for costs in simulated.values()]),
+      34,
+      color=looks[study.SRPFL]['color'],
+      label='simulated',
+    )
+  right.set(xscale='log', ylim=(0, 1), ylabel="SRPFL's time / FedRep's")
+  _tick_sizes(right, np.array(study.SIZES))
+  panels.set_labels(
+    right, 'all clients, N', '', 'Speed-up', 'to 1.2 times the floor of all'
+  )
+  right.legend(loc='upper right')
+  panels.set_figure_title(figure, _TITLE)
+  return figure
 
 
 def draw(
-  folder: pathlib.Path,
+  folder: str | os.PathLike[str],
   *,
   seeds: int,
   most_clients: int,
   file_format: str = 'png',
 ) -> None:
-  """Runs the study with a progress bar, writes the figure, prints the tables."""
-  simulation.make_folder(folder)  # Before work that would be in vain.
-  steps = study.count_steps(seeds=seeds, most_clients=most_clients)
-  with tqdm.tqdm(
-    total=steps, desc='linear representation', unit='run', disable=None
-  ) as bar:
-    results = study.run_study(
-      seeds=seeds, most_clients=most_clients, on_result=bar.update
-    )
-  print(format_tables(results))
-  for path in write_figure(results, folder, file_format=file_format):
-    print(path)
+  """Runs the study; writes the figure and the CSV, prints the tables.
+
+  Args:
+    folder: The folder of the files; made if it does not exist.
+    seeds: The number of seeds.
+    most_clients: The largest of `linear_representation.SIZES` to simulate.
+    file_format: One of `style.FORMATS`.
+  """
+  folder = simulation.make_folder(folder)  # Before work that would be in vain.
+  results = study.run_study(seeds=seeds, most_clients=most_clients)
+  figure = folder / f'linear_representation.{file_format}'
+  style.save_figure(plot(results), figure)
+  table = folder / 'linear_representation.csv'
+  simulation.write_atomically(table, to_csv(results))
+  print(format_tables(results), figure, table, sep='\n')
+
+
+def _simulated_costs(
+  results: study.Results,
+) -> dict[int, dict[str, study.Cost | None]]:
+  """Returns each method's cost by the number of all clients."""
+  limit_of_one = study.fit_limit_of_one(results.limits)
+  return {
+    n: {
+      method: study.measure_cost(
+        traces, study.ACCURACY * limit_of_one * n**-0.5
+      )
+      for method, traces in methods.items()
+    }
+    for n, methods in results.runs.items()
+  }
 
 
 def _trace_rows(
-  part: str, method: str, clients: int, traces: list[study.Trace]
+  part: str, method: str, clients: int, traces: Sequence[study.Trace]
 ) -> Iterator[list[Any]]:
   for seed, trace in enumerate(traces):
     for number, point in enumerate(zip(*map(np.ndarray.tolist, trace))):
       yield [part, method, clients, seed, number, *point]
 
 
-def _share(costs: dict[str, study.Cost | None]) -> float:
+def _share(costs: Mapping[str, study.Cost | None]) -> float:
   """Returns SRPFL's time over FedRep's; NaN if one has none."""
   if None in costs.values():
     return np.nan
@@ -164,3 +211,8 @@ def _describe(cost: study.Cost | None) -> str:
   if cost is None:
     return 'not reached'
   return f'{cost.seconds:.1f} s, {cost.rounds} rounds'
+
+
+def _tick_sizes(axis: mpl_axes.Axes, sizes: np.ndarray) -> None:
+  axis.set_xticks(sizes, [str(n) for n in sizes])
+  axis.xaxis.set_minor_locator(ticker.NullLocator())

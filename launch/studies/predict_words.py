@@ -50,9 +50,9 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--workdir is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
-  from launch.studies import word_suggestions  # pylint: disable=g-import-not-at-top
+  from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
 
-  with word_suggestions.open_suggester(
+  with keyboards.open_suggester(
     _WORKDIR.value, data_dir=_DATA_DIR.value
   ) as suggest:
     lines = sys.stdin if _PREFIX.value is None else [_PREFIX.value]

@@ -18,7 +18,6 @@ figure shows, the table has all.
 """
 
 from collections.abc import Sequence
-import pathlib
 
 from fedfish_tff import errors
 from launch import cli
@@ -59,11 +58,11 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
-  from launch.studies import toy_regression_report  # pylint: disable=g-import-not-at-top
+  from launch.studies import toy_regression  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context(_CONTEXT.value)
-  toy_regression_report.draw(
-    pathlib.Path(_OUTPUT_DIR.value),
+  toy_regression.draw(
+    _OUTPUT_DIR.value,
     seeds=_SEEDS.value,
     local_epochs=_LOCAL_EPOCHS.value,
     estimator=_ESTIMATOR.value,

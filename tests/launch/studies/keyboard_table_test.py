@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.studies.keyboard_table."""
 
-from launch.studies import keyboard_comparison
+from launch.studies import keyboards
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -13,7 +13,7 @@ class KeyboardTableTest(parameterized.TestCase):
   def test_flags_reach_the_comparison(self):
     compare = self.enter_context(
       absltest.mock.patch.object(
-        keyboard_comparison, 'compare', autospec=True, return_value='a table'
+        keyboards, 'compare', autospec=True, return_value='a table'
       )
     )
     outcome = binary_runner.run_here(

@@ -1,24 +1,23 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The binary of the toy figure."""
+"""Tests of launch.studies.toy_figure."""
 
 import pathlib
-import subprocess
-import sys
 
-from tests import processes
 from tests.launch import binary_runner
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import pytest
 
+_BINARY = 'launch.studies.toy_figure'
 
-class ToyFigureTest(absltest.TestCase):
+
+class ToyFigureTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_writes_figure_and_barriers(self):
     folder = pathlib.Path(self.create_tempdir().full_path) / 'plots'
     outcome = binary_runner.run_here(
-      'launch.studies.toy_figure',
+      _BINARY,
       f'--output_dir={folder}',
       '--seeds=1',
       '--local_epochs=1',
@@ -33,31 +32,13 @@ class ToyFigureTest(absltest.TestCase):
     self.assertIn('median barrier', outcome.stdout)
     self.assertIn('batch gradient', (folder / 'toy_regression.svg').read_text())
 
-  def test_help_teaches(self):
-    outcome = subprocess.run(
-      [sys.executable, '-m', 'launch.studies.toy_figure', '--help'],
-      env=binary_runner.environment(),
-      capture_output=True,
-      text=True,
-      check=False,
-      timeout=processes.HANG_SECONDS,
-    )
-    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
-    self.assertIn(
-      'python -m launch.studies.toy_figure --output_dir', outcome.stdout
-    )
-
-  def test_bad_input_is_one_line(self):
-    for arguments in (
-      (),
-      ('--output_dir=/tmp/x', '--estimator=fisher'),
-      ('--output_dir=/tmp/x', '--local_epochs=0'),
-      ('--output_dir=/dev/null/plots', '--seeds=1', '--local_epochs=1'),
-    ):
-      outcome = binary_runner.run_here('launch.studies.toy_figure', *arguments)
-      self.assertEqual(outcome.code, 2, outcome.stderr)
-      self.assertNotIn('Traceback', outcome.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()
+  @parameterized.parameters(
+    ((),),
+    (('--output_dir=/tmp/x', '--estimator=fisher'),),
+    (('--output_dir=/tmp/x', '--local_epochs=0'),),
+    (('--output_dir=/dev/null/plots', '--seeds=1', '--local_epochs=1'),),
+  )
+  def test_bad_input_is_one_line(self, arguments):
+    outcome = binary_runner.run_here(_BINARY, *arguments)
+    self.assertEqual(outcome.code, 2)
+    self.assertLen(outcome.problems, 1)
