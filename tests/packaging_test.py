@@ -51,7 +51,6 @@ def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
 
 # Programs that run in environments of their own.
 _ELSEWHERE = (
-  'fedfish_tff/execution/pjrt/cost_process.py',
   'fedfish_tff/execution/pjrt/device_process.py',
   'launch/benchmarks/peers',
   'launch/benchmarks/run_exported.py',
