@@ -53,7 +53,7 @@ def print_costs(
       process,
       lambda size: _say(f'Compiling a program of {size / 1e6:.1f} MB ...'),
     )
-    # Clients who do nothing leave a mean of nothing.
+    # Metrics of clients that do nothing would cause warnings.
     with _quiet(), tff.framework.get_context_stack().install(context):
       _run_round(experiment)
     device = process.device_kind
@@ -96,7 +96,7 @@ def describe(
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-  """Lets no warnings through in its block."""
+  """Suppresses warnings in its block."""
   verbosity = logging.get_verbosity()
   logging.set_verbosity(logging.ERROR)
   try:

@@ -18,12 +18,12 @@ The workdirs, of launch.train and the task keyboard (launch/configs/keyboard.py)
 have one vocabulary; those with task.central are the server's, and those with a
 block privacy say so. --data_dir is what they were trained with.
 
-The n-gram model, interpolated Kneser-Ney, is of all sentences of the training
-users and of the same words. All its n-grams are kept in memory.
+The n-gram model (interpolated Kneser-Ney) learns from all sentences of the
+training users, with the same vocabulary, and keeps all n-grams in memory.
 
-What counts are all words of all test users together, words out of the
-vocabulary too, which nobody can suggest. The error is what another draw of as
-many users would change.
+Recall is over all words of all test users together, including words out of the
+vocabulary, which no model can suggest. The error estimates how much another
+sample of as many users would change it.
 """
 
 from collections.abc import Sequence

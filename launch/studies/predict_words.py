@@ -10,10 +10,10 @@ likeliest first. Without --prefix it reads lines, each the beginning of a text,
 until the input ends (Ctrl-D in a terminal), and answers each with a line.
 
 The workdir is one of the task keyboard (launch/configs/keyboard.py), and
---data_dir what it was trained with, since its vocabulary is that of the training
-clients. What counts is the sentence that a line ends in: behind . ! or ? a new
-one begins. Upper case, and what is between words, make no difference; a word
-that the vocabulary does not have is known to be one, but not which.
+--data_dir is what it was trained with, since its vocabulary is that of the
+training clients. Only the last sentence of a line counts; a sentence ends with
+. ! or ?. Case and punctuation make no difference, and all words out of the
+vocabulary are one unknown word.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _DATA_DIR = path_flags.define(
 )
 _TRUST_MODULES = trust_flags.define_modules()
 _PREFIX = flags.DEFINE_string(
-  'prefix', None, 'What has been typed; by default, each line of the input.'
+  'prefix', None, 'The typed text; by default, each line of the input.'
 )
 
 

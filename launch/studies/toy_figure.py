@@ -11,7 +11,7 @@ Written to --output_dir: toy_regression.png (the clients' functions, the merged
 ones, and the client-server barriers of FedFish against FedAvg, one point a
 seed) and toy_regression.csv (every barrier). Printed: medians over seeds.
 
-The functions are drawn for the first seed; the barriers are of all. The paper's
+The functions are those of the first seed, the barriers those of all. The paper's
 own Fisher estimator squares the gradient of a whole batch, which degrades when
 clients train long (try --local_epochs=200); --estimator chooses which one the
 figure shows, the table has all.

@@ -59,9 +59,9 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
     client_values: Mapping[_ValueId, Sequence[Any]],
     num_clients: int,
   ) -> stage_runs.StageResult:
-    """Compiles a stage; returns what a cohort would leave that does nothing."""
+    """Compiles a stage; returns the result of clients that do nothing."""
     if num_clients:
-      # A device's clients in a round, of which the first chunk is a program's.
+      # One device's clients; the program takes the first chunk of them.
       step = self._process.num_devices
       clients = stage_runs.Clients(
         {i: client_values[i][::step] for i in stage.client_inputs},
