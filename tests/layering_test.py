@@ -168,12 +168,6 @@ ALLOWED = {
   'launch.path_flags': set(),
   'launch.trust_flags': set(),
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
-  'launch.benchmarks': {
-    'launch.cli',
-    'launch.plots',
-    'fedfish_tff.execution.worker',
-    *_LIBRARY,
-  },
   **{
     room: {
       'launch.cli',
@@ -211,6 +205,7 @@ ALLOWED = {
     *_LIBRARY,
   },
   'examples': {*_ROOMS, 'tasks', *_LIBRARY},
+  'benchmarks': {'launch.cli', *_LIBRARY},
   'tests': {
     'examples',
     'fedfish_tff.private_apis',
@@ -222,9 +217,9 @@ ALLOWED = {
     'launch.plain_text',
     'launch.terminal',
     'launch.data',
-    'launch.benchmarks',
     'launch.studies',
     *_FLAGS,
+    'benchmarks',
     'tasks',
     'fedfish_tff.execution.worker',
     *_EXECUTION_ROOMS,
