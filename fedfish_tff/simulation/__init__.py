@@ -59,7 +59,7 @@ _EXPORTS = {
   'early_stopping': 'EarlyStopping',
   'federated_round': 'has_client_states run_round',
   'files': 'check_entries make_folder write_atomically',
-  'hooks': 'Hook Round RowCallback Run',
+  'hooks': 'Hook Round Run',
   'metrics_csv': 'CsvMetricsManager',
   'metrics_flattening': 'flatten_metrics to_number',
   'metrics_rows': 'read_rows ROUND_COLUMN Row',

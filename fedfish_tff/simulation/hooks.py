@@ -129,18 +129,3 @@ class Hook:
   def totals(self) -> Mapping[str, int | float]:
     """Returns totals of the run, by name."""
     return {}
-
-
-class RowCallback(Hook):
-  """A hook that calls a function with each row."""
-
-  def __init__(self, function: Callable[[int, metrics_rows.Row], None]) -> None:
-    """Wraps a function.
-
-    Args:
-      function: Called with the round and its row after the row was released.
-    """
-    self._function = function
-
-  def observe(self, round_number: int, row: metrics_rows.Row) -> None:
-    self._function(round_number, row)

@@ -9,6 +9,7 @@ from fedfish_tff import datasets
 from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from tests.simulation import row_callback
 
 from absl.testing import absltest
 import numpy as np
@@ -109,7 +110,7 @@ class Fed3rRunTest(absltest.TestCase):
       seed=1,
       rounds=4,
       hooks=[
-        simulation.RowCallback(
+        row_callback.RowCallback(
           lambda _, row: losses.append(row.get('train/loss'))
         )
       ],

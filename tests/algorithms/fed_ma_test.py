@@ -14,6 +14,7 @@ from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from tests import tolerance
+from tests.simulation import row_callback
 
 from absl.testing import absltest
 import numpy as np
@@ -561,7 +562,7 @@ class FedMaTest(absltest.TestCase):
           simulation.CommunicationCosts(
             simulation.measure_wire_bytes(self.process)
           ),
-          simulation.RowCallback(
+          row_callback.RowCallback(
             lambda r, row: rows.setdefault(name, []).append(
               {k: v for k, v in row.items() if not k.startswith('time/')}
             )

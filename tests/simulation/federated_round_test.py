@@ -15,11 +15,11 @@ from fedfish_tff.models import dense
 from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import client_state_store
 from fedfish_tff.simulation import federated_round
-from fedfish_tff.simulation import hooks
 from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import training_loop
+from tests.simulation import row_callback
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -186,7 +186,7 @@ class ClientStatesRunTest(parameterized.TestCase):
           raise _Stop()
 
       with self.assertRaises(_Stop):
-        self._run(folder, hooks=[hooks.RowCallback(kill)])
+        self._run(folder, hooks=[row_callback.RowCallback(kill)])
       resumed = self._run(folder)
       self._assert_same(resumed.state, whole.state)
       self.assertEqual(self._rows(folder), rows)
@@ -201,7 +201,7 @@ class ClientStatesRunTest(parameterized.TestCase):
     seen = []
     with self.assertLogs(level='WARNING'):
       resumed = self._run(
-        hooks=[hooks.RowCallback(lambda r, _: seen.append(r))]
+        hooks=[row_callback.RowCallback(lambda r, _: seen.append(r))]
       )
     self.assertEqual(seen, [3, 4, 5, 6])
     self._assert_same(resumed.state, whole.state)

@@ -9,9 +9,9 @@ from fedfish_tff.datasets import client_data
 from fedfish_tff.execution import contexts
 from fedfish_tff.models import feature_map
 from fedfish_tff.simulation import barrier
-from fedfish_tff.simulation import hooks
 from fedfish_tff.simulation import round_problems
 from fedfish_tff.simulation import training_loop
+from tests.simulation import row_callback
 
 from absl.testing import absltest
 import numpy as np
@@ -83,7 +83,7 @@ class Fed3RTest(absltest.TestCase):
         _one_a_round,
         3,
         evaluation_fn=evaluate,
-        hooks=[hooks.RowCallback(lambda _, row: rows.append(dict(row)))],
+        hooks=[row_callback.RowCallback(lambda _, row: rows.append(dict(row)))],
       )
     # Zero weights at first; three examples do not determine five weights.
     self.assertEqual(evaluated, [0, 2, 3])
@@ -109,7 +109,7 @@ class Fed3RTest(absltest.TestCase):
         ),
         hooks=[
           barrier.Barrier(lambda before, after, cohort: {'csb/loss': 0.5}),
-          hooks.RowCallback(lambda _, row: rows.append(dict(row))),
+          row_callback.RowCallback(lambda _, row: rows.append(dict(row))),
         ],
       )
     # After round 1 there is no model, and so none before round 2.
@@ -142,7 +142,7 @@ class Fed3RTest(absltest.TestCase):
         evaluation_fn=evaluate,
         hooks=[
           barrier.Barrier(lambda before, after, cohort: {'csb/loss': 0.5}),
-          hooks.RowCallback(lambda _, row: rows.append(dict(row))),
+          row_callback.RowCallback(lambda _, row: rows.append(dict(row))),
         ],
       )
     self.assertEqual(rows[-1]['csb/loss'], 0.5)

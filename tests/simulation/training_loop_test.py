@@ -27,6 +27,7 @@ from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import participation_stages
 from fedfish_tff.simulation import simulated_time
 from fedfish_tff.simulation import training_loop
+from tests.simulation import row_callback
 
 from absl.testing import parameterized
 import numpy as np
@@ -108,7 +109,7 @@ def _stop_at(stopped_round):
     if round_number == stopped_round:
       raise _Stop()
 
-  return hooks.RowCallback(stop)
+  return row_callback.RowCallback(stop)
 
 
 class RunTrainingTest(parameterized.TestCase):
@@ -290,7 +291,9 @@ class RunTrainingTest(parameterized.TestCase):
 
   def test_rows_hold_costs_and_evaluations(self):
     seen = []
-    result = self._run(further=[hooks.RowCallback(lambda r, _: seen.append(r))])
+    result = self._run(
+      further=[row_callback.RowCallback(lambda r, _: seen.append(r))]
+    )
     rows = self._rows()
     self.assertEqual([row['round'] for row in rows], list(range(_ROUNDS + 1)))
     self.assertEqual(seen, list(range(_ROUNDS + 1)))
@@ -422,7 +425,9 @@ class RunTrainingTest(parameterized.TestCase):
     once = self._run()
     rows = self._rows()
     again = self._run(
-      further=[hooks.RowCallback(lambda *_: self.fail('No round is left.'))]
+      further=[
+        row_callback.RowCallback(lambda *_: self.fail('No round is left.'))
+      ]
     )
     self.assertEqual(self._rows(), rows)
     self.assertEqual(once.totals, again.totals)
@@ -441,7 +446,7 @@ class RunTrainingTest(parameterized.TestCase):
         checkpoint_every=100,
       )
     resumed = self._run(
-      further=[hooks.RowCallback(lambda r, _: self.assertGreater(r, 3))]
+      further=[row_callback.RowCallback(lambda r, _: self.assertGreater(r, 3))]
     )
     self._assert_equal_runs(whole, resumed, self.folder / 'whole', self.folder)
 
@@ -581,7 +586,7 @@ class RunTrainingTest(parameterized.TestCase):
     after = self._run(
       self.folder / 'after',
       start=before,
-      further=[hooks.RowCallback(lambda r, _: seen.append(r))],
+      further=[row_callback.RowCallback(lambda r, _: seen.append(r))],
     )
     self.assertEqual(seen, [3, 4, 5, 6])
     whole_rows = self._rows(self.folder / 'whole')

@@ -1,13 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables, CSV and files of linear representations, from results made here."""
+"""Tables, CSV and figure of linear representations, from results made here."""
 
 import csv
 import io
-import pathlib
 
-from launch.runs import linear_representation_report as report
-from launch.runs import linear_representation_study as study
+from launch.studies import linear_representation as study
+from launch.studies import linear_representation_report as report
 
 from absl.testing import absltest
 import numpy as np
@@ -64,11 +63,23 @@ class LinearRepresentationReportTest(absltest.TestCase):
     )
     self.assertEqual(rows[4]['distance'], '0.2')
 
-  def test_figure_and_csv_are_written(self):
-    folder = pathlib.Path(self.create_tempdir().full_path) / 'new'
-    paths = report.write_figure(_RESULTS, folder)
+  def test_panels_hold_runs_limits_and_shares(self):
+    left, middle, right = report.plot(_RESULTS).axes
+    # Without the start, at no time.
     self.assertEqual(
-      [p.name for p in paths],
-      ['linear_representation.png', 'linear_representation.csv'],
+      [list(line.get_ydata()) for line in left.lines], [[1e-3], [0.1]]
     )
-    self.assertTrue(paths[0].read_bytes().startswith(b'\x89PNG'))
+    self.assertEqual(
+      [t.get_text() for t in left.get_legend().get_texts()], ['FedRep', 'SRPFL']
+    )
+    np.testing.assert_allclose(middle.lines[0].get_ydata(), [0.25, 0.125])
+    np.testing.assert_array_equal(
+      middle.collections[0].get_offsets(), [[4, 0.2], [4, 0.3]]
+    )
+    # Computed independently of the code, as in the test of the study.
+    np.testing.assert_allclose(
+      right.lines[0].get_ydata()[1:], [0.406, 0.313, 0.248, 0.208], atol=5e-4
+    )
+    np.testing.assert_array_equal(
+      right.collections[0].get_offsets()[0], [16, 0.25]
+    )

@@ -44,8 +44,8 @@ def train(axes: str = '', vocabulary_size: int = 2000) -> pathlib.Path:
   """Returns the workdir of a keyboard that knows its sentences.
 
   Args:
-    axes: Of the variant, such as `',training=central'`.
-    vocabulary_size: The most that it may be.
+    axes: The end of the variant, such as `',training=central'`.
+    vocabulary_size: The largest number of words.
   """
   config = keyboard.get_config(f'fed_avg,size=compact{axes}').to_dict()
   config['task'] |= {'embedding': 8, 'units': 16, 'sentence_length': 4}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Suggests next words by the model of a workdir of launch.train.
 
-  python -m launch.predict_words --workdir=runs/keyboard \
+  python -m launch.studies.predict_words --workdir=runs/keyboard \
     --data_dir=path/to/users --prefix="i would like to"
 
 prints the three words that the model of the last checkpoint finds likeliest, the
@@ -10,10 +10,10 @@ likeliest first. Without --prefix it reads lines, each the beginning of a text,
 until the input ends (Ctrl-D in a terminal), and answers each with a line.
 
 The workdir is one of the task keyboard (launch/configs/keyboard.py), and
---data_dir what it was trained with, since its vocabulary is that of the training
-clients. What counts is the sentence that a line ends in: behind . ! or ? a new
-one begins. Upper case, and what is between words, make no difference; a word
-that the vocabulary does not have is known to be one, but not which.
+--data_dir is what it was trained with, since its vocabulary is that of the
+training clients. Only the last sentence of a line counts; a sentence ends with
+. ! or ?. Case and punctuation make no difference, and all words out of the
+vocabulary are one unknown word.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _DATA_DIR = path_flags.define(
 )
 _TRUST_MODULES = trust_flags.define_modules()
 _PREFIX = flags.DEFINE_string(
-  'prefix', None, 'What has been typed; by default, each line of the input.'
+  'prefix', None, 'The typed text; by default, each line of the input.'
 )
 
 
@@ -50,9 +50,9 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--workdir is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
-  from launch.runs import word_suggestions  # pylint: disable=g-import-not-at-top
+  from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
 
-  with word_suggestions.open_suggester(
+  with keyboards.open_suggester(
     _WORKDIR.value, data_dir=_DATA_DIR.value
   ) as suggest:
     lines = sys.stdin if _PREFIX.value is None else [_PREFIX.value]

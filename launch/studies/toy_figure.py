@@ -5,20 +5,19 @@ r"""Draws the FedFish paper's toy figure: two clients, one merged function.
 Two clients fit noisy points of sin(3x) on ranges that overlap fully, partly or
 not at all; FedAvg and FedFish merge their networks after one round:
 
-  python -m launch.toy_figure --output_dir=plots
+  python -m launch.studies.toy_figure --output_dir=plots
 
 Written to --output_dir: toy_regression.png (the clients' functions, the merged
 ones, and the client-server barriers of FedFish against FedAvg, one point a
 seed) and toy_regression.csv (every barrier). Printed: medians over seeds.
 
-The functions are drawn for the first seed; the barriers are of all. The paper's
+The functions are those of the first seed, the barriers those of all. The paper's
 own Fisher estimator squares the gradient of a whole batch, which degrades when
 clients train long (try --local_epochs=200); --estimator chooses which one the
 figure shows, the table has all.
 """
 
 from collections.abc import Sequence
-import pathlib
 
 from fedfish_tff import errors
 from launch import cli
@@ -59,11 +58,11 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
-  from launch.runs import toy_regression_report  # pylint: disable=g-import-not-at-top
+  from launch.studies import toy_regression  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context(_CONTEXT.value)
-  toy_regression_report.draw(
-    pathlib.Path(_OUTPUT_DIR.value),
+  toy_regression.draw(
+    _OUTPUT_DIR.value,
     seeds=_SEEDS.value,
     local_epochs=_LOCAL_EPOCHS.value,
     estimator=_ESTIMATOR.value,

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of launch.keyboard_table."""
+"""Tests of launch.studies.keyboard_table."""
 
-from launch.runs import keyboard_comparison
+from launch.studies import keyboards
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -13,11 +13,14 @@ class KeyboardTableTest(parameterized.TestCase):
   def test_flags_reach_the_comparison(self):
     compare = self.enter_context(
       absltest.mock.patch.object(
-        keyboard_comparison, 'compare', autospec=True, return_value='a table'
+        keyboards, 'compare', autospec=True, return_value='a table'
       )
     )
     outcome = binary_runner.run_here(
-      'launch.keyboard_table', '--workdirs=a,b', '--order=4', '--data_dir=d'
+      'launch.studies.keyboard_table',
+      '--workdirs=a,b',
+      '--order=4',
+      '--data_dir=d',
     )
     self.assertEqual((outcome.code, outcome.stdout), (0, 'a table\n'))
     compare.assert_called_once_with(['a', 'b'], order=4, data_dir='d')
@@ -28,7 +31,9 @@ class KeyboardTableTest(parameterized.TestCase):
     (('--workdirs=w', '--order=0'), '--order=0'),
   )
   def test_bad_input_gets_one_line_and_exit_code_two(self, arguments, message):
-    refused = binary_runner.run_here('launch.keyboard_table', *arguments)
+    refused = binary_runner.run_here(
+      'launch.studies.keyboard_table', *arguments
+    )
     self.assertEqual((refused.code, refused.stdout), (2, ''))
     self.assertIn(message, refused.stderr)
     self.assertLen(refused.problems, 1)

@@ -10,6 +10,7 @@ limit that falls as 1 / sqrt(n); so most rounds need few, fast clients only.
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import algorithms
@@ -21,6 +22,7 @@ from tasks.tabular import linear_representation
 
 import numpy as np
 import tensorflow_federated as tff
+import tqdm
 
 FED_REP, SRPFL = 'FedRep', 'SRPFL'
 METHODS = (FED_REP, SRPFL)
@@ -52,7 +54,7 @@ class Trace(NamedTuple):
 
   Attributes:
     seconds: Simulated seconds since the start, float64 [rounds + 1].
-    distances: To the true representation, float64 [rounds + 1].
+    distances: Distances to the true representation, float64 [rounds + 1].
   """
 
   seconds: np.ndarray
@@ -60,13 +62,13 @@ class Trace(NamedTuple):
 
 
 class Results(NamedTuple):
-  """What the study found; lists have an element for each seed.
+  """The study's findings; lists have an element for each seed.
 
   Attributes:
-    traces: Of each method, from the method of moments.
-    limits: By the number of clients a round, the distance that remains.
-    runs: By the number of all clients, those of each method for as many rounds
-      as the theory says.
+    traces: Each method's runs, from the method of moments.
+    limits: The distance that remains, by the number of clients per round.
+    runs: Each method's runs for as many rounds as the theory says, by the
+      number of all clients.
   """
 
   traces: Mapping[str, Sequence[Trace]]
@@ -75,14 +77,14 @@ class Results(NamedTuple):
 
 
 class Cost(NamedTuple):
-  """What a method takes to `ACCURACY` times the limit of all clients."""
+  """The rounds and simulated seconds to a distance."""
 
   rounds: int
   seconds: float
 
 
 class LinearRuns:
-  """Runs Algorithm 2 with one learning rate; builds its process once."""
+  """Runs of Algorithm 2 with one learning rate; its process is built once."""
 
   def __init__(self, learning_rate: float):
     model = models.create_linear_representation(
@@ -94,7 +96,7 @@ class LinearRuns:
   def start(
     self, clients: linear_representation.LinearClients, ids: Sequence[str]
   ) -> np.ndarray:
-    """Returns where all examples of the clients, drawn once, say to begin."""
+    """Returns the method of moments' start from examples of all clients."""
     weights = self._method_of_moments(_draw_cohort(clients, ids, 0))
     return np.asarray(weights.trainable[0])
 
@@ -107,14 +109,14 @@ class LinearRuns:
     *,
     rounds: int,
   ) -> Trace:
-    """Runs some rounds.
+    """Runs some rounds, with new examples in each.
 
     Args:
-      clients: Whose examples are drawn anew each round.
+      clients: All clients.
       start: The first representation, [d, k].
-      participation: Who takes part.
-      speeds: How long it takes them.
-      rounds: How many.
+      participation: The clients of a round.
+      speeds: The clients' speeds.
+      rounds: The number of rounds.
     """
     wall_clock = simulation.build_wall_clock(speeds)
     state = self._process.initialize()
@@ -146,19 +148,20 @@ def trace_methods(runs: LinearRuns, seed: int) -> dict[str, Trace]:
   as in the paper's wall clock.
   """
   clients, ids = _make_clients(seed, _LOW_NOISE, CLIENTS)
-  speeds = simulation.fixed_exponential_speeds(seed=seed)
-  start = runs.start(clients, ids)
-  participations = _participations(ids, _STAGES, speeds, seed)
-  return {
-    method: runs.run(
-      clients, start, participations[method], speeds, rounds=_ROUNDS[method]
-    )
-    for method in METHODS
-  }
+  return _run_methods(
+    runs,
+    clients,
+    ids,
+    runs.start(clients, ids),
+    stages=_STAGES,
+    speeds=simulation.fixed_exponential_speeds(seed=seed),
+    rounds=_ROUNDS,
+    seed=seed,
+  )
 
 
 def measure_limit(runs: LinearRuns, cohort_size: int, seed: int) -> float:
-  """Returns the mean distance that remains with so many clients a round.
+  """Returns the mean distance that remains with so many clients per round.
 
   It begins at the truth, from where the limit is as far as from anywhere near.
   """
@@ -173,41 +176,34 @@ def measure_limit(runs: LinearRuns, cohort_size: int, seed: int) -> float:
   return float(np.mean(trace.distances[-_ROUNDS_MEASURED:]))
 
 
-def run_methods(
+def time_methods(
   runs: LinearRuns, num_clients: int, limit_of_one: float, seed: int
 ) -> dict[str, Trace]:
   """Returns a run of each method in the setting of Theorem 4.6.
 
   Args:
-    runs: Runs with the rate of `CONTRACTION`.
+    runs: The runs with the rate of `CONTRACTION`.
     num_clients: N.
     limit_of_one: See `fit_limit_of_one`; the runs begin where the theory does.
-    seed: Of clients, examples, start and speeds.
+    seed: The seed of clients, examples, start and speeds.
   """
   clients, ids = _make_clients(seed, _NOISE, num_clients)
-  speeds = simulation.dynamic_exponential_speeds(seed=seed, scales=(1.0, 1.0))
-  stages = simulation.exponential_stages(
-    FIRST_CLIENTS, most=num_clients, contraction=CONTRACTION
-  )
-  start = _move(
-    clients.representation, limit_of_one * _first_distance(num_clients), seed
-  )
+  start = limit_of_one * _first_distance(num_clients)
   costs = expected_costs(num_clients)
-  participations = _participations(ids, stages, speeds, seed)
-  return {
-    method: runs.run(
-      clients,
-      start,
-      participations[method],
-      speeds,
-      rounds=costs[method].rounds,
-    )
-    for method in METHODS
-  }
+  return _run_methods(
+    runs,
+    clients,
+    ids,
+    _move(clients.representation, start, seed),
+    stages=_exponential_stages(num_clients),
+    speeds=simulation.dynamic_exponential_speeds(seed=seed, scales=(1.0, 1.0)),
+    rounds={method: cost.rounds for method, cost in costs.items()},
+    seed=seed,
+  )
 
 
 def expected_costs(num_clients: int, *, power: int = 1) -> dict[str, Cost]:
-  """Returns what each method takes by the theory, without communication.
+  """Returns each method's cost by the theory, without communication.
 
   The distance d of a run becomes sqrt(1 - a) d + (1 - sqrt(1 - a)) / sqrt(n) in
   a round with n clients (inequality (10), taken as an equation), and a round
@@ -215,13 +211,13 @@ def expected_costs(num_clients: int, *, power: int = 1) -> dict[str, Cost]:
 
   Args:
     num_clients: N.
-    power: Of distances that add up: 1 as in the inequality, which holds however
-      errors are related, or 2 for those of rounds that are independent.
+    power: The power in which distances add up: 1 as in the inequality, which
+      holds however errors are related, or 2 if rounds are independent.
   """
-  stages = simulation.exponential_stages(
-    FIRST_CLIENTS, most=num_clients, contraction=CONTRACTION
-  )
-  sizes = {FED_REP: lambda _: num_clients, SRPFL: stages.size}
+  sizes = {
+    FED_REP: lambda _: num_clients,
+    SRPFL: _exponential_stages(num_clients).size,
+  }
   kept = CONTRACTION ** (power / 2)
   costs = {}
   for method in METHODS:
@@ -236,14 +232,14 @@ def expected_costs(num_clients: int, *, power: int = 1) -> dict[str, Cost]:
 
 
 def measure_cost(traces: Sequence[Trace], distance: float) -> Cost | None:
-  """Returns what runs of one method took to a distance, in the mean over seeds.
+  """Returns the cost of runs of one method to a distance, the mean over seeds.
 
   The mean distance counts, as in the theory: that of one run comes close to the
   limit of more clients than take part every now and then.
 
   Args:
-    traces: One a seed, of as many rounds.
-    distance: That the mean is not to exceed.
+    traces: The runs, one a seed, of equally many rounds.
+    distance: The distance that the mean must not exceed.
 
   Returns:
     The first such round and the mean seconds then; None where there is none.
@@ -260,52 +256,60 @@ def fit_limit_of_one(limits: Mapping[int, Sequence[float]]) -> float:
   return float(np.mean([np.mean(v) * n**0.5 for n, v in limits.items()]))
 
 
-def run_study(
-  *,
-  seeds: int,
-  most_clients: int,
-  on_result: Callable[[], object] = lambda: None,
-) -> Results:
-  """Runs everything for every seed.
+def run_study(*, seeds: int, most_clients: int) -> Results:
+  """Runs everything for every seed, with a progress bar.
 
   Args:
-    seeds: How many.
-    most_clients: Of `SIZES`, those up to it are simulated.
-    on_result: Called `count_steps` times, for progress.
+    seeds: The number of seeds.
+    most_clients: The largest of `SIZES` that is simulated.
   """
+  sizes = [n for n in SIZES if n <= most_clients]
+  with tqdm.tqdm(
+    total=seeds * (1 + len(COHORTS) + len(sizes)),
+    desc='linear representation',
+    unit='run',
+    disable=None,
+  ) as bar:
 
-  def each_seed(measure: Callable[[int], object]) -> list:
-    values = []
-    for seed in range(seeds):
-      values.append(measure(seed))
-      on_result()
-    return values
+    def each_seed(measure: Callable[..., Any], *arguments: Any) -> list[Any]:
+      values = []
+      for seed in range(seeds):
+        values.append(measure(*arguments, seed))
+        bar.update()
+      return values
 
-  fast = LinearRuns(_LEARNING_RATE)
-  traces = each_seed(lambda seed: trace_methods(fast, seed))
-  slow = LinearRuns(_SLOW_LEARNING_RATE)
-  limits = {
-    n: each_seed(lambda seed, n=n: measure_limit(slow, n, seed))
-    for n in COHORTS
-  }
-  limit_of_one = fit_limit_of_one(limits)
-  runs = {
-    n: each_seed(lambda seed, n=n: run_methods(slow, n, limit_of_one, seed))
-    for n in simulated_sizes(most_clients)
-  }
+    traces = each_seed(trace_methods, LinearRuns(_LEARNING_RATE))
+    slow = LinearRuns(_SLOW_LEARNING_RATE)
+    limits = {n: each_seed(measure_limit, slow, n) for n in COHORTS}
+    limit_of_one = fit_limit_of_one(limits)
+    runs = {n: each_seed(time_methods, slow, n, limit_of_one) for n in sizes}
   return Results(
     _by_method(traces), limits, {n: _by_method(v) for n, v in runs.items()}
   )
 
 
-def simulated_sizes(most_clients: int) -> tuple[int, ...]:
-  """Returns those of `SIZES` up to a number of clients."""
-  return tuple(n for n in SIZES if n <= most_clients)
-
-
-def count_steps(*, seeds: int, most_clients: int) -> int:
-  """Returns how often `run_study` calls `on_result`."""
-  return seeds * (1 + len(COHORTS) + len(simulated_sizes(most_clients)))
+def _run_methods(
+  runs: LinearRuns,
+  clients: linear_representation.LinearClients,
+  ids: Sequence[str],
+  start: np.ndarray,
+  *,
+  stages: simulation.Stages,
+  speeds: simulation.Speeds,
+  rounds: Mapping[str, int],
+  seed: int,
+) -> dict[str, Trace]:
+  """Returns a run of each method with all clients, SRPFL's in stages."""
+  participations = {
+    FED_REP: lambda _: ids,
+    SRPFL: simulation.srpfl_participation(
+      ids, stages=stages, speeds=speeds, seed=seed, sampled=len(ids)
+    ),
+  }
+  return {
+    method: runs.run(clients, start, p, speeds, rounds=rounds[method])
+    for method, p in participations.items()
+  }
 
 
 def _by_method(
@@ -343,18 +347,10 @@ def _draw_cohort(
   ]
 
 
-def _participations(
-  ids: Sequence[str],
-  stages: simulation.Stages,
-  speeds: simulation.Speeds,
-  seed: int,
-) -> dict[str, simulation.Participation]:
-  return {
-    FED_REP: lambda _: ids,
-    SRPFL: simulation.srpfl_participation(
-      ids, stages=stages, speeds=speeds, seed=seed, sampled=len(ids)
-    ),
-  }
+def _exponential_stages(num_clients: int) -> simulation.Stages:
+  return simulation.exponential_stages(
+    FIRST_CLIENTS, most=num_clients, contraction=CONTRACTION
+  )
 
 
 def _move(basis: np.ndarray, distance: float, seed: int) -> np.ndarray:
@@ -366,10 +362,10 @@ def _move(basis: np.ndarray, distance: float, seed: int) -> np.ndarray:
 
 
 def _first_distance(num_clients: int) -> float:
-  """Returns where a stage before the first one would have ended best.
+  """Returns the distance at which a stage before the first one ends best.
 
-  In units of the limit of one client. Between stages of n and 2 n clients the
-  next round is worth its time with either where the distance is
+  It is in units of the limit of one client. Between stages of n and 2 n clients
+  the next round is worth its time with either where the distance is
 
     (T_2n / sqrt(n) - T_n / sqrt(2 n)) / (T_2n - T_n),
 

@@ -6,7 +6,7 @@ Clients have linear functions of one subspace, which FedRep learns with all
 clients in every round, and SRPFL with the fastest ones first (Tziotis et al.,
 arXiv:2206.02078, section 4):
 
-  python -m launch.linear_representation_figure --output_dir=plots
+  python -m launch.studies.linear_representation_figure --output_dir=plots
 
 Written to --output_dir: linear_representation.png (the distance to the true
 subspace by simulated time, what remains of it by the number of clients, and
@@ -16,7 +16,6 @@ tables. It takes two minutes or so; --most_clients=1024 some minutes more.
 """
 
 from collections.abc import Sequence
-import pathlib
 
 from fedfish_tff import errors
 from launch import cli
@@ -51,11 +50,11 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
-  from launch.runs import linear_representation_report  # pylint: disable=g-import-not-at-top
+  from launch.studies import linear_representation_report  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context(_CONTEXT.value)
   linear_representation_report.draw(
-    pathlib.Path(_OUTPUT_DIR.value),
+    _OUTPUT_DIR.value,
     seeds=_SEEDS.value,
     most_clients=_MOST_CLIENTS.value,
     file_format=_FORMAT.value,

@@ -1,10 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The toy study against a NumPy network trained on the same batches."""
+"""The toy study against a network in NumPy; its table, CSV and figure."""
 
+import csv
+import io
+
+from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
-from launch.runs import toy_regression_study
+from launch.studies import toy_regression as study
 from tasks.tabular import toy_regression
 
 from absl.testing import absltest
@@ -75,18 +79,19 @@ class ToyStudyTest(absltest.TestCase):
       ],
     }  # fmt: skip
 
-    study = toy_regression_study.ToyStudy(
-      local_epochs=_EPOCHS, methods=list(merged)
+    toy = study.ToyStudy(
+      local_epochs=_EPOCHS,
+      estimators=[client_work.FisherEstimator.BATCH_GRADIENT],
     )
-    result = study.run('none', seed=_SEED)
-    grid = result.panel.grid[:, np.newaxis]
-    for function, weights in zip(result.panel.local_functions, trained):
+    result = toy.run('none', seed=_SEED)
+    grid = result.grid[:, np.newaxis]
+    for function, weights in zip(result.local_functions, trained):
       np.testing.assert_allclose(
         function, _forward(weights, grid)[2][:, 0], atol=1e-4
       )
     for method, weights in merged.items():
       np.testing.assert_allclose(
-        result.panel.global_functions[method],
+        result.global_functions[method],
         _forward(weights, grid)[2][:, 0],
         atol=1e-4,
       )
@@ -98,5 +103,63 @@ class ToyStudyTest(absltest.TestCase):
         result.barriers[method], np.mean(barriers), places=4
       )
     with self.subTest('the same seed gives the same result'):
-      again = study.run('none', seed=_SEED)
+      again = toy.run('none', seed=_SEED)
       self.assertEqual(again.barriers, result.barriers)
+
+
+def _result(seed, fed_avg, per_example):
+  rng = np.random.default_rng(seed)
+  grid = np.linspace(-2, 2, 11)
+  names = ('FedAvg', 'FedFish, per example')
+  return study.Result(
+    examples=[(rng.uniform(-2, 2, 20), rng.uniform(-1, 1, 20))] * 2,
+    grid=grid,
+    local_functions=[np.sin(grid), np.cos(grid)],
+    global_functions={name: i * grid for i, name in enumerate(names)},
+    barriers=dict(zip(names, (fed_avg, per_example))),
+  )
+
+
+_RESULTS = {
+  'full': [_result(0, 0.0, 0.0), _result(1, 0.1, 0.0)],
+  'partial': [_result(2, 0.5, 0.25), _result(3, 0.25, 0.5)],
+  'none': [_result(4, 1.0, 0.75), _result(5, 2.0, 0.25)],
+}
+
+
+class ReportTest(absltest.TestCase):
+  def test_table_has_medians_and_wins(self):
+    lines = study.format_table(_RESULTS).splitlines()
+    self.assertLen(lines, 7)
+    self.assertIn('0.0500', lines[1])
+    self.assertTrue(lines[2].endswith('1 of 2 seeds (1 tied)'), lines[2])
+    self.assertIn('0.3750', lines[3])
+    self.assertTrue(lines[6].endswith('2 of 2 seeds'), lines[6])
+
+  def test_csv_holds_every_barrier(self):
+    rows = list(csv.DictReader(io.StringIO(study.to_csv(_RESULTS).decode())))
+    self.assertLen(rows, 12)
+    self.assertEqual(
+      list(rows[-1].values()), ['none', '1', 'FedFish, per example', '0.25']
+    )
+
+  def test_figure_has_two_panels_an_overlap_and_the_barriers(self):
+    figure = study.plot(_RESULTS, 'FedFish, per example')
+    self.assertLen(figure.axes, 7)
+    first = _RESULTS['full'][0]
+    local, merged, scatter = (figure.axes[i] for i in (0, 3, 6))
+    np.testing.assert_array_equal(
+      local.lines[3].get_ydata(), first.local_functions[0]
+    )
+    np.testing.assert_array_equal(
+      merged.lines[4].get_ydata(),
+      first.global_functions['FedFish, per example'],
+    )
+    self.assertIn('2 seeds', scatter.get_title(loc='left'))
+    np.testing.assert_array_equal(
+      scatter.collections[2].get_offsets(), [[0.75, 1.0], [0.25, 2.0]]
+    )
+    self.assertEqual(
+      [text.get_text() for text in figure.subfigs[1].legends[0].get_texts()],
+      ['Full overlap', 'Partial overlap', 'No overlap'],
+    )

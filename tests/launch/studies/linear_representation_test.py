@@ -3,7 +3,7 @@
 """The study of linear representations against figures made without it."""
 
 from fedfish_tff.execution import contexts
-from launch.runs import linear_representation_study as study
+from launch.studies import linear_representation as study
 
 from absl.testing import parameterized
 import numpy as np

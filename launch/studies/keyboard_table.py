@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Compares keyboards with an n-gram model, as a table of Hard et al. (2018) does.
 
-  python -m launch.keyboard_table --data_dir=path/to/users \
+  python -m launch.studies.keyboard_table --data_dir=path/to/users \
     --workdirs=runs/keyboard_central,runs/keyboard
 
 prints the share of held-out users' words that are the first of the suggested
@@ -18,12 +18,12 @@ The workdirs, of launch.train and the task keyboard (launch/configs/keyboard.py)
 have one vocabulary; those with task.central are the server's, and those with a
 block privacy say so. --data_dir is what they were trained with.
 
-The n-gram model, interpolated Kneser-Ney, is of all sentences of the training
-users and of the same words. All its n-grams are kept in memory.
+The n-gram model (interpolated Kneser-Ney) learns from all sentences of the
+training users, with the same vocabulary, and keeps all n-grams in memory.
 
-What counts are all words of all test users together, words out of the
-vocabulary too, which nobody can suggest. The error is what another draw of as
-many users would change.
+Recall is over all words of all test users together, including words out of the
+vocabulary, which no model can suggest. The error estimates how much another
+sample of as many users would change it.
 """
 
 from collections.abc import Sequence
@@ -59,10 +59,10 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--workdirs is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
-  from launch.runs import keyboard_comparison  # pylint: disable=g-import-not-at-top
+  from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
 
   print(
-    keyboard_comparison.compare(
+    keyboards.compare(
       _WORKDIRS.value,
       order=_ORDER.value,
       data_dir=_DATA_DIR.value,
