@@ -13,8 +13,8 @@ from fedfish_tff import datasets
 from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from tests import row_callback
 from tests import tolerance
-from tests.simulation import row_callback
 
 from absl.testing import absltest
 import numpy as np

@@ -19,7 +19,7 @@ from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import training_loop
-from tests.simulation import row_callback
+from tests import row_callback
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -11,7 +11,7 @@ from fedfish_tff.models import feature_map
 from fedfish_tff.simulation import barrier
 from fedfish_tff.simulation import round_problems
 from fedfish_tff.simulation import training_loop
-from tests.simulation import row_callback
+from tests import row_callback
 
 from absl.testing import absltest
 import numpy as np

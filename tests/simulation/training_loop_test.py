@@ -27,7 +27,7 @@ from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import participation_stages
 from fedfish_tff.simulation import simulated_time
 from fedfish_tff.simulation import training_loop
-from tests.simulation import row_callback
+from tests import row_callback
 
 from absl.testing import parameterized
 import numpy as np
@@ -701,6 +701,36 @@ class RunTrainingTest(parameterized.TestCase):
       tf.nest.flatten(result.state), tf.nest.flatten(initial), strict=True
     ):
       np.testing.assert_array_equal(a, b)
+
+  def test_hooks_are_called_in_order(self):
+    calls = []
+
+    class Noting(hooks.Hook):
+      def __init__(self, name):
+        self._name = name
+
+      def __getattribute__(self, name):
+        if name in (
+          *('begin', 'after_round', 'finish', 'after_evaluation'),
+          *('complete_row', 'observe', 'keeps', 'before_round'),
+        ):
+          calls.append(f'{self._name} {name}')
+        return super().__getattribute__(name)
+
+    self._run(rounds=2, further=[Noting('a'), Noting('b')])
+    start = ['begin', 'complete_row', 'observe']
+    trained = ['before_round', 'after_round']
+    # Evaluated and saved every 2 rounds; 'keeps' is asked where it decides.
+    ends = ['complete_row', 'observe', 'keeps']
+    last = ['finish', 'after_evaluation', 'complete_row', 'observe']
+    self.assertEqual(
+      calls,
+      [
+        f'{hook} {method}'
+        for method in [*start, 'keeps', *trained, *ends, *trained, *last]
+        for hook in 'ab'
+      ],
+    )
 
   def test_early_stopping_and_a_choice_at_the_end(self):
     class Choice(hooks.Hook):
