@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What may be run that is not this package: nothing of a stranger's run.
 
-A run's folder is data. But its config can name two kinds of programs: a
-SavedModel, whose graph may read and write files, and a Python module with a
-task or a method. SavedModels are loaded once the process has been told to trust
-them. Modules are imported, since callers of a library name their own, unless
-the process was told that names come from somewhere else.
+A run's folder is data. But its config can name two kinds of programs: a saved
+model, whose layers and graph may run code, and a Python module with a task or a
+method. Saved models are loaded once the process has been told to trust them.
+Modules are imported, since callers of a library name their own, unless the
+process was told that names come from somewhere else.
 
 Plain Python, without TensorFlow.
 """
@@ -20,7 +20,7 @@ def trust(*, saved_models: bool = False, modules: bool = True) -> None:
   """Decides for this process.
 
   Args:
-    saved_models: Whether SavedModels may be loaded.
+    saved_models: Whether models may be loaded from files.
     modules: Whether modules named package.module:NAME may be imported.
   """
   _trusted.update(saved_models=saved_models, modules=modules)
@@ -32,15 +32,15 @@ def granted() -> dict[str, bool]:
 
 
 def check_saved_model(path: object) -> None:
-  """Raises InputError unless SavedModels are trusted.
+  """Raises InputError unless saved models are trusted.
 
   Args:
-    path: The SavedModel.
+    path: A SavedModel or a file of Keras.
   """
   if not _trusted['saved_models']:
     raise errors.InputError(
-      f'{path} is a SavedModel, a program that may read and write files; it is '
-      'loaded only with --trust_saved_models (trust.trust in Python).'
+      f'{path} is a saved model, which may run code and read and write files; '
+      'it is loaded only with --trust_saved_models (trust.trust in Python).'
     )
 
 

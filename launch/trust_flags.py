@@ -13,8 +13,8 @@ def define_saved_models() -> flags.FlagHolder[bool]:
   return flags.DEFINE_bool(
     'trust_saved_models',
     False,
-    'Whether to load a SavedModel that the config names as an extractor. It is '
-    'a program, which may read and write files.',
+    'Whether to load a model (.h5, .hdf5, .keras or a SavedModel) that the '
+    'config names as an extractor. It is a program, which may run any code.',
   )
 
 

@@ -4,17 +4,18 @@
 
 import pathlib
 import sys
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import plug_ins
 from fedfish_tff import trust
 from fedfish_tff.models import frozen_graph
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import tensorflow as tf
 
 
-class TrustTest(absltest.TestCase):
+class TrustTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.addCleanup(trust.trust)
@@ -45,6 +46,42 @@ class TrustTest(absltest.TestCase):
     extractor = frozen_graph.load_extractor(path)
     self.assertEqual(extractor.num_features, 3)
 
+  @parameterized.parameters('model.h5', 'model.hdf5', 'model.keras', 'MODEL.H5')
+  def test_code_in_keras_files_is_not_run(self, name):
+    written = str(self._written)
+    shout = tf.keras.layers.Lambda(
+      lambda x: (open(written, 'w').close(), 2 * x)[1]
+    )
+    path = self._folder / name
+    tf.keras.Sequential([tf.keras.Input([3]), shout]).save(
+      path, save_format='keras' if path.suffix == '.keras' else 'h5'
+    )
+    self._written.unlink()
+    with self.assertRaisesRegex(
+      errors.InputError, f'^{path} is a saved model.*--trust_saved_models'
+    ):
+      frozen_graph.load_extractor(path)
+    self.assertFalse(self._written.exists())
+    trust.trust(saved_models=True)
+    if path.suffix == '.keras':
+      with self.assertRaisesRegex(errors.InputError, 'cannot be read.*lambda'):
+        frozen_graph.load_extractor(path)
+      self.assertFalse(self._written.exists())
+    else:
+      frozen_graph.load_extractor(path)
+      self.assertTrue(self._written.exists())
+
+  def test_no_byte_of_keras_files_is_read(self):
+    """As HDF5's library waits for ever for the end of some damaged files."""
+    path = self._folder / 'model.h5'
+    path.touch()
+    with mock.patch.object(
+      tf.keras.models, 'load_model', autospec=True
+    ) as load_model:
+      with self.assertRaisesRegex(errors.InputError, '--trust_saved_models'):
+        frozen_graph.load_extractor(path)
+    load_model.assert_not_called()
+
   def test_a_module_is_not_imported(self):
     module = self._folder / 'of_a_stranger.py'
     module.write_text(
@@ -52,7 +89,7 @@ class TrustTest(absltest.TestCase):
       'def create_task(): pass\n'
     )
     self.enter_context(
-      absltest.mock.patch.object(sys, 'path', [str(self._folder), *sys.path])
+      mock.patch.object(sys, 'path', [str(self._folder), *sys.path])
     )
 
     def load():

@@ -19,10 +19,11 @@ from fedfish_tff import trust
 from fedfish_tff.models import feature_extractor
 from fedfish_tff.models import graph_network
 from fedfish_tff.models import graph_nodes
-from fedfish_tff.models import keras_files
 from fedfish_tff.models import traced_graph
 
 import tensorflow as tf
+
+_KERAS_SUFFIXES = ('.h5', '.hdf5', '.keras')
 
 Preprocess = Callable[[tf.Tensor], tf.Tensor]
 
@@ -96,11 +97,10 @@ def load_extractor(
 ) -> feature_extractor.FeatureExtractor:
   """Makes an extractor of a file.
 
-  Of files of Keras, nothing is run but its own layers: models with layers of
-  Python code (Lambda), or unknown ones, are refused. A SavedModel is a graph of
-  TensorFlow's operations, which is run as it is. Some of them read and write
-  files (ReadFile, WriteFile), so that they are loaded only once `trust.trust`
-  has been told to.
+  A model is a program: layers of Keras may hold Python code (Lambda), and some
+  of TensorFlow's operations read and write files (ReadFile, WriteFile). So it
+  is loaded only once `trust.trust` has been told to, a file of Keras in Keras'
+  own safe mode.
 
   Args:
     path: A Keras model (.h5, .hdf5 or .keras), or the folder of a SavedModel
@@ -114,26 +114,35 @@ def load_extractor(
 
   Raises:
     errors.InputError: If there is no such model, it cannot be read or used, or
-      it is a SavedModel and they are not trusted.
+      saved models are not trusted.
   """
   path = pathlib.Path(path)
   options = {'preprocess': preprocess, 'input_spec': input_spec}
-  if path.suffix.lower() in keras_files.KERAS_SUFFIXES:
-    return freeze_keras_model(
-      keras_files.load_keras_model(path), layer=layer, **options
-    )
-  if not (path / 'saved_model.pb').is_file():
+  is_keras_file = path.suffix.lower() in _KERAS_SUFFIXES and path.is_file()
+  if not is_keras_file and not (path / 'saved_model.pb').is_file():
     raise errors.InputError(
-      f'There is no model {path}; the folder of a SavedModel or a file ending '
-      f'in {", ".join(keras_files.KERAS_SUFFIXES)} was expected.'
+      f'{path} must be the folder of a SavedModel or a file ending in '
+      f'{", ".join(_KERAS_SUFFIXES)}, got no such model.'
     )
+  trust.check_saved_model(path)
+  if is_keras_file:
+    return freeze_keras_model(_load_keras_model(path), layer=layer, **options)
   if layer is not None:
     raise errors.InputError(
       f'layer is {layer!r}, but {path} is a SavedModel, whose output is given; '
       'none was expected.'
     )
-  trust.check_saved_model(path)
   return _freeze_saved_model(path, **options)
+
+
+def _load_keras_model(path: pathlib.Path) -> tf.keras.Model:
+  try:
+    return tf.keras.models.load_model(path, compile=False)
+  # Keras raises whatever the contents make its layers raise.
+  except Exception as error:
+    raise errors.InputError(
+      f'The model {path} cannot be read ({_first_line(error)}).'
+    ) from error
 
 
 def _freeze_saved_model(

@@ -49,7 +49,7 @@ class Sweep:
     data_dir: Where tasks that read files find them.
     evaluated: Whether runs are evaluated by launch.evaluate, too.
     num_processes: The most runs at a time; None to choose it.
-    trust_saved_models: Whether runs may load SavedModels.
+    trust_saved_models: Whether runs may load models from files.
     on_ray: Whether runs are jobs of a Ray cluster, not processes started here.
     ray_address: Of the cluster; None to start one on this machine.
   """

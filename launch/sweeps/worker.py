@@ -43,7 +43,7 @@ def train(
     config: Nested mappings.
     workdir: The run's.
     data_dir: Where tasks that read files find them.
-    trust_saved_models: Whether SavedModels may be loaded.
+    trust_saved_models: Whether models may be loaded from files.
     is_trained: Whether the run is trained to its end.
     evaluated: Whether to evaluate it.
   """

@@ -10,7 +10,6 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
-from fedfish_tff.models import keras_files
 from launch import json_config
 from launch.configs import digits
 from launch.methods import config_checks
@@ -26,7 +25,6 @@ import hypothesis
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-import tensorflow as tf
 import tensorflow_federated as tff
 
 pytestmark = pytest.mark.thorough
@@ -47,11 +45,6 @@ def _write_grouped(path):
   grouped_clients.write_folder(
     path.parent, {'train': grouped_clients.make_texts(3)}, num_shards=1
   )
-
-
-def _write_keras(path):
-  inputs = tf.keras.Input([3])
-  tf.keras.Model(inputs, tf.keras.layers.Dense(2)(inputs)).save(path)
 
 
 def _load_all(clients):
@@ -118,8 +111,6 @@ _FILES = {
     ),
     models.load_squeezenet,
   ),
-  'model.h5': (_write_keras, keras_files.load_keras_model),
-  'model.keras': (_write_keras, keras_files.load_keras_model),
 }
 
 # A place as a share of the file, and the bytes that stand there then.

@@ -13,7 +13,6 @@ from tests import processes
 from tests import tolerance
 
 from absl.testing import parameterized
-import h5py
 import numpy as np
 import tensorflow as tf
 
@@ -351,7 +350,9 @@ class FrozenGraphTest(parameterized.TestCase):
     model = _create_model()
     path = self._folder / name
     model.save(path)
-    trust.trust(saved_models=name == 'saved_model')
+    with self.assertRaisesRegex(errors.InputError, '--trust_saved_models'):
+      frozen_graph.load_extractor(path)
+    trust.trust(saved_models=True)
     extractor = frozen_graph.load_extractor(path)
     tolerance.assert_close(
       extractor.extract(_images()),
@@ -395,37 +396,26 @@ class FrozenGraphTest(parameterized.TestCase):
     )
     self.assertLen(extractor.weights, 1)
 
-  @parameterized.parameters('model.h5', 'model.keras')
-  def test_python_code_in_files_is_not_run(self, name):
-    model = tf.keras.Sequential(
-      [tf.keras.layers.Lambda(lambda x: 2 * x, input_shape=(3,))]
-    )
-    model.save(self._folder / name)
-    with self.assertRaisesRegex(errors.InputError, '[Ll]ambda'):
-      frozen_graph.load_extractor(self._folder / name)
-
   def test_files_that_cannot_be_used(self):
     trust.trust(saved_models=True)
     model = _create_model()
-    weights_only = self._folder / 'weights.h5'
-    model.save_weights(weights_only)
+    model.save_weights(self._folder / 'weights.h5')
     for name in ('model.h5', 'model.keras'):
       model.save(self._folder / name)
       damaged = self._folder / f'damaged_{name}'
       content = (self._folder / name).read_bytes()
       damaged.write_bytes(content[: len(content) // 2])
       with self.assertRaisesRegex(
-        errors.InputError, f'damaged_{name} cannot be read .*a complete Keras'
+        errors.InputError, f'damaged_{name} cannot be read'
       ):
         frozen_graph.load_extractor(damaged)
-    with h5py.File(weights_only) as file:
-      self.assertNotIn('model_config', file.attrs)
-    with self.assertRaisesRegex(errors.InputError, 'weights without a model'):
-      frozen_graph.load_extractor(weights_only)
-    with self.assertRaisesRegex(
-      errors.InputError, 'no model .*/none; the fold'
-    ):
-      frozen_graph.load_extractor(self._folder / 'none')
+    with self.assertRaisesRegex(errors.InputError, 'weights.h5 cannot be read'):
+      frozen_graph.load_extractor(self._folder / 'weights.h5')
+    for name in ('none', 'none.h5'):
+      with self.assertRaisesRegex(
+        errors.InputError, f'/{name} must be the folder of a SavedModel or a'
+      ):
+        frozen_graph.load_extractor(self._folder / name)
     folder = self._folder / 'bad'
     folder.mkdir()
     (folder / 'saved_model.pb').write_bytes(b'\xff')

@@ -212,7 +212,10 @@ class ImageFeaturesTest(parameterized.TestCase):
     (dict(image_size=30), '30x30; at least 31x31'),
     (dict(weights='no.h5'), 'There is no file .*/no.h5; the weights of Squ'),
     (dict(extractor='file'), 'weights is None; the path of a model was'),
-    (dict(extractor='file', weights='none'), 'There is no model .*/none'),
+    (
+      dict(extractor='file', weights='none'),
+      '/none must be the folder of a SavedModel',
+    ),
     (dict(extractor='mobilenet_v2', weights='no.h5'), 'no file .*/no.h5'),
     (dict(images='none.npz'), r'none.npz cannot be read \(No such file'),
   )
