@@ -62,7 +62,6 @@ INTERNAL_MODULES = {
   'fedfish_tff.trust': 'stands beside the packages, not in one',
   'fedfish_tff.models.autograph': 'a part of the models and of client work',
   'fedfish_tff.models.graph_network': 'a part of frozen_graph',
-  'fedfish_tff.models.graph_nodes': 'a part of frozen_graph',
   'fedfish_tff.models.layers': 'a part of the models',
   'fedfish_tff.models.ridge_equations': 'a part of ridge solutions',
   'fedfish_tff.models.supervised': 'a part of the models',

@@ -18,7 +18,6 @@ from fedfish_tff import regular_files
 from fedfish_tff import trust
 from fedfish_tff.models import feature_extractor
 from fedfish_tff.models import graph_network
-from fedfish_tff.models import graph_nodes
 from fedfish_tff.models import traced_graph
 
 import tensorflow as tf
@@ -49,7 +48,9 @@ def freeze_keras_model(
 
   Returns:
     An extractor. Layers compute what they do in evaluation. It can be split
-    before any layer whose inputs are all that goes on from those before it.
+    before any layer whose inputs are all that goes on from those before it. Its
+    fingerprint depends on the names of layers, too: features are kept across
+    processes where these are given, or the model is from a file.
 
   Raises:
     errors.InputError: If the model has no such layer, more than one input or
@@ -76,7 +77,10 @@ def freeze_keras_model(
   layers = _find_splits(model)
   if layers:
     inputs = [layer.input for layer in layers]
-    called = tf.keras.Model(model.inputs, [*model.outputs, *inputs])
+    # The name is in the graph: Keras would number one by the models before.
+    called = tf.keras.Model(
+      model.inputs, [*model.outputs, *inputs], name=model.name
+    )
   else:
     called = model
   return _freeze(
@@ -248,7 +252,7 @@ def _freeze(
     layer: tf.TensorSpec(
       tensor.shape,
       tensor.dtype,
-      graph_nodes.source_of(traced.graph_def, tensor.name),
+      traced_graph.source_of(traced.graph_def, tensor.name),
     )
     for layer, tensor in zip(layers, before, strict=True)
   }

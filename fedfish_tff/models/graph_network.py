@@ -4,13 +4,14 @@
 
 from collections.abc import Mapping
 import dataclasses
+import hashlib
 import math
 from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.models import autograph
 from fedfish_tff.models import feature_extractor
-from fedfish_tff.models import graph_nodes
+from fedfish_tff.models import traced_graph
 
 import numpy as np
 import tensorflow as tf
@@ -47,7 +48,7 @@ class GraphNetwork:
 
   def extractor(self) -> feature_extractor.FeatureExtractor:
     """Returns the extractor that computes the graph."""
-    graph_def = graph_nodes.take_part(self.graph_def, self.output.name)
+    graph_def = traced_graph.take_part(self.graph_def, self.output.name)
     present = {node.name for node in graph_def.node}
     # Not those whose values the features do not depend on.
     weights = {key: self.weights[key] for key in self.weights if key in present}
@@ -67,11 +68,16 @@ class GraphNetwork:
       )
       return tf.reshape(features, [-1, num_features])
 
-    architecture = graph_nodes.describe(
-      graph_def, self.output.name, list(weights)
+    # The order of nodes differs from process to process.
+    in_order = tf.compat.v1.GraphDef(
+      node=sorted(graph_def.node, key=lambda node: node.name),
+      library=graph_def.library,
     )
-    if self.input_shape is not None:
-      architecture += f' of {list(self.input_shape)}'
+    digest = hashlib.sha256(in_order.SerializeToString(deterministic=True))
+    architecture = (
+      f'{self.output.name} of {self.inputs}, {self.input_shape}, in graph '
+      f'{digest.hexdigest()} with weights {", ".join(weights)}'
+    )
     return feature_extractor.FeatureExtractor(
       name=self.name,
       architecture=architecture,
@@ -95,14 +101,16 @@ def _split(
     whole.output.shape,
     whole.output.dtype,
     # The output itself waits until all weights are read, those below too.
-    graph_nodes.source_of(whole.graph_def, whole.output.name),
+    traced_graph.source_of(whole.graph_def, whole.output.name),
   )
-  graph_def = graph_nodes.take_part(
-    whole.graph_def,
-    output.name,
-    replaced=between.name,
-    placeholder=_PART_INPUT,
-  )
+  with tf.Graph().as_default() as graph:
+    given_instead = tf.compat.v1.placeholder(
+      between.dtype, between.shape, name=_PART_INPUT
+    )
+    tf.import_graph_def(
+      whole.graph_def, input_map={between.name: given_instead}, name=''
+    )
+  graph_def = traced_graph.take_part(graph.as_graph_def(), output.name)
   (given, _) = whole.inputs.split(':')
   if given in {node.name for node in graph_def.node}:
     raise errors.InputError(

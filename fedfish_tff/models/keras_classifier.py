@@ -17,7 +17,6 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import private_apis
 from fedfish_tff.models import autograph
-from fedfish_tff.models import graph_nodes
 from fedfish_tff.models import supervised
 from fedfish_tff.models import traced_graph
 
@@ -272,7 +271,7 @@ def _trace_pass(
       "was expected, by dtype='float32' for the last layer."
     )
   # Without assertions, whose failure other operations have a word for too.
-  graph_def = graph_nodes.take_part(traced.graph_def, output.name)
+  graph_def = traced_graph.take_part(traced.graph_def, output.name)
   last = _find_last_step(graph_def, output.name)
   if last in _PROBABILITIES:
     raise errors.InputError(

@@ -15,6 +15,8 @@ import tensorflow as tf
 
 # Of images, with channels before height and width; of anything for a bias.
 _CHANNELS_FIRST = b'NCHW'
+# Beginning of the names of the nodes that hold variables' values.
+_VARIABLE = 'fedfish_tff/variable'
 # Beginnings of the names of operations that change variables.
 _CHANGES = (
   'Assign',
@@ -92,6 +94,11 @@ def trace_graph(
       # Where the gradient of its operations is replaced by a function of the
       # graph before this one, as of swish to save memory.
       node.attr.pop('_gradient_op_type', None)
+  # Some placeholders are named by a number of this process.
+  names = {name: f'{_VARIABLE}_{i}' for i, name in enumerate(held)}
+  for node in graph_def.node:
+    node.name = names.get(node.name, node.name)
+    node.input[:] = [names.get(name, name) for name in node.input]
   (inputs,) = (tensor.name for tensor in frozen.inputs)
   return TracedGraph(
     graph_def=graph_def,
@@ -100,8 +107,45 @@ def trace_graph(
       tf.TensorSpec(tensor.shape, tensor.dtype, tensor.name)
       for tensor in frozen.outputs
     ),
-    variables=held,
+    variables={names[name]: variable for name, variable in held.items()},
   )
+
+
+def take_part(
+  graph_def: tf.compat.v1.GraphDef, output: str
+) -> tf.compat.v1.GraphDef:
+  """Returns a graph of the nodes that a tensor is computed by.
+
+  Args:
+    graph_def: The graph.
+    output: The name of the tensor.
+  """
+  nodes = {node.name: node for node in graph_def.node}
+  needed: set[str] = set()
+  waiting = [_node_of(output)]
+  while waiting:
+    name = waiting.pop()
+    if name not in needed:
+      needed.add(name)
+      waiting.extend(map(_node_of, nodes[name].input))
+  return tf.compat.v1.GraphDef(
+    node=[node for node in graph_def.node if node.name in needed],
+    versions=graph_def.versions,
+    library=graph_def.library,
+  )
+
+
+def source_of(graph_def: tf.compat.v1.GraphDef, tensor: str) -> str:
+  """Returns the tensor that identities give on, such as a graph's outputs.
+
+  Args:
+    graph_def: The graph.
+    tensor: The name of the tensor.
+  """
+  nodes = {node.name: node for node in graph_def.node}
+  while nodes[_node_of(tensor)].op == 'Identity':
+    tensor = nodes[_node_of(tensor)].input[0]
+  return tensor if ':' in tensor else f'{tensor}:0'
 
 
 def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
@@ -113,3 +157,8 @@ def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
   yield from graph_def.node
   for function in graph_def.library.function:
     yield from function.node_def
+
+
+def _node_of(tensor: str) -> str:
+  """Returns the name of the node in a tensor's or a control edge's name."""
+  return tensor.removeprefix('^').partition(':')[0]

@@ -53,6 +53,8 @@ class MobilenetTest(absltest.TestCase):
       atol=1e-4 * np.abs(expected).max(),
     )
     self.assertEqual(extractor.num_features, 1280)
+    again = mobilenet.load_mobilenet_v2(path, image_size=32, width=0.35)
+    self.assertEqual(again.fingerprint, extractor.fingerprint)
 
   @pytest.mark.thorough
   def test_split_between_residual_blocks(self):

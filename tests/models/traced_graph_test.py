@@ -28,6 +28,42 @@ def _rows(count=4):
   return np.random.default_rng(0).normal(size=[count, 3]).astype(np.float32)
 
 
+def _create_graph():
+  """(2 a + b) * 3, beside something else."""
+  with tf.Graph().as_default() as graph:
+    a = tf.compat.v1.placeholder(tf.float32, [2], name='a')
+    b = tf.compat.v1.placeholder(tf.float32, [2], name='b')
+    both = tf.add(2.0 * a, b, name='sum')
+    tf.negative(a, name='unused')
+    result = tf.multiply(both, 3.0, name='product')
+    tf.identity(tf.identity(result), name='output')
+  return graph.as_graph_def()
+
+
+class PartsTest(parameterized.TestCase):
+  def test_take_part(self):
+    graph_def = _create_graph()
+    part = traced_graph.take_part(graph_def, 'sum:0')
+    names = {node.name for node in part.node}
+    self.assertContainsSubset({'a', 'b', 'sum'}, names)
+    self.assertNoCommonElements({'unused', 'product', 'output'}, names)
+    a, b = np.array([1.0, 2.0]), np.array([-3.0, 5.0])
+    with tf.Graph().as_default() as graph:
+      tf.import_graph_def(part, name='')
+      with tf.compat.v1.Session(graph=graph) as session:
+        found = session.run('sum:0', {'a:0': a, 'b:0': b})
+    np.testing.assert_allclose(found, 2 * a + b)
+
+  def test_source_of_identities(self):
+    graph_def = _create_graph()
+    for tensor, source in (
+      ('output:0', 'product:0'),
+      ('output', 'product:0'),
+      ('sum:0', 'sum:0'),
+    ):
+      self.assertEqual(traced_graph.source_of(graph_def, tensor), source)
+
+
 class TracedGraphTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
