@@ -75,7 +75,7 @@ def build_ridge_statistics(
     finite &= local_training.all_finite([x]) & tf.reduce_all(are_labels)
     with tf.control_dependencies([_check_labels(y, are_labels, num_classes)]):
       labels = tf.one_hot(y, num_classes, dtype=accumulator_dtype)
-    features = feature_map(feature_map.initial_weights, x, training=False)
+    features = feature_map(feature_map.initial_weights, x)
     features = tf.cast(tf.cast(features, tf.float32), accumulator_dtype)
     ones = tf.ones_like(features[:, :1])
     features = tf.concat([features, ones], axis=1)

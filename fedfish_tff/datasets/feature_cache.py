@@ -41,7 +41,7 @@ _LOCK_SUFFIX = '.lock'
 
 
 class Extractor(Protocol):
-  """What makes features, such as `models.FeatureExtractor`.
+  """What makes features, such as `models.FeatureMap`.
 
   Attributes:
     name: For people.

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
   from fedfish_tff.models.class_metrics import *
   from fedfish_tff.models.dense import *
   from fedfish_tff.models.ensemble import *
-  from fedfish_tff.models.extractor_features import *
-  from fedfish_tff.models.feature_extractor import *
   from fedfish_tff.models.feature_map import *
   from fedfish_tff.models.frozen_graph import *
   from fedfish_tff.models.image_models import *
@@ -40,12 +38,9 @@ _EXPORTS = {
   'class_metrics': 'check_class_names create_class_metric_fns MetricFns',
   'dense': 'create_mlp_classifier create_mlp_regressor mlp_tensor_names',
   'ensemble': 'create_ensemble',
-  'extractor_features': 'create_extractor_features',
-  'feature_extractor': """
-    Apply Divide FeatureExtractor resize_images with_unit_features
-  """,
   'feature_map': """
-    ApplyFn create_dense_features create_identity_features FeatureMap
+    Apply create_dense_features create_identity_features Divide FeatureMap
+    resize_images with_unit_features
   """,
   'frozen_graph': 'freeze_keras_model load_extractor Preprocess',
   'image_models': """

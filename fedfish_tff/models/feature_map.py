@@ -2,53 +2,70 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feature maps: what turns inputs into the features of a linear classifier.
 
-A feature map is frozen where statistics of its features are computed, and may
-be trained afterwards, with the classifier on it; so its weights are arguments.
+A feature map, such as a pretrained network without its classifier, is frozen
+where features are kept or statistics of them computed, and may be trained
+afterwards, with the classifier on it; so its weights are arguments.
 """
 
 from collections.abc import Callable
 from collections.abc import Sequence
+from concurrent import futures
 import dataclasses
+import functools
+import hashlib
 import itertools
+import json
+import os
 
 from fedfish_tff import errors
+from fedfish_tff import stateless_kernels
 from fedfish_tff.models import autograph
 from fedfish_tff.models import layers
 
 import numpy as np
 import tensorflow as tf
 
-# From (weights, x, training) to features [batch, num_features].
-ApplyFn = Callable[[tuple[tf.Tensor, ...], tf.Tensor, bool], tf.Tensor]
+# From (weights, inputs [n, ...]) to features [n, num_features]; no variables.
+Apply = Callable[[tuple[tf.Tensor, ...], tf.Tensor], tf.Tensor]
+# From the name of a layer to the maps before it and from it on.
+Divide = Callable[[str], tuple['FeatureMap', 'FeatureMap']]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureMap:
-  """From a batch of inputs to features; call it, not `apply`.
+  """From a batch of inputs to features, the same in training and evaluation.
+
+  `extract` computes features with the initial weights; a call makes the map a
+  part of a model whose weights can be trained.
 
   Attributes:
-    input_shape: Shape of one example's x.
-    input_dtype: Of x.
-    num_features: Features of one example.
-    initial_weights: The weights, such as those of a pretrained network.
+    input_spec: The spec of a batch of inputs, [None, ...]; sizes may be None.
+    num_features: The number of features of one example.
+    initial_weights: The weights that training could change, such as those of a
+      pretrained network; anything else is a part of `apply`.
     apply: The map, with the weights as arguments.
+    name: A name for people, such as 'squeezenet'.
+    architecture: A text that changes whenever features of the same weights
+      would, other than by rounding; `fingerprint` alone needs it.
+    layers: The names of layers before which the map can be split.
+    divide: The function that `split` calls with one of them.
   """
 
-  input_shape: tuple[int, ...]
+  input_spec: tf.TensorSpec
   num_features: int
   initial_weights: tuple[np.ndarray, ...]
-  apply: ApplyFn
-  input_dtype: tf.DType = tf.float32
+  apply: Apply
+  name: str = 'features'
+  architecture: str = ''
+  layers: tuple[str, ...] = ()
+  divide: Divide | None = None
 
-  def __call__(
-    self, weights: Sequence[tf.Tensor], x: tf.Tensor, training: bool
-  ) -> tf.Tensor:
+  def __call__(self, weights: Sequence[tf.Tensor], x: tf.Tensor) -> tf.Tensor:
     """Returns the features of a batch.
 
     Args:
       weights: As many as there are initial ones.
-      x: Inputs, [batch, *input_shape].
-      training: Whether layers such as dropout are in training mode.
+      x: Inputs of `input_spec`.
 
     Returns:
       Features [batch, num_features].
@@ -56,7 +73,7 @@ class FeatureMap:
     Raises:
       errors.InputError: If the map gives features of another width.
     """
-    features = autograph.convert(self.apply)(tuple(weights), x, training)
+    features = autograph.convert(self.apply)(tuple(weights), x)
     if not features.shape.is_compatible_with([None, self.num_features]):
       raise errors.InputError(
         f'A feature map gives features of shape {features.shape}, but was made '
@@ -74,9 +91,136 @@ class FeatureMap:
     with tf.Graph().as_default():
       self(
         [tf.constant(weight) for weight in self.initial_weights],
-        tf.compat.v1.placeholder(self.input_dtype, [None, *self.input_shape]),
-        training=False,
+        tf.compat.v1.placeholder(self.input_spec.dtype, self.input_spec.shape),
       )
+
+  def with_input_shape(self, input_shape: Sequence[int]) -> 'FeatureMap':
+    """Returns the map of inputs of one shape, as a model needs it.
+
+    Args:
+      input_shape: The shape of one input, such as (32, 32, 3).
+
+    Raises:
+      errors.InputError: If the map does not take such inputs.
+    """
+    spec = self.input_spec
+    if not spec.shape.is_compatible_with([None, *input_shape]):
+      raise errors.InputError(
+        f'input_shape must be {spec.shape.as_list()[1:]}, which extractor '
+        f'{self.name!r} takes, got {list(input_shape)}.'
+      )
+    return dataclasses.replace(
+      self, input_spec=tf.TensorSpec([None, *input_shape], spec.dtype)
+    )
+
+  @functools.cached_property
+  def fingerprint(self) -> str:
+    """A checksum of architecture and weights, the same in every process.
+
+    Raises:
+      errors.InputError: If the map has no architecture.
+    """
+    if not self.architecture:
+      raise errors.InputError(
+        f'The feature map {self.name!r} must have an architecture, got none: '
+        'features are kept by what they depend on.'
+      )
+    header = [
+      self.architecture,
+      self.input_spec.dtype.name,
+      self.input_spec.shape.as_list(),
+      self.num_features,
+      [[weight.dtype.str, weight.shape] for weight in self.initial_weights],
+    ]
+    digest = hashlib.sha256(json.dumps(header).encode())
+    for weight in self.initial_weights:
+      digest.update(np.ascontiguousarray(weight))
+    return digest.hexdigest()
+
+  def extract(self, inputs: np.ndarray, *, batch_size: int = 32) -> np.ndarray:
+    """Returns the features of inputs, computed on all cores.
+
+    Args:
+      inputs: [n, ...] of `input_spec`; numbers of another dtype are cast where
+        that loses nothing.
+      batch_size: Inputs at a time, on each core.
+
+    Returns:
+      float32 [n, d].
+
+    Raises:
+      errors.InputError: If the inputs are of another shape or dtype, or
+        features are not finite.
+    """
+    inputs = self._check_inputs(inputs)
+    features = np.empty([len(inputs), self.num_features], np.float32)
+
+    def fill(start: int) -> None:
+      batch = inputs[start : start + batch_size].astype(
+        self.input_spec.dtype.as_numpy_dtype, copy=False
+      )
+      features[start : start + batch_size] = self._extract_batch(batch)
+
+    # Several batches at a time: operations may have one thread each.
+    with futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+      for _ in pool.map(fill, range(0, len(inputs), batch_size)):
+        pass
+    num_bad = np.count_nonzero(~np.isfinite(features).all(axis=1))
+    if num_bad:
+      raise errors.InputError(
+        f'Extractor {self.name!r} gives {num_bad} of {len(inputs)} inputs '
+        'features that are NaN or infinite; finite ones were expected.'
+      )
+    return features
+
+  def split(self, layer: str) -> tuple['FeatureMap', 'FeatureMap']:
+    """Divides the network, to train its last layers on kept inputs of theirs.
+
+    Args:
+      layer: Name of the first layer of the second part.
+
+    Returns:
+      (lower, upper): the inputs of the layer as vectors, and the features of
+      such vectors; `upper` after `lower` computes what the whole does.
+
+    Raises:
+      errors.InputError: If the network has no such layer, or cannot be divided
+        there.
+    """
+    if layer not in self.layers:
+      expected = (
+        f'one of {", ".join(self.layers)}'
+        if self.layers
+        else 'a network whose layers are known'
+      )
+      raise errors.InputError(
+        f'Extractor {self.name!r} cannot be split before layer {layer!r}; '
+        f'{expected} was expected.'
+      )
+    return self.divide(layer)
+
+  @functools.cached_property
+  def _extract_batch(self) -> Callable[[np.ndarray], tf.Tensor]:
+    weights = [tf.constant(weight) for weight in self.initial_weights]
+
+    def extract_batch(inputs: tf.Tensor) -> tf.Tensor:
+      return self(weights, inputs)
+
+    # Traced here, since threads would each do so.
+    return stateless_kernels.trace(extract_batch, self.input_spec)
+
+  def _check_inputs(self, inputs: np.ndarray) -> np.ndarray:
+    inputs = np.asarray(inputs)
+    spec = self.input_spec
+    if not spec.shape.is_compatible_with(inputs.shape) or not np.can_cast(
+      inputs.dtype, spec.dtype.as_numpy_dtype
+    ):
+      raise errors.InputError(
+        f'Extractor {self.name!r} was given {inputs.dtype.name}'
+        f'{list(inputs.shape)}; {spec.dtype.name}{spec.shape.as_list()} was '
+        'expected.'
+      )
+    return inputs
 
 
 def create_identity_features(num_features: int) -> FeatureMap:
@@ -93,17 +237,11 @@ def create_identity_features(num_features: int) -> FeatureMap:
   """
   layers.check_sizes(num_features=[num_features])
 
-  def apply(
-    weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
-  ) -> tf.Tensor:
-    del weights, training  # There is nothing to apply.
-    return x
-
   return FeatureMap(
-    input_shape=(num_features,),
+    input_spec=tf.TensorSpec([None, num_features], tf.float32),
     num_features=num_features,
     initial_weights=(),
-    apply=apply,
+    apply=lambda weights, x: x,
   )
 
 
@@ -133,19 +271,62 @@ def create_dense_features(
     num_inputs=[num_inputs], hidden_units=hidden_units
   )
 
-  def apply(
-    weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
-  ) -> tf.Tensor:
-    del training  # The same pass in training and evaluation.
+  def apply(weights: tuple[tf.Tensor, ...], x: tf.Tensor) -> tf.Tensor:
     for kernel, bias in layers.kernels_and_biases(weights):
       x = tf.nn.relu(tf.matmul(x, kernel) + bias)
     return x
 
   return FeatureMap(
-    input_shape=(num_inputs,),
+    input_spec=tf.TensorSpec([None, num_inputs], tf.float32),
     num_features=widths[-1],
     initial_weights=layers.glorot_weights(
       list(itertools.pairwise(widths)), seed
     ),
     apply=apply,
   )
+
+
+def with_unit_features(features: FeatureMap) -> FeatureMap:
+  """Returns a map whose features are divided by their length.
+
+  Rates of gradient steps on a classifier then mean the same for every network.
+
+  Args:
+    features: Any map; features of length 0 stay as they are.
+  """
+
+  def apply(weights: tuple[tf.Tensor, ...], inputs: tf.Tensor) -> tf.Tensor:
+    # The bound keeps 0 from being divided by 0.
+    return tf.math.l2_normalize(
+      features(weights, inputs), axis=1, epsilon=1e-24
+    )
+
+  def divide(layer: str) -> tuple[FeatureMap, FeatureMap]:
+    lower, upper = features.split(layer)
+    return lower, with_unit_features(upper)
+
+  return dataclasses.replace(
+    features,
+    # Without one, the result has none either.
+    architecture=features.architecture
+    and f'{features.architecture}; of length 1',
+    apply=apply,
+    divide=divide,
+  )
+
+
+def resize_images(images: tf.Tensor, size: int) -> tf.Tensor:
+  """Returns images in another size, as float32.
+
+  Args:
+    images: Numbers [n, height, width, channels].
+    size: Height and width of the result, by bilinear interpolation.
+
+  Returns:
+    float32 [n, size, size, channels].
+  """
+  images = tf.cast(images, tf.float32)
+  if images.shape[1:3].as_list() == [size, size]:
+    return images
+  resized = tf.image.resize(images, [size, size])
+  return tf.ensure_shape(resized, [None, size, size, images.shape[-1]])

@@ -16,7 +16,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import trust
-from fedfish_tff.models import feature_extractor
+from fedfish_tff.models import feature_map
 from fedfish_tff.models import graph_network
 from fedfish_tff.models import traced_graph
 
@@ -33,7 +33,7 @@ def freeze_keras_model(
   layer: str | None = None,
   preprocess: Preprocess | None = None,
   input_spec: tf.TensorSpec | None = None,
-) -> feature_extractor.FeatureExtractor:
+) -> feature_map.FeatureMap:
   """Makes an extractor of a Keras model, which may change afterwards.
 
   Args:
@@ -98,7 +98,7 @@ def load_extractor(
   layer: str | None = None,
   preprocess: Preprocess | None = None,
   input_spec: tf.TensorSpec | None = None,
-) -> feature_extractor.FeatureExtractor:
+) -> feature_map.FeatureMap:
   """Makes an extractor of a file.
 
   A model is a program: layers of Keras may hold Python code (Lambda), and some
@@ -153,7 +153,7 @@ def _freeze_saved_model(
   path: pathlib.Path,
   preprocess: Preprocess | None,
   input_spec: tf.TensorSpec | None,
-) -> feature_extractor.FeatureExtractor:
+) -> feature_map.FeatureMap:
   try:
     with regular_files.plain_folder(path) as folder:
       loaded = tf.saved_model.load(folder)
@@ -215,7 +215,7 @@ def _freeze(
   input_spec: tf.TensorSpec,
   layers: tuple[str, ...] = (),
   keep_alive: Any = None,
-) -> feature_extractor.FeatureExtractor:
+) -> feature_map.FeatureMap:
   """Makes an extractor of a function that reads variables.
 
   Args:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.models import autograph
-from fedfish_tff.models import feature_extractor
+from fedfish_tff.models import feature_map
 from fedfish_tff.models import traced_graph
 
 import numpy as np
@@ -46,7 +46,7 @@ class GraphNetwork:
   splits: Mapping[str, tf.TensorSpec] = dataclasses.field(default_factory=dict)
   input_shape: tuple[int, ...] | None = None
 
-  def extractor(self) -> feature_extractor.FeatureExtractor:
+  def extractor(self) -> feature_map.FeatureMap:
     """Returns the extractor that computes the graph."""
     graph_def = traced_graph.take_part(self.graph_def, self.output.name)
     present = {node.name for node in graph_def.node}
@@ -78,13 +78,13 @@ class GraphNetwork:
       f'{self.output.name} of {self.inputs}, {self.input_shape}, in graph '
       f'{digest.hexdigest()} with weights {", ".join(weights)}'
     )
-    return feature_extractor.FeatureExtractor(
+    return feature_map.FeatureMap(
       name=self.name,
       architecture=architecture,
       input_spec=self.input_spec,
       num_features=num_features,
-      weights=tuple(weights.values()),
-      apply=lambda weights_now, x: apply(tuple(weights_now), x),
+      initial_weights=tuple(weights.values()),
+      apply=apply,
       layers=tuple(self.splits),
       divide=lambda layer: _split(self, layer),
     )
@@ -92,9 +92,7 @@ class GraphNetwork:
 
 def _split(
   whole: GraphNetwork, layer: str
-) -> tuple[
-  feature_extractor.FeatureExtractor, feature_extractor.FeatureExtractor
-]:
+) -> tuple[feature_map.FeatureMap, feature_map.FeatureMap]:
   """Returns what is before a layer, and what begins with it."""
   between = whole.splits[layer]
   output = tf.TensorSpec(

@@ -8,7 +8,7 @@ import os
 import pathlib
 
 from fedfish_tff import errors
-from fedfish_tff.models import feature_extractor
+from fedfish_tff.models import feature_map
 from fedfish_tff.models import frozen_graph
 from fedfish_tff.models import layers
 
@@ -26,7 +26,7 @@ def load_mobilenet_v2(
   *,
   image_size: int = 224,
   width: float = 1.0,
-) -> feature_extractor.FeatureExtractor:
+) -> feature_map.FeatureMap:
   """Loads the MobileNetV2 of `keras.applications`, without its classifier.
 
   Nothing is downloaded. Normalisation is by batch, with the statistics in the
@@ -77,7 +77,7 @@ def load_mobilenet_v2(
 
   def preprocess(images: tf.Tensor) -> tf.Tensor:
     # Of -1 to 1, as `keras.applications.mobilenet_v2.preprocess_input`.
-    return feature_extractor.resize_images(images, image_size) / 127.5 - 1
+    return feature_map.resize_images(images, image_size) / 127.5 - 1
 
   return frozen_graph.freeze_keras_model(
     network,

@@ -63,15 +63,12 @@ def create_random_features(
   phases = phases.astype(np.float32)
   scale = math.sqrt(2 / num_random_features)
 
-  def apply(
-    weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
-  ) -> tf.Tensor:
-    features = feature_map(weights, x, training)
+  def apply(weights: tuple[tf.Tensor, ...], x: tf.Tensor) -> tf.Tensor:
+    features = feature_map(weights, x)
     return scale * tf.cos(tf.matmul(features, omega) + phases)
 
   return feature_map_lib.FeatureMap(
-    input_shape=feature_map.input_shape,
-    input_dtype=feature_map.input_dtype,
+    input_spec=feature_map.input_spec,
     num_features=num_random_features,
     initial_weights=feature_map.initial_weights,
     apply=apply,

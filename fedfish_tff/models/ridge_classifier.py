@@ -70,8 +70,9 @@ def create_feature_classifier(
   def predict(
     weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool
   ) -> tf.Tensor:
+    del training  # The same pass in training and evaluation.
     *map_weights, kernel, bias = weights
-    features = feature_map(map_weights, x, training)
+    features = feature_map(map_weights, x)
     return (tf.matmul(features, kernel) + bias) / temperature
 
   return supervised.create_classifier(
@@ -81,8 +82,8 @@ def create_feature_classifier(
       np.zeros([feature_map.num_features, num_classes], np.float32),
       np.zeros([num_classes], np.float32),
     ),
-    input_shape=feature_map.input_shape,
-    input_dtype=feature_map.input_dtype,
+    input_shape=tuple(feature_map.input_spec.shape[1:]),
+    input_dtype=feature_map.input_spec.dtype,
   )
 
 

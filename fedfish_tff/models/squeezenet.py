@@ -11,7 +11,7 @@ import dataclasses
 import os
 
 from fedfish_tff import errors
-from fedfish_tff.models import feature_extractor
+from fedfish_tff.models import feature_map
 from fedfish_tff.models import layers
 
 import h5py
@@ -65,7 +65,7 @@ def _kernel_shapes() -> dict[str, tuple[int, ...]]:
 
 def load_squeezenet(
   path: str | os.PathLike[str], *, image_size: int = 128
-) -> feature_extractor.FeatureExtractor:
+) -> feature_map.FeatureMap:
   """Loads SqueezeNet v1.1 from a Keras file of weights.
 
   Args:
@@ -118,7 +118,7 @@ def load_squeezenet(
 
 def create_squeezenet(
   weights: Sequence[np.ndarray], *, image_size: int = 128
-) -> feature_extractor.FeatureExtractor:
+) -> feature_map.FeatureMap:
   """Creates SqueezeNet v1.1 with given weights.
 
   Args:
@@ -153,10 +153,10 @@ def create_squeezenet(
     images: tf.Tensor,
     steps: Sequence[str] = _STEPS,
   ) -> tf.Tensor:
-    x = feature_extractor.resize_images(images, image_size)
+    x = feature_map.resize_images(images, image_size)
     return _apply(weights, x[..., ::-1] - tf.constant(_MEAN), steps)
 
-  whole = feature_extractor.FeatureExtractor(
+  whole = feature_map.FeatureMap(
     name='squeezenet',
     architecture=(
       'SqueezeNet v1.1, means over the image; from RGB of 0 to 255, resized '
@@ -164,7 +164,7 @@ def create_squeezenet(
     ),
     input_spec=tf.TensorSpec([None, None, None, 3], tf.float32),
     num_features=_NUM_FEATURES,
-    weights=weights,
+    initial_weights=weights,
     apply=lambda weights, images: tf.reduce_mean(
       apply(weights, images), axis=[1, 2]
     ),
@@ -172,9 +172,7 @@ def create_squeezenet(
 
   def divide(
     layer: str,
-  ) -> tuple[
-    feature_extractor.FeatureExtractor, feature_extractor.FeatureExtractor
-  ]:
+  ) -> tuple[feature_map.FeatureMap, feature_map.FeatureMap]:
     first = _STEPS.index(layer)
     steps = _STEPS[:first], _STEPS[first:]
     num_weights = sum(map(_num_weights, steps[0]))
@@ -199,7 +197,7 @@ def create_squeezenet(
       name=f'squeezenet_to_{layer}',
       architecture=f'{whole.architecture}; inputs of {layer}',
       num_features=size,
-      weights=weights[:num_weights],
+      initial_weights=weights[:num_weights],
       apply=apply_lower,
     )
     upper = dataclasses.replace(
@@ -207,7 +205,7 @@ def create_squeezenet(
       name=f'squeezenet_from_{layer}',
       architecture=f'{whole.architecture}; from inputs of {layer}',
       input_spec=tf.TensorSpec([None, size], tf.float32),
-      weights=weights[num_weights:],
+      initial_weights=weights[num_weights:],
       apply=apply_upper,
     )
     return lower, upper

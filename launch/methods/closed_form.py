@@ -95,9 +95,7 @@ def _median_bandwidth(task: Task) -> float:
     x, _ = task.validation.load_client(client_id)
     x = x[: _MEDIAN_EXAMPLES - count]
     features.append(
-      task.feature_map(
-        task.feature_map.initial_weights, tf.constant(x), training=False
-      ).numpy()
+      task.feature_map(task.feature_map.initial_weights, tf.constant(x)).numpy()
     )
     count += len(x)
   return models.median_bandwidth(np.concatenate(features))

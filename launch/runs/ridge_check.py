@@ -88,9 +88,7 @@ def check_run(
   ]
   feature_map = experiment.built.feature_map
   features = feature_map(
-    feature_map.initial_weights,
-    np.concatenate([x for x, _ in examples]),
-    training=False,
+    feature_map.initial_weights, np.concatenate([x for x, _ in examples])
   ).numpy()
   labels = np.concatenate([y for _, y in examples])
   *_, kernel, bias = experiment.process.get_model_weights(

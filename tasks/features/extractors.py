@@ -31,7 +31,7 @@ def create_extractor(
   weights: str | None,
   image_size: int,
   data_dir: str | None,
-) -> models.FeatureExtractor:
+) -> models.FeatureMap:
   """Creates the extractor that a task's options name.
 
   Args:
@@ -108,7 +108,7 @@ def extract_in_parts(
 
 
 def kept_extract(
-  extractor: models.FeatureExtractor, feature_dir: str | None
+  extractor: models.FeatureMap, feature_dir: str | None
 ) -> Callable[[np.ndarray], np.ndarray]:
   """Returns the extractor's `extract`, with a cache if there is a folder."""
   if feature_dir is None:
@@ -117,8 +117,8 @@ def kept_extract(
 
 
 def divide(
-  extractor: models.FeatureExtractor, inputs: str, *, unit_features: bool
-) -> tuple[models.FeatureExtractor | None, models.FeatureExtractor | None]:
+  extractor: models.FeatureMap, inputs: str, *, unit_features: bool
+) -> tuple[models.FeatureMap | None, models.FeatureMap | None]:
   """Divides an extractor into what is applied beforehand and the model's part.
 
   Args:
@@ -152,7 +152,7 @@ def divide(
 
 
 def create_feature_map(
-  trained: models.FeatureExtractor | None,
+  trained: models.FeatureMap | None,
   *,
   input_shape: Sequence[int],
 ) -> models.FeatureMap:
@@ -164,7 +164,7 @@ def create_feature_map(
   """
   if trained is None:
     return models.create_identity_features(*input_shape)
-  return models.create_extractor_features(trained, input_shape=input_shape)
+  return trained.with_input_shape(input_shape)
 
 
 def to_unit_length(features: np.ndarray) -> np.ndarray:

@@ -57,8 +57,7 @@ def _logits(x, y, test, **options):
     (weights.trainable, ()), tf.constant(test), training=False
   ).numpy()
   z, z_test = (
-    features((), tf.constant(a), training=False).numpy().astype(np.float64)
-    for a in (x, test)
+    features((), tf.constant(a)).numpy().astype(np.float64) for a in (x, test)
   )
   return logits, z, z_test
 
@@ -68,7 +67,7 @@ class Fed3rRfTest(absltest.TestCase):
     x, y = _examples(100, 0)
     features = models.create_random_features(_IDENTITY, **_OPTIONS)
     kernel, _ = _weights(x, y, regularization=0.1, **_OPTIONS).trainable
-    z = features((), tf.constant(x), training=False).numpy()
+    z = features((), tf.constant(x)).numpy()
     expected = linear_model.Ridge(alpha=0.1, fit_intercept=False).fit(
       z.astype(np.float64), np.eye(2)[y]
     )

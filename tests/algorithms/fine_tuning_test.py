@@ -19,10 +19,10 @@ _RATE, _SERVER_RATE, _EPOCHS, _ROUNDS = 0.1, 0.7, 2, 2
 _CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7))]
 # The reference's network: an extractor of its first layer, with tanh.
 _FEATURES = models.FeatureMap(
-  input_shape=(ref.NUM_FEATURES,),
+  input_spec=tf.TensorSpec([None, ref.NUM_FEATURES], tf.float32),
   num_features=ref.NUM_HIDDEN,
   initial_weights=ref.initial_weights()[:2],
-  apply=lambda weights, x, training: tf.tanh(x @ weights[0] + weights[1]),
+  apply=lambda weights, x: tf.tanh(x @ weights[0] + weights[1]),
 )
 _MODEL = models.create_feature_classifier(
   _FEATURES, num_classes=ref.NUM_CLASSES, temperature=_TEMPERATURE

@@ -141,10 +141,10 @@ class RidgeStatisticsTest(parameterized.TestCase):
   ):
     # A relu makes nothing of them, or zero.
     features = models.FeatureMap(
-      input_shape=(_FEATURES,),
+      input_spec=tf.TensorSpec([None, _FEATURES], tf.float32),
       num_features=2,
       initial_weights=(),
-      apply=lambda weights, x, training: tf.where(
+      apply=lambda weights, x: tf.where(
         tf.math.is_finite(x[:, :2]), x[:, :2], 0.0
       ),
     )
@@ -182,10 +182,10 @@ class RidgeStatisticsTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.InputError, message):
         client_work.build_ridge_statistics(_IDENTITY, _DATA, **arguments)
     narrow = models.FeatureMap(
-      input_shape=(_FEATURES,),
+      input_spec=tf.TensorSpec([None, _FEATURES], tf.float32),
       num_features=4,
       initial_weights=(),
-      apply=lambda weights, x, training: x,
+      apply=lambda weights, x: x,
     )
     with self.assertRaisesRegex(
       errors.InputError, r'\[batch, 4\] was expected'

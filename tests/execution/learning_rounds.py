@@ -311,10 +311,10 @@ def _fed3r(case: learning_models.ModelCase, kind: str) -> Round:
   del kind
   size = math.prod(case.shape)
   features = models.FeatureMap(
-    input_shape=case.shape,
+    input_spec=tf.TensorSpec([None, *case.shape], tf.float32),
     num_features=size,
     initial_weights=(),
-    apply=lambda weights, x, training: tf.reshape(x, [-1, size]),
+    apply=lambda weights, x: tf.reshape(x, [-1, size]),
   )
   return learning_process_round(
     algorithms.build_fed3r(

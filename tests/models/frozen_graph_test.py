@@ -84,8 +84,10 @@ class FrozenGraphTest(parameterized.TestCase):
     model = _create_model()
     extractor = frozen_graph.freeze_keras_model(model)
     expected = [variable.numpy() for variable in model.trainable_variables]
-    self.assertLen(extractor.weights, 6)
-    for weight, variable in zip(extractor.weights, expected, strict=True):
+    self.assertLen(extractor.initial_weights, 6)
+    for weight, variable in zip(
+      extractor.initial_weights, expected, strict=True
+    ):
       np.testing.assert_array_equal(weight, variable)
 
   def test_gradients(self):
@@ -102,7 +104,7 @@ class FrozenGraphTest(parameterized.TestCase):
     with tf.GradientTape() as tape:
       loss = tf.reduce_sum(model(_images(), training=False) ** 2)
     expected = tape.gradient(loss, model.trainable_variables)
-    weights = [tf.constant(weight) for weight in extractor.weights]
+    weights = [tf.constant(weight) for weight in extractor.initial_weights]
     for found, wanted in zip(gradients(weights), expected, strict=True):
       tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
 
@@ -122,7 +124,7 @@ class FrozenGraphTest(parameterized.TestCase):
       relative=tolerance.FLOAT32_SUMS,
     )
     # The dense layer's weights are of no use to these features.
-    self.assertLen(extractor.weights, 4)
+    self.assertLen(extractor.initial_weights, 4)
 
   def test_outputs_over_the_image_are_averaged(self):
     model = _create_model()
@@ -155,8 +157,8 @@ class FrozenGraphTest(parameterized.TestCase):
     tolerance.assert_close(
       upper.extract(vectors), expected, relative=tolerance.FLOAT32_SUMS
     )
-    self.assertLen(lower.weights, num_below)
-    self.assertLen(upper.weights, 6 - num_below)
+    self.assertLen(lower.initial_weights, num_below)
+    self.assertLen(upper.initial_weights, 6 - num_below)
     self.assertEqual(
       (lower.name, upper.name), (f'small_to_{name}', f'small_from_{name}')
     )
@@ -205,7 +207,7 @@ class FrozenGraphTest(parameterized.TestCase):
     with tf.GradientTape() as tape:
       loss = tf.reduce_sum(model(_images(), training=False) ** 2)
     expected = tape.gradient(loss, model.layers[-1].trainable_variables)
-    weights = [tf.constant(weight) for weight in upper.weights]
+    weights = [tf.constant(weight) for weight in upper.initial_weights]
     for found, wanted in zip(gradients(weights), expected, strict=True):
       tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
 
@@ -228,7 +230,7 @@ class FrozenGraphTest(parameterized.TestCase):
     tolerance.assert_close(
       upper.extract(lower.extract(x)), model(x), relative=tolerance.FLOAT32_SUMS
     )
-    self.assertLen(upper.weights, 4)
+    self.assertLen(upper.initial_weights, 4)
     second = tf.keras.layers.Dense(4, name='second')(within)
     model = tf.keras.Model(source, first + second, name='residual')
     with self.assertRaisesRegex(
@@ -313,7 +315,7 @@ class FrozenGraphTest(parameterized.TestCase):
       extractor.extract(x), expected, relative=tolerance.FLOAT32_SUMS
     )
     with tf.GradientTape() as tape:
-      weights = [tf.constant(weight) for weight in extractor.weights]
+      weights = [tf.constant(weight) for weight in extractor.initial_weights]
       tape.watch(weights)
       loss = tf.reduce_sum(extractor.apply(weights, x) ** 2)
     found = tape.gradient(loss, weights)
@@ -326,7 +328,7 @@ class FrozenGraphTest(parameterized.TestCase):
       variable.numpy().tobytes(): gradient
       for variable, gradient in zip(model.trainable_variables, wanted)
     }
-    for weight, gradient in zip(extractor.weights, found, strict=True):
+    for weight, gradient in zip(extractor.initial_weights, found, strict=True):
       tolerance.assert_close(
         gradient, wanted[weight.tobytes()], relative=tolerance.FLOAT32_SUMS
       )
@@ -361,7 +363,7 @@ class FrozenGraphTest(parameterized.TestCase):
       model(_images(), training=False),
       relative=tolerance.FLOAT32_SUMS,
     )
-    self.assertLen(extractor.weights, 6)
+    self.assertLen(extractor.initial_weights, 6)
     self.assertEqual(
       extractor.fingerprint, frozen_graph.load_extractor(path).fingerprint
     )
@@ -396,7 +398,7 @@ class FrozenGraphTest(parameterized.TestCase):
       np.repeat(_images().sum(axis=(1, 2, 3))[:, np.newaxis], 2, axis=1),
       relative=tolerance.FLOAT32_SUMS,
     )
-    self.assertLen(extractor.weights, 1)
+    self.assertLen(extractor.initial_weights, 1)
 
   def test_files_that_cannot_be_used(self):
     trust.trust(saved_models=True)

@@ -46,7 +46,7 @@ class GraphNetworkTest(absltest.TestCase):
     np.testing.assert_allclose(
       whole.extract(x), between @ _KERNEL, rtol=1e-4, atol=1e-5
     )
-    self.assertLen(whole.weights, 2)
+    self.assertLen(whole.initial_weights, 2)
     lower, upper = whole.split('dense')
     np.testing.assert_allclose(lower.extract(x), between, rtol=1e-6)
     tolerance.assert_close(
@@ -54,9 +54,9 @@ class GraphNetworkTest(absltest.TestCase):
       whole.extract(x),
       relative=tolerance.FLOAT32_SUMS,
     )
-    (scale,) = lower.weights
+    (scale,) = lower.initial_weights
     np.testing.assert_array_equal(scale, [1, 2, 3])
-    (kernel,) = upper.weights
+    (kernel,) = upper.initial_weights
     np.testing.assert_array_equal(kernel, _KERNEL)
     tolerance.assert_close(
       upper.apply([2 * kernel], tf.constant(lower.extract(x))),

@@ -72,8 +72,8 @@ class MobilenetTest(absltest.TestCase):
       relative=tolerance.FLOAT32_SUMS,
     )
     # Three convolutions, the last one, and two numbers for each channel after.
-    self.assertLen(upper.weights, 4 * 3)
-    self.assertLen(lower.weights, len(whole.weights) - 4 * 3)
+    self.assertLen(upper.initial_weights, 4 * 3)
+    self.assertLen(lower.initial_weights, len(whole.initial_weights) - 4 * 3)
     with self.assertRaisesRegex(errors.InputError, 'a connection leads past'):
       whole.split('block_15_depthwise')
 
@@ -93,7 +93,7 @@ class MobilenetTest(absltest.TestCase):
       )
       extractor = mobilenet.load_mobilenet_v2(width=0.35, image_size=32)
     np.testing.assert_array_equal(
-      extractor.weights[0], self.network.trainable_variables[0]
+      extractor.initial_weights[0], self.network.trainable_variables[0]
     )
 
   def test_bad_input(self):

@@ -24,7 +24,7 @@ def _random_features(number, seed):
     bandwidth=_BANDWIDTH,
     seed=seed,
   )
-  return features((), tf.constant(_X), training=False).numpy()
+  return features((), tf.constant(_X)).numpy()
 
 
 def _exact_kernel():
@@ -84,12 +84,12 @@ class RandomFeaturesTest(parameterized.TestCase):
     self.assertEqual(random.num_features, 9)
     for a, e in zip(random.initial_weights, dense.initial_weights, strict=True):
       np.testing.assert_array_equal(a, e)
-    hidden = dense(dense.initial_weights, tf.constant(_X), training=False)
+    hidden = dense(dense.initial_weights, tf.constant(_X))
     tolerance.assert_close(
-      random(random.initial_weights, tf.constant(_X), training=False),
+      random(random.initial_weights, tf.constant(_X)),
       models.create_random_features(
         models.create_identity_features(5), **options
-      )((), hidden, training=False),
+      )((), hidden),
       relative=tolerance.FLOAT32_SUMS,
     )
 

@@ -59,7 +59,7 @@ class SqueezenetTest(parameterized.TestCase):
     extractor = squeezenet.create_squeezenet(
       random_squeezenet.flatten(random_squeezenet.draw_weights())
     )
-    self.assertEqual(sum(w.size for w in extractor.weights), 722_496)
+    self.assertEqual(sum(w.size for w in extractor.initial_weights), 722_496)
 
   def test_fingerprint_tells_weights_and_sizes_apart(self):
     def fingerprint(seed, **options):
@@ -88,7 +88,9 @@ class SqueezenetTest(parameterized.TestCase):
         upper.extract(vectors), expected, relative=tolerance.FLOAT32_SUMS
       )
       for found, wanted in zip(
-        lower.weights + upper.weights, whole.weights, strict=True
+        lower.initial_weights + upper.initial_weights,
+        whole.initial_weights,
+        strict=True,
       ):
         self.assertIs(found, wanted)
     # Halved by a stride and by three poolings, each of 3 and every 2.
@@ -187,7 +189,9 @@ class PublishedWeightsTest(parameterized.TestCase):
     archive = np.load(local_data.find_sample('cifar10') / 'cifar10_subset.npz')
     images = archive['images'][:4]
     extractor = squeezenet.load_squeezenet(self._path, image_size=32)
-    expected = convolutional_reference.squeezenet(extractor.weights, images)
+    expected = convolutional_reference.squeezenet(
+      extractor.initial_weights, images
+    )
     tolerance.assert_close(
       extractor.extract(images), expected, relative=tolerance.FLOAT32_STEPS
     )

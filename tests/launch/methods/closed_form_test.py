@@ -34,7 +34,7 @@ class ClosedFormTest(parameterized.TestCase):
       built, _, weights = solved.solve(variant, self.task)
       feature_map = built.feature_map
       features = feature_map(
-        feature_map.initial_weights, tf.constant(held_out), training=False
+        feature_map.initial_weights, tf.constant(held_out)
       ).numpy()
       *_, kernel, bias = weights.trainable
       np.testing.assert_allclose(

@@ -36,7 +36,7 @@ class Fed3rRfTest(absltest.TestCase):
       config = small_configs.make_config('fed3r_rf', seed=seed)
       config['algorithm'].update(changes)
       feature_map = registry.build_method(config, self.task).feature_map
-      return feature_map(feature_map.initial_weights, x, training=False).numpy()
+      return feature_map(feature_map.initial_weights, x).numpy()
 
     automatic = random_features(bandwidth=0.0)
     # Cosines of arguments of a few units, with the rounding of float32.

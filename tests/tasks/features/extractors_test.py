@@ -73,7 +73,7 @@ class ExtractorsTest(absltest.TestCase):
         tolerance.assert_close(
           trained.extract(x), expected, relative=tolerance.FLOAT32_SUMS
         )
-      self.assertLen(trained.weights, 4)
+      self.assertLen(trained.initial_weights, 4)
     with self.assertRaisesRegex(
       errors.InputError, r"inputs is 'x'; features, images or a layer .*\)\.$"
     ):

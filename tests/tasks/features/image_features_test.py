@@ -163,9 +163,9 @@ class ImageFeaturesTest(parameterized.TestCase):
     changed = [w * (1 + 0.1 * rng.standard_normal(w.shape)) for w in weights]
     changed = [w.astype(np.float32) for w in changed]
     below = whole.feature_map.initial_weights[:-number]
-    expected = whole.feature_map((*below, *changed), images, training=False)
+    expected = whole.feature_map((*below, *changed), images)
     tolerance.assert_close(
-      upper.feature_map(changed, x, training=False),
+      upper.feature_map(changed, x),
       expected,
       relative=tolerance.FLOAT32_STEPS,
     )

@@ -133,7 +133,7 @@ class PhotographsTest(parameterized.TestCase):
         x, y = getattr(task, split).load_client(client_id)
         np.testing.assert_array_equal(y, labels)
         found, expected = (
-          features(features.initial_weights, inputs, training=False)
+          features(features.initial_weights, inputs)
           for features, inputs in (
             (task.feature_map, x),
             (images.feature_map, pixels),

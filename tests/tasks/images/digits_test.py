@@ -64,7 +64,7 @@ class DigitsTest(parameterized.TestCase):
     for one, other in zip(features.initial_weights, inner, strict=True):
       np.testing.assert_array_equal(one, other)
     x, _ = task.train.load_client(task.train.client_ids[0])
-    phi = features(features.initial_weights, tf.constant(x), training=False)
+    phi = features(features.initial_weights, tf.constant(x))
     logits = model.predict_on_batch(
       model.initial_weights, tf.constant(x), training=False
     )
@@ -74,9 +74,7 @@ class DigitsTest(parameterized.TestCase):
   def test_without_hidden_layers_the_features_are_the_pixels(self):
     task = digits.create_task(seed=0, hidden_units=())
     x, _ = task.train.load_client(task.train.client_ids[0])
-    np.testing.assert_array_equal(
-      task.feature_map((), tf.constant(x), training=False), x
-    )
+    np.testing.assert_array_equal(task.feature_map((), tf.constant(x)), x)
 
   @parameterized.parameters(
     (dict(num_clients=0), 'num_clients is 0'),
