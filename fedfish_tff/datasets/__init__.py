@@ -73,7 +73,9 @@ _EXPORTS = {
   'grouped_writer': 'GroupedWriter',
   'matched_partition': 'partition_alike',
   'natural_key': 'partition_by_key',
-  'npz_files': 'npz_array_names NPZ_READ_ERRORS read_npz_array read_npz_shape',
+  'npz_files': """
+    npz_array_names NPZ_READ_ERRORS read_npz_array read_npz_shape write_npz
+  """,
   'npz_folder': 'NpzFolderClientData',
   'pachinko': 'partition_by_pachinko',
   'partition_summary': 'count_labels unassigned_examples',

@@ -2,34 +2,75 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manifests of checkpoints, read without TensorFlow.
 
-A manifest is a JSON file in a checkpoint's folder, written last: `round` and
-`run` say whose it is, the latter by digests of the run's files up to that round,
-`files` has the SHA-256 of the checkpoint's files, `tensors` what these are, and
-`checksum` is that of it all.
+A manifest is the JSON text in a checkpoint's array `manifest`: `round` and `run`
+say whose it is, the latter by digests of the run's files up to that round, and
+`tensors` has the dtype and shape of each tensor, in the order of the state's
+structure.
 """
 
 from collections.abc import Mapping
 import contextlib
+import json
 import pathlib
+import re
 from typing import Any
+import zipfile
 
-from fedfish_tff import errors
-from fedfish_tff.simulation import checked_json
+from fedfish_tff import regular_files
+from fedfish_tff.datasets import npz_files
 
-FILE_NAME = 'manifest.json'
-FOLDER_PREFIX = 'program_state_'
-FORM = {'round': int, 'files': {...: str}, 'tensors': [str], 'run': {...: str}}
+import numpy as np
+
+ARRAY = 'manifest'
+_FORM = {'round': int, 'run': {...: str}, 'tensors': [str]}
+_FILE_NAME = re.compile(r'program_state_(0|[1-9]\d*)\.npz')
+
+
+def checkpoint_path(folder: pathlib.Path, version: int) -> pathlib.Path:
+  """Returns the path of a version's file in a folder of checkpoints."""
+  return folder / f'program_state_{version}.npz'
+
+
+def versions_in(folder: pathlib.Path) -> list[int]:
+  """Returns the versions in a folder of checkpoints, damaged ones included."""
+  if not folder.is_dir():
+    return []
+  matches = (_FILE_NAME.fullmatch(path.name) for path in folder.iterdir())
+  return sorted(int(match[1]) for match in matches if match)
+
+
+def write(manifest: Mapping[str, Any]) -> np.ndarray:
+  """Returns the array that `read` finds a manifest in."""
+  return np.array(json.dumps(manifest))
+
+
+def read(archive: zipfile.ZipFile) -> dict[str, Any]:
+  """Returns the manifest in a checkpoint.
+
+  Args:
+    archive: The checkpoint.
+
+  Raises:
+    npz_files.NPZ_READ_ERRORS: If there is none, or it is damaged.
+  """
+  text = str(npz_files.read_npz_array(archive, ARRAY))
+  return regular_files.parse_json(text, _FORM)
 
 
 def read_manifests(folder: pathlib.Path) -> dict[int, dict[str, Any]]:
   """Returns the undamaged manifests in a folder of checkpoints, by round."""
   manifests = {}
-  for path in folder.glob(f'{FOLDER_PREFIX}*/{FILE_NAME}'):
+  for version in versions_in(folder):
     # Damaged, or removed meanwhile: whoever loads the checkpoint is told.
-    with contextlib.suppress(errors.InputError):
-      manifest = checked_json.read(path, FORM)
-      if path.parent.name == f'{FOLDER_PREFIX}{manifest["round"]}':
-        manifests[manifest['round']] = manifest
+    with contextlib.suppress(*npz_files.NPZ_READ_ERRORS):
+      path = checkpoint_path(folder, version)
+      with (
+        open(path, 'rb', opener=regular_files.opener) as file,
+        zipfile.ZipFile(file) as archive,
+      ):
+        manifest = read(archive)
+      if manifest['round'] == version:
+        manifests[version] = manifest
   return manifests
 
 

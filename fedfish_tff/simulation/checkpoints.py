@@ -4,29 +4,25 @@
 
 `tff.program.FileProgramStateManager` does not notice a state that was damaged
 after it was written, and writes each as a SavedModel, whose graph takes a tenth
-of a second. Here the tensors alone are written, numbered in the structure's
-order; `tf.train.load_checkpoint` reads them. A manifest with the SHA-256 of every
-file is written last: without manifest a version is half-written, and one that
-does not match it, or cannot be read, is damaged and passed over. So is one that
-does not go with the run's other files, whose digests are in the manifest, too.
+of a second. Here a checkpoint is one .npz file, written whole or not at all: the
+tensors alone, numbered in the structure's order, and a manifest. The archive's
+checksum of each is compared whenever it is read; a checkpoint that is damaged is
+passed over. So is one that does not go with the run's other files, whose digests
+are in the manifest.
 """
 
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
-from collections.abc import Sequence
-import itertools
-import json
 import os
 import pathlib
-import re
-import shutil
 from typing import Any
+import zipfile
 
 from fedfish_tff import errors
 from fedfish_tff import new_files
 from fedfish_tff import regular_files
-from fedfish_tff.simulation import checked_json
+from fedfish_tff.datasets import npz_files
 from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
 
@@ -35,8 +31,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Of the files of the tensors, in a version's folder.
-_TENSORS = pathlib.Path('variables', 'variables')
+# Numbers of NumPy's own, which an .npz file holds as they are.
+_PLAIN_KINDS = 'biufc'
 
 
 class DamagedCheckpointError(errors.InputError):
@@ -76,7 +72,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     """
     if keep_total < 1:
       raise errors.InputError(
-        f'keep_total is {keep_total}; a positive integer was expected.'
+        f'keep_total must be a positive integer, got {keep_total}.'
       )
     self._root_dir = pathlib.Path(root_dir)
     self._keep_total = keep_total
@@ -88,12 +84,8 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       raise files.unwritable_error(self._root_dir, error) from error
 
   async def get_versions(self) -> list[int] | None:
-    """Returns the versions that were written to the end, or None.
-
-    Those that cannot be read are among them.
-    """
-    versions = [v for v in self._all_versions() if self._is_complete(v)]
-    return versions or None
+    """Returns the versions that are there, damaged ones included, or None."""
+    return checkpoint_manifest.versions_in(self._root_dir) or None
 
   async def load(self, version: int, structure: Any) -> Any:
     """Returns a saved state after verifying its checksum.
@@ -111,26 +103,26 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
         was saved.
       errors.InputError: If it holds other tensors than `structure`.
     """
-    if not self._is_complete(version):
-      raise tff.program.ProgramStateNotFoundError(version)
-    found = self._verify(version)['tensors']
-    leaves = tf.nest.flatten(structure)
-    expected = [_describe(leaf) for leaf in leaves]
+    try:
+      manifest, arrays = self._read(version)
+    except FileNotFoundError as error:
+      raise tff.program.ProgramStateNotFoundError(version) from error
+    found = manifest['tensors']
+    expected = [_describe(leaf) for leaf in tf.nest.flatten(structure)]
     if found != expected:
       raise errors.InputError(
         f'The checkpoint {self._path(version)} holds other tensors than the '
         f'run: {_first_difference(found, expected)}; it was written by another '
         'version of the code.'
       )
-    if not leaves:
-      return structure
     try:
-      with regular_files.plain_folder(self._path(version)) as folder:
-        reader = tf.train.load_checkpoint(os.path.join(folder, _TENSORS))
-        loaded = [reader.get_tensor(name) for name in _names(leaves)]
-    except (OSError, tf.errors.OpError) as error:
-      raise _unreadable_error(self._path(version), error) from error
-    return tf.nest.pack_sequence_as(structure, loaded)
+      leaves = [
+        _from_array(array, tensor)
+        for array, tensor in zip(arrays, found, strict=True)
+      ]
+    except (ValueError, tf.errors.OpError) as error:
+      raise _damaged_error(self._path(version), error) from error
+    return tf.nest.pack_sequence_as(structure, leaves)
 
   async def load_latest(self, structure: Any) -> tuple[Any, int]:
     """Returns the newest state that is not damaged, and its version.
@@ -176,24 +168,35 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       errors.InputError: If it cannot be written, as on a full disk. Earlier
         checkpoints are intact.
     """
+    path = self._path(version)
     try:
-      self.remove_leftovers()
-      self._remove_damaged_from(version)
+      new_files.remove_temporaries(self._root_dir)
+      if self._remove_damaged_from(version):
+        raise tff.program.ProgramStateExistsError(
+          version=version, path=self._root_dir
+        )
       leaves = tf.nest.flatten(
         await tff.program.materialize_value(program_state)
       )
-      self._write_tensors(version, leaves)
-      self._write_manifest(version, [_describe(leaf) for leaf in leaves])
+      manifest = {
+        'round': version,
+        'run': self._run_digests(version) if self._run_digests else {},
+        'tensors': [_describe(leaf) for leaf in leaves],
+      }
+      with new_files.new_file(path) as file:
+        npz_files.write_npz(
+          file,
+          {
+            checkpoint_manifest.ARRAY: checkpoint_manifest.write(manifest),
+            **{str(i): _to_array(leaf) for i, leaf in enumerate(leaves)},
+          },
+        )
       kept = {version, *self._keep_versions()}
       for old in (await self.get_versions())[: -self._keep_total]:
         if old not in kept:
           self._remove(old)
-    except (OSError, tf.errors.OpError) as error:
-      self._try_to_remove_leftovers()
-      raise files.unwritable_error(self._path(version), error) from error
-    except errors.InputError:
-      self._try_to_remove_leftovers()
-      raise
+    except OSError as error:
+      raise files.unwritable_error(path, error) from error
 
   def remove_after(self, version: int) -> None:
     """Removes later versions, which the run that goes on has not reached.
@@ -201,148 +204,65 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     Args:
       version: The version.
     """
-    for later in self._all_versions():
+    for later in checkpoint_manifest.versions_in(self._root_dir):
       if later > version:
         logging.warning('Removing %s.', self._path(later))
         self._remove(later)
 
-  def remove_leftovers(self) -> None:
-    """Removes what a crash left: temporary folders and halves of versions."""
-    for version in self._all_versions():
-      if not self._is_complete(version):
-        self._remove(version)
-    for entry in self._root_dir.iterdir():
-      if re.fullmatch(
-        rf'{checkpoint_manifest.FOLDER_PREFIX}\d+_temp\d+', entry.name
-      ):
-        self._remove_tree(entry)
-
-  def _try_to_remove_leftovers(self) -> None:
-    """Makes room after a failed save, as far as that is possible."""
-    try:
-      self.remove_leftovers()
-    except OSError as error:
-      logging.warning('Cannot clean up %s: %s', self._root_dir, error)
-
   def _path(self, version: int) -> pathlib.Path:
-    return self._root_dir / f'{checkpoint_manifest.FOLDER_PREFIX}{version}'
-
-  def _all_versions(self) -> list[int]:
-    if not self._root_dir.is_dir():
-      return []
-    matches = (
-      re.fullmatch(rf'{checkpoint_manifest.FOLDER_PREFIX}(\d+)', entry.name)
-      for entry in self._root_dir.iterdir()
-    )
-    return sorted(int(match[1]) for match in matches if match)
-
-  def _is_complete(self, version: int) -> bool:
-    try:
-      return (self._path(version) / checkpoint_manifest.FILE_NAME).exists()
-    except OSError:
-      # Whether it is there cannot be seen: nothing to be cleaned up as
-      # half-written. It is found out when it is verified.
-      return True
+    return checkpoint_manifest.checkpoint_path(self._root_dir, version)
 
   def _remove(self, version: int) -> None:
-    # Renamed first: a half-removed version is then a leftover.
-    names = (
-      f'{checkpoint_manifest.FOLDER_PREFIX}{version}_temp{n}'
-      for n in itertools.count()
-    )
-    doomed = next(
-      path for name in names if not (path := self._root_dir / name).exists()
-    )
-    self._path(version).rename(doomed)
-    self._remove_tree(doomed)
-
-  def _remove_tree(self, path: pathlib.Path) -> None:
     try:
-      shutil.rmtree(path)
+      self._path(version).unlink()
     except OSError as error:
       # As of a version of another user's: it is in nobody's way.
-      logging.warning('Cannot remove %s: %s', path, error)
+      logging.warning('Cannot remove %s: %s', self._path(version), error)
 
-  def _remove_damaged_from(self, version: int) -> None:
-    for other in self._all_versions():
+  def _remove_damaged_from(self, version: int) -> bool:
+    """Removes damaged versions from one on; returns whether that is sound."""
+    is_sound = False
+    for other in checkpoint_manifest.versions_in(self._root_dir):
       if other < version:
         continue
       try:
-        self._verify(other)
+        self._read(other)
+        is_sound |= other == version
       except DamagedCheckpointError:
         logging.warning('Removing the damaged %s.', self._path(other))
         self._remove(other)
+    return is_sound
 
-  def _write_tensors(self, version: int, leaves: Sequence[Any]) -> None:
+  def _read(self, version: int) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """Returns a version's manifest and arrays.
+
+    Args:
+      version: The version.
+
+    Raises:
+      FileNotFoundError: If there is no such version.
+      DamagedCheckpointError: If it cannot be read, is not what was saved, or is
+        of another round or run.
+    """
     path = self._path(version)
-    if path.exists():
-      raise tff.program.ProgramStateExistsError(
-        version=version, path=self._root_dir
-      )
-    with tf.device('/CPU:0'):
-      tensors = [
-        # TensorFlow would make half of a number of Python's.
-        tf.convert_to_tensor(
-          np.asarray(leaf) if isinstance(leaf, (int, float)) else leaf
-        )
-        for leaf in leaves
-      ]
-      (path / _TENSORS).parent.mkdir(parents=True)
-      if leaves:
-        tf.raw_ops.SaveV2(
-          prefix=str(path / _TENSORS),
-          tensor_names=_names(leaves),
-          shape_and_slices=[''] * len(leaves),
-          tensors=tensors,
-        )
-
-  def _write_manifest(self, version: int, tensors: list[str]) -> None:
-    folder = self._path(version)
-    for path in sorted(folder.rglob('*')):
-      new_files.sync(path)
-    new_files.sync(folder)
-    manifest = checked_json.add_checksum(
-      {
-        'round': version,
-        'run': self._run_digests(version) if self._run_digests else {},
-        'files': _checksums(folder),
-        'tensors': tensors,
-      }
-    )
-    files.write_atomically(
-      folder / checkpoint_manifest.FILE_NAME,
-      json.dumps(manifest, indent=1).encode(),
-    )
-    new_files.sync(self._root_dir)
-
-  def _verify(self, version: int) -> dict[str, Any]:
-    """Returns the manifest; raises DamagedCheckpointError if files differ."""
-    folder = self._path(version)
     try:
-      manifest = checked_json.read(
-        folder / checkpoint_manifest.FILE_NAME, checkpoint_manifest.FORM
-      )
-      found = _checksums(folder)
-    except errors.InputError as error:
-      raise _unreadable_error(folder, error) from error
+      with (
+        open(path, 'rb', opener=regular_files.opener) as file,
+        zipfile.ZipFile(file) as archive,
+      ):
+        manifest = checkpoint_manifest.read(archive)
+        arrays = [
+          npz_files.read_npz_array(archive, str(i))
+          for i in range(len(manifest['tensors']))
+        ]
+    except FileNotFoundError:
+      raise
+    except npz_files.NPZ_READ_ERRORS as error:
+      raise _damaged_error(path, error) from error
     if manifest['round'] != version:
       raise DamagedCheckpointError(
-        f'The checkpoint {folder} is damaged: it is that of round '
+        f'The checkpoint {path} is damaged: it is that of round '
         f'{manifest["round"]}.'
-      )
-    expected = manifest['files']
-    for name in sorted(expected.keys() | found.keys()):
-      if expected.get(name) == found.get(name):
-        continue
-      what = (
-        'is missing'
-        if name not in found
-        else 'should not be there'
-        if name not in expected
-        else 'does not match its checksum'
-      )
-      raise DamagedCheckpointError(
-        f'The checkpoint {folder} is damaged: its file {name} {what}.'
       )
     if self._run_digests is not None:
       changed = checkpoint_manifest.changed_file(
@@ -350,23 +270,42 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       )
       if changed is not None:
         raise DamagedCheckpointError(
-          f'{changed} is not what it was when the checkpoint {folder} was '
-          'saved, or that is the checkpoint of another run.'
+          f'{changed} is not what it was when the checkpoint {path} was saved, '
+          'or that is the checkpoint of another run.'
         )
-    return manifest
+    return manifest, arrays
 
 
-def _checksums(folder: pathlib.Path) -> dict[str, str]:
-  """Returns the SHA-256 of each file but the manifest, by relative path."""
-  return {
-    path.relative_to(folder).as_posix(): regular_files.digest(path)
-    for path in sorted(folder.rglob('*'))
-    if path.is_file() and path != folder / checkpoint_manifest.FILE_NAME
-  }
+def _to_array(leaf: Any) -> np.ndarray:
+  """Returns a tensor as an .npz file can hold it without pickling."""
+  array = np.asarray(leaf)
+  if array.dtype.kind in _PLAIN_KINDS:
+    return array
+  # Texts, and numbers such as bfloat16, which NumPy does not know.
+  return np.frombuffer(tf.io.serialize_tensor(array).numpy(), np.uint8)
 
 
-def _names(leaves: Sequence[Any]) -> list[str]:
-  return [str(i) for i in range(len(leaves))]
+def _from_array(array: np.ndarray, description: str) -> Any:
+  """Returns the tensor that `_to_array` was given.
+
+  Args:
+    array: The array.
+    description: What `_describe` says of the tensor.
+
+  Raises:
+    ValueError: If the array holds another tensor.
+    tf.errors.OpError: If it holds none.
+  """
+  dtype = tf.as_dtype(description.partition('[')[0])
+  if np.dtype(dtype.as_numpy_dtype).kind in _PLAIN_KINDS:
+    leaf = array[()]
+  else:
+    leaf = tf.io.parse_tensor(array.tobytes(), dtype).numpy()
+  if _describe(leaf) != description:
+    raise ValueError(
+      f'it holds {_describe(leaf)} in the place of {description}'
+    )
+  return leaf
 
 
 def _describe(leaf: Any) -> str:
@@ -382,9 +321,10 @@ def _first_difference(found: list[str], expected: list[str]) -> str:
   return f'tensor {index} is {found[index]}, {expected[index]} was expected'
 
 
-def _unreadable_error(
-  folder: pathlib.Path, error: Exception
+def _damaged_error(
+  path: pathlib.Path, error: Exception
 ) -> DamagedCheckpointError:
+  reason = ' '.join(str(error).split()).rstrip('.') or type(error).__name__
   return DamagedCheckpointError(
-    f'The checkpoint {folder} cannot be read: {str(error).rstrip(".")}.'
+    f'The checkpoint {path} is damaged or cannot be read: {reason}.'
   )

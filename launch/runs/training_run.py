@@ -304,7 +304,6 @@ def _run(
     keep_versions=kept_rounds,
     run_digests=lambda version: folder.digests(version, metrics.digest),
   )
-  checkpoints.remove_leftovers()
   progress = simulation.ProgressReporter(
     config['rounds'],
     report_every=config['evaluate_every'],

@@ -28,6 +28,25 @@ class NpzFilesTest(absltest.TestCase):
           np.testing.assert_array_equal(found, array, strict=True)
           self.assertEqual(npz_files.read_npz_shape(archive, name), array.shape)
 
+  def test_numpy_reads_what_is_written(self):
+    arrays = {
+      'a': np.arange(6.0).reshape(2, 3).T,
+      'empty': np.zeros([0, 4], np.int8),
+      'scalar': np.array('text'),
+    }
+    contents = []
+    for _ in range(2):
+      content = io.BytesIO()
+      npz_files.write_npz(content, arrays)
+      contents.append(content.getvalue())
+    self.assertEqual(*contents)
+    with np.load(io.BytesIO(contents[0]), allow_pickle=False) as found:
+      self.assertEqual(found.files, list(arrays))
+      for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array, strict=True)
+    with self.assertRaisesRegex(ValueError, 'allow_pickle=False'):
+      npz_files.write_npz(io.BytesIO(), {'a': np.array(print, object)})
+
   def test_promises_are_compared_with_the_file(self):
     for shape in ((10, 5 * 10**11), (10**30,), (5,), (0, 7)):
       member = io.BytesIO()

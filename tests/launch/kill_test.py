@@ -22,7 +22,6 @@ from absl.testing import parameterized
 import numpy as np
 import psutil
 import pytest
-import tensorflow as tf
 
 _SWEEP = """
 from launch.configs import sweeps, toy_regression
@@ -43,11 +42,8 @@ _NUM_KILLS = 25
 _OTHER_FOLDERS = frozenset(('plots', 'tensorboard', 'logs'))
 _OTHER_FILES = frozenset(
   (
-    'manifest.json',
     'statistics.png',
     'usage.json',
-    # Read by way of the index beside it.
-    'variables.data-00000-of-00001',
   )
 )
 
@@ -71,20 +67,6 @@ def _without_times(value):
   return value
 
 
-def _read_tensors(path):
-  reader = tf.train.load_checkpoint(str(path.with_suffix('')))
-  types, shapes = (
-    reader.get_variable_to_dtype_map(),
-    reader.get_variable_to_shape_map(),
-  )
-  return {
-    name: np.asarray(reader.get_tensor(name)).tobytes()
-    for name in shapes
-    # The seconds.
-    if (types[name], shapes[name]) != (tf.float64, [])
-  }
-
-
 def _read_arrays(path):
   with np.load(path) as arrays:
     return {
@@ -92,6 +74,8 @@ def _read_arrays(path):
       if array.dtype.kind == 'U'
       else array.tobytes()
       for name, array in arrays.items()
+      # Of a checkpoint: digests of rows with times, and the seconds.
+      if name != 'manifest' and (array.dtype, array.shape) != (np.float64, ())
     }
 
 
@@ -99,8 +83,6 @@ def _read(path):
   """What a file holds, but for what the process took."""
   if path.name in _OTHER_FILES:
     return None
-  if path.name == 'variables.index':
-    return _read_tensors(path)
   if path.suffix == '.npz':
     return _read_arrays(path)
   if path.suffix == '.csv':

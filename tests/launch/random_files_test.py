@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files with a few other bytes: they are read, or an error says why not."""
 
+import asyncio
 import contextlib
 import json
 import pathlib
@@ -47,6 +48,16 @@ def _write_grouped(path):
   )
 
 
+def _save_checkpoint(path):
+  manager = simulation.CheckpointManager(path.parent)
+  asyncio.run(manager.save([np.ones([3, 2], np.float32), 'text'], 1))
+
+
+def _load_checkpoint(path):
+  manager = simulation.CheckpointManager(path.parent)
+  asyncio.run(manager.load(1, [np.ones([3, 2], np.float32), 'text']))
+
+
 def _load_all(clients):
   for client_id in clients.client_ids:
     clients.load_client(client_id)
@@ -72,6 +83,7 @@ _FILES = {
     _write_start,
     lambda path: fine_tuning_start.load_start(path.parent),
   ),
+  'program_state_1.npz': (_save_checkpoint, _load_checkpoint),
   'run.json': (
     lambda path: path.write_text(json.dumps(digits.get_config().to_dict())),
     _check_config,

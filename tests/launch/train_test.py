@@ -25,7 +25,6 @@ from absl.testing import parameterized
 import numpy as np
 import psutil
 import pytest
-import tensorflow as tf
 
 _CONFIGS = pathlib.Path(__file__).resolve().parents[2] / 'launch' / 'configs'
 _ARRAYS = (
@@ -45,13 +44,14 @@ def _columns(workdir):
 
 
 def _weights(workdir, version):
-  """The bytes of all tensors of a checkpoint, read by TensorFlow alone."""
-  folder = pathlib.Path(workdir) / 'checkpoints' / f'program_state_{version}'
-  reader = tf.train.load_checkpoint(str(folder / 'variables' / 'variables'))
-  return {
-    name: np.asarray(reader.get_tensor(name)).tobytes()
-    for name in reader.get_variable_to_shape_map()
-  }
+  """The bytes of all tensors of a checkpoint, read by NumPy alone."""
+  folder = pathlib.Path(workdir) / 'checkpoints'
+  with np.load(folder / f'program_state_{version}.npz') as arrays:
+    return {
+      name: array.tobytes()
+      for name, array in arrays.items()
+      if name != 'manifest'
+    }
 
 
 def _assert_same_runs(test, one, other, version):
@@ -195,19 +195,17 @@ class TrainTest(parameterized.TestCase):
 
   def test_a_damaged_checkpoint_is_passed_over_and_said_so(self):
     self._copy_finished()
-    folder = self.workdir / 'checkpoints' / 'program_state_2' / 'variables'
-    path = folder / 'variables.index'
+    path = self.workdir / 'checkpoints' / 'program_state_2.npz'
     path.write_bytes(path.read_bytes()[:-100])
     outcome = self._run_tiny()
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertIn('program_state_2 is damaged', outcome.stderr)
-    self.assertIn('variables.index', outcome.stderr)
+    self.assertIn('program_state_2.npz is damaged', outcome.stderr)
     self.assertIn('resumed after round 1', outcome.stderr)
     _assert_same_runs(self, self.finished, self.workdir, 2)
 
   def test_refuses_a_workdir_whose_checkpoints_are_all_damaged(self):
     self._copy_finished()
-    for path in self.workdir.rglob('variables.index'):
+    for path in self.workdir.rglob('program_state_*'):
       path.write_bytes(b'')
     self._assert_refused_quietly(self._run_tiny(), 'No checkpoint in')
 
@@ -337,7 +335,9 @@ class TrainTest(parameterized.TestCase):
     self.workdir.mkdir()
     # Room for what is beside the checkpoints, for one of them and a part of
     # the next.
-    checkpoint = _disk_space(self.finished / 'checkpoints' / 'program_state_1')
+    checkpoint = _disk_space(
+      self.finished / 'checkpoints' / 'program_state_1.npz'
+    )
     beside = sum(
       _disk_space(self.finished / name)
       for name in (
@@ -499,7 +499,7 @@ class KillTest(parameterized.TestCase):
     # Not the third, whose row was not yet behind it.
     self.assertEqual(
       [path.name for path in (workdir / 'checkpoints').iterdir()],
-      ['program_state_2'],
+      ['program_state_2.npz'],
     )
 
   def test_help_teaches(self):

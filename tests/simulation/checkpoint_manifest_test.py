@@ -21,9 +21,9 @@ class CheckpointManifestTest(absltest.TestCase):
     )
     for version in (1, 2, 10):
       asyncio.run(manager.save([np.float32(version)], version))
-    (folder / 'program_state_2' / 'manifest.json').write_text('{}')
-    (folder / 'program_state_x').mkdir()
-    shutil.copytree(folder / 'program_state_1', folder / 'program_state_3')
+    (folder / 'program_state_2.npz').write_bytes(b'')
+    (folder / 'program_state_x.npz').mkdir()
+    shutil.copy(folder / 'program_state_1.npz', folder / 'program_state_3.npz')
     manifests = checkpoint_manifest.read_manifests(folder)
     self.assertEqual(
       {version: m['run'] for version, m in manifests.items()},

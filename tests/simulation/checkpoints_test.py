@@ -4,6 +4,7 @@
 
 import asyncio
 import collections
+import contextlib
 import errno
 import json
 import os
@@ -12,7 +13,7 @@ import shutil
 from unittest import mock
 
 from fedfish_tff import errors
-from fedfish_tff.simulation import checked_json
+from fedfish_tff import new_files
 from fedfish_tff.simulation import checkpoints
 
 from absl.testing import parameterized
@@ -127,36 +128,41 @@ class CheckpointManagerTest(parameterized.TestCase):
       asyncio.run(manager.save(_state(2), 1))
     self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(1)))
 
+  def _path(self, version):
+    return self.root / f'program_state_{version}.npz'
+
   @parameterized.parameters(
-    ('variables/variables.data-00000-of-00001', 'truncated'),
-    ('variables/variables.data-00000-of-00001', 'missing'),
-    ('variables/variables.data-00000-of-00001', 'a bit flipped'),
-    ('variables/variables.index', 'a folder'),
-    ('manifest.json', 'truncated'),
-    ('manifest.json', 'a bit flipped'),
-    ('manifest.json', 'a folder'),
-    ('manifest.json', 'of something else'),
+    'truncated',
+    'empty',
+    'a bit of a tensor',
+    'a bit of the manifest',
+    'of something else',
+    'a pipe',
   )
-  def test_uses_the_one_before_a_damaged_one_and_says_so(self, file, damage):
+  def test_uses_the_one_before_a_damaged_one_and_says_so(self, damage):
     self._save(1, 2)
-    path = self.root / 'program_state_2' / file
+    path = self._path(2)
     content = bytearray(path.read_bytes())
     if damage == 'truncated':
       path.write_bytes(content[: len(content) // 2])
-    elif damage == 'a bit flipped':
-      # In the manifest: another tensor's shape, still well-formed.
-      content[content.find(b'[3, 2]') + 1 if 'json' in file else -1] ^= 1
+    elif damage == 'empty':
+      path.write_bytes(b'')
+    elif damage == 'a bit of a tensor':
+      place = content.index(_state(2)['process']['weights'].trainable[0])
+      content[place] ^= 1
+      path.write_bytes(content)
+    elif damage == 'a bit of the manifest':
+      # Another tensor's shape, still well-formed.
+      content[content.index('[3, 2]'.encode('utf-32-le')) + 4] ^= 1
       path.write_bytes(content)
     elif damage == 'of something else':
-      path.write_text(json.dumps(checked_json.add_checksum({'rounds': 2})))
+      np.savez(path, a=np.zeros(2))
     else:
       path.unlink()
-      if damage == 'a folder':
-        path.mkdir()
+      os.mkfifo(path)
     with self.assertLogs(level='WARNING') as logs:
       state, version = self._load_latest()
-    self.assertIn('program_state_2', logs.output[0])
-    self.assertIn(file, logs.output[0])
+    self.assertIn('program_state_2.npz is damaged or cannot', logs.output[0])
     self.assertIn('The checkpoint before it is used', logs.output[0])
     self.assertEqual(version, 1)
     self.assertEqual(_bits(state), _bits(_state(1)))
@@ -165,49 +171,87 @@ class CheckpointManagerTest(parameterized.TestCase):
     self.assertEqual(asyncio.run(manager.get_versions()), [1, 2])
     self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(2)))
 
-  @parameterized.product(
-    call=('exists', 'open of the manifest', 'open', 'load'),
-    code=(errno.EACCES, errno.EIO),
+  def test_no_bit_can_change_unnoticed(self):
+    """What zip itself does not check, such as dates, is not of the state."""
+    self._save(1)
+    content = self._path(1).read_bytes()
+    manager = checkpoints.CheckpointManager(self.root)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for bit in rng.choice(8 * len(content), 400, replace=False):
+      changed = bytearray(content)
+      changed[bit // 8] ^= 1 << bit % 8
+      self._path(1).write_bytes(changed)
+      try:
+        state = asyncio.run(manager.load(1, _state(0)))
+        self.assertEqual(_bits(state), _bits(_state(1)))
+      except checkpoints.DamagedCheckpointError:
+        refused += 1
+    self.assertGreater(refused, 200)
+
+  def test_pickles_are_not_read(self):
+    self._save(1)
+    marker = self.root / 'marker'
+
+    class Code:
+      def __reduce__(self):
+        return pathlib.Path.touch, (marker,)
+
+    with np.load(self._path(1)) as arrays:
+      changed = dict(arrays)
+    changed['0'] = np.array(Code(), object)
+    np.savez(self._path(1), **changed)
+    with self.assertRaisesRegex(
+      checkpoints.DamagedCheckpointError, 'allow_pickle=False'
+    ):
+      asyncio.run(checkpoints.CheckpointManager(self.root).load(1, _state(0)))
+    self.assertFalse(marker.exists())
+
+  @parameterized.parameters(
+    (np.zeros(2), r'it holds float64\[2\] in the place of float32\[3, 2\]'),
+    (None, 'no item named .*0.npy'),
   )
-  def test_uses_the_one_before_an_unreadable_one_and_says_so(self, call, code):
+  def test_other_tensors_than_the_manifest_says(self, array, message):
+    self._save(1)
+    with np.load(self._path(1)) as arrays:
+      changed = dict(arrays)
+    if array is None:
+      del changed['0']
+    else:
+      changed['1'] = array
+    np.savez(self._path(1), **changed)
+    with self.assertRaisesRegex(checkpoints.DamagedCheckpointError, message):
+      asyncio.run(checkpoints.CheckpointManager(self.root).load(1, _state(0)))
+
+  def test_texts_that_are_none(self):
+    state = [np.array([b'a'], object)]
+    manager = checkpoints.CheckpointManager(self.root)
+    asyncio.run(manager.save(state, 1))
+    with np.load(self._path(1)) as arrays:
+      np.savez(self._path(1), **(dict(arrays) | {'0': np.ones(9, np.uint8)}))
+    with self.assertRaisesRegex(
+      checkpoints.DamagedCheckpointError, 'program_state_1.npz is damaged'
+    ):
+      asyncio.run(manager.load(1, state))
+
+  @parameterized.parameters(errno.EACCES, errno.EIO)
+  def test_uses_the_one_before_an_unreadable_one_and_says_so(self, code):
     self._save(1, 2)
     error = OSError(code, os.strerror(code))
+    real = os.open
 
-    def failing(real):
-      def fail_for_version_2(path, *args, **kwargs):
-        path = pathlib.Path(path)
-        is_manifest = path.name == 'manifest.json'
-        if 'program_state_2' in path.parts and (
-          'manifest' not in call or is_manifest
-        ):
-          raise error
-        return real(path, *args, **kwargs)
+    def fail_for_version_2(path, *args, **kwargs):
+      if pathlib.Path(path) == self._path(2):
+        raise error
+      return real(path, *args, **kwargs)
 
-      return fail_for_version_2
-
-    owner, name = {
-      'load': (tf.train, 'load_checkpoint'),
-      'open': (os, 'open'),
-      'exists': (pathlib.Path, 'exists'),
-    }[call.split()[0]]
-    with mock.patch.object(
-      owner, name, autospec=True, side_effect=failing(getattr(owner, name))
+    with (
+      mock.patch.object(
+        os, 'open', autospec=True, side_effect=fail_for_version_2
+      ),
+      self.assertLogs(level='WARNING') as logs,
     ):
-      manager = checkpoints.CheckpointManager(self.root)
-      manager.remove_leftovers()
-      self.assertEqual(asyncio.run(manager.get_versions()), [1, 2])
-      if call != 'exists':
-        with self.assertLogs(level='WARNING') as logs:
-          state, version = self._load_latest()
-    if call == 'exists':
-      # The folder could not be looked into; now nor can its files be read.
-      with (
-        mock.patch.object(
-          os, 'open', autospec=True, side_effect=failing(os.open)
-        ),
-        self.assertLogs(level='WARNING') as logs,
-      ):
-        state, version = self._load_latest()
+      state, version = self._load_latest()
     self.assertRegex(
       logs.output[0], f'program_state_2.*cannot be read.*{os.strerror(code)}'
     )
@@ -221,25 +265,21 @@ class CheckpointManagerTest(parameterized.TestCase):
     """As of one that another user wrote."""
     self._save(1, 2)
     denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    for _ in range(2):
-      path = self.root / 'program_state_2' / 'variables' / 'variables.index'
-      path.write_bytes(b'')
-      with (
-        mock.patch.object(shutil, 'rmtree', autospec=True, side_effect=denied),
-        self.assertLogs(level='WARNING') as logs,
-      ):
-        self._save(2)
-      self.assertIn('Cannot remove', '\n'.join(logs.output))
-      self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(2)))
-    self._save(3)
-    self.assertCountEqual(
-      os.listdir(self.root), ['program_state_2', 'program_state_3']
-    )
+    self._path(2).write_bytes(b'')
+    with (
+      mock.patch.object(
+        pathlib.Path, 'unlink', autospec=True, side_effect=denied
+      ),
+      self.assertLogs(level='WARNING') as logs,
+    ):
+      self._save(2)
+    self.assertIn('Cannot remove', '\n'.join(logs.output))
+    self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(2)))
 
   def test_all_damaged(self):
     self._save(1, 2)
-    for path in self.root.rglob('variables.index'):
-      path.write_bytes(b'')
+    for version in (1, 2):
+      self._path(version).write_bytes(b'')
     with self.assertRaisesRegex(
       errors.InputError, 'No checkpoint in .*1, 2.*damaged'
     ):
@@ -263,23 +303,12 @@ class CheckpointManagerTest(parameterized.TestCase):
 
   def test_a_checkpoint_of_another_round_in_its_place(self):
     self._save(1, 2)
-    shutil.rmtree(self.root / 'program_state_1')
-    shutil.copytree(
-      self.root / 'program_state_2', self.root / 'program_state_1'
-    )
+    shutil.copy(self._path(2), self._path(1))
     with self.assertRaisesRegex(
-      checkpoints.DamagedCheckpointError, 'state_1 is damaged: .* of round 2'
+      checkpoints.DamagedCheckpointError,
+      'state_1.npz is damaged: .* of round 2',
     ):
       asyncio.run(checkpoints.CheckpointManager(self.root).load(1, _state(0)))
-
-  def test_an_additional_file_is_damage(self):
-    self._save(1)
-    (self.root / 'program_state_1' / 'variables' / 'a').write_bytes(b'')
-    manager = checkpoints.CheckpointManager(self.root)
-    with self.assertRaisesRegex(
-      checkpoints.DamagedCheckpointError, 'variables/a should not be there'
-    ):
-      asyncio.run(manager.load(1, _state(0)))
 
   @parameterized.parameters(
     ([np.float32(1)], 'another version|1 tensors'),
@@ -293,22 +322,17 @@ class CheckpointManagerTest(parameterized.TestCase):
 
   def test_removes_what_a_crash_left(self):
     self._save(1, 2)
-    shutil.copytree(
-      self.root / 'program_state_2', self.root / 'program_state_3'
-    )
-    (self.root / 'program_state_3' / 'manifest.json').unlink()
-    (self.root / 'program_state_4_temp0' / 'variables').mkdir(parents=True)
+    new_files.temporary_path(self._path(3)).write_bytes(b'a half')
     (self.root / 'notes.txt').write_text('not ours')
     self.assertEqual(self._load_latest()[1], 2)
-    manager = checkpoints.CheckpointManager(self.root)
-    manager.remove_leftovers()
+    self._save(3)
     self.assertCountEqual(
-      os.listdir(self.root), ['program_state_1', 'program_state_2', 'notes.txt']
+      os.listdir(self.root),
+      ['program_state_2.npz', 'program_state_3.npz', 'notes.txt'],
     )
-    asyncio.run(manager.save(_state(3), 3))
     self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(3)))
 
-  @parameterized.parameters(1, 2, 5, 6, 7, 8, 9, 10)
+  @parameterized.parameters(1, 2, 3, 4, 5)
   def test_a_disk_that_fills_up_at_any_step(self, step):
     """Every call that may need the disk fails in turn."""
     self._save(1, 2)
@@ -323,47 +347,34 @@ class CheckpointManagerTest(parameterized.TestCase):
 
       return call
 
-    with (
-      mock.patch.object(
-        os, 'fsync', autospec=True, side_effect=failing(os.fsync)
-      ),
-      mock.patch.object(
-        os, 'replace', autospec=True, side_effect=failing(os.replace)
-      ),
-      mock.patch.object(
-        tf.raw_ops,
-        'SaveV2',
-        autospec=True,
-        side_effect=failing(tf.raw_ops.SaveV2),
-      ),
-    ):
-      try:
-        self._save(3)
-        failed = False
-      except errors.InputError as error:
-        failed = True
-        self.assertIn('No space left', str(error))
-        self.assertIn(str(self.root), str(error))
-    self.assertEqual(failed, len(calls) >= step)
-    state, version = self._load_latest()
-    self.assertIn(version, (2, 3))
-    if failed and version == 3:  # Only the last fsync came after the manifest.
-      self.assertEqual(len(calls), step)
-    self.assertEqual(_bits(state), _bits(_state(version)))
-    self._save(4)
-    self.assertEqual(self._load_latest()[1], 4)
-
-  def test_tensorflows_own_error_of_a_full_disk(self):
-    self._save(1)
-    full = tf.errors.ResourceExhaustedError(None, None, 'No space; more\nlines')
-    with mock.patch.object(
-      tf.raw_ops, 'SaveV2', autospec=True, side_effect=full
-    ):
-      with self.assertRaisesRegex(
-        errors.InputError, 'program_state_2: No space; more'
+    with contextlib.ExitStack() as stack:
+      for owner, name in (
+        (os, 'fsync'),
+        (os, 'replace'),
+        (np.lib.format, 'write_array'),
       ):
-        self._save(2)
-    self.assertEqual(os.listdir(self.root), ['program_state_1'])
+        stack.enter_context(
+          mock.patch.object(
+            owner,
+            name,
+            autospec=True,
+            side_effect=failing(getattr(owner, name)),
+          )
+        )
+      with self.assertRaisesRegex(
+        errors.InputError, f'{self._path(3)}: No space left'
+      ):
+        manager = checkpoints.CheckpointManager(self.root)
+        # Two arrays are written, then come sync, rename and sync.
+        asyncio.run(manager.save([np.float32(3)], 3))
+    self.assertLen(calls, step)
+    version = 3 if step == 5 else 2
+    self.assertEqual(max(asyncio.run(manager.get_versions())), version)
+    structure = [np.float32(0)] if version == 3 else _state(0)
+    self.assertEqual(asyncio.run(manager.load_latest(structure))[1], version)
+    self.assertNotIn('.partial', ''.join(os.listdir(self.root)))
+    asyncio.run(manager.save(_state(4), 4))
+    self.assertEqual(self._load_latest()[1], 4)
 
   def test_an_unwritable_folder(self):
     self.root.write_text('a file')
@@ -371,13 +382,27 @@ class CheckpointManagerTest(parameterized.TestCase):
       checkpoints.CheckpointManager(self.root)
 
   def test_rejects_keeping_none(self):
-    with self.assertRaisesRegex(errors.InputError, 'keep_total is 0'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'keep_total must be .* got 0'
+    ):
       checkpoints.CheckpointManager(self.root, keep_total=0)
 
-  def test_the_manifest_is_readable_by_others(self):
-    self._save(1)
-    manifest = json.loads(
-      (self.root / 'program_state_1' / 'manifest.json').read_text()
+  def test_others_can_read_it(self):
+    manager = checkpoints.CheckpointManager(
+      self.root, run_digests=lambda version: {'a': str(version)}
     )
-    self.assertIn('variables/variables.index', manifest['files'])
-    self.assertIn('float32[3, 2]', manifest['tensors'])
+    asyncio.run(manager.save(_state(1), 1))
+    with np.load(self._path(1)) as arrays:
+      manifest = json.loads(str(arrays['manifest']))
+      np.testing.assert_array_equal(
+        arrays['1'], _state(1)['process']['weights'].trainable[0]
+      )
+    self.assertEqual((manifest['round'], manifest['run']), (1, {'a': '1'}))
+    self.assertEqual(manifest['tensors'][1], 'float32[3, 2]')
+
+  def test_the_same_state_is_the_same_bytes(self):
+    self._save(1)
+    content = self._path(1).read_bytes()
+    self._path(1).unlink()
+    self._save(1)
+    self.assertEqual(self._path(1).read_bytes(), content)

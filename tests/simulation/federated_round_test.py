@@ -196,8 +196,7 @@ class ClientStatesRunTest(parameterized.TestCase):
     """The states of the one before it are there too."""
     whole = self._run(self.folder / 'whole')
     self._run(rounds=4)
-    folder = self.folder / 'checkpoints' / 'program_state_4' / 'variables'
-    (folder / 'variables.index').write_bytes(b'')
+    (self.folder / 'checkpoints' / 'program_state_4.npz').write_bytes(b'')
     seen = []
     with self.assertLogs(level='WARNING'):
       resumed = self._run(

@@ -56,8 +56,8 @@ class RunRecorderTest(parameterized.TestCase):
     metrics = metrics_csv.CsvMetricsManager(self.folder / 'metrics.csv')
     for round_number in (0, 1, 2):
       asyncio.run(metrics.release({'a': 1}, round_number))
-    path = self.folder / 'checkpoints' / 'program_state_2' / 'manifest.json'
-    path.write_text('{}')
+    path = self.folder / 'checkpoints' / 'program_state_2.npz'
+    path.write_bytes(b'')
     with run_recorder.RunRecorder(manager, [metrics]) as recorder:
       self.assertEqual(recorder.resume([np.float32(0)])[1], 1)
     self.assertEqual(metrics.last_round, 1)

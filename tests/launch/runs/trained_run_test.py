@@ -5,10 +5,8 @@
 import json
 import os
 import pathlib
-import shutil
 
 from fedfish_tff import errors
-from fedfish_tff.simulation import checked_json
 from launch.configs import arrays
 from launch.runs import trained_run
 from launch.runs import training_run
@@ -24,7 +22,7 @@ class TrainedRunTest(absltest.TestCase):
     workdir = trained_runs.fed_fish_on_digits().copy_to(
       pathlib.Path(self.create_tempdir().full_path) / 'run'
     )
-    shutil.rmtree(workdir / 'checkpoints' / 'program_state_2')
+    (workdir / 'checkpoints' / 'program_state_2.npz').unlink()
     with (
       small_configs.built_once(),
       trained_run.open_run(workdir) as (experiment, folder),
@@ -43,10 +41,12 @@ class TrainedRunTest(absltest.TestCase):
       pathlib.Path(self.create_tempdir().full_path) / 'run'
     )
     for round_number in (1, 2):
-      path = workdir / f'checkpoints/program_state_{round_number}/manifest.json'
-      manifest = checked_json.read(path, {})
+      path = workdir / f'checkpoints/program_state_{round_number}.npz'
+      with np.load(path) as arrays:
+        changed = dict(arrays)
+      manifest = json.loads(str(changed['manifest']))
       manifest['run']['data_fingerprint.json'] = 'of another seed'
-      path.write_text(json.dumps(checked_json.add_checksum(manifest)))
+      np.savez(path, **changed | {'manifest': json.dumps(manifest)})
       # What vouches for the others is the last one's.
       at = {1: 'half', 2: 'last'}[round_number]
       with self.assertRaisesRegex(errors.InputError, 'another run|is not what'):

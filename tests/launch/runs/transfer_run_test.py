@@ -159,7 +159,7 @@ class TransferRunTest(parameterized.TestCase):
     self.assertEmpty(transfer_reader.read_scores(self.workdir))
 
   def test_without_the_checkpoint_half_way(self):
-    shutil.rmtree(self.workdir / 'checkpoints' / 'program_state_1')
+    (self.workdir / 'checkpoints' / 'program_state_1.npz').unlink()
     with self.assertRaisesRegex(
       errors.InputError, 'no checkpoint of round 1, half-way to round 3'
     ):
