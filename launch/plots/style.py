@@ -106,9 +106,9 @@ _LOOKS = tuple(
   * matplotlib.cycler(markeredgecolor=['white'], markeredgewidth=[0.6])
 )
 _TITLES = {
-  'eval/global': 'global model on held-out clients',
+  'eval/global': 'global model on validation clients',
   'eval/own': "clients' own models on test data of their own",
-  'eval/personalized': 'held-out clients after personalisation',
+  'eval/personalized': 'validation clients after personalisation',
   'eval/unseen': 'new clients on test data of their own',
   'csb': 'clients against the server',
   'train': 'training clients',
@@ -191,7 +191,7 @@ def metric_title(metric: str) -> str:
 
 
 def describe_metric(metric: str) -> str:
-  """Returns 'Accuracy, global model on held-out clients', or the column."""
+  """Returns 'Accuracy, global model on validation clients', or the column."""
   what = _TITLES.get(metric.rpartition('/')[0])
   return f'{metric_title(metric)}, {what}' if what else metric
 
