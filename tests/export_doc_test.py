@@ -5,8 +5,8 @@
 import contextlib
 import importlib.util
 import pathlib
-import re
 
+from tests import fenced_code
 from tests import repository
 from tests import tolerance
 from tests.launch import binary_runner
@@ -40,9 +40,7 @@ class ExportDocTest(absltest.TestCase):
       'x': np.float32(digits.data[:100] / 16),
       'y': digits.target[:100],
     }
-    self.blocks = re.findall(
-      r'^```python\n(.*?)^```$', _DOC.read_text(encoding='utf-8'), re.M | re.S
-    )
+    self.blocks = fenced_code.read(_DOC, 'python')
 
   def _export(self, flag):
     outcome = binary_runner.run_here(
