@@ -6,11 +6,7 @@ from collections.abc import Sequence
 import contextlib
 import io
 import re
-import shlex
-import sys
-from unittest import mock
 
-from launch import cli
 from tests import fenced_code
 from tests import repository
 from tests.launch import binary_runner
@@ -28,13 +24,7 @@ _NEEDS_MORE = ('--context=pjrt', '--context=ray')
 _LONG = ('ag_news:', 'c4:', 'fed3r_digits', 'keyboard:')
 
 
-def _read_commands() -> list[list[str]]:
-  """Returns the words of every `python -m ...`, in order."""
-  found = re.findall(r'^python -m (.*)$|`python -m ([^`]*)`', _TEXT, re.M)
-  return [shlex.split(''.join(command)) for command in found]
-
-
-_COMMANDS = _read_commands()
+_COMMANDS = fenced_code.read_commands(_README)
 
 
 def _has(words: list[str], parts: Sequence[str]) -> bool:
@@ -55,22 +45,6 @@ class ReadmeTest(absltest.TestCase):
       printed.getvalue().split(), expected, strict=True
     ):
       self.assertAlmostEqual(float(found), float(accuracy), delta=0.03)
-
-  def test_commands_can_be_parsed(self):
-    self.assertNotEmpty(_COMMANDS)
-    for module, *arguments in _COMMANDS:
-      with self.subTest(' '.join([module, *arguments])):
-        if module == 'launch.sweep':
-          outcome = binary_runner.run_here(module, *arguments, '--dry_run')
-          self.assertEqual((outcome.code, outcome.problems), (0, []))
-        else:
-          argv = [module, *arguments]
-          with (
-            binary_runner.flags_of(module),
-            # Where ml_collections looks for --config.<field>.
-            mock.patch.object(sys, 'argv', argv),
-          ):
-            self.assertEqual(cli.parse_flags(argv), [module])
 
   def test_targets_of_make_exist(self):
     makefile = (repository.ROOT / 'Makefile').read_text(encoding='utf-8')
