@@ -12,8 +12,10 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import models
+from fedfish_tff.execution import contexts
 from launch.methods import optimizers
 from launch.methods import registry
+from launch.runs import experiment as experiment_lib
 from launch.runs import run_sequence
 from launch.runs import training_run
 from tests.launch import small_configs
@@ -88,7 +90,14 @@ class _Test(parameterized.TestCase):
 
   def assert_same_alone(self, config, workdir):
     alone = self.folder / 'alone'
-    training_run.train(config, workdir=alone, progress_bar=False)
+    contexts.set_default_context()
+    training_run.train_task(
+      config,
+      experiment_lib.create_task(config),
+      workdir=alone,
+      progress_bar=False,
+      plots=False,
+    )
     self.assertEqual(_read_run(workdir), _read_run(alone))
     self.assertEqual(_read_checkpoint(workdir), _read_checkpoint(alone))
 
