@@ -7,9 +7,7 @@ TFF's own runtime where that has it.
 """
 
 import collections
-import functools
 
-from fedfish_tff.execution import cohort_context
 from tests.execution import two_contexts
 
 from absl.testing import parameterized
@@ -41,18 +39,8 @@ def _count_up(x):
   return tf.function(lambda: counter.assign_add(x))()
 
 
-_double = _leaf(lambda x: 2 * x, np.int32)
 _double_batch = _leaf(lambda x: 2 * x, _BATCH)
 _in_order = _leaf(lambda a, b: 10 * a + b, (np.int32, np.int32))
-_total = _leaf(
-  lambda data: data.reduce(0, lambda a, b: 10 * a + b),
-  tff.SequenceType(np.int32),
-)
-
-
-def _add_up(numbers):
-  return functools.reduce(lambda a, b: 10 * a + b, numbers, 0)
-
 
 _TABLE = np.float32([1.5, 2.5, 4.0, 8.0])
 _TABLE_TYPE = tff.TensorType(np.float32, [4])
@@ -233,19 +221,3 @@ class CohortSequencesTest(two_contexts.TestCase, parameterized.TestCase):
       )
     (reason,) = self.cohort.general_path_reasons
     self.assertIn('sequence of type int32[?]*', reason)
-
-  def test_compiled_by_xla(self):
-    """But for computed elements, of which XLA would not know the number."""
-    self.cohort = cohort_context.create_sync_cohort_execution_context(
-      use_xla=True
-    )
-    for work, factor, is_compiled in (
-      (lambda s: tff.sequence_reduce(s, 0, _in_order), 1, True),
-      (lambda s: _total(tff.sequence_map(_double, s)), 2, False),
-    ):
-      comp = _at_clients(work, tff.SequenceType(np.int32))
-      with self.subTest(is_compiled=is_compiled):
-        logs = self.assertNoLogs if is_compiled else self.assertLogs
-        with logs(level='WARNING'):
-          found = self.here(comp, list(_NUMBERS))
-        self.assertEqual(found, [factor * _add_up(n) for n in _NUMBERS])

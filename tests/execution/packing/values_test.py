@@ -266,7 +266,7 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
 
   def test_results(self):
     computation = _every_kind_of_result
-    with local_worker.create_sync_local_worker_execution_context() as context:
+    with local_worker.SyncLocalWorkerExecutionContext() as context:
       expected = context.invoke(computation, None)
     function = tensorflow_functions.get_function(
       tff.framework.serialize_computation(computation)
@@ -299,7 +299,7 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
       *(tff.TensorType(dtype, [None]) for dtype in (np.int32, np.float32)),
       _WORDS,
     ]
-    with local_worker.create_sync_local_worker_execution_context() as context:
+    with local_worker.SyncLocalWorkerExecutionContext() as context:
       for type_spec in types:
         identity = tff.tensorflow.computation(lambda x: x, type_spec)
         for argument in arguments:
