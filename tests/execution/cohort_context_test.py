@@ -572,7 +572,16 @@ _IN_PLACES = dict(
 
 
 class AgainstLocalWorkerTest(_CohortContextTestCase):
-  """What TFF's own runtime computes."""
+  """Compares with TFF's own runtime."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.worker = local_worker.SyncLocalWorkerExecutionContext()
+    cls.addClassCleanup(cls.worker.close)
+
+  def _use_worker(self):
+    return tff.framework.get_context_stack().install(self.worker)
 
   def test_what_is_left_to_tf_data(self):
     sequence = tff.SequenceType(np.float32)
@@ -581,16 +590,15 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       tf.data.Dataset.from_tensor_slices(rng.uniform(1, 2, n).astype('f'))
       for n in (13, 4, 0)
     ]
-    with local_worker.SyncLocalWorkerExecutionContext() as worker:
-      for name, work in _LEFT_TO_TF_DATA.items():
-        with self.subTest(name):
-          comp = _at_clients(work, sequence)
-          cohort = cohort_context.SyncCohortExecutionContext()
-          with tff.framework.get_context_stack().install(cohort):
-            here = comp(clients)
-          self.assertNotEmpty(cohort.general_path_reasons)
-          with tff.framework.get_context_stack().install(worker):
-            self.assertEqual(here, comp(clients))
+    for name, work in _LEFT_TO_TF_DATA.items():
+      with self.subTest(name):
+        comp = _at_clients(work, sequence)
+        cohort = cohort_context.SyncCohortExecutionContext()
+        with tff.framework.get_context_stack().install(cohort):
+          here = comp(clients)
+        self.assertNotEmpty(cohort.general_path_reasons)
+        with self._use_worker():
+          self.assertEqual(here, comp(clients))
 
   def test_scalars_of_all_types(self):
     types = [
@@ -598,41 +606,39 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       *(np.float16, np.float64, np.int8, np.uint8, np.uint16, np.uint32),
       *(np.uint64, np.complex64, np.complex128, np.bool_),
     ]
-    with local_worker.SyncLocalWorkerExecutionContext() as worker:
-      for dtype in types:
-        comp = _at_clients(lambda x: (x, tf.stack([x])), dtype)
-        values = [
-          *(dtype(1), np.array(1, dtype)),
-          *(tf.cast(1, dtype), tf.Variable(tf.cast(1, dtype))),
-        ]
-        here = comp(values)
-        with tff.framework.get_context_stack().install(worker):
-          there = comp(values)
-        for pair, expected in zip(here, there, strict=True):
-          self.assertIs(type(pair[0]), type(expected[0]))
-          self.assertEqual(pair[0].dtype, np.dtype(dtype))
-          self.assertEqual(pair[0], expected[0])
-          self.assertEqual(pair[1].dtype, expected[1].dtype)
+    for dtype in types:
+      comp = _at_clients(lambda x: (x, tf.stack([x])), dtype)
+      values = [
+        *(dtype(1), np.array(1, dtype)),
+        *(tf.cast(1, dtype), tf.Variable(tf.cast(1, dtype))),
+      ]
+      here = comp(values)
+      with self._use_worker():
+        there = comp(values)
+      for pair, expected in zip(here, there, strict=True):
+        self.assertIs(type(pair[0]), type(expected[0]))
+        self.assertEqual(pair[0].dtype, np.dtype(dtype))
+        self.assertEqual(pair[0], expected[0])
+        self.assertEqual(pair[1].dtype, expected[1].dtype)
 
   def test_errors_in_results_that_nobody_reads(self):
     """All of a call are computed; a call whose results nobody reads is not made."""
-    with local_worker.SyncLocalWorkerExecutionContext() as worker:
-      for name, (work, type_spec, argument) in _IN_PLACES.items():
-        for pair, fails in ((_ONE_CALL, True), (_TWO_CALLS, False)):
-          comp = tff.federated_computation(
-            functools.partial(work, pair), type_spec
-          )
-          cohort = cohort_context.SyncCohortExecutionContext()
-          for context in (cohort, worker):
-            with (
-              self.subTest(name, fails=fails, context=type(context).__name__),
-              tff.framework.get_context_stack().install(context),
-              self.assertRaises(grpc.RpcError)
-              if fails or name.startswith('passed_on')
-              else contextlib.nullcontext(),
-            ):
-              comp(argument)
-          self.assertEmpty(cohort.general_path_reasons)
+    for name, (work, type_spec, argument) in _IN_PLACES.items():
+      for pair, fails in ((_ONE_CALL, True), (_TWO_CALLS, False)):
+        comp = tff.federated_computation(
+          functools.partial(work, pair), type_spec
+        )
+        cohort = cohort_context.SyncCohortExecutionContext()
+        for context in (cohort, self.worker):
+          with (
+            self.subTest(name, fails=fails, context=type(context).__name__),
+            tff.framework.get_context_stack().install(context),
+            self.assertRaises(grpc.RpcError)
+            if fails or name.startswith('passed_on')
+            else contextlib.nullcontext(),
+          ):
+            comp(argument)
+        self.assertEmpty(cohort.general_path_reasons)
 
   def test_datasets_that_are_passed_through(self):
     pair = collections.OrderedDict(
@@ -659,9 +665,8 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       ]
 
     here = run()
-    with local_worker.SyncLocalWorkerExecutionContext() as context:
-      with tff.framework.get_context_stack().install(context):
-        there = run()
+    with self._use_worker():
+      there = run()
     self.assertEqual(str(here), str(there))
 
   def test_errors_for_wrong_arguments(self):
@@ -690,9 +695,8 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
           yield None
 
     here = list(messages())
-    with local_worker.SyncLocalWorkerExecutionContext() as context:
-      with tff.framework.get_context_stack().install(context):
-        there = list(messages())
+    with self._use_worker():
+      there = list(messages())
     for arguments, ours, theirs in zip(calls, here, there, strict=True):
       with self.subTest(str(arguments)):
         self.assertIsNotNone(ours)

@@ -538,6 +538,7 @@ def _keras_optimizer(dataset, n):
     lambda: tf.keras.optimizers.RMSprop(0.1),
     lambda: tf.keras.optimizers.legacy.SGD(0.1),
     lambda: tf.keras.optimizers.legacy.SGD(0.1, momentum=0.5, nesterov=True),
+    lambda: tf.keras.optimizers.legacy.SGD(0.1, momentum=0.5),
   )
   optimizer = optimizers[n % len(optimizers)]()
   if hasattr(optimizer, 'build'):
