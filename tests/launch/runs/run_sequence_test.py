@@ -12,10 +12,9 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import models
-from fedfish_tff.execution import contexts
 from launch.methods import optimizers
 from launch.methods import registry
-from launch.runs import experiment as experiment_lib
+from launch.plots import catalogue
 from launch.runs import run_sequence
 from launch.runs import training_run
 from tests.launch import small_configs
@@ -87,17 +86,14 @@ class _Test(parameterized.TestCase):
     self.build = self.enter_context(
       mock.patch.object(registry, 'build_method', wraps=registry.build_method)
     )
+    # Figures show what is compared.
+    self.enter_context(
+      mock.patch.object(catalogue, 'plot_workdir', autospec=True)
+    )
 
   def assert_same_alone(self, config, workdir):
     alone = self.folder / 'alone'
-    contexts.set_default_context()
-    training_run.train_task(
-      config,
-      experiment_lib.create_task(config),
-      workdir=alone,
-      progress_bar=False,
-      plots=False,
-    )
+    training_run.train(config, workdir=alone, progress_bar=False)
     self.assertEqual(_read_run(workdir), _read_run(alone))
     self.assertEqual(_read_checkpoint(workdir), _read_checkpoint(alone))
 
