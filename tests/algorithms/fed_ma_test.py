@@ -13,6 +13,7 @@ from fedfish_tff import datasets
 from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from tests import row_callback
 from tests import tolerance
 
 from absl.testing import absltest
@@ -559,10 +560,16 @@ class FedMaTest(absltest.TestCase):
           folder / name / 'checkpoints'
         ),
         client_states=simulation.ClientStateStore(folder / name / 'clients'),
-        wire_bytes=simulation.measure_wire_bytes(self.process),
-        on_round=lambda r, row: rows.setdefault(name, []).append(
-          {k: v for k, v in row.items() if not k.startswith('time/')}
-        ),
+        hooks=[
+          simulation.CommunicationCosts(
+            simulation.measure_wire_bytes(self.process)
+          ),
+          row_callback.RowCallback(
+            lambda r, row: rows.setdefault(name, []).append(
+              {k: v for k, v in row.items() if not k.startswith('time/')}
+            )
+          ),
+        ],
       )
 
     run('whole', 4)
