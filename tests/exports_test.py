@@ -28,7 +28,6 @@ _GROUPING_PARTS = (
   'input_files',
   'shard_writer',
   'spilled_runs',
-  'wire_format',
   'work_progress',
 )
 
@@ -41,10 +40,12 @@ INTERNAL_MODULES = {
   'fedfish_tff.choices': 'stands beside the packages, not in one',
   'fedfish_tff.client_work.partial_update': 'a part of partial exchange',
   'fedfish_tff.datasets.dirichlet_draws': 'a part of two partitions',
+  'fedfish_tff.datasets.flat_features': 'a part of grouped folders',
   'fedfish_tff.datasets.grouped_examples': 'a part of grouped folders',
   'fedfish_tff.datasets.grouped_folder': 'a part of grouped folders',
   'fedfish_tff.datasets.partition_checks': 'a part of every partition',
   'fedfish_tff.datasets.record_files': 'a part of grouped folders',
+  'fedfish_tff.datasets.wire_format': 'a part of grouped folders',
   'fedfish_tff.errors': 'stands beside the packages, not in one',
   'fedfish_tff.lazy': 'stands beside the packages, not in one',
   'fedfish_tff.evaluation.metric_names': 'what columns say, without TensorFlow',

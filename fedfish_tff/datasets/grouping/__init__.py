@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
+  from fedfish_tff.datasets.flat_features import count_words
+  from fedfish_tff.datasets.flat_features import features_from_json
+  from fedfish_tff.datasets.flat_features import features_to_json
+  from fedfish_tff.datasets.flat_features import FlatFeature
+  from fedfish_tff.datasets.flat_features import serialize_example
   from fedfish_tff.datasets.grouping.beam_options import complete_beam_flags
   from fedfish_tff.datasets.grouping.beam_options import create_beam_runner
   from fedfish_tff.datasets.grouping.client_keys import BadRecordError
   from fedfish_tff.datasets.grouping.client_keys import ClientKey
   from fedfish_tff.datasets.grouping.client_splits import ClientSplits
   from fedfish_tff.datasets.grouping.client_table import ClientSizes
-  from fedfish_tff.datasets.grouping.flat_features import count_words
-  from fedfish_tff.datasets.grouping.flat_features import features_from_json
-  from fedfish_tff.datasets.grouping.flat_features import features_to_json
-  from fedfish_tff.datasets.grouping.flat_features import FlatFeature
-  from fedfish_tff.datasets.grouping.flat_features import serialize_example
   from fedfish_tff.datasets.grouping.grouped_dataset import group
   from fedfish_tff.datasets.grouping.grouped_dataset import GroupedDataset
   from fedfish_tff.datasets.grouping.grouped_dataset import GroupingOptions

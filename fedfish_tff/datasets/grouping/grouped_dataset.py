@@ -15,11 +15,11 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
+from fedfish_tff.datasets import flat_features
 from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets.grouping import beam_stages
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import client_table
-from fedfish_tff.datasets.grouping import flat_features
 from fedfish_tff.datasets.grouping import shard_writer
 from fedfish_tff.datasets.grouping import sources
 

@@ -11,9 +11,9 @@ import pathlib
 from fedfish_tff import new_files
 from fedfish_tff.datasets import client_index
 from fedfish_tff.datasets import record_files
+from fedfish_tff.datasets import wire_format
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import spilled_runs
-from fedfish_tff.datasets.grouping import wire_format
 
 import numpy as np
 import pyarrow as pa

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from fedfish_tff.datasets.grouping import flat_features
+from fedfish_tff.datasets import flat_features
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

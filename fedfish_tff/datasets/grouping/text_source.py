@@ -13,8 +13,8 @@ import json
 import posixpath
 from typing import Any
 
+from fedfish_tff.datasets import flat_features
 from fedfish_tff.datasets.grouping import client_keys
-from fedfish_tff.datasets.grouping import flat_features
 from fedfish_tff.datasets.grouping import input_files
 from fedfish_tff.datasets.grouping import sources
 

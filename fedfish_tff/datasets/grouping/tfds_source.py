@@ -14,8 +14,8 @@ import os
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.datasets import flat_features
 from fedfish_tff.datasets.grouping import client_keys
-from fedfish_tff.datasets.grouping import flat_features
 from fedfish_tff.datasets.grouping import sources
 
 import numpy as np

@@ -7,8 +7,8 @@ import gzip
 import json
 import pathlib
 
+from fedfish_tff.datasets import flat_features
 from fedfish_tff.datasets.grouping import client_keys
-from fedfish_tff.datasets.grouping import flat_features
 from fedfish_tff.datasets.grouping import sources
 from fedfish_tff.datasets.grouping import text_source
 

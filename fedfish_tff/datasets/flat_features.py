@@ -13,7 +13,7 @@ from typing import Any
 from typing import TYPE_CHECKING
 
 from fedfish_tff import errors
-from fedfish_tff.datasets.grouping import wire_format
+from fedfish_tff.datasets import wire_format
 
 import numpy as np
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is written by hand is what the messages' classes write."""
 
-from fedfish_tff.datasets.grouping import wire_format
+from fedfish_tff.datasets import wire_format
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -6,7 +6,7 @@ import json
 from unittest import mock
 
 from fedfish_tff import errors
-from fedfish_tff.datasets.grouping import flat_features
+from fedfish_tff.datasets import flat_features
 
 from absl.testing import absltest
 from absl.testing import parameterized
