@@ -67,7 +67,12 @@ _NOT_PACKAGED = ('launch/benchmarks',)
 
 # Folders and files whose imports are left to an extra.
 _EXTRAS = {
-  'grouping': ('fedfish_tff/datasets/grouping', 'launch/data'),
+  'grouping': (
+    'fedfish_tff/datasets/client_files.py',
+    'fedfish_tff/datasets/flat_features.py',
+    'fedfish_tff/datasets/grouping',
+    'launch/data',
+  ),
   'onnx': ('launch/runs/onnx_export.py',),
   'ray': ('fedfish_tff/execution/ray',),
   'roberta': ('tasks/text/roberta_checkpoint.py',),

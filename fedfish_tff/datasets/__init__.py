@@ -74,9 +74,9 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.random_streams import random_generator
   from fedfish_tff.datasets.random_streams import uniform_numbers
   from fedfish_tff.datasets.record_files import read_record
-  from fedfish_tff.datasets.record_files import record_offsets
   from fedfish_tff.datasets.record_files import RECORD_OVERHEAD
   from fedfish_tff.datasets.record_files import RecordWriter
+  from fedfish_tff.datasets.record_files import scan_records
   from fedfish_tff.datasets.shards import partition_by_shards
   from fedfish_tff.datasets.sorted_ids import contains_id
   from fedfish_tff.datasets.sorted_ids import SortedIds

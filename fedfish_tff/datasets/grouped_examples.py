@@ -1,12 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A client's examples as one record, and back.
+"""A client's examples from its record.
 
 The record is a `tf.train.SequenceExample`, as Dataset Grouper writes it, whose
 one feature list holds a serialized `tf.train.Example` for each example.
 """
 
-from collections.abc import Iterable
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,25 +17,6 @@ import tensorflow as tf
 
 # As in Dataset Grouper.
 _EXAMPLES = 'serialized_bytes'
-
-
-def encode_examples(examples: Iterable[Mapping[str, Any]]) -> bytes:
-  """Returns a client's record.
-
-  Args:
-    examples: The client's examples, mappings from a feature's name to text or
-      bytes, or to one or several integers or floats.
-  """
-  sequence = tf.train.SequenceExample()
-  records = sequence.feature_lists.feature_list[_EXAMPLES]
-  for example in examples:
-    proto = tf.train.Example()
-    for name, value in example.items():
-      _set_value(proto.features.feature[name], value)
-    records.feature.add().bytes_list.value.append(
-      proto.SerializeToString(deterministic=True)
-    )
-  return sequence.SerializeToString(deterministic=True)
 
 
 def decode_examples(
@@ -100,18 +80,6 @@ def _kind(dtype: tf.DType) -> str:
   if dtype == tf.string:
     return 'bytes_list'
   return 'float_list' if dtype.is_floating else 'int64_list'
-
-
-def _set_value(feature: tf.train.Feature, value: Any) -> None:
-  if isinstance(value, (str, bytes)):
-    text = value.encode() if isinstance(value, str) else value
-    feature.bytes_list.value.append(text)
-    return
-  array = np.asarray(value)
-  if np.issubdtype(array.dtype, np.floating):
-    feature.float_list.value.extend(array.ravel().tolist())
-  else:
-    feature.int64_list.value.extend(array.ravel().tolist())
 
 
 def _to_array(

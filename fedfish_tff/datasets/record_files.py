@@ -9,8 +9,11 @@ of one's choice.
 """
 
 from collections.abc import Iterable
+from collections.abc import Iterator
+import io
 import os
 import struct
+from typing import BinaryIO
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
@@ -36,12 +39,14 @@ class RecordWriter:
     """Opens the file.
 
     Args:
-      path: The file, which is not there yet.
+      path: The file, which is not there yet; a URL as tf.io.gfile takes it,
+        too.
 
     Raises:
       OSError: If it cannot be written.
     """
-    self._file = open(path, 'xb')
+    self._file = _open(path, 'xb')
+    self._is_closed = False
     self._offset = 0
 
   def __enter__(self) -> 'RecordWriter':
@@ -85,12 +90,13 @@ class RecordWriter:
 
   def close(self) -> None:
     """Makes the file safe and closes it; again does nothing."""
-    if not self._file.closed:
-      try:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-      finally:
-        self._file.close()
+    if self._is_closed:
+      return
+    self._is_closed = True
+    with self._file as file:
+      file.flush()
+      if isinstance(file, io.BufferedIOBase):  # Others have no descriptor.
+        os.fsync(file.fileno())
 
 
 def read_record(
@@ -151,41 +157,53 @@ def read_record(
   return payload
 
 
-def record_offsets(path: str | os.PathLike[str]) -> list[int]:
-  """Returns where each record of a file begins, reading headers only.
+def scan_records(
+  path: str | os.PathLike[str],
+) -> Iterator[tuple[int, int, BinaryIO]]:
+  """Yields where each record of a file begins, reading headers only.
 
   Args:
-    path: An uncompressed TFRecord file.
+    path: An uncompressed TFRecord file; a URL as tf.io.gfile takes it, too.
 
-  Returns:
-    The bytes from the file's start to each record's header, in their order.
+  Yields:
+    The bytes from the file's start to the record's header, the bytes of its
+    payload, and the file, of which the payload can be read next.
 
   Raises:
     errors.InputError: If the file cannot be read, is damaged or ends within a
       record.
   """
-  offsets = []
   offset = 0
   try:
-    with open(path, 'rb', buffering=0, opener=regular_files.opener) as file:
-      num_bytes = os.fstat(file.fileno()).st_size
+    with _open(path, 'rb') as file:
+      num_bytes = file.seek(0, os.SEEK_END) or file.tell()
       while offset < num_bytes:
-        header = os.pread(file.fileno(), _HEADER.size, offset)
+        file.seek(offset)
+        header = file.read(_HEADER.size)
         if len(header) < _HEADER.size:
           raise _short_error(path, offset)
         length, checksum = _HEADER.unpack(header)
         if checksum != _masked_checksum(header[: _LENGTH.size]):
           raise _damage_error(path, offset, 'checksum of its length')
-        offsets.append(offset)
+        if offset + length + RECORD_OVERHEAD > num_bytes:
+          raise _short_error(path, offset)
+        yield offset, length, file
         offset += length + RECORD_OVERHEAD
   except OSError as error:
     raise errors.InputError(
       f'The file {path} cannot be read ({error.strerror}); a TFRecord file was '
       'expected.'
     ) from error
-  if offset > num_bytes:
-    raise _short_error(path, offsets[-1])
-  return offsets
+
+
+def _open(path: str | os.PathLike[str], mode: str) -> BinaryIO:
+  """Opens a file, also one of another file system that TensorFlow knows."""
+  if '://' in os.fspath(path):
+    # Imported late: local files do without it.
+    import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
+    return tf.io.gfile.GFile(path, mode.replace('x', 'w'))
+  return open(path, mode, opener=regular_files.opener if 'r' in mode else None)
 
 
 def _masked_checksum(data: bytes) -> int:

@@ -8,11 +8,11 @@ format: https://protobuf.dev/programming-guides/encoding.
 """
 
 from collections.abc import Sequence
-import functools
+from typing import BinaryIO
+
+import numpy as np
 
 _LENGTH_DELIMITED = 2
-# The name of the feature list in which Dataset Grouper has a client's examples.
-_EXAMPLES = b'serialized_bytes'
 
 
 def varint(value: int) -> bytes:
@@ -26,6 +26,16 @@ def varint(value: int) -> bytes:
   return bytes(encoded)
 
 
+def header(number: int, size: int) -> bytes:
+  """Returns what stands before a field of bytes, text or a message.
+
+  Args:
+    number: The number of the field.
+    size: The bytes of its content.
+  """
+  return varint(number << 3 | _LENGTH_DELIMITED) + varint(size)
+
+
 def field(number: int, pieces: Sequence[bytes]) -> list[bytes]:
   """Returns a field of bytes, text or a message, in pieces: none is copied.
 
@@ -33,37 +43,34 @@ def field(number: int, pieces: Sequence[bytes]) -> list[bytes]:
     number: The number of the field.
     pieces: Its content.
   """
-  return [_header(number, sum(map(len, pieces))), *pieces]
+  return [header(number, sum(map(len, pieces))), *pieces]
 
 
-@functools.lru_cache(maxsize=2**14)
-def example_header(size: int) -> bytes:
-  """Returns what stands before an example of so many bytes in a record.
-
-  The record of a client is a `tf.train.SequenceExample` as Dataset Grouper
-  writes it, with one feature of one value an example.
+def field_sizes(sizes: np.ndarray) -> np.ndarray:
+  """Returns the bytes of fields numbered below 16, their headers included.
 
   Args:
-    size: The bytes of the example.
+    sizes: The bytes of their contents, int64 [n].
   """
-  header = _header(1, size)  # A value of a BytesList,
-  for _ in range(2):  # which is a Feature's, of a FeatureList.
-    header = _header(1, size + len(header)) + header
-  return header
+  limits = 2 ** (7 * np.arange(1, 9, dtype=np.int64))
+  return sizes + 2 + np.searchsorted(limits, sizes, side='right')
 
 
-def record_header(size: int) -> bytes:
-  """Returns what stands before all examples of a record.
+def read_field(file: BinaryIO) -> bytes:
+  """Reads the field of bytes or a message that begins at a file's position.
 
   Args:
-    size: The bytes of the examples and of their headers.
+    file: A file of which that field is not at the end.
+
+  Raises:
+    ValueError: If there is no such field.
   """
-  # Of the map, which is of the lists, which are of the record.
-  header = b''.join(field(1, [_EXAMPLES])) + _header(2, size)
-  for number in (1, 2):
-    header = _header(number, len(header) + size) + header
-  return header
-
-
-def _header(number: int, size: int) -> bytes:
-  return varint(number << 3 | _LENGTH_DELIMITED) + varint(size)
+  if not file.read(1):
+    raise ValueError('no field')
+  size = shift = 0
+  while byte := file.read(1):
+    size |= (byte[0] & 0x7F) << shift
+    shift += 7
+    if byte[0] < 0x80:
+      return file.read(size)
+  raise ValueError('no field')

@@ -1,12 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is written by hand is what the messages' classes write."""
+"""Compares what is written by hand with what the messages' classes write."""
+
+import io
 
 from fedfish_tff.datasets import wire_format
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import dataset_grouper
+import numpy as np
 import tensorflow as tf
 
 
@@ -17,21 +19,22 @@ class WireFormatTest(parameterized.TestCase):
     # A header of two bytes: the field, and how long it is.
     self.assertEqual(wire_format.varint(value), message[2:])
 
-  # Where lengths, with those around them, get another byte.
-  @parameterized.parameters(
-    ([],), ([0],), (range(110, 130),), ([2**14 - 10 + i for i in range(12)],)
-  )
-  def test_record(self, sizes):
-    examples = [bytes([i % 256]) * size for i, size in enumerate(sizes)]
-    content = b''.join(
-      wire_format.example_header(len(example)) + example for example in examples
-    )
+  # Where lengths get another byte.
+  @parameterized.parameters(0, 1, 127, 128, 2**14 - 1, 2**14, 2**21, 2**28)
+  def test_field(self, size):
+    pieces = [b'a' * (size // 2), b'b' * (size - size // 2)]
+    message = tf.train.BytesList(value=[b''.join(pieces)]).SerializeToString()
+    self.assertEqual(b''.join(wire_format.field(1, pieces)), message)
+    (num_bytes,) = wire_format.field_sizes(np.array([size]))
+    self.assertLen(message, num_bytes)
     self.assertEqual(
-      wire_format.record_header(len(content)) + content,
-      dataset_grouper.serialization.create_sequence_example(
-        examples
-      ).SerializeToString(),
+      wire_format.read_field(io.BytesIO(message + b'more')), b''.join(pieces)
     )
+
+  @parameterized.parameters(b'', b'\x0a', b'\x0a\x80')
+  def test_no_field(self, content):
+    with self.assertRaisesRegex(ValueError, 'no field'):
+      wire_format.read_field(io.BytesIO(content))
 
 
 if __name__ == '__main__':

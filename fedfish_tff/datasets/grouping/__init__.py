@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Groups web-scale text by client, with Dataset Grouper on Apache Beam.
+"""Groups web-scale text by client, in the format of Dataset Grouper.
 
-Not imported by fedfish_tff.datasets: Beam and TFDS take seconds to import.
+Not imported by fedfish_tff.datasets: its packages are an extra.
 """
 
 from typing import TYPE_CHECKING
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.flat_features import features_to_json
   from fedfish_tff.datasets.flat_features import FlatFeature
   from fedfish_tff.datasets.flat_features import serialize_example
+  from fedfish_tff.datasets.folder_writer import ClientSizes
   from fedfish_tff.datasets.grouping.beam_options import complete_beam_flags
   from fedfish_tff.datasets.grouping.beam_options import create_beam_runner
   from fedfish_tff.datasets.grouping.client_keys import BadRecordError
   from fedfish_tff.datasets.grouping.client_keys import ClientKey
   from fedfish_tff.datasets.grouping.client_splits import ClientSplits
-  from fedfish_tff.datasets.grouping.client_table import ClientSizes
   from fedfish_tff.datasets.grouping.grouped_dataset import group
   from fedfish_tff.datasets.grouping.grouped_dataset import GroupedDataset
   from fedfish_tff.datasets.grouping.grouped_dataset import GroupingOptions

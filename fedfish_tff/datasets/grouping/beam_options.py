@@ -37,26 +37,29 @@ class _Parser(argparse.ArgumentParser):
 
 
 def complete_beam_flags(beam_flags: Sequence[str]) -> list[str]:
-  """Returns the flags, with the work divided among the workers of a cluster.
+  """Returns the flags, with work divided among the workers of a cluster.
 
-  Without a size, Beam would hand up to 128 elements to one worker of Dask.
+  Without a size, Beam would hand up to 128 parts to one worker of Dask.
 
   Args:
-    beam_flags: Such as '--runner=DirectRunner'.
+    beam_flags: Flags, at least one, such as '--runner=DirectRunner'.
 
   Raises:
-    errors.InputError: If Beam does not know a flag, or for what
+    errors.InputError: If Beam does not know a flag, none names a runner, or for what
       `create_beam_runner` raises it.
   """
-  runner = create_beam_runner(beam_flags)  # First: its module may define flags.
-  _, unknown = _parse(beam_flags)
+  if _parse(beam_flags)[0].runner:
+    create_beam_runner(beam_flags)  # Its module may define flags.
+  flags, unknown = _parse(beam_flags)
   if unknown:
     raise errors.InputError(
       f'Neither this binary nor Apache Beam has a flag {unknown[0]!r}; --help '
       'lists the flags of this binary.'
     )
+  if not flags.runner:
+    raise _no_runner_error(beam_flags)
   given = {flag.partition('=')[0] for flag in beam_flags}
-  if type(runner).__name__ == _DASK_RUNNER and given.isdisjoint(
+  if _is_dask(flags.runner) and given.isdisjoint(
     ('--dask_partition_size', '--dask_npartitions')
   ):
     return [*beam_flags, '--dask_partition_size=1']
@@ -65,18 +68,20 @@ def complete_beam_flags(beam_flags: Sequence[str]) -> list[str]:
 
 def create_beam_runner(
   beam_flags: Sequence[str],
-) -> beam_runner.PipelineRunner | None:
-  """Returns the runner that flags name; None for Beam's own choice.
+) -> beam_runner.PipelineRunner:
+  """Returns the runner that flags name.
 
   Args:
-    beam_flags: Such as '--runner=DirectRunner'.
+    beam_flags: Flags with '--runner'.
 
   Raises:
     errors.InputError: If Beam does not know it, what it needs is not installed,
       or Beam would listen on this machine.
   """
   name = _parse(beam_flags)[0].runner
-  runner = _create_runner(name, beam_flags) if name else None
+  if not name:
+    raise _no_runner_error(beam_flags)
+  runner = _create_runner(name, beam_flags)
   _check_no_ports(type(runner).__name__, _parse(beam_flags)[0])
   return runner
 
@@ -84,24 +89,34 @@ def create_beam_runner(
 def _create_runner(
   name: str, beam_flags: Sequence[str]
 ) -> beam_runner.PipelineRunner:
-  is_dask = name.lower() in ('dask', _DASK_RUNNER.lower())
   try:
     runner = beam_runner.create_runner(
       f'apache_beam.runners.dask.dask_runner.{_DASK_RUNNER}'
-      if is_dask
+      if _is_dask(name)
       else name
     )
   except (ImportError, ValueError, AttributeError) as error:
     raise errors.InputError(
       f'--runner={name} cannot be used: {str(error).rstrip(".")}.'
     ) from error
-  if is_dask:
+  if _is_dask(name):
     # Beam hands whatever is set to Dask's client, which takes its own alone.
     _, dask_flags = _parse(beam_flags, but='DaskOptions')
     options = pipeline_options.PipelineOptions(dask_flags)
     run = runner.run_pipeline
     runner.run_pipeline = lambda pipeline, _: run(pipeline, options)
   return runner
+
+
+def _no_runner_error(beam_flags: Sequence[str]) -> errors.InputError:
+  return errors.InputError(
+    f'{beam_flags[0]} belongs to a runner of Apache Beam, which --runner must '
+    'name.'
+  )
+
+
+def _is_dask(name: str) -> bool:
+  return name.lower() in ('dask', _DASK_RUNNER.lower())
 
 
 def _check_no_ports(runner: str, flags: argparse.Namespace) -> None:

@@ -1,20 +1,20 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lines and rows of files, wherever Apache Beam can read them.
+"""Lines and rows of files, wherever fsspec can read them.
 
-Files are read as far as they can be: all lines before the place at which a
+Files are read as far as they can be: the lines before the place at which a
 packed file breaks, and all rows of a Parquet file that are not on a damaged
 page or behind it in the same row group.
 """
 
 import bz2
-import collections
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import gzip
 import os
 import posixpath
 from typing import Any
@@ -24,8 +24,7 @@ import zlib
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 
-from apache_beam.io import filesystem
-from apache_beam.io import filesystems
+import fsspec
 import pyarrow as pa
 from pyarrow import parquet
 import zstandard
@@ -35,54 +34,22 @@ _CHUNK_BYTES = 2**16
 # What is unpacked at a time: a thousand bytes of zeros may be megabytes.
 _PIECE_BYTES = 2**10
 # Plain text is divided among workers in ranges of this size.
-_RANGE_BYTES = 2**26
-# A longer line is no text, and would not fit into memory some day.
+_RANGE_BYTES = 2**24
+# A longer line is no text, and may not fit into memory.
 _MOST_LINE_BYTES = 2**28
 # What is made of a Parquet file at a time.
 _BATCH_ROWS = 256
 _BATCH_BYTES = 2**22
 _TEXT_SUFFIXES = ('.json', '.jsonl', '.ndjson')
 _PARQUET_SUFFIX = '.parquet'
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Packing:
-  """How a file of lines is packed.
-
-  Attributes:
-    name: Its name in kinds of damage.
-    unpacker: Makes what unpacks one of the members that stand one after the
-      other.
-    error: What that raises.
-    limit: How many bytes it is asked for at a time, if it keeps the others.
-  """
-
-  name: str
-  unpacker: Callable[[], Any]
-  error: type[Exception]
-  limit: tuple[int, ...] = ()
-
-
+# Of packed files, the name in kinds of damage, and what unpacks a member; that
+# of gzip, GzipFile does. The window of zstd is the largest, of zstd --long=31.
 _PACKINGS = {
-  '.gz': _Packing(
-    name='gzip',
-    unpacker=lambda: zlib.decompressobj(wbits=31),
-    error=zlib.error,
-  ),
-  # A thousand bytes may be a gigabyte.
-  '.bz2': _Packing(
-    name='bz2',
-    unpacker=bz2.BZ2Decompressor,
-    error=OSError,
-    limit=(2**20,),
-  ),
-  '.zst': _Packing(
-    name='zst',
-    # The largest, of zstd --long=31.
-    unpacker=lambda: zstandard.ZstdDecompressor(
-      max_window_size=2**31
-    ).decompressobj(),
-    error=zstandard.ZstdError,
+  '.gz': ('gzip', None),
+  '.bz2': ('bz2', bz2.BZ2Decompressor),
+  '.zst': (
+    'zst',
+    lambda: zstandard.ZstdDecompressor(max_window_size=2**31).decompressobj(),
   ),
 }
 
@@ -157,14 +124,14 @@ class FileRange:
     start: The first byte. A line belongs to the range in which it begins.
     stop: The byte after the last.
     size: The bytes of the whole file.
-    modified: When it was last changed, in seconds since 1970.
+    modified: The time of its last change.
   """
 
   path: str
   start: int
   stop: int
   size: int
-  modified: float
+  modified: str
 
   @property
   def name(self) -> str:
@@ -176,8 +143,8 @@ def find_ranges(pattern: str) -> list[FileRange]:
   """Returns what to read, in the order of the files' names.
 
   Args:
-    pattern: A file, or a path with * and ?, local or of a file system that Beam
-      knows.
+    pattern: A file, or a path with * and ?, local or of a file system that
+      fsspec knows.
 
   Raises:
     errors.InputError: If it cannot be looked up, or matches no file, or one of
@@ -187,17 +154,17 @@ def find_ranges(pattern: str) -> list[FileRange]:
     files = _find_remote_files(pattern)
   else:
     files = [
-      (path, os.path.getsize(path), os.path.getmtime(path))
+      (path, os.path.getsize(path), str(os.path.getmtime(path)))
       for path in regular_files.find_files(pattern)
     ]
   if not files:
     raise errors.InputError(
-      f'There is no file {pattern}; a path was expected, with * for many.'
+      f'There is no file {pattern}; * and ? stand for many.'
     )
   ranges = []
   for path, size, modified in files:
     if os.path.exists(path) and not os.path.isfile(path):
-      raise errors.InputError(f'{path} is no file; one was expected.')
+      raise errors.InputError(f'{path} must be a file.')
     if not is_text(path) and not path.endswith(_PARQUET_SUFFIX):
       known = ', '.join((*_TEXT_SUFFIXES, _PARQUET_SUFFIX))
       raise errors.InputError(
@@ -218,20 +185,27 @@ def find_ranges(pattern: str) -> list[FileRange]:
   return ranges
 
 
-def _find_remote_files(pattern: str) -> list[tuple[str, int, float]]:
+def _find_remote_files(pattern: str) -> list[tuple[str, int, str]]:
   """Returns the path, the size and the time of the last change of files."""
   try:
-    (match,) = filesystems.FileSystems.match([pattern])
+    system, path = fsspec.core.url_to_fs(pattern)
+    found = system.glob(path, detail=True)
+    return sorted(
+      (system.unstrip_protocol(name), info['size'], _time_of(info))
+      for name, info in found.items()
+    )
   # Each file system raises errors of its own, also for a missing package.
   except Exception as error:
-    reason = ' '.join(str(error).split())
+    reason = ' '.join(str(error).split()) or type(error).__name__
     raise errors.InputError(
       f'The files {pattern} cannot be listed: {reason.rstrip(".")}.'
     ) from error
-  return sorted(
-    (m.path, m.size_in_bytes, m.last_updated_in_seconds)
-    for m in match.metadata_list
-  )
+
+
+def _time_of(info: Mapping[str, Any]) -> str:
+  """Returns the time of the last change, which file systems call otherwise."""
+  names = ('mtime', 'updated', 'LastModified', 'last_modified', 'created')
+  return next((str(info[name]) for name in names if name in info), '')
 
 
 def is_text(path: str) -> bool:
@@ -269,10 +243,10 @@ def read_lines(
     DamagedFileError: After the last whole line, if the file is damaged.
     errors.InputError: If the file cannot be read.
   """
-  packing = _PACKINGS.get(posixpath.splitext(file_range.path)[1])
+  suffix = posixpath.splitext(file_range.path)[1]
   with _opened(file_range.path) as file:
-    if packing is not None:
-      lines = _split_lines(_unpack(file, packing, progress))
+    if suffix in _PACKINGS:
+      lines = _split_lines(_unpack(file, suffix, progress))
     else:
       # From the byte before, to see whether a line begins with the first.
       before = min(file_range.start, 1)
@@ -378,13 +352,10 @@ def _raise_system_error(error: Exception) -> None:
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
   try:
-    with filesystems.FileSystems.open(
-      path,
-      compression_type=filesystem.CompressionTypes.UNCOMPRESSED,
-    ) as file:
+    with open(path, 'rb') if '://' not in path else fsspec.open(path) as file:
       yield file
-  except (OSError, filesystem.BeamIOError) as error:
-    reason = getattr(error, 'strerror', None) or str(error)
+  except OSError as error:
+    reason = error.strerror or str(error)
     raise errors.InputError(f'{path} cannot be read: {reason}.') from error
 
 
@@ -394,80 +365,60 @@ def _read_chunks(file: BinaryIO, progress: Progress) -> Iterator[bytes]:
     progress(len(chunk))
 
 
-def _unpack(
-  file: BinaryIO, packing: _Packing, progress: Progress
-) -> Iterator[bytes]:
+def _unpack(file: BinaryIO, suffix: str, progress: Progress) -> Iterator[bytes]:
   """Yields the content of a packed file of any number of members."""
-  unpacker = _Unpacker(packing)
-  done = given = 0
+  name, unpacker = _PACKINGS[suffix]
+  told = 0
   try:
-    for chunk in _read_chunks(file, progress):
-      for piece in _pieces(chunk, _PIECE_BYTES):
-        given = 0
-        for data in unpacker.unpack(piece):
-          yield data
-          given += len(data)
-        done += len(piece)
-  except DamagedFileError:
-    # What the piece has before its damage is lost with it: once more, and there
-    # byte by byte.
-    file.seek(0)
-    unpacker = _Unpacker(packing)
-    while done:
-      chunk = file.read(min(_CHUNK_BYTES, done))
-      if not chunk:
-        raise  # It has become shorter.
-      for piece in _pieces(chunk, _PIECE_BYTES):
-        collections.deque(unpacker.unpack(piece), maxlen=0)
-      done -= len(chunk)
-    for piece in _pieces(file.read(_PIECE_BYTES), 1):
-      for data in unpacker.unpack(piece):
-        yield data[given:]
-        given = max(0, given - len(data))
-    raise
-  if not unpacker.is_at_end:
-    raise DamagedFileError(f'truncated_{packing.name}')
+    if unpacker is None:
+      contents = _unpack_gzip(file)
+    else:
+      contents = _unpack_members(file, unpacker)
+    for content in contents:
+      yield content
+      progress(file.tell() - told)
+      told = file.tell()
+    if not file.tell():
+      raise EOFError
+  except EOFError as error:
+    raise DamagedFileError(f'truncated_{name}') from error
+  # Of the system, an error has a number.
+  except (OSError, zlib.error, zstandard.ZstdError) as error:
+    _raise_system_error(error)
+    raise DamagedFileError(f'damaged_{name}') from error
 
 
-def _pieces(data: bytes, size: int) -> Iterator[bytes]:
-  return (data[i : i + size] for i in range(0, len(data), size))
+def _unpack_gzip(file: BinaryIO) -> Iterator[bytes]:
+  with gzip.GzipFile(fileobj=file) as unpacked:
+    # Not `read`, which loses what is before the damage.
+    while content := unpacked.read1(_CHUNK_BYTES):
+      yield content
 
 
-class _Unpacker:
-  """Unpacks members that stand one after the other."""
+def _unpack_members(
+  file: BinaryIO, unpacker: Callable[[], Any]
+) -> Iterator[bytes]:
+  """Yields the content of members that stand one after the other.
 
-  def __init__(self, packing: _Packing) -> None:
-    self._packing = packing
-    self._member = packing.unpacker()
+  Not by the libraries' own files, of which one takes a truncated member for a
+  whole one, and the other ignores what is behind a damaged one.
 
-  @property
-  def is_at_end(self) -> bool:
-    """Whether the last member is whole."""
-    return self._member.eof
+  Args:
+    file: The file.
+    unpacker: Makes what unpacks one member.
 
-  def unpack(self, piece: bytes) -> Iterator[bytes]:
-    """Yields what a piece of the file holds.
-
-    Args:
-      piece: What follows in the file.
-
-    Raises:
-      DamagedFileError: If it cannot be unpacked.
-    """
-    limit = self._packing.limit
+  Raises:
+    EOFError: If the last one is not whole.
+  """
+  member = None
+  while piece := file.read(_PIECE_BYTES):
     while piece:
-      if self._member.eof:
-        piece = piece.lstrip(b'\0')  # Padding.
-        if not piece:
-          break
-        self._member = self._packing.unpacker()
-      try:
-        yield self._member.decompress(piece, *limit)
-        while limit and not (self._member.eof or self._member.needs_input):
-          yield self._member.decompress(b'', *limit)
-      except self._packing.error as error:
-        raise DamagedFileError(f'damaged_{self._packing.name}') from error
-      piece = self._member.unused_data if self._member.eof else b''
+      if member is None or member.eof:
+        member = unpacker()
+      yield member.decompress(piece)
+      piece = member.unused_data
+  if member is None or not member.eof:
+    raise EOFError
 
 
 def _split_lines(

@@ -35,7 +35,7 @@ class TextSource(sources.Source):
 
   Attributes:
     format: 'c4' or 'cc_news'.
-    pattern: The files: a path with * and ?, also on file systems that Beam
+    pattern: The files: a path with * and ?, also on file systems that fsspec
       knows.
     key: The client of a record.
   """
@@ -81,7 +81,7 @@ class TextSource(sources.Source):
           )
           continue
         try:
-          yield self._read_record(number, record)
+          yield self._read_record(record)
         except client_keys.BadRecordError as error:
           what = 'line' if is_text else 'row'
           where = f'{part.content.name}, {what} {number:,}'
@@ -89,7 +89,7 @@ class TextSource(sources.Source):
     except input_files.DamagedFileError as error:
       # A record that is no record without its end is whole, or else gone.
       with contextlib.suppress(client_keys.BadRecordError):
-        last = self._read_record(number + 1, error.rest)
+        last = self._read_record(error.rest)
         number += 1
         yield last
       yield sources.Skipped(
@@ -107,7 +107,7 @@ class TextSource(sources.Source):
 
   @client_keys.decoding()
   def _read_record(
-    self, number: int, record: bytes | input_files.Row | None
+    self, record: bytes | input_files.Row | None
   ) -> sources.SourceExample:
     """Returns the example of one line or row."""
     if record is None:
@@ -127,7 +127,6 @@ class TextSource(sources.Source):
     client_id = self.key.client_id(record)
     del record  # Of a long line, as large as the example.
     return sources.SourceExample(
-      position=number,
       client_id=client_id,
       words=flat_features.count_words(example, features),
       serialized=flat_features.serialize_example(example, features),

@@ -98,7 +98,7 @@ class TfdsSource(sources.Source):
       examples = _decode_examples(dataset, names, part.size)
       for position, example in enumerate(examples, start=1):
         try:
-          yield self._read_example(position, example, connectors)
+          yield self._read_example(example, connectors)
         except client_keys.BadRecordError as error:
           yield sources.Skipped(
             kind=error.kind, where=f'{where}, example {position:,}'
@@ -121,7 +121,6 @@ class TfdsSource(sources.Source):
   @client_keys.decoding()
   def _read_example(
     self,
-    position: int,
     example: Mapping[str, Any] | None,
     connectors: Mapping[str, tfds.features.FeatureConnector],
   ) -> sources.SourceExample:
@@ -138,7 +137,6 @@ class TfdsSource(sources.Source):
       if name in example
     }
     return sources.SourceExample(
-      position=position,
       client_id=self.key.client_id(record),
       serialized=flat_features.serialize_example(example, self.flat),
       words=flat_features.count_words(example, self.flat),

@@ -49,7 +49,7 @@ class Squares(sources.Source):
     return 10 * self.count
 
   def read(self, part, progress):
-    # While Beam runs: in this process, which waits for no connection.
+    # In this process, which waits for no connection.
     assert os.getpid() == self.process
     listening = [
       connection
@@ -64,7 +64,6 @@ class Squares(sources.Source):
         continue
       example = {'number': i, 'square': [i**2]}
       yield sources.SourceExample(
-        position=i,
         client_id=str(i % 10),
         serialized=grouping.serialize_example(example, self.features),
         words=grouping.count_words(example, self.features),

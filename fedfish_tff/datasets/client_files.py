@@ -1,0 +1,152 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Files with a record a client, and the index that is made from them.
+
+A record is what `dataset_grouper.serialization` makes of a client's examples. Its
+context, at which Dataset Grouper's reader does not look, holds the client's id
+and sizes, so the index of a folder can be made again from its files.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+import os
+import types
+
+from fedfish_tff import errors
+from fedfish_tff import new_files
+from fedfish_tff.datasets import client_index
+from fedfish_tff.datasets import record_files
+from fedfish_tff.datasets import wire_format
+
+from dataset_grouper import serialization
+from google.protobuf import message
+import numpy as np
+import pyarrow as pa
+import tensorflow as tf
+
+# What of a client's examples is in memory twice.
+_CHUNK_BYTES = 2**22
+_CLIENT_ID = 'client_id'
+_SIZES = ('examples', 'words')
+
+
+class ClientFile:
+  """A file of clients, which takes its path's place when it is whole.
+
+  A context manager; the file is there when it exits without an error.
+  """
+
+  def __init__(self, path: str | os.PathLike[str]) -> None:
+    """Opens a file beside the path.
+
+    Args:
+      path: The path; a URL as tf.io.gfile takes it, too.
+
+    Raises:
+      OSError: If it cannot be written.
+    """
+    self._path = os.fspath(path)
+    # No name comes twice: other workers may be at the same file.
+    self._temporary = new_files.temporary_name(self._path)
+    self._writer = record_files.RecordWriter(self._temporary)
+
+  def __enter__(self) -> 'ClientFile':
+    return self
+
+  def __exit__(
+    self,
+    error_type: type[BaseException] | None,
+    error: BaseException | None,
+    traceback: types.TracebackType | None,
+  ) -> None:
+    self._writer.close()
+    if error_type is None:
+      tf.io.gfile.rename(self._temporary, self._path, overwrite=True)
+    else:
+      tf.io.gfile.remove(self._temporary)
+
+  def write(
+    self,
+    client_id: str,
+    examples: Iterable[bytes],
+    *,
+    sizes: np.ndarray,
+    words: int,
+  ) -> None:
+    """Writes a client, whose examples need not fit into memory.
+
+    Args:
+      client_id: Its id.
+      examples: Its serialized examples.
+      sizes: Their bytes, int64 [number of examples].
+      words: The number of their words.
+    """
+    context = tf.train.Features()
+    context.feature[_CLIENT_ID].bytes_list.value.append(client_id.encode())
+    for name, value in zip(_SIZES, (len(sizes), words), strict=True):
+      context.feature[name].int64_list.value.append(value)
+    start = wire_format.field(
+      1, [context.SerializeToString(deterministic=True)]
+    )
+    # A value of a BytesList, which is of a Feature of a FeatureList.
+    list_bytes = sizes
+    for _ in range(3):
+      list_bytes = wire_format.field_sizes(list_bytes)
+    list_bytes = int(list_bytes.sum())
+    # An entry of the map, which is of the lists, which are of the record.
+    name = serialization.BYTES_FEATURE_NAME.encode()
+    lists = b''.join(wire_format.field(1, [name]))
+    lists += wire_format.header(2, list_bytes)
+    for number in (1, 2):
+      lists = wire_format.header(number, len(lists) + list_bytes) + lists
+    start = b''.join([*start, lists])
+    self._writer.write_pieces(_pieces(start, examples), len(start) + list_bytes)
+
+
+def _pieces(start: bytes, examples: Iterable[bytes]) -> Iterator[bytes]:
+  """Yields the pieces of a record: lists of features can be concatenated."""
+  yield start
+  chunk, num_bytes = [], 0
+  for example in examples:
+    chunk.append(example)
+    num_bytes += len(example)
+    if num_bytes >= _CHUNK_BYTES:
+      yield _feature_list(chunk)
+      chunk, num_bytes = [], 0
+  yield _feature_list(chunk)
+
+
+def _feature_list(examples: list[bytes]) -> bytes:
+  sequence = serialization.create_sequence_example(examples)
+  lists = sequence.feature_lists.feature_list
+  return lists[serialization.BYTES_FEATURE_NAME].SerializeToString()
+
+
+def read_index(
+  path: str | os.PathLike[str], split: str, shard: int
+) -> pa.Table:
+  """Returns the index of one file, from the contexts of its records.
+
+  Args:
+    path: A file of clients.
+    split: The split that it belongs to.
+    shard: Its number in the split.
+
+  Raises:
+    errors.InputError: If it cannot be read, or a record has no such context.
+  """
+  rows = {name: [] for name in client_index.INDEX_SCHEMA.names}
+  for offset, num_bytes, file in record_files.scan_records(path):
+    try:
+      context = tf.train.Features.FromString(wire_format.read_field(file))
+      (client_id,) = context.feature[_CLIENT_ID].bytes_list.value
+      values = [context.feature[name].int64_list.value[0] for name in _SIZES]
+      values = (client_id.decode(), split, shard, offset, num_bytes, *values)
+    except (message.DecodeError, ValueError, IndexError) as error:
+      raise errors.InputError(
+        f'The record at byte {offset} of {path} must have the id and the sizes '
+        f'of its client in its context, got {error}.'
+      ) from error
+    for name, value in zip(rows, values, strict=True):
+      rows[name].append(value)
+  return pa.table(rows, schema=client_index.INDEX_SCHEMA)

@@ -1,0 +1,416 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Groups on one machine, in processes of it, without Apache Beam.
+
+Examples are divided on disk by bucket, in Arrow's IPC files, and Arrow sorts a
+bucket at a time. Parts that have been read and shards that have been written
+are kept: work that was interrupted goes on with the others.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent import futures
+import contextlib
+import dataclasses
+import functools
+import json
+import multiprocessing
+from multiprocessing import connection
+from multiprocessing import forkserver
+import os
+import pathlib
+import signal
+import threading
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff import new_files
+from fedfish_tff import regular_files
+from fedfish_tff.datasets.grouping import client_splits
+from fedfish_tff.datasets.grouping import record_counts
+from fedfish_tff.datasets.grouping import sources
+from fedfish_tff.datasets.grouping import work as work_lib
+
+import numpy as np
+import pyarrow as pa
+import tqdm
+
+# What a process holds of the examples that it has read, or of small clients.
+_HELD_BYTES = 2**26
+# What Python needs for a row besides its texts.
+_ROW_OVERHEAD = 200
+# Work for as many processes, and yet few files, where there are small parts.
+_LEAST_BATCHES = 32
+_MOST_BATCH_BYTES = 2**27
+_ROWS_AT_A_TIME = 2**8
+_SCHEMA = pa.schema(
+  [
+    ('client_id', pa.string()),
+    ('size', pa.int64()),
+    ('words', pa.int64()),
+    ('example', pa.binary()),
+  ]
+)
+# Numbers of the columns.
+_ALL_BUT_EXAMPLE = [0, 1, 2]
+_EXAMPLE = [3]
+# The form of what is kept of a shard that has been written.
+_SHARD = {
+  'limits': dict,
+  'report': {
+    'small_clients': int,
+    'small_client_examples': int,
+    'excess_examples': int,
+    'large_clients': [str],
+  },
+}
+
+_Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+
+
+def group(
+  work: work_lib.Work,
+  parts: Sequence[sources.Part],
+  *,
+  folder: pathlib.Path,
+  num_processes: int,
+) -> tuple[
+  record_counts.RecordCounts, list[work_lib.ShardReport], list[pa.Table]
+]:
+  """Reads all parts and writes all shards, but for what is done by now.
+
+  Args:
+    work: The work.
+    parts: The parts of its source.
+    folder: Where to keep what is done.
+    num_processes: The number of processes; with 1, this one does all.
+
+  Returns:
+    The counts of records; for each shard, what it left out; and its index.
+
+  Raises:
+    errors.InputError: If a part cannot be read, or too many records are bad.
+    OSError: If something cannot be written.
+  """
+  read_folder, shard_folder = folder / 'read', folder / 'shards'
+  for path in (read_folder, shard_folder):
+    path.mkdir(exist_ok=True)
+  # Of processes that were killed.
+  new_files.remove_temporaries(work.folder)
+  batches = list(enumerate(_batches(work, parts)))
+  shards = work.placement.shards()
+  with _processes(num_processes) as run:
+    counts = _read(work, batches, read_folder, run)
+    write = functools.partial(
+      _write_shard, work, _arrow_files(read_folder), shard_folder
+    )
+    missing = [s for s in shards if _load_report(work, s, shard_folder) is None]
+    with _bar('write', len(missing), ' shards') as bar:
+      for _ in run(write, missing):
+        bar.update()
+    reports = [_load_report(work, shard, shard_folder) for shard in shards]
+    tables = list(run(functools.partial(_index_shard, work), shards))
+  return counts, reports, tables
+
+
+def _batches(
+  work: work_lib.Work, parts: Sequence[sources.Part]
+) -> list[list[sources.Part]]:
+  """Divides parts, in order, into what is read, and kept, at a time."""
+  share = _MOST_BATCH_BYTES / max(work.source.estimated_bytes(parts), 1)
+  limit = work.total_size * min(1 / _LEAST_BATCHES, share)
+  batches, filled = [], limit
+  for part in parts:
+    if filled >= limit:
+      batches.append([])
+      filled = 0
+    batches[-1].append(part)
+    filled += part.size
+  return batches
+
+
+def _read(
+  work: work_lib.Work,
+  batches: Sequence[tuple[int, list[sources.Part]]],
+  folder: pathlib.Path,
+  run: _Run,
+) -> record_counts.RecordCounts:
+  """Reads all batches that have not been read, and counts all records."""
+  counts = record_counts.RecordCounts()
+  missing = []
+  for number, parts in batches:
+    path = _batch_path(folder, number, 'json')
+    if path.exists():
+      counts.merge(
+        [record_counts.RecordCounts.from_json(regular_files.read_bytes(path))]
+      )
+    else:
+      missing.append((number, parts))
+  with _bar('read', work.total_size, work.source.size_unit) as bar:
+    bar.update(counts.size)
+    if missing:
+      counts.check(work.max_bad_fraction, total_size=work.total_size)
+    for more in run(functools.partial(_read_batch, work, folder), missing):
+      counts.merge([more])
+      bar.update(more.size)
+      counts.check(work.max_bad_fraction, total_size=work.total_size)
+  counts.check(work.max_bad_fraction, total_size=None)
+  return counts
+
+
+def _read_batch(
+  work: work_lib.Work,
+  folder: pathlib.Path,
+  batch: tuple[int, Sequence[sources.Part]],
+) -> record_counts.RecordCounts:
+  """Writes a batch of parts to a file, each bucket together, and counts."""
+  number, parts = batch
+  counts = record_counts.RecordCounts()
+  with (
+    new_files.new_file(_batch_path(folder, number, 'arrow')) as file,
+    pa.ipc.new_file(file, _SCHEMA) as writer,
+  ):
+    rows, held = [], 0
+    for row in work.read(parts, counts):
+      rows.append(row)
+      held += len(row.example) + _ROW_OVERHEAD
+      if held >= _HELD_BYTES:
+        _write_rows(rows, work.placement.num_buckets, writer)
+        rows, held = [], 0
+    _write_rows(rows, work.placement.num_buckets, writer)
+  # It says that the other is there.
+  with new_files.new_file(_batch_path(folder, number, 'json')) as file:
+    file.write(counts.to_json().encode(errors='replace'))
+  return counts
+
+
+def _write_rows(
+  rows: list[work_lib.Row], num_buckets: int, writer: pa.RecordBatchFileWriter
+) -> None:
+  """Writes a record batch for each bucket, rows in the order of the source."""
+  rows_of = [[] for _ in range(num_buckets)]
+  for row in rows:
+    rows_of[row.bucket].append(row)
+  for some in rows_of:
+    columns = (
+      [row.client_id for row in some],
+      [len(row.example) for row in some],
+      [row.words for row in some],
+      [row.example for row in some],
+    )
+    arrays = [
+      pa.array(column, field.type) for column, field in zip(columns, _SCHEMA)
+    ]
+    writer.write_batch(pa.record_batch(arrays, schema=_SCHEMA))
+
+
+def _write_shard(
+  work: work_lib.Work,
+  files: Sequence[pathlib.Path],
+  folder: pathlib.Path,
+  shard: client_splits.Shard,
+) -> None:
+  """Writes a shard, and a report of it."""
+  path = _report_path(shard, folder)
+  # Of other limits, with which it is no longer written.
+  path.unlink(missing_ok=True)
+  clients = (
+    client
+    for bucket in shard.buckets
+    for client in _Bucket(files, bucket, work.placement.num_buckets).clients()
+  )
+  report = work.write_shard(shard, clients)
+  content = {
+    'limits': dataclasses.asdict(work.limits),
+    'report': dataclasses.asdict(report),
+  }
+  with new_files.new_file(path) as file:
+    file.write(json.dumps(content).encode())
+
+
+class _Bucket:
+  """The rows of a bucket in all files, in the order of the source."""
+
+  def __init__(
+    self, files: Sequence[pathlib.Path], bucket: int, num_buckets: int
+  ) -> None:
+    """Reads all but the examples."""
+    self._places = []
+    tables = [_SCHEMA.empty_table().select(_ALL_BUT_EXAMPLE)]
+    for path in files:
+      with _opened(path, _ALL_BUT_EXAMPLE) as reader:
+        for number in range(bucket, reader.num_record_batches, num_buckets):
+          self._places.append((path, number))
+          tables.append(pa.Table.from_batches([reader.get_batch(number)]))
+    self._starts = np.cumsum([0, *(len(table) for table in tables[1:])])
+    table = pa.concat_tables(tables).combine_chunks()
+    self._sizes = table['size'].to_numpy()
+    self._words = table['words'].to_numpy()
+    ids = table['client_id'].combine_chunks().dictionary_encode()
+    self._ids = sorted(ids.dictionary.to_pylist())
+    place_of = {client_id: i for i, client_id in enumerate(self._ids)}
+    places = np.array(
+      [place_of[client_id] for client_id in ids.dictionary.to_pylist()],
+      np.int64,
+    )[ids.indices.to_numpy()]
+    self._order = np.argsort(places, kind='stable')
+    self._stops = np.cumsum(np.bincount(places, minlength=len(self._ids)))
+
+  def clients(self) -> Iterator[work_lib.Client]:
+    """Yields the clients by id.
+
+    As many as fit into memory are read at a time; a larger one as it is
+    written.
+    """
+    first, first_row = 0, 0
+    ends = np.cumsum(self._sizes[self._order] + _ROW_OVERHEAD)
+    while first < len(self._ids):
+      before = ends[first_row - 1] if first_row else 0
+      last_row = np.searchsorted(ends, before + _HELD_BYTES, side='right')
+      stop = int(np.searchsorted(self._stops, last_row, side='right'))
+      if stop > first:
+        rows = np.sort(self._order[first_row : self._stops[stop - 1]])
+        loaded = dict(zip(rows.tolist(), self._read(rows), strict=True))
+        read = functools.partial(_look_up, loaded)
+      else:
+        stop, read = first + 1, self._read
+      for place in range(first, stop):
+        rows = self._order[first_row : self._stops[place]]
+        first_row = self._stops[place]
+        yield work_lib.Client(
+          client_id=self._ids[place],
+          sizes=self._sizes[rows],
+          words=self._words[rows],
+          read=lambda kept, rows=rows, read=read: read(rows[kept]),
+        )
+      first = stop
+
+  def _read(self, rows: np.ndarray) -> Iterator[bytes]:
+    """Yields the examples of rows, which are in order."""
+    borders = np.searchsorted(rows, self._starts)
+    for place, (path, number) in enumerate(self._places):
+      some = rows[borders[place] : borders[place + 1]] - self._starts[place]
+      if not len(some):
+        continue
+      with _opened(path, _EXAMPLE) as reader:
+        (column,) = reader.get_batch(number).columns
+      for start in range(0, len(some), _ROWS_AT_A_TIME):
+        yield from column.take(
+          pa.array(some[start : start + _ROWS_AT_A_TIME])
+        ).to_pylist()
+
+
+def _look_up(loaded: dict[int, bytes], rows: np.ndarray) -> Iterator[bytes]:
+  return map(loaded.__getitem__, rows.tolist())
+
+
+@contextlib.contextmanager
+def _opened(
+  path: pathlib.Path, columns: list[int]
+) -> Iterator[pa.RecordBatchFileReader]:
+  # Not mapped into memory, of which it would seem to take much.
+  with (
+    pa.OSFile(os.fspath(path)) as file,
+    pa.ipc.open_file(
+      file, options=pa.ipc.IpcReadOptions(included_fields=columns)
+    ) as reader,
+  ):
+    yield reader
+
+
+def _index_shard(work: work_lib.Work, shard: client_splits.Shard) -> pa.Table:
+  # Imported late, with TensorFlow.
+  from fedfish_tff.datasets import client_files  # pylint: disable=g-import-not-at-top
+
+  return client_files.read_index(
+    work.shard_path(shard), shard.split, shard.number
+  )
+
+
+def _batch_path(folder: pathlib.Path, number: int, suffix: str) -> pathlib.Path:
+  return folder / f'{number:06}.{suffix}'
+
+
+def _arrow_files(folder: pathlib.Path) -> list[pathlib.Path]:
+  return sorted(folder.glob('*.arrow'))
+
+
+def _report_path(
+  shard: client_splits.Shard, folder: pathlib.Path
+) -> pathlib.Path:
+  return folder / f'{shard.file_name}.json'
+
+
+def _load_report(
+  work: work_lib.Work, shard: client_splits.Shard, folder: pathlib.Path
+) -> work_lib.ShardReport | None:
+  """Returns what a shard left out; None if it is not written like this."""
+  try:
+    content = regular_files.read_json(_report_path(shard, folder), _SHARD)
+  except regular_files.MissingFileError:
+    return None
+  if content['limits'] != dataclasses.asdict(work.limits):
+    return None
+  return work_lib.ShardReport(**content['report'])
+
+
+def _bar(description: str, total: int, unit: str) -> tqdm.tqdm:
+  return tqdm.tqdm(
+    total=total,
+    desc=description,
+    unit=unit,
+    unit_scale=unit == 'B',
+    dynamic_ncols=True,
+    disable=None,
+  )
+
+
+@contextlib.contextmanager
+def _processes(count: int) -> Iterator[_Run]:
+  """Gives what calls a function with each of some items, in processes.
+
+  Results come in the order of the items.
+  """
+  if count == 1:
+    yield map
+    return
+  context = multiprocessing.get_context('forkserver')
+  # Imported once for all processes, which share its memory.
+  context.set_forkserver_preload(['fedfish_tff.datasets.client_files'])
+  # Ctrl-C is for this process alone.
+  blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+  try:
+    forkserver.ensure_running()
+  finally:
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+  # Whose other end is closed when this process ends, however it does.
+  reader, writer = context.Pipe(duplex=False)
+  pool = futures.ProcessPoolExecutor(
+    count, mp_context=context, initializer=_end_with, initargs=(reader,)
+  )
+  try:
+    yield pool.map
+  except futures.process.BrokenProcessPool as error:
+    raise errors.InputError(
+      'A process that groups was killed, perhaps for want of memory; the same '
+      'command goes on, and takes less memory with fewer processes.'
+    ) from error
+  except BaseException:
+    writer.close()
+    raise
+  finally:
+    pool.shutdown(cancel_futures=True)
+    writer.close()
+    reader.close()
+
+
+def _end_with(reader: connection.Connection) -> None:
+  """Ends this process as soon as the other end of a pipe is closed."""
+
+  def wait() -> None:
+    reader.poll(None)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+  threading.Thread(target=wait, daemon=True).start()
