@@ -2,16 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every public symbol of the library is exported, and has its types."""
 
-# bazel: tags = ['manual']  # Reads the working tree; `make test` runs it.
-
 import ast
 from collections.abc import Iterator
 
 from tests import repository
 
 from absl.testing import absltest
-
-update_build_files = repository.load_script('.ci/update_build_files.py')
 
 # Rooms of which everything is a part of contexts, exported one room above.
 _INTERNAL_ROOMS = tuple(
@@ -197,7 +193,3 @@ class ExportsTest(absltest.TestCase):
 
   def test_internal_modules_exist(self):
     self.assertContainsSubset(INTERNAL_MODULES, self.library)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,16 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imports point one way: launch, tasks, library; and so inside the library."""
 
-# bazel: tags = ['manual']  # Reads the working tree; `make test` runs it.
-
 import ast
 import re
 
 from tests import repository
 
 from absl.testing import absltest
-
-update_build_files = repository.load_script('.ci/update_build_files.py')
 
 # What each part may import beside itself. A part is a folder, or a single
 # module that others may use without the rest of its folder.
@@ -263,7 +259,7 @@ class LayeringTest(absltest.TestCase):
     wrong = []
     for name, module in self.modules.items():
       part = _part(name)
-      for imported in update_build_files.imported_modules(module, self.modules):
+      for imported in repository.imported_modules(module):
         other = _part(imported)
         if other not in ALLOWED[part] | {part, *_FOR_ALL}:
           wrong.append(f'{module.path} imports {imported}')
@@ -305,7 +301,3 @@ class LayeringTest(absltest.TestCase):
 
     for part in ALLOWED:
       visit(part, ())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -94,7 +94,3 @@ class CollectedUpdatesTest(absltest.TestCase):
         there = process.next(process.initialize(), values, [1.0] * 7)
     np.testing.assert_array_equal(here.result['a'], there.result['a'])
     self.assertEqual(here.measurements, there.measurements)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff import aggregators
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -151,7 +150,3 @@ class SentPartsTest(parameterized.TestCase):
       aggregators.SentPartsFactory(
         aggregators.PartialMeanFactory(), mask_bits=2, tensor_names=['one']
       ).create(_fed_avg_type(_PER_TENSOR), _WEIGHT)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -254,7 +253,3 @@ class PartialExchangeTest(parameterized.TestCase):
 
     with self.assertRaisesRegex(errors.InputError, 'no trainable tensors'):
       algorithms.build_partial_exchange(create_model, _sgd(0.1), selector=_HALF)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff.execution import contexts
 from tests import client_state_rounds
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -384,7 +383,3 @@ class ScaffoldTest(client_state_rounds.TestCase, parameterized.TestCase):
   def test_refuses_a_federation_without_clients(self):
     with self.assertRaisesRegex(errors.InputError, 'num_clients must be'):
       algorithms.build_scaffold(_MODELS['functional'], _RATE, num_clients=0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -208,7 +208,3 @@ class CohortTest(absltest.TestCase):
     x, y = (np.concatenate(a) for a in zip(*clients))
     _assert_sums(result, x, y, np.float32)
     self.assertEmpty(context.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -156,7 +156,3 @@ class ServerStatisticsWorkTest(absltest.TestCase):
           scale=np.abs(start).max(),
         )
       self.assertEqual(result.update_weight, sum(len(y) for _, y in client))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -7,7 +7,6 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff.datasets import client_files
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from dataset_grouper import serialization
 import numpy as np
@@ -74,7 +73,3 @@ class ClientFileTest(parameterized.TestCase):
         errors.InputError, 'at byte 0 of .* must have the id and the sizes'
       ):
         client_files.read_index(self.path, 'train', 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

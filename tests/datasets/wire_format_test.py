@@ -6,7 +6,6 @@ import io
 
 from fedfish_tff.datasets import wire_format
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -35,7 +34,3 @@ class WireFormatTest(parameterized.TestCase):
   def test_no_field(self, content):
     with self.assertRaisesRegex(ValueError, 'no field'):
       wire_format.read_field(io.BytesIO(content))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -14,7 +14,6 @@ from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import contexts
 from tests.evaluation import softmax_regression
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -180,7 +179,3 @@ class ChunkedEvaluationTest(parameterized.TestCase):
     with tff.framework.get_context_stack().install(context):
       chunked_evaluation.ChunkedEvaluation(model)(weights, _chunks(_CLIENTS, 2))
     self.assertEmpty(context.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

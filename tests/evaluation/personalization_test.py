@@ -10,7 +10,6 @@ from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import contexts
 from tests.evaluation import softmax_regression
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -118,7 +117,3 @@ class PersonalizationTotalsTest(parameterized.TestCase):
     with tff.framework.get_context_stack().install(context):
       self._evaluate('functional', _client_data(_TRAIN, _TEST))
     self.assertEmpty(context.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

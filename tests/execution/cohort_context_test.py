@@ -21,7 +21,6 @@ from fedfish_tff.execution.worker import local_worker
 from tests import processes
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import grpc
 import hypothesis
@@ -815,7 +814,3 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       with self.subTest(str(arguments)):
         self.assertIsNotNone(ours)
         self.assertEqual(ours[1], theirs[1])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C inside a round that runs as one long graph, in a real process."""
 
-# bazel: tags = ['manual']  # Its programs import what BUILD files do not see.
-
 import os
 import signal
 import subprocess
@@ -76,7 +74,3 @@ class InterruptTest(absltest.TestCase):
     output, _ = process.communicate(timeout=processes.HANG_SECONDS)
     self.assertEqual(output.splitlines(), ['interrupted', '[]', '[]', 'True'])
     self.assertEqual(process.returncode, 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -211,7 +211,3 @@ class LayersTest(parameterized.TestCase):
             f'{name} in call {call}',
           )
     self.assertEmpty(context.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

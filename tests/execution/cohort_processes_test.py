@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds of the cohort context give the same bits in every process."""
 
-# bazel: tags = ['manual']  # Its programs import what BUILD files do not see.
-
 import os
 import subprocess
 import sys
@@ -53,7 +51,3 @@ class ProcessesTest(absltest.TestCase):
     ]
     self.assertLen(outputs[0], 1)
     self.assertEqual(outputs[0], outputs[1])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -220,7 +220,3 @@ class ProgramLogicTest(absltest.TestCase):
       strict=True,
     ):
       tolerance.assert_close(one, other, relative=tolerance.FLOAT32_STEPS)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -170,7 +170,3 @@ class ClientErrorsTest(absltest.TestCase):
       data[2][0][5, 0] = 0.0
       process.next(state, learning_rounds.to_datasets(data))
     self.assertEmpty(context.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

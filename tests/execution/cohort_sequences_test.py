@@ -16,7 +16,6 @@ from typing import Any
 from fedfish_tff.execution import cohort_context
 from tests.execution import two_contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import grpc
 import numpy as np
@@ -407,7 +406,3 @@ class CohortSequencesTest(two_contexts.TestCase, parameterized.TestCase):
         with logs(level='WARNING'):
           found = self.here(comp, list(_NUMBERS))
         self.assertEqual(found, [case.expected(n) for n in _NUMBERS])
-
-
-if __name__ == '__main__':
-  absltest.main()

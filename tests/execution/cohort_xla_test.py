@@ -52,7 +52,3 @@ class RandomNumbersTest(absltest.TestCase):
       drawn = _in_context(lambda: comp([0.0] * 20), use_xla=True)
     self.assertIn('RandomUniform', '\n'.join(logs.output))
     self.assertLen(set(drawn), 20)
-
-
-if __name__ == '__main__':
-  absltest.main()

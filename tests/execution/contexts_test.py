@@ -78,7 +78,3 @@ class ContextsTest(absltest.TestCase):
   def test_package_exports_the_same(self):
     self.assertIs(execution.set_default_context, contexts.set_default_context)
     self.assertIs(execution.context_names, contexts.context_names)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -29,7 +29,3 @@ class DevicesTest(absltest.TestCase):
   @pytest.mark.thorough
   def test_rounds_on_three_devices(self):
     self._run_tests('CohortOnDevicesTest', 'XlaTest')
-
-
-if __name__ == '__main__':
-  absltest.main()

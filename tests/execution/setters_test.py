@@ -23,7 +23,3 @@ class SettersTest(absltest.TestCase):
         'use_xla',
       ],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for threads."""
 
-# bazel: tags = ['manual']  # Its programs import what BUILD files do not see.
-
 import functools
 import os
 import subprocess
@@ -12,7 +10,6 @@ import sys
 from fedfish_tff.execution import threads
 from tests import processes
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _NUM_CORES = 4
@@ -140,7 +137,3 @@ class ThreadsTest(parameterized.TestCase):
     one, all_cores = (_outputs()[n] for n in ('train_on_one_core', 'train'))
     self.assertRegex(one, '^1 [0-9a-f]{1000}')
     self.assertEqual(one, all_cores)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from tests import processes
 from tests.launch import binary_runner
 
 from absl import flags
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _PROGRAM = """
@@ -73,7 +72,3 @@ class ContextFlagTest(parameterized.TestCase):
       given = context_flag.define_options(*context_flag.OPTION_FLAGS)
     values(['train', '--devices=CPU', '--noxla'])
     self.assertEqual(given(), {'devices': 'CPU', 'use_xla': False})
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -21,7 +21,6 @@ from tests.launch import binary_runner
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import psutil
@@ -517,7 +516,3 @@ class KillTest(parameterized.TestCase):
     self.assertIn('resumes from the last checkpoint', result.stdout)
     self.assertIn('--overwrite', result.stdout)
     self.assertEmpty(result.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

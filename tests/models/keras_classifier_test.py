@@ -474,7 +474,3 @@ class KerasClassifierTest(absltest.TestCase):
             input_spec=tf.TensorSpec([None, 4]),
             call=lambda x, training, m=keras_model, c=change: c(m(x)),
           )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -276,7 +276,3 @@ class RecallTest(absltest.TestCase):
     logits = np.full([1, 2, _SIZE], np.nan, np.float32)
     found = _metrics_of_logits(model, [(logits, np.array([[1, 3]], np.int32))])
     self.assertEqual((found['top_1_recall'], found['top_3_recall']), (0, 0))
-
-
-if __name__ == '__main__':
-  absltest.main()

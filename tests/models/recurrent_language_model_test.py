@@ -388,7 +388,3 @@ class TensorNamesTest(absltest.TestCase):
       recurrent_language_model.CIFG_LSTM_TENSORS,
       _create_cifg().initial_weights[0],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

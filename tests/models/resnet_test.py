@@ -164,7 +164,3 @@ class TensorNamesTest(absltest.TestCase):
     named_tensors.assert_named(
       resnet.RESNET18_TENSORS, model.initial_weights[0]
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

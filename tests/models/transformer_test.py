@@ -375,7 +375,3 @@ class TensorNamesTest(absltest.TestCase):
     named_tensors.assert_named(
       transformer.transformer_tensor_names(2), _create().initial_weights[0]
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

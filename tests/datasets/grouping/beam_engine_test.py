@@ -90,7 +90,3 @@ class BeamEngineTest(absltest.TestCase):
     ):
       with self.assertRaisesRegex(KeyboardInterrupt, '^$'):
         self._group()
-
-
-if __name__ == '__main__':
-  absltest.main()

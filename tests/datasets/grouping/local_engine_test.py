@@ -200,7 +200,3 @@ def _wait_or_fail(number):
   if number == 0:
     return 1 // 0
   concurrent.futures.Future().result(processes.HANG_SECONDS)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -60,7 +60,3 @@ class RecordCountsTest(absltest.TestCase):
       counts.check(0.0099, total_size=100)
     # A few records do not tell how many there are.
     _count(0, range(10), size=20).check(0.01, total_size=100)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -7,7 +7,6 @@ import pathlib
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import work as work_lib
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import dataset_grouper
 import numpy as np
@@ -72,7 +71,3 @@ class WriteShardTest(parameterized.TestCase):
     excess = len(examples) - len(expected)
     self.assertEqual(report.excess_examples, excess)
     self.assertEqual(report.large_clients, ['a'] if excess else [])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for values."""
 
-# bazel: tags = ['smoke']
-
 import collections
 from typing import NamedTuple
 
@@ -397,7 +395,3 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
               self._assert_same(
                 values.from_local_value(value, type_spec), expected
               )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -298,7 +298,3 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
           pjrt_context.create_sync_pjrt_execution_context(
             platform, precision=precision
           )
-
-
-if __name__ == '__main__':
-  absltest.main()

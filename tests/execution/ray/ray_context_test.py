@@ -391,7 +391,3 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
         total([0, 1, 2, 0])
       self.assertEqual(total([1, 1, 1, 0]), 3)
       self.assertEqual(total([]), 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -76,7 +76,3 @@ class BindFunctionsTest(absltest.TestCase):
 
     with self.assertRaisesRegex(TypeError, r'\{int32\}@CLIENTS, found None'):
       comp(None)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -462,7 +462,3 @@ class ScriptTest(absltest.TestCase):
 
 def setUpModule():
   local_worker.set_sync_local_worker_execution_context()
-
-
-if __name__ == '__main__':
-  absltest.main()

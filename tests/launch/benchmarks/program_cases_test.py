@@ -25,7 +25,3 @@ class ProgramCasesTest(absltest.TestCase):
         for name, make in group.items():
           with self.subTest(name):
             make()()
-
-
-if __name__ == '__main__':
-  absltest.main()

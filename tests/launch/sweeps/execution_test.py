@@ -229,7 +229,3 @@ class SweepExecutionTest(absltest.TestCase):
     self.assertEqual(
       [row['status'] for row in self._rows('runs.csv')], ['unfinished'] * 4
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -36,7 +36,3 @@ class SweepWorkerTest(absltest.TestCase):
     worker.train(**arguments, is_trained=True, evaluated=True)
     self.assertEqual(summary.stat().st_mtime_ns, before)
     self.assertTrue((workdir / 'evaluation' / 'summary.csv').exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -15,7 +15,6 @@ from tasks.text import roberta_checkpoint
 from tests import roberta_files
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -261,7 +260,3 @@ class RobertaTest(parameterized.TestCase):
   def test_faulty_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       _create(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()
