@@ -19,7 +19,6 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import new_files
-from fedfish_tff.datasets import client_files
 from fedfish_tff.datasets.grouping import beam_options
 from fedfish_tff.datasets.grouping import record_counts
 from fedfish_tff.datasets.grouping import sources
@@ -177,13 +176,14 @@ def _collect(
       'share with this process; nothing is there.'
     ) from None
   counts = record_counts.RecordCounts()
-  counts.merge(
-    record_counts.RecordCounts.from_json(part['counts']) for part in parts
-  )
   for part in parts:
     if part['failure'] is not None:
       raise errors.InputError(part['failure'])
+    counts.merge(record_counts.RecordCounts.from_json(part['counts']))
   counts.check(work.max_bad_fraction, total_size=None)
+  for name in tf.io.gfile.listdir(work.folder):
+    if new_files.is_temporary(name):  # Of a worker that was killed.
+      tf.io.gfile.remove(posixpath.join(work.folder, name))
   reports, tables = [], []
   for shard in work.placement.shards():
     try:
@@ -191,9 +191,7 @@ def _collect(
       reports.append(work_lib.ShardReport(**report))
     except tf.errors.NotFoundError:
       reports.append(work.write_shard(shard, []))
-    tables.append(
-      client_files.read_index(work.shard_path(shard), shard.split, shard.number)
-    )
+    tables.append(work.read_index(shard))
   tf.io.gfile.rmtree(_report_folder(work))
   return counts, reports, tables
 

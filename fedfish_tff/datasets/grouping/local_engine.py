@@ -15,6 +15,7 @@ from concurrent import futures
 import contextlib
 import dataclasses
 import functools
+import itertools
 import json
 import multiprocessing
 from multiprocessing import connection
@@ -101,18 +102,24 @@ def group(
   new_files.remove_temporaries(work.folder)
   batches = list(enumerate(_batches(work, parts)))
   shards = work.placement.shards()
+  counts = record_counts.RecordCounts()
   with _processes(num_processes) as run:
-    counts = _read(work, batches, read_folder, run)
-    write = functools.partial(
-      _write_shard, work, _arrow_files(read_folder), shard_folder
-    )
-    missing = [s for s in shards if _load_report(work, s, shard_folder) is None]
-    with _bar('write', len(missing), ' shards') as bar:
-      for _ in run(write, missing):
+    read = functools.partial(_read_batch, work, read_folder)
+    with _bar('read', work.total_size, work.source.size_unit) as bar:
+      for more in run(read, batches):
+        counts.merge(more)
+        bar.update(more.size)
+        counts.check(work.max_bad_fraction, total_size=work.total_size)
+    counts.check(work.max_bad_fraction, total_size=None)
+    files = [_batch_path(read_folder, number, 'arrow') for number, _ in batches]
+    write = functools.partial(_write_shard, work, files, shard_folder)
+    results = []
+    with _bar('write', len(shards), ' shards') as bar:
+      for result in run(write, shards):
+        results.append(result)
         bar.update()
-    reports = [_load_report(work, shard, shard_folder) for shard in shards]
-    tables = list(run(functools.partial(_index_shard, work), shards))
-  return counts, reports, tables
+  reports, tables = zip(*results)
+  return counts, list(reports), list(tables)
 
 
 def _batches(
@@ -131,35 +138,6 @@ def _batches(
   return batches
 
 
-def _read(
-  work: work_lib.Work,
-  batches: Sequence[tuple[int, list[sources.Part]]],
-  folder: pathlib.Path,
-  run: _Run,
-) -> record_counts.RecordCounts:
-  """Reads all batches that have not been read, and counts all records."""
-  counts = record_counts.RecordCounts()
-  missing = []
-  for number, parts in batches:
-    path = _batch_path(folder, number, 'json')
-    if path.exists():
-      counts.merge(
-        [record_counts.RecordCounts.from_json(regular_files.read_bytes(path))]
-      )
-    else:
-      missing.append((number, parts))
-  with _bar('read', work.total_size, work.source.size_unit) as bar:
-    bar.update(counts.size)
-    if missing:
-      counts.check(work.max_bad_fraction, total_size=work.total_size)
-    for more in run(functools.partial(_read_batch, work, folder), missing):
-      counts.merge([more])
-      bar.update(more.size)
-      counts.check(work.max_bad_fraction, total_size=work.total_size)
-  counts.check(work.max_bad_fraction, total_size=None)
-  return counts
-
-
 def _read_batch(
   work: work_lib.Work,
   folder: pathlib.Path,
@@ -167,6 +145,9 @@ def _read_batch(
 ) -> record_counts.RecordCounts:
   """Writes a batch of parts to a file, each bucket together, and counts."""
   number, parts = batch
+  path = _batch_path(folder, number, 'json')
+  if path.exists():
+    return record_counts.RecordCounts.from_json(regular_files.read_bytes(path))
   counts = record_counts.RecordCounts()
   with (
     new_files.new_file(_batch_path(folder, number, 'arrow')) as file,
@@ -181,7 +162,7 @@ def _read_batch(
         rows, held = [], 0
     _write_rows(rows, work.placement.num_buckets, writer)
   # It says that the other is there.
-  with new_files.new_file(_batch_path(folder, number, 'json')) as file:
+  with new_files.new_file(path) as file:
     file.write(counts.to_json().encode(errors='replace'))
   return counts
 
@@ -211,23 +192,27 @@ def _write_shard(
   files: Sequence[pathlib.Path],
   folder: pathlib.Path,
   shard: client_splits.Shard,
-) -> None:
-  """Writes a shard, and a report of it."""
-  path = _report_path(shard, folder)
-  # Of other limits, with which it is no longer written.
-  path.unlink(missing_ok=True)
-  clients = (
-    client
-    for bucket in shard.buckets
-    for client in _Bucket(files, bucket, work.placement.num_buckets).clients()
-  )
-  report = work.write_shard(shard, clients)
-  content = {
-    'limits': dataclasses.asdict(work.limits),
-    'report': dataclasses.asdict(report),
-  }
-  with new_files.new_file(path) as file:
-    file.write(json.dumps(content).encode())
+) -> tuple[work_lib.ShardReport, pa.Table]:
+  """Writes a shard; returns what it left out, and its index."""
+  path = folder / f'{shard.file_name}.json'
+  report = _load_report(path, work.limits)
+  if report is None:
+    # Of other limits, with which it is no longer written.
+    path.unlink(missing_ok=True)
+    buckets = (
+      _Bucket(files, bucket, work.placement.num_buckets)
+      for bucket in shard.buckets
+    )
+    report = work.write_shard(
+      shard, itertools.chain.from_iterable(b.clients() for b in buckets)
+    )
+    content = {
+      'limits': dataclasses.asdict(work.limits),
+      'report': dataclasses.asdict(report),
+    }
+    with new_files.new_file(path) as file:
+      file.write(json.dumps(content).encode())
+  return report, work.read_index(shard)
 
 
 class _Bucket:
@@ -320,38 +305,19 @@ def _opened(
     yield reader
 
 
-def _index_shard(work: work_lib.Work, shard: client_splits.Shard) -> pa.Table:
-  # Imported late, with TensorFlow.
-  from fedfish_tff.datasets import client_files  # pylint: disable=g-import-not-at-top
-
-  return client_files.read_index(
-    work.shard_path(shard), shard.split, shard.number
-  )
-
-
 def _batch_path(folder: pathlib.Path, number: int, suffix: str) -> pathlib.Path:
   return folder / f'{number:06}.{suffix}'
 
 
-def _arrow_files(folder: pathlib.Path) -> list[pathlib.Path]:
-  return sorted(folder.glob('*.arrow'))
-
-
-def _report_path(
-  shard: client_splits.Shard, folder: pathlib.Path
-) -> pathlib.Path:
-  return folder / f'{shard.file_name}.json'
-
-
 def _load_report(
-  work: work_lib.Work, shard: client_splits.Shard, folder: pathlib.Path
+  path: pathlib.Path, limits: work_lib.ClientLimits
 ) -> work_lib.ShardReport | None:
   """Returns what a shard left out; None if it is not written like this."""
   try:
-    content = regular_files.read_json(_report_path(shard, folder), _SHARD)
+    content = regular_files.read_json(path, _SHARD)
   except regular_files.MissingFileError:
     return None
-  if content['limits'] != dataclasses.asdict(work.limits):
+  if content['limits'] != dataclasses.asdict(limits):
     return None
   return work_lib.ShardReport(**content['report'])
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts of the records of a source: of those kept, and of bad ones by kind."""
 
-from collections.abc import Iterable
 import dataclasses
 import json
 
@@ -50,13 +49,12 @@ class RecordCounts:
     """
     self._add(record.kind, record.count, [[part, number, record.where]])
 
-  def merge(self, others: 'Iterable[RecordCounts]') -> None:
+  def merge(self, other: 'RecordCounts') -> None:
     """Adds other counts to these."""
-    for other in others:
-      self.examples += other.examples
-      self.size += other.size
-      for kind, count in other.skipped.items():
-        self._add(kind, count, other.named[kind])
+    self.examples += other.examples
+    self.size += other.size
+    for kind, count in other.skipped.items():
+      self._add(kind, count, other.named[kind])
 
   def names(self) -> dict[str, list[str]]:
     """Returns the names of bad records by kind, in the source's order."""

@@ -15,6 +15,7 @@ from fedfish_tff.datasets.grouping import record_counts
 from fedfish_tff.datasets.grouping import sources
 
 import numpy as np
+import pyarrow as pa
 
 # The most that a record needs for an example besides its bytes.
 _EXAMPLE_OVERHEAD = 24
@@ -179,6 +180,21 @@ class Work:
             words=int(client.words[kept].sum()),
           )
     return report
+
+  def read_index(self, shard: client_splits.Shard) -> pa.Table:
+    """Returns the index of a shard, made from its file.
+
+    Args:
+      shard: The shard.
+
+    Raises:
+      errors.InputError: If it cannot be read.
+    """
+    from fedfish_tff.datasets import client_files  # pylint: disable=g-import-not-at-top
+
+    return client_files.read_index(
+      self.shard_path(shard), shard.split, shard.number
+    )
 
 
 class _SizedPlace:

@@ -59,9 +59,13 @@ class BeamEngineTest(absltest.TestCase):
     reports = self.folder / 'out' / 'reports'
     reports.mkdir(parents=True)
     (reports / 'train-00000-of-00001.tfrecord.json').write_text('{"no": 1}')
+    # As a worker that was killed leaves it.
+    half = reports.parent / f'train-00000-of-00001.tfrecord.{"0" * 32}.partial'
+    half.write_bytes(b'half')
     grouped = self._group()
     self.assertEqual(grouped.skipped, self.kinds)
     self.assertFalse(reports.exists())
+    self.assertFalse(half.exists())
 
   def test_what_memory_does_not_hold(self):
     memory = mock.Mock(available=1000)

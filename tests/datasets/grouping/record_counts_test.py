@@ -29,7 +29,8 @@ class RecordCountsTest(absltest.TestCase):
     ]
     for order in itertools.permutations(parts):
       counts = record_counts.RecordCounts()
-      counts.merge(order)
+      for other in order:
+        counts.merge(other)
       self.assertEqual((counts.examples, counts.size), (7, 5))
       self.assertEqual(counts.skipped, {'ugly': 33, 'other': 2})
       named = [f'0, line {i}' for i in range(3)]
