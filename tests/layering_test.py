@@ -123,7 +123,6 @@ ALLOWED = {
   },
   'fedfish_tff.execution': {
     'fedfish_tff.errors',
-    'fedfish_tff.execution.setters',
     'fedfish_tff.execution.worker',
     # Actors on other machines read clients themselves.
     'fedfish_tff.datasets',
@@ -132,9 +131,7 @@ ALLOWED = {
     'fedfish_tff.trust',
     *_EXECUTION_ROOMS,
   },
-  'fedfish_tff.execution.setters': set(),
   'fedfish_tff.execution.worker': {
-    'fedfish_tff.execution.setters',
     'fedfish_tff.errors',
     'fedfish_tff.datasets',
   },

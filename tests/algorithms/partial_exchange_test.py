@@ -226,10 +226,6 @@ class PartialExchangeTest(parameterized.TestCase):
         _sgd(0.1),
         selector=client_work.build_share_selector(0.5, groups=(0, 1)),
       )
-    with self.assertRaisesRegex(errors.InputError, 'no selector'):
-      algorithms.build_fed_fish(
-        model, _sgd(0.1), count_factory=tff.aggregators.SumFactory()
-      )
     with self.assertRaisesRegex(errors.InputError, 'diagnostics is True'):
       algorithms.build_fed_fish(
         model, _sgd(0.1), selector=_HALF, diagnostics=True

@@ -174,7 +174,7 @@ class ChunkedEvaluationTest(parameterized.TestCase):
   @parameterized.parameters('functional', 'keras')
   def test_runs_as_graphs(self, name):
     model = softmax_regression.MODELS[name]
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     weights = softmax_regression.start_weights(model)
     with tff.framework.get_context_stack().install(context):
       chunked_evaluation.ChunkedEvaluation(model)(weights, _chunks(_CLIENTS, 2))

@@ -37,7 +37,7 @@ def next_round(data, epochs):
     tff.federated_map(train, (data, tff.federated_broadcast(epochs)))
   )
 
-context = cohort_context.create_sync_cohort_execution_context()
+context = cohort_context.SyncCohortExecutionContext()
 clients = [[np.ones([n, 100], np.float32)] * 3 for n in (10, 7, 10)]
 with tff.framework.get_context_stack().install(context):
   next_round(clients, 1)  # Compiles.

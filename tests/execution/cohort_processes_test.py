@@ -20,8 +20,8 @@ import os, sys
 cores = int(sys.argv[1])
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 from fedfish_tff.execution import cohort_context
-cohort_context.set_sync_cohort_execution_context(
-  max_concurrent_computation_calls=cores
+from fedfish_tff.execution import contexts
+contexts.set_default_context(max_concurrent_computation_calls=cores
 )
 from tests.execution import learning_models, learning_rounds
 # Draws, and sums whose order would depend on the number of threads.

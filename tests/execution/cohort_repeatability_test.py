@@ -20,7 +20,7 @@ import tensorflow_federated as tff
 
 
 def _context(**options):
-  context = cohort_context.create_sync_cohort_execution_context(**options)
+  context = cohort_context.SyncCohortExecutionContext(**options)
   return context, tff.framework.get_context_stack().install(context)
 
 

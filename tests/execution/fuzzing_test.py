@@ -60,7 +60,7 @@ class FuzzingTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.worker = local_worker.create_sync_local_worker_execution_context()
+    cls.worker = local_worker.SyncLocalWorkerExecutionContext()
     cls.addClassCleanup(cls.worker.close)
 
   @parameterized.named_parameters(

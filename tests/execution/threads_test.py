@@ -19,7 +19,7 @@ _WARNING = 'TensorFlow uses %d threads inside each operation'
 # threads once in a process, and prints what they print, one line a program.
 _SERVER = """
 import os, sys
-from fedfish_tff.execution import cohort_context, threads
+from fedfish_tff.execution import contexts, threads
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -51,7 +51,7 @@ print(number, tf.config.threading.get_intra_op_parallelism_threads())
 # The gradient of a convolution, a large sum, at two clients.
 _TRAIN = """
 os.sched_setaffinity(0, {cores})
-cohort_context.set_sync_cohort_execution_context()
+contexts.set_default_context()
 images = tff.TensorType(np.float32, [8, 28, 28, 4])
 kernel = tff.TensorType(np.float32, [5, 5, 4, 16])
 @tff.tensorflow.computation(images, kernel)

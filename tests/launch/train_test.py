@@ -237,7 +237,6 @@ class TrainTest(parameterized.TestCase):
     ('--config.seed=one', 'config.seed'),
     ('--config.rounds=0', 'rounds is 0; a positive integer'),
     ('--config.cohort_size=9', 'cohort_size is 9, but there are only 8'),
-    ('--devices=XPU', "There is no device 'XPU'; TensorFlow sees: CPU:0"),
     ('--data_dir=/tmp', 'reads no files'),
     ('--nothing', "Unknown command line flag 'nothing'"),
     ('argument', "Unexpected argument 'argument'"),

@@ -343,7 +343,7 @@ class CohortContextTest(parameterized.TestCase):
       )
       for n in (3, 4)
     ]
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     with tff.framework.get_context_stack().install(context):
       first, again = (
         process.get_model_weights(

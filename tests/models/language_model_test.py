@@ -200,7 +200,7 @@ class LanguageModelTest(parameterized.TestCase):
       )
       for client in clients
     ]
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     weights = tff.learning.models.ModelWeights(model.initial_weights[0], ())
     with tff.framework.get_context_stack().install(context):
       total = evaluation.build_global_evaluation(model)(weights, cohort)

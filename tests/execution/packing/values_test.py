@@ -342,7 +342,7 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
 
   def test_results(self):
     computation = _every_kind_of_result
-    with local_worker.create_sync_local_worker_execution_context() as context:
+    with local_worker.SyncLocalWorkerExecutionContext() as context:
       expected = context.invoke(computation, None)
     function = tensorflow_functions.get_function(
       tff.framework.serialize_computation(computation)
@@ -377,7 +377,7 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
       tff.TensorType(t[1], t[0]) if isinstance(t, tuple) else tff.TensorType(t)
       for t in types
     ]
-    with local_worker.create_sync_local_worker_execution_context() as context:
+    with local_worker.SyncLocalWorkerExecutionContext() as context:
       for type_spec in types:
         identity = tff.tensorflow.computation(lambda x: x, type_spec)
         for argument in (*arguments, *arguments[0]):

@@ -27,7 +27,7 @@ class BindFunctionsTest(absltest.TestCase):
     super().setUp()
     self.enter_context(
       tff.framework.get_context_stack().install(
-        cohort_context.create_sync_cohort_execution_context()
+        cohort_context.SyncCohortExecutionContext()
       )
     )
 

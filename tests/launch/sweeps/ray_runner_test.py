@@ -39,8 +39,7 @@ class RayRunnerTest(ray_test_case.TestCase):
   def _runner(self, num_processes):
     return ray_runner.RayRunner(
       None,
-      count=lambda num_cpus, num_gpus: num_processes,
-      uses_gpus=False,
+      count=lambda num_cpus: num_processes,
       limits_memory=True,
     )
 

@@ -25,7 +25,6 @@ class SweepWorkerTest(absltest.TestCase):
       config=config.to_dict(),
       workdir=workdir,
       data_dir=None,
-      context_options={},
       trust_saved_models=False,
     )
     worker.train(**arguments, is_trained=False, evaluated=False)

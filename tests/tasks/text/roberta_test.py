@@ -231,7 +231,7 @@ class RobertaTest(parameterized.TestCase):
       ).batch(4)
       for part in (slice(9), slice(9, 15))
     ]
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     finals = []
     with tff.framework.get_context_stack().install(context):
       process = algorithms.build_fed_avg(
