@@ -65,7 +65,6 @@ _NOT_PACKAGED = ('launch/benchmarks',)
 _EXTRAS = {
   'grouping': (
     'fedfish_tff/datasets/client_files.py',
-    'fedfish_tff/datasets/flat_features.py',
     'fedfish_tff/datasets/grouping',
     'launch/data',
   ),

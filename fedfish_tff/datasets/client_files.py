@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 import os
 import types
+from typing import BinaryIO
 
 from fedfish_tff import errors
 from fedfish_tff import new_files
 from fedfish_tff.datasets import client_index
 from fedfish_tff.datasets import record_files
-from fedfish_tff.datasets import wire_format
 
 from dataset_grouper import serialization
 from google.protobuf import message
@@ -28,6 +28,8 @@ import tensorflow as tf
 _CHUNK_BYTES = 2**22
 _CLIENT_ID = 'client_id'
 _SIZES = ('examples', 'words')
+# The type of fields that are texts or messages.
+_LENGTH_DELIMITED = 2
 
 
 class ClientFile:
@@ -85,21 +87,20 @@ class ClientFile:
     context.feature[_CLIENT_ID].bytes_list.value.append(client_id.encode())
     for name, value in zip(_SIZES, (len(sizes), words), strict=True):
       context.feature[name].int64_list.value.append(value)
-    start = wire_format.field(
-      1, [context.SerializeToString(deterministic=True)]
+    start = tf.train.SequenceExample(context=context).SerializeToString(
+      deterministic=True
     )
     # A value of a BytesList, which is of a Feature of a FeatureList.
     list_bytes = sizes
     for _ in range(3):
-      list_bytes = wire_format.field_sizes(list_bytes)
+      list_bytes = _field_sizes(list_bytes)
     list_bytes = int(list_bytes.sum())
     # An entry of the map, which is of the lists, which are of the record.
     name = serialization.BYTES_FEATURE_NAME.encode()
-    lists = b''.join(wire_format.field(1, [name]))
-    lists += wire_format.header(2, list_bytes)
+    lists = _header(1, len(name)) + name + _header(2, list_bytes)
     for number in (1, 2):
-      lists = wire_format.header(number, len(lists) + list_bytes) + lists
-    start = b''.join([*start, lists])
+      lists = _header(number, len(lists) + list_bytes) + lists
+    start += lists
     self._writer.write_pieces(_pieces(start, examples), len(start) + list_bytes)
 
 
@@ -138,7 +139,7 @@ def read_index(
   rows = {name: [] for name in client_index.INDEX_SCHEMA.names}
   for offset, num_bytes, file in record_files.scan_records(path):
     try:
-      context = tf.train.Features.FromString(wire_format.read_field(file))
+      context = tf.train.Features.FromString(_read_field(file))
       (client_id,) = context.feature[_CLIENT_ID].bytes_list.value
       values = [context.feature[name].int64_list.value[0] for name in _SIZES]
       values = (client_id.decode(), split, shard, offset, num_bytes, *values)
@@ -150,3 +151,35 @@ def read_index(
     for name, value in zip(rows, values, strict=True):
       rows[name].append(value)
   return pa.table(rows, schema=client_index.INDEX_SCHEMA)
+
+
+# A record is written in pieces, since messages copy what they are given several
+# times: https://protobuf.dev/programming-guides/encoding.
+
+
+def _header(number: int, size: int) -> bytes:
+  """Returns the bytes before the content of a field: its number, its size."""
+  encoded = bytearray([number << 3 | _LENGTH_DELIMITED])
+  while size > 0x7F:
+    encoded.append(size & 0x7F | 0x80)
+    size >>= 7
+  encoded.append(size)
+  return bytes(encoded)
+
+
+def _field_sizes(sizes: np.ndarray) -> np.ndarray:
+  """Returns the bytes of fields with contents of these sizes, int64 [n]."""
+  limits = 2 ** (7 * np.arange(1, 9, dtype=np.int64))
+  return sizes + 2 + np.searchsorted(limits, sizes, side='right')
+
+
+def _read_field(file: BinaryIO) -> bytes:
+  """Reads the content of the field that begins at a file's position."""
+  file.read(1)
+  size = shift = 0
+  while byte := file.read(1):
+    size |= (byte[0] & 0x7F) << shift
+    shift += 7
+    if byte[0] < 0x80:
+      return file.read(size)
+  raise ValueError('no field')

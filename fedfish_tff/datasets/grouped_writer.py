@@ -11,8 +11,8 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import client_files
-from fedfish_tff.datasets import flat_features
 from fedfish_tff.datasets import folder_writer
+from fedfish_tff.datasets import grouped_examples
 from fedfish_tff.datasets import grouped_folder
 
 import numpy as np
@@ -22,8 +22,9 @@ import tensorflow as tf
 class GroupedWriter:
   """Writes clients one by one, in any order.
 
-  Needs the package's extra `grouping`. A context manager. The index and dataset.json are written when it exits
-  without an error; until then the folder is refused by all that read it.
+  A context manager, which needs the package's extra `grouping`. The index and
+  dataset.json are written when it exits without an error; until then the folder
+  is refused by all that read it.
   """
 
   def __init__(
@@ -52,11 +53,7 @@ class GroupedWriter:
         f'{self._folder} is not empty; a new folder was expected, since '
         'nothing is overwritten.'
       )
-    self._features = dict(features)
-    self._flat = {
-      name: flat_features.FlatFeature(_kind(spec.dtype), tuple(spec.shape))
-      for name, spec in features.items()
-    }
+    self._features = grouped_folder.features_to_json(features)
     self._num_shards = num_shards
     self._source = dict(source or {})
     self._files: dict[str, list[client_files.ClientFile]] = {}
@@ -88,7 +85,7 @@ class GroupedWriter:
     )
     folder_writer.write_description(
       self._folder,
-      features=grouped_folder.features_to_json(self._features),
+      features=self._features,
       shards=dict.fromkeys(self._files, self._num_shards),
       sizes=sizes,
       source=self._source,
@@ -118,7 +115,8 @@ class GroupedWriter:
       for example in examples
     ]
     serialized = [
-      flat_features.serialize_example(example, self._flat) for example in flat
+      grouped_examples.encode_example(example, self._features)
+      for example in flat
     ]
     shard = self._num_clients[split] % self._num_shards
     self._num_clients[split] += 1
@@ -127,17 +125,11 @@ class GroupedWriter:
       serialized,
       sizes=np.array([len(example) for example in serialized], np.int64),
       words=sum(
-        flat_features.count_words(example, self._flat) for example in flat
+        grouped_examples.count_words(example, self._features)
+        for example in flat
       ),
     )
 
   def _shard_path(self, split: str, shard: int) -> str:
     name = grouped_folder.shard_name(split, shard, self._num_shards)
     return os.fspath(self._folder / name)
-
-
-def _kind(dtype: tf.DType) -> str:
-  """Returns the type of the list of a `tf.train.Feature` for such values."""
-  if dtype == tf.string:
-    return 'string'
-  return 'float32' if dtype.is_floating else 'int64'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of files with a record a client."""
 
+import io
 import pathlib
 
 from fedfish_tff import errors
@@ -57,6 +58,18 @@ class ClientFileTest(parameterized.TestCase):
     records = tf.data.TFRecordDataset(str(path)).as_numpy_iterator()
     self.assertEqual([r['record_bytes'] for r in rows], list(map(len, records)))
 
+  # Where lengths get another byte.
+  @parameterized.parameters(0, 127, 128, 2**14 - 1, 2**14, 2**21, 2**28)
+  def test_fields(self, size):
+    content = b'a' * size
+    message = tf.train.BytesList(value=[content]).SerializeToString()
+    self.assertEqual(client_files._header(1, size) + content, message)
+    (num_bytes,) = client_files._field_sizes(np.array([size]))
+    self.assertLen(message, num_bytes)
+    self.assertEqual(
+      client_files._read_field(io.BytesIO(message + b'more')), content
+    )
+
   def test_what_fails_leaves_nothing(self):
     with self.assertRaises(KeyboardInterrupt):
       with client_files.ClientFile(self.path) as file:
@@ -66,7 +79,7 @@ class ClientFileTest(parameterized.TestCase):
 
   def test_records_without_context(self):
     record = serialization.create_sequence_example([b'x']).SerializeToString()
-    for content in (record, b'', b'\x0a\x01\xff'):
+    for content in (record, b'', b'\x0a', b'\x0a\x80', b'\x0a\x01\xff'):
       with tf.io.TFRecordWriter(str(self.path)) as writer:
         writer.write(content)
       with self.assertRaisesRegex(

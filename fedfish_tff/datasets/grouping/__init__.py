@@ -10,11 +10,6 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
-  from fedfish_tff.datasets.flat_features import count_words
-  from fedfish_tff.datasets.flat_features import features_from_json
-  from fedfish_tff.datasets.flat_features import features_to_json
-  from fedfish_tff.datasets.flat_features import FlatFeature
-  from fedfish_tff.datasets.flat_features import serialize_example
   from fedfish_tff.datasets.folder_writer import ClientSizes
   from fedfish_tff.datasets.grouping.beam_options import complete_beam_flags
   from fedfish_tff.datasets.grouping.beam_options import create_beam_runner
@@ -32,6 +27,7 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.grouping.text_source import TEXT_FORMATS
   from fedfish_tff.datasets.grouping.text_source import TextSource
   from fedfish_tff.datasets.grouping.tfds_source import create_tfds_source
+  from fedfish_tff.datasets.grouping.tfds_source import features_from_json
   from fedfish_tff.datasets.grouping.tfds_source import TfdsSource
   from fedfish_tff.datasets.grouping.web_keys import host_of_url
   from fedfish_tff.datasets.grouping.web_keys import normalize_host

@@ -16,7 +16,6 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import new_files
 from fedfish_tff import regular_files
-from fedfish_tff.datasets import flat_features
 from fedfish_tff.datasets import folder_writer
 from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets.grouping import client_splits
@@ -172,7 +171,7 @@ def group(
     folder=shard_folder or str(folder),
   )
   described = source.description(parts)
-  features = flat_features.features_to_json(source.features)
+  features = dict(source.features)
   key = dict(key or {})
   work_folder, done = folder / WORK_FOLDER, folder / f'{WORK_FOLDER}.done'
   shutil.rmtree(done, ignore_errors=True)

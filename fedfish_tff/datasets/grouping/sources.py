@@ -10,8 +10,6 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from fedfish_tff.datasets import flat_features
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Part:
@@ -34,13 +32,11 @@ class SourceExample:
 
   Attributes:
     client_id: The client.
-    serialized: The example's bytes.
-    words: Its number of words.
+    values: A value for each feature: bytes, or numbers of its shape.
   """
 
   client_id: str
-  serialized: bytes
-  words: int
+  values: Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,8 +59,8 @@ class Source(abc.ABC):
 
   @property
   @abc.abstractmethod
-  def features(self) -> Mapping[str, flat_features.FlatFeature]:
-    """The features of an example by name."""
+  def features(self) -> Mapping[str, Mapping[str, Any]]:
+    """The features of an example, sorted by name, as dataset.json has them."""
 
   @property
   @abc.abstractmethod

@@ -13,7 +13,6 @@ import json
 import posixpath
 from typing import Any
 
-from fedfish_tff.datasets import flat_features
 from fedfish_tff.datasets.grouping import client_keys
 from fedfish_tff.datasets.grouping import input_files
 from fedfish_tff.datasets.grouping import sources
@@ -23,7 +22,7 @@ TEXT_FORMATS: Mapping[str, tuple[str, ...]] = {
   'c4': ('url', 'text', 'timestamp'),
   'cc_news': ('url', 'domain', 'title', 'text', 'date'),
 }
-_TEXT = flat_features.FlatFeature('string')
+_TEXT = {'dtype': 'string', 'shape': []}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,8 +44,8 @@ class TextSource(sources.Source):
   key: client_keys.ClientKey
 
   @property
-  def features(self) -> Mapping[str, flat_features.FlatFeature]:
-    return dict.fromkeys(TEXT_FORMATS[self.format], _TEXT)
+  def features(self) -> Mapping[str, Mapping[str, Any]]:
+    return dict.fromkeys(sorted(TEXT_FORMATS[self.format]), _TEXT)
 
   @property
   def size_unit(self) -> str:
@@ -114,22 +113,17 @@ class TextSource(sources.Source):
       raise client_keys.BadRecordError('line_too_long')
     if isinstance(record, bytes):
       record = _parse_line(record)
-    features = self.features
-    example = {
+    values = {
       name: client_keys.to_text(
         record.get(name) if name == 'text' else _as_text(record.get(name)),
         invalid='missing_text' if name == 'text' else f'invalid_{name}',
       ).encode()
-      for name in features
+      for name in TEXT_FORMATS[self.format]
     }
-    if not example['text'].strip():
+    if not values['text'].strip():
       raise client_keys.BadRecordError('missing_text')
-    client_id = self.key.client_id(record)
-    del record  # Of a long line, as large as the example.
     return sources.SourceExample(
-      client_id=client_id,
-      words=flat_features.count_words(example, features),
-      serialized=flat_features.serialize_example(example, features),
+      client_id=self.key.client_id(record), values=values
     )
 
 

@@ -14,7 +14,7 @@ import os
 from typing import Any
 
 from fedfish_tff import errors
-from fedfish_tff.datasets import flat_features
+from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets.grouping import client_keys
 from fedfish_tff.datasets.grouping import sources
 
@@ -37,7 +37,7 @@ class TfdsSource(sources.Source):
     folder: Where it was prepared.
     split: The split.
     key: The client of an example.
-    flat: The features of an example by name, '/' between nested names.
+    specs: The features of an example by name, '/' between nested names.
     num_examples: The size of the split.
     num_bytes: About how many bytes it has.
   """
@@ -46,13 +46,13 @@ class TfdsSource(sources.Source):
   folder: str
   split: str
   key: client_keys.ClientKey
-  flat: Mapping[str, flat_features.FlatFeature]
+  specs: Mapping[str, tf.TensorSpec]
   num_examples: int
   num_bytes: int
 
   @property
-  def features(self) -> Mapping[str, flat_features.FlatFeature]:
-    return self.flat
+  def features(self) -> Mapping[str, Mapping[str, Any]]:
+    return grouped_folder.features_to_json(self.specs)
 
   @property
   def size_unit(self) -> str:
@@ -82,7 +82,7 @@ class TfdsSource(sources.Source):
   ) -> Iterator[sources.SourceExample | sources.Skipped]:
     builder = tfds.builder_from_directory(self.folder)
     connectors = _flatten(builder.info.features)
-    names = {*self.flat, *(n for n in self.key.fields if n in connectors)}
+    names = {*self.specs, *(n for n in self.key.fields if n in connectors)}
     number, count, _ = part.content
     where = f'{self.name} {self.split}, part {number + 1} of {count}'
     try:
@@ -126,8 +126,8 @@ class TfdsSource(sources.Source):
   ) -> sources.SourceExample:
     if example is None:
       raise client_keys.BadRecordError('undecodable')
-    text = self.flat.get('text')
-    if text is not None and text.dtype == 'string':
+    text = self.specs.get('text')
+    if text is not None and text.dtype == tf.string:
       words = client_keys.to_text(example['text'], invalid='missing_text')
       if not words.strip():
         raise client_keys.BadRecordError('missing_text')
@@ -138,8 +138,7 @@ class TfdsSource(sources.Source):
     }
     return sources.SourceExample(
       client_id=self.key.client_id(record),
-      serialized=flat_features.serialize_example(example, self.flat),
-      words=flat_features.count_words(example, self.flat),
+      values={name: example[name] for name in self.specs},
     )
 
 
@@ -202,20 +201,20 @@ def create_tfds_source(
   name = builder.info.full_name
   connectors = _flatten(builder.info.features)
   chosen = list(connectors) if features is None else list(features)
-  flat = {}
+  specs = {}
   for feature in chosen:
     if feature not in connectors:
       raise _unknown_feature_error(name, feature, connectors)
-    flat[feature] = _to_flat(connectors[feature])
-  unusable = [feature for feature in chosen if flat[feature] is None]
+    specs[feature] = _spec_to_keep(connectors[feature])
+  unusable = [feature for feature in chosen if specs[feature] is None]
   if unusable:
-    kept = ','.join(f for f in chosen if flat[f] is not None)
+    kept = ','.join(f for f in chosen if specs[f] is not None)
     raise errors.InputError(
       f'Feature {unusable[0]!r} of {name} is {connectors[unusable[0]]}; texts '
       'and numbers of one shape for all examples can be kept, as with '
       f'--features={kept}.'
     )
-  if not flat:
+  if not specs:
     raise errors.InputError(f'No feature of {name} is to be kept.')
   _check_key(name, key, connectors)
   try:
@@ -237,9 +236,30 @@ def create_tfds_source(
     folder=str(builder.data_path),
     split=split,
     key=key,
-    flat=flat,
+    specs=specs,
     num_examples=num_examples,
     num_bytes=max(1, int(size) * num_examples // total),
+  )
+
+
+def features_from_json(
+  described: Mapping[str, Mapping[str, Any]],
+) -> tfds.features.FeaturesDict:
+  """Returns the features of grouped examples as Dataset Grouper takes them.
+
+  Args:
+    described: The entry 'features' of a dataset.json.
+  """
+  specs = grouped_folder.features_from_json(described)
+  return tfds.features.FeaturesDict(
+    {
+      name: tfds.features.Text()
+      if spec.dtype == tf.string
+      else tfds.features.Tensor(
+        shape=tuple(spec.shape), dtype=spec.dtype.as_numpy_dtype
+      )
+      for name, spec in specs.items()
+    }
   )
 
 
@@ -258,8 +278,8 @@ def _check_key(
       )
     raise _unknown_feature_error(name, key.name, connectors)
   for field in fields:
-    spec = _to_flat(connectors[field])
-    if spec is None or spec.shape or spec.dtype == 'float32':
+    spec = _spec_to_keep(connectors[field])
+    if spec is None or spec.shape.rank or spec.dtype == tf.float32:
       raise errors.InputError(
         f'Feature {field!r} of {name} is {connectors[field]}; one text or '
         'integer an example was expected of a key.'
@@ -306,23 +326,22 @@ def _get(batch: Mapping[str, Any], name: str) -> np.ndarray:
   return batch
 
 
-def _to_flat(
+def _spec_to_keep(
   connector: tfds.features.FeatureConnector,
-) -> flat_features.FlatFeature | None:
+) -> tf.TensorSpec | None:
   """Returns how a feature is kept, None if it cannot be."""
   spec = connector.get_tensor_spec()
   if not isinstance(spec, tf.TensorSpec) or not spec.shape.is_fully_defined():
     return None
-  shape = tuple(spec.shape.as_list())
   if spec.dtype == tf.string:
-    return None if shape else flat_features.FlatFeature('string')
+    return None if spec.shape.rank else tf.TensorSpec([], tf.string)
   if spec.dtype.is_floating:
-    return flat_features.FlatFeature('float32', shape)
+    return tf.TensorSpec(spec.shape, tf.float32)
   if spec.dtype == tf.uint64 or not (
     spec.dtype.is_integer or spec.dtype.is_bool
   ):
     return None
-  return flat_features.FlatFeature('int64', shape)
+  return tf.TensorSpec(spec.shape, tf.int64)
 
 
 def _to_key(

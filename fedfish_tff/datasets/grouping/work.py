@@ -128,10 +128,13 @@ class Work:
     Raises:
       errors.InputError: If a part cannot be read, or too many records are bad.
     """
+    # Imported late, with TensorFlow.
+    from fedfish_tff.datasets import grouped_examples  # pylint: disable=g-import-not-at-top
 
     def progress(amount: int) -> None:
       counts.size += amount
 
+    features = self.source.features
     for part in parts:
       end = counts.size + part.size
       for number, item in enumerate(self.source.read(part, progress)):
@@ -145,8 +148,8 @@ class Work:
           item.client_id,
           part.number,
           number,
-          item.words,
-          item.serialized,
+          grouped_examples.count_words(item.values, features),
+          grouped_examples.encode_example(item.values, features),
         )
       counts.size = end
 

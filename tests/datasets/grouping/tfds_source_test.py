@@ -250,11 +250,8 @@ class TfdsSourceTest(parameterized.TestCase):
         self.assertEqual(
           item.client_id, tiny_tfds.SPECIES[expected['species'][number]]
         )
-        self.assertIn(
-          tf.train.Feature(
-            int64_list={'value': expected['image'][number].flatten()}
-          ).SerializeToString(),
-          item.serialized,
+        np.testing.assert_array_equal(
+          item.values['image'], expected['image'][number]
         )
 
   def test_damaged_files(self):
