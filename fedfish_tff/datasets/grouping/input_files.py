@@ -15,6 +15,8 @@ from collections.abc import Sequence
 import contextlib
 import dataclasses
 import gzip
+import io
+import math
 import os
 import posixpath
 from typing import Any
@@ -64,10 +66,10 @@ class DamagedFileError(Exception):
     rest: What comes after the last end of a line.
   """
 
-  def __init__(self, kind: str) -> None:
+  def __init__(self, kind: str, rest: bytes = b'') -> None:
     super().__init__(kind)
     self.kind = kind
-    self.rest = b''
+    self.rest = rest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +126,7 @@ class FileRange:
     start: The first byte. A line belongs to the range in which it begins.
     stop: The byte after the last.
     size: The bytes of the whole file.
-    modified: The time of its last change.
+    modified: What tells whether it has changed, such as the time of that.
   """
 
   path: str
@@ -186,12 +188,12 @@ def find_ranges(pattern: str) -> list[FileRange]:
 
 
 def _find_remote_files(pattern: str) -> list[tuple[str, int, str]]:
-  """Returns the path, the size and the time of the last change of files."""
+  """Returns the path, the size and what tells a change of each file."""
   try:
     system, path = fsspec.core.url_to_fs(pattern)
     found = system.glob(path, detail=True)
     return sorted(
-      (system.unstrip_protocol(name), info['size'], _time_of(info))
+      (system.unstrip_protocol(name), info['size'], fsspec.utils.tokenize(info))
       for name, info in found.items()
     )
   # Each file system raises errors of its own, also for a missing package.
@@ -200,12 +202,6 @@ def _find_remote_files(pattern: str) -> list[tuple[str, int, str]]:
     raise errors.InputError(
       f'The files {pattern} cannot be listed: {reason.rstrip(".")}.'
     ) from error
-
-
-def _time_of(info: Mapping[str, Any]) -> str:
-  """Returns the time of the last change, which file systems call otherwise."""
-  names = ('mtime', 'updated', 'LastModified', 'last_modified', 'created')
-  return next((str(info[name]) for name in names if name in info), '')
 
 
 def is_text(path: str) -> bool:
@@ -244,26 +240,40 @@ def read_lines(
     errors.InputError: If the file cannot be read.
   """
   suffix = posixpath.splitext(file_range.path)[1]
-  with _opened(file_range.path) as file:
+  with _opened(file_range.path) as raw:
+    content = file = io.BufferedReader(raw, _CHUNK_BYTES)
+    unpacked, stop = None, file_range.stop
     if suffix in _PACKINGS:
-      lines = _split_lines(_unpack(file, suffix, progress))
-    else:
+      unpacked, stop = _Unpacked(file, *_PACKINGS[suffix]), math.inf
+      content = io.BufferedReader(unpacked, _CHUNK_BYTES)
+    elif file_range.start:
       # From the byte before, to see whether a line begins with the first.
-      before = min(file_range.start, 1)
-      file.seek(file_range.start - before)
-      length = file_range.stop - file_range.start + before
-      lines = _lines_of_range(
-        _split_lines(
-          _read_chunks(file, progress), longest_first=length if before else None
-        ),
-        skip_first=bool(before),
-        length=length,
-      )
-    for number, (_, line) in enumerate(lines, start=1):
-      if number == 1 and line is not None and not file_range.start:
+      file.seek(file_range.start - 1)
+      _skip_line(file, stop=stop)
+    told, number = file.tell(), 0
+    while file.tell() < stop:
+      line = content.readline(_MOST_LINE_BYTES + 1)
+      if not line or (unpacked and unpacked.damage and line[-1:] != b'\n'):
+        break
+      number += 1
+      if len(line) > _MOST_LINE_BYTES and line[-1:] != b'\n':
+        line = None
+        _skip_line(content)
+      elif number == 1 and not file_range.start:
         line = line.removeprefix(b'\xef\xbb\xbf')
       if line is None or line.strip():
-        yield number, line
+        yield number, line and line.removesuffix(b'\n')
+      progress(file.tell() - told)
+      told = file.tell()
+    if unpacked and unpacked.damage:
+      raise DamagedFileError(unpacked.damage, line)
+
+
+def _skip_line(file: io.BufferedReader, *, stop: int | None = None) -> None:
+  """Reads to the end of a line, or as far as a place in the file."""
+  while piece := file.readline(_CHUNK_BYTES):
+    if piece[-1:] == b'\n' or (stop is not None and file.tell() >= stop):
+      return
 
 
 def read_rows(
@@ -359,33 +369,41 @@ def _opened(path: str) -> Iterator[BinaryIO]:
     raise errors.InputError(f'{path} cannot be read: {reason}.') from error
 
 
-def _read_chunks(file: BinaryIO, progress: Progress) -> Iterator[bytes]:
-  while chunk := file.read(_CHUNK_BYTES):
-    yield chunk
-    progress(len(chunk))
+class _Unpacked(io.RawIOBase):
+  """The content of a packed file of any number of members, until it breaks.
 
+  Attributes:
+    damage: What is wrong, such as 'truncated_gzip'; None before the end.
+  """
 
-def _unpack(file: BinaryIO, suffix: str, progress: Progress) -> Iterator[bytes]:
-  """Yields the content of a packed file of any number of members."""
-  name, unpacker = _PACKINGS[suffix]
-  told = 0
-  try:
-    if unpacker is None:
-      contents = _unpack_gzip(file)
-    else:
-      contents = _unpack_members(file, unpacker)
-    for content in contents:
-      yield content
-      progress(file.tell() - told)
-      told = file.tell()
-    if not file.tell():
-      raise EOFError
-  except EOFError as error:
-    raise DamagedFileError(f'truncated_{name}') from error
-  # Of the system, an error has a number.
-  except (OSError, zlib.error, zstandard.ZstdError) as error:
-    _raise_system_error(error)
-    raise DamagedFileError(f'damaged_{name}') from error
+  def __init__(
+    self, file: BinaryIO, name: str, unpacker: Callable[[], Any] | None
+  ) -> None:
+    super().__init__()
+    self.damage: str | None = None
+    self._name = name
+    self._pieces = filter(
+      None, _unpack_members(file, unpacker) if unpacker else _unpack_gzip(file)
+    )
+    self._piece = memoryview(b'')
+
+  def readable(self) -> bool:
+    return True
+
+  def readinto(self, buffer: memoryview) -> int:
+    try:
+      if not self._piece:
+        self._piece = memoryview(next(self._pieces, b''))
+    except EOFError:
+      self.damage = f'truncated_{self._name}'
+    # Of the system, an error has a number.
+    except (OSError, zlib.error, zstandard.ZstdError) as error:
+      _raise_system_error(error)
+      self.damage = f'damaged_{self._name}'
+    count = min(len(buffer), len(self._piece))
+    buffer[:count] = self._piece[:count]
+    self._piece = self._piece[count:]
+    return count
 
 
 def _unpack_gzip(file: BinaryIO) -> Iterator[bytes]:
@@ -393,6 +411,8 @@ def _unpack_gzip(file: BinaryIO) -> Iterator[bytes]:
     # Not `read`, which loses what is before the damage.
     while content := unpacked.read1(_CHUNK_BYTES):
       yield content
+  if not file.tell():
+    raise EOFError
 
 
 def _unpack_members(
@@ -419,61 +439,3 @@ def _unpack_members(
       piece = member.unused_data
   if member is None or not member.eof:
     raise EOFError
-
-
-def _split_lines(
-  chunks: Iterator[bytes], *, longest_first: int | None = None
-) -> Iterator[tuple[int, bytes | None]]:
-  """Yields where each line begins, and the line; None for one too long.
-
-  Args:
-    chunks: What is read.
-    longest_first: There is nothing to yield if the first line is as long.
-  """
-  start = 0
-  pieces, length = [], 0
-  try:
-    for chunk in chunks:
-      *ends, rest = chunk.split(b'\n')
-      for end in ends:
-        length += len(end)
-        pieces.append(end)
-        yield start, _join(pieces) if length <= _MOST_LINE_BYTES else None
-        start += length + 1
-        pieces, length = [], 0
-      length += len(rest)
-      if longest_first is not None and not start and length >= longest_first:
-        return
-      if length <= _MOST_LINE_BYTES:
-        pieces.append(rest)
-      else:
-        pieces = []
-  except DamagedFileError as error:
-    error.rest = _join(pieces)
-    raise
-  if length:
-    yield start, _join(pieces) if length <= _MOST_LINE_BYTES else None
-
-
-def _join(pieces: list[bytes]) -> bytes:
-  """Returns the pieces as one; the list is empty then."""
-  joined = b''.join(pieces)
-  pieces.clear()
-  return joined
-
-
-def _lines_of_range(
-  lines: Iterator[tuple[int, bytes | None]], *, skip_first: bool, length: int
-) -> Iterator[tuple[int, bytes | None]]:
-  """Yields the lines that begin in the first `length` bytes.
-
-  Args:
-    lines: Where lines begin, and the lines.
-    skip_first: Whether the first one began before.
-    length: The number of bytes.
-  """
-  for start, line in lines:
-    if start >= length:
-      return
-    if start or not skip_first:
-      yield start, line
