@@ -23,7 +23,6 @@ _GROUPING_PARTS = (
   'input_files',
   'local_engine',
   'record_counts',
-  'size_summary',
   'work',
 )
 

@@ -71,7 +71,7 @@ def run(
   """
   is_remote = '://' in output_dir
   if beam_flags:
-    beam_flags = grouping.complete_beam_flags(beam_flags)
+    grouping.create_beam_runner(beam_flags)  # What is wrong, it says at once.
     # What workers say on their start is not for the user.
     logging.getLogger('apache_beam').setLevel(logging.ERROR)
     # It writes each error with a traceback, also Ctrl-C, and raises it then.

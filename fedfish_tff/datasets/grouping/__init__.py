@@ -11,14 +11,12 @@ from fedfish_tff import lazy
 
 if TYPE_CHECKING:
   from fedfish_tff.datasets.folder_writer import ClientSizes
-  from fedfish_tff.datasets.grouping.beam_options import complete_beam_flags
   from fedfish_tff.datasets.grouping.beam_options import create_beam_runner
   from fedfish_tff.datasets.grouping.client_keys import BadRecordError
   from fedfish_tff.datasets.grouping.client_keys import ClientKey
   from fedfish_tff.datasets.grouping.client_splits import ClientSplits
   from fedfish_tff.datasets.grouping.grouped_dataset import group
   from fedfish_tff.datasets.grouping.grouped_dataset import GroupedDataset
-  from fedfish_tff.datasets.grouping.grouped_dataset import GroupingOptions
   from fedfish_tff.datasets.grouping.grouped_dataset import WORK_FOLDER
   from fedfish_tff.datasets.grouping.sources import Part
   from fedfish_tff.datasets.grouping.sources import Skipped
@@ -32,5 +30,6 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.grouping.web_keys import host_of_url
   from fedfish_tff.datasets.grouping.web_keys import normalize_host
   from fedfish_tff.datasets.grouping.web_keys import registered_domain
+  from fedfish_tff.datasets.grouping.work import GroupingOptions
 
 __getattr__, __dir__ = lazy.attach(__name__)

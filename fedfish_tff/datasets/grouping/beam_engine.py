@@ -60,7 +60,7 @@ def group(
     errors.InputError: If a part cannot be read, too many records are bad, the
       runner fails or does not write to the folder.
   """
-  runner = beam_options.create_beam_runner(beam_flags)
+  runner, flags = beam_options.create_beam_runner(beam_flags)
   is_direct = 'Direct' in type(runner).__name__
   if is_direct:
     _check_memory(work.source.estimated_bytes(parts))
@@ -68,7 +68,7 @@ def group(
   if tf.io.gfile.exists(_report_folder(work)):
     tf.io.gfile.rmtree(_report_folder(work))
   tf.io.gfile.makedirs(_report_folder(work))
-  options = pipeline_options.PipelineOptions(list(beam_flags))
+  options = pipeline_options.PipelineOptions(flags)
   setup = options.view_as(pipeline_options.SetupOptions)
   if setup.pickle_library == 'default':
     # Beam's own fails on a source that a script defines as a data class.
@@ -180,7 +180,7 @@ def _collect(
     if part['failure'] is not None:
       raise errors.InputError(part['failure'])
     counts.merge(record_counts.RecordCounts.from_json(part['counts']))
-  counts.check(work.max_bad_fraction, total_size=None)
+  counts.check(work.options.max_bad_fraction, total_size=None)
   for name in tf.io.gfile.listdir(work.folder):
     if new_files.is_temporary(name):  # Of a worker that was killed.
       tf.io.gfile.remove(posixpath.join(work.folder, name))

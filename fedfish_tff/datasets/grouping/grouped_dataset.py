@@ -21,9 +21,10 @@ from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import local_engine
 from fedfish_tff.datasets.grouping import record_counts
-from fedfish_tff.datasets.grouping import size_summary
 from fedfish_tff.datasets.grouping import sources
 from fedfish_tff.datasets.grouping import work as work_lib
+
+import numpy as np
 
 # The size of a file, about, and of what a process groups at a time.
 _SHARD_BYTES = 2**28
@@ -35,41 +36,16 @@ _SETTINGS_FILE = 'settings.json'
 # Kinds of what is left out although nothing is wrong with it.
 _TOO_FEW = 'too_few_examples'
 _TOO_MANY = 'beyond_client_limit'
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class GroupingOptions:
-  """Options of grouping.
-
-  Attributes:
-    splits: The division of clients.
-    min_examples: Clients with fewer examples are left out.
-    num_shards: The number of files, if no split needs one more; None for files
-      of about 256 MiB.
-    max_bad_fraction: Grouping fails as soon as, by the size of what has been
-      read, a larger share of all records cannot be used.
-    max_client_bytes: The limit of a client's record; examples that no longer
-      fit are left out.
-  """
-
-  splits: client_splits.ClientSplits = client_splits.ClientSplits()
-  min_examples: int = 1
-  num_shards: int | None = None
-  max_bad_fraction: float = 0.01
-  max_client_bytes: int = work_lib.ClientLimits().max_client_bytes
-
-  def __post_init__(self) -> None:
-    for name in ('min_examples', 'num_shards'):
-      value = getattr(self, name)
-      if value is not None and value < 1:
-        raise errors.InputError(
-          f'{name} must be a positive integer, got {value}.'
-        )
-    if not 0 <= self.max_bad_fraction <= 1:
-      raise errors.InputError(
-        'max_bad_fraction must be a number from 0 to 1, got '
-        f'{self.max_bad_fraction}.'
-      )
+_PERCENTILES = {
+  'min': 0,
+  'p10': 10,
+  'p25': 25,
+  'median': 50,
+  'p75': 75,
+  'p90': 90,
+  'p99': 99,
+  'max': 100,
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -90,12 +66,9 @@ class GroupedDataset:
 
   def statistics(self) -> dict[str, Any]:
     """Returns all of it in numbers, as statistics.json has it."""
-    splits = {
-      split: size_summary.summarize([sizes])
-      for split, sizes in self.sizes.items()
-    }
+    splits = {split: _summarize([sizes]) for split, sizes in self.sizes.items()}
     return {
-      'total': size_summary.summarize(list(self.sizes.values())),
+      'total': _summarize(list(self.sizes.values())),
       'splits': splits,
       'skipped': dict(self.skipped),
       'named': {kind: list(named) for kind, named in self.named.items()},
@@ -107,7 +80,7 @@ def group(
   source: sources.Source,
   folder: str | os.PathLike[str],
   *,
-  options: GroupingOptions | None = None,
+  options: work_lib.GroupingOptions | None = None,
   key: Mapping[str, Any] | None = None,
   num_processes: int = 1,
   beam_flags: Sequence[str] = (),
@@ -150,7 +123,7 @@ def group(
       or other options.
     OSError: If a file cannot be written.
   """
-  options = options or GroupingOptions()
+  options = options or work_lib.GroupingOptions()
   folder = pathlib.Path(folder).resolve()
   parts = source.parts()
   total_bytes = source.estimated_bytes(parts)
@@ -162,11 +135,7 @@ def group(
       total_bytes=total_bytes,
       bucket_bytes=_BUCKET_BYTES,
     ),
-    limits=work_lib.ClientLimits(
-      min_examples=options.min_examples,
-      max_client_bytes=options.max_client_bytes,
-    ),
-    max_bad_fraction=options.max_bad_fraction,
+    options=options,
     total_size=sum(part.size for part in parts),
     folder=shard_folder or str(folder),
   )
@@ -276,7 +245,7 @@ def _check_settings(path: pathlib.Path, settings: Mapping[str, Any]) -> None:
 
 
 def _check_is_not_empty(
-  dataset: GroupedDataset, options: GroupingOptions
+  dataset: GroupedDataset, options: work_lib.GroupingOptions
 ) -> None:
   if any(len(sizes.examples) for sizes in dataset.sizes.values()):
     return
@@ -286,3 +255,24 @@ def _check_is_not_empty(
       f'{options.min_examples:,} examples (min_examples).'
     )
   raise errors.InputError('No record of the input can be used.')
+
+
+def _summarize(sizes: Sequence[folder_writer.ClientSizes]) -> dict[str, Any]:
+  """Returns sums and quantiles, which are sizes of clients that there are.
+
+  Args:
+    sizes: The sizes of the clients of some splits, taken together.
+  """
+  summary: dict[str, Any] = {'clients': sum(len(s.examples) for s in sizes)}
+  for name in ('examples', 'words'):
+    values = np.concatenate([getattr(some, name) for some in sizes])
+    summary[name] = int(values.sum())
+    spread = {}
+    if len(values):
+      quantiles = np.percentile(
+        values, list(_PERCENTILES.values()), method='inverted_cdf'
+      )
+      spread = dict(zip(_PERCENTILES, map(int, quantiles), strict=True))
+      spread['mean'] = float(values.mean())
+    summary[f'{name}_per_client'] = spread
+  return summary

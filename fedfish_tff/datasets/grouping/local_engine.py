@@ -10,6 +10,7 @@ are kept: work that was interrupted goes on with the others.
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent import futures
 import contextlib
@@ -36,6 +37,7 @@ from fedfish_tff.datasets.grouping import work as work_lib
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import compute
 import tqdm
 
 # What a process holds of the examples that it has read, or of small clients.
@@ -109,8 +111,8 @@ def group(
       for more in run(read, batches):
         counts.merge(more)
         bar.update(more.size)
-        counts.check(work.max_bad_fraction, total_size=work.total_size)
-    counts.check(work.max_bad_fraction, total_size=None)
+        counts.check(work.options.max_bad_fraction, total_size=work.total_size)
+    counts.check(work.options.max_bad_fraction, total_size=None)
     files = [_batch_path(read_folder, number, 'arrow') for number, _ in batches]
     write = functools.partial(_write_shard, work, files, shard_folder)
     results = []
@@ -195,7 +197,11 @@ def _write_shard(
 ) -> tuple[work_lib.ShardReport, pa.Table]:
   """Writes a shard; returns what it left out, and its index."""
   path = folder / f'{shard.file_name}.json'
-  report = _load_report(path, work.limits)
+  limits = {
+    'min_examples': work.options.min_examples,
+    'max_client_bytes': work.options.max_client_bytes,
+  }
+  report = _load_report(path, limits)
   if report is None:
     # Of other limits, with which it is no longer written.
     path.unlink(missing_ok=True)
@@ -206,10 +212,7 @@ def _write_shard(
     report = work.write_shard(
       shard, itertools.chain.from_iterable(b.clients() for b in buckets)
     )
-    content = {
-      'limits': dataclasses.asdict(work.limits),
-      'report': dataclasses.asdict(report),
-    }
+    content = {'limits': limits, 'report': dataclasses.asdict(report)}
     with new_files.new_file(path) as file:
       file.write(json.dumps(content).encode())
   return report, work.read_index(shard)
@@ -234,12 +237,9 @@ class _Bucket:
     self._sizes = table['size'].to_numpy()
     self._words = table['words'].to_numpy()
     ids = table['client_id'].combine_chunks().dictionary_encode()
-    self._ids = sorted(ids.dictionary.to_pylist())
-    place_of = {client_id: i for i, client_id in enumerate(self._ids)}
-    places = np.array(
-      [place_of[client_id] for client_id in ids.dictionary.to_pylist()],
-      np.int64,
-    )[ids.indices.to_numpy()]
+    by_id = compute.sort_indices(ids.dictionary)
+    self._ids = ids.dictionary.take(by_id).to_pylist()
+    places = np.argsort(by_id.to_numpy())[ids.indices.to_numpy()]
     self._order = np.argsort(places, kind='stable')
     self._stops = np.cumsum(np.bincount(places, minlength=len(self._ids)))
 
@@ -310,14 +310,14 @@ def _batch_path(folder: pathlib.Path, number: int, suffix: str) -> pathlib.Path:
 
 
 def _load_report(
-  path: pathlib.Path, limits: work_lib.ClientLimits
+  path: pathlib.Path, limits: Mapping[str, int]
 ) -> work_lib.ShardReport | None:
   """Returns what a shard left out; None if it is not written like this."""
   try:
     content = regular_files.read_json(path, _SHARD)
   except regular_files.MissingFileError:
     return None
-  if content['limits'] != dataclasses.asdict(limits):
+  if content['limits'] != limits:
     return None
   return work_lib.ShardReport(**content['report'])
 

@@ -10,6 +10,7 @@ import dataclasses
 import posixpath
 from typing import NamedTuple
 
+from fedfish_tff import errors
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import record_counts
 from fedfish_tff.datasets.grouping import sources
@@ -22,17 +23,38 @@ _EXAMPLE_OVERHEAD = 24
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ClientLimits:
-  """Limits by which clients and examples are left out.
+class GroupingOptions:
+  """Options of grouping.
 
   Attributes:
+    splits: The division of clients.
     min_examples: Clients with fewer examples are left out.
+    num_shards: The number of files, if no split needs one more; None for files
+      of about 256 MiB.
+    max_bad_fraction: Grouping fails as soon as, by the size of what has been
+      read, a larger share of all records cannot be used.
     max_client_bytes: The limit of Dataset Grouper's `MergeWithLimitFn`: an
       example that no longer fits into a client's record is left out.
   """
 
+  splits: client_splits.ClientSplits = client_splits.ClientSplits()
   min_examples: int = 1
+  num_shards: int | None = None
+  max_bad_fraction: float = 0.01
   max_client_bytes: int = 2 * 10**9
+
+  def __post_init__(self) -> None:
+    for name in ('min_examples', 'num_shards'):
+      value = getattr(self, name)
+      if value is not None and value < 1:
+        raise errors.InputError(
+          f'{name} must be a positive integer, got {value}.'
+        )
+    if not 0 <= self.max_bad_fraction <= 1:
+      raise errors.InputError(
+        'max_bad_fraction must be a number from 0 to 1, got '
+        f'{self.max_bad_fraction}.'
+      )
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -99,16 +121,14 @@ class Work:
   Attributes:
     source: The source to group.
     placement: The place of each client.
-    limits: The limits by which clients and examples are left out.
-    max_bad_fraction: The share of the records that may be bad.
+    options: The options of grouping.
     total_size: The size of the source, in its unit.
     folder: The folder of shards; a URL as tf.io.gfile takes it, too.
   """
 
   source: sources.Source
   placement: client_splits.Placement
-  limits: ClientLimits
-  max_bad_fraction: float
+  options: GroupingOptions
   total_size: int
   folder: str
 
@@ -140,7 +160,9 @@ class Work:
       for number, item in enumerate(self.source.read(part, progress)):
         if isinstance(item, sources.Skipped):
           counts.skip(part.number, number, item)
-          counts.check(self.max_bad_fraction, total_size=self.total_size)
+          counts.check(
+            self.options.max_bad_fraction, total_size=self.total_size
+          )
           continue
         counts.examples += 1
         yield Row(
@@ -174,7 +196,7 @@ class Work:
     report = ShardReport()
     with client_files.ClientFile(self.shard_path(shard)) as file:
       for client in clients:
-        kept = _keep(client, self.limits, report)
+        kept = _keep(client, self.options, report)
         if len(kept):
           file.write(
             client.client_id,
@@ -212,20 +234,20 @@ class _SizedPlace:
 
 
 def _keep(
-  client: Client, limits: ClientLimits, report: ShardReport
+  client: Client, options: GroupingOptions, report: ShardReport
 ) -> np.ndarray:
   """Returns the places of the examples to write, and reports the others."""
   import dataset_grouper  # pylint: disable=g-import-not-at-top
 
   places = np.arange(len(client.sizes))
-  if len(places) < limits.min_examples:
+  if len(places) < options.min_examples:
     report.small_clients += 1
     report.small_client_examples += len(places)
     return places[:0]
   sizes = client.sizes + _EXAMPLE_OVERHEAD
-  if sizes.sum() < limits.max_client_bytes:
+  if sizes.sum() < options.max_client_bytes:
     return places
-  merge = dataset_grouper.beam.MergeWithLimitFn(limits.max_client_bytes)
+  merge = dataset_grouper.beam.MergeWithLimitFn(options.max_client_bytes)
   merged = merge.apply(map(_SizedPlace, places.tolist(), sizes.tolist()))
   kept = np.array([one.place for one in merged], np.int64)
   report.excess_examples += len(places) - len(kept)

@@ -24,7 +24,7 @@ class BeamOptionsTest(parameterized.TestCase):
   )
   def test_known_flags(self, text):
     flags = text.split()
-    self.assertEqual(beam_options.complete_beam_flags(flags), flags)
+    self.assertEqual(beam_options.create_beam_runner(flags)[1], flags)
 
   @parameterized.parameters(
     (
@@ -73,11 +73,11 @@ class BeamOptionsTest(parameterized.TestCase):
   )
   def test_wrong_flags(self, text, message):
     with self.assertRaisesRegex(errors.InputError, message):
-      beam_options.complete_beam_flags(text.split())
+      beam_options.create_beam_runner(text.split())
 
   def test_a_runner_without_its_package(self):
     with mock.patch.dict(sys.modules, {'dask': None}):
       with self.assertRaisesRegex(
         errors.InputError, '^--runner=DaskRunner cannot be used: .*dask'
       ):
-        beam_options.complete_beam_flags(['--runner=DaskRunner'])
+        beam_options.create_beam_runner(['--runner=DaskRunner'])

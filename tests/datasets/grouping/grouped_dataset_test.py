@@ -13,6 +13,7 @@ import urllib.parse
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff.datasets import folder_writer
 from fedfish_tff.datasets import grouping
 from fedfish_tff.datasets.grouping import grouped_dataset
 from fedfish_tff.datasets.grouping import input_files
@@ -20,7 +21,9 @@ from fedfish_tff.datasets.grouping import local_engine
 from tests import local_data
 from tests.datasets.grouping import web_pages
 
+from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 from pyarrow import parquet
 import pytest
 import tensorflow as tf
@@ -352,3 +355,41 @@ class RealDataTest(_GroupTestCase):
       self.assertEqual(
         set(rows), {json.loads(line)['domain'] for line in lines}
       )
+
+
+class SummaryTest(absltest.TestCase):
+  def test_counts_and_quantiles(self):
+    examples = np.arange(1, 101)
+    sizes = [
+      folder_writer.ClientSizes(examples=part, words=part * 3)
+      for part in (examples[60:], examples[:60])
+    ]
+    summary = grouped_dataset._summarize(sizes)
+    self.assertEqual(
+      (summary['clients'], summary['examples'], summary['words']),
+      (100, 5050, 15150),
+    )
+    self.assertEqual(
+      summary['examples_per_client'],
+      {
+        'mean': 50.5,
+        'min': 1,
+        'p10': 10,
+        'p25': 25,
+        'median': 50,
+        'p75': 75,
+        'p90': 90,
+        'p99': 99,
+        'max': 100,
+      },
+    )
+    self.assertEqual(summary['words_per_client']['median'], 150)
+    json.dumps(summary)
+
+  def test_no_clients(self):
+    none = np.zeros(0, np.int64)
+    summary = grouped_dataset._summarize(
+      [folder_writer.ClientSizes(examples=none, words=none)]
+    )
+    self.assertEqual(summary['clients'], 0)
+    self.assertEqual(summary['examples_per_client'], {})

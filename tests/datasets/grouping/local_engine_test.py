@@ -64,10 +64,9 @@ class LocalEngineTest(absltest.TestCase):
         total_bytes=9,
         bucket_bytes=1,
       ),
-      limits=work_lib.ClientLimits(),
+      options=work_lib.GroupingOptions(**{'max_bad_fraction': 1.0, **options}),
       total_size=sum(part.size for part in parts),
       folder=str(folder),
-      **{'max_bad_fraction': 1.0, **options},
     )
     counts, reports, tables = local_engine.group(
       work, parts, folder=folder / 'work', num_processes=1
@@ -124,11 +123,9 @@ class LocalEngineTest(absltest.TestCase):
 
   def test_other_limits_write_a_shard_again(self):
     whole = self._group('a')
-    limits = work_lib.ClientLimits(min_examples=20)
-    with mock.patch.object(work_lib, 'ClientLimits', return_value=limits):
-      _, reports, _, others = self._group('a')
-      self.assertGreater(sum(report.small_clients for report in reports), 0)
-      self.assertNotEqual(others, whole[-1])
+    _, reports, _, others = self._group('a', min_examples=20)
+    self.assertGreater(sum(report.small_clients for report in reports), 0)
+    self.assertNotEqual(others, whole[-1])
     # What fails leaves none that seems to be written like this.
     with mock.patch.object(
       new_files, 'new_file', autospec=True, side_effect=OSError('full')

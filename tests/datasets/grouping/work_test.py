@@ -24,7 +24,7 @@ def _client(client_id, examples):
 
 
 class WriteShardTest(parameterized.TestCase):
-  def _write(self, clients, **limits):
+  def _write(self, clients, **options):
     folder = pathlib.Path(self.create_tempdir().full_path)
     placement = client_splits.plan_placement(
       client_splits.ClientSplits(), num_shards=1, total_bytes=1, bucket_bytes=1
@@ -32,8 +32,7 @@ class WriteShardTest(parameterized.TestCase):
     work = work_lib.Work(
       source=None,
       placement=placement,
-      limits=work_lib.ClientLimits(**limits),
-      max_bad_fraction=0.0,
+      options=work_lib.GroupingOptions(**options),
       total_size=1,
       folder=str(folder),
     )
