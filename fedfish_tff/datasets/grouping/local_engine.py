@@ -10,7 +10,6 @@ are kept: work that was interrupted goes on with the others.
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 from concurrent import futures
 import contextlib
@@ -29,7 +28,6 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import new_files
-from fedfish_tff import regular_files
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import record_counts
 from fedfish_tff.datasets.grouping import sources
@@ -40,8 +38,10 @@ import pyarrow as pa
 from pyarrow import compute
 import tqdm
 
-# What a process holds of the examples that it has read, or of small clients.
+# What a process holds of the examples that it has read.
 _HELD_BYTES = 2**26
+# Larger clients are not read before they are written.
+_LARGE_CLIENT_BYTES = 2**24
 # What Python needs for a row besides its texts.
 _ROW_OVERHEAD = 200
 # Work for as many processes, and yet few files, where there are small parts.
@@ -59,16 +59,6 @@ _SCHEMA = pa.schema(
 # Numbers of the columns.
 _ALL_BUT_EXAMPLE = [0, 1, 2]
 _EXAMPLE = [3]
-# The form of what is kept of a shard that has been written.
-_SHARD = {
-  'limits': dict,
-  'report': {
-    'small_clients': int,
-    'small_client_examples': int,
-    'excess_examples': int,
-    'large_clients': [str],
-  },
-}
 
 _Run = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
@@ -149,7 +139,7 @@ def _read_batch(
   number, parts = batch
   path = _batch_path(folder, number, 'json')
   if path.exists():
-    return record_counts.RecordCounts.from_json(regular_files.read_bytes(path))
+    return record_counts.RecordCounts.from_json(path.read_bytes())
   counts = record_counts.RecordCounts()
   with (
     new_files.new_file(_batch_path(folder, number, 'arrow')) as file,
@@ -201,8 +191,10 @@ def _write_shard(
     'min_examples': work.options.min_examples,
     'max_client_bytes': work.options.max_client_bytes,
   }
-  report = _load_report(path, limits)
-  if report is None:
+  content = json.loads(path.read_bytes()) if path.exists() else {}
+  if content.get('limits') == limits:
+    report = work_lib.ShardReport(**content['report'])
+  else:
     # Of other limits, with which it is no longer written.
     path.unlink(missing_ok=True)
     buckets = (
@@ -225,12 +217,12 @@ class _Bucket:
     self, files: Sequence[pathlib.Path], bucket: int, num_buckets: int
   ) -> None:
     """Reads all but the examples."""
-    self._places = []
+    self._batches = []
     tables = [_SCHEMA.empty_table().select(_ALL_BUT_EXAMPLE)]
     for path in files:
       with _opened(path, _ALL_BUT_EXAMPLE) as reader:
         for number in range(bucket, reader.num_record_batches, num_buckets):
-          self._places.append((path, number))
+          self._batches.append((path, number))
           tables.append(pa.Table.from_batches([reader.get_batch(number)]))
     self._starts = np.cumsum([0, *(len(table) for table in tables[1:])])
     table = pa.concat_tables(tables).combine_chunks()
@@ -239,43 +231,36 @@ class _Bucket:
     ids = table['client_id'].combine_chunks().dictionary_encode()
     by_id = compute.sort_indices(ids.dictionary)
     self._ids = ids.dictionary.take(by_id).to_pylist()
-    places = np.argsort(by_id.to_numpy())[ids.indices.to_numpy()]
-    self._order = np.argsort(places, kind='stable')
-    self._stops = np.cumsum(np.bincount(places, minlength=len(self._ids)))
+    # The client of each row, and the rows of the first, the second ...
+    self._client_of = np.argsort(by_id.to_numpy())[ids.indices.to_numpy()]
+    self._order = np.argsort(self._client_of, kind='stable')
+    self._stops = np.cumsum(np.bincount(self._client_of))
 
   def clients(self) -> Iterator[work_lib.Client]:
-    """Yields the clients by id.
+    """Yields the clients by id; large ones are read as they are written."""
+    is_large = np.bincount(self._client_of, self._sizes) > _LARGE_CLIENT_BYTES
+    rows = np.flatnonzero(~is_large[self._client_of])
+    loaded = dict(zip(rows.tolist(), self._read(rows), strict=True))
 
-    As many as fit into memory are read at a time; a larger one as it is
-    written.
-    """
-    first, first_row = 0, 0
-    ends = np.cumsum(self._sizes[self._order] + _ROW_OVERHEAD)
-    while first < len(self._ids):
-      before = ends[first_row - 1] if first_row else 0
-      last_row = np.searchsorted(ends, before + _HELD_BYTES, side='right')
-      stop = int(np.searchsorted(self._stops, last_row, side='right'))
-      if stop > first:
-        rows = np.sort(self._order[first_row : self._stops[stop - 1]])
-        loaded = dict(zip(rows.tolist(), self._read(rows), strict=True))
-        read = functools.partial(_look_up, loaded)
-      else:
-        stop, read = first + 1, self._read
-      for place in range(first, stop):
-        rows = self._order[first_row : self._stops[place]]
-        first_row = self._stops[place]
-        yield work_lib.Client(
-          client_id=self._ids[place],
-          sizes=self._sizes[rows],
-          words=self._words[rows],
-          read=lambda kept, rows=rows, read=read: read(rows[kept]),
-        )
-      first = stop
+    def look_up(rows: np.ndarray) -> Iterator[bytes]:
+      return map(loaded.__getitem__, rows.tolist())
+
+    start = 0
+    for client_id, stop, large in zip(self._ids, self._stops, is_large):
+      rows, start = self._order[start:stop], stop
+      yield work_lib.Client(
+        client_id=client_id,
+        sizes=self._sizes[rows],
+        words=self._words[rows],
+        read=lambda kept, rows=rows, read=self._read if large else look_up: (
+          read(rows[kept])
+        ),
+      )
 
   def _read(self, rows: np.ndarray) -> Iterator[bytes]:
     """Yields the examples of rows, which are in order."""
     borders = np.searchsorted(rows, self._starts)
-    for place, (path, number) in enumerate(self._places):
+    for place, (path, number) in enumerate(self._batches):
       some = rows[borders[place] : borders[place + 1]] - self._starts[place]
       if not len(some):
         continue
@@ -285,10 +270,6 @@ class _Bucket:
         yield from column.take(
           pa.array(some[start : start + _ROWS_AT_A_TIME])
         ).to_pylist()
-
-
-def _look_up(loaded: dict[int, bytes], rows: np.ndarray) -> Iterator[bytes]:
-  return map(loaded.__getitem__, rows.tolist())
 
 
 @contextlib.contextmanager
@@ -307,19 +288,6 @@ def _opened(
 
 def _batch_path(folder: pathlib.Path, number: int, suffix: str) -> pathlib.Path:
   return folder / f'{number:06}.{suffix}'
-
-
-def _load_report(
-  path: pathlib.Path, limits: Mapping[str, int]
-) -> work_lib.ShardReport | None:
-  """Returns what a shard left out; None if it is not written like this."""
-  try:
-    content = regular_files.read_json(path, _SHARD)
-  except regular_files.MissingFileError:
-    return None
-  if content['limits'] != limits:
-    return None
-  return work_lib.ShardReport(**content['report'])
 
 
 def _bar(description: str, total: int, unit: str) -> tqdm.tqdm:

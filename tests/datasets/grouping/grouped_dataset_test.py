@@ -162,6 +162,7 @@ class GroupTest(_GroupTestCase):
       with (
         mock.patch.object(input_files, '_RANGE_BYTES', 1000),
         mock.patch.object(local_engine, '_HELD_BYTES', 2000),
+        mock.patch.object(local_engine, '_LARGE_CLIENT_BYTES', 2000),
       ):
         other, _ = self._group('other', **options)
     self._check_same(one, beam)
