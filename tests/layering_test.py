@@ -163,12 +163,6 @@ ALLOWED = {
     'launch.terminal',
   },
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
-  'launch.benchmarks': {
-    'launch.cli',
-    'launch.plots',
-    'fedfish_tff.execution.worker',
-    *_LIBRARY,
-  },
   **{
     room: {
       'launch.cli',
@@ -192,6 +186,7 @@ ALLOWED = {
     *_LIBRARY,
   },
   'examples': {*_ROOMS, 'tasks', *_LIBRARY},
+  'benchmarks': {'launch.cli', *_LIBRARY},
   'tests': {
     'examples',
     'fedfish_tff.private_apis',
@@ -203,7 +198,7 @@ ALLOWED = {
     'launch.plain_text',
     'launch.terminal',
     'launch.data',
-    'launch.benchmarks',
+    'benchmarks',
     'tasks',
     'fedfish_tff.execution.worker',
     *_EXECUTION_ROOMS,

@@ -38,7 +38,7 @@ def _canonical(name: str) -> str:
 _SHARED_PACKAGES = {'google.protobuf': 'protobuf'}
 
 # What may not be installed.
-_OPTIONAL = ('onnx', 'onnxruntime', 'ray', 'tf2onnx', 'wandb')
+_OPTIONAL = ('ray', 'wandb')
 
 
 def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
@@ -53,13 +53,11 @@ def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
 _ELSEWHERE = (
   'fedfish_tff/execution/pjrt/cost_process.py',
   'fedfish_tff/execution/pjrt/device_process.py',
-  'launch/benchmarks/peers',
-  'launch/benchmarks/run_exported.py',
+  'benchmarks/peers',
 )
 
-# What the wheel is made of, and what stays in the repository.
+# What the wheel is made of.
 _PACKAGED = ('fedfish_tff', 'launch', 'tasks')
-_NOT_PACKAGED = ('launch/benchmarks',)
 
 # Folders and files whose imports are left to an extra.
 _EXTRAS = {
@@ -68,7 +66,6 @@ _EXTRAS = {
     'fedfish_tff/datasets/grouping',
     'launch/data',
   ),
-  'onnx': ('launch/runs/onnx_export.py',),
   'ray': ('fedfish_tff/execution/ray',),
   'roberta': ('tasks/text/roberta_checkpoint.py',),
   'wandb': ('fedfish_tff/simulation/wandb_manager.py',),
@@ -81,7 +78,6 @@ def _packaged_modules() -> dict[str, Any]:
     name: module
     for name, module in repository.read_modules().items()
     if any(map(module.path.is_relative_to, _PACKAGED))
-    and not any(map(module.path.is_relative_to, _NOT_PACKAGED))
   }
 
 
@@ -111,7 +107,7 @@ class PackagingTest(absltest.TestCase):
     root = pathlib.Path(folder.name)
     for name in ('setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
       shutil.copy(repository.ROOT / name, root)
-    for name in (*_PACKAGED, 'tests'):
+    for name in (*_PACKAGED, 'benchmarks', 'tests'):
       shutil.copytree(repository.ROOT / name, root / name)
     command = [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps']
     command += ['--no-index', '--no-build-isolation', '--wheel-dir', 'wheels']
@@ -174,11 +170,7 @@ class PackagingTest(absltest.TestCase):
     self.assertEqual(
       _imported_distributions(
         *_PACKAGED,
-        without=[
-          *itertools.chain(*_EXTRAS.values()),
-          *_ELSEWHERE,
-          *_NOT_PACKAGED,
-        ],
+        without=[*itertools.chain(*_EXTRAS.values()), *_ELSEWHERE],
       ),
       set(self.required),
     )

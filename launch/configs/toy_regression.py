@@ -20,8 +20,7 @@ from collections.abc import Sequence
 from launch.configs import base
 from launch.configs import sweeps
 
-# All of them have plain server steps here: fed_avg is the same as fed_avg_sgd,
-# and fed_fish as paper_literal.
+# All of them have plain server steps here: fed_avg equals fed_avg,server=sgd.
 _METHODS = ('fed_avg', 'fed_fish', 'per_example', 'damped')
 
 

@@ -10,26 +10,32 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
-  from fedfish_tff.datasets.folder_writer import ClientSizes
-  from fedfish_tff.datasets.grouping.beam_options import create_beam_runner
-  from fedfish_tff.datasets.grouping.client_keys import BadRecordError
-  from fedfish_tff.datasets.grouping.client_keys import ClientKey
-  from fedfish_tff.datasets.grouping.client_splits import ClientSplits
-  from fedfish_tff.datasets.grouping.grouped_dataset import group
-  from fedfish_tff.datasets.grouping.grouped_dataset import GroupedDataset
-  from fedfish_tff.datasets.grouping.grouped_dataset import WORK_FOLDER
-  from fedfish_tff.datasets.grouping.sources import Part
-  from fedfish_tff.datasets.grouping.sources import Skipped
-  from fedfish_tff.datasets.grouping.sources import Source
-  from fedfish_tff.datasets.grouping.sources import SourceExample
-  from fedfish_tff.datasets.grouping.text_source import TEXT_FORMATS
-  from fedfish_tff.datasets.grouping.text_source import TextSource
-  from fedfish_tff.datasets.grouping.tfds_source import create_tfds_source
-  from fedfish_tff.datasets.grouping.tfds_source import features_from_json
-  from fedfish_tff.datasets.grouping.tfds_source import TfdsSource
-  from fedfish_tff.datasets.grouping.web_keys import host_of_url
-  from fedfish_tff.datasets.grouping.web_keys import normalize_host
-  from fedfish_tff.datasets.grouping.web_keys import registered_domain
-  from fedfish_tff.datasets.grouping.work import GroupingOptions
+  from fedfish_tff.datasets.grouping.beam_options import *
+  from fedfish_tff.datasets.grouping.client_keys import (
+    BadRecordError as BadRecordError,
+  )
+  from fedfish_tff.datasets.grouping.client_keys import ClientKey as ClientKey
+  from fedfish_tff.datasets.grouping.client_splits import (
+    ClientSplits as ClientSplits,
+  )
+  from fedfish_tff.datasets.grouping.grouped_dataset import *
+  from fedfish_tff.datasets.grouping.sources import *
+  from fedfish_tff.datasets.grouping.text_source import *
+  from fedfish_tff.datasets.grouping.tfds_source import *
+  from fedfish_tff.datasets.grouping.web_keys import *
+  from fedfish_tff.datasets.grouping.work import (
+    GroupingOptions as GroupingOptions,
+  )
 
-__getattr__, __dir__ = lazy.attach(__name__)
+_EXPORTS = {
+  'beam_options': 'create_beam_runner',
+  'client_keys': 'BadRecordError ClientKey',
+  'client_splits': 'ClientSplits',
+  'grouped_dataset': 'group GroupedDataset WORK_FOLDER',
+  'sources': 'Part Skipped Source SourceExample',
+  'text_source': 'TEXT_FORMATS TextSource',
+  'tfds_source': 'create_tfds_source features_from_json TfdsSource',
+  'web_keys': 'host_of_url normalize_host registered_domain',
+  'work': 'GroupingOptions',
+}
+__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

@@ -9,6 +9,7 @@ XLA (with strings, say), which is logged.
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import functools
 import os
 import threading
@@ -241,6 +242,11 @@ class _PjrtContext:
   def process_id(self) -> int:
     """The process id of the device process."""
     return self._run_stage.process.pid
+
+  @property
+  def devices(self) -> Sequence[str]:
+    """The names of the devices that share a cohort."""
+    return self._run_stage.process.names
 
 
 class SyncPjrtExecutionContext(
