@@ -9,6 +9,7 @@ and sizes, so the index of a folder can be made again from its files.
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+import io
 import os
 import types
 from typing import BinaryIO
@@ -50,7 +51,7 @@ class ClientFile:
     self._path = os.fspath(path)
     # No name comes twice: other workers may be at the same file.
     self._temporary = new_files.temporary_name(self._path)
-    self._writer = record_files.RecordWriter(self._temporary)
+    self._file = record_files.open_file(self._temporary, 'xb')
 
   def __enter__(self) -> 'ClientFile':
     return self
@@ -61,7 +62,10 @@ class ClientFile:
     error: BaseException | None,
     traceback: types.TracebackType | None,
   ) -> None:
-    self._writer.close()
+    with self._file as file:
+      file.flush()
+      if isinstance(file, io.BufferedIOBase):  # Others have no descriptor.
+        os.fsync(file.fileno())
     if error_type is None:
       tf.io.gfile.rename(self._temporary, self._path, overwrite=True)
     else:
@@ -101,7 +105,9 @@ class ClientFile:
     for number in (1, 2):
       lists = _header(number, len(lists) + list_bytes) + lists
     start += lists
-    self._writer.write_pieces(_pieces(start, examples), len(start) + list_bytes)
+    record_files.write_record(
+      self._file, _pieces(start, examples), len(start) + list_bytes
+    )
 
 
 def _pieces(start: bytes, examples: Iterable[bytes]) -> Iterator[bytes]:
