@@ -98,8 +98,7 @@ def group(
   Without flags of Beam, processes of this machine group on disk. What was
   interrupted, or failed for too many bad records, goes on with the parts and
   shards that are not done by another call with the same folder, source and
-  options; `min_examples`, `max_bad_fraction` and `max_client_bytes` may be
-  others.
+  options; `min_examples` and `max_bad_fraction` may be others.
 
   Args:
     source: The examples.

@@ -25,6 +25,7 @@ import zlib
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
+from fedfish_tff.datasets.grouping import sources
 
 import fsspec
 import pyarrow as pa
@@ -102,19 +103,6 @@ class Row:
       buffer = value.as_buffer()
       return None if buffer is None else buffer.to_pybytes()
     return value.as_py()
-
-
-@dataclasses.dataclass(frozen=True)
-class LostRows:
-  """Rows in place of which a file is damaged.
-
-  Attributes:
-    first: The number of the first.
-    count: How many they are.
-  """
-
-  first: int
-  count: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -278,7 +266,7 @@ def _skip_line(file: io.BufferedReader, *, stop: int | None = None) -> None:
 
 def read_rows(
   file_range: FileRange, columns: Sequence[str], progress: Progress
-) -> Iterator[tuple[int, Row | LostRows]]:
+) -> Iterator[tuple[int, Row | sources.Skipped]]:
   """Yields the number of each row of a Parquet file, from 1, and the row.
 
   Args:
@@ -288,8 +276,8 @@ def read_rows(
 
   Yields:
     The rows, perhaps with columns that were not asked for. In place of the rows
-    of a row group from a damaged page on, the number of the last, and which
-    they are.
+    of a row group from a damaged page on, the number of the last, and that they
+    are skipped.
 
   Raises:
     DamagedFileError: If nothing of the file can be read.
@@ -324,7 +312,14 @@ def read_rows(
           yield number, Row(columns, index)
         tell()
       if number < stop:
-        yield stop, LostRows(number + 1, stop - number)
+        yield (
+          stop,
+          sources.Skipped(
+            kind='damaged_parquet',
+            where=f'{file_range.path}, rows {number + 1:,} to {stop:,}',
+            count=stop - number,
+          ),
+        )
         number = stop
         tell()
 

@@ -187,15 +187,12 @@ def _write_shard(
 ) -> tuple[work_lib.ShardReport, pa.Table]:
   """Writes a shard; returns what it left out, and its index."""
   path = folder / f'{shard.file_name}.json'
-  limits = {
-    'min_examples': work.options.min_examples,
-    'max_client_bytes': work.options.max_client_bytes,
-  }
+  min_examples = work.options.min_examples
   content = json.loads(path.read_bytes()) if path.exists() else {}
-  if content.get('limits') == limits:
+  if content.get('min_examples') == min_examples:
     report = work_lib.ShardReport(**content['report'])
   else:
-    # Of other limits, with which it is no longer written.
+    # Of another limit, with which it is no longer written.
     path.unlink(missing_ok=True)
     buckets = (
       _Bucket(files, bucket, work.placement.num_buckets)
@@ -204,7 +201,10 @@ def _write_shard(
     report = work.write_shard(
       shard, itertools.chain.from_iterable(b.clients() for b in buckets)
     )
-    content = {'limits': limits, 'report': dataclasses.asdict(report)}
+    content = {
+      'min_examples': min_examples,
+      'report': dataclasses.asdict(report),
+    }
     with new_files.new_file(path) as file:
       file.write(json.dumps(content).encode())
   return report, work.read_index(shard)

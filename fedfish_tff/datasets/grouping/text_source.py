@@ -72,12 +72,8 @@ class TextSource(sources.Source):
     path, number = part.content.path, 0
     try:
       for number, record in records:
-        if isinstance(record, input_files.LostRows):
-          yield sources.Skipped(
-            kind='damaged_parquet',
-            where=f'{path}, rows {record.first:,} to {number:,}',
-            count=record.count,
-          )
+        if isinstance(record, sources.Skipped):
+          yield record
           continue
         try:
           yield self._read_record(record)

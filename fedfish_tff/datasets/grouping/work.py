@@ -18,6 +18,9 @@ from fedfish_tff.datasets.grouping import sources
 import numpy as np
 import pyarrow as pa
 
+# The limit of Dataset Grouper's `MergeWithLimitFn`: an example that no longer
+# fits into a client's record is left out.
+_MAX_CLIENT_BYTES = 2 * 10**9
 # The most that a record needs for an example besides its bytes.
 _EXAMPLE_OVERHEAD = 24
 
@@ -33,15 +36,12 @@ class GroupingOptions:
       of about 256 MiB.
     max_bad_fraction: Grouping fails as soon as, by the size of what has been
       read, a larger share of all records cannot be used.
-    max_client_bytes: The limit of Dataset Grouper's `MergeWithLimitFn`: an
-      example that no longer fits into a client's record is left out.
   """
 
   splits: client_splits.ClientSplits = client_splits.ClientSplits()
   min_examples: int = 1
   num_shards: int | None = None
   max_bad_fraction: float = 0.01
-  max_client_bytes: int = 2 * 10**9
 
   def __post_init__(self) -> None:
     for name in ('min_examples', 'num_shards'):
@@ -196,7 +196,7 @@ class Work:
     report = ShardReport()
     with client_files.ClientFile(self.shard_path(shard)) as file:
       for client in clients:
-        kept = _keep(client, self.options, report)
+        kept = _keep(client, self.options.min_examples, report)
         if len(kept):
           file.write(
             client.client_id,
@@ -233,21 +233,19 @@ class _SizedPlace:
     return self._size
 
 
-def _keep(
-  client: Client, options: GroupingOptions, report: ShardReport
-) -> np.ndarray:
+def _keep(client: Client, min_examples: int, report: ShardReport) -> np.ndarray:
   """Returns the places of the examples to write, and reports the others."""
   import dataset_grouper  # pylint: disable=g-import-not-at-top
 
   places = np.arange(len(client.sizes))
-  if len(places) < options.min_examples:
+  if len(places) < min_examples:
     report.small_clients += 1
     report.small_client_examples += len(places)
     return places[:0]
   sizes = client.sizes + _EXAMPLE_OVERHEAD
-  if sizes.sum() < options.max_client_bytes:
+  if sizes.sum() < _MAX_CLIENT_BYTES:
     return places
-  merge = dataset_grouper.beam.MergeWithLimitFn(options.max_client_bytes)
+  merge = dataset_grouper.beam.MergeWithLimitFn(_MAX_CLIENT_BYTES)
   merged = merge.apply(map(_SizedPlace, places.tolist(), sizes.tolist()))
   kept = np.array([one.place for one in merged], np.int64)
   report.excess_examples += len(places) - len(kept)

@@ -18,6 +18,7 @@ from fedfish_tff.datasets import grouping
 from fedfish_tff.datasets.grouping import grouped_dataset
 from fedfish_tff.datasets.grouping import input_files
 from fedfish_tff.datasets.grouping import local_engine
+from fedfish_tff.datasets.grouping import work
 from tests import local_data
 from tests.datasets.grouping import web_pages
 
@@ -150,13 +151,20 @@ class GroupTest(_GroupTestCase):
       {p.suffix for p in folder.iterdir()}, {'.tfrecord', '.parquet', '.json'}
     )
 
-  @parameterized.parameters(
-    ({},), ({'min_examples': 7, 'max_client_bytes': 2500},)
-  )
-  def test_engines_and_the_division_of_work_make_no_difference(self, options):
+  @parameterized.parameters((1, 2 * 10**9), (7, 2500))
+  def test_engines_and_the_division_of_work_make_no_difference(
+    self, min_examples, max_client_bytes
+  ):
     web_pages.write_files(self.pages)
-    options |= {'num_shards': 4, 'splits': _SPLITS}
-    with mock.patch.object(grouped_dataset, '_BUCKET_BYTES', 20_000):
+    options = {
+      'num_shards': 4,
+      'splits': _SPLITS,
+      'min_examples': min_examples,
+    }
+    with (
+      mock.patch.object(grouped_dataset, '_BUCKET_BYTES', 20_000),
+      mock.patch.object(work, '_MAX_CLIENT_BYTES', max_client_bytes),
+    ):
       one, grouped = self._group('one', **options)
       beam, by_beam = self._group('beam', engine=_DIRECT, **options)
       with (
@@ -214,7 +222,8 @@ class GroupTest(_GroupTestCase):
 
   def test_examples_beyond_the_limit_are_counted(self):
     web_pages.write_files(self.pages)
-    folder, grouped = self._group(max_client_bytes=2000)
+    with mock.patch.object(work, '_MAX_CLIENT_BYTES', 2000):
+      folder, grouped = self._group()
     rows = self._check_index(folder)
     total = sum(row['examples'] for row in rows.values())
     self.assertGreater(grouped.skipped['beyond_client_limit'], 0)

@@ -9,6 +9,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.datasets.grouping import input_files
+from fedfish_tff.datasets.grouping import sources
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -239,7 +240,7 @@ class ParquetTest(absltest.TestCase):
     done = []
     rows = [
       (number, row)
-      if isinstance(row, input_files.LostRows)
+      if isinstance(row, sources.Skipped)
       else (number, {name: row.get(name) for name in columns})
       for number, row in input_files.read_rows(item, columns, done.append)
     ]
@@ -307,16 +308,20 @@ class ParquetTest(absltest.TestCase):
     self.path.write_bytes(content)
     rows, done = self._read(['a'])
     self.assertEqual(sum(done), len(content))
-    (lost,) = [row for _, row in rows if isinstance(row, input_files.LostRows)]
+    (lost,) = [row for _, row in rows if isinstance(row, sources.Skipped)]
     # Pages end after hundreds of rows.
-    self.assertEqual(lost.first % 100, 1)
-    self.assertBetween(lost.first, 3301, 3700)
-    self.assertEqual(lost.first + lost.count, 4001)
+    first = 4001 - lost.count
+    self.assertEqual(first % 100, 1)
+    self.assertBetween(first, 3301, 3700)
+    self.assertEqual(
+      (lost.kind, lost.where),
+      ('damaged_parquet', f'{self.path}, rows {first:,} to 4,000'),
+    )
     self.assertEqual(
       [(n, row['a'].decode()) for n, row in rows if isinstance(row, dict)],
       [
         (n, value)
         for n, value in enumerate(text, start=1)
-        if not lost.first <= n <= 4000
+        if not first <= n <= 4000
       ],
     )

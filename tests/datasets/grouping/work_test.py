@@ -3,6 +3,7 @@
 """Tests of what both engines do."""
 
 import pathlib
+from unittest import mock
 
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import work as work_lib
@@ -65,7 +66,8 @@ class WriteShardTest(parameterized.TestCase):
     expected = [
       example[24:] for example in merge.apply([b'-' * 24 + e for e in examples])
     ]
-    report, found = self._write({'a': examples}, max_client_bytes=limit)
+    with mock.patch.object(work_lib, '_MAX_CLIENT_BYTES', limit):
+      report, found = self._write({'a': examples})
     self.assertEqual(found, [expected] if expected else [])
     excess = len(examples) - len(expected)
     self.assertEqual(report.excess_examples, excess)
