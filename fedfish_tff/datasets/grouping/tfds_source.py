@@ -189,7 +189,7 @@ def create_tfds_source(
   of a class is its name.
 
   Args:
-    builder: Of a prepared data set.
+    builder: The builder of a prepared data set.
     split: A split, or a part of it such as 'train[:10%]'.
     key: The client of an example.
     features: The features to keep, '/' between nested names; by default all.
@@ -204,7 +204,7 @@ def create_tfds_source(
   specs = {}
   for feature in chosen:
     if feature not in connectors:
-      raise _unknown_feature_error(name, feature, connectors)
+      raise _unknown_feature_error(name, [feature], connectors)
     specs[feature] = _spec_to_keep(connectors[feature])
   unusable = [feature for feature in chosen if specs[feature] is None]
   if unusable:
@@ -222,13 +222,11 @@ def create_tfds_source(
   except (KeyError, ValueError, AssertionError):
     known = ', '.join(sorted(builder.info.splits))
     raise errors.InputError(
-      f'Data set {name} has no split {split!r}; one of {known}, or a part such '
-      'as train[:10%], was expected.'
+      f'Data set {name} has no split {split!r}; it has {known}, and parts such '
+      'as train[:10%].'
     ) from None
   if not num_examples:
-    raise errors.InputError(
-      f'Split {split!r} of {name} is empty; examples were expected.'
-    )
+    raise errors.InputError(f'Split {split!r} of {name} is empty.')
   total = sum(s.num_examples for s in builder.info.splits.values())
   size = builder.info.dataset_size or total * _USUAL_EXAMPLE_BYTES
   return TfdsSource(
@@ -270,28 +268,25 @@ def _check_key(
 ) -> None:
   fields = [field for field in key.fields if field in connectors]
   if not fields:
-    if key.is_web:
-      known = ', '.join(sorted(connectors))
-      raise errors.InputError(
-        f"Data set {name} has no feature 'url' or 'domain', which the key "
-        f'{key.name!r} needs; one of its features {known} can be the key.'
-      )
-    raise _unknown_feature_error(name, key.name, connectors)
+    raise _unknown_feature_error(name, key.fields, connectors)
   for field in fields:
     spec = _spec_to_keep(connectors[field])
     if spec is None or spec.shape.rank or spec.dtype == tf.float32:
       raise errors.InputError(
-        f'Feature {field!r} of {name} is {connectors[field]}; one text or '
-        'integer an example was expected of a key.'
+        f'Feature {field!r} of {name} must be one text or integer an example to '
+        f'be a key, got {connectors[field]}.'
       )
 
 
 def _unknown_feature_error(
-  name: str, feature: str, connectors: Mapping[str, Any]
+  name: str, missing: Sequence[str], connectors: Mapping[str, Any]
 ) -> errors.InputError:
-  known = ', '.join(sorted(connectors))
+  missing, known = (
+    ' or '.join(map(repr, missing)),
+    ', '.join(sorted(connectors)),
+  )
   return errors.InputError(
-    f'Data set {name} has no feature {feature!r}; one of {known} was expected.'
+    f'Data set {name} has no feature {missing}; it has {known}.'
   )
 
 
