@@ -35,9 +35,7 @@ def encode_example(
   """
   encoded = tf.train.Example()
   for name, feature in features.items():
-    values = getattr(
-      encoded.features.feature[name], _kind(tf.as_dtype(feature['dtype']))
-    )
+    values = getattr(encoded.features.feature[name], _kind(feature['dtype']))
     # Also of no numbers, there is a list of this type.
     values.SetInParent()
     value = example[name]
@@ -101,7 +99,7 @@ def decode_examples(
     )
   values = {name: [] for name in features}
   sizes = {name: spec.shape.num_elements() for name, spec in features.items()}
-  kinds = {name: _kind(spec.dtype) for name, spec in features.items()}
+  kinds = {name: _kind(spec.dtype.name) for name, spec in features.items()}
   entries = lists.feature_list[_EXAMPLES].feature
   for number, entry in enumerate(entries):
     serialized = b''.join(entry.bytes_list.value)
@@ -132,11 +130,11 @@ def _parse(proto_type: Any, content: bytes, client_id: str) -> Any:
     ) from error
 
 
-def _kind(dtype: tf.DType) -> str:
-  """Returns the name of the list that holds such values."""
-  if dtype == tf.string:
+def _kind(dtype: str) -> str:
+  """Returns the name of the list that holds values of a type of TensorFlow."""
+  if dtype == 'string':
     return 'bytes_list'
-  return 'float_list' if dtype.is_floating else 'int64_list'
+  return 'float_list' if 'float' in dtype else 'int64_list'
 
 
 def _to_array(
