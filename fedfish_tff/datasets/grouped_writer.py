@@ -33,7 +33,6 @@ class GroupedWriter:
     *,
     features: Mapping[str, tf.TensorSpec],
     num_shards: int = 1,
-    source: Mapping[str, Any] | None = None,
   ) -> None:
     """Makes the folder.
 
@@ -41,7 +40,6 @@ class GroupedWriter:
       folder: A new or empty folder.
       features: The features of an example, each a scalar or of a fixed shape.
       num_shards: The files of each split.
-      source: The origin of the clients, for the reader of dataset.json.
 
     Raises:
       errors.InputError: If the folder is not empty.
@@ -50,12 +48,10 @@ class GroupedWriter:
     self._folder.mkdir(parents=True, exist_ok=True)
     if any(self._folder.iterdir()):
       raise errors.InputError(
-        f'{self._folder} is not empty; a new folder was expected, since '
-        'nothing is overwritten.'
+        f'{self._folder} must be a new or empty folder: nothing is overwritten.'
       )
     self._features = grouped_folder.features_to_json(features)
     self._num_shards = num_shards
-    self._source = dict(source or {})
     self._files: dict[str, list[client_files.ClientFile]] = {}
     self._num_clients: dict[str, int] = {}
 
@@ -88,7 +84,7 @@ class GroupedWriter:
       features=self._features,
       shards=dict.fromkeys(self._files, self._num_shards),
       sizes=sizes,
-      source=self._source,
+      source={},
     )
 
   def write(
