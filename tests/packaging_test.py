@@ -51,7 +51,6 @@ def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
 
 # Programs that run in environments of their own.
 _ELSEWHERE = (
-  'fedfish_tff/execution/pjrt/cost_process.py',
   'fedfish_tff/execution/pjrt/device_process.py',
   'benchmarks/peers',
 )
@@ -154,9 +153,9 @@ class PackagingTest(absltest.TestCase):
 
   def test_every_binary_is_a_command(self):
     binaries = {
-      module.path.stem
+      '.'.join(module.path.with_suffix('').parts[1:])
       for module in _packaged_modules().values()
-      if module.is_binary and module.folder == 'launch'
+      if module.is_binary and module.folder in ('launch', 'launch/studies')
     }
     self.assertCountEqual(installed.COMMANDS.values(), binaries)
 

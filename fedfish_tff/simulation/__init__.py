@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
+  from fedfish_tff.simulation.barrier import *
   from fedfish_tff.simulation.checkpoints import *
   from fedfish_tff.simulation.client_speeds import *
   from fedfish_tff.simulation.client_state_store import *
   from fedfish_tff.simulation.cohort_prefetch import *
   from fedfish_tff.simulation.communication import *
+  from fedfish_tff.simulation.criterion import *
   from fedfish_tff.simulation.early_stopping import *
   from fedfish_tff.simulation.federated_round import (
     has_client_states as has_client_states,
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.files import check_entries as check_entries
   from fedfish_tff.simulation.files import make_folder as make_folder
   from fedfish_tff.simulation.files import write_atomically as write_atomically
+  from fedfish_tff.simulation.hooks import *
   from fedfish_tff.simulation.metrics_csv import *
   from fedfish_tff.simulation.metrics_flattening import *
   from fedfish_tff.simulation.metrics_rows import read_rows as read_rows
@@ -33,12 +36,15 @@ if TYPE_CHECKING:
     training_weights as training_weights,
   )
   from fedfish_tff.simulation.run_recorder import *
+  from fedfish_tff.simulation.schedules import *
+  from fedfish_tff.simulation.simulated_time import *
   from fedfish_tff.simulation.speed_participation import *
   from fedfish_tff.simulation.training_loop import *
   from fedfish_tff.simulation.wandb_manager import *
   from fedfish_tff.simulation.workdir import *
 
 _EXPORTS = {
+  'barrier': 'Barrier BarrierFn',
   'checkpoints': 'CheckpointManager DamagedCheckpointError',
   'client_speeds': """
     build_wall_clock device_class_speeds DeviceClass dynamic_exponential_speeds
@@ -46,10 +52,14 @@ _EXPORTS = {
   """,
   'client_state_store': 'ClientStateStore',
   'cohort_prefetch': 'Cohort CohortPrefetcher',
-  'communication': 'closed_form_upload_bytes measure_wire_bytes WireBytes',
+  'communication': """
+    closed_form_upload_bytes CommunicationCosts measure_wire_bytes WireBytes
+  """,
+  'criterion': 'Criterion CriterionFn',
   'early_stopping': 'EarlyStopping',
   'federated_round': 'has_client_states run_round',
   'files': 'check_entries make_folder write_atomically',
+  'hooks': 'Hook Round Run',
   'metrics_csv': 'CsvMetricsManager',
   'metrics_flattening': 'flatten_metrics to_number',
   'metrics_rows': 'read_rows ROUND_COLUMN Row',
@@ -60,17 +70,18 @@ _EXPORTS = {
   'participation_stages': """
     AccuracyStages equal_stages expected_slowest exponential_stages Stages
   """,
-  'privacy_loss': 'Epsilon fixed_size_epsilon poisson_epsilon tree_epsilon',
+  'privacy_loss': """
+    Epsilon fixed_size_epsilon poisson_epsilon PrivacyLoss tree_epsilon
+  """,
   'progress': 'ProgressReporter report_step',
   'round_problems': 'training_weights',
   'run_recorder': 'RunRecorder',
+  'schedules': 'Schedules',
+  'simulated_time': 'SimulatedTime',
   'speed_participation': """
     drop_out fastest_participation flanp_participation srpfl_participation
   """,
-  'training_loop': """
-    BarrierFn CriterionFn EvaluationFn FinishFn load_result Metrics run_training
-    TrainingResult
-  """,
+  'training_loop': 'EvaluationFn load_result Metrics run_training TrainingResult',
   'wandb_manager': 'WandbManager',
   'workdir': 'open_workdir Workdir',
 }
