@@ -190,6 +190,51 @@ def _batch(replay, node, inputs):
   return [dataclasses.replace(batches, unrolls=False)]
 
 
+def _shuffle(replay, node, inputs):
+  """Replays ShuffleDataset: tf.data shuffles the numbers of the elements."""
+  sequence, (size, seed, seed2) = _check(node, inputs[0]), inputs[1:4]
+  if sequence.is_computed or sequence.is_drawn or sequence.is_long:
+    # The buffer computes, draws and keeps elements that nobody takes, too.
+    raise replayer.NotReplayableError(f'{node.op} of other than rows')
+  if replay.use_xla:
+    raise replayer.NotReplayableError(node.op)
+  spec = dict(output_types=[tf.int64], output_shapes=[[]])
+  # A dataset of no numbers would have no batch.
+  count = tf.maximum(sequence.count, 1)
+  numbers = tf.raw_ops.ShuffleDataset(
+    input_dataset=tf.data.experimental.to_variant(tf.data.Dataset.range(count)),
+    buffer_size=size,
+    seed=seed,
+    seed2=seed2,
+    reshuffle_each_iteration=node.attr['reshuffle_each_iteration'].b,
+    **spec,
+  )
+  numbers = tf.data.experimental.from_variant(
+    numbers, tf.TensorSpec([], tf.int64)
+  )
+  order = numbers.batch(count).get_single_element()
+  passes = sequence_replay.Passes(tf.compat.v1.get_default_graph())
+
+  def check() -> None:
+    if passes.count > 1:
+      # Each pass has an order of its own.
+      raise replayer.NotReplayableError(f'{node.op} that is read again')
+
+  replay.at_end.append(check)
+  shuffled = sequence.reindexed(sequence.count, lambda i: tf.gather(order, i))
+  return [
+    dataclasses.replace(
+      shuffled, is_drawn=True, passes=(*sequence.passes, passes)
+    )
+  ]
+
+
+def _no_seed_generator(replay, node, inputs):
+  del replay, node, inputs
+  # It lets a pass go on where the one before ended; here there is one pass.
+  return [None]
+
+
 def _rebatch(replay, node, inputs):
   """Replays RebatchDatasetV2: rows are cut anew, whatever batches they had."""
   del replay
@@ -215,11 +260,14 @@ def _rebatch(replay, node, inputs):
 HANDLERS: Mapping[str, replayer.Handler] = {
   'BatchDatasetV2': _batch,
   'ConcatenateDataset': _concatenate,
+  'DummySeedGenerator': _no_seed_generator,
   'FilterDataset': _filter,
   'ParallelBatchDataset': _batch,
   'RangeDataset': _range,
   REBATCH: _rebatch,
   'RewriteDataset': _rewrite,
+  'ShuffleDataset': _shuffle,
+  'ShuffleDatasetV3': _shuffle,
   'TensorDataset': _tensors,
   'TensorSliceDataset': _slices,
   'ZipDataset': _zip,
