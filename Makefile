@@ -8,8 +8,8 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: demo test test-thorough test-all test-flaky \
-  test-processors test-gpu lint bench bazel-test lock sbom audit docs build-files \
-  install accelerator ray clean help
+  test-processors test-gpu lint bench bazel-test lock sbom audit docs install \
+  accelerator ray clean help
 
 # cpu, cuda12, cuda13 or tpu.
 PLATFORM ?= cpu
@@ -72,9 +72,6 @@ audit: ## look the locks up in a database of vulnerabilities
 docs: ## build the site of the pages and of the API into build/docs
 	@.ci/with_tool \
 	  'zensical==0.0.73 mkdocstrings-python==2.0.11 ruff==0.17.5' .ci/docs
-
-build-files: install ## write the BUILD files from the imports
-	@$(RUN) .ci/update_build_files.py
 
 # .venv counts as installed only with the stamp that is written last.
 install: ## make .venv from the locks, if it is not up to date

@@ -31,7 +31,7 @@ def define() -> flags.FlagHolder[str]:
   )
 
 
-def define_options(*names: str) -> Callable[[], dict[str, str | bool | int]]:
+def define_options(*names: str) -> Callable[[], dict[str, str | int]]:
   """Defines flags for options of contexts.
 
   Args:
@@ -42,33 +42,14 @@ def define_options(*names: str) -> Callable[[], dict[str, str | bool | int]]:
   """
   holders = {name: OPTION_FLAGS[name]() for name in names}
 
-  def given() -> dict[str, str | bool | int]:
+  def given() -> dict[str, str | int]:
     return {
-      'use_xla' if name == 'xla' else name: holder.value
+      name: holder.value
       for name, holder in holders.items()
       if holder.value is not None
     }
 
   return given
-
-
-def _define_devices() -> flags.FlagHolder[str | None]:
-  return flags.DEFINE_string(
-    'devices',
-    None,
-    'What --context=cohort computes on: TPU, GPU, CPU, or single devices '
-    'between commas (GPU:0,GPU:1), which share the clients of a round. By '
-    'default all GPUs, or the CPU where there is none.',
-  )
-
-
-def _define_xla() -> flags.FlagHolder[bool | None]:
-  return flags.DEFINE_bool(
-    'xla',
-    None,
-    'Whether XLA compiles client work of --context=cohort. By default on '
-    'accelerators only: on a CPU it is slow at convolutions.',
-  )
 
 
 def _define_platform() -> flags.FlagHolder[str | None]:
@@ -149,8 +130,6 @@ def _define_ray_actor_cpus() -> flags.FlagHolder[int | None]:
 
 # What defines each flag.
 OPTION_FLAGS: Mapping[str, Callable[[], flags.FlagHolder[Any]]] = {
-  'devices': _define_devices,
-  'xla': _define_xla,
   'platform': _define_platform,
   'precision': _define_precision,
   'vectorized_clients': _define_vectorized_clients,

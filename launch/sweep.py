@@ -55,8 +55,7 @@ that holds other runs is refused.
 
 Runs that differ only in seeds, learning rates and the like follow one another in
 a process that traces what they have in common once. Each of the processes has
-its share of the cores, and a new one waits until there is memory for it. On a
-GPU runs go one after another; on a TPU, too, where --devices=TPU names it.
+its share of the cores, and a new one waits until there is memory for it.
 
 On the nodes of a Ray cluster, which all need the sweep's folder (docs/scale.md):
 
@@ -100,8 +99,8 @@ _DATA_DIR = path_flags.define(
 _NUM_PROCESSES = flags.DEFINE_string(
   'num_processes',
   'auto',
-  'The most runs at a time: a number, or auto for one a core, as far as memory '
-  'allows, and one only on a GPU or with --devices=TPU.',
+  'The most runs at a time: a number, or auto for one per core, as far as memory '
+  'allows.',
 )
 _ON = flags.DEFINE_enum(
   'on',
@@ -131,7 +130,6 @@ _EVALUATE = flags.DEFINE_bool(
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run', False, 'Check and list the runs, and do nothing.'
 )
-_CONTEXT_OPTIONS = context_flag.define_options('devices', 'xla')
 _RAY_OPTIONS = context_flag.define_options('ray_address')
 _TRUST_SAVED_MODELS = trust_flags.define_saved_models()
 
@@ -181,7 +179,6 @@ def main(argv: Sequence[str]) -> None:
     data_dir=_DATA_DIR.value,
     evaluated=_EVALUATE.value,
     num_processes=num_processes,
-    context_options=_CONTEXT_OPTIONS(),
     trust_saved_models=_TRUST_SAVED_MODELS.value,
     on_ray=_ON.value == 'ray',
     **_RAY_OPTIONS(),

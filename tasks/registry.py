@@ -9,8 +9,6 @@ are named as package.module:NAME, or announced by an installed package as an
 entry point of the group fedfish_tff.tasks.
 """
 
-# bazel: found_by = 'create_task'  # Imported by name.
-
 from collections.abc import Callable
 from collections.abc import Mapping
 import functools

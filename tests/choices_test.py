@@ -22,7 +22,3 @@ class ChoicesTest(absltest.TestCase):
       timeout=300,
     ).stdout
     self.assertEqual(said.split(), ['LARGEST', 'False'])
-
-
-if __name__ == '__main__':
-  absltest.main()

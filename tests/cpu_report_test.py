@@ -10,7 +10,6 @@ import sys
 from tests import processes
 from tests import repository
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 # Every look at this clock is a second later than the one before.
@@ -95,7 +94,3 @@ class CpuReportTest(parameterized.TestCase):
     )
     report = folder / '.pytest_cache/d/cpu_seconds/report.txt'
     self.assertIn('1.0  cheap_test.py\n', report.read_text())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The input error, and what is made of a check that failed in a graph."""
 
-# bazel: tags = ['smoke']
-
 from fedfish_tff import errors
 
 from absl.testing import absltest
@@ -57,7 +55,3 @@ class DescribeFailedCheckTest(absltest.TestCase):
       ),
     ):
       self.assertIsNone(errors.describe_failed_check(error))
-
-
-if __name__ == '__main__':
-  absltest.main()

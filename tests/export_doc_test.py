@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/export.md does what it says: its Python, on an exported run."""
 
-# bazel: tags = ['manual']  # Reads the working tree.
-
 import contextlib
 import importlib.util
 import pathlib
@@ -103,7 +101,3 @@ class ExportDocTest(absltest.TestCase):
       self._keras_model()(self.scope['x']),
       relative=tolerance.FLOAT32_SUMS,
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/first_day.md does what it says: its files and commands, elsewhere."""
 
-# bazel: tags = ['manual']  # Reads the working tree and installs packages.
-
 import csv
 import json
 import os
@@ -144,7 +142,3 @@ class FirstDayTest(absltest.TestCase):
         for row, s in scores.items()
       },
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,16 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Imports point one way: launch, tasks, library; and so inside the library."""
 
-# bazel: tags = ['manual']  # Reads the working tree; `make test` runs it.
-
 import ast
 import re
 
 from tests import repository
 
 from absl.testing import absltest
-
-update_build_files = repository.load_script('.ci/update_build_files.py')
 
 # What each part may import beside itself. A part is a folder, or a single
 # module that others may use without the rest of its folder.
@@ -127,7 +123,6 @@ ALLOWED = {
   },
   'fedfish_tff.execution': {
     'fedfish_tff.errors',
-    'fedfish_tff.execution.setters',
     'fedfish_tff.execution.worker',
     # Actors on other machines read clients themselves.
     'fedfish_tff.datasets',
@@ -136,9 +131,7 @@ ALLOWED = {
     'fedfish_tff.trust',
     *_EXECUTION_ROOMS,
   },
-  'fedfish_tff.execution.setters': set(),
   'fedfish_tff.execution.worker': {
-    'fedfish_tff.execution.setters',
     'fedfish_tff.errors',
     'fedfish_tff.datasets',
   },
@@ -263,7 +256,7 @@ class LayeringTest(absltest.TestCase):
     wrong = []
     for name, module in self.modules.items():
       part = _part(name)
-      for imported in update_build_files.imported_modules(module, self.modules):
+      for imported in repository.imported_modules(module):
         other = _part(imported)
         if other not in ALLOWED[part] | {part, *_FOR_ALL}:
           wrong.append(f'{module.path} imports {imported}')
@@ -305,7 +298,3 @@ class LayeringTest(absltest.TestCase):
 
     for part in ALLOWED:
       visit(part, ())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -55,7 +55,3 @@ class LazyTest(absltest.TestCase):
     with self.assertRaises(AttributeError):
       _ = fedfish_tff.simulation.read_row
     self.assertFalse(hasattr(fedfish_tff.simulation, 'TYPE_CHECKED'))
-
-
-if __name__ == '__main__':
-  absltest.main()

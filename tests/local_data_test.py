@@ -45,7 +45,3 @@ class ExplainSkipsTest(absltest.TestCase):
       '3 tests were skipped for want of samples: ag_news, cifar10.\n'
       f'Set {local_data.VARIABLE} ',
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

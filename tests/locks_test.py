@@ -11,7 +11,6 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff import locks
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -76,7 +75,3 @@ class HoldTest(parameterized.TestCase):
         with locks.hold(self.path):
           pass
     self.assertFalse(self.path.exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -61,7 +61,3 @@ class NewFileTest(absltest.TestCase):
       [*names, kept],
     )
     self.assertEqual(outside.read_text(), 'mine')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wheel holds what users run, which runs, and asks for what that imports."""
 
-# bazel: tags = ['manual']  # Builds a wheel of the tree; `make test` runs it.
-
 from collections.abc import Collection
 from collections.abc import Mapping
 import contextlib
@@ -30,8 +28,6 @@ from tests import repository
 from absl.testing import absltest
 from packaging import requirements
 import pytest
-
-update_build_files = repository.load_script('.ci/update_build_files.py')
 
 
 def _canonical(name: str) -> str:
@@ -90,13 +86,13 @@ def _imported_distributions(
 ) -> set[str]:
   """The distributions that modules in some folders, not in others, import."""
   distributions = metadata.packages_distributions()
-  ours = {*sys.stdlib_module_names, *update_build_files.TREES}
+  ours = {*sys.stdlib_module_names, *repository.TREES}
   return {
     _canonical(_distribution(name, distributions))
     for module in repository.read_modules().values()
     if any(map(module.path.is_relative_to, folders))
     and not any(map(module.path.is_relative_to, without))
-    for name, _ in update_build_files.imported_names(module)
+    for name, _ in repository.imported_names(module)
     if name.split('.')[0] not in ours
   }
 
@@ -153,9 +149,7 @@ class PackagingTest(absltest.TestCase):
   def test_what_it_holds_imports_nothing_that_it_lacks(self):
     packaged = _packaged_modules()
     for module in packaged.values():
-      imported = update_build_files.imported_modules(
-        module, repository.read_modules()
-      )
+      imported = repository.imported_modules(module)
       self.assertContainsSubset(imported, packaged, module.path)
 
   def test_every_binary_is_a_command(self):
@@ -201,7 +195,7 @@ class PackagingTest(absltest.TestCase):
       if line and not line.startswith('#')
     }
     self.assertContainsSubset(
-      _imported_distributions(*update_build_files.TREES, without=_ELSEWHERE),
+      _imported_distributions(*repository.TREES, without=_ELSEWHERE),
       named.union(_OPTIONAL),
     )
 
@@ -278,7 +272,3 @@ class PackagingTest(absltest.TestCase):
       *(folder, 'fedfish-plot', '--sweep_dir=runs/a', '--output_dir=plots'),
     )
     self.assertNotEmpty(list(pathlib.Path('plots').glob('*.png')))
-
-
-if __name__ == '__main__':
-  absltest.main()

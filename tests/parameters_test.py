@@ -86,7 +86,3 @@ class ParametersTest(absltest.TestCase):
     self.assertEqual(parameters.names_in(_at_client), {'rate'})
     self.assertEqual(parameters.names_in(_at_server), {'factor'})
     self.assertEmpty(parameters.names_in(_round))
-
-
-if __name__ == '__main__':
-  absltest.main()

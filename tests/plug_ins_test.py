@@ -50,7 +50,3 @@ class PlugInsTest(absltest.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         _load(name)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -428,7 +428,3 @@ class DefaultContextTest(absltest.TestCase):
     module = sys.modules[fedfish_tff._RUNTIME_ERROR_CONTEXT]
     context = module.create_runtime_error_context()
     self.assertIsInstance(context, tff.framework.SyncContext)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ import sys
 
 from tests import processes
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import psutil
 
@@ -66,7 +65,3 @@ class QuietImportTest(parameterized.TestCase):
     self.assertNotIn('Exception ignored', result.stderr)
     (server,) = map(int, result.stdout.split())
     self.assertFalse(psutil.pid_exists(server))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -135,7 +135,3 @@ class CsvTest(parameterized.TestCase):
       errors.InputError, f'a.csv.*{message}|{message}'
     ):
       regular_files.read_csv(path, ['a'])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,14 +2,92 @@
 # SPDX-License-Identifier: Apache-2.0
 """The repository as the tests of its structure see it: files, not modules."""
 
+import ast
+from collections.abc import Iterator
+import dataclasses
 import functools
 import importlib.util
 import pathlib
 import sys
 import types
-from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+TREES = ('examples', 'fedfish_tff', 'launch', 'tasks', 'tests')
+
+
+@dataclasses.dataclass(frozen=True)
+class Module:
+  """One Python file of the repository.
+
+  Attributes:
+    name: Dotted name, a package's own for its `__init__.py`.
+    path: Path below the root of the repository.
+    tree: The parsed source.
+  """
+
+  name: str
+  path: pathlib.PurePosixPath
+  tree: ast.Module
+
+  @property
+  def folder(self) -> str:
+    return str(self.path.parent)
+
+  @property
+  def is_package(self) -> bool:
+    return self.path.name == '__init__.py'
+
+  @property
+  def is_test(self) -> bool:
+    return self.path.parts[0] == 'tests' and self.path.stem.endswith('_test')
+
+  @property
+  def is_binary(self) -> bool:
+    return any(
+      isinstance(node, ast.If)
+      and ast.unparse(node.test) == "__name__ == '__main__'"
+      for node in self.tree.body
+    )
+
+
+def _read_module(file: pathlib.Path) -> Module:
+  path = pathlib.PurePosixPath(file.relative_to(ROOT).as_posix())
+  parts = path.parent if path.name == '__init__.py' else path.with_suffix('')
+  return Module(
+    name='.'.join(parts.parts),
+    path=path,
+    tree=ast.parse(file.read_text(encoding='utf-8'), str(path)),
+  )
+
+
+@functools.cache
+def read_modules() -> dict[str, Module]:
+  """Returns all modules by their dotted names; not to be changed."""
+  files = [file for tree in TREES for file in (ROOT / tree).rglob('*.py')]
+  modules = map(_read_module, sorted(files))
+  return {module.name: module for module in modules}
+
+
+def imported_names(module: Module) -> Iterator[tuple[str, str | None]]:
+  """Yields all imports as (module, name imported from it or None)."""
+  for node in ast.walk(module.tree):
+    if isinstance(node, ast.Import):
+      yield from ((alias.name, None) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+      assert not node.level, f'{module.path}: relative import.'
+      yield from ((node.module, alias.name) for alias in node.names)
+
+
+def imported_modules(module: Module) -> set[str]:
+  """Returns the dotted names of our modules that `module` imports."""
+  modules, found = read_modules(), set()
+  for source, name in imported_names(module):
+    if source.split('.')[0] in TREES:
+      candidates = [source] if name is None else [f'{source}.{name}', source]
+      target = next((c for c in candidates if c in modules), None)
+      assert target, f'{module.path} imports {candidates[0]}: not found.'
+      found.add(target)
+  return found - {module.name}
 
 
 @functools.cache
@@ -28,9 +106,3 @@ def load_script(path: str) -> types.ModuleType:
   sys.modules[file.stem] = module  # dataclasses look their module up there.
   spec.loader.exec_module(module)
   return module
-
-
-@functools.cache
-def read_modules() -> dict[str, Any]:
-  """All modules, as .ci/update_build_files.py reads them; not to be changed."""
-  return load_script('.ci/update_build_files.py').read_modules()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts that find Python and tell whether .venv is up to date."""
 
-# bazel: tags = ['manual']  # Tests scripts of .ci; `make test` runs it.
-
 import os
 import pathlib
 import shutil
@@ -200,7 +198,3 @@ class SetUpTest(absltest.TestCase):
     self._pretend_installed()
     (self.root / '.venv' / 'bin' / 'python').unlink()
     self.assertFalse(self._check())
-
-
-if __name__ == '__main__':
-  absltest.main()

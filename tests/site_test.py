@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The site of `make docs`: nothing is missing, and it works in a browser."""
 
-# bazel: tags = ['manual']  # Reads the working tree; `make test` runs it.
-
 from collections.abc import Iterator
 import re
 import subprocess
@@ -113,7 +111,3 @@ class SiteTest(absltest.TestCase):
           errors.append(params)
     self.assertEmpty(errors)
     self.assertEmpty(elsewhere)
-
-
-if __name__ == '__main__':
-  absltest.main()

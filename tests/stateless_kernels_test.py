@@ -240,7 +240,3 @@ class TraceTest(absltest.TestCase):
       (again, (y * scale + scale) * scale),
     ):
       np.testing.assert_allclose(call(x), expected, atol=2e-3)
-
-
-if __name__ == '__main__':
-  absltest.main()

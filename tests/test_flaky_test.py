@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the script that runs tests many times."""
 
-# bazel: tags = ['manual']  # Tests a script of .ci; `make test` runs it.
-
 import os
 import pathlib
 import re
@@ -60,7 +58,3 @@ class TestFlakyTest(absltest.TestCase):
 
   def test_asks_for_tests(self):
     self.assertEqual(self._run().returncode, 2)
-
-
-if __name__ == '__main__':
-  absltest.main()

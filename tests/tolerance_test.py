@@ -3,7 +3,6 @@
 
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -32,7 +31,3 @@ class AssertCloseTest(parameterized.TestCase):
       tolerance.assert_close(
         actual, expected, relative=1e-5, scale=scale, err_msg='the third'
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

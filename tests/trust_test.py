@@ -72,7 +72,3 @@ class TrustTest(absltest.TestCase):
     trust.trust(modules=True)
     load()
     self.assertTrue(self._written.exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tutorial's code runs, and its notebooks are what it says."""
 
-# bazel: tags = ['manual']  # Reads the working tree; `make test` runs it.
-
 import pathlib
 import tempfile
 
@@ -11,7 +9,6 @@ from tests import notebooks
 from tests import repository
 from tests import tutorial
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import nbformat
 import pytest
@@ -63,7 +60,3 @@ class ExecutionTest(parameterized.TestCase):
 
 def _num_lines(cell):
   return sum(o.text.count('\n') for o in cell.outputs if tutorial.is_kept(o))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -41,7 +41,6 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
     *,
     mask_bits: int,
     tensor_names: Sequence[str] | None = None,
-    count_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
   ):
     """Initializes the factory.
 
@@ -50,8 +49,6 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
       mask_bits: In how many bits a client says what it sends, see
         `client_work.Selector.mask_bits`.
       tensor_names: A name for each tensor; by position and shape by default.
-      count_factory: Sums the int32 masks and who contributes, all 0 or 1, as
-        one structure; `tff.aggregators.SumFactory` by default.
 
     Raises:
       InputError: If `mask_bits` is negative.
@@ -63,7 +60,6 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
     self._inner = inner
     self._mask_bytes = -(-mask_bits // 8)
     self._tensor_names = tensor_names
-    self._count_factory = count_factory or tff.aggregators.SumFactory()
 
   def create(
     self,
@@ -99,7 +95,6 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
       )
 
     count_type = count.type_signature.result
-    count_process = self._count_factory.create(count_type)
 
     @tff.tensorflow.computation(count_type)
     def find_sent(counts):
@@ -132,38 +127,27 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
       measured['payload_bytes'] = payload
       return measured
 
-    @tff.federated_computation
-    def init_fn():
-      return tff.federated_zip(
-        collections.OrderedDict(
-          inner=inner.initialize(), count=count_process.initialize()
-        )
-      )
-
     @tff.federated_computation(
-      init_fn.type_signature.result,
+      inner.initialize.type_signature.result,
       tff.FederatedType(value_type, tff.CLIENTS),
       tff.FederatedType(weight_type, tff.CLIENTS),
     )
     def next_fn(state, value, weight):
-      output = inner.next(state['inner'], value['update'], weight)
-      counted = count_process.next(
-        state['count'], tff.federated_map(count, (value[_MASK], weight))
+      output = inner.next(state, value['update'], weight)
+      counts = tff.federated_sum(
+        tff.federated_map(count, (value[_MASK], weight))
       )
       return tff.templates.MeasuredProcessOutput(
-        tff.federated_zip(
-          collections.OrderedDict(inner=output.state, count=counted.state)
-        ),
+        output.state,
         tff.federated_zip(
           collections.OrderedDict(
-            update=output.result,
-            sent=tff.federated_map(find_sent, counted.result),
+            update=output.result, sent=tff.federated_map(find_sent, counts)
           )
         ),
-        tff.federated_map(measure, (output.measurements, counted.result)),
+        tff.federated_map(measure, (output.measurements, counts)),
       )
 
-    return tff.templates.AggregationProcess(init_fn, next_fn)
+    return tff.templates.AggregationProcess(inner.initialize, next_fn)
 
 
 def _count_part_bytes(

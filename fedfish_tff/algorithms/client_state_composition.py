@@ -11,7 +11,6 @@ import collections
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.models import model_functions
 
-import numpy as np
 import tensorflow_federated as tff
 
 
@@ -28,10 +27,6 @@ def compose_client_state_process(
   local_training: tff.Computation,
   update_is_finite: tff.Computation,
   select_sent: tff.Computation | None = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
   extra_passes: int = 0,
 ) -> client_state_process.ClientStateProcess:
   """Composes client work, aggregator and finalizer to a process.
@@ -57,24 +52,18 @@ def compose_client_state_process(
     local_training: See `FederatedProcess`.
     update_is_finite: See `FederatedProcess`.
     select_sent: (M -> P); all of it is sent by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
     extra_passes: See `FederatedProcess`.
 
   Returns:
-    The process. Its state is <model=M, aggregator, finalizer=F, excluded_sum>,
-    its metrics <client_work=<train, excluded_clients>, aggregator, finalizer>.
+    The process. Its state is <model=M, aggregator, finalizer=F>, its
+    metrics <client_work=<train, excluded_clients>, aggregator, finalizer>.
 
   Raises:
     TypeError: If parts do not fit.
   """
-  excluded_sum = (excluded_sum_factory or tff.aggregators.SumFactory()).create(
-    tff.TensorType(np.int32)
+  aggregate_metrics = tff.learning.metrics.sum_then_finalize(
+    model_functions.metric_finalizers(model_fn)
   )
-  aggregate_metrics = (
-    metrics_aggregator or tff.learning.metrics.sum_then_finalize
-  )(model_functions.metric_finalizers(model_fn))
 
   @tff.federated_computation
   def initialize():
@@ -83,7 +72,6 @@ def compose_client_state_process(
         model=tff.federated_eval(initial_model, tff.SERVER),
         aggregator=aggregator.initialize(),
         finalizer=finalizer.initialize(),
-        excluded_sum=excluded_sum.initialize(),
       )
     )
 
@@ -97,14 +85,13 @@ def compose_client_state_process(
     aggregated = aggregator.next(
       state['aggregator'], output.result.update, output.result.update_weight
     )
-    excluded = excluded_sum.next(state['excluded_sum'], output.excluded)
     finished = finalizer.next(
       state['finalizer'], state['model'], aggregated.result
     )
     metrics = collections.OrderedDict(
       client_work=collections.OrderedDict(
         train=aggregate_metrics(output.metrics),
-        excluded_clients=excluded.result,
+        excluded_clients=tff.federated_sum(output.excluded),
       ),
       aggregator=aggregated.measurements,
       finalizer=finished.measurements,
@@ -115,7 +102,6 @@ def compose_client_state_process(
           model=finished.result,
           aggregator=aggregated.state,
           finalizer=finished.state,
-          excluded_sum=excluded.state,
         )
       ),
       client_states=output.client_state,

@@ -19,7 +19,6 @@ from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import model_functions
 from fedfish_tff.models import ridge_classifier
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -35,9 +34,6 @@ def build_closed_form_process(
   *,
   num_classes: int,
   hparams: Mapping[str, float],
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process_lib.FederatedProcess:
   """Builds the process.
 
@@ -55,13 +51,11 @@ def build_closed_form_process(
     num_classes: Classes of the classifier.
     hparams: The hyper-parameters that the solution depends on, and the sums do
       not. They are in the state, for `get_hparams` and `set_hparams`.
-    excluded_sum_factory: Sums the int32 indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>). S has the elements statistics (the sums), classifier
-    (what there is before any sums), hparams, aggregator and excluded_sum. Its
+    (what there is before any sums), hparams and aggregator. Its
     `local_training` gives the classifier of one client's own examples, with the
     hyper-parameters given here: it has no state that `set_hparams` could change.
   """
@@ -73,9 +67,6 @@ def build_closed_form_process(
   client_type = client_statistics.type_signature.result
   statistics_type = client_type.statistics
   sum_process = sum_factory.create(statistics_type)
-  excluded_sum = (excluded_sum_factory or tff.aggregators.SumFactory()).create(
-    tff.TensorType(np.int32)
-  )
   hparams = collections.OrderedDict(
     (name, float(value)) for name, value in hparams.items()
   )
@@ -126,7 +117,6 @@ def build_closed_form_process(
     return _state(
       tff.federated_eval(initial_state, tff.SERVER),
       sum_process.initialize(),
-      excluded_sum.initialize(),
     )
 
   state_type = init_fn.type_signature.result.member
@@ -137,7 +127,6 @@ def build_closed_form_process(
   def next_fn(state, client_data):
     output = tff.federated_map(client_statistics, client_data)
     sums = sum_process.next(state.aggregator, output.statistics)
-    excluded = excluded_sum.next(state.excluded_sum, output.excluded)
     total = tff.federated_map(add, (state.statistics, sums.result))
     measured = tff.federated_map(measure, (sums.result, total))
     return tff.learning.templates.LearningProcessOutput(
@@ -147,7 +136,6 @@ def build_closed_form_process(
           classifier=state.classifier,
           hparams=state.hparams,
           aggregator=sums.state,
-          excluded_sum=excluded.state,
         )
       ),
       tff.federated_zip(
@@ -157,7 +145,7 @@ def build_closed_form_process(
               train=tff.federated_zip(
                 collections.OrderedDict(num_examples=measured.num_examples)
               ),
-              excluded_clients=excluded.result,
+              excluded_clients=tff.federated_sum(output.excluded),
             )
           ),
           aggregator=sums.measurements,
@@ -237,14 +225,13 @@ def build_closed_form_process(
   )
 
 
-def _state(initial, aggregator, excluded_sum):
+def _state(initial, aggregator):
   return tff.federated_zip(
     collections.OrderedDict(
       statistics=initial.statistics,
       classifier=initial.classifier,
       hparams=initial.hparams,
       aggregator=aggregator,
-      excluded_sum=excluded_sum,
     )
   )
 

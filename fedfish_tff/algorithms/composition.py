@@ -75,7 +75,6 @@ def compose_process(
   *,
   local_training: tff.Computation,
   build_update_is_finite: Callable[[], tff.Computation],
-  model_distributor: tff.learning.templates.DistributionProcess | None = None,
   should_reject_update: RejectFn = tff.learning.templates.reject_non_finite_update,
   wrap_finalizer: FinalizerWrapper | None = None,
   extra_passes: float = 0,
@@ -90,8 +89,6 @@ def compose_process(
     server_optimizer_fn: Applies that update to the global weights.
     local_training: See `FederatedProcess`.
     build_update_is_finite: Returns `FederatedProcess.update_is_finite`.
-    model_distributor: Sends the weights to the clients; a plain broadcast by
-      default.
     should_reject_update: As in
       `tff.learning.templates.build_apply_optimizer_finalizer`: a round whose
       update it rejects keeps the weights and the server optimizer's state. By
@@ -117,8 +114,7 @@ def compose_process(
   client_result_type = client_work.next.type_signature.result.result.member
   composed = tff.learning.templates.compose_learning_process(
     initial_weights,
-    model_distributor
-    or tff.learning.templates.build_broadcast_process(weights_type),
+    tff.learning.templates.build_broadcast_process(weights_type),
     client_work,
     model_aggregator.create(
       client_result_type.update, client_result_type.update_weight

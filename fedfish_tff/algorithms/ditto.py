@@ -34,10 +34,6 @@ def build_ditto(
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> client_state_process.ClientStateProcess:
   """Builds Ditto (Li et al., 2021, Algorithm 1).
 
@@ -63,9 +59,6 @@ def build_ditto(
       `extra_passes` alone: the client's own model takes as many once more.
     client_weighting: By |D_i| (times local epochs), or uniform.
     model_aggregator: `tff.aggregators.MeanFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     The process. A client's state is <personal>, the trainable tensors of its
@@ -139,7 +132,5 @@ def build_ditto(
         client_optimizer_fn, client_weighting=client_weighting
       ),
     ),
-    metrics_aggregator=metrics_aggregator,
-    excluded_sum_factory=excluded_sum_factory,
     extra_passes=local_epochs,
   )

@@ -47,9 +47,6 @@ def build_fed3r(
   accumulator_dtype: tf.DType = tf.float32,
   chunk_size: int = 1024,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process.FederatedProcess:
   """Builds Fed3R (Fani et al., 2024).
 
@@ -83,9 +80,6 @@ def build_fed3r(
       with noise of clip * noise_multiplier. Such noise comes with each round,
       with one that nobody took part in too, and a larger lambda is needed to
       keep A positive definite.
-    excluded_sum_factory: Sums the indicators of excluded clients, which do not
-      go by `sum_factory`: give one here too where nobody should know whose data
-      were left out. `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -126,5 +120,4 @@ def build_fed3r(
     solve,
     num_classes=num_classes,
     hparams=dict(regularization=regularization),
-    excluded_sum_factory=excluded_sum_factory,
   )

@@ -29,9 +29,6 @@ def build_fed3r_rf(
   accumulator_dtype: tf.DType = tf.float32,
   chunk_size: int = 1024,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process.FederatedProcess:
   """Builds Fed3R-RF (Fani et al., 2024).
 
@@ -57,7 +54,6 @@ def build_fed3r_rf(
     accumulator_dtype: tf.float32 or tf.float64.
     chunk_size: Examples whose random features are in memory at a time.
     sum_factory: As in `build_fed3r`.
-    excluded_sum_factory: As in `build_fed3r`.
 
   Returns:
     A process as `build_fed3r` returns.
@@ -79,5 +75,4 @@ def build_fed3r_rf(
     accumulator_dtype=accumulator_dtype,
     chunk_size=chunk_size,
     sum_factory=sum_factory,
-    excluded_sum_factory=excluded_sum_factory,
   )

@@ -27,12 +27,7 @@ def build_fed_avg(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
-  model_distributor: tff.learning.templates.DistributionProcess | None = None,
   model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process.FederatedProcess:
   """Builds FedAvg (McMahan et al., 2017, Algorithm 1).
 
@@ -52,11 +47,7 @@ def build_fed_avg(
     server_optimizer_fn: Applied to the mean model delta; SGD with rate 1 by
       default, which is the original FedAvg.
     client_weighting: By |D_i| (times local epochs), or uniform.
-    model_distributor: A plain broadcast by default.
     model_aggregator: `tff.aggregators.MeanFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -74,7 +65,6 @@ def build_fed_avg(
         model=model_fn,
         optimizer=client_optimizer_fn,
         client_weighting=client_weighting,
-        metrics_aggregator=metrics_aggregator,
       )
     )
   else:
@@ -82,13 +72,10 @@ def build_fed_avg(
       model_fn,
       client_optimizer_fn,
       client_weighting,
-      metrics_aggregator,
     )
   return composition.compose_process(
     model_fn,
-    excluded_clients.count_excluded_clients(
-      client_work, sum_factory=excluded_sum_factory
-    ),
+    excluded_clients.count_excluded_clients(client_work),
     model_aggregator or tff.aggregators.MeanFactory(),
     server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
     local_training=local_training,
@@ -99,5 +86,4 @@ def build_fed_avg(
         client_optimizer_fn, client_weighting=client_weighting
       ),
     ),
-    model_distributor=model_distributor,
   )

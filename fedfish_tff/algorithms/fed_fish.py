@@ -59,16 +59,10 @@ def build_fed_fish(
   minimum_denominator: float = 0.0,
   label_sampler: model_functions.LabelSampler | None = None,
   seed: int = 0,
-  model_distributor: tff.learning.templates.DistributionProcess | None = None,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
   diagnostics: bool = False,
   selector: tensor_selection.Selector | None = None,
   tensor_names: Sequence[str] | None = None,
-  count_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process.FederatedProcess:
   """Builds FedFish (Dhawan et al., 2024, Algorithms 1 and 2).
 
@@ -100,7 +94,6 @@ def build_fed_fish(
     minimum_denominator: Denominators at or below it count as 0.
     label_sampler: Draws labels from the model's output, for SAMPLED_LABEL.
     seed: Seed of those draws.
-    model_distributor: A plain broadcast by default.
     sum_factory: Sums numerator and denominator as one structure;
       `tff.aggregators.SumFactory` by default. For sums that are not exact set
       `damping` and `minimum_denominator`.
@@ -111,10 +104,6 @@ def build_fed_fish(
       server keeps what nobody did. By default everything is sent.
     tensor_names: Names of the trainable tensors in the metrics; by position and
       shape by default.
-    count_factory: With a selector, as in `build_partial_exchange`.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -125,8 +114,8 @@ def build_fed_fish(
 
   Raises:
     InputError: If an argument is out of range or the label sampler is missing;
-      if there are not as many names as tensors; or if count_factory is given
-      without a selector, or diagnostics with one.
+      if there are not as many names as tensors; or if diagnostics is True
+      with a selector.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   client_update_fn = fisher_delta.build_fisher_delta_update(
@@ -140,11 +129,6 @@ def build_fed_fish(
     seed=seed,
   )
   if selector is None:
-    if count_factory is not None:
-      raise errors.InputError(
-        'count_factory is given, but no selector; it counts what is sent in '
-        'partial exchange, so a selector was expected.'
-      )
     compose = functools.partial(
       composition.compose_process,
       should_reject_update=composition.reject_empty_update,
@@ -164,15 +148,12 @@ def build_fed_fish(
       partial_exchange.compose_partial_process,
       mask_bits=mask_bits,
       tensor_names=tensor_names,
-      count_factory=count_factory,
     )
   return compose(
     model_fn,
     client_work_process.build_client_work(
       model_fn,
       client_update_fn,
-      metrics_aggregator=metrics_aggregator,
-      excluded_sum_factory=excluded_sum_factory,
     ),
     fisher_weighted_mean.FisherWeightedMeanFactory(
       sum_factory,
@@ -188,6 +169,5 @@ def build_fed_fish(
     build_update_is_finite=functools.partial(
       client_work_process.build_update_is_finite, model_fn, client_update_fn
     ),
-    model_distributor=model_distributor,
     extra_passes=1,
   )

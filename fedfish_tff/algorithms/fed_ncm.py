@@ -30,9 +30,6 @@ def build_fed_ncm(
   accumulator_dtype: tf.DType = tf.float32,
   chunk_size: int = 1024,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process.FederatedProcess:
   """Builds FedNCM (Legate et al., 2023).
 
@@ -51,7 +48,6 @@ def build_fed_ncm(
       as one more feature; `tff.aggregators.SumFactory` by default. As in
       `build_fed3r` it has to give sums, not means. From sums with noise a class
       without examples gets some direction, if the distance is the cosine.
-    excluded_sum_factory: As in `build_fed3r`.
 
   Returns:
     A process as `build_fed3r` returns, of the same model.
@@ -92,5 +88,4 @@ def build_fed_ncm(
     solve,
     num_classes=num_classes,
     hparams={},
-    excluded_sum_factory=excluded_sum_factory,
   )

@@ -31,10 +31,6 @@ def build_fed_per(
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
   selector: tensor_selection.Selector | None = None,
   tensor_names: Sequence[str] | None = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> client_state_process.ClientStateProcess:
   """Builds FedPer (Arivazhagan et al., 2019, Algorithms 1 and 2).
 
@@ -57,8 +53,6 @@ def build_fed_per(
     model_aggregator: See `build_partially_local`.
     selector: See `build_partially_local`.
     tensor_names: See `build_partially_local`.
-    metrics_aggregator: See `build_partially_local`.
-    excluded_sum_factory: See `build_partially_local`.
 
   Returns:
     The process, see `build_partially_local`. `local_training` trains all
@@ -81,6 +75,4 @@ def build_fed_per(
     model_aggregator=model_aggregator,
     selector=selector,
     tensor_names=tensor_names,
-    metrics_aggregator=metrics_aggregator,
-    excluded_sum_factory=excluded_sum_factory,
   )

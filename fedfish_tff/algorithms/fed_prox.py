@@ -28,12 +28,7 @@ def build_fed_prox(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
-  model_distributor: tff.learning.templates.DistributionProcess | None = None,
   model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process.FederatedProcess:
   """Builds FedProx (Li et al., 2020, Algorithm 2).
 
@@ -54,11 +49,7 @@ def build_fed_prox(
       and 1. With 0 this is FedAvg, bit for bit. See
       `client_work.build_proximal_optimizer` for how large it may be.
     client_weighting: By |D_i| (times local epochs), or uniform.
-    model_distributor: A plain broadcast by default.
     model_aggregator: `tff.aggregators.MeanFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -76,8 +67,5 @@ def build_fed_prox(
     proximal.build_proximal_optimizer(client_optimizer_fn, proximal_strength),
     server_optimizer_fn,
     client_weighting=client_weighting,
-    model_distributor=model_distributor,
     model_aggregator=model_aggregator,
-    metrics_aggregator=metrics_aggregator,
-    excluded_sum_factory=excluded_sum_factory,
   )

@@ -25,12 +25,7 @@ def build_fed_sgd(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
-  model_distributor: tff.learning.templates.DistributionProcess | None = None,
   model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process.FederatedProcess:
   """Builds FedSGD (McMahan et al., 2017, section 2).
 
@@ -46,11 +41,7 @@ def build_fed_sgd(
       evaluation personalises; FedSGD's rounds take no local step. SGD with
       rate 0.1 by default.
     client_weighting: By |D_i|, or uniform.
-    model_distributor: A plain broadcast by default.
     model_aggregator: `tff.aggregators.MeanFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -68,8 +59,6 @@ def build_fed_sgd(
     client_work_process.build_client_work(
       model_fn,
       client_update_fn,
-      metrics_aggregator=metrics_aggregator,
-      excluded_sum_factory=excluded_sum_factory,
     ),
     model_aggregator or tff.aggregators.MeanFactory(),
     server_optimizer_fn or default_optimizer,
@@ -79,5 +68,4 @@ def build_fed_sgd(
     build_update_is_finite=functools.partial(
       client_work_process.build_update_is_finite, model_fn, client_update_fn
     ),
-    model_distributor=model_distributor,
   )

@@ -35,12 +35,7 @@ def build_hf_maml(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.UNIFORM
   ),
-  model_distributor: tff.learning.templates.DistributionProcess | None = None,
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process.FederatedProcess:
   """Builds HF-MAML (Fallah et al., 2020, Algorithm 1).
 
@@ -68,11 +63,7 @@ def build_hf_maml(
       `extra_passes` alone.
     client_weighting: Uniform by default, as the paper has it, or by |D_i|
       (times local epochs).
-    model_distributor: A plain broadcast by default.
     model_aggregator: `tff.aggregators.MeanFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -110,8 +101,6 @@ def build_hf_maml(
     client_work_process.build_client_work(
       model_fn,
       client_update,
-      metrics_aggregator=metrics_aggregator,
-      excluded_sum_factory=excluded_sum_factory,
     ),
     model_aggregator or tff.aggregators.MeanFactory(),
     server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
@@ -121,7 +110,6 @@ def build_hf_maml(
     build_update_is_finite=functools.partial(
       client_work_process.build_update_is_finite, model_fn, client_update
     ),
-    model_distributor=model_distributor,
     extra_passes=local_epochs * (_passes(meta_gradient, meta_batches) - 1),
   )
 

@@ -31,10 +31,6 @@ def build_linear_fed_rep(
     tff.learning.ClientWeighting.UNIFORM
   ),
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process_lib.FederatedProcess:
   """Builds a round of Tziotis et al. (2023), Algorithm 2.
 
@@ -47,9 +43,6 @@ def build_linear_fed_rep(
     learning_rate: eta, of the server's step.
     client_weighting: Uniform by default, as the paper has it, or by |D_i|.
     model_aggregator: `tff.aggregators.MeanFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -75,8 +68,6 @@ def build_linear_fed_rep(
     client_work_process.build_client_work(
       model,
       client_update,
-      metrics_aggregator=metrics_aggregator,
-      excluded_sum_factory=excluded_sum_factory,
     ),
     model_aggregator or tff.aggregators.MeanFactory(),
     tff.learning.optimizers.build_sgdm(learning_rate),

@@ -30,15 +30,7 @@ def build_mime_lite(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
-  model_distributor: tff.learning.templates.DistributionProcess | None = None,
   model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
-  gradient_aggregator: (
-    tff.aggregators.WeightedAggregationFactory | None
-  ) = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process.FederatedProcess:
   """Builds Mime Lite (Karimireddy et al., 2021, Algorithm 1).
 
@@ -65,12 +57,7 @@ def build_mime_lite(
     local_epochs: How many epochs a client's sequence of batches holds, one
       after another; the gradient takes one of them.
     client_weighting: By |D_i|, or uniform.
-    model_distributor: A plain broadcast by default.
     model_aggregator: `tff.aggregators.MeanFactory` by default.
-    gradient_aggregator: `tff.aggregators.MeanFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -107,9 +94,6 @@ def build_mime_lite(
       model_fn,
       client_optimizer_fn,
       client_update_fn,
-      gradient_aggregator=gradient_aggregator,
-      metrics_aggregator=metrics_aggregator,
-      excluded_sum_factory=excluded_sum_factory,
     ),
     model_aggregator or tff.aggregators.MeanFactory(),
     server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
@@ -119,6 +103,5 @@ def build_mime_lite(
     build_update_is_finite=functools.partial(
       client_work_process.build_update_is_finite, model_fn, first_round_update
     ),
-    model_distributor=model_distributor,
     extra_passes=1,
   )

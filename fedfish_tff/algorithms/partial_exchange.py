@@ -52,14 +52,8 @@ def build_partial_exchange(
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
   tensor_names: Sequence[str] | None = None,
-  model_distributor: tff.learning.templates.DistributionProcess | None = None,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
   minimum_denominator: float = 0.0,
-  count_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> process.FederatedProcess:
   """Builds FedAvg with partial exchange (Zhang and Emerson, 2023, section 2).
 
@@ -83,15 +77,10 @@ def build_partial_exchange(
     client_weighting: By |D_i| (times local epochs), or uniform.
     tensor_names: Names of the trainable tensors in the metrics; by position and
       shape by default.
-    model_distributor: A plain broadcast by default.
     sum_factory: Sums numerators and denominators as one structure;
       `tff.aggregators.SumFactory` by default.
     minimum_denominator: A sum of weights at or below it counts as 0; for sums
       that are not exact.
-    count_factory: Sums the masks; `tff.aggregators.SumFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -118,8 +107,6 @@ def build_partial_exchange(
     client_work_process.build_client_work(
       model_fn,
       client_update_fn,
-      metrics_aggregator=metrics_aggregator,
-      excluded_sum_factory=excluded_sum_factory,
     ),
     partial_mean.PartialMeanFactory(
       sum_factory, minimum_denominator=minimum_denominator
@@ -127,14 +114,12 @@ def build_partial_exchange(
     server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
     mask_bits=mask_bits,
     tensor_names=tensor_names,
-    count_factory=count_factory,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
     build_update_is_finite=functools.partial(
       client_work_process.build_update_is_finite, model_fn, client_update_fn
     ),
-    model_distributor=model_distributor,
   )
 
 
@@ -146,7 +131,6 @@ def compose_partial_process(
   *,
   mask_bits: int,
   tensor_names: Sequence[str] | None,
-  count_factory: tff.aggregators.UnweightedAggregationFactory | None,
   **arguments: Any,
 ) -> process.FederatedProcess:
   """Composes client work that sends parts, whatever its updates are.
@@ -158,7 +142,6 @@ def compose_partial_process(
     server_optimizer_fn: As in `build_partial_exchange`.
     mask_bits: In how many bits a client says what it sends.
     tensor_names: As in `build_partial_exchange`.
-    count_factory: As in `build_partial_exchange`.
     **arguments: Further ones of `composition.compose_process`.
 
   Raises:
@@ -172,7 +155,6 @@ def compose_partial_process(
       update_aggregator,
       mask_bits=mask_bits,
       tensor_names=tensor_names,
-      count_factory=count_factory,
     ),
     server_optimizer_fn,
     # Nothing sent is an update that is 0 everywhere.

@@ -35,10 +35,6 @@ def build_partially_local(
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
   selector: tensor_selection.Selector | None = None,
   tensor_names: Sequence[str] | None = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
   extra_passes: int = 0,
 ) -> client_state_process.ClientStateProcess:
   """Builds a process of client work whose local tensors stay at the clients.
@@ -68,9 +64,6 @@ def build_partially_local(
     selector: Chooses which of the shared tensors a client sends, as in
       `build_partial_exchange`; all of them by default.
     tensor_names: Of the shared tensors, in the metrics of a selector.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
     extra_passes: See `FederatedProcess`.
 
   Returns:
@@ -185,8 +178,6 @@ def build_partially_local(
       model_fn, client_update_fn
     ),
     select_sent=select_shared,
-    metrics_aggregator=metrics_aggregator,
-    excluded_sum_factory=excluded_sum_factory,
     extra_passes=extra_passes,
   )
 

@@ -36,13 +36,6 @@ def build_scaffold(
     tff.learning.ClientWeighting.UNIFORM
   ),
   model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
-  control_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> client_state_process.ClientStateProcess:
   """Builds SCAFFOLD (Karimireddy et al., 2020, Algorithm 1).
 
@@ -79,11 +72,6 @@ def build_scaffold(
       clients' losses, whatever their sizes, and are never weighted. With
       NUM_EXAMPLES deltas are weighted by |D_i| (times local epochs).
     model_aggregator: `tff.aggregators.MeanFactory` by default.
-    control_sum_factory: Sums the changes of control variates;
-      `tff.aggregators.SumFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     The process. A client's state is its control variate. A client whose delta
@@ -152,7 +140,6 @@ def build_scaffold(
     _build_aggregator(
       client_work.type_signature.result.result,
       model_aggregator or tff.aggregators.MeanFactory(),
-      control_sum_factory or tff.aggregators.SumFactory(),
     ),
     _build_finalizer(
       model_type,
@@ -169,8 +156,6 @@ def build_scaffold(
     update_is_finite=client_work_process.build_update_is_finite(
       model_fn, first_round_update
     ),
-    metrics_aggregator=metrics_aggregator,
-    excluded_sum_factory=excluded_sum_factory,
     extra_passes=1 if control_update is choices.ControlUpdate.GRADIENT else 0,
   )
 
@@ -184,14 +169,13 @@ def _zeros(
 def _build_aggregator(
   result_type: tff.Type,
   model_aggregator: tff.aggregators.WeightedAggregationFactory,
-  control_sum_factory: tff.aggregators.UnweightedAggregationFactory,
 ) -> tff.templates.AggregationProcess:
   """Builds the mean of deltas beside the sum of changes of control variates."""
   update_type = result_type.update
   model_mean = model_aggregator.create(
     update_type['delta'], result_type.update_weight
   )
-  control_sum = control_sum_factory.create(update_type['control'])
+  control_sum = tff.aggregators.SumFactory().create(update_type['control'])
 
   @tff.federated_computation
   def initialize():

@@ -43,11 +43,6 @@ def build_stateful_partial_exchange(
   tensor_names: Sequence[str] | None = None,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
   minimum_denominator: float = 0.0,
-  count_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> client_state_process.ClientStateProcess:
   """Builds partial exchange with client states (Zhang and Emerson, 2023).
 
@@ -76,10 +71,6 @@ def build_stateful_partial_exchange(
       `tff.aggregators.SumFactory` by default.
     minimum_denominator: A sum of weights at or below it counts as 0, with which
       the server's value stays; for sums that are not exact.
-    count_factory: Sums the masks; `tff.aggregators.SumFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     The process. Its metrics are those of `build_partial_exchange`. A client
@@ -135,7 +126,6 @@ def build_stateful_partial_exchange(
     ),
     mask_bits=mask_bits,
     tensor_names=tensor_names,
-    count_factory=count_factory,
   ).create(client_result_type.update, client_result_type.update_weight)
 
   @tff.tensorflow.computation(model_type)
@@ -167,8 +157,6 @@ def build_stateful_partial_exchange(
     update_is_finite=client_work_process.build_update_is_finite(
       model_fn, update_alone
     ),
-    metrics_aggregator=metrics_aggregator,
-    excluded_sum_factory=excluded_sum_factory,
   )
 
 

@@ -115,11 +115,6 @@ def leave_out_non_finite(
 def build_client_work(
   model: model_functions.ModelFn,
   client_update_fn: ClientUpdateFn,
-  *,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> tff.learning.templates.ClientWorkProcess:
   """Builds a client work process around one client's update.
 
@@ -127,10 +122,6 @@ def build_client_work(
     model: A functional model, or a function that returns a variable model.
     client_update_fn: A graph-time function that computes one client's update;
       it is called inside a `tf.function`.
-    metrics_aggregator: As in
-      `tff.learning.algorithms.build_weighted_fed_avg`.
-    excluded_sum_factory: Sums the int32 indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {ModelWeights}@CLIENTS,
@@ -139,11 +130,8 @@ def build_client_work(
   """
   weights_type = model_functions.weights_type(model)
   data_type = model_functions.data_type(model)
-  metrics_aggregation_fn = (
-    metrics_aggregator or tff.learning.metrics.sum_then_finalize
-  )(model_functions.metric_finalizers(model))
-  excluded_sum = (excluded_sum_factory or tff.aggregators.SumFactory()).create(
-    tff.TensorType(tf.int32.as_numpy_dtype)
+  aggregate_metrics = tff.learning.metrics.sum_then_finalize(
+    model_functions.metric_finalizers(model)
   )
 
   @tff.tensorflow.computation(
@@ -166,36 +154,25 @@ def build_client_work(
 
   @tff.federated_computation
   def init_fn():
-    return tff.federated_zip(
-      collections.OrderedDict(
-        round_number=tff.federated_value(1, tff.SERVER),
-        excluded_sum=excluded_sum.initialize(),
-      )
-    )
+    return tff.federated_value(1, tff.SERVER)
 
   @tff.federated_computation(
     init_fn.type_signature.result,
     tff.FederatedType(weights_type, tff.CLIENTS),
     tff.FederatedType(data_type, tff.CLIENTS),
   )
-  def next_fn(state, weights, client_data):
-    round_number = tff.federated_broadcast(state.round_number)
+  def next_fn(round_number, weights, client_data):
+    sent_number = tff.federated_broadcast(round_number)
     client_result, unfinalized, excluded = tff.federated_map(
-      client_work, (round_number, weights, client_data)
+      client_work, (sent_number, weights, client_data)
     )
-    excluded_output = excluded_sum.next(state.excluded_sum, excluded)
     return tff.templates.MeasuredProcessOutput(
-      tff.federated_zip(
-        collections.OrderedDict(
-          round_number=tff.federated_map(increment, state.round_number),
-          excluded_sum=excluded_output.state,
-        )
-      ),
+      tff.federated_map(increment, round_number),
       client_result,
       tff.federated_zip(
         collections.OrderedDict(
-          train=metrics_aggregation_fn(unfinalized),
-          excluded_clients=excluded_output.result,
+          train=aggregate_metrics(unfinalized),
+          excluded_clients=tff.federated_sum(excluded),
         )
       ),
     )

@@ -14,15 +14,12 @@ import collections
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
 
 def count_excluded_clients(
   client_work: tff.learning.templates.ClientWorkProcess,
-  *,
-  sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
 ) -> tff.learning.templates.ClientWorkProcess:
   """Wraps client work so that its measurements count excluded clients.
 
@@ -30,19 +27,14 @@ def count_excluded_clients(
     client_work: A process whose clients report `update_weight` 0 when, and
       only when, they have no data or a non-finite update, as the model delta
       client work of `tff.learning.templates` does.
-    sum_factory: Sums the int32 indicators; `tff.aggregators.SumFactory` by
-      default.
 
   Returns:
-    A process of the same type but for its state, which also holds that of the
-    sum, and its measurements, which also hold `excluded_clients` (int32). The
-    update and the weight of a client whose weighted update overflows are zero.
+    A process of the same type but for its measurements, which also hold
+    `excluded_clients` (int32). The update and the weight of a client whose
+    weighted update overflows are zero.
   """
   weights_at_clients, data_at_clients = (
     client_work.next.type_signature.parameter[1:]
-  )
-  excluded_sum = (sum_factory or tff.aggregators.SumFactory()).create(
-    tff.TensorType(np.int32)
   )
   result_type = client_work.next.type_signature.result.result.member
 
@@ -69,52 +61,30 @@ def count_excluded_clients(
     excluded = tf.logical_and(has_data, tf.equal(kept.update_weight, 0))
     return kept, tf.cast(excluded, tf.int32)
 
-  @tff.federated_computation
-  def init_fn():
-    return tff.federated_zip(
-      collections.OrderedDict(
-        client_work=client_work.initialize(),
-        excluded_sum=excluded_sum.initialize(),
-      )
-    )
-
   @tff.federated_computation(
-    init_fn.type_signature.result, weights_at_clients, data_at_clients
+    client_work.next.type_signature.parameter[0],
+    weights_at_clients,
+    data_at_clients,
   )
   def next_fn(state, weights, client_data):
-    output = client_work.next(state.client_work, weights, client_data)
+    output = client_work.next(state, weights, client_data)
     result, excluded = tff.federated_map(
       leave_out, (output.result, client_data)
     )
-    excluded_output = excluded_sum.next(state.excluded_sum, excluded)
     return tff.templates.MeasuredProcessOutput(
-      tff.federated_zip(
-        collections.OrderedDict(
-          client_work=output.state, excluded_sum=excluded_output.state
-        )
-      ),
+      output.state,
       result,
       tff.federated_zip(
         collections.OrderedDict(
           train=output.measurements.train,
-          excluded_clients=excluded_output.result,
+          excluded_clients=tff.federated_sum(excluded),
         )
       ),
     )
 
-  state_type = init_fn.type_signature.result.member
-
-  @tff.tensorflow.computation(state_type)
-  def get_hparams(state):
-    return client_work.get_hparams(state['client_work'])
-
-  @tff.tensorflow.computation(state_type, get_hparams.type_signature.result)
-  def set_hparams(state, hparams):
-    return collections.OrderedDict(
-      client_work=client_work.set_hparams(state['client_work'], hparams),
-      excluded_sum=state['excluded_sum'],
-    )
-
   return tff.learning.templates.ClientWorkProcess(
-    init_fn, next_fn, get_hparams_fn=get_hparams, set_hparams_fn=set_hparams
+    client_work.initialize,
+    next_fn,
+    get_hparams_fn=client_work.get_hparams,
+    set_hparams_fn=client_work.set_hparams,
   )

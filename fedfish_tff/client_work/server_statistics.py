@@ -26,7 +26,6 @@ from fedfish_tff.client_work import weight_decay
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -153,12 +152,6 @@ def build_server_statistics_work(
   model: model_functions.ModelFn,
   optimizer: tff.learning.optimizers.Optimizer,
   client_update_fn: StatisticsUpdateFn,
-  *,
-  gradient_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
-  metrics_aggregator: tff.learning.metrics.MetricsAggregatorType | None = None,
-  excluded_sum_factory: (
-    tff.aggregators.UnweightedAggregationFactory | None
-  ) = None,
 ) -> tff.learning.templates.ClientWorkProcess:
   """Builds Mime Lite's client work process.
 
@@ -166,11 +159,6 @@ def build_server_statistics_work(
     model: A functional model, or a function that returns a variable model.
     optimizer: The optimizer whose state is the server's.
     client_update_fn: Of `build_server_statistics_update`, with that optimizer.
-    gradient_aggregator: Of the clients' gradients at the global weights;
-      `tff.aggregators.MeanFactory` by default.
-    metrics_aggregator: `tff.learning.metrics.sum_then_finalize` by default.
-    excluded_sum_factory: Sums the int32 indicators of excluded clients;
-      `tff.aggregators.SumFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {ModelWeights}@CLIENTS,
@@ -180,11 +168,8 @@ def build_server_statistics_work(
   """
   weights_type = model_functions.weights_type(model)
   data_type = model_functions.data_type(model)
-  metrics_aggregation_fn = (
-    metrics_aggregator or tff.learning.metrics.sum_then_finalize
-  )(model_functions.metric_finalizers(model))
-  excluded_sum = (excluded_sum_factory or tff.aggregators.SumFactory()).create(
-    tff.TensorType(np.int32)
+  aggregate_metrics = tff.learning.metrics.sum_then_finalize(
+    model_functions.metric_finalizers(model)
   )
 
   @tff.tensorflow.computation(weights_type)
@@ -218,7 +203,7 @@ def build_server_statistics_work(
     )
 
   client_type = client_work.type_signature.result
-  gradient_mean = (gradient_aggregator or tff.aggregators.MeanFactory()).create(
+  gradient_mean = tff.aggregators.MeanFactory().create(
     client_type.gradient, client_type.result.update_weight
   )
 
@@ -245,7 +230,6 @@ def build_server_statistics_work(
           initialize_optimizer, tff.federated_eval(initial_weights, tff.SERVER)
         ),
         gradient_mean=gradient_mean.initialize(),
-        excluded_sum=excluded_sum.initialize(),
       )
     )
 
@@ -262,7 +246,6 @@ def build_server_statistics_work(
     mean_output = gradient_mean.next(
       state.gradient_mean, output.gradient, output.result.update_weight
     )
-    excluded_output = excluded_sum.next(state.excluded_sum, output.excluded)
     return tff.templates.MeasuredProcessOutput(
       tff.federated_zip(
         collections.OrderedDict(
@@ -270,14 +253,13 @@ def build_server_statistics_work(
             update_optimizer, (state.optimizer, mean_output.result)
           ),
           gradient_mean=mean_output.state,
-          excluded_sum=excluded_output.state,
         )
       ),
       output.result,
       tff.federated_zip(
         collections.OrderedDict(
-          train=metrics_aggregation_fn(output.metrics),
-          excluded_clients=excluded_output.result,
+          train=aggregate_metrics(output.metrics),
+          excluded_clients=tff.federated_sum(output.excluded),
         )
       ),
     )

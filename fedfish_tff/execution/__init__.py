@@ -11,21 +11,10 @@ if TYPE_CHECKING:
     AsyncCohortExecutionContext as AsyncCohortExecutionContext,
   )
   from fedfish_tff.execution.cohort_context import (
-    create_async_cohort_execution_context as create_async_cohort_execution_context,
-  )
-  from fedfish_tff.execution.cohort_context import (
-    create_sync_cohort_execution_context as create_sync_cohort_execution_context,
-  )
-  from fedfish_tff.execution.cohort_context import (
-    set_async_cohort_execution_context as set_async_cohort_execution_context,
-  )
-  from fedfish_tff.execution.cohort_context import (
-    set_sync_cohort_execution_context as set_sync_cohort_execution_context,
-  )
-  from fedfish_tff.execution.cohort_context import (
     SyncCohortExecutionContext as SyncCohortExecutionContext,
   )
   from fedfish_tff.execution.contexts import context_names as context_names
+  from fedfish_tff.execution.contexts import create_context as create_context
   from fedfish_tff.execution.contexts import (
     DEFAULT_CONTEXT_NAME as DEFAULT_CONTEXT_NAME,
   )
@@ -36,50 +25,26 @@ if TYPE_CHECKING:
     DeviceProcessError as DeviceProcessError,
   )
   from fedfish_tff.execution.pjrt.pjrt_context import (
-    create_async_pjrt_execution_context as create_async_pjrt_execution_context,
+    AsyncPjrtExecutionContext as AsyncPjrtExecutionContext,
   )
   from fedfish_tff.execution.pjrt.pjrt_context import (
-    create_sync_pjrt_execution_context as create_sync_pjrt_execution_context,
-  )
-  from fedfish_tff.execution.pjrt.pjrt_context import (
-    set_async_pjrt_execution_context as set_async_pjrt_execution_context,
-  )
-  from fedfish_tff.execution.pjrt.pjrt_context import (
-    set_sync_pjrt_execution_context as set_sync_pjrt_execution_context,
+    SyncPjrtExecutionContext as SyncPjrtExecutionContext,
   )
   from fedfish_tff.execution.pjrt.stage_programs import (
     DeviceMemoryError as DeviceMemoryError,
   )
   from fedfish_tff.execution.ray.ray_cluster import RayError as RayError
   from fedfish_tff.execution.ray.ray_context import (
-    create_async_ray_execution_context as create_async_ray_execution_context,
+    AsyncRayExecutionContext as AsyncRayExecutionContext,
   )
   from fedfish_tff.execution.ray.ray_context import (
-    create_sync_ray_execution_context as create_sync_ray_execution_context,
-  )
-  from fedfish_tff.execution.ray.ray_context import (
-    set_async_ray_execution_context as set_async_ray_execution_context,
-  )
-  from fedfish_tff.execution.ray.ray_context import (
-    set_sync_ray_execution_context as set_sync_ray_execution_context,
+    SyncRayExecutionContext as SyncRayExecutionContext,
   )
   from fedfish_tff.execution.running.client_stages import (
     ClientError as ClientError,
   )
   from fedfish_tff.execution.worker.local_worker import (
     AsyncLocalWorkerExecutionContext as AsyncLocalWorkerExecutionContext,
-  )
-  from fedfish_tff.execution.worker.local_worker import (
-    create_async_local_worker_execution_context as create_async_local_worker_execution_context,
-  )
-  from fedfish_tff.execution.worker.local_worker import (
-    create_sync_local_worker_execution_context as create_sync_local_worker_execution_context,
-  )
-  from fedfish_tff.execution.worker.local_worker import (
-    set_async_local_worker_execution_context as set_async_local_worker_execution_context,
-  )
-  from fedfish_tff.execution.worker.local_worker import (
-    set_sync_local_worker_execution_context as set_sync_local_worker_execution_context,
   )
   from fedfish_tff.execution.worker.local_worker import (
     SyncLocalWorkerExecutionContext as SyncLocalWorkerExecutionContext,

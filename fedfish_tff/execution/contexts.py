@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The execution contexts by name, as the binaries' --context chooses them.
 
-A context is added by its setter in `_SETTERS`: a function that makes TFF's
-default context, and whose parameters are the context's options. TensorFlow
-Federated is imported when one is set.
+TensorFlow Federated is imported when one is created.
 """
 
 from collections.abc import Mapping
@@ -16,57 +14,83 @@ from fedfish_tff import errors
 
 DEFAULT_CONTEXT_NAME = 'cohort'
 
-_SETTERS: Mapping[str, tuple[str, str]] = {
-  'cohort': (
-    'fedfish_tff.execution.cohort_context',
-    'set_sync_cohort_execution_context',
-  ),
-  'pjrt': (
-    'fedfish_tff.execution.pjrt.pjrt_context',
-    'set_sync_pjrt_execution_context',
-  ),
-  'ray': (
-    'fedfish_tff.execution.ray.ray_context',
-    'set_sync_ray_execution_context',
-  ),
-  'local_worker': (
-    'fedfish_tff.execution.worker.local_worker',
-    'set_sync_local_worker_execution_context',
-  ),
+# Modules and classes, of which each has a Sync and an Async kind.
+_CLASSES: Mapping[str, tuple[str, str]] = {
+  'cohort': ('cohort_context', 'CohortExecutionContext'),
+  'pjrt': ('pjrt.pjrt_context', 'PjrtExecutionContext'),
+  'ray': ('ray.ray_context', 'RayExecutionContext'),
+  'local_worker': ('worker.local_worker', 'LocalWorkerExecutionContext'),
 }
 
 
 def context_names() -> tuple[str, ...]:
-  """Returns the names that `set_default_context` knows, sorted."""
-  return tuple(sorted(_SETTERS))
+  """Returns the names that `create_context` knows, sorted."""
+  return tuple(sorted(_CLASSES))
 
 
-def set_default_context(
-  name: str = DEFAULT_CONTEXT_NAME, **options: Any
-) -> None:
-  """Makes the named context the one in which TFF computations run.
-
-  As everywhere in TFF, that is the default of the calling thread only.
+def create_context(
+  name: str = DEFAULT_CONTEXT_NAME,
+  *,
+  asynchronous: bool = False,
+  **options: Any,
+) -> Any:
+  """Creates an execution context.
 
   Args:
-    name: One of `context_names()`.
-    **options: Parameters of the context's `set_` function.
+    name: One of `context_names()`: 'cohort' runs in this process, 'pjrt' on
+      devices that JAX drives, 'ray' on the actors of a Ray cluster, and
+      'local_worker' in TFF's own runtime.
+    asynchronous: Whether its computations are coroutines.
+    **options: Arguments of the context's class, such as
+      `SyncRayExecutionContext`.
+
+  Returns:
+    A `tff.framework.SyncContext` or `tff.framework.AsyncContext`, to be
+    installed or made the default.
 
   Raises:
     InputError: If there is no such context or it has no such option.
   """
-  if name not in _SETTERS:
+  if name not in _CLASSES:
     raise errors.InputError(
-      f'Unknown execution context {name!r}; expected one of: '
-      f'{", ".join(context_names())}.'
+      f'The execution context must be one of {", ".join(context_names())}, '
+      f'got {name!r}.'
     )
-  module, function = _SETTERS[name]
-  setter = getattr(importlib.import_module(module), function)
-  known = inspect.signature(setter).parameters
+  module, class_name = _CLASSES[name]
+  create = getattr(
+    importlib.import_module(f'fedfish_tff.execution.{module}'),
+    f'{"Async" if asynchronous else "Sync"}{class_name}',
+  )
+  known = inspect.signature(create).parameters
   for option in options:
     if option not in known:
       raise errors.InputError(
-        f'The execution context {name!r} has no option {option!r}; expected '
-        f'one of: {", ".join(known)}.'
+        f'Options of the execution context {name!r} must be among '
+        f'{", ".join(known)}, got {option!r}.'
       )
-  setter(**options)
+  return create(**options)
+
+
+def set_default_context(
+  name: str = DEFAULT_CONTEXT_NAME,
+  *,
+  asynchronous: bool = False,
+  **options: Any,
+) -> None:
+  """Makes a new context the one in which TFF computations run.
+
+  As everywhere in TFF, that is the default of the calling thread only.
+
+  Args:
+    name: See `create_context`.
+    asynchronous: See the same.
+    **options: See the same.
+
+  Raises:
+    InputError: See the same.
+  """
+  import tensorflow_federated as tff  # Takes seconds; only here it is needed.
+
+  tff.framework.set_default_context(
+    create_context(name, asynchronous=asynchronous, **options)
+  )

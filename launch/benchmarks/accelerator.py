@@ -202,9 +202,7 @@ def _measure(
     rows = {
       'cohort': work.round_in(context),
       'pjrt': work.round_in(
-        pjrt_context.create_sync_pjrt_execution_context(
-          _PLATFORM.value, cache=cache
-        )
+        pjrt_context.SyncPjrtExecutionContext(_PLATFORM.value, cache=cache)
       ),
     }
     ends = {name: run() for name, run in rows.items()}
@@ -222,7 +220,7 @@ def main(argv: Sequence[str]) -> None:
   # Says at once if there is no such environment or device.
   device_client.DeviceProcess(_PLATFORM.value, cache='').stop()
   # Before the first operation of TensorFlow.
-  context = cohort_context.create_sync_cohort_execution_context()
+  context = cohort_context.SyncCohortExecutionContext()
   with tempfile.TemporaryDirectory() as scratch:
     folder = pathlib.Path(scratch)
     works = [_Work(name) for name in dict.fromkeys(_WORKLOADS.value)]

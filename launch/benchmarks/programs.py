@@ -61,8 +61,8 @@ def _measure(
   following: list[list[float]] = [[], []]
   reasons = ()
   for _ in range(_REPEATS.value):
-    ours = cohort_context.create_sync_cohort_execution_context()
-    with local_worker.create_sync_local_worker_execution_context() as theirs:
+    ours = cohort_context.SyncCohortExecutionContext()
+    with local_worker.SyncLocalWorkerExecutionContext() as theirs:
       runs = []
       for context, seconds in zip((ours, theirs), first):
         with stack.install(context):
@@ -97,7 +97,7 @@ def main(argv: Sequence[str]) -> None:
   from fedfish_tff import execution  # pylint: disable=g-import-not-at-top
 
   # Before the first operation, that of `program_cases`.
-  execution.set_sync_cohort_execution_context()
+  execution.set_default_context()
   from launch.benchmarks import program_cases  # pylint: disable=g-import-not-at-top
 
   lines = [['milliseconds', 'first', 'TFF', 'ratio', 'next', 'TFF', 'ratio']]

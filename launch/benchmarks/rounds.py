@@ -206,8 +206,8 @@ class Rounds:
     self._batch_size = workload.batch_size
     self._fed_fish = workload.fed_fish
     self._model = self._network.create_functional()
-    self._context = cohort_context.create_sync_cohort_execution_context()
-    self._worker = local_worker.create_sync_local_worker_execution_context()
+    self._context = cohort_context.SyncCohortExecutionContext()
+    self._worker = local_worker.SyncLocalWorkerExecutionContext()
 
   @property
   def general_path_reasons(self) -> tuple[str, ...]:

@@ -187,7 +187,7 @@ def _measure(
   splits: int,
 ) -> dict[str, tuple[float, float, Mapping[str, float]]]:
   """Returns seconds here and on Ray, and a round's columns, of each case."""
-  context = ray_context.create_sync_ray_execution_context(
+  context = ray_context.SyncRayExecutionContext(
     ray_actors=actors, ray_splits=splits
   )
   found = {}
@@ -232,7 +232,7 @@ def main(argv: Sequence[str]) -> None:
   """Prints the tables."""
   cli.check_no_arguments(argv)
   # Before the first operation of TensorFlow.
-  here = cohort_context.create_sync_cohort_execution_context()
+  here = cohort_context.SyncCohortExecutionContext()
   cores = threads.num_cores()
   with tempfile.TemporaryDirectory() as scratch:
     works = [

@@ -23,7 +23,7 @@ _LIMIT_SECONDS = 1800
 
 _SET_COHORT = """
 from fedfish_tff import execution
-execution.set_sync_cohort_execution_context()
+execution.set_default_context()
 """
 _SET_TFF = """
 import fedfish_tff

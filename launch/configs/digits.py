@@ -23,12 +23,12 @@ clients change:
 With size=tpu it is for a TPU VM; docs/tpu.md says how to set one up:
 
   python -m launch.train --config=launch/configs/digits.py:fed_fish,size=tpu \
-    --workdir=runs/digits_tpu --devices=TPU
+    --workdir=runs/digits_tpu --context=pjrt --platform=tpu
 
 XLA compiles client work once for each size of a batch, so every client uses 16
 of its examples in a round (a fresh choice each round), which is one batch of 16:
 clients with fewer are the only ones that cost a compilation. It has run on a CPU
-compiled by XLA (--devices=CPU --xla), not yet on a TPU, so no time is promised.
+compiled by XLA (--platform=cpu), not yet on a TPU, so no time is promised.
 On the CPU expect, with seed 0, an accuracy of 0.894 on the 8 test clients.
 """
 

@@ -8,8 +8,6 @@ package as an entry point of the group fedfish_tff.methods. Plain Python,
 without TensorFlow.
 """
 
-# bazel: found_by = 'METHOD'  # Imported by name.
-
 from __future__ import annotations
 
 from collections.abc import Iterable

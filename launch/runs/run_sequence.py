@@ -34,20 +34,13 @@ import tensorflow_federated as tff
 class RunSequence:
   """Trains one run after another."""
 
-  def __init__(
-    self,
-    *,
-    data_dir: str | None = None,
-    context_options: Mapping[str, Any] | None = None,
-  ) -> None:
+  def __init__(self, *, data_dir: str | None = None) -> None:
     """Builds nothing yet.
 
     Args:
-      data_dir: Where tasks that read files find them.
-      context_options: Of the cohort context.
+      data_dir: The folder of the data, for tasks that read files.
     """
     self._data_dir = data_dir
-    self._context_options = dict(context_options or {})
     self._context: tff.framework.SyncContext | None = None
     self._task: tuple[str, Task] | None = None
     self._built: _Built | None = None
@@ -81,7 +74,7 @@ class RunSequence:
   def _set_context(self) -> None:
     stack = tff.framework.get_context_stack()
     if self._context is None:
-      contexts.set_default_context(**self._context_options)
+      contexts.set_default_context()
       self._context = stack.current
     else:
       stack.set_default_context(self._context)

@@ -49,7 +49,6 @@ class Sweep:
     data_dir: Where tasks that read files find them.
     evaluated: Whether runs are evaluated by launch.evaluate, too.
     num_processes: The most runs at a time; None to choose it.
-    context_options: Of the cohort context.
     trust_saved_models: Whether runs may load SavedModels.
     on_ray: Whether runs are jobs of a Ray cluster, not processes started here.
     ray_address: Of the cluster; None to start one on this machine.
@@ -61,7 +60,6 @@ class Sweep:
   data_dir: str | None = None
   evaluated: bool = False
   num_processes: int | None = None
-  context_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
   trust_saved_models: bool = False
   on_ray: bool = False
   ray_address: str | None = None
@@ -160,7 +158,6 @@ class Sweep:
       return ray_runner.RayRunner(
         self.ray_address,
         count=functools.partial(self._count_processes, num_runs),
-        uses_gpus=self.context_options.get('devices', '').upper() != 'CPU',
         limits_memory=self.num_processes is None,
       )
     return runner_lib.Runner(
@@ -182,7 +179,6 @@ class Sweep:
         # An actor of Ray has another working directory.
         'workdir': workdir.absolute(),
         'data_dir': self.data_dir and os.path.abspath(self.data_dir),
-        'context_options': self.context_options,
         'trust_saved_models': self.trust_saved_models,
         'is_trained': folder.read_summary(run.name, run.config) is not None,
         'evaluated': self.evaluated,
@@ -199,12 +195,6 @@ class Sweep:
     arguments = [f'--workdir={folder.workdir(run.name)}']
     if self.data_dir is not None:
       arguments.append(f'--data_dir={self.data_dir}')
-    if 'devices' in self.context_options:
-      arguments.append(f'--devices={self.context_options["devices"]}')
-    if 'use_xla' in self.context_options:
-      arguments.append(
-        '--xla' if self.context_options['use_xla'] else '--noxla'
-      )
     if self.trust_saved_models:
       arguments.append('--trust_saved_models')
     program = installed.name_commands('python -m launch.train')
@@ -219,21 +209,11 @@ class Sweep:
 
   def _count_here(self, num_runs: int) -> int:
     """Returns how many runs may run at a time on this machine."""
-    num_gpus = int(resources.has_gpu())
-    return self._count_processes(
-      num_runs, len(resources.usable_cores()), num_gpus
-    )
+    return self._count_processes(num_runs, len(resources.usable_cores()))
 
-  def _count_processes(
-    self, num_runs: int, num_cores: int, num_gpus: int
-  ) -> int:
-    """Returns how many runs may run at a time on so many cores and GPUs."""
-    chosen = self.num_processes
-    if chosen is None:
-      devices = self.context_options.get('devices', '')
-      accelerated = devices.upper() != 'CPU' if devices else bool(num_gpus)
-      chosen = num_gpus if accelerated else num_cores
-    return max(1, min(chosen, num_runs))
+  def _count_processes(self, num_runs: int, num_cores: int) -> int:
+    """Returns how many runs may run at a time on so many cores."""
+    return max(1, min(self.num_processes or num_cores, num_runs))
 
   def _find_other_data(
     self, folder: sweep_folder.SweepFolder

@@ -3,13 +3,12 @@
 """Runs jobs on the actors of a Ray cluster.
 
 Jobs follow one another on an actor as in a process of `runner.Runner`. Ray says
-where an actor runs, by processors, GPUs and memory, and when there is room.
+where an actor runs, by processors and memory, and when there is room.
 """
 
 from collections.abc import Callable
 from collections.abc import Sequence
 from importlib import metadata
-import math
 import os
 import socket
 import time
@@ -38,17 +37,14 @@ class RayRunner:
     self,
     address: str | None,
     *,
-    count: Callable[[int, int], int],
-    uses_gpus: bool,
+    count: Callable[[int], int],
     limits_memory: bool,
   ) -> None:
     """Connects to a cluster, or starts one.
 
     Args:
       address: See `ray_cluster.RayCluster`.
-      count: Returns the most actors at a time, given the numbers of processors
-        and GPUs.
-      uses_gpus: Whether actors share the GPUs, if there are any.
+      count: Returns the most actors at a time, given the number of processors.
       limits_memory: Whether an actor waits for memory, too.
 
     Raises:
@@ -57,16 +53,12 @@ class RayRunner:
     self._cluster = ray_cluster.RayCluster(address)
     self._ray = self._cluster.ray
     num_cpus = self._cluster.count('CPU')
-    num_gpus = self._cluster.count('GPU') * uses_gpus
-    self.num_processes = count(num_cpus, num_gpus)
+    self.num_processes = count(num_cpus)
     # An actor that no node has room for would wait for ever.
     nodes = [n['Resources'] for n in self._ray.nodes() if n['Alive']]
     nodes = [node for node in nodes if node.get('CPU', 0) >= 1]
     smallest = min((int(node['CPU']) for node in nodes), default=1)
     self._num_cpus = max(1, min(num_cpus // self.num_processes, smallest))
-    self._num_gpus = 0.0
-    if num_gpus:
-      self._num_gpus = 1 / math.ceil(self.num_processes / num_gpus)
     self._most_memory = min((n.get('memory', 0) for n in nodes), default=0)
     self._limits_memory = limits_memory
     # What runs: the job, its actor and when it began.
@@ -111,7 +103,7 @@ class RayRunner:
         on_end(job, outcome)
 
   def _create_actor(self, peaks: Sequence[float]) -> Any:
-    options = dict(num_cpus=self._num_cpus, num_gpus=self._num_gpus)
+    options = dict(num_cpus=self._num_cpus)
     if self._limits_memory:
       need = max(peaks, default=resources.FIRST_GUESS_BYTES)
       options['memory'] = int(min(need, self._most_memory))

@@ -5,7 +5,6 @@
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
-import glob
 import math
 import os
 import pathlib
@@ -30,11 +29,6 @@ def usable_cores() -> list[int]:
     share = math.ceil(int(quota) / int(period))
     cores = cores[: max(1, share)]
   return cores
-
-
-def has_gpu() -> bool:
-  """Whether there is a GPU, which one process takes as a whole."""
-  return bool(glob.glob('/dev/nvidia[0-9]*'))
 
 
 def available_bytes() -> int:

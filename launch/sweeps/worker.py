@@ -33,7 +33,6 @@ def train(
   config: Mapping[str, Any],
   workdir: pathlib.Path,
   data_dir: str | None,
-  context_options: Mapping[str, Any],
   trust_saved_models: bool,
   is_trained: bool,
   evaluated: bool,
@@ -44,7 +43,6 @@ def train(
     config: Nested mappings.
     workdir: The run's.
     data_dir: Where tasks that read files find them.
-    context_options: Of the cohort context.
     trust_saved_models: Whether SavedModels may be loaded.
     is_trained: Whether the run is trained to its end.
     evaluated: Whether to evaluate it.
@@ -53,21 +51,14 @@ def train(
 
   trust.trust(saved_models=trust_saved_models)
   if not is_trained:
-    options = tuple(sorted(context_options.items()))
-    _run_sequence(data_dir, options).train(config, workdir)
+    _run_sequence(data_dir).train(config, workdir)
   if evaluated:
-    evaluation_run.evaluate(
-      workdir, data_dir=data_dir, context_options=context_options
-    )
+    evaluation_run.evaluate(workdir, data_dir=data_dir)
 
 
 @functools.cache
-def _run_sequence(
-  data_dir: str | None, context_options: tuple[tuple[str, Any], ...]
-) -> run_sequence.RunSequence:
+def _run_sequence(data_dir: str | None) -> run_sequence.RunSequence:
   """Returns this process' sequence, whose runs share what is traced."""
   from launch.runs import run_sequence  # pylint: disable=g-import-not-at-top
 
-  return run_sequence.RunSequence(
-    data_dir=data_dir, context_options=dict(context_options)
-  )
+  return run_sequence.RunSequence(data_dir=data_dir)

@@ -89,12 +89,8 @@ class CollectedUpdatesTest(absltest.TestCase):
     values = _values(7)
     process = _create(aggregators.build_krum(2))
     here = process.next(process.initialize(), values, [1.0] * 7)
-    with local_worker.create_sync_local_worker_execution_context() as worker:
+    with local_worker.SyncLocalWorkerExecutionContext() as worker:
       with tff.framework.get_context_stack().install(worker):
         there = process.next(process.initialize(), values, [1.0] * 7)
     np.testing.assert_array_equal(here.result['a'], there.result['a'])
     self.assertEqual(here.measurements, there.measurements)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff import aggregators
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -233,7 +232,3 @@ class RatioUnderInexactSumsTest(parameterized.TestCase):
     self.assertEqual(lost, 2.0)
     damped = self._ratio_error(secure, 1e-9 + 0.1, minimum_denominator=1e-7)
     self.assertLess(damped, 1e-3)
-
-
-if __name__ == '__main__':
-  absltest.main()

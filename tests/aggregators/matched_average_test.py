@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matching against all assignments there are, and networks that stay the same."""
 
-# bazel: tags = ['smoke']
-
 import itertools
 from unittest import mock
 
@@ -473,7 +471,3 @@ class LastLayerTest(absltest.TestCase):
       expected = sum(s * w[:, k] for s, w in zip(share, kernels))
       np.testing.assert_allclose(kernel[:, k], expected)
       np.testing.assert_allclose(bias[k], share @ biases[:, k])
-
-
-if __name__ == '__main__':
-  absltest.main()

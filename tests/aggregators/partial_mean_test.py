@@ -9,7 +9,6 @@ from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -208,7 +207,3 @@ class InnerSumsTest(parameterized.TestCase):
       18 / 8,
       1e-4,
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from fedfish_tff import aggregators
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
@@ -133,7 +132,3 @@ class TreeTest(parameterized.TestCase):
     norms = [_norm(output.result) for output in outputs]
     adapted = 0.5 * np.exp(3 * 0.2 * 0.5)
     np.testing.assert_allclose(norms, [0.5] * 3 + [adapted] * 2, rtol=1e-4)
-
-
-if __name__ == '__main__':
-  absltest.main()

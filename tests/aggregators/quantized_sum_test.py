@@ -7,7 +7,6 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
@@ -142,7 +141,3 @@ class QuantizedSumTest(parameterized.TestCase):
   def test_bad_arguments(self, options, message):
     with self.assertRaisesRegex(errors.InputError, message):
       aggregators.QuantizedSumFactory(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()

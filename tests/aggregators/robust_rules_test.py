@@ -5,7 +5,6 @@
 from fedfish_tff import aggregators
 from fedfish_tff import errors
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -101,7 +100,3 @@ class RobustRulesTest(parameterized.TestCase):
   def test_bad_arguments(self, build, message):
     with self.assertRaisesRegex(errors.InputError, message):
       build()
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 from fedfish_tff import errors
 from fedfish_tff.aggregators import tensor_names
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow_federated as tff
@@ -27,7 +26,3 @@ class TensorNamesTest(parameterized.TestCase):
   def test_too_few_different_names(self, names):
     with self.assertRaisesRegex(errors.InputError, '3 trainable tensors'):
       tensor_names.name_tensors(_TYPES, names)
-
-
-if __name__ == '__main__':
-  absltest.main()

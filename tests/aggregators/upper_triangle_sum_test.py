@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packed triangle against NumPy, and the sums it goes through."""
 
-# bazel: tags = ['smoke']
-
 import collections
 
 from fedfish_tff import aggregators
@@ -138,7 +136,3 @@ class UpperTriangleSumFactoryTest(parameterized.TestCase):
       aggregators.UpperTriangleSumFactory(['gram']).create(
         tff.to_type(value_type)
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

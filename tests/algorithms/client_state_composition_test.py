@@ -191,7 +191,3 @@ class ComposeClientStateProcessTest(absltest.TestCase):
 
     with self.assertRaises(TypeError):
       _compose(initialize_client=initialize_client)
-
-
-if __name__ == '__main__':
-  absltest.main()

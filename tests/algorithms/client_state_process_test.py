@@ -7,7 +7,6 @@ import collections
 from fedfish_tff import algorithms
 from fedfish_tff.execution import contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -133,7 +132,3 @@ class ClientStateProcessTest(parameterized.TestCase):
     other = _parts(client_dtype=np.int64)
     with self.assertRaisesRegex(TypeError, 'takes .*int64.* was expected'):
       algorithms.ClientStateProcess(**(_parts() | {name: other[name]}))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 from fedfish_tff.execution import contexts
 from tests import closed_form_builders
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -83,7 +82,3 @@ class ClosedFormTest(parameterized.TestCase):
       zero = process.set_model_weights(state, process.get_model_weights(start))
       self._assert_same(process, zero, start)
       self._assert_same(process, process.next(zero, clients).state, state)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -44,7 +44,3 @@ class ComposeProcessTest(absltest.TestCase):
     # A plain mean of <delta, fisher> is no update of the weights.
     with self.assertRaises(tff.types.TypeNotAssignableError):
       self._compose(tff.aggregators.MeanFactory())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff.execution import contexts
 from tests import closed_form_builders
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -329,7 +328,3 @@ class ContractTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(TypeError, name):
         build()
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -11,7 +11,6 @@ from fedfish_tff.execution import contexts
 from tests import client_state_rounds
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 import numpy as np
 import pytest
 import tensorflow_federated as tff
@@ -147,7 +146,3 @@ class DittoTest(client_state_rounds.TestCase):
   def test_refuses_a_negative_pull(self):
     with self.assertRaisesRegex(errors.InputError, 'proximal strength'):
       _build(strength=-1.0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -119,7 +119,3 @@ class Fed3rRfTest(absltest.TestCase):
     measured = simulation.measure_wire_bytes(process)
     self.assertEqual(measured.download, 0)
     self.assertEqual(measured.upload, 4 * (41 * 42 // 2 + 41 * 2) + 4)
-
-
-if __name__ == '__main__':
-  absltest.main()

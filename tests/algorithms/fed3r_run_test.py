@@ -111,7 +111,3 @@ class Fed3rRunTest(absltest.TestCase):
       on_round=lambda _, row: losses.append(row.get('train/loss')),
     )
     self.assertLess(losses[-1], losses[1])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -541,7 +541,3 @@ class ProcessTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         algorithms.build_fed3r(_IDENTITY, **arguments)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -141,7 +141,3 @@ class FedAvgTest(absltest.TestCase):
   def test_what_is_no_model_is_refused(self):
     with self.assertRaisesRegex(TypeError, 'model must be'):
       algorithms.build_fed_avg(tf.constant(1), _sgd(0.3))
-
-
-if __name__ == '__main__':
-  absltest.main()

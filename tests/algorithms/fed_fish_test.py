@@ -13,7 +13,6 @@ from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -399,7 +398,3 @@ class CompositionTest(parameterized.TestCase):
       quantization_bits=16, threshold=1
     )
     self.assertLess(self._one_round(encoded, minimum_denominator=1e-3), 2e-2)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -690,7 +690,3 @@ class LstmTest(absltest.TestCase):
         nets[position] = net
         weights = process.client_model_weights(state, client_states[client])
         self._check_function(weights.trainable, net)
-
-
-if __name__ == '__main__':
-  absltest.main()

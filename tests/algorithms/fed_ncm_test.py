@@ -129,7 +129,3 @@ class FedNcmTest(absltest.TestCase):
     )
     self.assertEqual(measured.download, 0)
     self.assertEqual(measured.upload, 4 * (_FEATURES + 1) * _CLASSES + 4)
-
-
-if __name__ == '__main__':
-  absltest.main()

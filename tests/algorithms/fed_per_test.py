@@ -11,7 +11,6 @@ from fedfish_tff.execution import contexts
 from tests import client_state_rounds
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 import pytest
 import tensorflow_federated as tff
 
@@ -118,7 +117,3 @@ class FedPerTest(client_state_rounds.TestCase):
   def test_refuses_another_number_of_tensors(self):
     with self.assertRaisesRegex(errors.InputError, 'of the 4 trainable'):
       _build(local=(True, False))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -141,7 +140,3 @@ class FedProxTest(parameterized.TestCase):
       algorithms.build_fed_prox(
         ref.create_functional_model(), _sgd(0.3), proximal_strength=strength
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

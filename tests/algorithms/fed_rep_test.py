@@ -10,7 +10,6 @@ from fedfish_tff.execution import contexts
 from tests import client_state_rounds
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 import pytest
 import tensorflow_federated as tff
 
@@ -122,7 +121,3 @@ class FedRepTest(client_state_rounds.TestCase):
       Exception, r'FedRep was built with local_epochs=5'
     ):
       run.run('a')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -110,7 +109,3 @@ class FedSgdTest(parameterized.TestCase):
       tolerance.assert_close(
         a, start[i] - np.mean(steps, axis=0), relative=tolerance.FLOAT32_SUMS
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

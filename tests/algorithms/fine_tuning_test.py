@@ -9,7 +9,6 @@ from fedfish_tff import models
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -116,7 +115,3 @@ class FineTuningTest(parameterized.TestCase):
         np.testing.assert_allclose(actual, new, rtol=1e-5, atol=1e-5)
       else:
         np.testing.assert_array_equal(actual, old)
-
-
-if __name__ == '__main__':
-  absltest.main()

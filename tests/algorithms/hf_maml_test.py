@@ -11,7 +11,6 @@ from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -158,7 +157,3 @@ class HfMamlTest(parameterized.TestCase):
       local_epochs=6,
     )
     self.assertAlmostEqual(process.extra_passes, extra_passes)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from fedfish_tff.execution import contexts
 from tests import client_state_rounds
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 import tensorflow_federated as tff
 
 _RATE, _EPOCHS = 0.3, 2
@@ -40,7 +39,3 @@ class LgFedAvgTest(client_state_rounds.TestCase):
       simulation.measure_wire_bytes(process).download,
       4 * sum(w.size for w in ref.initial_weights()[2:]),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -175,7 +175,3 @@ class MethodOfMomentsTest(absltest.TestCase):
     basis = np.asarray(method_of_moments(_datasets(clients)).trainable[0])
     # Eigenvectors of 0 are axes.
     np.testing.assert_allclose(np.max(np.abs(basis), axis=0), 1, atol=1e-6)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff import models
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow_federated as tff
 
@@ -57,7 +56,3 @@ class MatchedLayersTest(parameterized.TestCase):
     model.initial_weights = (weights[:4], ())
     with self.assertRaisesRegex(errors.InputError, 'FedMA can match'):
       algorithms.find_hidden_layers(model)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -253,7 +252,3 @@ class MimeLiteTest(parameterized.TestCase):
       algorithms.build_mime_lite(
         ref.create_functional_model(), _momentum(), local_epochs=0
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.algorithms import padded_networks
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -115,7 +114,3 @@ class PaddedNetworksTest(parameterized.TestCase):
   def test_refuses(self, create, widths, max_widths, message):
     with self.assertRaisesRegex(errors.InputError, message):
       padded_networks.PaddedNetworks(create, widths, max_widths, 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

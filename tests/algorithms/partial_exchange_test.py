@@ -12,7 +12,6 @@ from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -227,10 +226,6 @@ class PartialExchangeTest(parameterized.TestCase):
         _sgd(0.1),
         selector=client_work.build_share_selector(0.5, groups=(0, 1)),
       )
-    with self.assertRaisesRegex(errors.InputError, 'no selector'):
-      algorithms.build_fed_fish(
-        model, _sgd(0.1), count_factory=tff.aggregators.SumFactory()
-      )
     with self.assertRaisesRegex(errors.InputError, 'diagnostics is True'):
       algorithms.build_fed_fish(
         model, _sgd(0.1), selector=_HALF, diagnostics=True
@@ -254,7 +249,3 @@ class PartialExchangeTest(parameterized.TestCase):
 
     with self.assertRaisesRegex(errors.InputError, 'no trainable tensors'):
       algorithms.build_partial_exchange(create_model, _sgd(0.1), selector=_HALF)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -7,7 +7,6 @@ import collections
 from fedfish_tff import algorithms
 from fedfish_tff.execution import contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow_federated as tff
@@ -90,7 +89,3 @@ class PartialFinalizerTest(parameterized.TestCase):
     self.assertAlmostEqual(
       float(finalizer.get_hparams(state)['learning_rate']), 0.5
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

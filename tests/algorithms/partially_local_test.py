@@ -9,7 +9,6 @@ from fedfish_tff.execution import contexts
 from tests import client_state_rounds
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 import numpy as np
 import pytest
 import tensorflow_federated as tff
@@ -102,7 +101,3 @@ class PartiallyLocalTest(client_state_rounds.TestCase):
       self.assertEqual(
         [*metrics['aggregator']['sent']], ['body/kernel', 'body/bias']
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A federated process is a learning process that TFF's own tools take."""
 
-# bazel: tags = ['smoke']
-
 import asyncio
 import tempfile
 
@@ -50,7 +48,3 @@ class FederatedProcessTest(absltest.TestCase):
     for a, e in zip(process.get_model_weights(state).trainable, expected):
       np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)
     self.assertLen(metrics.values(), 2)
-
-
-if __name__ == '__main__':
-  absltest.main()

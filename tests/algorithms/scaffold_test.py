@@ -3,6 +3,7 @@
 """SCAFFOLD against NumPy, and exact limits."""
 
 import functools
+from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
@@ -12,7 +13,6 @@ from fedfish_tff.execution import contexts
 from tests import client_state_rounds
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -299,8 +299,6 @@ class ScaffoldTest(client_state_rounds.TestCase, parameterized.TestCase):
         model_aggregator=tff.aggregators.MeanFactory(
           tff.aggregators.SecureSumFactory(20.0, -20.0)
         ),
-        control_sum_factory=tff.aggregators.SecureSumFactory(20.0, -20.0),
-        excluded_sum_factory=tff.aggregators.SecureSumFactory(1, 0),
       )
     )
     reference = _Reference(run.server(), option=2, by_examples=False)
@@ -310,16 +308,19 @@ class ScaffoldTest(client_state_rounds.TestCase, parameterized.TestCase):
     self.assert_close(run.server(), reference.weights)
     self.assert_close(run.control(), reference.control)
     self.assertIn(
-      'secure_upper_clipped_count', metrics['aggregator']['control']
+      'secure_upper_clipped_count',
+      metrics['aggregator']['delta']['mean_value'],
     )
 
   @pytest.mark.thorough
   def test_a_sum_of_control_variates_that_is_not_finite_is_not_added(self):
+    plain_sum = tff.aggregators.SumFactory()
+
     class Overflowing(tff.aggregators.UnweightedAggregationFactory):
       """A sum that is infinite."""
 
       def create(self, value_type):
-        inner = tff.aggregators.SumFactory().create(value_type)
+        inner = plain_sum.create(value_type)
 
         @tff.tensorflow.computation(value_type)
         def overflow(total):
@@ -338,14 +339,11 @@ class ScaffoldTest(client_state_rounds.TestCase, parameterized.TestCase):
 
         return tff.templates.AggregationProcess(inner.initialize, next_fn)
 
-    run = _Simulation(
-      algorithms.build_scaffold(
-        _MODELS['functional'],
-        _RATE,
-        num_clients=2,
-        control_sum_factory=Overflowing(),
+    with mock.patch.object(tff.aggregators, 'SumFactory', Overflowing):
+      process = algorithms.build_scaffold(
+        _MODELS['functional'], _RATE, num_clients=2
       )
-    )
+    run = _Simulation(process)
     start = run.server()
     metrics = run.run('ab')
     self.assertEqual(metrics['finalizer']['control_non_finite'], 1)
@@ -384,7 +382,3 @@ class ScaffoldTest(client_state_rounds.TestCase, parameterized.TestCase):
   def test_refuses_a_federation_without_clients(self):
     with self.assertRaisesRegex(errors.InputError, 'num_clients must be'):
       algorithms.build_scaffold(_MODELS['functional'], _RATE, num_clients=0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -13,7 +13,6 @@ from fedfish_tff.simulation import communication
 from tests import client_state_rounds
 from tests import numpy_reference as ref
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -371,7 +370,3 @@ class StatefulPartialExchangeTest(parameterized.TestCase):
         lambda: tf.keras.optimizers.SGD(0.1),
         selector=_HALF,
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff import models
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -88,7 +87,3 @@ class AlternatingTrainingTest(parameterized.TestCase):
   def test_refuses(self, head_epochs, body_epochs, name):
     with self.assertRaisesRegex(errors.InputError, f'{name} must be 1'):
       _train(head_epochs, body_epochs)
-
-
-if __name__ == '__main__':
-  absltest.main()

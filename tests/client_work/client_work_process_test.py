@@ -103,7 +103,3 @@ class BuildClientWorkTest(absltest.TestCase):
     self.assertEqual(
       client_work.client_weight(num_examples, weighting.UNIFORM), 1.0
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff.models import model_functions
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -125,7 +124,3 @@ class ControlVariatesTest(parameterized.TestCase):
       client_work.build_control_variate_update(
         **{'client_learning_rate': _RATE, **arguments}
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -38,7 +38,3 @@ class CountExcludedClientsTest(absltest.TestCase):
       self.assertEqual(a.update_weight, e.update_weight)
       for t, u in zip(a.update, e.update):
         np.testing.assert_array_equal(t, u)
-
-
-if __name__ == '__main__':
-  absltest.main()

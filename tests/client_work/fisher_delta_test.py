@@ -7,7 +7,6 @@ from fedfish_tff import models
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -114,7 +113,3 @@ class FisherDeltaTest(parameterized.TestCase):
     examples = ref.to_dataset(ref.make_batches(7, 0)).unbatch()
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'straddle'):
       run(examples.repeat(3).batch(4))
-
-
-if __name__ == '__main__':
-  absltest.main()

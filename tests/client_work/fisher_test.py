@@ -134,7 +134,3 @@ class FingerprintTest(absltest.TestCase):
       )
       self.assertEqual(first, again)
       self.assertNotEqual(first, changed)
-
-
-if __name__ == '__main__':
-  absltest.main()

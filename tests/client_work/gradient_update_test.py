@@ -49,7 +49,3 @@ class GradientUpdateTest(absltest.TestCase):
     )
     _, _, excluded = client_work.leave_out_non_finite(result)
     self.assertEqual(excluded, 1)
-
-
-if __name__ == '__main__':
-  absltest.main()

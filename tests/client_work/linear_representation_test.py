@@ -5,7 +5,6 @@
 from fedfish_tff import client_work
 from fedfish_tff import models
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -36,7 +35,3 @@ class SolveHeadTest(parameterized.TestCase):
     moments = client_work.sum_moments(dataset, num_features=6)
     expected = sum(b**2 * np.outer(a, a) for a, (b,) in zip(x, y))
     np.testing.assert_allclose(moments, expected, rtol=1e-5, atol=1e-5)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -141,7 +141,3 @@ class AllFiniteTest(absltest.TestCase):
     for bad in (np.nan, np.inf, -np.inf):
       self.assertFalse(client_work.all_finite([good, tf.constant([0.0, bad])]))
     self.assertTrue(client_work.all_finite([tf.constant(1)]))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from fedfish_tff import models
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -219,7 +218,3 @@ class MetaTrainingTest(parameterized.TestCase):
       client_work.build_meta_training(
         tff.learning.optimizers.build_sgdm(_RATE), **arguments
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -64,7 +64,3 @@ class ModelDeltaTest(absltest.TestCase):
   def test_other_optimizers_are_refused(self):
     with self.assertRaisesRegex(TypeError, 'client_optimizer_fn'):
       client_work.build_model_delta_update(tf.keras.optimizers.SGD(0.1))
-
-
-if __name__ == '__main__':
-  absltest.main()

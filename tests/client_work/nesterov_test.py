@@ -28,7 +28,3 @@ class NesterovTest(absltest.TestCase):
       state, weights = optimizer.next(state, weights, (gradient, None))
     np.testing.assert_allclose(weights[0], expected, rtol=1e-6)
     np.testing.assert_array_equal(weights[1], [1, 1])
-
-
-if __name__ == '__main__':
-  absltest.main()

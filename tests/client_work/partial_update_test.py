@@ -10,7 +10,6 @@ from fedfish_tff.client_work import partial_update
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -128,7 +127,3 @@ class PartialUpdateTest(parameterized.TestCase):
         scale=np.abs(server[i]).max(),
       )
     self.assertEqual(update.weight, 7.0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -88,7 +88,3 @@ class PartiallyLocalTest(absltest.TestCase):
     self.assertEqual(update.weight, 0)
     for kept, i in zip(state['local'], (1, 2)):
       np.testing.assert_array_equal(kept, ref.initial_weights(1)[i])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -66,7 +66,3 @@ class PersonalModelTest(absltest.TestCase):
     self.assertEqual(update.weight, 0)
     for kept, own in zip(state['personal'], ref.initial_weights(1)):
       np.testing.assert_array_equal(kept, own)
-
-
-if __name__ == '__main__':
-  absltest.main()

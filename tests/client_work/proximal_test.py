@@ -146,7 +146,3 @@ class PullToTest(absltest.TestCase):
       second[0], [0.7075, -1.61], relative=tolerance.FLOAT32
     )
     self.assertIs(proximal.pull_to(sgd, 0.0, center), sgd)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@ from fedfish_tff import client_work
 from fedfish_tff import parameters
 from fedfish_tff.execution import contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -118,7 +117,3 @@ class RateParameterTest(parameterized.TestCase):
       client_work.build_rate_parameter_optimizer(
         tf.keras.optimizers.SGD(0.1), 'rate'
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -195,7 +195,7 @@ class RidgeStatisticsTest(parameterized.TestCase):
 
 class CohortTest(absltest.TestCase):
   def test_runs_as_a_graph_over_the_cohort(self):
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     statistics = _build()
 
     @tff.federated_computation(tff.FederatedType(_DATA, tff.CLIENTS))
@@ -208,7 +208,3 @@ class CohortTest(absltest.TestCase):
     x, y = (np.concatenate(a) for a in zip(*clients))
     _assert_sums(result, x, y, np.float32)
     self.assertEmpty(context.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -107,13 +107,12 @@ class ServerStatisticsUpdateTest(absltest.TestCase):
 
 
 class ServerStatisticsWorkTest(absltest.TestCase):
-  def _build(self, **options):
+  def _build(self):
     model, optimizer = ref.create_functional_model(), _optimizer()
     return server_statistics.build_server_statistics_work(
       model,
       optimizer,
       server_statistics.build_server_statistics_update(optimizer),
-      **options,
     )
 
   def test_types(self):
@@ -125,38 +124,5 @@ class ServerStatisticsWorkTest(absltest.TestCase):
     )
     self.assertEqual(
       tff.structure.name_list(output.state.member),
-      ['optimizer', 'gradient_mean', 'excluded_sum'],
+      ['optimizer', 'gradient_mean'],
     )
-
-  def test_the_gradient_has_an_aggregator_of_its_own(self):
-    clients = [ref.make_batches(n, seed) for seed, n in enumerate((8, 4))]
-    work = self._build(
-      gradient_aggregator=tff.aggregators.zeroing_factory(
-        1e-6, tff.aggregators.MeanFactory()
-      )
-    )
-    weights = tff.learning.models.ModelWeights(ref.initial_weights(), ())
-    output = work.next(
-      work.initialize(),
-      [weights] * len(clients),
-      [ref.to_dataset(c) for c in clients],
-    )
-    # Larger gradients are zeroed; deltas are not.
-    for velocity in output.state['optimizer']['accumulator']:
-      np.testing.assert_array_equal(velocity, np.zeros_like(velocity))
-    for result, client in zip(output.result, clients):
-      trained = ref.train(ref.initial_weights(), client, rate=_RATE, epochs=1)
-      for delta, start, end in zip(
-        result.update, ref.initial_weights(), trained
-      ):
-        tolerance.assert_close(
-          delta,
-          start - end,
-          relative=tolerance.FLOAT32_SUMS,
-          scale=np.abs(start).max(),
-        )
-      self.assertEqual(result.update_weight, sum(len(y) for _, y in client))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,13 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of tensors by the names of their layers."""
 
-# bazel: tags = ['smoke']
-
 from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff.client_work import tensor_groups
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -35,7 +32,3 @@ class TensorGroupsTest(parameterized.TestCase):
   def test_bad_groups(self, groups):
     with self.assertRaisesRegex(errors.InputError, 'without a gap'):
       tensor_groups.check_groups(groups)
-
-
-if __name__ == '__main__':
-  absltest.main()

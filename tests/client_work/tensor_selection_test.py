@@ -5,7 +5,6 @@
 from fedfish_tff import client_work
 from fedfish_tff import errors
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -202,7 +201,3 @@ class CoordinateTest(parameterized.TestCase):
     shapes = [tf.TensorShape(shape) for shape in _SHAPES]
     self.assertEqual(selector.mask_bits(shapes), 6 + 4 + 1 + 4 + 5)
     self.assertTrue(selector.per_coordinate)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@ from fedfish_tff import client_work
 from fedfish_tff import errors
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -78,7 +77,3 @@ class WeightDecayTest(parameterized.TestCase):
       client_work.build_weight_decay_optimizer(
         tff.learning.optimizers.build_sgdm(0.1), decay
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -344,7 +344,3 @@ class SplitTest(parameterized.TestCase):
       batches.split_few_shot(
         _examples(8), fraction=fraction, client_id='c', seed=0
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

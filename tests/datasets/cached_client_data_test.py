@@ -111,7 +111,3 @@ class CachedClientDataTest(absltest.TestCase):
     cached = cached_client_data.CachedClientData(_counting(1), max_bytes=9)
     with self.assertRaisesRegex(errors.InputError, "no client 'x'"):
       cached.load_client('x')
-
-
-if __name__ == '__main__':
-  absltest.main()

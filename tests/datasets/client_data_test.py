@@ -166,7 +166,3 @@ class SplitClientsTest(parameterized.TestCase):
       client_data.split_clients(
         data, validation_fraction=0.1, test_fraction=0.1, seed=0
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

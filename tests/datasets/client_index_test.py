@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import client_index
 from tests import grouped_clients
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -187,7 +186,3 @@ class ClientIndexTest(parameterized.TestCase):
         0,
         features=index.folder.features,
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -40,7 +40,3 @@ class ToClientInputTest(absltest.TestCase):
       [batch.tolist() for batch in found.as_numpy_iterator()],
       [[0, 1], [2, 3], [4]],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import client_sizes
 from tests import local_data
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,7 +145,3 @@ class ClientSizesTest(parameterized.TestCase):
   def test_bad_number_of_clients(self):
     with self.assertRaisesRegex(errors.InputError, 'num_clients is 0'):
       _law().draw(0, seed=0)
-
-
-if __name__ == '__main__':
-  absltest.main()

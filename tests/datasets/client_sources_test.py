@@ -154,7 +154,3 @@ class ApproximateSizeTest(parameterized.TestCase):
     )
     clients = datasets.NpzFolderClientData(folder)
     self.assertEqual(clients.approximate_size('c0'), 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

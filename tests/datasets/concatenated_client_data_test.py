@@ -47,7 +47,3 @@ class ConcatenatedClientDataTest(absltest.TestCase):
       )
     with self.assertRaisesRegex(errors.InputError, 'at least one'):
       concatenated_client_data.ConcatenatedClientData([])
-
-
-if __name__ == '__main__':
-  absltest.main()

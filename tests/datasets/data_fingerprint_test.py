@@ -9,7 +9,6 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import data_fingerprint
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -151,7 +150,3 @@ class FingerprintTest(parameterized.TestCase):
   def test_rejects_reading_none(self):
     with self.assertRaisesRegex(errors.InputError, 'max_clients is 0'):
       _fingerprint(_clients(), max_clients=0)
-
-
-if __name__ == '__main__':
-  absltest.main()

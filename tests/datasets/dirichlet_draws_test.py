@@ -4,7 +4,6 @@
 
 from fedfish_tff.datasets import dirichlet_draws
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
@@ -44,7 +43,3 @@ class DirichletDrawsTest(parameterized.TestCase):
       # Each of the four is as likely as the others.
       found = stats.chisquare(drawn.sum(axis=0))
       self.assertGreater(found.pvalue, 0.01)
-
-
-if __name__ == '__main__':
-  absltest.main()

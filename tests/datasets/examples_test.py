@@ -136,7 +136,3 @@ class HelpersTest(absltest.TestCase):
 
   def test_spec(self):
     self.assertEqual(examples_lib.spec_of_examples(_pair()), _SPEC)
-
-
-if __name__ == '__main__':
-  absltest.main()

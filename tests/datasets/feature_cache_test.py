@@ -423,7 +423,3 @@ class FeatureClientDataTest(absltest.TestCase):
     x, y = create().load_client('b')
     np.testing.assert_array_equal(x, _Extractor().extract(_images(7)))
     self.assertLen(y, 5)
-
-
-if __name__ == '__main__':
-  absltest.main()

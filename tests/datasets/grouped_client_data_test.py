@@ -201,7 +201,3 @@ class RealTextTest(absltest.TestCase):
       'allsides_news_subset.jsonl.gz',
       lambda record: record['domain'],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

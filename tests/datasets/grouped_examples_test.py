@@ -5,7 +5,6 @@
 from fedfish_tff import errors
 from fedfish_tff.datasets import grouped_examples
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -108,7 +107,3 @@ class GroupedExamplesTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, regex):
         _decode(record)
-
-
-if __name__ == '__main__':
-  absltest.main()

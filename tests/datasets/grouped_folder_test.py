@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import grouped_folder
 from tests import grouped_clients
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
@@ -109,7 +108,3 @@ class GroupedFolderTest(parameterized.TestCase):
     content = grouped_folder.features_to_json(features)
     self.assertEqual(content['x'], {'dtype': 'float32', 'shape': [2, 3]})
     self.assertEqual(grouped_folder.features_from_json(content), features)
-
-
-if __name__ == '__main__':
-  absltest.main()

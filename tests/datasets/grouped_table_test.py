@@ -5,7 +5,6 @@
 from fedfish_tff import datasets
 from fedfish_tff import errors
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pyarrow as pa
@@ -93,7 +92,3 @@ class GroupTableTest(parameterized.TestCase):
         datasets.group_table(
           table, **{'by': 'user', 'x': 'age', 'y': 'label', **changed}
         )
-
-
-if __name__ == '__main__':
-  absltest.main()

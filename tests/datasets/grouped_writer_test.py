@@ -121,7 +121,3 @@ class GroupedWriterTest(absltest.TestCase):
     (self._folder / 'mine').touch()
     with self.assertRaisesRegex(errors.InputError, 'd is not empty; a new'):
       grouped_writer.GroupedWriter(self._folder, features=_FEATURES)
-
-
-if __name__ == '__main__':
-  absltest.main()

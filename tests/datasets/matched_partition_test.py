@@ -78,7 +78,3 @@ class PartitionAlikeTest(absltest.TestCase):
   def test_no_clients(self):
     with self.assertRaisesRegex(errors.InputError, 'no client'):
       matched_partition.partition_alike(np.zeros(2), np.zeros(2), [], seed=0)
-
-
-if __name__ == '__main__':
-  absltest.main()

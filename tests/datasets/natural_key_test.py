@@ -7,7 +7,6 @@ import collections
 from fedfish_tff import errors
 from fedfish_tff.datasets import natural_key
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,7 +89,3 @@ class PartitionByKeyTest(parameterized.TestCase):
   def test_bad_minimum(self):
     with self.assertRaisesRegex(errors.InputError, 'min_examples is 0'):
       natural_key.partition_by_key(['a'], min_examples=0)
-
-
-if __name__ == '__main__':
-  absltest.main()

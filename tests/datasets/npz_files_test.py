@@ -41,7 +41,3 @@ class NpzFilesTest(absltest.TestCase):
         for read in (npz_files.read_npz_array, npz_files.read_npz_shape):
           with self.assertRaisesRegex(ValueError, 'promises .* and holds 24'):
             read(archive, 'a')
-
-
-if __name__ == '__main__':
-  absltest.main()

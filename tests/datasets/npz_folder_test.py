@@ -8,7 +8,6 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff.datasets import npz_folder
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -151,7 +150,3 @@ class NpzFolderClientDataTest(parameterized.TestCase):
     (self._folder / 'bad.npz').write_bytes(b'damaged')
     with self.assertRaisesRegex(errors.InputError, "'bad' cannot be read"):
       npz_folder.NpzFolderClientData(self._folder, skip_empty_clients=True)
-
-
-if __name__ == '__main__':
-  absltest.main()

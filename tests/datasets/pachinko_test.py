@@ -6,7 +6,6 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import pachinko
 from fedfish_tff.datasets import partition_summary
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -220,7 +219,3 @@ class PartitionByPachinkoTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(errors.InputError, regex):
       pachinko.partition_by_pachinko(**{**arguments, **changed})
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what every partition asks of its arguments."""
 
-# bazel: tags = ['smoke']
-
 import re
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import partition_checks
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -66,7 +63,3 @@ class PartitionChecksTest(parameterized.TestCase):
       partition_checks.check_enough_examples(
         5, num_clients=2, examples_per_client=3
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

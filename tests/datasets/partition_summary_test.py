@@ -35,7 +35,3 @@ class PartitionSummaryTest(absltest.TestCase):
       list(partition_summary.unassigned_examples(partition, len(labels))),
       [i for i, owner in enumerate(owners) if owner == -1],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 from fedfish_tff import errors
 from fedfish_tff.datasets import partitions
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -190,7 +189,3 @@ class PartitionLabelsByDirichletTest(parameterized.TestCase):
       partitions.partition_labels_by_dirichlet(
         np.zeros(40), num_clients=4, alpha=1e-9, seed=0
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

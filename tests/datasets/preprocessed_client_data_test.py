@@ -71,7 +71,3 @@ class PreprocessedClientDataTest(absltest.TestCase):
     self.assertEqual(data.client_ids, ())
     with self.assertRaisesRegex(errors.InputError, 'without clients'):
       _ = data.element_spec
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -116,7 +116,3 @@ class UniformNumbersTest(absltest.TestCase):
   def test_needs_a_key(self):
     with self.assertRaises(TypeError):
       random_streams.uniform_numbers(['client'])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ import struct
 from fedfish_tff import errors
 from fedfish_tff.datasets import record_files
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -131,7 +130,3 @@ class RecordFilesTest(parameterized.TestCase):
     for path in (self._path, self._path.parent):
       with self.assertRaisesRegex(errors.InputError, r'read \((No|Is a) '):
         record_files.read_record(path, 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import partition_summary
 from fedfish_tff.datasets import shards
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -197,7 +196,3 @@ class PartitionByShardsTest(parameterized.TestCase):
     arguments = dict(labels=np.arange(10) % 5, num_clients=2, seed=0)
     with self.assertRaisesRegex(errors.InputError, regex):
       shards.partition_by_shards(**{**arguments, **changed})
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 from fedfish_tff import errors
 from fedfish_tff.datasets import sorted_ids
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -80,7 +79,3 @@ class SortedIdsTest(parameterized.TestCase):
   def test_repr(self):
     self.assertEqual(repr(_ids(['a'])), "SortedIds(['a'])")
     self.assertEqual(repr(_ids('abcd')), "SortedIds(['a', 'b', 'c', ...])")
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff.datasets import record_files
 from fedfish_tff.datasets import streamed_clients
 from tests import grouped_clients
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -159,7 +158,3 @@ class StreamedClientsTest(parameterized.TestCase):
       errors.InputError, r"^Client 'site-\d+.org': The record at byte \d+ of"
     ):
       next(self._stream().clients())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import tff_client_data
 from tests import tff_database
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -207,7 +206,3 @@ class CheckTffDatabaseTest(parameterized.TestCase):
       self._path.write_bytes(whole[:size])
       with self.assertRaisesRegex(errors.InputError, 'not a TFF data base'):
         self._check()
-
-
-if __name__ == '__main__':
-  absltest.main()

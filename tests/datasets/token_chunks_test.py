@@ -145,7 +145,3 @@ def _words():
     kind=datasets.VocabularyKind.WORD,
     size=7,
   )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import vocabulary
 from fedfish_tff.datasets import vocabulary_training
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
@@ -146,7 +145,3 @@ class LoadingTest(parameterized.TestCase):
     self.path.write_text(content.replace('[X]', '[BOS]'))
     with self.assertRaisesRegex(errors.InputError, 'id of padding is 1'):
       vocabulary.load_vocabulary(self.path)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -185,7 +185,3 @@ class RealTextTest(absltest.TestCase):
       self.assertEqual(found.decode(tokens), text)
     # English needs far fewer tokens than characters.
     self.assertLess(2.5 * sum(map(len, ids)), sum(map(len, sample)))
-
-
-if __name__ == '__main__':
-  absltest.main()

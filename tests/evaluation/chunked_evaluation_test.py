@@ -14,7 +14,6 @@ from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import contexts
 from tests.evaluation import softmax_regression
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -175,12 +174,8 @@ class ChunkedEvaluationTest(parameterized.TestCase):
   @parameterized.parameters('functional', 'keras')
   def test_runs_as_graphs(self, name):
     model = softmax_regression.MODELS[name]
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     weights = softmax_regression.start_weights(model)
     with tff.framework.get_context_stack().install(context):
       chunked_evaluation.ChunkedEvaluation(model)(weights, _chunks(_CLIENTS, 2))
     self.assertEmpty(context.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from fedfish_tff.execution import contexts
 from fedfish_tff.models import model_functions
 from tests.evaluation import softmax_regression
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -152,7 +151,3 @@ class ClientEvaluationTest(parameterized.TestCase):
       tff.learning.models.ModelWeights([np.float32([[2.0]])], []), [dataset]
     )
     self.assertEqual((result['num_examples'], result['loss']), (2, 0.5))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -159,7 +159,3 @@ class ClientModelsTest(absltest.TestCase):
       # One tensor of four was sent by both, or one by each of them.
       self.assertIn(sum(mean for mean, _ in same), (1, 2))
       self.assertTrue(all(mean or trained for mean, trained in same))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff.execution import contexts
 from tests import tolerance
 from tests.evaluation import softmax_regression
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -231,7 +230,3 @@ class BarrierTest(parameterized.TestCase):
       client_server_barrier.barrier(per_client, 'perplexity', False)
     with self.assertRaisesRegex(errors.InputError, 'weighting'):
       client_server_barrier.barrier(per_client, 'loss', False, 'size')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 from fedfish_tff import errors
 from fedfish_tff.evaluation import client_statistics
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -106,7 +105,3 @@ class ClientStatisticsTest(parameterized.TestCase):
     self.assertEqual(
       client_statistics.worst_tenth(values), np.mean(values[:num_worst])
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -203,7 +203,3 @@ class FewShotEvaluationTest(absltest.TestCase):
       ),
       relative=tolerance.FLOAT32_SUMS,
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

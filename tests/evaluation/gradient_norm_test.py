@@ -10,7 +10,6 @@ from fedfish_tff.evaluation import metric_names
 from fedfish_tff.execution import contexts
 from tests.evaluation import softmax_regression as sr
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow_federated as tff
@@ -83,7 +82,3 @@ class GradientNormTest(parameterized.TestCase):
     # Nobody is accurate about nothing.
     for value in criterion(weights, []).values():
       self.assertTrue(math.isnan(value))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -80,7 +80,3 @@ class EvaluationInputsTest(absltest.TestCase):
       _batches(built['test']),
       [([3, 4], [30, 40]), ([5], [50])],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

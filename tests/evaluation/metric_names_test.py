@@ -4,7 +4,6 @@
 
 from fedfish_tff.evaluation import metric_names
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -43,7 +42,3 @@ class MetricNamesTest(parameterized.TestCase):
   )
   def test_counts(self, metric, expected):
     self.assertEqual(metric_names.is_count(metric), expected)
-
-
-if __name__ == '__main__':
-  absltest.main()

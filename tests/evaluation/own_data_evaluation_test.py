@@ -160,7 +160,3 @@ class OwnDataEvaluationTest(absltest.TestCase):
       np.mean(_values(after[1:], 'loss')),
       relative=tolerance.FLOAT32_STEPS,
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the paired comparison."""
 
-# bazel: tags = ['smoke']
-
 import warnings
 
 from fedfish_tff import errors
@@ -291,7 +289,3 @@ class CompareNestedTest(absltest.TestCase):
       paired_comparison.compare_nested(
         {1: {'c': 0.0, 'd': 0.0}}, {1: {'c': 0.0}}, higher_is_better=True
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

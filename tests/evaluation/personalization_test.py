@@ -10,7 +10,6 @@ from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import contexts
 from tests.evaluation import softmax_regression
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -114,11 +113,7 @@ class PersonalizationTotalsTest(parameterized.TestCase):
 
   @pytest.mark.thorough
   def test_runs_as_graphs(self):
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     with tff.framework.get_context_stack().install(context):
       self._evaluate('functional', _client_data(_TRAIN, _TEST))
     self.assertEmpty(context.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

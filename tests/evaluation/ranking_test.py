@@ -5,7 +5,6 @@
 from fedfish_tff import evaluation
 from fedfish_tff.evaluation import ranking
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -54,7 +53,3 @@ class SelectBestTest(parameterized.TestCase):
       self.assertIsNone(selection)
     else:
       self.assertEqual(selection, (best, values))
-
-
-if __name__ == '__main__':
-  absltest.main()

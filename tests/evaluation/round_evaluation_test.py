@@ -261,7 +261,3 @@ class RoundEvaluationTest(absltest.TestCase):
     alone = measure(self.model_weights, self.model_weights, cohort[1:])
     self.assertEqual(columns['csb/diverged_clients'], 1)
     self.assertEqual(columns['csb/mse'], alone['csb/mse'])
-
-
-if __name__ == '__main__':
-  absltest.main()

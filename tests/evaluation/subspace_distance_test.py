@@ -31,7 +31,3 @@ class PrincipalAngleDistanceTest(absltest.TestCase):
     self.assertAlmostEqual(
       evaluation.principal_angle_distance(basis, orthogonal), 1
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -91,7 +91,3 @@ class SelectWeightsTest(absltest.TestCase):
         evaluation.select_weights(
           _MODEL, candidates, _clients(x, y), metric=metric
         )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -43,7 +43,3 @@ class ClippedFedAvgTest(absltest.TestCase):
         self.assertGreater(moved, norm / 10)
       else:
         self.assertGreater(moved, 0.01)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -107,7 +107,3 @@ class ErrorFeedbackTest(absltest.TestCase):
       tolerance.assert_close(a, b, relative=tolerance.FLOAT32_SUMS)
     for tensor in tf.nest.flatten(states):
       np.testing.assert_array_equal(tensor, np.zeros_like(tensor))
-
-
-if __name__ == '__main__':
-  absltest.main()

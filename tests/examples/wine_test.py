@@ -8,7 +8,6 @@ import pathlib
 from examples import wine
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -27,7 +26,3 @@ class WineTest(parameterized.TestCase):
     self.assertEqual(summary['algorithm'], variant)
     # Three cultivars that are easily told apart.
     self.assertGreater(summary['test']['global/accuracy'], 0.8)
-
-
-if __name__ == '__main__':
-  absltest.main()

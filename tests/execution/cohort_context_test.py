@@ -15,13 +15,13 @@ import threading
 
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import cohort_graph
 from fedfish_tff.execution.worker import local_worker
 from tests import processes
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import grpc
 import hypothesis
@@ -90,7 +90,7 @@ class _CohortContextTestCase(parameterized.TestCase):
     super().setUp()
     default = tff.framework.get_context_stack().current
     self.addCleanup(tff.framework.set_default_context, default)
-    cohort_context.set_sync_cohort_execution_context()
+    contexts.set_default_context()
 
 
 class IntrinsicsTest(_CohortContextTestCase):
@@ -195,7 +195,7 @@ class IntrinsicsTest(_CohortContextTestCase):
         5,
       )
 
-    cohort_context.set_sync_cohort_execution_context(default_num_clients=3)
+    contexts.set_default_context(default_num_clients=3)
     self.assertEqual(comp(1.0), (1.0, 3.0, 4.0, [2.0, 2.0, 2.0], 2.0, 5))
 
   def test_each_client_draws_its_own_random_value(self):
@@ -211,7 +211,7 @@ class IntrinsicsTest(_CohortContextTestCase):
       )
       return tff.federated_eval(draw, tff.CLIENTS), mapped
 
-    cohort_context.set_sync_cohort_execution_context(default_num_clients=5)
+    contexts.set_default_context(default_num_clients=5)
     evaluated, mapped = comp(1.0)
     self.assertLen({*evaluated, *mapped}, 10)
 
@@ -309,7 +309,7 @@ class InvokeTest(_CohortContextTestCase):
       return tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
 
     self.assertEqual(count(), 0)
-    cohort_context.set_sync_cohort_execution_context(4)
+    contexts.set_default_context(default_num_clients=4)
     self.assertEqual(count(), 4)
     # The argument's number of clients goes before the default.
     self.assertEqual(_sum([1, 2]), 3)
@@ -363,7 +363,7 @@ class InvokeTest(_CohortContextTestCase):
       with tff.framework.get_context_stack().install(context):
         results[i] = [_sum(list(range(i + j))) for j in range(5)]
 
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     threads = [threading.Thread(target=call, args=(i,)) for i in range(6)]
     for thread in threads:
       thread.start()
@@ -381,7 +381,7 @@ class InvokeTest(_CohortContextTestCase):
     self.assertEqual(asyncio.run(call()), 3)
 
   def test_async(self):
-    context = cohort_context.create_async_cohort_execution_context(3)
+    context = cohort_context.AsyncCohortExecutionContext(3)
     increment = tff.tensorflow.computation(lambda x: x + 1, np.int32)
 
     async def call():
@@ -400,12 +400,12 @@ class InvokeTest(_CohortContextTestCase):
       with self.assertRaisesRegex(ValueError, 'Conflicting'):
         asyncio.run(_statistics([np.zeros(3)], []))
 
-  def test_setters(self):
-    cohort_context.set_async_cohort_execution_context(2)
+  def test_default_contexts(self):
+    contexts.set_default_context(asynchronous=True)
     self.assertIsInstance(
       tff.framework.get_context_stack().current, tff.framework.AsyncContext
     )
-    cohort_context.set_sync_cohort_execution_context(2)
+    contexts.set_default_context()
     self.assertIsInstance(
       tff.framework.get_context_stack().current, tff.framework.SyncContext
     )
@@ -421,7 +421,7 @@ class InvokeTest(_CohortContextTestCase):
       ]
 
     before = alive()
-    cohort_context.set_sync_cohort_execution_context()
+    contexts.set_default_context()
     for n in range(20):
       add = functools.partial(lambda n, x: x + n, n)
       comp = _at_clients(add, np.int32)
@@ -430,7 +430,7 @@ class InvokeTest(_CohortContextTestCase):
     plans, graphs = np.subtract(alive(), before)
     self.assertLess(plans, 10)
     self.assertLess(graphs, 10)
-    cohort_context.set_sync_cohort_execution_context()
+    contexts.set_default_context()
     self.assertEqual(alive(), before)
 
   def test_starts_no_process_and_opens_no_port(self):
@@ -450,7 +450,7 @@ class InvokeTest(_CohortContextTestCase):
       """
       import os, signal, threading
       signal.signal(signal.SIGINT, signal.default_int_handler)
-      from fedfish_tff.execution import cohort_context
+      from fedfish_tff.execution import contexts
       import tensorflow as tf
       import tensorflow_federated as tff
 
@@ -464,7 +464,7 @@ class InvokeTest(_CohortContextTestCase):
       def comp():
         return tff.federated_sum(tff.federated_eval(endless, tff.CLIENTS))
 
-      cohort_context.set_sync_cohort_execution_context(3)
+      contexts.set_default_context(default_num_clients=3)
       threading.Timer(
         2.0, lambda: os.kill(os.getpid(), signal.SIGINT)
       ).start()
@@ -666,11 +666,11 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       tf.data.Dataset.from_tensor_slices(rng.uniform(1, 2, n).astype('f'))
       for n in (13, 4, 0)
     ]
-    with local_worker.create_sync_local_worker_execution_context() as worker:
+    with local_worker.SyncLocalWorkerExecutionContext() as worker:
       for name, work in _LEFT_TO_TF_DATA.items():
         with self.subTest(name):
           comp = _at_clients(work, sequence)
-          cohort = cohort_context.create_sync_cohort_execution_context()
+          cohort = cohort_context.SyncCohortExecutionContext()
           with tff.framework.get_context_stack().install(cohort):
             here = comp(clients)
           self.assertNotEmpty(cohort.general_path_reasons)
@@ -699,7 +699,7 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
     here = run()
     again = run()
     tf.nest.map_structure(np.testing.assert_array_equal, here, again)
-    with local_worker.create_sync_local_worker_execution_context() as context:
+    with local_worker.SyncLocalWorkerExecutionContext() as context:
       with tff.framework.get_context_stack().install(context):
         there = run()
     tf.nest.map_structure(
@@ -716,7 +716,7 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       *(np.float16, np.float64, np.int8, np.uint8, np.uint16, np.uint32),
       *(np.uint64, np.complex64, np.complex128, np.bool_),
     ]
-    with local_worker.create_sync_local_worker_execution_context() as worker:
+    with local_worker.SyncLocalWorkerExecutionContext() as worker:
       for dtype in types:
         comp = _at_clients(lambda x: (x, tf.stack([x])), dtype)
         values = [
@@ -734,13 +734,13 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
 
   def test_errors_in_results_that_nobody_reads(self):
     """All of a call are computed; a call whose results nobody reads is not made."""
-    with local_worker.create_sync_local_worker_execution_context() as worker:
+    with local_worker.SyncLocalWorkerExecutionContext() as worker:
       for name, (work, type_spec, argument) in _IN_PLACES.items():
         for pair, fails in ((_ONE_CALL, True), (_TWO_CALLS, False)):
           comp = tff.federated_computation(
             functools.partial(work, pair), type_spec
           )
-          cohort = cohort_context.create_sync_cohort_execution_context()
+          cohort = cohort_context.SyncCohortExecutionContext()
           for context in (cohort, worker):
             with (
               self.subTest(name, fails=fails, context=type(context).__name__),
@@ -777,7 +777,7 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       ]
 
     here = run()
-    with local_worker.create_sync_local_worker_execution_context() as context:
+    with local_worker.SyncLocalWorkerExecutionContext() as context:
       with tff.framework.get_context_stack().install(context):
         there = run()
     self.assertEqual(str(here), str(there))
@@ -808,14 +808,10 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
           yield None
 
     here = list(messages())
-    with local_worker.create_sync_local_worker_execution_context() as context:
+    with local_worker.SyncLocalWorkerExecutionContext() as context:
       with tff.framework.get_context_stack().install(context):
         there = list(messages())
     for arguments, ours, theirs in zip(calls, here, there, strict=True):
       with self.subTest(str(arguments)):
         self.assertIsNotNone(ours)
         self.assertEqual(ours[1], theirs[1])
-
-
-if __name__ == '__main__':
-  absltest.main()

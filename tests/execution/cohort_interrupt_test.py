@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C inside a round that runs as one long graph, in a real process."""
 
-# bazel: tags = ['manual']  # Its programs import what BUILD files do not see.
-
 import os
 import signal
 import subprocess
@@ -39,7 +37,7 @@ def next_round(data, epochs):
     tff.federated_map(train, (data, tff.federated_broadcast(epochs)))
   )
 
-context = cohort_context.create_sync_cohort_execution_context()
+context = cohort_context.SyncCohortExecutionContext()
 clients = [[np.ones([n, 100], np.float32)] * 3 for n in (10, 7, 10)]
 with tff.framework.get_context_stack().install(context):
   next_round(clients, 1)  # Compiles.
@@ -76,7 +74,3 @@ class InterruptTest(absltest.TestCase):
     output, _ = process.communicate(timeout=processes.HANG_SECONDS)
     self.assertEqual(output.splitlines(), ['interrupted', '[]', '[]', 'True'])
     self.assertEqual(process.returncode, 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -155,7 +155,7 @@ class KernelsTest(absltest.TestCase):
     work = _work((6, 4), layer)
     client = tf.data.Dataset.from_tensors(np.ones([2, 6, 4], np.float32))
     create, add = private_apis.create_operation, private_apis.add_function
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     with (
       mock.patch.object(
         private_apis, 'create_operation', autospec=True, side_effect=create
@@ -193,7 +193,7 @@ class LayersTest(parameterized.TestCase):
     ]
 
     all_clients = _all_clients(work)
-    context = cohort_context.create_sync_cohort_execution_context(
+    context = cohort_context.SyncCohortExecutionContext(
       max_concurrent_computation_calls=2
     )
     with tff.framework.get_context_stack().install(context):
@@ -211,7 +211,3 @@ class LayersTest(parameterized.TestCase):
             f'{name} in call {call}',
           )
     self.assertEmpty(context.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

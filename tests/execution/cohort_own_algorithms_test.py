@@ -9,7 +9,6 @@ from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution import round_comparison
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
@@ -25,7 +24,3 @@ class OwnAlgorithmsTest(round_comparison.RoundTestCase):
   )
   def test_round(self, name, model, kind):
     round_comparison.check_round(name, model, kind)
-
-
-if __name__ == '__main__':
-  absltest.main()

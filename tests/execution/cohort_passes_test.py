@@ -4,7 +4,6 @@
 
 from tests.execution import two_contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -222,7 +221,3 @@ class PassesTest(two_contexts.TestCase, parameterized.TestCase):
       comp = _at_clients(_leaf(work, _INTS))
       self.assertEqual(self.here(comp, [data]), self.there(comp, [data]))
     self.assertEmpty(self.cohort.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

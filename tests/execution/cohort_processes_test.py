@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds of the cohort context give the same bits in every process."""
 
-# bazel: tags = ['manual']  # Its programs import what BUILD files do not see.
-
 import os
 import subprocess
 import sys
@@ -22,8 +20,8 @@ import os, sys
 cores = int(sys.argv[1])
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 from fedfish_tff.execution import cohort_context
-cohort_context.set_sync_cohort_execution_context(
-  max_concurrent_computation_calls=cores
+from fedfish_tff.execution import contexts
+contexts.set_default_context(max_concurrent_computation_calls=cores
 )
 from tests.execution import learning_models, learning_rounds
 # Draws, and sums whose order would depend on the number of threads.
@@ -53,7 +51,3 @@ class ProcessesTest(absltest.TestCase):
     ]
     self.assertLen(outputs[0], 1)
     self.assertEqual(outputs[0], outputs[1])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -36,13 +36,13 @@ def _datasets(clients=_WORDS, batch_size=1):
 
 
 def _here(comp, *args):
-  context = execution.create_sync_cohort_execution_context()
+  context = execution.SyncCohortExecutionContext()
   with tff.framework.get_context_stack().install(context):
     return comp(*args)
 
 
 def _there(comp, *args):
-  context = local_worker.create_sync_local_worker_execution_context()
+  context = local_worker.SyncLocalWorkerExecutionContext()
   try:
     with tff.framework.get_context_stack().install(context):
       return comp(*args)
@@ -183,7 +183,7 @@ class ProgramLogicTest(absltest.TestCase):
     metrics = tff.program.MemoryReleaseManager()
     released = tff.program.MemoryReleaseManager()
     folder = tempfile.mkdtemp(dir=self.create_tempdir().full_path)
-    context = execution.create_async_cohort_execution_context()
+    context = execution.AsyncCohortExecutionContext()
 
     def train(rounds):
       asyncio.run(
@@ -220,7 +220,3 @@ class ProgramLogicTest(absltest.TestCase):
       strict=True,
     ):
       tolerance.assert_close(one, other, relative=tolerance.FLOAT32_STEPS)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -20,7 +20,7 @@ import tensorflow_federated as tff
 
 
 def _context(**options):
-  context = cohort_context.create_sync_cohort_execution_context(**options)
+  context = cohort_context.SyncCohortExecutionContext(**options)
   return context, tff.framework.get_context_stack().install(context)
 
 
@@ -204,7 +204,3 @@ class ClientErrorsTest(absltest.TestCase):
       data[2][0][5, 0] = 0.0
       process.next(state, learning_rounds.to_datasets(data))
     self.assertEmpty(context.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -13,10 +13,8 @@ import dataclasses
 import functools
 from typing import Any
 
-from fedfish_tff.execution import cohort_context
 from tests.execution import two_contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import grpc
 import numpy as np
@@ -393,21 +391,3 @@ class CohortSequencesTest(two_contexts.TestCase, parameterized.TestCase):
       )
     (reason,) = self.cohort.general_path_reasons
     self.assertIn('sequence of type int32[?]*', reason)
-
-  def test_compiled_by_xla(self):
-    """But for computed elements, of which XLA would not know the number."""
-    self.cohort = cohort_context.create_sync_cohort_execution_context(
-      use_xla=True
-    )
-    of_mapped = _CASES['map_twice']
-    for case, is_compiled in ((_CASES['reduce'], True), (of_mapped, False)):
-      comp = _at_clients(case.work, tff.SequenceType(np.int32))
-      with self.subTest(is_compiled=is_compiled):
-        logs = self.assertNoLogs if is_compiled else self.assertLogs
-        with logs(level='WARNING'):
-          found = self.here(comp, list(_NUMBERS))
-        self.assertEqual(found, [case.expected(n) for n in _NUMBERS])
-
-
-if __name__ == '__main__':
-  absltest.main()

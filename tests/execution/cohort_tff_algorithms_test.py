@@ -10,7 +10,6 @@ from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution import round_comparison
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 import tensorflow_federated as tff
@@ -61,7 +60,3 @@ class TffAlgorithmsTest(round_comparison.RoundTestCase):
         for name in entered
       },
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

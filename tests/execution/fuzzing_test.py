@@ -6,7 +6,6 @@ from fedfish_tff.execution.worker import local_worker
 from tests.execution.fuzzing import comparison
 from tests.execution.fuzzing import programs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
@@ -61,7 +60,7 @@ class FuzzingTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.worker = local_worker.create_sync_local_worker_execution_context()
+    cls.worker = local_worker.SyncLocalWorkerExecutionContext()
     cls.addClassCleanup(cls.worker.close)
 
   @parameterized.named_parameters(
@@ -73,7 +72,3 @@ class FuzzingTest(parameterized.TestCase):
     self.assertEqual(str(program), text)
     outcome = comparison.compare(program, self.worker)
     self.assertEqual(outcome.difference, '', text)
-
-
-if __name__ == '__main__':
-  absltest.main()

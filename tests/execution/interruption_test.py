@@ -196,7 +196,3 @@ class RunAsyncTest(absltest.TestCase):
     asyncio.run(cancel())
     self.assertTrue(work.ended.wait(interrupts.HANG_SECONDS))
     self.assertIsInstance(work.error, tf.errors.CancelledError)
-
-
-if __name__ == '__main__':
-  absltest.main()

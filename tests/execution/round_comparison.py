@@ -16,7 +16,7 @@ import tensorflow_federated as tff
 @functools.cache
 def _worker() -> local_worker.SyncLocalWorkerExecutionContext:
   """Returns the worker that the tests of a process share."""
-  return local_worker.create_sync_local_worker_execution_context()
+  return local_worker.SyncLocalWorkerExecutionContext()
 
 
 class RoundTestCase(parameterized.TestCase):
@@ -43,7 +43,7 @@ def check_round(name: str, model: str, kind: str) -> None:
   """
   case = learning_models.MODELS[model]
   run = learning_rounds.ROUNDS[name](case, kind)
-  context = cohort_context.create_sync_cohort_execution_context()
+  context = cohort_context.SyncCohortExecutionContext()
   with tff.framework.get_context_stack().install(context):
     here = run()
   if context.general_path_reasons:

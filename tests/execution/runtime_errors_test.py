@@ -28,7 +28,3 @@ class AsRpcErrorsTest(absltest.TestCase):
       with runtime_errors.as_rpc_errors():
         raise TypeError('An argument is wrong.')
     self.assertNotIsInstance(raised.exception, grpc.RpcError)
-
-
-if __name__ == '__main__':
-  absltest.main()

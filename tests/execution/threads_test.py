@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for threads."""
 
-# bazel: tags = ['manual']  # Its programs import what BUILD files do not see.
-
 import functools
 import os
 import subprocess
@@ -12,7 +10,6 @@ import sys
 from fedfish_tff.execution import threads
 from tests import processes
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _NUM_CORES = 4
@@ -22,7 +19,7 @@ _WARNING = 'TensorFlow uses %d threads inside each operation'
 # threads once in a process, and prints what they print, one line a program.
 _SERVER = """
 import os, sys
-from fedfish_tff.execution import cohort_context, threads
+from fedfish_tff.execution import contexts, threads
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -54,7 +51,7 @@ print(number, tf.config.threading.get_intra_op_parallelism_threads())
 # The gradient of a convolution, a large sum, at two clients.
 _TRAIN = """
 os.sched_setaffinity(0, {cores})
-cohort_context.set_sync_cohort_execution_context()
+contexts.set_default_context()
 images = tff.TensorType(np.float32, [8, 28, 28, 4])
 kernel = tff.TensorType(np.float32, [5, 5, 4, 16])
 @tff.tensorflow.computation(images, kernel)
@@ -140,7 +137,3 @@ class ThreadsTest(parameterized.TestCase):
     one, all_cores = (_outputs()[n] for n in ('train_on_one_core', 'train'))
     self.assertRegex(one, '^1 [0-9a-f]{1000}')
     self.assertEqual(one, all_cores)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -15,12 +15,12 @@ class TestCase(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.worker = local_worker.create_sync_local_worker_execution_context()
+    cls.worker = local_worker.SyncLocalWorkerExecutionContext()
     cls.addClassCleanup(cls.worker.close)
 
   def setUp(self):
     super().setUp()
-    self.cohort = cohort_context.create_sync_cohort_execution_context()
+    self.cohort = cohort_context.SyncCohortExecutionContext()
 
   def here(self, comp, *args):
     with tff.framework.get_context_stack().install(self.cohort):

@@ -11,7 +11,6 @@ import tempfile
 from tests import processes
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _PROGRAM = r'''
@@ -67,7 +66,6 @@ if __name__ == '__main__':
 
 _CONFIG = """
 
-# bazel: tags = ['smoke']
 import ml_collections
 
 def get_config(variant='a'):
@@ -255,7 +253,3 @@ class CliTest(parameterized.TestCase):
       timeout=processes.HANG_SECONDS,
     )
     self.assertNotIn('Traceback', outcome.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -7,7 +7,6 @@ from unittest import mock
 from launch.runs import compiled_round
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _DIGITS = '--config=launch/configs/digits.py:fed_avg'
@@ -46,7 +45,3 @@ class CompileTest(parameterized.TestCase):
       {k: v for k, v in options.items() if k != 'say'},
       dict(platform='tpu', topology='v6e:2x2', data_dir='d'),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

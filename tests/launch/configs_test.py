@@ -10,7 +10,6 @@ from launch.configs import sweeps
 from launch.methods import config_checks
 from tasks import registry
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 # Whole names, from which the BUILD file's deps are made.
@@ -251,7 +250,3 @@ class ConfigsTest(parameterized.TestCase):
     self.assertEqual(config.algorithm.fisher_estimator, 'batch_gradient')
     self.assertEqual(config.algorithm.fisher_normalization, 'sum')
     self.assertEqual(config.algorithm.damping, 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

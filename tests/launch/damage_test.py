@@ -15,7 +15,6 @@ from launch.runs import trained_run
 from launch.runs import training_run
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -179,7 +178,3 @@ class DamageTest(parameterized.TestCase):
   @pytest.mark.timeout(0)
   def test_no_damage_of_a_thousand_is_silent(self, kind):
     self._check(kind, 1000)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -89,7 +89,3 @@ class DemoTest(absltest.TestCase):
       outcome = binary_runner.run_here('launch.demo', *arguments)
       self.assertEqual(outcome.code, 2)
       self.assertLen(outcome.stderr.splitlines(), 1)
-
-
-if __name__ == '__main__':
-  absltest.main()

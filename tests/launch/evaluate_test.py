@@ -149,7 +149,3 @@ class EvaluateTest(parameterized.TestCase):
         )
       ],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

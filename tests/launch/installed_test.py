@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the commands of a wheel; packaging_test runs them from one."""
 
-# bazel: tags = ['smoke']
-
 import os
 import pathlib
 import sys
@@ -11,7 +9,6 @@ from unittest import mock
 
 from launch import installed
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -62,7 +59,3 @@ class InstalledTest(parameterized.TestCase):
         'fedfish-train --config=launch/configs/digits.py, as fedfish-plot. '
         'launch.methods.method, runs/launch.train',
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from launch import json_config
 from launch.configs import digits
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -45,7 +44,3 @@ class JsonConfigTest(parameterized.TestCase):
         file.write(content)
     with self.assertRaisesRegex(errors.InputError, message):
       json_config.get_config(path)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -32,7 +32,3 @@ class KeyboardTableTest(parameterized.TestCase):
     self.assertEqual((refused.code, refused.stdout), (2, ''))
     self.assertIn(message, refused.stderr)
     self.assertLen(refused.problems, 1)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -18,7 +18,6 @@ from tests.datasets.grouping import web_pages
 from tests.launch import binary_runner
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import psutil
@@ -274,7 +273,3 @@ class KillTest(parameterized.TestCase):
     self.assertEmpty(
       [n for n in shared for pid in pids if n.endswith(f'_{pid}')]
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

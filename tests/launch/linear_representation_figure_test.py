@@ -58,7 +58,3 @@ class LinearRepresentationFigureTest(absltest.TestCase):
       )
       self.assertEqual(outcome.code, 2, outcome.stderr)
       self.assertNotIn('Traceback', outcome.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

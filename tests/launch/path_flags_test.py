@@ -10,7 +10,6 @@ from launch import path_flags
 from tests.launch import binary_runner
 
 from absl import flags
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _NAMES = (
@@ -58,7 +57,3 @@ class PathFlagsTest(parameterized.TestCase):
       'launch.plot', '--workdirs=a,b', f'--output_dir={folder}/o'
     )
     self.assertIn('There is no workdir a.', outcome.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -7,7 +7,6 @@ from unittest import mock
 
 from launch import plain_text
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -87,7 +86,3 @@ class PlainTextTest(parameterized.TestCase):
   )
   def test_cells_are_no_formulas(self, cell, expected):
     self.assertEqual(plain_text.csv_cell(cell), expected)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -13,7 +13,6 @@ from tests import processes
 from tests.launch import binary_runner
 from tests.launch.results import fake_runs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _CURVES = [
@@ -193,7 +192,3 @@ class PlotTest(parameterized.TestCase):
     refused = run('--format=gif')
     self.assertEqual((refused.returncode, refused.stdout), (2, ''))
     self.assertLen(refused.stderr.splitlines(), 1)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -42,7 +42,3 @@ class PredictWordsTest(absltest.TestCase):
     refused = self._run('--prefix=x')
     self.assertEqual((refused.code, refused.stdout), (2, ''))
     self.assertIn('--workdir is needed', refused.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

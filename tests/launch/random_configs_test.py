@@ -101,7 +101,3 @@ class RandomConfigsTest(absltest.TestCase):
         built = experiment_lib.build_experiment_of(config, task)
         built.initial_state()
         built.participation(1)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -21,7 +21,6 @@ from tests import grouped_clients
 from tests import labelled_images
 from tests.models import random_squeezenet
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -152,7 +151,3 @@ class RandomFilesTest(parameterized.TestCase):
         read(path)
 
     check()
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -28,7 +28,6 @@ from launch.sweeps import tuning
 from tests.launch.results import fake_runs
 from tests.launch.sweeps import fake_sweeps
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -295,7 +294,3 @@ class RandomFoldersTest(parameterized.TestCase):
     )
     self._write_sweep()
     self._fuzz(300, 9, '[cs][ow]*.json')
-
-
-if __name__ == '__main__':
-  absltest.main()

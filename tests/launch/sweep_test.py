@@ -15,7 +15,6 @@ import time
 from tests import processes
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import psutil
 import pytest
@@ -300,7 +299,3 @@ class SweepTest(parameterized.TestCase):
       self.assertIn(name, stdout)
     self.assertIn('--tuned_by', stdout)
     self.assertEmpty(stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

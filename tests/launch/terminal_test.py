@@ -10,7 +10,6 @@ import tempfile
 from tests import processes
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _PROGRAM = r"""
@@ -81,7 +80,3 @@ class TerminalTest(parameterized.TestCase):
     outcome = self._run('>/dev/full')
     self.assertEqual(outcome.returncode, 2)
     self.assertIn('Cannot read or write: No space left', outcome.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

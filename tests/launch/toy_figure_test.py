@@ -55,7 +55,3 @@ class ToyFigureTest(absltest.TestCase):
       outcome = binary_runner.run_here('launch.toy_figure', *arguments)
       self.assertEqual(outcome.code, 2, outcome.stderr)
       self.assertNotIn('Traceback', outcome.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -131,7 +131,3 @@ class FlagsTest(parameterized.TestCase):
     self.assertEqual((outcome.code, outcome.stdout), (2, ''))
     self.assertIn(message, outcome.stderr)
     self.assertLen(outcome.stderr.splitlines(), 1)
-
-
-if __name__ == '__main__':
-  absltest.main()

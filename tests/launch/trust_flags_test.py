@@ -11,7 +11,6 @@ from launch.configs import digits
 from launch.configs import keyboard
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _OF_KEYBOARDS = ('predict_words', 'keyboard_table')
@@ -59,7 +58,3 @@ class TrustFlagsTest(parameterized.TestCase):
         self.assertIn('--trust_modules', outcome.stderr)
       binary_runner.run_here(f'launch.{binary}', *arguments, '--trust_modules')
       self.assertTrue(written.exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

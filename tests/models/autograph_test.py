@@ -125,7 +125,3 @@ class CodeOfUsersTest(absltest.TestCase):
       with self.subTest(start=start):
         weights = tff.learning.models.ModelWeights((np.float32(start),), ())
         self.assertEqual(train(weights, batches).trainable[0], end)
-
-
-if __name__ == '__main__':
-  absltest.main()

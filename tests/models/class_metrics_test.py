@@ -11,7 +11,6 @@ from fedfish_tff.execution import contexts
 from fedfish_tff.models import class_metrics
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
@@ -167,7 +166,3 @@ class ClassMetricsTest(parameterized.TestCase):
   def test_bad_names(self, class_names, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       class_metrics.create_class_metric_fns(class_names)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the multilayer perceptrons."""
 
-# bazel: tags = ['smoke']
-
 import collections
 
 from fedfish_tff import errors
@@ -271,7 +269,3 @@ class TensorNamesTest(parameterized.TestCase):
       names, _classifier(hidden_units=hidden_units).initial_weights[0]
     )
     self.assertEqual(names[-2:], ('output/kernel', 'output/bias'))
-
-
-if __name__ == '__main__':
-  absltest.main()

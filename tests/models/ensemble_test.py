@@ -41,7 +41,3 @@ class EnsembleTest(absltest.TestCase):
   def test_of_nobody(self):
     with self.assertRaisesRegex(errors.InputError, 'members is empty'):
       models.create_ensemble(self.model, [])
-
-
-if __name__ == '__main__':
-  absltest.main()

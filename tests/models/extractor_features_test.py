@@ -35,7 +35,3 @@ class ExtractorFeaturesTest(absltest.TestCase):
     self.assertEqual(model.input_spec[0].dtype, tf.uint8)
     with self.assertRaisesRegex(errors.InputError, r'input_shape is \[2, 2\]'):
       models.create_extractor_features(extractor, input_shape=(2, 2))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from fedfish_tff.models import feature_extractor
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -138,7 +137,3 @@ class FeatureExtractorTest(parameterized.TestCase):
     same = feature_extractor.resize_images(tf.constant(images), 2)
     np.testing.assert_array_equal(same, images)
     self.assertEqual(same.dtype, tf.float32)
-
-
-if __name__ == '__main__':
-  absltest.main()

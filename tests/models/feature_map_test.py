@@ -65,7 +65,3 @@ class FeatureMapTest(absltest.TestCase):
       models.create_identity_features(0)
     with self.assertRaisesRegex(errors.InputError, 'hidden_units is empty'):
       models.create_dense_features(num_inputs=4, hidden_units=[], seed=0)
-
-
-if __name__ == '__main__':
-  absltest.main()

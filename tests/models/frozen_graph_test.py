@@ -12,7 +12,6 @@ from fedfish_tff.models import frozen_graph
 from tests import processes
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import h5py
 import numpy as np
@@ -461,7 +460,3 @@ class FrozenGraphTest(parameterized.TestCase):
       frozen_graph.freeze_keras_model(
         tf.keras.Model(source, [source, 2 * source])
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -69,7 +69,3 @@ class GraphNetworkTest(absltest.TestCase):
       errors.InputError, r'are int32\[None, 2, 2, 3\]; float32 of a fixed'
     ):
       _create_network(tf.int32).extractor().split('dense')
-
-
-if __name__ == '__main__':
-  absltest.main()

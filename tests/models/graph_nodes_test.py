@@ -177,7 +177,3 @@ class GraphNodesTest(absltest.TestCase):
         errors.InputError, "cycle at node 'merge', as of loops of TensorFlow 1"
       ):
         call()
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -343,7 +343,7 @@ class CohortContextTest(parameterized.TestCase):
       )
       for n in (3, 4)
     ]
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     with tff.framework.get_context_stack().install(context):
       first, again = (
         process.get_model_weights(
@@ -423,7 +423,3 @@ class TensorNamesTest(parameterized.TestCase):
   def test_fit_the_tensors(self, create, names):
     model = create(input_shape=(16, 16, 1), num_classes=3, seed=0)
     named_tensors.assert_named(names, model.initial_weights[0])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -234,7 +234,7 @@ class KerasClassifierTest(absltest.TestCase):
       input_spec=_TOKENS,
       class_names=('one', 'two', 'three'),
     )
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     data = [
       tf.data.Dataset.from_tensor_slices(_batch(rows, seed=rows)).batch(4)
       for rows in (9, 6)
@@ -474,7 +474,3 @@ class KerasClassifierTest(absltest.TestCase):
             input_spec=tf.TensorSpec([None, 4]),
             call=lambda x, training, m=keras_model, c=change: c(m(x)),
           )
-
-
-if __name__ == '__main__':
-  absltest.main()

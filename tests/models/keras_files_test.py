@@ -12,7 +12,6 @@ from fedfish_tff.models import frozen_graph
 from fedfish_tff.models import keras_files
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import h5py
 import numpy as np
@@ -246,7 +245,3 @@ class KerasFilesTest(parameterized.TestCase):
       model.save(self._folder / 'model.h5')
       loaded = keras_files.load_keras_model(self._folder / 'model.h5')
       self.assertEqual(loaded.count_params(), model.count_params())
-
-
-if __name__ == '__main__':
-  absltest.main()

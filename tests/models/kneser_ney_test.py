@@ -9,7 +9,6 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -104,7 +103,3 @@ class KneserNeyModelTest(parameterized.TestCase):
       models.KneserNeyModel(x, y, order=0, vocabulary_size=_SIZE)
     with self.assertRaisesRegex(errors.InputError, 'no labels'):
       models.KneserNeyModel(x, np.zeros_like(y), order=2, vocabulary_size=_SIZE)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
@@ -85,7 +84,3 @@ class LabelSamplersTest(parameterized.TestCase):
   def test_stddev_must_be_positive(self):
     with self.assertRaisesRegex(errors.InputError, 'stddev'):
       models.gaussian_label_sampler(stddev=0.0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -200,7 +200,7 @@ class LanguageModelTest(parameterized.TestCase):
       )
       for client in clients
     ]
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     weights = tff.learning.models.ModelWeights(model.initial_weights[0], ())
     with tff.framework.get_context_stack().install(context):
       total = evaluation.build_global_evaluation(model)(weights, cohort)
@@ -276,7 +276,3 @@ class RecallTest(absltest.TestCase):
     logits = np.full([1, 2, _SIZE], np.nan, np.float32)
     found = _metrics_of_logits(model, [(logits, np.array([[1, 3]], np.int32))])
     self.assertEqual((found['top_1_recall'], found['top_3_recall']), (0, 0))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
 from fedfish_tff.models import layers
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
@@ -59,7 +58,3 @@ class LayersTest(parameterized.TestCase):
     test = stats.kstest(table.ravel() * np.sqrt(40), 'norm')
     self.assertGreater(test.pvalue, 1e-3)
     np.testing.assert_array_equal(table, layers.draw_embedding(99, 40, 0))
-
-
-if __name__ == '__main__':
-  absltest.main()

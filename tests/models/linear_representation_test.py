@@ -6,7 +6,6 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from tests import named_tensors
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -41,7 +40,3 @@ class LinearRepresentationTest(parameterized.TestCase):
       models.create_linear_representation(
         num_features=num_features, num_components=num_components, seed=0
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

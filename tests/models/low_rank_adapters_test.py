@@ -228,7 +228,3 @@ class AdaptersTest(parameterized.TestCase):
   def test_bad_arguments(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):
       _adapt(**changes)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -108,7 +108,3 @@ class MobilenetTest(absltest.TestCase):
       mobilenet.load_mobilenet_v2(path, image_size=31)
     with self.assertRaisesRegex(errors.InputError, 'no file /none'):
       mobilenet.load_mobilenet_v2('/none')
-
-
-if __name__ == '__main__':
-  absltest.main()

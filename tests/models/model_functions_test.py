@@ -9,7 +9,6 @@ from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -219,7 +218,3 @@ class TypesTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(TypeError, message):
         models.data_type(model_fn)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -228,7 +228,3 @@ class BindPartTest(absltest.TestCase):
       strict=True,
     ):
       np.testing.assert_array_equal(one, other)
-
-
-if __name__ == '__main__':
-  absltest.main()

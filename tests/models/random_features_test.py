@@ -137,7 +137,3 @@ class MedianBandwidthTest(absltest.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         models.median_bandwidth(features)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -319,8 +319,8 @@ class CifgLstmTest(parameterized.TestCase):
       for i, client in enumerate(clients)
     ]
     data = [tf.data.Dataset.from_tensor_slices(c).batch(2) for c in clients]
-    context = cohort_context.create_sync_cohort_execution_context()
-    worker = local_worker.create_sync_local_worker_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
+    worker = local_worker.SyncLocalWorkerExecutionContext()
     self.addCleanup(worker.close)
     outputs = []
     for each, cohort in ((context, batches), (worker, data)):
@@ -357,7 +357,7 @@ class CohortContextTest(absltest.TestCase):
       )
       for n in (3, 4)
     ]
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     with tff.framework.get_context_stack().install(context):
       first, again = (
         process.get_model_weights(
@@ -388,7 +388,3 @@ class TensorNamesTest(absltest.TestCase):
       recurrent_language_model.CIFG_LSTM_TENSORS,
       _create_cifg().initial_weights[0],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

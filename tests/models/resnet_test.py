@@ -134,7 +134,7 @@ class ResnetTest(parameterized.TestCase):
         client_id='a',
         batch_size=2,
       )
-      context = cohort_context.create_sync_cohort_execution_context()
+      context = cohort_context.SyncCohortExecutionContext()
       with tff.framework.get_context_stack().install(context):
         state = process.next(process.initialize(), [client]).state
         weights = process.get_model_weights(state).trainable
@@ -164,7 +164,3 @@ class TensorNamesTest(absltest.TestCase):
     named_tensors.assert_named(
       resnet.RESNET18_TENSORS, model.initial_weights[0]
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -75,7 +75,3 @@ class TensorNamesTest(absltest.TestCase):
         models.feature_classifier_tensor_names(features),
         model.initial_weights[0],
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

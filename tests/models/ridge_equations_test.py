@@ -6,7 +6,6 @@ from fedfish_tff import models
 from fedfish_tff.models import ridge_equations
 from tests import ridge_reference as ref
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -69,7 +68,3 @@ class RidgeEquationsTest(parameterized.TestCase):
       'lambda, or accumulator_dtype=tf.float64 (in a config: '
       'algorithm.accumulator=float64) was expected.',
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -7,7 +7,6 @@ from fedfish_tff import models
 from tests import ridge_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -71,7 +70,3 @@ class RidgePathTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         models.solve_ridge_path(self.features, statistics, lambdas)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from tests import ridge_reference as ref
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -234,7 +233,3 @@ class SolveRidgeTest(parameterized.TestCase):
       tf.errors.InvalidArgumentError, 'not positive definite'
     ):
       models.solve_ridge(tf.constant(gram), tf.constant(moments), 0.01)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -11,7 +11,6 @@ from tests import tolerance
 from tests.models import convolutional_reference
 from tests.models import random_squeezenet
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -224,7 +223,3 @@ class PublishedWeightsTest(parameterized.TestCase):
     accuracy = np.mean(np.argmax(ridge.predict(test_x), axis=1) == test_y)
     # Theirs are other images of the sample: two standard errors of 1,000.
     self.assertBetween(accuracy, 0.756 - 0.027, 0.756 + 0.027)
-
-
-if __name__ == '__main__':
-  absltest.main()

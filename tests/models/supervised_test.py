@@ -75,7 +75,3 @@ class SupervisedTest(absltest.TestCase):
       np.testing.assert_array_equal(output, expected)
     self.assertEqual(model.loss(x, 0 * x).numpy(), 2)
     self.assertEqual(_metrics(model, [(x, x)]), {'num_examples': 2})
-
-
-if __name__ == '__main__':
-  absltest.main()

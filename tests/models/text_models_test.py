@@ -6,7 +6,6 @@ from fedfish_tff import errors
 from fedfish_tff.models import text_models
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
@@ -159,7 +158,3 @@ class TextModelsTest(parameterized.TestCase):
         create(**{**_SIZES, **options}, seed=0)
     with self.assertRaisesRegex(errors.InputError, 'num_filters holds 0'):
       text_models.create_text_cnn(**_SIZES, seed=0, num_filters=0)
-
-
-if __name__ == '__main__':
-  absltest.main()

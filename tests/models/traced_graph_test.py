@@ -6,7 +6,6 @@ from fedfish_tff import errors
 from fedfish_tff.models import traced_graph
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -183,7 +182,3 @@ class TracedGraphTest(parameterized.TestCase):
     )
     self.assertEqual(result['count'].numpy(), 9)
     self.assertLen(frozen.get_concrete_function(**specs).inputs, 2)
-
-
-if __name__ == '__main__':
-  absltest.main()

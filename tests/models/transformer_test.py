@@ -316,7 +316,7 @@ class CohortContextTest(absltest.TestCase):
       ]
 
     training = cohort(16, datasets.BatchSpec(batch_size=2, epochs=2))
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     with tff.framework.get_context_stack().install(context):
       outputs = [process.next(process.initialize(), training) for _ in range(2)]
       first, again = (process.get_model_weights(o.state) for o in outputs)
@@ -375,7 +375,3 @@ class TensorNamesTest(absltest.TestCase):
     named_tensors.assert_named(
       transformer.transformer_tensor_names(2), _create().initial_weights[0]
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -44,7 +44,3 @@ class CheckedJsonTest(absltest.TestCase):
     self.path.write_text(json.dumps(_CONTENT))
     with self.assertRaisesRegex(errors.InputError, 'checksum is None'):
       checked_json.read(self.path, {})
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -39,7 +39,3 @@ class CheckpointManifestTest(absltest.TestCase):
     self.assertEqual(changed_file(then, {'a': '1'}), 'b')
     self.assertEqual(changed_file(then, {'a': '1', 'b': '3'}), 'b')
     self.assertEqual(changed_file(then, {**then, 'c': '3'}), 'c')
-
-
-if __name__ == '__main__':
-  absltest.main()

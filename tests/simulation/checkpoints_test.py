@@ -15,7 +15,6 @@ from fedfish_tff import errors
 from fedfish_tff.simulation import checked_json
 from fedfish_tff.simulation import checkpoints
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -382,7 +381,3 @@ class CheckpointManagerTest(parameterized.TestCase):
     )
     self.assertIn('variables/variables.index', manifest['files'])
     self.assertIn('float32[3, 2]', manifest['tensors'])
-
-
-if __name__ == '__main__':
-  absltest.main()

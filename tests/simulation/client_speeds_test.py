@@ -162,7 +162,3 @@ class WallClockTest(absltest.TestCase):
       2.0 + scale * harmonic,
       delta=4 * deviation / np.sqrt(draws),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -19,7 +19,6 @@ from fedfish_tff import errors
 from fedfish_tff.simulation import client_state_store
 from tests import processes
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -574,7 +573,3 @@ class KillTest(StoreTestCase):
         digests += self._read_digests(pipe)
       self._assert_resumes(digests)
       self.path.unlink()
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -160,7 +160,3 @@ class CohortPrefetcherTest(absltest.TestCase):
     return mock.patch.object(
       futures.ThreadPoolExecutor, 'shutdown', release_and_shut_down
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

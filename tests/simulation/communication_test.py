@@ -209,7 +209,3 @@ class MeasureWireBytesTest(absltest.TestCase):
     process = tff.templates.IterativeProcess(initialize, next_fn)
     with self.assertRaisesRegex(errors.InputError, 'type str'):
       communication.measure_wire_bytes(process)
-
-
-if __name__ == '__main__':
-  absltest.main()

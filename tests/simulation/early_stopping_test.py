@@ -104,7 +104,3 @@ class EarlyStoppingTest(absltest.TestCase):
       errors.InputError, "'eval/global/los', but .*0"
     ):
       stopping.observe(0, {_COLUMN: 1.0})
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -359,7 +359,3 @@ class ClientStatesRunTest(parameterized.TestCase):
       errors.InputError, "^Client 'a' is in the cohort of round 1 more than"
     ):
       self._run(participation=lambda r: ('a', 'b', 'a'))
-
-
-if __name__ == '__main__':
-  absltest.main()

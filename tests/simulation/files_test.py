@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fault tests of atomic writing."""
 
-# bazel: tags = ['smoke']
-
 import errno
 import os
 import pathlib
@@ -103,7 +101,3 @@ class MakeFolderTest(absltest.TestCase):
   def test_place_that_cannot_be_one_is_named(self):
     with self.assertRaisesRegex(errors.InputError, '/dev/null/a'):
       files.make_folder('/dev/null/a')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -14,7 +14,6 @@ from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import metrics_rows
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -184,7 +183,3 @@ class CsvMetricsManagerTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'metrics.csv'):
       metrics_csv.CsvMetricsManager(self.path)
     self.assertEqual(self.path.read_bytes(), content)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@ import collections
 
 from fedfish_tff.simulation import metrics_flattening
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,7 +60,3 @@ class FlattenMetricsTest(parameterized.TestCase):
   def test_rejects_what_is_not_a_number(self, value):
     with self.assertRaisesRegex(TypeError, 'must be a number'):
       metrics_flattening.flatten_metrics({'a': value})
-
-
-if __name__ == '__main__':
-  absltest.main()

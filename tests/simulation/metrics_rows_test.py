@@ -7,7 +7,6 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff.simulation import metrics_rows
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import settings
@@ -76,7 +75,3 @@ def _last_digest(path):
   cells = metrics_rows.read_cells(path)
   digests = metrics_rows.chain_digests(cells.columns, cells.rows)
   return list(digests.values())[-1:]
-
-
-if __name__ == '__main__':
-  absltest.main()

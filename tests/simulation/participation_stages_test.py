@@ -245,7 +245,3 @@ class AccuracyStagesTest(absltest.TestCase):
     stages.observe(50, {'eval/global/loss': 1.0})
     sizes = _observe(stages, [0.0, 2.0, 2.0], first=51)
     self.assertEqual(sizes[50:], [1, 1, 2, 2, 2])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -291,7 +291,3 @@ class FirstVisitsTest(absltest.TestCase):
   def test_rounds_begin_at_one(self):
     with self.assertRaisesRegex(errors.InputError, 'cohort of round 0'):
       participation.first_visits(lambda _: ())(0)
-
-
-if __name__ == '__main__':
-  absltest.main()

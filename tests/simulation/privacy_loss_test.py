@@ -130,7 +130,3 @@ class TreeTest(parameterized.TestCase):
   def test_without_noise(self):
     epsilon = simulation.tree_epsilon(0.0, delta=_DELTA, rounds_a_tree=6)
     self.assertEqual(epsilon(1), math.inf)
-
-
-if __name__ == '__main__':
-  absltest.main()

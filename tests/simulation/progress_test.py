@@ -72,7 +72,3 @@ class ProgressReporterTest(absltest.TestCase):
     report(1, _METRICS)
     report.close()
     self.assertIn('1/1', stream.getvalue())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -187,7 +187,3 @@ class OtherErrorsTest(absltest.TestCase):
       for skip in (round_problems.skip_evaluation, round_problems.skip_barrier):
         with self.assertRaises(type(error)), skip(1):
           raise error
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -13,7 +13,6 @@ from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import run_recorder
 from tests import processes
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -161,7 +160,3 @@ class RunRecorderTest(parameterized.TestCase):
       recorder.release(1, {'a': 1})
       with self.assertRaisesRegex(ValueError, 'follows'):
         recorder.release(1, {'a': 1})
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -102,7 +102,3 @@ class RunTotalsTest(absltest.TestCase):
         'communication/payload_bytes_total': 5,
       },
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -204,7 +204,3 @@ class SrpflParticipationTest(parameterized.TestCase):
         sampled=10,
         resample='never',
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -24,7 +24,6 @@ from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import participation_stages
 from fedfish_tff.simulation import training_loop
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -689,7 +688,3 @@ class RunTrainingTest(parameterized.TestCase):
       for value in (0, -1):
         with self.assertRaisesRegex(errors.InputError, f'{field} is {value}'):
           self._run(**{field: value})
-
-
-if __name__ == '__main__':
-  absltest.main()

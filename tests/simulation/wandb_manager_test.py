@@ -110,7 +110,3 @@ class WandbManagerTest(absltest.TestCase):
     other_id, _, _, rows = _read(other)
     self.assertNotEqual(other_id, ids[0])
     self.assertEqual(rows, [{'_step': 0, 'train/loss': 7.0}])
-
-
-if __name__ == '__main__':
-  absltest.main()

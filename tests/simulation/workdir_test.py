@@ -17,7 +17,6 @@ from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import workdir
 from tests import processes
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _CONFIG = {
@@ -367,7 +366,3 @@ class OpenWorkdirTest(parameterized.TestCase):
   def test_a_folder_without_run_has_no_config(self):
     with self.assertRaisesRegex(errors.InputError, 'not a workdir'):
       workdir.Workdir(self.path).read_config()
-
-
-if __name__ == '__main__':
-  absltest.main()

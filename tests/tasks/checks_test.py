@@ -86,7 +86,3 @@ class ChecksTest(absltest.TestCase):
       errors.InputError, r"'y' holds 1 label\(s\) such as nan"
     ):
       checks.check_labels('y', np.array([0, np.nan]), 5)
-
-
-if __name__ == '__main__':
-  absltest.main()

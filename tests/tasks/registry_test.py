@@ -9,7 +9,6 @@ from fedfish_tff import errors
 from tasks import registry
 from tests import named_tensors
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -161,7 +160,3 @@ class RegistryTest(parameterized.TestCase):
   def test_embedded_tasks_take_no_data_dir(self, name):
     with self.assertRaisesRegex(errors.InputError, "reads no files, .*'/d'"):
       registry.create_task(name, seed=0, data_dir='/d')
-
-
-if __name__ == '__main__':
-  absltest.main()

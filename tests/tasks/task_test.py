@@ -100,7 +100,3 @@ class TaskTest(absltest.TestCase):
         }
       with self.assertRaisesRegex(errors.InputError, message):
         _task(**changed).create_checked_model()
-
-
-if __name__ == '__main__':
-  absltest.main()

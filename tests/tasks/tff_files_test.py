@@ -12,7 +12,6 @@ from fedfish_tff import errors
 from tasks import tff_files
 from tests import tff_database
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -119,7 +118,3 @@ class TffFilesTest(parameterized.TestCase):
     ):
       self._load(load_data, download=True)
     self.assertEmpty(os.listdir(self._folder))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,6 +9,7 @@ XLA (with strings, say), which is logged.
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import functools
 import os
 import threading
@@ -18,7 +19,6 @@ import weakref
 
 from fedfish_tff import errors
 from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution import setters
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.pjrt import device_client
 from fedfish_tff.execution.pjrt import stage_programs
@@ -90,7 +90,7 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
     python: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
   ):
-    """Starts the device process; see `create_sync_pjrt_execution_context`."""
+    """Starts the device process; see `SyncPjrtExecutionContext`."""
     check_options(platform, precision, vectorized_clients)
     devices = Devices(platform, python=python, cache=cache)
     weakref.finalize(self, devices.stop)
@@ -171,7 +171,7 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
 def check_options(
   platform: str, precision: str, vectorized_clients: int
 ) -> None:
-  """Raises InputError unless there are such options; see the functions below."""
+  """Raises InputError unless there are such options; see `_PjrtContext`."""
   if precision not in _PLATFORMS_OF:
     raise errors.InputError(
       f'Unknown precision {precision!r}; expected one of: '
@@ -192,7 +192,7 @@ def check_options(
 
 
 class _PjrtContext:
-  """What both kinds of context have beside `cohort_context`'s."""
+  """The part that both kinds of context add to `cohort_context`'s."""
 
   def __init__(
     self,
@@ -204,7 +204,28 @@ class _PjrtContext:
     python: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
   ):
-    """See `create_sync_pjrt_execution_context`."""
+    """Creates a context.
+
+    Args:
+      platform: 'cpu', 'cuda' or 'tpu'. All its devices on this machine share a
+        cohort: client i goes to device i modulo their number, and the devices' sums
+        are merged in order.
+      precision: 'float32', or how this platform multiplies matrices faster:
+        'tensorfloat32' (cuda), 'bfloat16' (tpu).
+      vectorized_clients: How many clients compute side by side, each operation for
+        all of them at once, if they have the same number of batches, all full; the
+        others of a cohort compute one after the other. It is lowered for programs
+        that are too large for the device, or cannot be.
+      default_num_clients: The number of clients where the arguments of a
+        computation do not tell it.
+      python: The Python of an environment with JAX; None for .venv-accelerator,
+        which `make accelerator` makes.
+      cache: A folder for compiled programs; None for fedfish_tff/programs in the
+        user's cache folder.
+
+    Raises:
+      errors.InputError: If there is no such environment, platform or device.
+    """
     threads.use_one_intra_op_thread()
     self._set_up(
       default_num_clients,
@@ -222,6 +243,11 @@ class _PjrtContext:
     """The process id of the device process."""
     return self._run_stage.process.pid
 
+  @property
+  def devices(self) -> Sequence[str]:
+    """The names of the devices that share a cohort."""
+    return self._run_stage.process.names
+
 
 class SyncPjrtExecutionContext(
   _PjrtContext, cohort_context.SyncCohortExecutionContext
@@ -232,93 +258,4 @@ class SyncPjrtExecutionContext(
 class AsyncPjrtExecutionContext(
   _PjrtContext, cohort_context.AsyncCohortExecutionContext
 ):
-  """An asynchronous context that runs client work on devices of PJRT."""
-
-
-def create_sync_pjrt_execution_context(
-  platform: str = 'cpu',
-  *,
-  precision: str = 'float32',
-  vectorized_clients: int = 1,
-  default_num_clients: int = 0,
-  python: str | os.PathLike[str] | None = None,
-  cache: str | os.PathLike[str] | None = None,
-) -> SyncPjrtExecutionContext:
-  """Creates a synchronous context that runs client work on devices of PJRT.
-
-  Args:
-    platform: 'cpu', 'cuda' or 'tpu'. All its devices on this machine share a
-      cohort: client i goes to device i modulo their number, and the devices' sums
-      are merged in order.
-    precision: 'float32', or how this platform multiplies matrices faster:
-      'tensorfloat32' (cuda), 'bfloat16' (tpu).
-    vectorized_clients: How many clients compute side by side, each operation for
-      all of them at once, if they have the same number of batches, all full; the
-      others of a cohort compute one after the other. It is lowered for programs
-      that are too large for the device, or cannot be.
-    default_num_clients: The number of clients where the arguments of a
-      computation do not tell it.
-    python: The Python of an environment with JAX; None for .venv-accelerator,
-      which `make accelerator` makes.
-    cache: A folder for compiled programs; None for fedfish_tff/programs in the
-      user's cache folder.
-
-  Returns:
-    A `tff.framework.SyncContext`, to be installed or made the default.
-
-  Raises:
-    errors.InputError: If there is no such environment, platform or device.
-  """
-  return SyncPjrtExecutionContext(
-    platform,
-    precision=precision,
-    vectorized_clients=vectorized_clients,
-    default_num_clients=default_num_clients,
-    python=python,
-    cache=cache,
-  )
-
-
-set_sync_pjrt_execution_context = setters.default_setter(
-  create_sync_pjrt_execution_context
-)
-
-
-def create_async_pjrt_execution_context(
-  platform: str = 'cpu',
-  *,
-  precision: str = 'float32',
-  vectorized_clients: int = 1,
-  default_num_clients: int = 0,
-  python: str | os.PathLike[str] | None = None,
-  cache: str | os.PathLike[str] | None = None,
-) -> AsyncPjrtExecutionContext:
-  """Creates a context whose computations are coroutines, on devices of PJRT.
-
-  Args:
-    platform: See `create_sync_pjrt_execution_context`.
-    precision: See the same.
-    vectorized_clients: See the same.
-    default_num_clients: See the same.
-    python: See the same.
-    cache: See the same.
-
-  Returns:
-    A `tff.framework.AsyncContext`, to be installed or made the default.
-
-  Raises:
-    errors.InputError: If there is no such environment, platform or device.
-  """
-  return AsyncPjrtExecutionContext(
-    platform,
-    precision=precision,
-    vectorized_clients=vectorized_clients,
-    default_num_clients=default_num_clients,
-    python=python,
-    cache=cache,
-  )
-
-
-set_async_pjrt_execution_context = setters.default_setter(
-  create_async_pjrt_execution_context
-)
+  """A context whose computations are coroutines, on devices of PJRT."""

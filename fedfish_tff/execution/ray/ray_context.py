@@ -24,7 +24,6 @@ from fedfish_tff import parameters
 from fedfish_tff import trust
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import interruption
-from fedfish_tff.execution import setters
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
@@ -67,7 +66,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     actor_cpus: int,
     device_options: Mapping[str, Any] | None,
   ):
-    """Starts actors; see `create_sync_ray_execution_context`."""
+    """Starts actors; see `SyncRayExecutionContext`."""
     super().__init__(parallelism=threads.num_cores())
     self._cluster = cluster
     self._ray = cluster.ray
@@ -318,7 +317,7 @@ def _ended_error(error: Exception) -> ray_cluster.RayError:
 
 
 class _RayContext:
-  """What both kinds of context have beside `cohort_context`'s."""
+  """The part that both kinds of context add to `cohort_context`'s."""
 
   # Actors read clients that have a `datasets.ClientSource`.
   takes_client_references = True
@@ -335,7 +334,28 @@ class _RayContext:
     vectorized_clients: int = 1,
     default_num_clients: int = 0,
   ):
-    """See `create_sync_ray_execution_context`."""
+    """Creates a context.
+
+    Args:
+      ray_address: Of a cluster, see `ray_cluster.RayCluster`; None for one of this
+        machine's own, which listens on loopback only and ends with the context.
+      ray_actors: How many actors there are; None for as many as the cluster has
+        processors or devices for.
+      ray_splits: Into how many parts a cohort is divided, on which the last digits
+        of results depend; None for as many as there are actors.
+      ray_actor_cpus: The processors of each actor. With all of a machine's, one sum
+        comes back from it instead of one of each processor.
+      platform: What actors compute on, by `pjrt_context`: 'cuda' or 'tpu' for one
+        device each, or 'cpu'; None for a processor each, without XLA.
+      precision: With a platform, see `SyncPjrtExecutionContext`.
+      vectorized_clients: With a platform, see the same.
+      default_num_clients: The number of clients where the arguments of a
+        computation do not tell it.
+
+    Raises:
+      errors.InputError: If there is no such cluster, or its nodes have other
+        versions than this process.
+    """
     device_options = None
     if platform is not None:
       pjrt_context.check_options(platform, precision, vectorized_clients)
@@ -396,106 +416,7 @@ class SyncRayExecutionContext(
 class AsyncRayExecutionContext(
   _RayContext, cohort_context.AsyncCohortExecutionContext
 ):
-  """An asynchronous context that runs client work on Ray."""
-
-
-def create_sync_ray_execution_context(
-  ray_address: str | None = None,
-  *,
-  ray_actors: int | None = None,
-  ray_splits: int | None = None,
-  ray_actor_cpus: int = 1,
-  platform: str | None = None,
-  precision: str = 'float32',
-  vectorized_clients: int = 1,
-  default_num_clients: int = 0,
-) -> SyncRayExecutionContext:
-  """Creates a synchronous context that runs client work on Ray.
-
-  Args:
-    ray_address: Of a cluster, see `ray_cluster.RayCluster`; None for one of this
-      machine's own, which listens on loopback only and ends with the context.
-    ray_actors: How many actors there are; None for as many as the cluster has
-      processors or devices for.
-    ray_splits: Into how many parts a cohort is divided, on which the last digits
-      of results depend; None for as many as there are actors.
-    ray_actor_cpus: The processors of each actor. With all of a machine's, one sum
-      comes back from it instead of one of each processor.
-    platform: What actors compute on, by `pjrt_context`: 'cuda' or 'tpu' for one
-      device each, or 'cpu'; None for a processor each, without XLA.
-    precision: With a platform, see `create_sync_pjrt_execution_context`.
-    vectorized_clients: With a platform, see the same.
-    default_num_clients: The number of clients where the arguments of a
-      computation do not tell it.
-
-  Returns:
-    A `tff.framework.SyncContext`, to be installed or made the default.
-
-  Raises:
-    errors.InputError: If there is no such cluster, or its nodes have other
-      versions than this process.
-  """
-  return SyncRayExecutionContext(
-    ray_address,
-    ray_actors=ray_actors,
-    ray_splits=ray_splits,
-    ray_actor_cpus=ray_actor_cpus,
-    platform=platform,
-    precision=precision,
-    vectorized_clients=vectorized_clients,
-    default_num_clients=default_num_clients,
-  )
-
-
-set_sync_ray_execution_context = setters.default_setter(
-  create_sync_ray_execution_context
-)
-
-
-def create_async_ray_execution_context(
-  ray_address: str | None = None,
-  *,
-  ray_actors: int | None = None,
-  ray_splits: int | None = None,
-  ray_actor_cpus: int = 1,
-  platform: str | None = None,
-  precision: str = 'float32',
-  vectorized_clients: int = 1,
-  default_num_clients: int = 0,
-) -> AsyncRayExecutionContext:
-  """Creates a context whose computations are coroutines, on Ray.
-
-  Args:
-    ray_address: See `create_sync_ray_execution_context`.
-    ray_actors: See the same.
-    ray_splits: See the same.
-    ray_actor_cpus: See the same.
-    platform: See the same.
-    precision: See the same.
-    vectorized_clients: See the same.
-    default_num_clients: See the same.
-
-  Returns:
-    A `tff.framework.AsyncContext`, to be installed or made the default.
-
-  Raises:
-    errors.InputError: See the same.
-  """
-  return AsyncRayExecutionContext(
-    ray_address,
-    ray_actors=ray_actors,
-    ray_splits=ray_splits,
-    ray_actor_cpus=ray_actor_cpus,
-    platform=platform,
-    precision=precision,
-    vectorized_clients=vectorized_clients,
-    default_num_clients=default_num_clients,
-  )
-
-
-set_async_ray_execution_context = setters.default_setter(
-  create_async_ray_execution_context
-)
+  """A context whose computations are coroutines, on Ray."""
 
 
 def split_by_size(sizes: Sequence[int], number: int) -> list[list[int]]:

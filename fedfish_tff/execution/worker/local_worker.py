@@ -27,12 +27,10 @@ it or do not use it.
 The worker runs on Linux only, on the CPU only.
 """
 
-from collections.abc import Mapping
 from typing import Any
 from typing import Self
 
 from fedfish_tff.datasets import batches
-from fedfish_tff.execution import setters
 from fedfish_tff.execution.worker import local_worker_executors
 
 import tensorflow as tf
@@ -40,7 +38,10 @@ import tensorflow_federated as tff
 
 
 class _LocalWorkerContext:
-  """What both kinds of context have beside TFF's: a worker, and its end.
+  """The part that both kinds of context add to TFF's: a worker, and its end.
+
+  The worker starts with the first computation and ends with the context's
+  `close` (or `with` block), with the context itself, or with this process.
 
   Attributes:
     executor_factory: Starts the worker and ends it.
@@ -49,6 +50,33 @@ class _LocalWorkerContext:
 
   executor_factory: local_worker_executors.LocalWorkerExecutorFactory
   takes_client_batches = True
+
+  def __init__(
+    self,
+    default_num_clients: int = 0,
+    max_concurrent_computation_calls: int = -1,
+    *,
+    stream_structs: bool = False,
+  ):
+    """Creates a context.
+
+    Args:
+      default_num_clients: The number of clients where the arguments of a
+        computation do not tell it.
+      max_concurrent_computation_calls: The number of clients' calls of one
+        computation that run at a time; not limited if not positive.
+      stream_structs: Whether structures are sent element by element.
+    """
+    super().__init__(
+      executor_fn=local_worker_executors.LocalWorkerExecutorFactory(
+        default_num_clients=default_num_clients,
+        max_concurrent_computation_calls=max_concurrent_computation_calls,
+        stream_structs=stream_structs,
+      ),
+      compiler_fn=_compile,
+      transform_args=_transform_arguments,
+      transform_result=tff.tensorflow.transform_result,
+    )
 
   @property
   def worker_pid(self) -> int | None:
@@ -81,7 +109,7 @@ class SyncLocalWorkerExecutionContext(
 class AsyncLocalWorkerExecutionContext(
   _LocalWorkerContext, tff.framework.AsyncExecutionContext
 ):
-  """An asynchronous context with a worker of its own, ended by `close`."""
+  """A context whose computations are coroutines, with a worker of its own."""
 
 
 def _compile(comp: tff.Computation) -> tff.Computation:
@@ -103,81 +131,3 @@ def _transform_arguments(arguments: Any) -> Any:
       arguments,
     )
   )
-
-
-def _context_arguments(
-  default_num_clients: int,
-  max_concurrent_computation_calls: int,
-  stream_structs: bool,
-) -> Mapping[str, Any]:
-  return dict(
-    executor_fn=local_worker_executors.LocalWorkerExecutorFactory(
-      default_num_clients=default_num_clients,
-      max_concurrent_computation_calls=max_concurrent_computation_calls,
-      stream_structs=stream_structs,
-    ),
-    compiler_fn=_compile,
-    transform_args=_transform_arguments,
-    transform_result=tff.tensorflow.transform_result,
-  )
-
-
-def create_sync_local_worker_execution_context(
-  default_num_clients: int = 0,
-  max_concurrent_computation_calls: int = -1,
-  *,
-  stream_structs: bool = False,
-) -> SyncLocalWorkerExecutionContext:
-  """Creates a synchronous context that runs computations in a local worker.
-
-  The worker starts with the first computation and ends with the context's
-  `close` (or `with` block), with the context itself, or with this process.
-
-  Args:
-    default_num_clients: The number of clients where the arguments of a
-      computation do not tell it.
-    max_concurrent_computation_calls: How many clients' calls of one computation
-      run at a time; not limited if not positive.
-    stream_structs: Whether structures are sent element by element.
-
-  Returns:
-    A `tff.framework.SyncContext`, to be installed or made the default.
-  """
-  return SyncLocalWorkerExecutionContext(
-    **_context_arguments(
-      default_num_clients, max_concurrent_computation_calls, stream_structs
-    )
-  )
-
-
-set_sync_local_worker_execution_context = setters.default_setter(
-  create_sync_local_worker_execution_context
-)
-
-
-def create_async_local_worker_execution_context(
-  default_num_clients: int = 0,
-  max_concurrent_computation_calls: int = -1,
-  *,
-  stream_structs: bool = False,
-) -> AsyncLocalWorkerExecutionContext:
-  """Creates a context whose computations are coroutines, run in a local worker.
-
-  Args:
-    default_num_clients: See `create_sync_local_worker_execution_context`.
-    max_concurrent_computation_calls: See the same.
-    stream_structs: See the same.
-
-  Returns:
-    A `tff.framework.AsyncContext`, to be installed or made the default.
-  """
-  return AsyncLocalWorkerExecutionContext(
-    **_context_arguments(
-      default_num_clients, max_concurrent_computation_calls, stream_structs
-    )
-  )
-
-
-set_async_local_worker_execution_context = setters.default_setter(
-  create_async_local_worker_execution_context
-)

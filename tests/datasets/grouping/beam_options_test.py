@@ -8,7 +8,6 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff.datasets.grouping import beam_options
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -73,7 +72,3 @@ class BeamOptionsTest(parameterized.TestCase):
         errors.InputError, '^--runner=DaskRunner cannot be used: .*dask'
       ):
         beam_options.complete_beam_flags(['--runner=DaskRunner'])
-
-
-if __name__ == '__main__':
-  absltest.main()

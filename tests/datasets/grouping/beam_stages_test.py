@@ -297,7 +297,3 @@ class BeamStagesTest(absltest.TestCase):
       found['named']['malformed_json'],
       [f'{self.pages}/a.json, line {i}' for i in range(1, 21)],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -4,7 +4,6 @@
 
 from fedfish_tff.datasets.grouping import client_keys
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -50,7 +49,3 @@ class ClientKeyTest(parameterized.TestCase):
     with self.assertRaises(client_keys.BadRecordError) as caught:
       client_keys.ClientKey(name=name).client_id(record)
     self.assertEqual(caught.exception.kind, kind)
-
-
-if __name__ == '__main__':
-  absltest.main()

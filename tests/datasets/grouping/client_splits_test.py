@@ -103,7 +103,3 @@ class PlacementTest(absltest.TestCase):
     )
     self.assertEqual(placement.shards_of, {'validation': 1, 'train': 1})
     self.assertEqual(placement.num_buckets, 2)
-
-
-if __name__ == '__main__':
-  absltest.main()

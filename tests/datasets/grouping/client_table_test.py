@@ -116,7 +116,3 @@ class SummaryTest(absltest.TestCase):
     )
     self.assertEqual(summary['clients'], 0)
     self.assertEqual(summary['examples_per_client'], {})
-
-
-if __name__ == '__main__':
-  absltest.main()

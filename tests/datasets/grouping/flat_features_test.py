@@ -8,7 +8,6 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff.datasets.grouping import flat_features
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,7 +105,3 @@ class WordsTest(parameterized.TestCase):
     }
     example = {'title': b'a', 'body': b'b \xff c', 'size': 4}
     self.assertEqual(flat_features.count_words(example, features), 4)
-
-
-if __name__ == '__main__':
-  absltest.main()

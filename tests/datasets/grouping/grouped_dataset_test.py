@@ -20,7 +20,6 @@ from fedfish_tff.datasets.grouping import input_files
 from tests import local_data
 from tests.datasets.grouping import web_pages
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from pyarrow import parquet
 import tensorflow as tf
@@ -325,7 +324,3 @@ class RealDataTest(_GroupTestCase):
       self.assertEqual(
         set(rows), {json.loads(line)['domain'] for line in lines}
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -303,7 +303,3 @@ class ParquetTest(absltest.TestCase):
         if not lost.first <= n <= 4000
       ],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

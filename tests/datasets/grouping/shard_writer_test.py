@@ -158,7 +158,3 @@ class ShardWriterTest(absltest.TestCase):
   def test_no_clients(self):
     records, rows, _ = self._write([])
     self.assertEqual((records, rows), ({}, []))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -106,7 +106,3 @@ class SourcesTest(absltest.TestCase):
     ]
     self.assertCountEqual(found, expected)
     self.assertEqual(sum(row['words'] for row in rows), 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

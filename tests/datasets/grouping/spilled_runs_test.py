@@ -90,7 +90,3 @@ class SpilledRunsTest(absltest.TestCase):
     path.write_bytes(content[:10] + content[-16:])
     with self.assertRaisesRegex(OSError, 'not whole'):
       spilled_runs.Bucket([path], 0, num_buckets=1)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff.datasets.grouping import flat_features
 from fedfish_tff.datasets.grouping import sources
 from fedfish_tff.datasets.grouping import text_source
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
@@ -234,7 +233,3 @@ class TextSourceTest(parameterized.TestCase):
       source.description(source.parts()),
       {'format': 'c4', 'input': '*.json', 'files': 2, 'bytes': 10},
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

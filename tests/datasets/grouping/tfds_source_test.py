@@ -267,7 +267,3 @@ class TfdsSourceTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(errors.InputError, 'cannot be read'):
       self._group(source)
-
-
-if __name__ == '__main__':
-  absltest.main()

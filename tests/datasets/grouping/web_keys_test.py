@@ -4,7 +4,6 @@
 
 from fedfish_tff.datasets.grouping import web_keys
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,7 +80,3 @@ class RegisteredDomainTest(parameterized.TestCase):
   )
   def test_registered_domain(self, host, domain):
     self.assertEqual(web_keys.registered_domain(host), domain)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -4,7 +4,6 @@
 
 from fedfish_tff.datasets.grouping import wire_format
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import dataset_grouper
 import tensorflow as tf
@@ -32,7 +31,3 @@ class WireFormatTest(parameterized.TestCase):
         examples
       ).SerializeToString(),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

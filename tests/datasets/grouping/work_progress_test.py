@@ -55,7 +55,3 @@ class WorkProgressTest(absltest.TestCase):
           self.folder, total=0, description='read', unit='B'
         ):
           raise KeyboardInterrupt
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> None:
   logging.set_verbosity(logging.ERROR)
   is_single = _SEED.value is not None or _PROGRAM.value is not None
   num_programs = num_graphs = num_errors = num_different = 0
-  with local_worker.create_sync_local_worker_execution_context() as worker:
+  with local_worker.SyncLocalWorkerExecutionContext() as worker:
     for name, program in _chosen_programs():
       try:
         outcome = comparison.compare(program, worker)

@@ -45,7 +45,7 @@ def compare(
     worker: A context of TFF's own worker.
   """
   comp, reference = program.computations()
-  cohort = cohort_context.create_sync_cohort_execution_context()
+  cohort = cohort_context.SyncCohortExecutionContext()
   there = _call(reference, program, worker)
   here = _call(comp, program, cohort)
   difference = _difference(there, here, program.is_drawn)

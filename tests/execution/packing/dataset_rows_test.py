@@ -6,7 +6,6 @@ from fedfish_tff.execution.packing import dataset_rows
 from fedfish_tff.execution.packing import sequence_packing
 from tests.execution import packed_elements
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -77,7 +76,3 @@ class DatasetRowsTest(parameterized.TestCase):
   )
   def test_other_steps_are_read(self, pipeline):
     self.assertIsNone(dataset_rows.find_rows(pipeline(_slices(5))))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff import errors
 from fedfish_tff.execution.packing import packed_cache
 from tests import processes
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -176,7 +175,3 @@ class PackedSequenceCacheTest(parameterized.TestCase):
   def test_a_negative_budget_is_refused(self):
     with self.assertRaisesRegex(errors.InputError, 'max_bytes .* is -1;'):
       packed_cache.PackedSequenceCache(-1)
-
-
-if __name__ == '__main__':
-  absltest.main()

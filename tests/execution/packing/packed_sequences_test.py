@@ -139,7 +139,3 @@ class ConcatenateSequencesTest(parameterized.TestCase):
       packed_elements.elements(whole),
       [batch for client in clients for batch in client],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -4,7 +4,6 @@
 
 from fedfish_tff.execution.packing import repeatable_datasets
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -209,7 +208,3 @@ class FromTheStartTest(parameterized.TestCase):
   def test_nothing_to_begin_anew(self, make):
     dataset = make()
     self.assertIs(repeatable_datasets.from_the_start(dataset), dataset)
-
-
-if __name__ == '__main__':
-  absltest.main()

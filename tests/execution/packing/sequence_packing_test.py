@@ -15,7 +15,6 @@ from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import sequence_packing
 from tests.execution import packed_elements
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -269,7 +268,3 @@ class PackSequenceTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'bad'):
       sequence_packing.pack_sequence(dataset, tff.TensorType(np.float32))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -264,7 +264,3 @@ class VariantTest(absltest.TestCase):
       self.assertEqual(variant.dtype, tf.variant)
       dataset = sequence_values.from_variant(variant, _PAIRS)
       self.assertEqual(_elements(dataset, _PAIRS), _elements(value, _PAIRS))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -45,7 +45,3 @@ class StructuresTest(absltest.TestCase):
       structures.from_leaf_types(str, _NESTED),
       ('float32', ('str[?]', ()), ('int32*',)),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for values."""
 
-# bazel: tags = ['smoke']
-
 import collections
 from typing import NamedTuple
 
@@ -344,7 +342,7 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
 
   def test_results(self):
     computation = _every_kind_of_result
-    with local_worker.create_sync_local_worker_execution_context() as context:
+    with local_worker.SyncLocalWorkerExecutionContext() as context:
       expected = context.invoke(computation, None)
     function = tensorflow_functions.get_function(
       tff.framework.serialize_computation(computation)
@@ -379,7 +377,7 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
       tff.TensorType(t[1], t[0]) if isinstance(t, tuple) else tff.TensorType(t)
       for t in types
     ]
-    with local_worker.create_sync_local_worker_execution_context() as context:
+    with local_worker.SyncLocalWorkerExecutionContext() as context:
       for type_spec in types:
         identity = tff.tensorflow.computation(lambda x: x, type_spec)
         for argument in (*arguments, *arguments[0]):
@@ -397,7 +395,3 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
               self._assert_same(
                 values.from_local_value(value, type_spec), expected
               )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff.execution.pjrt import device_client
 from fedfish_tff.execution.pjrt import round_costs
 from tests.execution.pjrt import accelerator
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
@@ -101,7 +100,3 @@ class CostProcessTest(accelerator.TestCase, parameterized.TestCase):
       self.skipTest('make accelerator PLATFORM=tpu was not run')
     with self.assertRaisesRegex(errors.InputError, "'v5e:9x9x9'"):
       round_costs.CostProcess('tpu', 'v5e:9x9x9')
-
-
-if __name__ == '__main__':
-  absltest.main()

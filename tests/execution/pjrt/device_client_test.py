@@ -162,7 +162,3 @@ class EnvironmentTest(absltest.TestCase):
       errors.InputError, 'make accelerator PLATFORM=cuda'
     ):
       device_client.DeviceProcess('cuda', python='/nowhere/bin/python')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,8 +12,6 @@ from fedfish_tff.execution.pjrt import device_client
 from tests import processes
 from tests.execution.pjrt import accelerator
 
-from absl.testing import absltest
-
 
 class DeviceProcessTest(accelerator.TestCase):
   def test_ends_with_the_pipe(self):
@@ -31,7 +29,3 @@ class DeviceProcessTest(accelerator.TestCase):
         self.assertEqual(process.wait(), -signal.SIGKILL)
     self.assertEqual(answer['platform'], 'cpu')
     self.assertLen(answer['devices'], 1)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -58,7 +58,7 @@ def _folder():
 
 
 def _create(platform=accelerator.PLATFORM, **options):
-  return pjrt_context.create_sync_pjrt_execution_context(
+  return pjrt_context.SyncPjrtExecutionContext(
     platform, cache=os.path.join(_folder(), 'programs'), **options
   )
 
@@ -85,7 +85,7 @@ class EqualityTestCase(accelerator.TestCase, parameterized.TestCase):
 
   def check_round(self, run, *, relative, in_process=None):
     """Checks a round; `in_process` says why it is no program, if it is none."""
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     with tff.framework.get_context_stack().install(context):
       expected = run()
     with tff.framework.get_context_stack().install(self.context):
@@ -221,6 +221,21 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
         self.assertEqual(comp(['a', 'bcd']), 4)
     self.assertIn('strings', '\n'.join(logs.output))
 
+  def test_a_generator_of_the_runtime_runs_in_this_process(self):
+    noise = tff.tensorflow.computation(
+      lambda x: x + tf.random.uniform([]), np.float32
+    )
+
+    @tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
+    def comp(values):
+      return tff.federated_map(noise, values)
+
+    with tff.framework.get_context_stack().install(self.context):
+      with self.assertLogs(level='WARNING') as logs:
+        drawn = comp([0.0] * 20)
+    self.assertIn('RandomUniform', '\n'.join(logs.output))
+    self.assertLen(set(drawn), 20)
+
   def test_outputs_come_in_the_order_of_the_cohort(self):
     double = tff.tensorflow.computation(lambda x: 2 * x, np.int64)
     with tff.framework.get_context_stack().install(self.context):
@@ -276,7 +291,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     self.assertEqual(self._total(batches), 2 * 19.0)
 
   def test_asynchronous(self):
-    context = pjrt_context.create_async_pjrt_execution_context(
+    context = pjrt_context.AsyncPjrtExecutionContext(
       accelerator.PLATFORM, default_num_clients=3, cache=''
     )
     comp = tff.federated_computation(
@@ -295,10 +310,4 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     for platform, precision in (('cpu', 'bfloat16'), ('cuda', 'half')):
       with self.subTest(precision):
         with self.assertRaisesRegex(errors.InputError, precision):
-          pjrt_context.create_sync_pjrt_execution_context(
-            platform, precision=precision
-          )
-
-
-if __name__ == '__main__':
-  absltest.main()
+          pjrt_context.SyncPjrtExecutionContext(platform, precision=precision)

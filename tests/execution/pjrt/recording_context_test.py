@@ -10,7 +10,6 @@ from fedfish_tff.execution.pjrt import recording_context
 from fedfish_tff.execution.running import cohort_stages
 from tests.execution.pjrt import accelerator
 
-from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -56,7 +55,3 @@ class RecordingContextTest(accelerator.TestCase):
     with mock.patch.object(cohort_stages, '_CHUNK_CLIENTS', 2):
       with self.assertRaisesRegex(errors.InputError, '5 clients are 3 chunks'):
         _sum_roots(self.values)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -87,7 +87,3 @@ class WidthThatFitsTest(absltest.TestCase):
     )
     self.assertEqual(round_costs.width_that_fits(cost, 100), 2)
     self.assertEqual(round_costs.width_that_fits(cost, 29), 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from fedfish_tff.execution.running import stage_runs
 from tests.execution import single_stages
 from tests.execution.pjrt import accelerator
 
-from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -103,7 +102,3 @@ class StageProgramsTest(accelerator.TestCase):
       stage_programs.DeviceMemoryError, 'GiB more than its 0.00 GiB'
     ):
       self._run(3)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -13,7 +13,6 @@ from fedfish_tff.execution.ray import ray_cluster
 from tests import processes
 from tests.execution.ray import ray_test_case
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import psutil
 import pytest
@@ -100,7 +99,3 @@ def _listening(of):
         if connection.status == psutil.CONN_LISTEN
       }
   return found
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -50,9 +50,7 @@ def _ray_context():
   """Returns a context of two actors, started when it is first asked for."""
   global _context
   if _context is None:
-    _context = ray_context.create_sync_ray_execution_context(
-      ray_actors=2, ray_splits=3
-    )
+    _context = ray_context.SyncRayExecutionContext(ray_actors=2, ray_splits=3)
   return _context
 
 
@@ -137,7 +135,7 @@ class OptionsTest(parameterized.TestCase):
   @parameterized.parameters('ray_actors', 'ray_splits', 'ray_actor_cpus')
   def test_are_positive(self, name):
     with self.assertRaisesRegex(errors.InputError, name):
-      ray_context.create_sync_ray_execution_context(**{name: 0})
+      ray_context.SyncRayExecutionContext(**{name: 0})
 
 
 class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
@@ -149,7 +147,7 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     run = learning_rounds.ROUNDS[name](
       case, 'variable' if is_variable else 'functional'
     )
-    here = cohort_context.create_sync_cohort_execution_context()
+    here = cohort_context.SyncCohortExecutionContext()
     with tff.framework.get_context_stack().install(here):
       expected = run()
     with tff.framework.get_context_stack().install(context):
@@ -191,7 +189,7 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     """One is sent; to have more, this process runs the clients."""
     context = _ray_context()
     data = [tf.data.Dataset.range(n).shuffle(9, seed=n + 1) for n in range(4)]
-    here = cohort_context.create_sync_cohort_execution_context()
+    here = cohort_context.SyncCohortExecutionContext()
     for epochs in (1, 2):
       comp = _digits(epochs)
       with tff.framework.get_context_stack().install(here):
@@ -304,13 +302,13 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     if not accelerator.is_installed():
       self.skipTest('make accelerator PLATFORM=tpu was not run')
     _stop()
-    context = ray_context.create_sync_ray_execution_context(
+    context = ray_context.SyncRayExecutionContext(
       ray_actors=1, ray_splits=2, ray_actor_cpus=2, platform='cpu'
     )
     self.addCleanup(context.stop)
     case = learning_models.MODELS['mlp']
     run = learning_rounds.ROUNDS['own_fed_avg'](case, 'functional')
-    here = cohort_context.create_sync_cohort_execution_context()
+    here = cohort_context.SyncCohortExecutionContext()
     with tff.framework.get_context_stack().install(here):
       expected = run()
     with tff.framework.get_context_stack().install(context):
@@ -322,7 +320,7 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
   def test_a_node_that_goes_for_good_changes_nothing(self):
     _stop()
     with ray_test_case.two_nodes() as cluster:
-      context = ray_context.create_sync_ray_execution_context(
+      context = ray_context.SyncRayExecutionContext(
         cluster.address, ray_actors=2, ray_splits=3
       )
       rows = np.arange(600, dtype=np.float32).reshape([-1, 2])
@@ -349,7 +347,7 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     # Its actors have all processors.
     _stop()
     with mock.patch.object(stage_actor, 'StageActor', _DyingActor):
-      context = ray_context.create_sync_ray_execution_context(ray_actors=1)
+      context = ray_context.SyncRayExecutionContext(ray_actors=1)
     self.addCleanup(context.stop)
     with (
       tff.framework.get_context_stack().install(context),
@@ -391,7 +389,3 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
         total([0, 1, 2, 0])
       self.assertEqual(total([1, 1, 1, 0]), 3)
       self.assertEqual(total([]), 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,8 +6,6 @@ from fedfish_tff.execution.ray import ray_cluster
 from fedfish_tff.execution.ray import round_meter
 from tests.execution.ray import ray_test_case
 
-from absl.testing import absltest
-
 
 class RoundMeterTest(ray_test_case.TestCase):
   def test_counts_from_one_call_to_the_next(self):
@@ -27,7 +25,3 @@ class RoundMeterTest(ray_test_case.TestCase):
       },
     )
     self.assertEmpty(meter.take())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -83,7 +83,3 @@ class StageActorTest(absltest.TestCase):
   def test_stages_that_differ_are_refused(self):
     with self.assertRaisesRegex(RuntimeError, 'different stages'):
       self._run(2.0, signature='another')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -56,7 +56,3 @@ class StageValuesTest(absltest.TestCase):
     )
     with self.assertRaises((packed_sequences.PackingError, TypeError)):
       _travel(ragged, type_spec)
-
-
-if __name__ == '__main__':
-  absltest.main()

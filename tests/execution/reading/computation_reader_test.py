@@ -174,7 +174,3 @@ class ComputationReaderTest(absltest.TestCase):
       computation_reader.read_operations(
         tff.framework.Lambda(None, None, block)
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -97,7 +97,3 @@ class ExpressionsTest(absltest.TestCase):
       expressions.type_of(expression, types),
       tff.StructType([np.float32, np.bool_]),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -38,7 +38,3 @@ class ToExpressionTest(absltest.TestCase):
           federated_operations.to_expression(
             (federated_operations.Placed(placed, _A),), wanted
           )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -218,7 +218,3 @@ def _ids(placed):
 
 def _read_by(step):
   return [] if step.arg is None else list(expressions.value_ids(step.arg))
-
-
-if __name__ == '__main__':
-  absltest.main()

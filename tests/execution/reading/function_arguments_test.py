@@ -27,7 +27,7 @@ class BindFunctionsTest(absltest.TestCase):
     super().setUp()
     self.enter_context(
       tff.framework.get_context_stack().install(
-        cohort_context.create_sync_cohort_execution_context()
+        cohort_context.SyncCohortExecutionContext()
       )
     )
 
@@ -76,7 +76,3 @@ class BindFunctionsTest(absltest.TestCase):
 
     with self.assertRaisesRegex(TypeError, r'\{int32\}@CLIENTS, found None'):
       comp(None)
-
-
-if __name__ == '__main__':
-  absltest.main()

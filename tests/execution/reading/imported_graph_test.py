@@ -206,7 +206,3 @@ class GraphFunctionsTest(absltest.TestCase):
 
     with self.assertRaisesRegex(imported_graph.GraphError, 'use_resource=True'):
       self._build(build, feeds=[], fetches=['read:0'])
-
-
-if __name__ == '__main__':
-  absltest.main()

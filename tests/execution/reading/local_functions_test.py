@@ -263,7 +263,3 @@ class SequencesTest(absltest.TestCase):
     self.assertEqual(
       _values(select((tf.constant([2, 2, 2]), table))), [2.5] * 3
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

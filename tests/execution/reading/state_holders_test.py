@@ -146,7 +146,3 @@ class MakeAnonymousTest(absltest.TestCase):
     node.attr['shared_name'].s = b''
     state_holders.rename_state(node, 'graph')
     self.assertEqual(state_holders.state_name(node), b'')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -412,7 +412,3 @@ class CacheTest(absltest.TestCase):
         pool.map(tensorflow_functions.get_function, [proto] * 32)
       )
     self.assertLen(set(functions), 1)
-
-
-if __name__ == '__main__':
-  absltest.main()

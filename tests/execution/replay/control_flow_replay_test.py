@@ -5,7 +5,6 @@
 from fedfish_tff.execution.replay import replayer
 from tests.execution import graph_replays
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -209,7 +208,3 @@ class VariablesTest(parameterized.TestCase):
       replayer.NotReplayableError, 'a loop or branch assigns'
     ):
       graph_replays.ReplayedGraph(build, _INT).replay(np.int32(3))
-
-
-if __name__ == '__main__':
-  absltest.main()

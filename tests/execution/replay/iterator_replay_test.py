@@ -144,7 +144,3 @@ class NotReplayableTest(absltest.TestCase):
 
     with self.assertRaises(replayer.NotReplayableError):
       dataset_replays.assert_same(build, range(3))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -4,7 +4,6 @@
 
 from fedfish_tff.execution.replay import loop_steps
 
-from absl.testing import absltest
 import tensorflow as tf
 
 
@@ -124,7 +123,3 @@ class CallStepTest(tf.test.TestCase):
     tf.random.set_seed(None)
     first, second = run()
     self.assertNotEqual(first, second)
-
-
-if __name__ == '__main__':
-  absltest.main()

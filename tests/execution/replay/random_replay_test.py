@@ -11,7 +11,6 @@ from fedfish_tff.execution.replay import replayer
 from tests import tolerance
 from tests.execution import graph_replays
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -284,7 +283,3 @@ class RefusalsTest(parameterized.TestCase):
     self.assertContainsSubset(
       names - {'RandomGammaGrad'}, random_replay.HANDLERS
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from fedfish_tff.execution.replay import replayer
 from tests.execution import graph_replays
 
 from absl import logging
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -260,7 +259,3 @@ class NotReplayableTest(parameterized.TestCase):
       replayer.NotReplayableError, 'initialisation by Print'
     ):
       replay.run({}, ['x:0'], initialize_op='init')
-
-
-if __name__ == '__main__':
-  absltest.main()

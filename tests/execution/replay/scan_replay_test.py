@@ -5,7 +5,6 @@
 from fedfish_tff.execution.replay import replayer
 from tests.execution import dataset_replays
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
@@ -142,7 +141,3 @@ class ScansTest(parameterized.TestCase):
   def test_what_is_not_one_after_another(self, change):
     with self.assertRaises(replayer.NotReplayableError):
       dataset_replays.assert_elements(change, range(3))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -91,7 +91,3 @@ class ClientSequenceTest(absltest.TestCase):
       )
       (found,) = sequence.element(tf.constant(1, tf.int64))
       np.testing.assert_array_equal(found, [3, 4])
-
-
-if __name__ == '__main__':
-  absltest.main()

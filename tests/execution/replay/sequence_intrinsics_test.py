@@ -110,7 +110,3 @@ class SequenceIntrinsicsTest(absltest.TestCase):
     keys = sequence_intrinsics.keys_sequence(tf.constant([7, 5]))
     self.assertEqual(keys.count, 2)
     self.assertEqual(keys.element(tf.constant(1))[0], 5)
-
-
-if __name__ == '__main__':
-  absltest.main()

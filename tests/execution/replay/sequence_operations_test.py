@@ -272,7 +272,3 @@ class NotReplayableTest(absltest.TestCase):
 
     with self.assertRaisesRegex(replayer.NotReplayableError, 'unknown lengths'):
       dataset_replays.assert_same(build, range(3))
-
-
-if __name__ == '__main__':
-  absltest.main()

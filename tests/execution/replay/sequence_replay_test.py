@@ -259,7 +259,3 @@ class NotReplayableTest(absltest.TestCase):
       replayer.NotReplayableError, 'reads a variable'
     ):
       dataset_replays.assert_same(build, range(3))
-
-
-if __name__ == '__main__':
-  absltest.main()

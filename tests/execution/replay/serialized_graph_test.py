@@ -293,7 +293,3 @@ class CallsTest(absltest.TestCase):
     self.assertEqual(
       graph.calls(_node_of(graph_def, 'Mul'), ['x', 'Mul/y']), []
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -200,7 +200,3 @@ class TraceTest(absltest.TestCase):
         thread.join(interrupts.HANG_SECONDS)
     (error,) = errors
     self.assertIsInstance(error, tf.errors.CancelledError)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@ from fedfish_tff.execution.replay import variable_replay
 from tests import tolerance
 from tests.execution import graph_replays
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -92,7 +91,3 @@ class VariableOperationsTest(parameterized.TestCase):
       return shape, tf.fill(shape, x)
 
     _check(build, (_FLOAT, np.float32(0.5)))
-
-
-if __name__ == '__main__':
-  absltest.main()

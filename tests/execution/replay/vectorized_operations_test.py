@@ -5,7 +5,6 @@
 from fedfish_tff.execution.replay import serialized_graph
 from fedfish_tff.execution.replay import vectorized_operations
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -114,7 +113,3 @@ class MapClientsTest(parameterized.TestCase):
           )
         ]
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

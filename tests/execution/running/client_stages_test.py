@@ -249,7 +249,3 @@ class ClientErrorTest(absltest.TestCase):
         error = client_stages.client_error(original, 0, 4)
         self.assertIs(type(error), client_stages.ClientError)
         self.assertEqual(str(error), f'Client 1 of 4: {original}')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.running import cohort_graph
 from tests.execution import single_stages
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -203,7 +202,3 @@ class StageGraphTest(parameterized.TestCase):
       parallelism=1,
     )
     self.assertEqual(results[aggregate.out], 3)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -344,7 +344,3 @@ class FoldTest(absltest.TestCase):
     )
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -144,7 +144,3 @@ class RunPlanTest(absltest.TestCase):
     self.assertEqual(_run(comp, three, num_clients=2), 9.0)
     with self.assertRaisesRegex(ValueError, 'There are no clients'):
       _run(comp, three, num_clients=0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -7,7 +7,6 @@ from fedfish_tff.execution.pjrt import device_client
 from fedfish_tff.execution.running import hlo_convolutions
 from tests.execution.pjrt import accelerator
 
-from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
@@ -55,7 +54,3 @@ class HloConvolutionsTest(accelerator.TestCase):
         seen = x[:, row : row + 5 : 2, column : column + 3 : 2]
         expected[row, column] = np.einsum('bhwi,bhwo->io', seen, upstream)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-
-
-if __name__ == '__main__':
-  absltest.main()

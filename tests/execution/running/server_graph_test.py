@@ -126,7 +126,3 @@ class ServerSegmentTest(absltest.TestCase):
     del plan
     gc.collect()
     self.assertIsNone(segment())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -17,7 +17,6 @@ from fedfish_tff.execution.running import stage_runs
 from tests import processes
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -209,7 +208,3 @@ class RunStageTest(parameterized.TestCase):
       _assert_result(_run(comp, others))
       # And beside this one.
       _assert_result(_run(comp, [local, others[0]]))
-
-
-if __name__ == '__main__':
-  absltest.main()

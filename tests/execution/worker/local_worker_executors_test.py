@@ -142,7 +142,3 @@ class LocalWorkerExecutorFactoryTest(absltest.TestCase):
         other.bind(('', reservations[0].getsockname()[1]))
     for reservation in reservations:
       reservation.close()
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -16,6 +16,7 @@ import time
 from unittest import mock
 
 from fedfish_tff.datasets import batches
+from fedfish_tff.execution import contexts
 from fedfish_tff.execution.worker import local_worker
 from fedfish_tff.execution.worker import local_worker_executors
 from tests import processes
@@ -91,7 +92,7 @@ def _abort_on_three(x):
 
 class _ContextTestCase(absltest.TestCase):
   def _create(self, create=None, *args, **kwargs):
-    create = create or local_worker.create_sync_local_worker_execution_context
+    create = create or local_worker.SyncLocalWorkerExecutionContext
     context = create(*args, **kwargs)
     self.addCleanup(context.close)
     return context
@@ -184,9 +185,7 @@ class ComputationTest(_ContextTestCase):
     self.assertEqual(context.invoke(secure_sum, [5, 7, 30]), 42)
 
   def test_async_context(self):
-    context = self._create(
-      local_worker.create_async_local_worker_execution_context
-    )
+    context = self._create(local_worker.AsyncLocalWorkerExecutionContext)
 
     async def run():
       return await asyncio.gather(_sum([1, 2]), _sum([3, 4]), _sum([5]))
@@ -199,7 +198,7 @@ class ComputationTest(_ContextTestCase):
     stack = tff.framework.get_context_stack()
     default = stack.current
     self.addCleanup(tff.framework.set_default_context, default)
-    local_worker.set_async_local_worker_execution_context()
+    contexts.set_default_context('local_worker', asynchronous=True)
     self.addCleanup(stack.current.close)
     self.assertEqual(asyncio.run(_sum([1, 2])), 3)
 
@@ -230,7 +229,7 @@ class ClientBatchesTest(_ContextTestCase):
       )
       for n in (4, 5)
     ]
-    create = local_worker.create_async_local_worker_execution_context
+    create = local_worker.AsyncLocalWorkerExecutionContext
     for context in (self._create(), self._create(create)):
       self.assertTrue(context.takes_client_batches)
       with tff.framework.get_context_stack().install(context):
@@ -274,7 +273,7 @@ class LifeCycleTest(_ContextTestCase):
     self.assertLen(ports, 3)
 
   def test_worker_ends_with_its_context(self):
-    context = local_worker.create_sync_local_worker_execution_context()
+    context = local_worker.SyncLocalWorkerExecutionContext()
     with tff.framework.get_context_stack().install(context):
       _sum([1])
     pid = context.worker_pid
@@ -343,6 +342,7 @@ class FailureTest(_ContextTestCase):
 
 
 _SCRIPT_PREAMBLE = """
+from fedfish_tff.execution import contexts
 from fedfish_tff.execution.worker import local_worker, local_worker_executors
 import os, signal, sys, threading
 import numpy as np
@@ -353,7 +353,7 @@ import tensorflow_federated as tff
 def compute(values):
   return tff.federated_sum(values)
 
-local_worker.set_sync_local_worker_execution_context()
+contexts.set_default_context('local_worker')
 context = tff.framework.get_context_stack().current
 """
 
@@ -461,8 +461,4 @@ class ScriptTest(absltest.TestCase):
 
 
 def setUpModule():
-  local_worker.set_sync_local_worker_execution_context()
-
-
-if __name__ == '__main__':
-  absltest.main()
+  contexts.set_default_context('local_worker')

@@ -13,7 +13,6 @@ import time
 from fedfish_tff.execution.worker import worker_process
 from tests import processes
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import psutil
 
@@ -291,7 +290,3 @@ class WorkerProcessTest(parameterized.TestCase):
     with self.assertRaises(OSError):
       # An argument beyond the kernel's limit of 128 KiB.
       self._start('/bin/true', 'x' * 1_000_000)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 from tests.execution.pjrt import accelerator
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 import pytest
 
 
@@ -31,7 +30,3 @@ class AcceleratorTest(accelerator.TestCase):
     outcome = _run(f'--export_dir={folder}')
     self.assertEqual((outcome.code, outcome.stdout), (2, ''))
     self.assertIn('there already', outcome.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

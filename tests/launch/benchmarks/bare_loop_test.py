@@ -5,7 +5,6 @@
 from launch.benchmarks import bare_loop
 from launch.benchmarks import rounds
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -48,7 +47,3 @@ class BareLoopTest(parameterized.TestCase):
     # The second round starts afresh.
     for ours, expected in zip(run(), start - numerator / denominator):
       np.testing.assert_allclose(ours, expected, rtol=1e-4, atol=1e-6)
-
-
-if __name__ == '__main__':
-  absltest.main()

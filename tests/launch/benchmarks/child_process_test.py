@@ -65,7 +65,3 @@ class ChildProcessTest(absltest.TestCase):
       )
     # It has ended, and has been waited for.
     self.assertFalse(os.path.exists(f'/proc/{seen[0]}'))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -97,7 +97,3 @@ class ClientAccessTest(absltest.TestCase):
       client_access.measure_in_child(
         self._folder, cohort_size=51, cohorts=1, window=20
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

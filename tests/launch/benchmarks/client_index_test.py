@@ -35,7 +35,3 @@ class ClientIndexTest(absltest.TestCase):
       outcome = self._runner.run(*arguments)
       self.assertEqual(outcome.code, 2, outcome.stderr)
       self.assertIn(arguments[0], outcome.stderr.splitlines()[-1])
-
-
-if __name__ == '__main__':
-  absltest.main()

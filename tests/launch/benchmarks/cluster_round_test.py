@@ -4,7 +4,6 @@
 
 from launch.benchmarks import cluster_round
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _CONSTANTS = cluster_round.Constants(
@@ -38,7 +37,3 @@ class RoundSecondsTest(parameterized.TestCase):
     )
     for found, part in zip(parts.values(), expected, strict=True):
       self.assertAlmostEqual(found, part)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -63,7 +63,3 @@ class WriteClientsTest(absltest.TestCase):
         self.assertEqual({len(word) for word in words}, {6})
         lengths.append(len(words))
     self.assertEqual((min(lengths), max(lengths)), (20, 60))
-
-
-if __name__ == '__main__':
-  absltest.main()

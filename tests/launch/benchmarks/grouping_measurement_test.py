@@ -70,7 +70,3 @@ class TreeResidentBytesTest(absltest.TestCase):
     self.assertGreater(one, size)
     self.assertGreater(both, one + 20 * 2**20)
     self.assertEqual(grouping_measurement.tree_resident_bytes(child.pid), 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -35,7 +35,3 @@ class GroupingMemoryTest(absltest.TestCase):
     )
     self.assertEqual((outcome.code, outcome.stdout), (2, ''))
     self.assertIn('--client_megabytes=0', outcome.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

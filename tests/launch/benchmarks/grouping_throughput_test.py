@@ -91,7 +91,3 @@ class TableTest(absltest.TestCase):
     self.assertEqual(cells['MB a second'], '1.00')
     self.assertEqual(cells['MB a second without the start'], '')
     self.assertEqual(cells['the same without the start'], '')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -46,7 +46,3 @@ class MarkdownFileTest(absltest.TestCase):
         with self.assertRaisesRegex(errors.InputError, 'README.md'):
           act()
       self.assertEqual(self._path.read_text(), text)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -14,7 +14,3 @@ class MatchingGrowthTest(absltest.TestCase):
     self.assertGreater(timing.assignment, 0)
     self.assertLess(timing.scores + timing.assignment, timing.seconds)
     self.assertBetween(timing.server_units, 16, 32)
-
-
-if __name__ == '__main__':
-  absltest.main()

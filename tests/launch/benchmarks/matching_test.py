@@ -23,7 +23,3 @@ class MatchingTest(absltest.TestCase):
     for row, case in zip(rows, ('4 x 3', '8 x 3', '5 x 2', '5 x 3')):
       self.assertRegex(row, rf'^{case} +\d+\.\d\d( +\d+%){{2}} +\d+$')
     self.assertTrue(plot.exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -79,7 +79,3 @@ class MeasurementTest(absltest.TestCase):
     measurement.check_cores(1)
     with self.assertRaisesRegex(errors.InputError, '--cores'):
       measurement.check_cores(os.cpu_count() + 1)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from fedfish_tff.execution import contexts
 from launch.benchmarks import memory_growth
 from launch.benchmarks import rounds
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
@@ -71,7 +70,3 @@ class MemoryGrowthTest(parameterized.TestCase):
     self.assertEqual(growth(lambda i: 500 + 10 * i), 800)
     # The start, and a single round, do not count.
     self.assertEqual(growth(lambda i: 500 - 100 * (i < 10) + 9 * (i == 97)), 0)
-
-
-if __name__ == '__main__':
-  absltest.main()

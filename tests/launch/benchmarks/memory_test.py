@@ -39,7 +39,3 @@ class MemoryTest(absltest.TestCase):
     self.assertRegex(there, r'^local_worker .* [+-]\d+\.\d\d MB each$')
     self.assertEqual(path, str(plot))
     self.assertTrue(plot.exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

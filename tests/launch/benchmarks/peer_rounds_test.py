@@ -92,7 +92,3 @@ class InterpretersTest(absltest.TestCase):
     for name in peer_rounds.PEERS:
       self.assertTrue((peer_rounds.SCRIPTS / f'{name}_round.py').exists())
       self.assertTrue((peer_rounds.SCRIPTS / f'{name}.txt').exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

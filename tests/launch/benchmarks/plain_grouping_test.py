@@ -21,7 +21,3 @@ class PlainGroupingTest(absltest.TestCase):
     )
     # 15 hosts, from 0 to 14; all but the first with 'www.' and without.
     self.assertEqual(counts, (2 * 15 - 1, 200))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -19,13 +19,9 @@ class ProgramCasesTest(absltest.TestCase):
 
   @pytest.mark.slow
   def test_all_run(self):
-    context = execution.create_sync_cohort_execution_context()
+    context = execution.SyncCohortExecutionContext()
     with tff.framework.get_context_stack().install(context):
       for group in program_cases.CASES.values():
         for name, make in group.items():
           with self.subTest(name):
             make()()
-
-
-if __name__ == '__main__':
-  absltest.main()

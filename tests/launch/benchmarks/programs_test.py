@@ -30,7 +30,3 @@ class ProgramsTest(absltest.TestCase):
     )
     self.assertEqual(outcome.code, 2)
     self.assertIn("got 'nothing'", outcome.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -29,7 +29,3 @@ class ReportTest(absltest.TestCase):
     self.assertIn('`make it`', markdown)
     self.assertIn('| **Something, 10 clients** |', markdown)
     self.assertTrue(markdown.endswith('\n\nA note.'))
-
-
-if __name__ == '__main__':
-  absltest.main()

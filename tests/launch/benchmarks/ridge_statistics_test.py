@@ -42,7 +42,3 @@ class RidgeStatisticsTest(absltest.TestCase):
       outcome = self._runner.run(argument)
       self.assertEqual(outcome.code, 2, outcome.stderr)
       self.assertIn(argument, outcome.stderr.splitlines()[-1])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table's figures."""
 
-# bazel: tags = ['smoke']
-
 from launch.benchmarks import measurement
 from launch.benchmarks import round_table
 from launch.benchmarks import workloads
@@ -65,7 +63,3 @@ class TableTest(absltest.TestCase):
     self.assertFalse(
       any('client by client' in n for n in round_table.notes([_results()]))
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -38,7 +38,3 @@ class RoundTimeTest(absltest.TestCase):
     )
     self.assertEqual(calls, 'abaa')
     self.assertEqual(medians, {'a': 1, 'b': 9})
-
-
-if __name__ == '__main__':
-  absltest.main()

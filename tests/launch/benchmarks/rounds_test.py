@@ -75,7 +75,3 @@ class RoundsTest(absltest.TestCase):
         for a, b in zip(weights, expected, strict=True):
           np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
     self.assertEmpty(rounds.general_path_reasons)
-
-
-if __name__ == '__main__':
-  absltest.main()

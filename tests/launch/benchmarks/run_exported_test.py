@@ -10,7 +10,6 @@ from fedfish_tff.execution.pjrt import device_client
 from tests.execution.pjrt import accelerator
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -71,7 +70,3 @@ class RunExportedTest(accelerator.TestCase, parameterized.TestCase):
   @pytest.mark.thorough
   def test_others(self, workload):
     self._check(workload)
-
-
-if __name__ == '__main__':
-  absltest.main()

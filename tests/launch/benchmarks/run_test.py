@@ -125,7 +125,3 @@ class RunTest(absltest.TestCase):
       self.assertIn(message, outcome.stderr)
     self.assertEmpty(self._requests)
     self.assertEqual(path.read_text(), 'My own notes.\n')
-
-
-if __name__ == '__main__':
-  absltest.main()

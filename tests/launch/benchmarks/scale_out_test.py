@@ -5,7 +5,6 @@
 from tests.execution.ray import ray_test_case
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 import pytest
 
 
@@ -21,7 +20,3 @@ class ScaleOutTest(ray_test_case.TestCase):
     self.assertEqual(outcome.code, 0, outcome.stderr)
     self.assertRegex(outcome.stdout, r'\nsoftmax_1000( +\d+\.\d+){7}\n')
     self.assertRegex(outcome.stdout, r'\n1000 +\d+ +\w')
-
-
-if __name__ == '__main__':
-  absltest.main()

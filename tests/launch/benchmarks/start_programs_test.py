@@ -45,7 +45,3 @@ class ProgramsTest(absltest.TestCase):
       with self.subTest(title=title):
         start_programs.cpu_seconds(next(iter(rows.values())), _ROOT)
     self.assertTrue(pathlib.Path(scratch, 'digits', 'summary.json').exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

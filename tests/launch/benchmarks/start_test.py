@@ -58,7 +58,3 @@ class StartTest(absltest.TestCase):
     self.assertEqual(outcome.code, 2)
     self.assertIn(folder, outcome.stderr)
     self.assertEmpty(self._ran)
-
-
-if __name__ == '__main__':
-  absltest.main()

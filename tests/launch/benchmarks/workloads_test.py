@@ -16,7 +16,3 @@ class WorkloadsTest(absltest.TestCase):
     self.assertContainsSubset(
       (workloads.FIRST_ROUND_ROW, workloads.MEASURED_ONCE_ROW), workloads.ROWS
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the notebook: it runs from start to end, without a network."""
 
-# bazel: tags = ['manual']  # The notebook looks for the repository around it.
-
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -219,7 +217,3 @@ class ExecutionTest(absltest.TestCase):
     for text in noise:
       for word in ('Error', 'ERROR', 'WARNING', 'Traceback'):
         self.assertNotIn(word, text)
-
-
-if __name__ == '__main__':
-  absltest.main()

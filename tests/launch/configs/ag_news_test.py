@@ -9,7 +9,6 @@ from launch.methods import config_checks
 from launch.sweeps import plan as plan_lib
 from tasks import registry
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -112,7 +111,3 @@ class AgNewsSweepsTest(parameterized.TestCase):
         f'python -m launch.{binary} --config=launch/configs/ag_news.py[^\n]* '
         r'\\\n    --workdir=',
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

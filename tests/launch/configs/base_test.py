@@ -5,7 +5,6 @@
 from launch.configs import base
 from launch.methods import config_checks
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _AXES = {'size': {'small': {'rounds': 3, 'algorithm.diagnostics': False}}}
@@ -93,7 +92,3 @@ class VariantsTest(parameterized.TestCase):
     variant = 'fed_avg,fine_tuning=ft,start=fed3r'
     _config(variant).fine_tuning.start.regularization = 5.0
     self.assertEqual(_config(variant).fine_tuning.start.regularization, 0.01)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from launch.configs import emnist_shards
 from launch.methods import config_checks
 from tasks import registry
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _CONFIGS = (
@@ -96,7 +95,3 @@ class ClassShardsTest(parameterized.TestCase):
     self.assertEqual(
       {c.participation.get('rounds_a_stage') for c in configs}, {None, 2}
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

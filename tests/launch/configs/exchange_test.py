@@ -15,7 +15,3 @@ class ExchangeTest(absltest.TestCase):
     self.assertLen(runs, 3 * (2 * 7 + 1))
     whole = [run for run in runs if run.overrides['exchange.share'] == 1]
     self.assertEqual([r.overrides['task.beta'] for r in whole], [1, 0.5, 0.25])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from launch.configs import sweeps
 from launch.methods import config_checks
 from launch.methods import registry
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _VISITING_ROUNDS = 7
@@ -134,7 +133,3 @@ class FeaturesTest(parameterized.TestCase):
       self.assertFalse(
         any(features.trains_extractor(run.variant) for run in make())
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -49,7 +49,3 @@ class Fed3rDigitsTest(absltest.TestCase):
     config = fed3r_digits.get_config()
     config.runs.fed3r.task.alpha = 5.0
     self.assertEqual(config.runs.fed_ncm.task.alpha, 0.1)
-
-
-if __name__ == '__main__':
-  absltest.main()

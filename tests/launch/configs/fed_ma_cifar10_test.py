@@ -6,7 +6,6 @@ from launch.configs import fed_ma_cifar10
 from launch.methods import config_checks
 from tasks import registry
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -35,7 +34,3 @@ class FedMaCifar10Test(parameterized.TestCase):
       config = fed_ma_cifar10.get_config(run.variant).to_dict()
       config_checks.check_config(config)
       self.assertEqual(config['task']['model'], 'lenet')
-
-
-if __name__ == '__main__':
-  absltest.main()

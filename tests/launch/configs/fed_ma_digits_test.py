@@ -37,7 +37,3 @@ class FedMaDigitsTest(absltest.TestCase):
       rows = simulation.read_rows(folder / 'metrics.csv')
       accuracies.append(rows[-1]['eval/global/accuracy'])
     self.assertGreater(accuracies[0], accuracies[1] + 0.2)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -7,7 +7,6 @@ from launch.configs import sweeps
 from launch.methods import config_checks
 from tasks import registry
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -45,7 +44,3 @@ class FedMaShakespeareTest(parameterized.TestCase):
       sweeps.Run('fed_prox,size=compact', {'seed': 2}),
       runs,
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

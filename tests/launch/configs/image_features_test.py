@@ -10,7 +10,6 @@ from launch.configs import fed3r_cifar100
 from launch.configs import image_features
 from launch.configs import sweeps
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _RATES = {
@@ -127,7 +126,3 @@ class ImageFeaturesTest(parameterized.TestCase):
       rate = run.overrides.get('client_learning_rate')
       if rate is not None:
         self.assertIn(rate, tried[run.variant])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -60,7 +60,3 @@ class KeyboardConfigTest(absltest.TestCase):
       # Nats a token: from a guess among all tokens on.
       self.assertAlmostEqual(first, math.log(100), delta=0.1)
       self.assertLess(last, first - 0.3, variant)
-
-
-if __name__ == '__main__':
-  absltest.main()

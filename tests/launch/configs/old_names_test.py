@@ -15,7 +15,6 @@ from launch.configs import emnist_results
 from launch.configs import old_names
 from launch.sweeps import plan as plan_lib
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -59,7 +58,3 @@ class OldNamesTest(parameterized.TestCase):
       emnist.get_config('damped,server=sgd,size=results'),
     )
     self.assertEqual(ag_news_partial.get_config(), ag_news.get_config())
-
-
-if __name__ == '__main__':
-  absltest.main()

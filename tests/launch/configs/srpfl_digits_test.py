@@ -70,7 +70,3 @@ class SrpflDigitsTest(absltest.TestCase):
     self.assertRegex(
       printed.getvalue(), r'run +simulated seconds +best +seconds'
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -11,7 +11,6 @@ from launch.configs import sweeps
 from launch.methods import config_checks
 from launch.sweeps import plan as plan_lib
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
@@ -272,7 +271,3 @@ class SweepsTest(parameterized.TestCase):
       ValueError, "no sweep 'sees'; expected one of seeds, variants, learning_r"
     ):
       _digits('sees')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -151,7 +151,3 @@ class NewFolderTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'Cannot write'):
       with client_folder.new_folder(self.parent / 'file' / 'clients'):
         self.fail('Not reached.')
-
-
-if __name__ == '__main__':
-  absltest.main()

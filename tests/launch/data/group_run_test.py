@@ -186,7 +186,3 @@ class GroupRunTest(absltest.TestCase):
     (self.folder / 'mine').write_text('')
     with self.assertRaisesRegex(errors.InputError, 'not empty'):
       self._run(input_name='no such file')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -135,7 +135,3 @@ class LabelledDatasetTest(parameterized.TestCase):
         path.write_bytes(damage)
       with self.assertRaisesRegex(errors.InputError, "split 'train', "):
         labelled_dataset.read(builder, split='train')
-
-
-if __name__ == '__main__':
-  absltest.main()

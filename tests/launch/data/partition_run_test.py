@@ -138,7 +138,3 @@ class PartitionRunTest(parameterized.TestCase):
     (folder / 'mine').write_text('')
     with self.assertRaisesRegex(errors.InputError, 'not empty'):
       self._run(folder, 'key', {}, key='no such feature')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -13,7 +13,6 @@ from fedfish_tff import errors
 from launch.data import train_tokenizer_run
 from tests import local_data
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _TEXTS = ['one two two', 'three three three', 'vier und zwei ☃']
@@ -94,7 +93,3 @@ class TrainTokenizerRunTest(parameterized.TestCase):
       )
       self.assertIn(f'1,500 tokens ({kind}) from 200 texts', printed)
       self.assertEqual(datasets.load_vocabulary(self.output).size, 1500)
-
-
-if __name__ == '__main__':
-  absltest.main()

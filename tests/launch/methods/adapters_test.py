@@ -11,7 +11,6 @@ from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -91,7 +90,3 @@ class AdaptersTest(parameterized.TestCase):
     }
     with self.assertRaisesRegex(errors.InputError, message):
       config_checks.check_config(config)
-
-
-if __name__ == '__main__':
-  absltest.main()

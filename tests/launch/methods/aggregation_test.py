@@ -296,7 +296,3 @@ class AttackTest(absltest.TestCase):
     }
     self.assertLess(train(None), 0.3)
     self.assertGreater(min(robust.values()), 0.7, robust)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import scipy.special
@@ -130,7 +129,3 @@ class BuildMethodTest(parameterized.TestCase):
     method = self._build('fed_avg,fine_tuning=ft_lp')
     for tensor in method.model.initial_weights[0]:
       self.assertFalse(np.any(tensor))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from tasks.tabular import toy_regression
 from tests.launch import small_configs
 from tests.launch.methods import solved
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -54,7 +53,3 @@ class ClosedFormTest(parameterized.TestCase):
       registry.build_method(
         small_configs.make_config(variant), toy_regression.create_task(seed=0)
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -11,7 +11,6 @@ from launch.results import run_reader
 from launch.runs import training_run
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
@@ -108,7 +107,3 @@ class RunTest(parameterized.TestCase):
   @pytest.mark.thorough
   def test_any_method(self, name):
     self._check(name)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -11,7 +11,6 @@ from launch.configs import fed3r_digits
 from launch.methods import config_checks
 from launch.methods import participation
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
@@ -390,7 +389,3 @@ class CheckRunsTest(parameterized.TestCase):
   def test_unknown_fields(self):
     self.config['seed'] = 1
     self._assert_refused('field seed does not exist; there are: check_ridge,')
-
-
-if __name__ == '__main__':
-  absltest.main()

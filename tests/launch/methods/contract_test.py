@@ -31,7 +31,6 @@ from launch.methods import weight_average
 from launch.runs import experiment as experiment_lib
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -322,7 +321,3 @@ class ContractTest(parameterized.TestCase):
       del config[place]
       with self.subTest(axis):
         self.assertFalse(found is not None and found == _effects(config))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -27,7 +27,3 @@ class DescriptionTest(absltest.TestCase):
         '  scales=(1.0, 100.0): ',
       ):
         self.assertIn(said, text)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -29,7 +29,3 @@ class DittoTest(absltest.TestCase):
     self.assertEqual(build.call_args.kwargs['personal_strength'], 0.25)
     self.assertEqual(built.process.extra_passes, 3)
     self.assertTrue(registry.clients_keep_models(config))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -242,7 +242,3 @@ class RunTest(absltest.TestCase):
     )
     self.assertIn('clients/accuracy', summary['test'])
     self.assertEqual(summary['test'], short['test'])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -17,7 +17,6 @@ from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -320,7 +319,3 @@ class ExchangeBuildTest(parameterized.TestCase):
         relative=tolerance.FLOAT32_SUMS,
         scale=1,
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -51,7 +51,3 @@ class Fed3rRfTest(absltest.TestCase):
     )
     self.assertGreater(np.abs(automatic - random_features(seed=1)).max(), 0.1)
     self.assertEqual(automatic.shape, (50, small_configs.NUM_RANDOM_FEATURES))
-
-
-if __name__ == '__main__':
-  absltest.main()

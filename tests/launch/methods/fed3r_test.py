@@ -9,7 +9,6 @@ from tests import ridge_reference
 from tests.launch import small_configs
 from tests.launch.methods import solved
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -62,7 +61,3 @@ class Fed3rTest(parameterized.TestCase):
   def test_sums_are_of_the_accumulator_s_type(self, accumulator):
     _, state, _ = solved.solve('fed3r', self.task, accumulator=accumulator)
     self.assertEqual(state['statistics']['gram'].dtype, accumulator)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -57,7 +56,3 @@ class FedAvgTest(parameterized.TestCase):
         weights=sizes if weighting == 'num_examples' else None,
       )
       tolerance.assert_close(after, expected, relative=tolerance.FLOAT32_SUMS)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -32,7 +32,3 @@ class FedFishTest(absltest.TestCase):
       algorithm = digits.get_config(variant).algorithm
       self.assertEqual(algorithm.name, 'fed_fish')
       self.assertEqual(algorithm[field], value)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -52,7 +52,3 @@ class FedMaTest(absltest.TestCase):
     task = dataclasses.replace(self.task, create_sized_model=None)
     with self.assertRaisesRegex(errors.InputError, '^The task is .digits., '):
       registry.build_method(self.config, task)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -48,7 +48,3 @@ class FedNcmTest(absltest.TestCase):
     # Sums of float32 features of one sign, in float64.
     tolerance.assert_close(kernel, means.T, relative=tolerance.FLOAT32_SUMS)
     self.assertFalse(np.any(bias))
-
-
-if __name__ == '__main__':
-  absltest.main()

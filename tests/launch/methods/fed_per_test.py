@@ -7,7 +7,6 @@ from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _SHAPES = {
@@ -41,7 +40,3 @@ class FedPerTest(parameterized.TestCase):
       [list(tensor.shape) for tensor in state_type['local']],
       [_SHAPES[name] for name in expected],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

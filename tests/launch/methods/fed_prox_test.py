@@ -10,7 +10,6 @@ from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -56,7 +55,3 @@ class FedProxTest(parameterized.TestCase):
         relative=tolerance.FLOAT32_SUMS,
         scale=1,
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

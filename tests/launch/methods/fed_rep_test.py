@@ -44,7 +44,3 @@ class FedRepTest(absltest.TestCase):
       errors.InputError, '^algorithm.body_epochs is 3, but local_epochs'
     ):
       registry.build_method(config, experiment.create_task(config))
-
-
-if __name__ == '__main__':
-  absltest.main()

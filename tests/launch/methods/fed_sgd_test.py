@@ -54,7 +54,3 @@ class FedSgdTest(absltest.TestCase):
         relative=tolerance.FLOAT32_SUMS,
         scale=1,
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

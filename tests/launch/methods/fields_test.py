@@ -7,7 +7,6 @@ import math
 from fedfish_tff import errors
 from launch.methods import fields
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,7 +78,3 @@ class FieldChecksTest(parameterized.TestCase):
     fields.check_fields('a.', {'b': 1}, checks)
     with self.assertRaisesRegex(errors.InputError, message):
       fields.check_fields('a.', block, checks, owner='x')
-
-
-if __name__ == '__main__':
-  absltest.main()

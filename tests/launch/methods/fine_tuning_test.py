@@ -12,7 +12,6 @@ from launch.runs import experiment
 from tasks.tabular import toy_regression
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -144,7 +143,3 @@ class FineTuningTest(parameterized.TestCase):
           tuple(self.start[:2]), ()
         ),
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

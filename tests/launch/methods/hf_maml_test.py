@@ -37,7 +37,3 @@ class HfMamlTest(absltest.TestCase):
     self.assertTrue(registry.method_of(config).personalizes)
     # Three gradients more in each of two epochs.
     self.assertEqual(built.process.extra_passes, 6)
-
-
-if __name__ == '__main__':
-  absltest.main()

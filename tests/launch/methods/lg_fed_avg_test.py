@@ -27,7 +27,3 @@ class LgFedAvgTest(absltest.TestCase):
       built.wire_bytes.download,
       4 * (small_configs.NUM_FEATURES + 1) * small_configs.NUM_CLASSES,
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -13,7 +13,6 @@ from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow_federated as tff
 
@@ -78,7 +77,3 @@ class LocalLayersTest(parameterized.TestCase):
       config_checks.check_config(
         small_configs.make_config('fed_per', **changes)
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

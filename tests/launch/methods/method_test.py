@@ -27,7 +27,3 @@ class MethodTest(absltest.TestCase):
       fed_fish.METHOD.why_not('client_keeps'),
       fed_fish.METHOD.reasons['client_keeps'],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -22,7 +22,3 @@ class MimeLiteTest(absltest.TestCase):
     ).process
     self.assertEqual(process.extra_passes, 1)
     self.assertIn('accumulator', str(process.initialize.type_signature))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -35,7 +35,3 @@ class OptimizersTest(absltest.TestCase):
       mean = 0.9 * mean + 0.1 * np.array(gradient)
       expected = expected - 0.5 * mean
     np.testing.assert_allclose(weights[0], expected, rtol=1e-5)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -264,7 +264,3 @@ class SpeedsTest(parameterized.TestCase):
     block = config['participation'] | {'over_selection': 0.1}
     asked = participation._count_asked(block, 70, 1000)
     self.assertEqual(asked, 77)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -14,7 +14,6 @@ from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -183,7 +182,3 @@ class EpsilonTest(parameterized.TestCase):
     for rounds in (0, 1, 5):
       self.assertEqual(epsilon(rounds), reference(rounds))
     self.assertEqual(privacy.neighbours(config), whom)
-
-
-if __name__ == '__main__':
-  absltest.main()

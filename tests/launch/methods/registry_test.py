@@ -130,7 +130,3 @@ class RegistryTest(absltest.TestCase):
       errors.InputError, 'variant is .*damped, .*fed3r'
     ):
       registry.find_variant('damp')
-
-
-if __name__ == '__main__':
-  absltest.main()

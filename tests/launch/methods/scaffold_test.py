@@ -23,7 +23,3 @@ class ScaffoldTest(absltest.TestCase):
     self.assertEqual(whole['test'], resumed['test'])
     # Clients have no models of their own to score.
     self.assertFalse([n for n in whole['test'] if n.startswith('clients/')])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -167,7 +167,3 @@ class ScheduledMethodTest(parameterized.TestCase):
     )
     losses = [row['eval/global/loss'] for row in rows]
     self.assertLen(set(losses[:2]), 2)
-
-
-if __name__ == '__main__':
-  absltest.main()

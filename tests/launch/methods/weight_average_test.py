@@ -84,7 +84,3 @@ class RunTest(absltest.TestCase):
   def test_a_run_that_is_killed(self):
     variant = 'fed_fish,weight_average=ema'
     self.assertEqual(self._train(variant, after=2), self._train(variant))
-
-
-if __name__ == '__main__':
-  absltest.main()

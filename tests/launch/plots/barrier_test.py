@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the plots of barriers."""
 
-# bazel: tags = ['smoke']
-
 from launch.plots import barrier
 from launch.plots import request
 from launch.results import run_reader
@@ -116,7 +114,3 @@ class PlotBarrierPanelsTest(absltest.TestCase):
     self.assertIsNone(barrier.plot_barrier_panels(_settings(), 'mse'))
     alone = [s for s in _settings() if s.method == 'FedFish']
     self.assertIsNone(barrier.plot_barrier_panels(alone, 'accuracy'))
-
-
-if __name__ == '__main__':
-  absltest.main()

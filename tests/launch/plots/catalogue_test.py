@@ -127,7 +127,3 @@ class PlotWorkdirTest(absltest.TestCase):
     (folder / 'plots').write_text('a file')
     with self.assertRaisesRegex(errors.InputError, 'Cannot write .*plots'):
       catalogue.write_figures({}, folder / 'plots')
-
-
-if __name__ == '__main__':
-  absltest.main()

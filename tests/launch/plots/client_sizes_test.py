@@ -60,7 +60,3 @@ class ClientSizesTest(absltest.TestCase):
         {'words': {'train': np.array(values, np.int64)}}, title=''
       )
       style.save_figure(figure, path)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -84,7 +84,3 @@ class DrawSpreadTest(absltest.TestCase):
       np.testing.assert_array_equal(line.get_ydata(), expected)
       np.testing.assert_allclose(line.get_xdata(), [0.125, 0.375, 0.625, 0.875])
       self.assertIn(f'worst tenth {expected[0]}.000', line.get_label())
-
-
-if __name__ == '__main__':
-  absltest.main()

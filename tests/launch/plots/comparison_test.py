@@ -89,7 +89,3 @@ class CompareWorkdirsTest(absltest.TestCase):
     with self.assertRaises(errors.InputError):
       self._compare(('fed_avg',), metric='no/such')
     self.assertFalse(self._output.exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

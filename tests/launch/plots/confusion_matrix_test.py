@@ -70,7 +70,3 @@ class ConfusionMatrixTest(absltest.TestCase):
     (figure,) = _draw(np.eye(30), names).values()
     self.assertEmpty(figure.axes[0].texts)
     figure.draw_without_rendering()
-
-
-if __name__ == '__main__':
-  absltest.main()

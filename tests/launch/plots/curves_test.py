@@ -260,7 +260,3 @@ class PlotFixedComputeTest(absltest.TestCase):
 
   def test_without_the_metric_there_is_no_figure(self):
     self.assertIsNone(curves.plot_fixed_compute(_settings(), 'x/y'))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -7,7 +7,6 @@ import math
 
 from launch.plots import exchange_share
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -112,7 +111,3 @@ class ExchangeShareTest(parameterized.TestCase):
       axis.lines[0].get_xydata(), [[2e6, 0.5], [2e7, 0.9]]
     )
     self.assertEqual(axis.xaxis.get_major_formatter()(2e6), '2 MB')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -8,7 +8,6 @@ from launch.plots import exchanged_tensors
 from launch.plots import request
 from tests.launch.results import fake_runs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -125,7 +124,3 @@ class ExchangedTensorsTest(parameterized.TestCase):
     (long, _) = _labels(figure.axes[0])
     self.assertIn('…', long)
     self.assertEndsWith(long, 'part/kernel')
-
-
-if __name__ == '__main__':
-  absltest.main()

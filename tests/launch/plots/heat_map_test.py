@@ -39,7 +39,3 @@ class HeatMapTest(absltest.TestCase):
       heat_map.name_ticks(axis.xaxis, ['a' * letters] * 4)
       labels = axis.get_xticklabels()
       self.assertEqual({t.get_rotation() for t in labels}, {rotation})
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -7,7 +7,6 @@ import pathlib
 from launch.plots import label_partition
 from launch.plots import style
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -86,7 +85,3 @@ class LabelPartitionTest(parameterized.TestCase):
   def test_long_names_are_cut(self):
     _, _, lower = _draw([[1]], client_names=['www.example.org/a/b'])
     self.assertEqual(_labels(lower.get_xticklabels()), ['www.exa….org/a/b'])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -33,7 +33,3 @@ class PlotLinearRepresentationTest(absltest.TestCase):
     np.testing.assert_array_equal(
       right.collections[0].get_offsets(), [[16, 0.5]]
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

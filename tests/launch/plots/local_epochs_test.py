@@ -122,7 +122,3 @@ class PlotLocalEpochsTest(absltest.TestCase):
     found = settings.read_settings(_runs())
     self.assertIsNone(local_epochs.plot_local_epochs(found, 'mse'))
     self.assertIsNone(local_epochs.plot_local_epochs([], 'accuracy'))
-
-
-if __name__ == '__main__':
-  absltest.main()

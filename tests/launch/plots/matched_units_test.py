@@ -39,7 +39,3 @@ class MatchedUnitsTest(absltest.TestCase):
         np.testing.assert_array_equal(
           [bar.get_y() + bar.get_height() for bar in bars], high
         )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -180,7 +180,3 @@ class CompareAxesTest(absltest.TestCase):
     self.assertEqual((above.get_text(), below.get_text()), ('higher', 'lower'))
     self.assertLess(above.get_position()[0], below.get_position()[0])
     self.assertGreater(above.get_position()[1], below.get_position()[1])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -64,7 +64,3 @@ class PairWithBaselinesTest(absltest.TestCase):
     )
     for s, other in pairs:
       self.assertEqual(s.local_epochs, other.local_epochs)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -50,7 +50,3 @@ class PlotToyRegressionTest(absltest.TestCase):
       [text.get_text() for text in figure.subfigs[1].legends[0].get_texts()],
       list(barriers),
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

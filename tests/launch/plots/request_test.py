@@ -22,7 +22,3 @@ class RequestTest(absltest.TestCase):
     one, other = request.slug(long + '1'), request.slug(long + '2')
     self.assertNotEqual(one, other)
     self.assertLess(len(one), 100)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -117,7 +117,3 @@ class DrawLayoutsTest(absltest.TestCase):
       self.assertGreaterEqual(box.y0, -1, text)
       self.assertLessEqual(box.x1, figure.bbox.x1 + 1, text)
       self.assertLessEqual(box.y1, figure.bbox.y1 + 1, text)
-
-
-if __name__ == '__main__':
-  absltest.main()

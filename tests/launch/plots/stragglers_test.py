@@ -71,7 +71,3 @@ class PlotStragglersTest(absltest.TestCase):
     for figure, _ in stragglers.plot_stragglers(lines, (0,)).values():
       for axis in figure.axes:
         self.assertLen(axis.get_lines(), len(runs))
-
-
-if __name__ == '__main__':
-  absltest.main()

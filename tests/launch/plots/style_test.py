@@ -139,7 +139,3 @@ class LabelsTest(parameterized.TestCase):
   )
   def test_format_value(self, value, text):
     self.assertEqual(style.format_value(value), text)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@ import math
 
 from launch.plots import sweep_heat_map
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -47,7 +46,3 @@ class HeatMapTest(parameterized.TestCase):
     )
     figure.draw_without_rendering()
     self.assertEmpty(figure.axes[0].texts)
-
-
-if __name__ == '__main__':
-  absltest.main()

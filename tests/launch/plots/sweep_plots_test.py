@@ -132,7 +132,3 @@ class SweepPlotsTest(absltest.TestCase):
     _, figures, comparisons = self._plan(runs, [])
     self.assertEmpty(figures)
     self.assertEmpty(comparisons)
-
-
-if __name__ == '__main__':
-  absltest.main()

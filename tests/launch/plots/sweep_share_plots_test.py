@@ -262,7 +262,3 @@ class SweepSharePlotsTest(absltest.TestCase):
     figures, comparisons = sweep_plots.plan(self.folder, groups)
     self.assertEmpty(figures)
     self.assertTrue(comparisons)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from launch.plots import transfer
 from launch.results import settings
 from tests.launch.results import fake_runs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -134,7 +133,3 @@ class PlotWorkdirTest(parameterized.TestCase):
     figures = transfer.plot_workdir_transfer(scores, rounds=6, task='c4')
     (axis,) = figures['transfer_accuracy'].axes
     self.assertLen(axis.containers, 1)
-
-
-if __name__ == '__main__':
-  absltest.main()

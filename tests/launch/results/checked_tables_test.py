@@ -67,7 +67,3 @@ class CheckedTablesTest(absltest.TestCase):
   def test_a_table_from_elsewhere_is_taken(self):
     self.path.write_bytes(_CONTENT)
     self.assertEqual(checked_tables.read_table(self.path, ['round']), _ROWS)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from launch.results import method_comparison
 from launch.results import run_reader
 from tests.launch.results import fake_runs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -304,7 +303,3 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertLen(table, 5)
     self.assertIn('FedFish - FedAvg', table[1])
     self.assertIn('+0.1', table[1])
-
-
-if __name__ == '__main__':
-  absltest.main()

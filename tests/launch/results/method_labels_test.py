@@ -386,7 +386,3 @@ class ExchangeLabelsTest(absltest.TestCase):
         'Partial FedAvg, share 0.25 of coordinates, largest',
       ],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

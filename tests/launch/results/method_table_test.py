@@ -106,7 +106,3 @@ class MethodTableTest(absltest.TestCase):
     first, *_, last = csv.DictReader(io.StringIO(text))
     self.assertEqual((first['method'], float(first['mean'])), ('A', 6.5))
     self.assertEqual((last['method'], last['deviation']), ('B', ''))
-
-
-if __name__ == '__main__':
-  absltest.main()

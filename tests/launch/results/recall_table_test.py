@@ -48,7 +48,3 @@ class RecallTableTest(absltest.TestCase):
       ],
     )
     self.assertIn('20 words of 2 held-out users', table)
-
-
-if __name__ == '__main__':
-  absltest.main()

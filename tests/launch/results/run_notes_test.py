@@ -69,7 +69,3 @@ class RunNotesTest(absltest.TestCase):
   def test_settings_may_have_other_seeds(self):
     self.assertEqual(run_notes.count_seeds([1, 1]), '1 seed')
     self.assertEqual(run_notes.count_seeds([3, 2]), '2 to 3 seeds')
-
-
-if __name__ == '__main__':
-  absltest.main()

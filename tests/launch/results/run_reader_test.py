@@ -206,7 +206,3 @@ class GroupRunsTest(absltest.TestCase):
       run_reader.group_runs(
         [fake_runs.make_run(seed=4), fake_runs.make_run(seed=4)]
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -33,7 +33,3 @@ class SeedStatisticsTest(absltest.TestCase):
     self.assertEqual(
       seed_statistics.format_cell(seed_statistics.summarize([])), ''
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

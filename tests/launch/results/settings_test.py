@@ -132,7 +132,3 @@ class SettingsTest(absltest.TestCase):
       {'Partial FedAvg, share 0.5, largest': 'FedAvg'},
     )
     self.assertEmpty(settings.find_baselines(settings.read_settings([partial])))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -182,7 +182,3 @@ class StragglerLinesTest(absltest.TestCase):
         ['FedAvg', 'uniform', '1', '6', '0.4000', 'never', 'never'],
       ],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -81,7 +81,3 @@ class SweepFolderTest(absltest.TestCase):
     self.assertEqual(
       folder.read_usage(), {'a': {'seconds': 1.0, 'peak_bytes': 2}}
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

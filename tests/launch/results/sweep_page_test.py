@@ -145,7 +145,3 @@ class SweepPageTest(absltest.TestCase):
     found = re.search(r'<title>sizes (\d+) fetched (\d+)<', results[1][0])
     # 2 by 1 inches.
     self.assertEqual(found.groups(), (str(300 * 150), '0'))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from launch.results import sweep_folder
 from launch.results import sweep_results
 from tests.launch.sweeps import fake_sweeps
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -129,7 +128,3 @@ class SweepResultsTest(parameterized.TestCase):
       self._results(runs, [None, 'unfinished'])
     )
     self.assertEmpty(sweep_results.best_groups(groups))
-
-
-if __name__ == '__main__':
-  absltest.main()

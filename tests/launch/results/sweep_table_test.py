@@ -162,7 +162,3 @@ class SweepTableTest(absltest.TestCase):
     self.assertNotIn('None', text)
     for line in sweep_table.to_latex('x', groups).splitlines():
       self.assertStartsWith(line, '% ')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns stand below each other; CSV tells an empty cell from NaN."""
 
-# bazel: tags = ['smoke']
-
 from launch.results import text_table
 
 from absl.testing import absltest
@@ -59,7 +57,3 @@ class TextTableTest(absltest.TestCase):
       ).decode(),
       'method,mean,low\n"FedFish, 1",0.1,\nä,nan,nan\n',
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

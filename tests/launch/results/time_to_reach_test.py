@@ -64,7 +64,3 @@ class TimeToReachTest(absltest.TestCase):
         ['bad', '20.0', '2.0000', '20.0'],
       ],
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -59,7 +59,3 @@ class TransferReaderTest(absltest.TestCase):
     self.assertEqual(names, ['R/2', None, 'R'])
     names = [transfer_reader.name_round(7, n, model_round=4) for n in (4, 7)]
     self.assertEqual(names, ['R', None])
-
-
-if __name__ == '__main__':
-  absltest.main()

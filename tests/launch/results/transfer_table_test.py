@@ -81,7 +81,3 @@ class TransferRowsTest(absltest.TestCase):
     ]
     # Three seeds have no interval.
     self.assertIn('0.21 ± 0.01, +0.1  ', line)
-
-
-if __name__ == '__main__':
-  absltest.main()

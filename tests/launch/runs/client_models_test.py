@@ -110,7 +110,3 @@ class ClientModelsTest(absltest.TestCase):
     self.assertIn('clients.csv', {path.name for path in paths})
     written = json.loads((workdir / 'summary.json').read_text())
     self.assertEqual(written['test'], summary['test'])
-
-
-if __name__ == '__main__':
-  absltest.main()

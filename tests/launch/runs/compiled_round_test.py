@@ -83,7 +83,3 @@ class PrintCostsTest(accelerator.TestCase, parameterized.TestCase):
   def test_chips_that_are_none(self):
     with self.assertRaisesRegex(errors.InputError, 'v9'):
       compiled_round.print_costs({}, platform='tpu', topology='v9:2x2')
-
-
-if __name__ == '__main__':
-  absltest.main()

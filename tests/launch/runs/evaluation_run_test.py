@@ -304,7 +304,3 @@ class ClosedFormTest(parameterized.TestCase):
         errors.InputError, f'{workdir}/start.npz is missing, but was there'
       ):
         evaluation_run.evaluate(workdir)
-
-
-if __name__ == '__main__':
-  absltest.main()

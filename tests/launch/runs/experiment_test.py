@@ -143,7 +143,3 @@ class ClosedFormTest(absltest.TestCase):
         "^Task 'toy_regression' has a model without a feature map, which ",
       ):
         experiment.build_experiment(config)
-
-
-if __name__ == '__main__':
-  absltest.main()

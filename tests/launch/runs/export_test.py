@@ -13,7 +13,6 @@ from tests import processes
 from tests import tolerance
 from tests.evaluation import softmax_regression
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -167,7 +166,3 @@ class ExportTest(parameterized.TestCase):
       np.testing.assert_array_equal(arrays['trainable_0'], _KERNEL)
       np.testing.assert_array_equal(arrays['trainable_1'], _BIAS)
       self.assertEqual(arrays['non_trainable_0'], 7)
-
-
-if __name__ == '__main__':
-  absltest.main()

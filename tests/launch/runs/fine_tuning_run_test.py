@@ -15,7 +15,6 @@ from launch.runs import fine_tuning_start
 from launch.runs import training_run
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -243,7 +242,3 @@ class FineTuningTest(parameterized.TestCase):
     self.assertEqual(_rows(workdir), before)
     self._train(self.config, workdir, overwrite=True, starts=self._starts())
     self.assertEqual(_rows(workdir), before)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -13,7 +13,6 @@ from launch.runs import fine_tuning_start
 from launch.runs import training_run
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
@@ -213,7 +212,3 @@ class FileTest(parameterized.TestCase):
       fine_tuning_start.load_start(self.folder)
     with self.assertRaisesRegex(errors.InputError, f'Cannot write {self.path}'):
       fine_tuning_start.save_start(self.folder, self.start)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -171,7 +171,3 @@ class SummarizeTest(absltest.TestCase):
       ),
       {'loss': False, 'accuracy': True, 'error': False},
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -46,7 +46,3 @@ class KeyboardComparisonTest(absltest.TestCase):
     other = trained_keyboards.train(vocabulary_size=6)
     with self.assertRaisesRegex(errors.InputError, 'vocabulary of .* is not'):
       self._compare(trained_keyboards.train(), other)
-
-
-if __name__ == '__main__':
-  absltest.main()

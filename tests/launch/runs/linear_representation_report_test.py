@@ -72,7 +72,3 @@ class LinearRepresentationReportTest(absltest.TestCase):
       ['linear_representation.png', 'linear_representation.csv'],
     )
     self.assertTrue(paths[0].read_bytes().startswith(b'\x89PNG'))
-
-
-if __name__ == '__main__':
-  absltest.main()

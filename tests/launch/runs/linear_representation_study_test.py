@@ -5,7 +5,6 @@
 from fedfish_tff.execution import contexts
 from launch.runs import linear_representation_study as study
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -71,7 +70,3 @@ class LinearRepresentationStudyTest(parameterized.TestCase):
     few, many = (study.measure_limit(runs, n, seed=0) for n in (4, 64))
     # 16 ** -0.5, as sixty distances in a row, which depend on each other, tell.
     np.testing.assert_allclose(many / few, 0.25, rtol=0.3)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -12,7 +12,6 @@ from launch.runs import metrics_managers
 from launch.runs import training_run
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow_federated as tff
 
@@ -111,7 +110,3 @@ class MetricsManagersTest(parameterized.TestCase):
     trust.trust(modules=False)
     with self.assertRaisesRegex(errors.InputError, 'only with --trust_modules'):
       metrics_managers.load([f'{_HERE}:fail'])
-
-
-if __name__ == '__main__':
-  absltest.main()

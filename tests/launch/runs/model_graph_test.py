@@ -7,7 +7,6 @@ import functools
 from fedfish_tff import models
 from launch.runs import model_graph
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -50,7 +49,3 @@ class ModelGraphTest(parameterized.TestCase):
   )
   def test_what_is_computed_has(self, one, other):
     self.assertNotEqual(model_graph.describe(one), model_graph.describe(other))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -25,7 +25,3 @@ class ModelRoundsTest(absltest.TestCase):
     self.assertEqual(model_rounds.usual_of_transfer(config), ('best',))
     config['early_stopping']['restore_best'] = False
     self.assertEqual(model_rounds.usual_of_transfer(config), ('last',))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -138,7 +138,3 @@ class WriteTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.InputError, f'in ONNX: .*{named}'):
         onnx_export.write_onnx(model, _NO_WEIGHTS, self._path)
     self.assertFalse(self._path.exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

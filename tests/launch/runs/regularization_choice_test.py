@@ -11,7 +11,6 @@ from launch.runs import regularization_choice
 from launch.runs import training_run
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -151,7 +150,3 @@ class ChoiceTest(parameterized.TestCase):
       self.assertIsNone(
         regularization_choice.build_choice(experiment, self.workdir)
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -14,7 +14,6 @@ from launch.runs import ridge_check
 from launch.runs import training_run
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -121,7 +120,3 @@ class CheckRunTest(parameterized.TestCase):
       errors.InputError, f'compares a ridge .*, but the run is of {variant}:'
     ):
       ridge_check.check_run(small_configs.make_config(variant), self.task, 'w')
-
-
-if __name__ == '__main__':
-  absltest.main()

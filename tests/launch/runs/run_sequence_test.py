@@ -18,7 +18,6 @@ from launch.runs import run_sequence
 from launch.runs import training_run
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -178,7 +177,3 @@ class EveryMethodTest(_Test):
     sequence.train(other, self.folder / 'other')
     self.assertEqual(self.build.call_count, 1)
     self.assert_same_alone(other, self.folder / 'other')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -26,7 +26,3 @@ class RunSummaryTest(absltest.TestCase):
       {'metric': 'm', 'value': 1.0, 'round': 0, 'higher_is_better': False},
     )
     self.assertIsNone(find(rows, 'other', True))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -203,7 +203,3 @@ class SeveralRunsTest(absltest.TestCase):
     config['runs']['fed_ncm']['seed'] = 1
     with self.assertRaisesRegex(errors.InputError, r'seed \(0 there, 1 asked'):
       _train(config, self.workdir)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -65,7 +65,3 @@ class TensorBoardHparamsTest(absltest.TestCase):
     training_run.train(config, workdir=workdir, progress_bar=False)
     self.assertEqual(_read(workdir / 'tensorboard'), (group, values, scalars))
     self.assertLen(list((workdir / 'tensorboard').glob('*.hparams')), 1)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -74,7 +74,3 @@ class ToyRegressionReportTest(absltest.TestCase):
       [p.name for p in paths], ['toy_regression.png', 'toy_regression.csv']
     )
     self.assertTrue(paths[0].read_bytes().startswith(b'\x89PNG'))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -100,7 +100,3 @@ class ToyStudyTest(absltest.TestCase):
     with self.subTest('the same seed gives the same result'):
       again = study.run('none', seed=_SEED)
       self.assertEqual(again.barriers, result.barriers)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -89,7 +89,3 @@ class TrainedRunTest(absltest.TestCase):
       )
       self.assertEqual(path, folder / 'evaluation' / name)
       self.assertEqual(path.read_text(), split)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -371,7 +371,3 @@ class ClosedFormTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, message):
       self._train(small_configs.make_config(**changes))
     self.assertFalse(self.workdir.exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

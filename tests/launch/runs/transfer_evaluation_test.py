@@ -122,7 +122,3 @@ class TablesTest(absltest.TestCase):
     self.assertIn('2 (4 too small)', line)
     self.assertIn('1.5, all 7.5', line)
     self.assertIn('3, all 7.5 (diverged: 1)', line)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -176,7 +176,3 @@ class TransferRunTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, message):
       _evaluate(self.workdir, targets)
     self.assertFalse((self.workdir / 'evaluation').exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 from fedfish_tff import errors
 from launch.runs import transfer_targets
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -34,7 +33,3 @@ class TransferTargetsTest(parameterized.TestCase):
     transfer_targets.check_folders({'c4': None, 'cc_news': 'n'}, 'c4', 'd')
     with self.assertRaisesRegex(errors.InputError, 'cc_news=FOLDER was expect'):
       transfer_targets.check_folders(targets, 'c4', 'd')
-
-
-if __name__ == '__main__':
-  absltest.main()

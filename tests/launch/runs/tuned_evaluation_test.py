@@ -268,7 +268,3 @@ class WholeRunTest(absltest.TestCase):
     self.assertNotEqual(test, of_several[0])
     self.assertNotEqual(table, of_several[1])
     self.assertEqual(test['global/loss'], of_several[0]['global/loss'])
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -32,7 +32,3 @@ class WordSuggestionsTest(absltest.TestCase):
     path = self.create_tempfile('config.json', json.dumps(config)).full_path
     with self.assertRaisesRegex(errors.InputError, "'digits'; keyboard was"):
       word_suggestions.check_is_keyboard(pathlib.Path(path).parent)
-
-
-if __name__ == '__main__':
-  absltest.main()

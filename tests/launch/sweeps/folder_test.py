@@ -82,7 +82,3 @@ class SweepFolderTest(absltest.TestCase):
   def test_one_process_at_a_time(self):
     with folder_lib.open_folder(self.path, 'digits.py:a', self.runs):
       self._refused(self.runs, 'is in use by another launch.sweep')
-
-
-if __name__ == '__main__':
-  absltest.main()

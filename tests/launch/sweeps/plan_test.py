@@ -229,7 +229,3 @@ class LoadTest(parameterized.TestCase):
         errors.InputError, 'no sweep .*expected one of seeds, variants, learn'
       ):
         plan_lib.load_runs(source)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -13,7 +13,6 @@ from launch.sweeps import runner as runner_lib
 from tests import processes
 from tests.execution.ray import ray_test_case
 
-from absl.testing import absltest
 import psutil
 import pytest
 
@@ -40,8 +39,7 @@ class RayRunnerTest(ray_test_case.TestCase):
   def _runner(self, num_processes):
     return ray_runner.RayRunner(
       None,
-      count=lambda num_cpus, num_gpus: num_processes,
-      uses_gpus=False,
+      count=lambda num_cpus: num_processes,
       limits_memory=True,
     )
 
@@ -126,7 +124,3 @@ class RayRunnerTest(ray_test_case.TestCase):
     self.assertContainsSubset(pids, [process.pid for process in started])
     _, running = psutil.wait_procs(started, timeout=processes.HANG_SECONDS)
     self.assertEmpty(running)
-
-
-if __name__ == '__main__':
-  absltest.main()

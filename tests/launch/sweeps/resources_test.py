@@ -7,7 +7,6 @@ from unittest import mock
 
 from launch.sweeps import resources
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import psutil
 
@@ -101,7 +100,3 @@ class ResourcesTest(parameterized.TestCase):
       limit = resources.MemoryLimit()
       self.assertEqual(limit.allows(peaks, running), expected)
       self.assertTrue(resources.MemoryLimit(False).allows(peaks, running))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -258,7 +258,3 @@ def _is_gone(pid):
     return processes.is_gone(psutil.Process(pid))
   except psutil.NoSuchProcess:
     return True
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -233,7 +233,3 @@ class SweepTuningTest(absltest.TestCase):
       [sweeps.Run('fed_avg', {'local_epochs': 1})],
       f'1 of its 16 runs are not finished .{runs[3].name}',
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -25,7 +25,6 @@ class SweepWorkerTest(absltest.TestCase):
       config=config.to_dict(),
       workdir=workdir,
       data_dir=None,
-      context_options={},
       trust_saved_models=False,
     )
     worker.train(**arguments, is_trained=False, evaluated=False)
@@ -36,7 +35,3 @@ class SweepWorkerTest(absltest.TestCase):
     worker.train(**arguments, is_trained=True, evaluated=True)
     self.assertEqual(summary.stat().st_mtime_ns, before)
     self.assertTrue((workdir / 'evaluation' / 'summary.csv').exists())
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -70,7 +70,3 @@ class Cifar100FeaturesTest(absltest.TestCase):
       'the folder of such a file by --data_dir.$',
     ):
       self._create()
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -57,7 +57,3 @@ class Cifar10FeaturesTest(absltest.TestCase):
     accuracy = np.mean(np.argmax(test_x @ weights, axis=1) == test_y)
     # 75.6 % of standardised features of 3,000 images.
     self.assertBetween(accuracy, 0.75, 0.80)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -103,7 +103,3 @@ class ExtractorsTest(absltest.TestCase):
     home = pathlib.Path.home()
     self.assertEqual(extractors.find_file('a', '~'), home / 'a')
     self.assertEqual(extractors.find_file('~/a', '/c'), home / 'a')
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -6,7 +6,6 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from tasks.features import generated_features
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
@@ -121,7 +120,3 @@ class GeneratedFeaturesTest(parameterized.TestCase):
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       _create(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()

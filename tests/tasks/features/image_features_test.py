@@ -12,7 +12,6 @@ from tests import tolerance
 from tests.models import convolutional_reference
 from tests.models import random_squeezenet
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import ndimage
@@ -226,7 +225,3 @@ class ImageFeaturesTest(parameterized.TestCase):
     np.savez(path, **(self._arrays | {'is_test': np.ones(120)}))
     with self.assertRaisesRegex(errors.InputError, 'All images are for test'):
       self._create(images='bad.npz')
-
-
-if __name__ == '__main__':
-  absltest.main()

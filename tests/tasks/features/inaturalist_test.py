@@ -9,7 +9,6 @@ from tasks.features import inaturalist
 from tests import photograph_files
 from tests.models import random_squeezenet
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow_federated as tff
 
@@ -62,7 +61,3 @@ class InaturalistTest(parameterized.TestCase):
       self._create()
     with self.assertRaisesRegex(errors.InputError, "split is 'users'"):
       self._create(split='users')
-
-
-if __name__ == '__main__':
-  absltest.main()

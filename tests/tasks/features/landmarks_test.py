@@ -9,7 +9,6 @@ from tasks.features import landmarks
 from tests import photograph_files
 from tests.models import random_squeezenet
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -41,7 +40,3 @@ class LandmarksTest(parameterized.TestCase):
     self.assertEqual(kernel.shape, (512, num_classes))
     x, _ = task.train.load_client('user2')
     self.assertEqual(x.shape, (3, 512))
-
-
-if __name__ == '__main__':
-  absltest.main()

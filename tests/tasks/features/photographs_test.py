@@ -12,7 +12,6 @@ from tests import photograph_files
 from tests import tolerance
 from tests.models import random_squeezenet
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import ndimage
@@ -239,7 +238,3 @@ class PhotographsTest(parameterized.TestCase):
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       self._create(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()

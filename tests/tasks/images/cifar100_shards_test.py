@@ -34,7 +34,3 @@ class Cifar100ShardsTest(absltest.TestCase):
       cifar100_shards.create_task(
         seed=0, data_dir=self.create_tempdir().full_path
       )
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from tests import named_tensors
 from tests import tff_database
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -143,7 +142,3 @@ class Cifar100Test(parameterized.TestCase):
       errors.InputError, "'cifar100' found no file .*/cifar100.sqlite; fetch"
     ):
       self._create()
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from tasks.images import cifar10_dirichlet
 from tests import local_data
 from tests import named_tensors
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -66,7 +65,3 @@ class Cifar10DirichletTest(parameterized.TestCase):
   def test_unknown_model(self):
     with self.assertRaisesRegex(errors.InputError, 'vgg9, lenet'):
       cifar10_dirichlet.create_task(seed=0, model='resnet')
-
-
-if __name__ == '__main__':
-  absltest.main()

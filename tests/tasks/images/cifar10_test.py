@@ -31,7 +31,3 @@ class Cifar10Test(absltest.TestCase):
   def test_missing_file(self):
     with self.assertRaisesRegex(errors.InputError, 'cifar10.npz cannot be rea'):
       cifar10.create_task(seed=0, data_dir=self.create_tempdir().full_path)
-
-
-if __name__ == '__main__':
-  absltest.main()

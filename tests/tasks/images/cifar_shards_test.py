@@ -61,7 +61,3 @@ class CifarShardsTest(absltest.TestCase):
     named_tensors.assert_named(task.tensor_names, model.initial_weights[0])
     logits = model.predict_on_batch(model.initial_weights, x)
     self.assertEqual(logits.shape, (len(x), 4))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -107,7 +107,3 @@ class ClassShardsTest(absltest.TestCase):
 
 
 _SPLITS = ('train', 'validation', 'test')
-
-
-if __name__ == '__main__':
-  absltest.main()

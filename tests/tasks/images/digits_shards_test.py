@@ -28,7 +28,3 @@ class DigitsShardsTest(absltest.TestCase):
     named_tensors.assert_named(
       task.tensor_names, task.create_model().initial_weights[0]
     )
-
-
-if __name__ == '__main__':
-  absltest.main()

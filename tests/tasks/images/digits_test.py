@@ -5,7 +5,6 @@
 from fedfish_tff import errors
 from tasks.images import digits
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from sklearn import datasets as sklearn_datasets
@@ -89,7 +88,3 @@ class DigitsTest(parameterized.TestCase):
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       digits.create_task(seed=0, **options)
-
-
-if __name__ == '__main__':
-  absltest.main()

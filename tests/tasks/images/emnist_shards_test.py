@@ -7,7 +7,6 @@ from tasks.images import emnist_shards
 from tests import named_tensors
 from tests import tff_database
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -65,7 +64,3 @@ class EmnistShardsTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         self._create(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -10,7 +10,6 @@ from tasks.images import emnist
 from tests import named_tensors
 from tests import tff_database
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -138,7 +137,3 @@ class EmnistTest(parameterized.TestCase):
       r"Client 'w\d': array 'label' holds 1 label.* such as 62",
     ):
       task.train.load_client(task.train.client_ids[0])
-
-
-if __name__ == '__main__':
-  absltest.main()

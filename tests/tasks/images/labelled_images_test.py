@@ -70,7 +70,3 @@ class ReadNpzTest(absltest.TestCase):
         np.testing.assert_array_equal(found.labels, expected.labels)
         np.testing.assert_array_equal(found.is_test, expected.is_test)
     self.assertGreater(refused, 1.5 * len(content))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from fedfish_tff import errors
 from tasks.tabular import arrays
 from tests import named_tensors
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -169,7 +168,3 @@ class ArraysTest(parameterized.TestCase):
       arrays.create_task(seed=0)
     with self.assertRaisesRegex(errors.InputError, "'/nowhere' cannot be read"):
       arrays.create_task(seed=0, data_dir='/nowhere')
-
-
-if __name__ == '__main__':
-  absltest.main()

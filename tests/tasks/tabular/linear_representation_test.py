@@ -62,7 +62,3 @@ class CreateTaskTest(parameterized.TestCase):
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       linear_representation.create_task(seed=0, **options)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 from fedfish_tff import errors
 from tasks.tabular import toy_regression
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
@@ -73,7 +72,3 @@ class ToyRegressionTest(parameterized.TestCase):
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       toy_regression.create_task(seed=0, **options).create_model()
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -5,7 +5,6 @@
 from fedfish_tff import errors
 from tasks.text import ag_news_clients
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
@@ -153,7 +152,3 @@ class AgNewsClientsTest(parameterized.TestCase):
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       _sample(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from fedfish_tff import errors
 from tasks.text import ag_news_files
 from tests import local_data
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
@@ -135,7 +134,3 @@ class AgNewsFilesTest(parameterized.TestCase):
     news = ag_news_files.read_news(folder / 'test.csv')
     self.assertStartsWith(news.texts[0], 'Fears for T N pension after talks')
     self.assertEqual(ag_news_files.CLASS_NAMES[news.labels[0]], 'business')
-
-
-if __name__ == '__main__':
-  absltest.main()

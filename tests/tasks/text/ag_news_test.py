@@ -13,7 +13,6 @@ from tasks.text import ag_news_files
 from tasks.text import roberta
 from tests import local_data
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -242,7 +241,3 @@ class AgNewsTest(parameterized.TestCase):
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       _create(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()

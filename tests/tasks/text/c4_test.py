@@ -20,7 +20,3 @@ class TaskTest(absltest.TestCase):
     x, y = task.train.load_client(task.train.client_ids[0])
     self.assertEqual(x.shape, y.shape)
     self.assertEqual(x.shape[1], 16)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of samples with given proportions of the classes."""
 
-# bazel: tags = ['smoke']
-
 from fedfish_tff import datasets
 from tasks.text import class_sampling
 
@@ -134,7 +132,3 @@ class ClassSamplingTest(absltest.TestCase):
       counts = np.bincount(found)
       np.testing.assert_allclose(counts[:5], 1600, atol=200)
       np.testing.assert_allclose(counts[5:], 400, atol=100)
-
-
-if __name__ == '__main__':
-  absltest.main()

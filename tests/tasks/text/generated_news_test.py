@@ -30,7 +30,3 @@ class GeneratedNewsTest(absltest.TestCase):
     model.fit(counts[:3000], news.labels[:3000])
     accuracy = model.score(counts[3000:], news.labels[3000:])
     self.assertBetween(accuracy, 0.8, 0.95)
-
-
-if __name__ == '__main__':
-  absltest.main()

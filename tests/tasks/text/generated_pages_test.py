@@ -7,7 +7,6 @@ import collections
 from fedfish_tff import errors
 from tasks.text import generated_pages
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -112,7 +111,3 @@ class PageGeneratorTest(parameterized.TestCase):
   def test_bad_options_are_named(self, **options):
     with self.assertRaisesRegex(errors.InputError, list(options)[-1]):
       generated_pages.PageGenerator(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()

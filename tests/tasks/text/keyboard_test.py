@@ -11,7 +11,6 @@ from tests import grouped_clients
 from tests import named_tensors
 from tests import tff_database
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -141,7 +140,3 @@ class KeyboardTest(parameterized.TestCase):
   )
   def test_sentences(self, text, sentences):
     self.assertEqual(keyboard.split_sentences(text), sentences)
-
-
-if __name__ == '__main__':
-  absltest.main()

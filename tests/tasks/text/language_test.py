@@ -189,7 +189,3 @@ class MadeUpPagesTest(absltest.TestCase):
     # Nats a token: from a guess among all tokens on.
     self.assertAlmostEqual(losses[0], np.log(1024), delta=0.7)
     self.assertLess(losses[-1], losses[0] - 0.3)
-
-
-if __name__ == '__main__':
-  absltest.main()

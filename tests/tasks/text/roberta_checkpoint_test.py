@@ -11,7 +11,6 @@ from fedfish_tff import errors
 from tasks.text import roberta_checkpoint
 from tests import roberta_files
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import h5py
 import numpy as np
@@ -171,7 +170,3 @@ class RobertaCheckpointTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.InputError, regex) as raised:
         _load(folder)
       self.assertNotIn('\n', str(raised.exception))
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -15,7 +15,6 @@ from tasks.text import roberta_checkpoint
 from tests import roberta_files
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -232,7 +231,7 @@ class RobertaTest(parameterized.TestCase):
       ).batch(4)
       for part in (slice(9), slice(9, 15))
     ]
-    context = cohort_context.create_sync_cohort_execution_context()
+    context = cohort_context.SyncCohortExecutionContext()
     finals = []
     with tff.framework.get_context_stack().install(context):
       process = algorithms.build_fed_avg(
@@ -261,7 +260,3 @@ class RobertaTest(parameterized.TestCase):
   def test_faulty_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       _create(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -9,7 +9,6 @@ from fedfish_tff import errors
 from tasks.text import roberta_tokens
 from tests import roberta_files
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import transformers
@@ -110,7 +109,3 @@ class RobertaTokensTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, regex) as raised:
       self._load()
     self.assertNotIn('\n', str(raised.exception))
-
-
-if __name__ == '__main__':
-  absltest.main()

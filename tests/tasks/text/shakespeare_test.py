@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from tasks.text import shakespeare
 from tests import tff_database
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -108,7 +107,3 @@ class ShakespeareTest(parameterized.TestCase):
   def test_bad_options_are_named(self, options, message):
     with self.assertRaisesRegex(errors.InputError, message):
       self._create(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()

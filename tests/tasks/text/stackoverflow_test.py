@@ -9,7 +9,6 @@ from fedfish_tff import errors
 from tasks.text import stackoverflow
 from tests import tff_database
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
@@ -103,7 +102,3 @@ class StackOverflowTest(parameterized.TestCase):
     name = list(options)[0].removeprefix('vocabulary_')
     with self.assertRaisesRegex(errors.InputError, name):
       self._create(**options)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -41,7 +41,3 @@ class TextTokensTest(absltest.TestCase):
   def test_too_small_a_vocabulary(self):
     with self.assertRaisesRegex(errors.InputError, 'a size of 5 was asked'):
       text_tokens.train_word_pieces(_TEXTS, 5)
-
-
-if __name__ == '__main__':
-  absltest.main()
