@@ -44,7 +44,7 @@ test-gpu: install ## compare and time rounds on a GPU; skips without one
 	  export XLA_PYTHON_CLIENT_PREALLOCATE=false; \
 	  FEDFISH_TFF_PLATFORM=cuda $(RUN) -m pytest -m '' \
 	    tests/execution/pjrt/pjrt_context_test.py && \
-	  $(RUN) -m launch.benchmarks.accelerator --platform=cuda $(ARGS); \
+	  $(RUN) -m benchmarks.accelerator --platform=cuda $(ARGS); \
 	else \
 	  echo 'make test-gpu skips: JAX in .venv-accelerator finds no GPU (make' \
 	    'accelerator PLATFORM=cuda13 installs it)'; \
@@ -55,7 +55,7 @@ lint: install ## check style and format
 	@$(RUN) -m ruff format --check .
 
 bench: install ## measure the speed and print a table
-	@$(RUN) -m launch.benchmarks.run $(ARGS)
+	@$(RUN) -m benchmarks.run $(ARGS)
 
 bazel-test: install ## build all with Bazel, offline, and run its smoke tests
 	@.ci/bazel_test $(ARGS)

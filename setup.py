@@ -24,8 +24,7 @@ def _read_version() -> str:
 _PROGRAMS = {
   f'fedfish_tff_programs.{package}': package.replace('.', '/')
   for package in setuptools.find_packages(
-    include=['launch', 'launch.*', 'tasks', 'tasks.*'],
-    exclude=['launch.benchmarks', 'launch.benchmarks.*'],
+    include=['launch', 'launch.*', 'tasks', 'tasks.*']
   )
 }
 _COMMANDS = runpy.run_path(str(_ROOT / 'launch' / 'installed.py'))['COMMANDS']
@@ -84,8 +83,6 @@ setuptools.setup(
       'tensorflow-datasets>=4.9.4,<4.9.8',
       'zstandard>=0.18',
     ],
-    # Of launch.runs.onnx_export.
-    'onnx': ['onnx>=1.16,<1.17', 'tf2onnx>=1.17,<1.18'],
     # Of fedfish_tff.execution.ray.
     'ray': ['ray>=2.50,<3'],
     # Of tasks.text.roberta_checkpoint.

@@ -6,42 +6,40 @@ TensorFlow Federated takes seconds to import, and much of the library, such as
 reading metrics.csv or comparing two methods, does without it.
 """
 
-import ast
 from collections.abc import Callable
+from collections.abc import Mapping
 import importlib
 import sys
 from typing import Any
 
 
 def attach(
-  package: str,
+  package: str, exports: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
   """Returns the `__getattr__` and the `__dir__` of a package.
 
-  What it exports are the imports in its `__init__.py` under `if TYPE_CHECKING:`.
-  Type checkers and editors see them there, and Python passes them by; so they
-  are read from the source here.
+  Editors and type checkers run neither: they read the imports under `if
+  TYPE_CHECKING:` in the package's `__init__.py`.
 
   Args:
     package: The package's `__name__`.
+    exports: The exported symbols, separated by spaces, by the module that
+      defines them, without the package's name.
   """
-  module = sys.modules[package]
-  exports = {
-    alias.name: node.module
-    for block in ast.parse(module.__loader__.get_source(package)).body
-    if isinstance(block, ast.If)
-    for node in block.body
-    for alias in node.names
+  modules = {
+    name: f'{package}.{module}'
+    for module, names in exports.items()
+    for name in names.split()
   }
 
   def get_attribute(name: str) -> Any:
-    if name not in exports:
+    if name not in modules:
       raise AttributeError(f'module {package!r} has no attribute {name!r}')
-    value = getattr(importlib.import_module(exports[name]), name)
-    setattr(module, name, value)  # The next time it is found at once.
+    value = getattr(importlib.import_module(modules[name]), name)
+    setattr(sys.modules[package], name, value)  # Found at once the next time.
     return value
 
   def list_attributes() -> list[str]:
-    return sorted({*vars(module), *exports})
+    return sorted({*vars(sys.modules[package]), *modules})
 
   return get_attribute, list_attributes

@@ -1,29 +1,25 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Compiles a round's client work for an accelerator, and says what it costs.
+r"""Compiles a round's client work for an accelerator, and says what it needs.
 
   python -m launch.compile --config=launch/configs/digits.py:fed_fish
 
-compiles for the TPU chips of --topology, without any, and prints what one plans
-by: whether it compiles and in what time, the memory of a chip, the operations
-and bytes of a client, and how long a client, a round and the run take. Nothing is
-trained; the data is read as launch.train reads it, for the clients of the first
-round say which shapes there are and how often each loop runs.
+compiles for the TPU chips of --topology, without any, and prints whether that
+succeeds and in what time, and what JAX's memory_analysis() and cost_analysis()
+say of the program: the memory of a chip, operations and bytes accessed. Nothing
+is trained; the data is read as launch.train reads it, since the clients of the
+first round decide the shapes.
 
-  --platform=cpu compiles for this machine and measures two rounds beside it.
+  --platform=cpu compiles for this machine.
 
 `make accelerator PLATFORM=tpu` installs the compiler. Large programs take it
 minutes: a ResNet-18 or a transformer ten on a laptop.
 
-XLA counts operations and bytes of a loop's body, multiplied here by how often it
-runs; bytes are those of all memories of the chip, not of HBM alone. Times are of
-client work alone: "at best" is what the operations take at the published peak;
-"by XLA" what its compiler expects, in cycles, as far as it says (it says nothing
-of gathers, for example). docs/tpu.md has examples.
+JAX counts the body of each loop once, however often it runs: the cost is roughly
+that of one batch of one client. docs/tpu.md has examples.
 """
 
 from collections.abc import Sequence
-import functools
 
 from fedfish_tff import errors
 from fedfish_tff import trust
@@ -71,7 +67,7 @@ def main(argv: Sequence[str]) -> None:
   config = _CONFIG.value.to_dict()
   if 'runs' in config:
     raise errors.InputError(
-      'The config is one of several runs; one of a single run was expected.'
+      'The config must be one of a single run, got one of several runs.'
     )
   config_checks.check_config(config)
   # Imported late: TFF takes seconds, and all above answers at once.
@@ -83,7 +79,6 @@ def main(argv: Sequence[str]) -> None:
     platform=_PLATFORM.value,
     topology=_TOPOLOGY.value,
     data_dir=_DATA_DIR.value,
-    say=functools.partial(print, flush=True),
   )
 
 

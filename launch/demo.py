@@ -13,7 +13,8 @@ is where the mean of their models (FedAvg) suffers. Both methods start from the
 same weights, see the same clients and batches and use the same rates, with the
 paper's plain server steps. Every run is a workdir of launch.train that was
 then evaluated by launch.evaluate; plots/ compares them. Last comes the paper's
-toy figure (launch.toy_figure). A demo that was stopped continues where it was.
+toy figure (launch.studies.toy_figure). A demo that was stopped continues where
+it was.
 """
 
 from collections.abc import Iterator
@@ -70,8 +71,8 @@ def main(argv: Sequence[str]) -> None:
   cli.report_import()
   from launch.plots import comparison  # pylint: disable=g-import-not-at-top
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
-  from launch.runs import toy_regression_report  # pylint: disable=g-import-not-at-top
   from launch.runs import training_run  # pylint: disable=g-import-not-at-top
+  from launch.studies import toy_regression  # pylint: disable=g-import-not-at-top
 
   folder = pathlib.Path(_OUTPUT_DIR.value)
   configs = dict(create_configs(seeds=_SEEDS.value, rounds=_ROUNDS.value))
@@ -88,7 +89,7 @@ def main(argv: Sequence[str]) -> None:
     [folder / name for name in configs], folder / 'plots', metric=_METRIC
   )
   if _TOY_SEEDS.value:
-    toy_regression_report.draw(
+    toy_regression.draw(
       folder / 'plots',
       seeds=_TOY_SEEDS.value,
       local_epochs=50,

@@ -68,13 +68,7 @@ matrices that they are of:
   model = tf.saved_model.load('runs/digits_fed_fish/export/saved_model')
   outputs = model.signatures['serving_default'](x=batch)['output']
 
---export_onnx writes export/model.onnx, which needs no TensorFlow:
-
-  session = onnxruntime.InferenceSession(
-    'runs/digits_fed_fish/export/model.onnx')
-  (outputs,) = session.run(['output'], {'x': batch})
-
-docs/export.md has both, and the SavedModel as a layer of Keras.
+docs/export.md also has the SavedModel as a layer of Keras and in ONNX.
 """
 
 from collections.abc import Mapping
@@ -101,9 +95,6 @@ _SPLIT = flags.DEFINE_enum(
 )
 _EXPORT = flags.DEFINE_bool(
   'export', False, 'Write the model for TensorFlow and its weights, too.'
-)
-_EXPORT_ONNX = flags.DEFINE_bool(
-  'export_onnx', False, 'Write the model in ONNX, too; needs tf2onnx.'
 )
 _TARGETS = flags.DEFINE_list(
   'targets',
@@ -173,18 +164,14 @@ def _evaluate(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
   return evaluation_run.evaluate(
     _WORKDIR.value,
     export=_EXPORT.value,
-    export_onnx=_EXPORT_ONNX.value,
     at=at[0] if at else None,
     **options,
   )
 
 
 def _evaluate_transfer(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
-  for flag in (_EXPORT, _EXPORT_ONNX):
-    if flag.value:
-      raise errors.InputError(
-        f'--{flag.name} is for an evaluation without --targets.'
-      )
+  if _EXPORT.value:
+    raise errors.InputError('--export is for an evaluation without --targets.')
   targets = transfer_targets.parse_targets(_TARGETS.value)
   at = () if _AT.value is None else model_rounds.parse_rounds(_AT.value)
   # Imported late, as above.

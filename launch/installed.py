@@ -21,20 +21,22 @@ COMMANDS = {
   'fedfish-demo': 'demo',
   'fedfish-evaluate': 'evaluate',
   'fedfish-group': 'group_dataset',
-  'fedfish-keyboard-table': 'keyboard_table',
-  'fedfish-linear-representation-figure': 'linear_representation_figure',
+  'fedfish-keyboard-table': 'studies.keyboard_table',
+  'fedfish-linear-representation-figure': (
+    'studies.linear_representation_figure'
+  ),
   'fedfish-partition': 'partition_dataset',
   'fedfish-plot': 'plot',
-  'fedfish-predict-words': 'predict_words',
+  'fedfish-predict-words': 'studies.predict_words',
   'fedfish-sweep': 'sweep',
-  'fedfish-toy-figure': 'toy_figure',
+  'fedfish-toy-figure': 'studies.toy_figure',
   'fedfish-train': 'train',
   'fedfish-train-tokenizer': 'train_tokenizer',
 }
 # In a wheel; beside launch in a checkout is nothing of that name.
 _FOLDER = 'fedfish_tff_programs'
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-_BINARY = re.compile(r'(?:python -m )?(?<![\w./])launch\.(\w+)(?!\.?\w)')
+_BINARY = re.compile(r'(?:python -m )?(?<![\w./])launch\.([\w.]*\w)')
 
 
 def main() -> NoReturn:

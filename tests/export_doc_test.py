@@ -3,7 +3,6 @@
 """docs/export.md does what it says: its Python, on an exported run."""
 
 import contextlib
-import importlib.util
 import pathlib
 import re
 
@@ -44,12 +43,6 @@ class ExportDocTest(absltest.TestCase):
       r'^```python\n(.*?)^```$', _DOC.read_text(encoding='utf-8'), re.M | re.S
     )
 
-  def _export(self, flag):
-    outcome = binary_runner.run_here(
-      'launch.evaluate', '--workdir=runs/fed_fish', flag
-    )
-    self.assertEqual((outcome.code, outcome.problems), (0, []))
-
   def _keras_model(self):
     """The network by Keras' own layers, with the exported arrays."""
     with np.load('runs/fed_fish/export/weights.npz') as arrays:
@@ -64,7 +57,10 @@ class ExportDocTest(absltest.TestCase):
     return model
 
   def test_tensorflow_and_keras(self):
-    self._export('--export')
+    outcome = binary_runner.run_here(
+      'launch.evaluate', '--workdir=runs/fed_fish', '--export'
+    )
+    self.assertEqual((outcome.code, outcome.problems), (0, []))
     for block in self.blocks[:2]:
       tf.keras.utils.set_random_seed(0)
       exec(block, self.scope)
@@ -84,20 +80,3 @@ class ExportDocTest(absltest.TestCase):
     trained = self.scope['keras_model'].get_weights()
     for after, other in zip(trained, expected.get_weights(), strict=True):
       tolerance.assert_close(after, other, relative=tolerance.FLOAT32_STEPS)
-
-  def test_onnx(self):
-    for package in ('onnx', 'onnxruntime', 'tf2onnx'):
-      if importlib.util.find_spec(package) is None:
-        self.skipTest(f'{package} is not installed')
-    self._export('--export_onnx')
-    exec(self.blocks[2], self.scope)
-    self.assertEqual(
-      [path.name for path in pathlib.Path('runs/fed_fish/export').iterdir()],
-      ['model.onnx'],
-    )
-    self._export('--export')
-    tolerance.assert_close(
-      self.scope['onnx_outputs'],
-      self._keras_model()(self.scope['x']),
-      relative=tolerance.FLOAT32_SUMS,
-    )

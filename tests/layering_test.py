@@ -38,6 +38,8 @@ _ROOMS = (
   'launch.runs',
   'launch.sweeps',
 )
+# The flags that binaries share.
+_FLAGS = ('launch.context_flag', 'launch.path_flags', 'launch.trust_flags')
 _EXECUTION_ROOMS = tuple(
   f'fedfish_tff.execution.{room}'
   for room in ('interruption', 'packing', 'reading', 'replay', 'running')
@@ -162,13 +164,10 @@ ALLOWED = {
     'launch.installed',
     'launch.terminal',
   },
+  'launch.context_flag': {'fedfish_tff.execution'},
+  'launch.path_flags': set(),
+  'launch.trust_flags': set(),
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
-  'launch.benchmarks': {
-    'launch.cli',
-    'launch.plots',
-    'fedfish_tff.execution.worker',
-    *_LIBRARY,
-  },
   **{
     room: {
       'launch.cli',
@@ -182,16 +181,31 @@ ALLOWED = {
     }
     for position, room in enumerate(_ROOMS)
   },
-  # The binaries.
+  # Binaries with work of their own.
+  'launch.studies': {
+    'launch.cli',
+    *_FLAGS,
+    'launch.methods',
+    'launch.configs',
+    'launch.results',
+    'launch.plots',
+    'launch.runs',
+    'tasks',
+    *_LIBRARY,
+  },
+  # The other binaries.
   'launch': {
     'launch.cli',
     'launch.json_config',
     'launch.data',
+    'launch.studies',
+    *_FLAGS,
     *_ROOMS,
     'tasks',
     *_LIBRARY,
   },
   'examples': {*_ROOMS, 'tasks', *_LIBRARY},
+  'benchmarks': {'launch.cli', *_LIBRARY},
   'tests': {
     'examples',
     'fedfish_tff.private_apis',
@@ -203,7 +217,9 @@ ALLOWED = {
     'launch.plain_text',
     'launch.terminal',
     'launch.data',
-    'launch.benchmarks',
+    'launch.studies',
+    *_FLAGS,
+    'benchmarks',
     'tasks',
     'fedfish_tff.execution.worker',
     *_EXECUTION_ROOMS,

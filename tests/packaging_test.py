@@ -38,7 +38,7 @@ def _canonical(name: str) -> str:
 _SHARED_PACKAGES = {'google.protobuf': 'protobuf'}
 
 # What may not be installed.
-_OPTIONAL = ('onnx', 'onnxruntime', 'ray', 'tf2onnx', 'wandb')
+_OPTIONAL = ('ray', 'wandb')
 
 
 def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
@@ -51,20 +51,16 @@ def _distribution(module: str, known: Mapping[str, list[str]]) -> str:
 
 # Programs that run in environments of their own.
 _ELSEWHERE = (
-  'fedfish_tff/execution/pjrt/cost_process.py',
   'fedfish_tff/execution/pjrt/device_process.py',
-  'launch/benchmarks/peers',
-  'launch/benchmarks/run_exported.py',
+  'benchmarks/peers',
 )
 
-# What the wheel is made of, and what stays in the repository.
+# What the wheel is made of.
 _PACKAGED = ('fedfish_tff', 'launch', 'tasks')
-_NOT_PACKAGED = ('launch/benchmarks',)
 
 # Folders and files whose imports are left to an extra.
 _EXTRAS = {
   'grouping': ('fedfish_tff/datasets/grouping', 'launch/data'),
-  'onnx': ('launch/runs/onnx_export.py',),
   'ray': ('fedfish_tff/execution/ray',),
   'roberta': ('tasks/text/roberta_checkpoint.py',),
   'wandb': ('fedfish_tff/simulation/wandb_manager.py',),
@@ -77,7 +73,6 @@ def _packaged_modules() -> dict[str, Any]:
     name: module
     for name, module in repository.read_modules().items()
     if any(map(module.path.is_relative_to, _PACKAGED))
-    and not any(map(module.path.is_relative_to, _NOT_PACKAGED))
   }
 
 
@@ -107,7 +102,7 @@ class PackagingTest(absltest.TestCase):
     root = pathlib.Path(folder.name)
     for name in ('setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
       shutil.copy(repository.ROOT / name, root)
-    for name in (*_PACKAGED, 'tests'):
+    for name in (*_PACKAGED, 'benchmarks', 'tests'):
       shutil.copytree(repository.ROOT / name, root / name)
     command = [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps']
     command += ['--no-index', '--no-build-isolation', '--wheel-dir', 'wheels']
@@ -154,9 +149,9 @@ class PackagingTest(absltest.TestCase):
 
   def test_every_binary_is_a_command(self):
     binaries = {
-      module.path.stem
+      '.'.join(module.path.with_suffix('').parts[1:])
       for module in _packaged_modules().values()
-      if module.is_binary and module.folder == 'launch'
+      if module.is_binary and module.folder in ('launch', 'launch/studies')
     }
     self.assertCountEqual(installed.COMMANDS.values(), binaries)
 
@@ -170,11 +165,7 @@ class PackagingTest(absltest.TestCase):
     self.assertEqual(
       _imported_distributions(
         *_PACKAGED,
-        without=[
-          *itertools.chain(*_EXTRAS.values()),
-          *_ELSEWHERE,
-          *_NOT_PACKAGED,
-        ],
+        without=[*itertools.chain(*_EXTRAS.values()), *_ELSEWHERE],
       ),
       set(self.required),
     )

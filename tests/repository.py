@@ -12,7 +12,7 @@ import sys
 import types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TREES = ('examples', 'fedfish_tff', 'launch', 'tasks', 'tests')
+TREES = ('benchmarks', 'examples', 'fedfish_tff', 'launch', 'tasks', 'tests')
 
 
 @dataclasses.dataclass(frozen=True)

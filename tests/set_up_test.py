@@ -169,7 +169,7 @@ class SetUpTest(absltest.TestCase):
     set_up = repository.load_script(os.fspath(self.root / '.ci' / 'set_up.py'))
     self.stamp.write_text(set_up._PACKAGE.expected_stamp())
     (self.root / 'of_the_repository.py').write_text('')
-    # An environment of an earlier version needs no more than that.
+    # An environment that lacks only that is not installed anew.
     self.assertFalse(self._check())
     self.assertTrue(self._run())
     self.assertTrue(self._check())

@@ -10,7 +10,7 @@ from absl.testing import absltest
 
 # Folders whose modules are tested together, each with the test that does it.
 TESTED_TOGETHER = {
-  'launch/benchmarks/peers': 'tests/launch/benchmarks/peer_rounds_test.py',
+  'benchmarks/peers': 'tests/benchmarks/peer_rounds_test.py',
   'launch/configs': 'tests/launch/configs_test.py',
 }
 

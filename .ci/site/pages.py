@@ -40,16 +40,17 @@ def exports() -> dict[str, dict[str, str]]:
   """Returns for each package its public symbols, with their modules."""
   found = {}
   for path in sorted(ROOT.glob('fedfish_tff/**/__init__.py')):
-    symbols = {
-      alias.name: node.module
-      for block in ast.parse(path.read_text(encoding='utf-8')).body
-      if isinstance(block, ast.If)
-      for node in block.body
-      if isinstance(node, ast.ImportFrom)
-      for alias in node.names
-    }
+    package = '.'.join(path.parent.relative_to(ROOT).parts)
+    symbols = {}
+    for node in ast.parse(path.read_text(encoding='utf-8')).body:
+      match node:
+        case ast.Assign([ast.Name('_EXPORTS')], table):
+          for module, names in ast.literal_eval(table).items():
+            symbols |= dict.fromkeys(names.split(), f'{package}.{module}')
+        case ast.ImportFrom(module, names):
+          symbols |= {name.name: module for name in names if name.asname}
     if symbols:
-      found['.'.join(path.parent.relative_to(ROOT).parts)] = symbols
+      found[package] = symbols
   return found
 
 

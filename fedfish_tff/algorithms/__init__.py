@@ -8,86 +8,67 @@ Those whose clients keep a state are `ClientStateProcess`es.
 from typing import TYPE_CHECKING
 
 from fedfish_tff import lazy
+from fedfish_tff.choices import ClassDistance as ClassDistance
 
 if TYPE_CHECKING:
-  from fedfish_tff.algorithms.client_state_composition import (
-    compose_client_state_process as compose_client_state_process,
-  )
-  from fedfish_tff.algorithms.client_state_process import (
-    ClientStateOutput as ClientStateOutput,
-  )
-  from fedfish_tff.algorithms.client_state_process import (
-    ClientStateProcess as ClientStateProcess,
-  )
-  from fedfish_tff.algorithms.composition import (
-    compose_optimizer_step as compose_optimizer_step,
-  )
-  from fedfish_tff.algorithms.composition import (
-    compose_process as compose_process,
-  )
-  from fedfish_tff.algorithms.composition import (
-    FinalizerWrapper as FinalizerWrapper,
-  )
-  from fedfish_tff.algorithms.composition import (
-    reject_empty_update as reject_empty_update,
-  )
-  from fedfish_tff.algorithms.composition import RejectFn as RejectFn
-  from fedfish_tff.algorithms.ditto import build_ditto as build_ditto
-  from fedfish_tff.algorithms.fed3r import build_fed3r as build_fed3r
-  from fedfish_tff.algorithms.fed3r_rf import build_fed3r_rf as build_fed3r_rf
-  from fedfish_tff.algorithms.fed_avg import build_fed_avg as build_fed_avg
-  from fedfish_tff.algorithms.fed_fish import build_fed_fish as build_fed_fish
-  from fedfish_tff.algorithms.fed_ma import build_fed_ma as build_fed_ma
-  from fedfish_tff.algorithms.fed_ncm import build_fed_ncm as build_fed_ncm
-  from fedfish_tff.algorithms.fed_per import build_fed_per as build_fed_per
-  from fedfish_tff.algorithms.fed_prox import build_fed_prox as build_fed_prox
-  from fedfish_tff.algorithms.fed_rep import build_fed_rep as build_fed_rep
-  from fedfish_tff.algorithms.fed_sgd import build_fed_sgd as build_fed_sgd
-  from fedfish_tff.algorithms.hf_maml import build_hf_maml as build_hf_maml
-  from fedfish_tff.algorithms.lg_fed_avg import (
-    build_lg_fed_avg as build_lg_fed_avg,
-  )
-  from fedfish_tff.algorithms.linear_representation import (
-    build_linear_fed_rep as build_linear_fed_rep,
-  )
-  from fedfish_tff.algorithms.linear_representation import (
-    build_method_of_moments as build_method_of_moments,
-  )
-  from fedfish_tff.algorithms.matched_layers import (
-    find_hidden_layers as find_hidden_layers,
-  )
-  from fedfish_tff.algorithms.matched_layers import HiddenLayer as HiddenLayer
-  from fedfish_tff.algorithms.mime_lite import (
-    build_mime_lite as build_mime_lite,
-  )
-  from fedfish_tff.algorithms.partial_exchange import (
-    build_partial_exchange as build_partial_exchange,
-  )
-  from fedfish_tff.algorithms.partial_exchange import (
-    compose_partial_process as compose_partial_process,
-  )
-  from fedfish_tff.algorithms.partial_exchange import (
-    trainable_shapes as trainable_shapes,
-  )
-  from fedfish_tff.algorithms.partial_finalizer import (
-    keep_what_nobody_sent as keep_what_nobody_sent,
-  )
-  from fedfish_tff.algorithms.partially_local import (
-    build_partially_local as build_partially_local,
-  )
-  from fedfish_tff.algorithms.process import (
-    FederatedProcess as FederatedProcess,
-  )
-  from fedfish_tff.algorithms.scaffold import build_scaffold as build_scaffold
-  from fedfish_tff.algorithms.stateful_partial_exchange import (
-    build_stateful_partial_exchange as build_stateful_partial_exchange,
-  )
-  from fedfish_tff.algorithms.weight_averaging import (
-    AveragedState as AveragedState,
-  )
-  from fedfish_tff.algorithms.weight_averaging import (
-    compose_weight_averaging as compose_weight_averaging,
-  )
-  from fedfish_tff.choices import ClassDistance as ClassDistance
+  from fedfish_tff.algorithms.client_state_composition import *
+  from fedfish_tff.algorithms.client_state_process import *
+  from fedfish_tff.algorithms.composition import *
+  from fedfish_tff.algorithms.ditto import *
+  from fedfish_tff.algorithms.fed3r import *
+  from fedfish_tff.algorithms.fed3r_rf import *
+  from fedfish_tff.algorithms.fed_avg import *
+  from fedfish_tff.algorithms.fed_fish import *
+  from fedfish_tff.algorithms.fed_ma import *
+  from fedfish_tff.algorithms.fed_ncm import *
+  from fedfish_tff.algorithms.fed_per import *
+  from fedfish_tff.algorithms.fed_prox import *
+  from fedfish_tff.algorithms.fed_rep import *
+  from fedfish_tff.algorithms.fed_sgd import *
+  from fedfish_tff.algorithms.hf_maml import *
+  from fedfish_tff.algorithms.lg_fed_avg import *
+  from fedfish_tff.algorithms.linear_representation import *
+  from fedfish_tff.algorithms.matched_layers import *
+  from fedfish_tff.algorithms.mime_lite import *
+  from fedfish_tff.algorithms.partial_exchange import *
+  from fedfish_tff.algorithms.partial_finalizer import *
+  from fedfish_tff.algorithms.partially_local import *
+  from fedfish_tff.algorithms.process import *
+  from fedfish_tff.algorithms.scaffold import *
+  from fedfish_tff.algorithms.stateful_partial_exchange import *
+  from fedfish_tff.algorithms.weight_averaging import *
 
-__getattr__, __dir__ = lazy.attach(__name__)
+_EXPORTS = {
+  'client_state_composition': 'compose_client_state_process',
+  'client_state_process': 'ClientStateOutput ClientStateProcess',
+  'composition': """
+    compose_optimizer_step compose_process FinalizerWrapper reject_empty_update
+    RejectFn
+  """,
+  'ditto': 'build_ditto',
+  'fed3r': 'build_fed3r',
+  'fed3r_rf': 'build_fed3r_rf',
+  'fed_avg': 'build_fed_avg',
+  'fed_fish': 'build_fed_fish',
+  'fed_ma': 'build_fed_ma',
+  'fed_ncm': 'build_fed_ncm',
+  'fed_per': 'build_fed_per',
+  'fed_prox': 'build_fed_prox',
+  'fed_rep': 'build_fed_rep',
+  'fed_sgd': 'build_fed_sgd',
+  'hf_maml': 'build_hf_maml',
+  'lg_fed_avg': 'build_lg_fed_avg',
+  'linear_representation': 'build_linear_fed_rep build_method_of_moments',
+  'matched_layers': 'find_hidden_layers HiddenLayer',
+  'mime_lite': 'build_mime_lite',
+  'partial_exchange': """
+    build_partial_exchange compose_partial_process trainable_shapes
+  """,
+  'partial_finalizer': 'keep_what_nobody_sent',
+  'partially_local': 'build_partially_local',
+  'process': 'FederatedProcess',
+  'scaffold': 'build_scaffold',
+  'stateful_partial_exchange': 'build_stateful_partial_exchange',
+  'weight_averaging': 'AveragedState compose_weight_averaging',
+}
+__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
-  from fedfish_tff.execution.cohort_context import (
-    AsyncCohortExecutionContext as AsyncCohortExecutionContext,
-  )
-  from fedfish_tff.execution.cohort_context import (
-    SyncCohortExecutionContext as SyncCohortExecutionContext,
-  )
-  from fedfish_tff.execution.contexts import context_names as context_names
-  from fedfish_tff.execution.contexts import create_context as create_context
-  from fedfish_tff.execution.contexts import (
-    DEFAULT_CONTEXT_NAME as DEFAULT_CONTEXT_NAME,
-  )
-  from fedfish_tff.execution.contexts import (
-    set_default_context as set_default_context,
-  )
+  from fedfish_tff.execution.cohort_context import *
+  from fedfish_tff.execution.contexts import *
   from fedfish_tff.execution.pjrt.device_client import (
     DeviceProcessError as DeviceProcessError,
   )
@@ -43,14 +31,25 @@ if TYPE_CHECKING:
   from fedfish_tff.execution.running.client_stages import (
     ClientError as ClientError,
   )
-  from fedfish_tff.execution.worker.local_worker import (
-    AsyncLocalWorkerExecutionContext as AsyncLocalWorkerExecutionContext,
-  )
-  from fedfish_tff.execution.worker.local_worker import (
-    SyncLocalWorkerExecutionContext as SyncLocalWorkerExecutionContext,
-  )
+  from fedfish_tff.execution.worker.local_worker import *
   from fedfish_tff.execution.worker.local_worker_executors import (
     LocalWorkerError as LocalWorkerError,
   )
 
-__getattr__, __dir__ = lazy.attach(__name__)
+_EXPORTS = {
+  'cohort_context': 'AsyncCohortExecutionContext SyncCohortExecutionContext',
+  'contexts': """
+    context_names create_context DEFAULT_CONTEXT_NAME set_default_context
+  """,
+  'pjrt.device_client': 'DeviceProcessError',
+  'pjrt.pjrt_context': 'AsyncPjrtExecutionContext SyncPjrtExecutionContext',
+  'pjrt.stage_programs': 'DeviceMemoryError',
+  'ray.ray_cluster': 'RayError',
+  'ray.ray_context': 'AsyncRayExecutionContext SyncRayExecutionContext',
+  'running.client_stages': 'ClientError',
+  'worker.local_worker': """
+    AsyncLocalWorkerExecutionContext SyncLocalWorkerExecutionContext
+  """,
+  'worker.local_worker_executors': 'LocalWorkerError',
+}
+__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

@@ -5,132 +5,94 @@
 from typing import TYPE_CHECKING
 
 from fedfish_tff import lazy
+from fedfish_tff.choices import FineTuning as FineTuning
+from fedfish_tff.choices import RidgeBias as RidgeBias
 
 if TYPE_CHECKING:
-  from fedfish_tff.choices import FineTuning
-  from fedfish_tff.choices import RidgeBias
-  from fedfish_tff.models.class_metrics import check_class_names
-  from fedfish_tff.models.class_metrics import create_class_metric_fns
-  from fedfish_tff.models.class_metrics import MetricFns
-  from fedfish_tff.models.dense import create_mlp_classifier
-  from fedfish_tff.models.dense import create_mlp_regressor
-  from fedfish_tff.models.dense import mlp_tensor_names
-  from fedfish_tff.models.ensemble import create_ensemble
-  from fedfish_tff.models.extractor_features import create_extractor_features
-  from fedfish_tff.models.feature_extractor import Apply
-  from fedfish_tff.models.feature_extractor import Divide
-  from fedfish_tff.models.feature_extractor import FeatureExtractor
-  from fedfish_tff.models.feature_extractor import resize_images
-  from fedfish_tff.models.feature_extractor import with_unit_features
-  from fedfish_tff.models.feature_map import ApplyFn
-  from fedfish_tff.models.feature_map import create_dense_features
-  from fedfish_tff.models.feature_map import create_identity_features
-  from fedfish_tff.models.feature_map import FeatureMap
-  from fedfish_tff.models.frozen_graph import freeze_keras_model
-  from fedfish_tff.models.frozen_graph import load_extractor
-  from fedfish_tff.models.frozen_graph import Preprocess
-  from fedfish_tff.models.image_models import COMPACT_CNN_TENSORS
-  from fedfish_tff.models.image_models import create_compact_cnn
-  from fedfish_tff.models.image_models import create_dropout_cnn
-  from fedfish_tff.models.image_models import create_fed_avg_cnn
-  from fedfish_tff.models.image_models import create_lenet5
-  from fedfish_tff.models.image_models import create_vgg9
-  from fedfish_tff.models.image_models import DROPOUT_CNN_TENSORS
-  from fedfish_tff.models.image_models import FED_AVG_CNN_TENSORS
-  from fedfish_tff.models.image_models import LENET5_TENSORS
-  from fedfish_tff.models.image_models import LENET_TENSORS
-  from fedfish_tff.models.image_models import VGG9_TENSORS
-  from fedfish_tff.models.keras_classifier import create_keras_classifier
-  from fedfish_tff.models.keras_classifier import keras_tensor_names
-  from fedfish_tff.models.keras_classifier import KerasCall
-  from fedfish_tff.models.kneser_ney import KneserNeyModel
-  from fedfish_tff.models.label_samplers import (
-    categorical_label_sampler as categorical_label_sampler,
-  )
-  from fedfish_tff.models.label_samplers import (
-    gaussian_label_sampler as gaussian_label_sampler,
-  )
-  from fedfish_tff.models.label_samplers import (
-    token_label_sampler as token_label_sampler,
-  )
-  from fedfish_tff.models.language_model import create_language_model
-  from fedfish_tff.models.linear_representation import (
-    create_linear_representation,
-  )
-  from fedfish_tff.models.linear_representation import (
-    LINEAR_REPRESENTATION_TENSORS,
-  )
-  from fedfish_tff.models.low_rank_adapters import AdaptedModel
-  from fedfish_tff.models.low_rank_adapters import add_low_rank_adapters
-  from fedfish_tff.models.mobilenet import load_mobilenet_v2
-  from fedfish_tff.models.model_functions import batch_type as batch_type
-  from fedfish_tff.models.model_functions import bind_model as bind_model
-  from fedfish_tff.models.model_functions import BoundModel as BoundModel
-  from fedfish_tff.models.model_functions import (
-    build_evaluation_pass as build_evaluation_pass,
-  )
-  from fedfish_tff.models.model_functions import (
-    build_initial_weights as build_initial_weights,
-  )
-  from fedfish_tff.models.model_functions import (
-    build_metrics_finalizer as build_metrics_finalizer,
-  )
-  from fedfish_tff.models.model_functions import data_type as data_type
-  from fedfish_tff.models.model_functions import (
-    flatten_weights as flatten_weights,
-  )
-  from fedfish_tff.models.model_functions import FlatWeights as FlatWeights
-  from fedfish_tff.models.model_functions import is_functional as is_functional
-  from fedfish_tff.models.model_functions import LabelSampler as LabelSampler
-  from fedfish_tff.models.model_functions import (
-    metric_finalizers as metric_finalizers,
-  )
-  from fedfish_tff.models.model_functions import ModelFn as ModelFn
-  from fedfish_tff.models.model_functions import split_batch as split_batch
-  from fedfish_tff.models.model_functions import (
-    TrainingGradients as TrainingGradients,
-  )
-  from fedfish_tff.models.model_functions import weights_like as weights_like
-  from fedfish_tff.models.model_functions import weights_type as weights_type
-  from fedfish_tff.models.model_partition import bind_part
-  from fedfish_tff.models.model_partition import fine_tuned_tensors
-  from fedfish_tff.models.model_partition import join_tensors
-  from fedfish_tff.models.model_partition import last_layer
-  from fedfish_tff.models.model_partition import partition_model
-  from fedfish_tff.models.model_partition import PartitionedModel
-  from fedfish_tff.models.model_partition import select_tensors
-  from fedfish_tff.models.model_partition import split_tensors
-  from fedfish_tff.models.random_features import create_random_features
-  from fedfish_tff.models.random_features import median_bandwidth
-  from fedfish_tff.models.recurrent_language_model import CHARACTER_LSTM_TENSORS
-  from fedfish_tff.models.recurrent_language_model import CIFG_LSTM_TENSORS
-  from fedfish_tff.models.recurrent_language_model import create_character_lstm
-  from fedfish_tff.models.recurrent_language_model import create_cifg_lstm
-  from fedfish_tff.models.recurrent_language_model import (
-    create_stackoverflow_rnn,
-  )
-  from fedfish_tff.models.recurrent_language_model import (
-    STACKOVERFLOW_RNN_TENSORS,
-  )
-  from fedfish_tff.models.resnet import create_resnet18
-  from fedfish_tff.models.resnet import RESNET18_TENSORS
-  from fedfish_tff.models.ridge_classifier import create_feature_classifier
-  from fedfish_tff.models.ridge_classifier import (
-    feature_classifier_tensor_names,
-  )
-  from fedfish_tff.models.ridge_classifier import NUM_CLASSIFIER_TENSORS
-  from fedfish_tff.models.ridge_classifier import with_classifier
-  from fedfish_tff.models.ridge_path import check_regularizations
-  from fedfish_tff.models.ridge_path import solve_ridge_path
-  from fedfish_tff.models.ridge_solution import solve_ridge
-  from fedfish_tff.models.squeezenet import create_squeezenet
-  from fedfish_tff.models.squeezenet import load_squeezenet
-  from fedfish_tff.models.text_models import BAG_OF_TOKENS_TENSORS
-  from fedfish_tff.models.text_models import create_bag_of_tokens_classifier
-  from fedfish_tff.models.text_models import create_text_cnn
-  from fedfish_tff.models.text_models import TEXT_CNN_TENSORS
-  from fedfish_tff.models.transformer import create_transformer
-  from fedfish_tff.models.transformer import TRANSFORMER_SIZES
-  from fedfish_tff.models.transformer import transformer_tensor_names
+  from fedfish_tff.models.class_metrics import *
+  from fedfish_tff.models.dense import *
+  from fedfish_tff.models.ensemble import *
+  from fedfish_tff.models.extractor_features import *
+  from fedfish_tff.models.feature_extractor import *
+  from fedfish_tff.models.feature_map import *
+  from fedfish_tff.models.frozen_graph import *
+  from fedfish_tff.models.image_models import *
+  from fedfish_tff.models.keras_classifier import *
+  from fedfish_tff.models.kneser_ney import *
+  from fedfish_tff.models.label_samplers import *
+  from fedfish_tff.models.language_model import *
+  from fedfish_tff.models.linear_representation import *
+  from fedfish_tff.models.low_rank_adapters import *
+  from fedfish_tff.models.mobilenet import *
+  from fedfish_tff.models.model_functions import *
+  from fedfish_tff.models.model_partition import *
+  from fedfish_tff.models.random_features import *
+  from fedfish_tff.models.recurrent_language_model import *
+  from fedfish_tff.models.resnet import *
+  from fedfish_tff.models.ridge_classifier import *
+  from fedfish_tff.models.ridge_path import *
+  from fedfish_tff.models.ridge_solution import *
+  from fedfish_tff.models.squeezenet import *
+  from fedfish_tff.models.text_models import *
+  from fedfish_tff.models.transformer import *
 
-__getattr__, __dir__ = lazy.attach(__name__)
+_EXPORTS = {
+  'class_metrics': 'check_class_names create_class_metric_fns MetricFns',
+  'dense': 'create_mlp_classifier create_mlp_regressor mlp_tensor_names',
+  'ensemble': 'create_ensemble',
+  'extractor_features': 'create_extractor_features',
+  'feature_extractor': """
+    Apply Divide FeatureExtractor resize_images with_unit_features
+  """,
+  'feature_map': """
+    ApplyFn create_dense_features create_identity_features FeatureMap
+  """,
+  'frozen_graph': 'freeze_keras_model load_extractor Preprocess',
+  'image_models': """
+    COMPACT_CNN_TENSORS create_compact_cnn create_dropout_cnn create_fed_avg_cnn
+    create_lenet5 create_vgg9 DROPOUT_CNN_TENSORS FED_AVG_CNN_TENSORS
+    LENET5_TENSORS LENET_TENSORS VGG9_TENSORS
+  """,
+  'keras_classifier': 'create_keras_classifier keras_tensor_names KerasCall',
+  'kneser_ney': 'KneserNeyModel',
+  'label_samplers': """
+    categorical_label_sampler gaussian_label_sampler token_label_sampler
+  """,
+  'language_model': 'create_language_model',
+  'linear_representation': """
+    create_linear_representation LINEAR_REPRESENTATION_TENSORS
+  """,
+  'low_rank_adapters': 'AdaptedModel add_low_rank_adapters',
+  'mobilenet': 'load_mobilenet_v2',
+  'model_functions': """
+    batch_type bind_model BoundModel build_evaluation_pass build_initial_weights
+    build_metrics_finalizer data_type flatten_weights FlatWeights is_functional
+    LabelSampler metric_finalizers ModelFn split_batch TrainingGradients
+    weights_like weights_type
+  """,
+  'model_partition': """
+    bind_part fine_tuned_tensors join_tensors last_layer partition_model
+    PartitionedModel select_tensors split_tensors
+  """,
+  'random_features': 'create_random_features median_bandwidth',
+  'recurrent_language_model': """
+    CHARACTER_LSTM_TENSORS CIFG_LSTM_TENSORS create_character_lstm
+    create_cifg_lstm create_stackoverflow_rnn STACKOVERFLOW_RNN_TENSORS
+  """,
+  'resnet': 'create_resnet18 RESNET18_TENSORS',
+  'ridge_classifier': """
+    create_feature_classifier feature_classifier_tensor_names
+    NUM_CLASSIFIER_TENSORS with_classifier
+  """,
+  'ridge_path': 'check_regularizations solve_ridge_path',
+  'ridge_solution': 'solve_ridge',
+  'squeezenet': 'create_squeezenet load_squeezenet',
+  'text_models': """
+    BAG_OF_TOKENS_TENSORS create_bag_of_tokens_classifier create_text_cnn
+    TEXT_CNN_TENSORS
+  """,
+  'transformer': """
+    create_transformer TRANSFORMER_SIZES transformer_tensor_names
+  """,
+}
+__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

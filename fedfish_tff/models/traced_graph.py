@@ -104,17 +104,6 @@ def trace_graph(
   )
 
 
-def freeze_function(function: Any) -> Callable[..., dict[str, tf.Tensor]]:
-  """Returns a function with all that it holds, tensors too, as constants.
-
-  Args:
-    function: A concrete function of tensors by name that returns a mapping.
-  """
-  frozen = private_apis.freeze_variables(function)
-  names = sorted(function.structured_outputs)  # As TensorFlow flattens them.
-  return lambda **inputs: dict(zip(names, frozen(**inputs), strict=True))
-
-
 def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
   """Yields the nodes of a graph and those of its functions.
 

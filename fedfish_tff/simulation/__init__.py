@@ -7,68 +7,82 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
-  from fedfish_tff.simulation.checkpoints import CheckpointManager
-  from fedfish_tff.simulation.checkpoints import DamagedCheckpointError
-  from fedfish_tff.simulation.client_speeds import build_wall_clock
-  from fedfish_tff.simulation.client_speeds import device_class_speeds
-  from fedfish_tff.simulation.client_speeds import DeviceClass
-  from fedfish_tff.simulation.client_speeds import dynamic_exponential_speeds
-  from fedfish_tff.simulation.client_speeds import fixed_exponential_speeds
-  from fedfish_tff.simulation.client_speeds import read_trace_speeds
-  from fedfish_tff.simulation.client_speeds import Speeds
-  from fedfish_tff.simulation.client_speeds import WallClock
-  from fedfish_tff.simulation.client_state_store import ClientStateStore
-  from fedfish_tff.simulation.cohort_prefetch import Cohort
-  from fedfish_tff.simulation.cohort_prefetch import CohortPrefetcher
-  from fedfish_tff.simulation.communication import closed_form_upload_bytes
-  from fedfish_tff.simulation.communication import measure_wire_bytes
-  from fedfish_tff.simulation.communication import WireBytes
-  from fedfish_tff.simulation.early_stopping import EarlyStopping
-  from fedfish_tff.simulation.federated_round import has_client_states
-  from fedfish_tff.simulation.federated_round import run_round
-  from fedfish_tff.simulation.files import check_entries
-  from fedfish_tff.simulation.files import make_folder
-  from fedfish_tff.simulation.files import write_atomically
-  from fedfish_tff.simulation.metrics_csv import CsvMetricsManager
-  from fedfish_tff.simulation.metrics_flattening import flatten_metrics
-  from fedfish_tff.simulation.metrics_flattening import to_number
-  from fedfish_tff.simulation.metrics_rows import read_rows
-  from fedfish_tff.simulation.metrics_rows import ROUND_COLUMN
-  from fedfish_tff.simulation.metrics_rows import Row
-  from fedfish_tff.simulation.participation import count_visiting_rounds
-  from fedfish_tff.simulation.participation import epochs_participation
-  from fedfish_tff.simulation.participation import first_visits
-  from fedfish_tff.simulation.participation import Participation
-  from fedfish_tff.simulation.participation import poisson_participation
-  from fedfish_tff.simulation.participation import uniform_participation
-  from fedfish_tff.simulation.participation import visit_once_participation
-  from fedfish_tff.simulation.participation_stages import AccuracyStages
-  from fedfish_tff.simulation.participation_stages import equal_stages
-  from fedfish_tff.simulation.participation_stages import expected_slowest
-  from fedfish_tff.simulation.participation_stages import exponential_stages
-  from fedfish_tff.simulation.participation_stages import Stages
-  from fedfish_tff.simulation.privacy_loss import Epsilon
-  from fedfish_tff.simulation.privacy_loss import fixed_size_epsilon
-  from fedfish_tff.simulation.privacy_loss import poisson_epsilon
-  from fedfish_tff.simulation.privacy_loss import tree_epsilon
-  from fedfish_tff.simulation.progress import ProgressReporter
-  from fedfish_tff.simulation.progress import report_step
-  from fedfish_tff.simulation.round_problems import training_weights
-  from fedfish_tff.simulation.run_recorder import RunRecorder
-  from fedfish_tff.simulation.speed_participation import drop_out
-  from fedfish_tff.simulation.speed_participation import fastest_participation
-  from fedfish_tff.simulation.speed_participation import flanp_participation
-  from fedfish_tff.simulation.speed_participation import srpfl_participation
-  from fedfish_tff.simulation.training_loop import BarrierFn
-  from fedfish_tff.simulation.training_loop import CriterionFn
-  from fedfish_tff.simulation.training_loop import EvaluationFn
-  from fedfish_tff.simulation.training_loop import FinishFn
-  from fedfish_tff.simulation.training_loop import load_result
-  from fedfish_tff.simulation.training_loop import Metrics
-  from fedfish_tff.simulation.training_loop import run_training
-  from fedfish_tff.simulation.training_loop import TrainingResult
-  from fedfish_tff.simulation.wandb_manager import WandbManager
-  from fedfish_tff.simulation.workdir import open_workdir
-  from fedfish_tff.simulation.workdir import Workdir
+  from fedfish_tff.simulation.barrier import *
+  from fedfish_tff.simulation.checkpoints import *
+  from fedfish_tff.simulation.client_speeds import *
+  from fedfish_tff.simulation.client_state_store import *
+  from fedfish_tff.simulation.cohort_prefetch import *
+  from fedfish_tff.simulation.communication import *
+  from fedfish_tff.simulation.criterion import *
+  from fedfish_tff.simulation.early_stopping import *
+  from fedfish_tff.simulation.federated_round import (
+    has_client_states as has_client_states,
+  )
+  from fedfish_tff.simulation.federated_round import run_round as run_round
+  from fedfish_tff.simulation.files import check_entries as check_entries
+  from fedfish_tff.simulation.files import make_folder as make_folder
+  from fedfish_tff.simulation.files import write_atomically as write_atomically
+  from fedfish_tff.simulation.hooks import *
+  from fedfish_tff.simulation.metrics_csv import *
+  from fedfish_tff.simulation.metrics_flattening import *
+  from fedfish_tff.simulation.metrics_rows import read_rows as read_rows
+  from fedfish_tff.simulation.metrics_rows import ROUND_COLUMN as ROUND_COLUMN
+  from fedfish_tff.simulation.metrics_rows import Row as Row
+  from fedfish_tff.simulation.participation import *
+  from fedfish_tff.simulation.participation_stages import *
+  from fedfish_tff.simulation.privacy_loss import *
+  from fedfish_tff.simulation.progress import *
+  from fedfish_tff.simulation.round_problems import (
+    training_weights as training_weights,
+  )
+  from fedfish_tff.simulation.run_recorder import *
+  from fedfish_tff.simulation.schedules import *
+  from fedfish_tff.simulation.simulated_time import *
+  from fedfish_tff.simulation.speed_participation import *
+  from fedfish_tff.simulation.training_loop import *
+  from fedfish_tff.simulation.wandb_manager import *
+  from fedfish_tff.simulation.workdir import *
 
-__getattr__, __dir__ = lazy.attach(__name__)
+_EXPORTS = {
+  'barrier': 'Barrier BarrierFn',
+  'checkpoints': 'CheckpointManager DamagedCheckpointError',
+  'client_speeds': """
+    build_wall_clock device_class_speeds DeviceClass dynamic_exponential_speeds
+    fixed_exponential_speeds read_trace_speeds Speeds WallClock
+  """,
+  'client_state_store': 'ClientStateStore',
+  'cohort_prefetch': 'Cohort CohortPrefetcher',
+  'communication': """
+    closed_form_upload_bytes CommunicationCosts measure_wire_bytes WireBytes
+  """,
+  'criterion': 'Criterion CriterionFn',
+  'early_stopping': 'EarlyStopping',
+  'federated_round': 'has_client_states run_round',
+  'files': 'check_entries make_folder write_atomically',
+  'hooks': 'Hook Round Run',
+  'metrics_csv': 'CsvMetricsManager',
+  'metrics_flattening': 'flatten_metrics to_number',
+  'metrics_rows': 'read_rows ROUND_COLUMN Row',
+  'participation': """
+    count_visiting_rounds epochs_participation first_visits Participation
+    poisson_participation uniform_participation visit_once_participation
+  """,
+  'participation_stages': """
+    AccuracyStages equal_stages expected_slowest exponential_stages Stages
+  """,
+  'privacy_loss': """
+    Epsilon fixed_size_epsilon poisson_epsilon PrivacyLoss tree_epsilon
+  """,
+  'progress': 'ProgressReporter report_step',
+  'round_problems': 'training_weights',
+  'run_recorder': 'RunRecorder',
+  'schedules': 'Schedules',
+  'simulated_time': 'SimulatedTime',
+  'speed_participation': """
+    drop_out fastest_participation flanp_participation srpfl_participation
+  """,
+  'training_loop': 'EvaluationFn load_result Metrics run_training TrainingResult',
+  'wandb_manager': 'WandbManager',
+  'workdir': 'open_workdir Workdir',
+}
+__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

@@ -4,12 +4,11 @@
 
 `tff.program.FileProgramStateManager` does not notice a state that was damaged
 after it was written, and writes each as a SavedModel, whose graph takes a tenth
-of a second. Here the tensors alone are written, to where a SavedModel has them
-and under the names that TFF gave them, which `tf.train.load_checkpoint` reads. A
-manifest with the SHA-256 of every file is written last:
-without manifest a version is half-written, and one that does not match it, or
-cannot be read, is damaged and passed over. So is one that does not go with the
-run's other files, whose digests are in the manifest, too.
+of a second. Here the tensors alone are written, numbered in the structure's
+order; `tf.train.load_checkpoint` reads them. A manifest with the SHA-256 of every
+file is written last: without manifest a version is half-written, and one that
+does not match it, or cannot be read, is damaged and passed over. So is one that
+does not go with the run's other files, whose digests are in the manifest, too.
 """
 
 from collections.abc import Callable
@@ -367,7 +366,7 @@ def _checksums(folder: pathlib.Path) -> dict[str, str]:
 
 
 def _names(leaves: Sequence[Any]) -> list[str]:
-  return [f'_value/{i}/.ATTRIBUTES/VARIABLE_VALUE' for i in range(len(leaves))]
+  return [str(i) for i in range(len(leaves))]
 
 
 def _describe(leaf: Any) -> str:

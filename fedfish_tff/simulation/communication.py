@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes that cross the boundary between server and clients in a round."""
 
+from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.simulation import hooks
+from fedfish_tff.simulation import run_totals
 
 import numpy as np
 import tensorflow_federated as tff
@@ -35,6 +38,38 @@ class WireBytes(NamedTuple):
   @property
   def total(self) -> int:
     return self.download + self.upload
+
+
+class CommunicationCosts(hooks.Hook):
+  """A hook that counts what a round sends."""
+
+  def __init__(
+    self,
+    wire_bytes: WireBytes,
+    costs_per_client: Mapping[str, int] | None = None,
+  ) -> None:
+    """Prepares the columns `communication/wire_bytes` and its `_total`.
+
+    Args:
+      wire_bytes: Bytes per client and round, see `measure_wire_bytes`.
+      costs_per_client: Further costs of a client in a round, by column; rows
+        have them for the whole cohort.
+    """
+    self._costs = {
+      run_totals.WIRE_BYTES_COLUMN: wire_bytes.total,
+      **(costs_per_client or {}),
+    }
+
+  def after_round(self, round_: hooks.Round) -> None:
+    num_clients = len(round_.cohort)
+    round_.row.update(
+      (name, num_clients * cost) for name, cost in self._costs.items()
+    )
+
+  def complete_row(self, round_: hooks.Round) -> None:
+    round_.row[f'{run_totals.WIRE_BYTES_COLUMN}_total'] = round_.totals[
+      'wire_bytes'
+    ]
 
 
 def measure_wire_bytes(

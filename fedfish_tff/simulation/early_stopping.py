@@ -1,10 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which evaluation was the best, and whether a run should go on.
+"""Early stopping: the best evaluation, and whether a run should go on.
 
-What is decided follows from the rows of metrics.csv alone, so that a run that
-resumes has the decisions of one that was never interrupted. Plain Python,
-without TensorFlow.
+Decisions follow from the rows of metrics.csv alone, so that a run that resumes
+has those of one that was never interrupted.
 """
 
 from collections.abc import Mapping
@@ -13,19 +12,25 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import ranking
+from fedfish_tff.simulation import hooks
+from fedfish_tff.simulation import metrics_rows
 
 
-class EarlyStopping:
+class EarlyStopping(hooks.Hook):
   """Watches a column as `tf.keras.callbacks.EarlyStopping` watches a metric.
 
-  What is better by rounding only (see `ranking.gains`) is not better.
+  Differences within rounding (see `ranking.gains`) are no gain. The best round
+  so far has a checkpoint, that of the initial model too; whether it is kept, the
+  run's manager of checkpoints decides.
 
   Attributes:
     column: The column.
     best_round: The first round with the best finite value so far; None without
       one.
-    reason: Why to stop, a part of a sentence; None to go on.
+    reason: See `hooks.Hook`.
   """
+
+  may_stop = True
 
   def __init__(
     self,
@@ -35,19 +40,18 @@ class EarlyStopping:
     patience: int,
     min_delta: float = 0.0,
   ) -> None:
-    """Has seen nothing yet.
+    """Begins without an evaluation.
 
     Args:
       column: A column `eval/*`.
       higher_is_better: Whether it is better when higher.
-      patience: The run stops after so many evaluations, one after the other,
-        that are not better than the best before them; 0 for never.
-      min_delta: By how much more than this one has to be better to count as
-        such for the patience.
+      patience: The evaluations, one after the other, none better than the best
+        before them, after which the run stops; 0 for never.
+      min_delta: The gain that an evaluation must exceed to be better, as far as
+        `patience` goes.
     """
     self.column = column
     self.best_round: int | None = None
-    self.reason: str | None = None
     self._higher_is_better = higher_is_better
     self._patience = patience
     self._min_delta = min_delta
@@ -55,6 +59,18 @@ class EarlyStopping:
     self._reference_round: int | None = None
     self._waited = 0
     self._seen = False
+
+  def begin(self, run: hooks.Run) -> None:
+    if not run.is_resumed:
+      return
+    for row in run.read_rows():
+      self.observe(row[metrics_rows.ROUND_COLUMN], row)
+    if self.best_round is not None:
+      # A damaged one is told now, not after the rounds that are left.
+      run.load(self.best_round)
+
+  def keeps(self, round_number: int) -> bool:
+    return self.best_round == round_number or self.reason is not None
 
   def observe(self, round_number: int, row: Mapping[str, Any]) -> None:
     """Takes a row into account; rows come in their order.

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
+from fedfish_tff.simulation import hooks
+from fedfish_tff.simulation import metrics_rows
 
 
 class Stages(NamedTuple):
@@ -46,7 +48,7 @@ class Stages(NamedTuple):
     return bisect.bisect_right(self.first_rounds, round_number) - 1
 
 
-class AccuracyStages:
+class AccuracyStages(hooks.Hook):
   """Stages that last until their clients' statistical accuracy is reached.
 
   Algorithm 1 of FLANP: a stage ends when the squared gradient of its clients'
@@ -76,12 +78,16 @@ class AccuracyStages:
     """The number of clients in each stage."""
     return self._stages.sizes
 
+  def begin(self, run: hooks.Run) -> None:
+    if run.is_resumed:
+      for row in run.read_rows():
+        self.observe(row[metrics_rows.ROUND_COLUMN], row)
+
   def observe(self, round_number: int, row: Mapping[str, int | float]) -> None:
     """Decides on round `round_number` + 2.
 
-    Rounds come in their order, as `on_round` of `run_training` tells them.
-    Before a run is resumed it is told the rows of metrics.csv, those after its
-    checkpoint too: a round that comes again undoes what was decided since.
+    Rounds come in their order. A round that comes again undoes what was decided
+    since.
 
     Args:
       round_number: The round.

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Epsilon, by dp_accounting: what the rounds so far tell of a client.
+"""Epsilon of the rounds so far, by dp_accounting.
 
 Upper bounds by Rényi differential privacy (Mironov, arXiv:1702.07476), of all
 of a client's data (user level), for who sees every global model. They are pure
@@ -11,6 +11,8 @@ from collections.abc import Callable
 import functools
 import math
 
+from fedfish_tff.simulation import hooks
+
 import dp_accounting
 import numpy as np
 
@@ -18,6 +20,17 @@ import numpy as np
 Epsilon = Callable[[int], float]
 
 _RELATION = dp_accounting.NeighboringRelation
+
+
+class PrivacyLoss(hooks.Hook):
+  """A hook that adds epsilon after each round, as `privacy/epsilon`."""
+
+  def __init__(self, epsilon: Epsilon) -> None:
+    """Takes epsilon as a function of the number of rounds."""
+    self._epsilon = epsilon
+
+  def complete_row(self, round_: hooks.Round) -> None:
+    round_.row['privacy/epsilon'] = self._epsilon(round_.number)
 
 
 def poisson_epsilon(

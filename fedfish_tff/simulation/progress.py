@@ -7,6 +7,8 @@ import sys
 import threading
 from typing import TextIO
 
+from fedfish_tff.simulation import hooks
+
 import tqdm
 
 # The columns shown, with short names, where a run has them.
@@ -37,7 +39,7 @@ def _print(line: str, stream: TextIO) -> None:
   stream.flush()
 
 
-class ProgressReporter:
+class ProgressReporter(hooks.Hook):
   """A bar with loss, accuracy and time left, or a plain line now and then."""
 
   def __init__(
@@ -72,11 +74,11 @@ class ProgressReporter:
         total=rounds, unit='round', file=self._stream, dynamic_ncols=True
       )
 
-  def __call__(self, round_number: int, metrics: Mapping[str, float]) -> None:
-    """Reports the end of a round with its row of metrics."""
+  def observe(self, round_number: int, row: Mapping[str, float]) -> None:
+    """Reports the end of a round with its row."""
     for column, name in _SHOWN:
-      if column in metrics:
-        self._shown[name] = f'{metrics[column]:.4g}'
+      if column in row:
+        self._shown[name] = f'{row[column]:.4g}'
     if not self._started and round_number > self._first_round:
       _print(f'resumed after round {round_number - 1}', self._stream)
     if self._bar is not None:

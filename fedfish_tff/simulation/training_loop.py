@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a learning process for some rounds, so that stopping costs nothing.
 
-The counterpart of `tff.simulation.run_training_process`. Who takes part and
-with which batches is a function of (seed, round), and a checkpoint holds the
-process' state together with the running totals, so that a resumed run equals
-one that was never interrupted in all but the `time/` columns.
+The counterpart of `tff.simulation.run_training_process`. Cohorts and their
+batches are functions of (seed, round), and a checkpoint holds the process' state
+together with the running totals, so that a resumed run equals one that was
+never interrupted in all but the `time/` columns.
 """
 
 import collections
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 import time
 from typing import Any
 from typing import NamedTuple
@@ -21,15 +22,11 @@ from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_data
-from fedfish_tff.simulation import client_speeds
 from fedfish_tff.simulation import client_state_store
 from fedfish_tff.simulation import cohort_prefetch
-from fedfish_tff.simulation import communication
-from fedfish_tff.simulation import early_stopping
 from fedfish_tff.simulation import federated_round
-from fedfish_tff.simulation import metrics_rows
+from fedfish_tff.simulation import hooks as hooks_lib
 from fedfish_tff.simulation import participation as participation_lib
-from fedfish_tff.simulation import privacy_loss
 from fedfish_tff.simulation import round_problems
 from fedfish_tff.simulation import run_recorder
 from fedfish_tff.simulation import run_totals
@@ -39,10 +36,6 @@ import tensorflow_federated as tff
 
 Metrics = Mapping[str, Any]
 EvaluationFn = Callable[[Any, int], Metrics]
-BarrierFn = Callable[[Any, Any, Sequence[batches_lib.ClientBatches]], Metrics]
-CriterionFn = Callable[[Any, Sequence[batches_lib.ClientBatches]], Metrics]
-# From the process' state to another.
-FinishFn = Callable[[Any], Any]
 
 _LoopState = collections.OrderedDict[str, Any]
 
@@ -54,15 +47,15 @@ class TrainingResult(NamedTuple):
     state: The process' state.
     round_number: Rounds done.
     totals: Over all rounds, resumed ones included: `wire_bytes`,
-      `payload_bytes`, `local_steps`, `excluded_clients` and `round_seconds`;
-      `simulated_seconds` where `run_training` had a wall clock.
+      `payload_bytes`, `local_steps`, `excluded_clients` and `round_seconds`,
+      and those of the hooks.
     client_states_digest: The digest of the clients' states after the last
       round, by which a `ClientStateStore` checks that it has them.
   """
 
   state: Any
   round_number: int
-  totals: Mapping[str, int | float]
+  totals: dict[str, int | float]
   client_states_digest: int = 0
 
 
@@ -76,40 +69,36 @@ def run_training(
   rounds: int,
   evaluation_fn: EvaluationFn | None = None,
   evaluate_every: int = 1,
-  barrier_fn: BarrierFn | None = None,
-  criterion_fn: CriterionFn | None = None,
   checkpoint_every: int = 1,
   checkpoint_at: Collection[int] = (),
   program_state_manager: tff.program.ProgramStateManager | None = None,
   metrics_managers: Sequence[tff.program.ReleaseManager] = (),
-  wire_bytes: communication.WireBytes | None = None,
-  costs_per_client: Mapping[str, int] | None = None,
   start: TrainingResult | None = None,
-  finish_fn: FinishFn | None = None,
-  round_parameters: Callable[[int], Mapping[str, float]] | None = None,
-  stopping: early_stopping.EarlyStopping | None = None,
-  on_round: Callable[[int, Metrics], None] | None = None,
   client_states: client_state_store.ClientStateStore | None = None,
-  wall_clock: client_speeds.WallClock | None = None,
-  epsilon: privacy_loss.Epsilon | None = None,
+  hooks: Sequence[hooks_lib.Hook] = (),
 ) -> TrainingResult:
   """Trains up to a number of rounds, from the last checkpoint if there is one.
 
   The first row of the metrics, that of round 0 or of the start's, holds the
-  evaluation of the initial model. Besides the
-  process' own metrics (see `metrics_flattening`) and those of the functions
-  below, rows have `compute/local_steps` (gradient evaluations on a batch, summed
-  over the cohort, extra passes included), `communication/wire_bytes`, both with
-  `_total` over the run, and `time/round_seconds`; what the process measures as
-  `communication/payload_bytes` has its `_total` too. Averages over the cohort's
-  training are NaN where every client was excluded.
+  evaluation of the initial model. Besides the process' own metrics (see
+  `metrics_flattening`), those of `evaluation_fn` and those of the hooks, rows
+  have `compute/local_steps` (gradient evaluations on a batch, summed over the
+  cohort, extra passes included) with its `_total` over the run, and
+  `time/round_seconds`; the process' `communication/payload_bytes` has its
+  `_total` too. Averages over the cohort's training are NaN where every client
+  was excluded.
+
+  A round is: `before_round` of the hooks, training, `after_round`, `finish` in
+  the last one, evaluation and `after_evaluation` where it is due,
+  `complete_row`; then the row is released, `observe` is called, and the
+  checkpoint is written where one is due or a hook `keeps` the round.
 
   Args:
     process: Any learning process, or one with client states. Those of this
       package also count clients with a non-finite update, which are then named
       in a warning.
-    train_data: The clients that may take part. The next round's are read from
-      a thread of their own while a round computes.
+    train_data: The clients that may take part. The next round's are read in a
+      thread of their own while a round computes.
     participation: The cohort of a round; called from that thread.
     batch_spec: Batches of a client in a round.
     seed: With the round, decides each client's batches.
@@ -119,42 +108,19 @@ def run_training(
       the state has no model (Fed3R without lambda, before there are examples
       enough) a warning says so, and the row lacks its columns.
     evaluate_every: Rounds between two evaluations.
-    barrier_fn: From (weights that clients start from before the round, after
-      it, the cohort's batches) to numbers by column name; called where
-      `evaluation_fn` is, but not on the initial state. Where the model before
-      the round or after it does not exist, the row lacks its columns.
-    criterion_fn: From (these weights after the round, the cohort's batches) to
-      numbers by column name, by which later cohorts are chosen; called every
-      round. It counts as one more pass over the clients' data.
     checkpoint_every: Rounds between two checkpoints; the last round has one.
     checkpoint_at: Further rounds with a checkpoint.
     program_state_manager: Saves and loads the run; None to do neither.
     metrics_managers: Get each round's row. `metrics_csv.CsvMetricsManager`s
       are rewound to the checkpoint first.
-    wire_bytes: Bytes per client and round, see `communication`.
-    costs_per_client: What else a client costs in a round, by column name; rows
-      have it for the whole cohort.
-    start: Where another run has led to, with a state of this process made of
-      its model: its rounds and totals count, and the next round is trained
-      first. None to begin with round 1.
-    finish_fn: Applied to the state after the last round, before it is evaluated
-      and saved, such as a choice among the models that it allows.
-    round_parameters: From a round to numbers by name, which parameters
-      (`fedfish_tff.parameters`) are in it and in its barrier, such as factors of
-      learning rates; rows have them as `schedule/*`.
-    stopping: Decides on the last round, if it is not `rounds`. It has seen no
-      row; where the run resumes, those of the `CsvMetricsManager` among
-      `metrics_managers`. A round that is the best so far has a checkpoint, the
-      initial model too; whether it is kept, `program_state_manager` decides.
-    on_round: Called with each row after it was released.
-    client_states: Where the clients' states are between their rounds, if they
-      have any; not used otherwise. What it holds is removed where the run does
-      not resume. When a round is evaluated it has the states after it. Where
-      it resumes, a state that is missing or not the checkpoint's is an error.
-    wall_clock: How long a round would last; rows then have
-      `simulated/seconds`, the time since the beginning. A resumed run asks it,
-      and `participation`, for all earlier rounds again.
-    epsilon: What rounds tell of a client; rows then have `privacy/epsilon`.
+    start: The end of another run, with a state of this process made of its
+      model: its rounds and totals count, and the next round is trained first.
+      None to begin with round 1.
+    client_states: The store of the clients' states between their rounds, if
+      they have any; not used otherwise. It is emptied where the run does not
+      resume. When a round is evaluated it has the states after it. Where the
+      run resumes, a state that is missing or not the checkpoint's is an error.
+    hooks: All else that the run does, in this order; see `hooks.Hook`.
 
   Returns:
     The final state, round and totals.
@@ -163,8 +129,9 @@ def run_training(
     errors.InputError: If a client's data or an argument cannot be used (checks
       inside of the process included), or a file cannot be written; if the
       start has all the rounds already; if the clients' states have no place
-      or were lost; or if a run that resumes has no rows for `stopping`, or one
-      with `stopping` has a `finish_fn`, which is for the round `rounds` alone.
+      or were lost; if a run that resumes has no rows for a hook that needs
+      them; or if one hook may stop the run early and another one finishes the
+      state, which is for the round `rounds` alone.
     KeyboardInterrupt: On Ctrl-C, after a checkpoint of the last whole round;
       its message says how to resume.
   """
@@ -183,9 +150,11 @@ def run_training(
       f'rounds is {rounds}, but the start takes {first} rounds, which count; '
       f'{first + 1} or more was expected.'
     )
-  if stopping is not None and finish_fn is not None:
+  if any(h.may_stop for h in hooks) and any(
+    type(h).finish is not hooks_lib.Hook.finish for h in hooks
+  ):
     raise errors.InputError(
-      'A run that may stop early has a finish_fn; none was expected.'
+      'hooks must not both stop a run early and finish its last state.'
     )
   client_states = federated_round.check_client_states(process, client_states)
   with (
@@ -196,28 +165,26 @@ def run_training(
       train_data, participation, batch_spec, seed=seed, last_round=rounds
     ) as cohorts,
   ):
-    if start is None:
-      initial = _initial_loop_state(process)
-    else:
-      initial = _loop_state(
-        process, start.state, run_totals.totals_of(start.totals)
-      )
+    start_totals = start.totals if start else {}
+    initial = _loop_state(
+      process,
+      start.state if start else process.initialize(),
+      run_totals.totals_of(start_totals),
+    )
     loop_state, round_number = recorder.resume(initial)
     # One assignment each, so that Ctrl-C cannot fall between state and round.
     done = (loop_state, round_number)
-    simulated = run_totals.SimulatedTime(
-      wall_clock, start.totals if start else {}
-    )
-    if wall_clock is not None:
-      for earlier in range(first + 1, (round_number or first) + 1):
-        simulated.add_round(earlier, participation(earlier))
     checkpoints = recorder.kept_rounds()
-    if stopping is not None and round_number is not None:
-      for row in recorder.rows():
-        stopping.observe(row[metrics_rows.ROUND_COLUMN], row)
-      if stopping.best_round is not None:
-        # A damaged one is told now, not after the rounds that are left.
-        recorder.load(initial, stopping.best_round)
+    run = hooks_lib.Run(
+      first_round=first,
+      last_round=round_number,
+      participation=participation,
+      start_totals=start_totals,
+      read_rows=recorder.rows,
+      load=functools.partial(recorder.load, initial),
+    )
+    for hook in hooks:
+      hook.begin(run)
     if client_states is not None:
       if round_number is None:
         client_states.reset()
@@ -228,39 +195,40 @@ def run_training(
           ((r, participation(r)) for r in range(round_number, first, -1)),
         )
 
-    def finish_round(
-      round_number: int, loop_state: _LoopState, row: dict[str, Any]
-    ) -> None:
-      row.update(
-        run_totals.total_columns(loop_state['totals'], row, wire_bytes)
-      )
-      row.update(simulated.columns())
-      if epsilon is not None:
-        row['privacy/epsilon'] = epsilon(round_number)
-      recorder.release(round_number, row)
-      if stopping is not None:
-        stopping.observe(round_number, row)
-      if on_round is not None:
-        on_round(round_number, row)
+    def evaluate(round_: hooks_lib.Round) -> None:
+      if evaluation_fn is not None:
+        with round_problems.skip_evaluation(round_.number):
+          round_.row.update(evaluation_fn(round_.state, round_.number))
+
+    def release(round_: hooks_lib.Round) -> None:
+      row = round_.row
+      row.update(run_totals.total_columns(round_.totals, row))
+      for hook in hooks:
+        hook.complete_row(round_)
+      recorder.release(round_.number, row)
+      for hook in hooks:
+        hook.observe(round_.number, row)
 
     try:
       if round_number is None:
-        row = {}
-        if evaluation_fn is not None:
-          with round_problems.skip_evaluation(first):
-            row.update(evaluation_fn(loop_state['process'], first))
-        finish_round(first, loop_state, row)
+        round_ = hooks_lib.Round(
+          first, {}, process, loop_state['process'], totals=loop_state['totals']
+        )
+        evaluate(round_)
+        release(round_)
         done = (loop_state, first)
-        if stopping is not None and stopping.best_round == first:
+        if any(hook.keeps(first) for hook in hooks):
           recorder.save(loop_state, first)
           checkpoints = recorder.kept_rounds()
       for round_number in range(done[1] + 1, rounds + 1):
-        if stopping is not None and stopping.reason is not None:
+        if any(hook.reason is not None for hook in hooks):
           break
         state = loop_state['process']
-        round_began = time.monotonic()
+        began = time.monotonic()
         cohort = cohorts.load(round_number)
-        scheduled = round_parameters(round_number) if round_parameters else {}
+        scheduled = {}
+        for hook in hooks:
+          scheduled.update(hook.before_round(round_number))
         with parameters.replaced(scheduled):
           result = federated_round.run_round(
             process,
@@ -273,70 +241,54 @@ def run_training(
           )
         row = result.row
         row.update({f'schedule/{name}': v for name, v in scheduled.items()})
-        if criterion_fn is not None:
-          row.update(
-            criterion_fn(
-              round_problems.training_weights(process, result.state), cohort
-            )
-          )
-        row.update(
-          run_totals.round_costs(
-            process,
-            cohort,
-            wire_bytes,
-            costs_per_client or {},
-            further_passes=int(criterion_fn is not None),
-          )
+        round_ = hooks_lib.Round(
+          round_number, row, process, result.state, state, cohort
         )
-        row['time/round_seconds'] = time.monotonic() - round_began
-        simulated.add_round(round_number, [c.client_id for c in cohort])
+        for hook in hooks:
+          hook.after_round(round_)
+        further_passes = sum(hook.passes for hook in hooks)
+        row.update(
+          run_totals.count_local_steps(process, cohort, further_passes)
+        )
+        row['time/round_seconds'] = time.monotonic() - began
         federated_round.report_problems(
           process, state, cohort, round_number, result
         )
-        new_state = result.state
         # The clients' old states would be in memory during the next round.
         del result
-        if finish_fn is not None and round_number == rounds:
-          new_state = finish_fn(new_state)
+        round_.totals = run_totals.add_round(loop_state['totals'], row)
+        if round_number == rounds:
+          for hook in hooks:
+            hook.finish(round_)
         loop_state = _loop_state(
           process,
-          new_state,
-          run_totals.add_round(loop_state['totals'], row),
+          round_.state,
+          round_.totals,
           client_states.digest if client_states is not None else 0,
         )
         if round_number % evaluate_every == 0 or round_number == rounds:
-          evaluation_began = time.monotonic()
-          if evaluation_fn is not None:
-            with round_problems.skip_evaluation(round_number):
-              row.update(evaluation_fn(new_state, round_number))
-          if barrier_fn is not None:
-            with (
-              parameters.replaced(scheduled),
-              round_problems.skip_barrier(round_number),
-            ):
-              row.update(
-                barrier_fn(
-                  round_problems.training_weights(process, state),
-                  round_problems.training_weights(process, new_state),
-                  cohort,
-                )
-              )
-          row['time/evaluation_seconds'] = time.monotonic() - evaluation_began
-        finish_round(round_number, loop_state, row)
+          began = time.monotonic()
+          evaluate(round_)
+          with parameters.replaced(scheduled):
+            for hook in hooks:
+              hook.after_evaluation(round_)
+          row['time/evaluation_seconds'] = time.monotonic() - began
+        release(round_)
         done = (loop_state, round_number)
         if (
           round_number % checkpoint_every == 0
           or round_number in checkpoint_at
           or round_number == rounds
-          or stopping is not None
-          and (stopping.best_round == round_number or stopping.reason)
+          or any(hook.keeps(round_number) for hook in hooks)
         ):
           recorder.save(loop_state, round_number)
           checkpoints = recorder.kept_rounds()
     except KeyboardInterrupt:
       raise KeyboardInterrupt(recorder.stop(*done)) from None
   result = _to_result(loop_state, done[1])
-  return result._replace(totals={**result.totals, **simulated.totals()})
+  for hook in hooks:
+    result.totals.update(hook.totals())
+  return result
 
 
 def load_result(
@@ -345,7 +297,7 @@ def load_result(
   *,
   round_number: int | None = None,
 ) -> TrainingResult | None:
-  """Returns where a run stands, or stood; nothing is changed.
+  """Returns the result so far, or that of an earlier round.
 
   Args:
     process: The process the run trains.
@@ -354,15 +306,17 @@ def load_result(
       damaged.
 
   Returns:
-    The state, round and totals, but for the simulated time, which no checkpoint
-    holds; None if there is no such checkpoint.
+    The state, round and totals, but for those of hooks; None if there is no such
+    checkpoint.
 
   Raises:
     errors.InputError: If the checkpoint is damaged or that of another process;
       without `round_number`, if all are.
   """
   with run_recorder.RunRecorder(program_state_manager, ()) as recorder:
-    structure = _initial_loop_state(process)
+    structure = _loop_state(
+      process, process.initialize(), run_totals.totals_of({})
+    )
     if round_number is None:
       loop_state, round_number = recorder.resume(structure)
     else:
@@ -380,10 +334,6 @@ def _to_result(loop_state: _LoopState, round_number: int) -> TrainingResult:
     totals,
     int(loop_state.get('client_states', 0)),
   )
-
-
-def _initial_loop_state(process: round_problems.AnyProcess) -> _LoopState:
-  return _loop_state(process, process.initialize(), run_totals.initial_totals())
 
 
 def _loop_state(

@@ -200,7 +200,7 @@ class Workdir:
       return
     last = max(versions)
     changed = checkpoint_manifest.changed_file(
-      versions[last].get('run'), self.digests(last)
+      versions[last]['run'], self.digests(last)
     )
     if changed is None:
       return

@@ -54,7 +54,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import errors
-from launch.configs import old_names
 from launch.methods import adapters
 from launch.methods import aggregation
 from launch.methods import building
@@ -212,12 +211,12 @@ def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
   """Splits a variant into its name and the value of each axis.
 
   Args:
-    variant: <name>[,<axis>=<value> ...], or a name of an earlier version.
+    variant: <name>[,<axis>=<value> ...].
 
   Raises:
     ValueError: If an axis has no value, or stands there twice.
   """
-  name, *parts = old_names.translate(variant).split(',')
+  name, *parts = variant.split(',')
   chosen = {}
   for part in parts:
     axis, equals, value = part.partition('=')

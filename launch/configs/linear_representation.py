@@ -11,9 +11,9 @@ Heads and representation by epochs of SGD on examples that stay, as FedRep has i
 for any model: 64 clients, of which all take part in each round, or the fastest 8
 first, twice as many after every 15 rounds. eval/personalized/mse is of held-out
 clients who fit a head of their own: with seed 0, expect less than 0.2 after 187
-simulated seconds of FedRep and 4 of SRPFL; without a head it is 2.3. launch.linear_representation_figure has the
-theory's algorithm instead, with new examples in every round. Variants: see
-launch/configs/base.py.
+simulated seconds of FedRep and 4 of SRPFL; without a head it is 2.3.
+launch.studies.linear_representation_figure has the theory's algorithm instead,
+with new examples in every round. Variants: see launch/configs/base.py.
 """
 
 from launch.configs import base

@@ -12,7 +12,7 @@ fed_avg is fed_avg,server=sgd and so on.
 
 Expect, with seed 0 and --config.task.overlap=partial, a barrier (csb/mse) of
 0.30 for fed_avg, 0.37 for fed_fish and 0.35 for per_example. Seeds differ more
-than methods here: launch.toy_figure measures many.
+than methods here: launch.studies.toy_figure measures many.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,7 @@ from collections.abc import Sequence
 from launch.configs import base
 from launch.configs import sweeps
 
-# All of them have plain server steps here: fed_avg is the same as fed_avg_sgd,
-# and fed_fish as paper_literal.
+# All of them have plain server steps here: fed_avg equals fed_avg,server=sgd.
 _METHODS = ('fed_avg', 'fed_fish', 'per_example', 'damped')
 
 

@@ -226,7 +226,7 @@ def check(block: Mapping[str, Any]) -> None:
   options = _options(name)
   speeds = fields.Field({}, fields.block, 'How long clients take.')
   known = {'name': NAME, **policy.fields, **options, 'speeds': speeds}
-  # Configs of runs without them are as they were before there were any.
+  # A config whose clients are all alike leaves these out.
   absent = fields.defaults(options)
   if not policy.needs_speeds:
     absent['speeds'] = {}

@@ -31,7 +31,10 @@ GRID = '#e3e3e3'
 
 # Of no style that a program or its user has set.
 _RC = {
-  k: v for k, v in matplotlib.rcParamsDefault.items() if k != 'backend'
+  k: v
+  for k, v in matplotlib.rcParamsDefault.items()
+  # Of the session: a notebook shows figures that are made interactively.
+  if k not in ('backend', 'interactive')
 } | {
   # Names may have dollar signs.
   'text.parse_math': False,

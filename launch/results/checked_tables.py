@@ -83,6 +83,6 @@ def _digests_of_run(folder: pathlib.Path) -> dict[str, str]:
 def _read_digests(path: pathlib.Path) -> dict[str, Any]:
   """Returns digests by file name; none where there is no such file."""
   try:
-    return checked_json.read(path, {_RUN: (dict, None), ...: str})
+    return checked_json.read(path, {_RUN: dict, ...: str})
   except regular_files.MissingFileError:
     return {}

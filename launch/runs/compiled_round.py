@@ -1,63 +1,27 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the rounds of a run cost on an accelerator, compiled ahead of time."""
+"""The memory and operations of a round's client work, compiled ahead of time."""
 
-from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
-import dataclasses
-import math
+import functools
 import tempfile
 from typing import Any
 
 from fedfish_tff import algorithms
-from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from fedfish_tff.execution.pjrt import round_costs
+from fedfish_tff.execution.pjrt import cost_context
+from fedfish_tff.execution.pjrt import device_client
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 
 from absl import logging
 import tensorflow_federated as tff
 
-_GIB = 2**30
-
-
-@dataclasses.dataclass(frozen=True)
-class Chip:
-  """What Google publishes of a TPU, per chip.
-
-  The pages are "System architecture" of cloud.google.com/tpu/docs.
-
-  Attributes:
-    flops: The peak a second, in bfloat16.
-    memory: Bytes of HBM.
-    products: Multiplications of the matrix units in a cycle.
-  """
-
-  flops: float
-  memory: int
-  products: int
-
-  @property
-  def exact_flops(self) -> float:
-    """The peak a second where factors are float32: six passes of bfloat16."""
-    return self.flops / 6
-
-  @property
-  def cycles(self) -> float:
-    """Cycles a second, at which the matrix units reach the peak."""
-    return self.flops / (2 * self.products)
-
-
-_CHIPS = {
-  'v4': Chip(275e12, 32 * _GIB, 8 * 128**2),
-  'v5e': Chip(197e12, 16 * _GIB, 4 * 128**2),
-  'v6e': Chip(918e12, 32 * _GIB, 4 * 256**2),
-}
+_say = functools.partial(print, flush=True)
 
 
 def print_costs(
@@ -66,157 +30,73 @@ def print_costs(
   platform: str,
   topology: str,
   data_dir: str | None = None,
-  say: Callable[[str], None] = print,
 ) -> None:
-  """Compiles the client work of a round and says what it costs.
+  """Compiles the client work of the first round and prints what JAX says of it.
 
   Args:
     config: Nested mappings, see `launch/configs`.
-    platform: 'tpu' or 'cpu'; on the latter two rounds are measured, too.
-    topology: The chips, such as 'v5e:2x2'; of no meaning on 'cpu'.
-    data_dir: Where tasks that read files find them.
-    say: Takes each line, as soon as it is known.
+    platform: 'tpu' or 'cpu'.
+    topology: The chips, such as 'v5e:2x2'; ignored on 'cpu'.
+    data_dir: The folder of the data, for tasks that read files.
 
   Raises:
     errors.InputError: If something cannot be used.
   """
-  chip = None
-  if platform == 'tpu':
-    name = topology.partition(':')[0]
-    if name not in _CHIPS:
-      raise errors.InputError(
-        f'--topology is {topology!r}; expected chips and how many, such as '
-        f'v5e:2x2, of one of: {", ".join(_CHIPS)}.'
-      )
-    chip = _CHIPS[name]
-  process = round_costs.CostProcess(platform, topology)
+  process = device_client.DeviceProcess(
+    platform, topology=topology if platform == 'tpu' else ''
+  )
   try:
     # This context traces what is built, too.
     contexts.set_default_context()
     experiment = experiment_lib.build_experiment(config, data_dir=data_dir)
-    context = round_costs.CostContext(
+    context = cost_context.CostContext(
       process,
-      lambda size: say(f'Compiling a program of {size / 1e6:.1f} MB ...'),
-      lambda minute: say(f'... for {minute} min'),
+      lambda size: _say(f'Compiling a program of {size / 1e6:.1f} MB ...'),
     )
-    # Clients who do nothing leave a mean of nothing.
+    # Metrics of clients that do nothing would cause warnings.
     with _quiet(), tff.framework.get_context_stack().install(context):
-      _run_rounds(experiment, 1)
-    seconds = None
-    if chip is None and not any(s.problem for s in context.stages):
-      say('Measuring two rounds of the same clients ...')
-      contexts.set_default_context('pjrt', platform=platform)
-      seconds = _run_rounds(experiment, 2)
-    rows = describe(
-      context.stages,
-      kind=process.kind,
-      num_chips=process.num_chips,
-      chip=chip,
-      num_clients=len(experiment.participation(1)),
-      rounds=config['rounds'] - experiment.first_round,
-      measured_seconds=seconds,
-    )
+      _run_round(experiment)
+    device = process.device_kind
+    if process.num_devices > 1:
+      device += f', {process.num_devices} of them'
   finally:
     process.stop()
-  say(text_table.align(rows))
+  rows = [('device', device), *describe(context.analyses, context.problems)]
+  _say(text_table.align(rows))
 
 
 def describe(
-  stages: Sequence[round_costs.StageCost],
-  *,
-  kind: str,
-  num_chips: int,
-  chip: Chip | None,
-  num_clients: int,
-  rounds: int,
-  measured_seconds: float | None = None,
+  analyses: Sequence[device_client.Analysis], problems: Sequence[str]
 ) -> list[tuple[str, str]]:
-  """Returns what a user plans by, as rows of two cells.
+  """Returns rows of two cells: whether a round compiles, its memory and cost.
 
   Args:
-    stages: What the stages of a round cost.
-    kind: The device's name.
-    num_chips: Their number.
-    chip: What is known of one; None for none.
-    num_clients: Of a cohort.
-    rounds: Of the run.
-    measured_seconds: Of a round, if it was measured.
+    analyses: The analyses of the round's programs.
+    problems: The reasons why client work is no program.
   """
-  rows = [('device', f'{kind}, {num_chips} of them' if num_chips > 1 else kind)]
-  problems = [stage.problem for stage in stages if stage.problem is not None]
-  if problems or not stages:
-    reason = '; '.join(problems) or 'no client work'
-    return [*rows, ('compiles', f'no: {reason}')]
-  number = f'{len(stages)} program{"s" if len(stages) > 1 else ""}'
-  seconds = sum(stage.compile_seconds for stage in stages)
-  most = max(stages, key=lambda stage: stage.num_bytes)
-  rows += [
+  if problems or not analyses:
+    return [('compiles', f'no: {"; ".join(problems) or "no client work"}')]
+  number = f'{len(analyses)} program{"s" if len(analyses) > 1 else ""}'
+  seconds = sum(a.seconds for a in analyses)
+  most = max(analyses, key=lambda a: a.num_bytes)
+  parts = ('arguments', 'results', 'temporaries', 'code')
+  memory = ', '.join(f'{p} {_number(getattr(most, p))}B' for p in parts)
+  flops = sum(a.flops for a in analyses)
+  accessed = sum(a.bytes_accessed for a in analyses)
+  return [
     ('compiles', f'yes, {number} in {seconds:.1f} s'),
+    ('memory', f'{_number(most.num_bytes)}B: {memory}'),
     (
-      'memory of a chip',
-      f'{_bytes(most.num_bytes)}: arguments {_bytes(most.arguments)}, results '
-      f'{_bytes(most.results)}, temporaries {_bytes(most.temporaries)}, code '
-      f'{_bytes(most.code)}',
+      'cost',
+      f'{_number(flops)}FLOP, {_number(accessed)}B accessed, the body of each '
+      'loop once',
     ),
   ]
-  waves = math.ceil(num_clients / num_chips)
-  if chip is not None:
-    width = min(round_costs.width_that_fits(s, chip.memory) for s in stages)
-    rows += [
-      ('of the chip', f'{most.num_bytes / chip.memory:.1%} of its HBM'),
-      (
-        'cohort that fits',
-        f'any, one client at a time on a chip; {width:,} side by side'
-        if most.num_bytes <= chip.memory
-        else 'none',
-      ),
-      (
-        'chips in use',
-        f'{min(num_clients, num_chips)}, with up to {waves} of the '
-        f"round's {num_clients} clients each",
-      ),
-    ]
-  flops = sum(s.per_client(lambda loop: loop.flops) for s in stages)
-  accessed = sum(s.per_client(lambda loop: loop.num_bytes) for s in stages)
-  rows += [
-    (
-      'a client',
-      f'{_number(flops)}FLOP, {_number(accessed)}B accessed, by XLA',
-    ),
-  ]
-  rows += [
-    (
-      f'  loop {loop.name or "without a name"}',
-      f'{loop.trips:,.1f} times{"" if loop.is_counted else " (assumed)"}: '
-      f'{_number(loop.flops)}FLOP, {_number(loop.num_bytes)}B each',
-    )
-    for stage in stages
-    for loop in stage.loops[1:]
-    if loop.trips * loop.flops > flops / 1000
-  ]
-  if measured_seconds is not None:
-    rows += _durations(
-      'measured', measured_seconds / num_clients, measured_seconds, rounds
-    )
-    rate = flops * num_clients / measured_seconds
-    rows.append(('  rate', f'{_number(rate)}FLOP/s'))
-  if chip is not None:
-    least = flops / chip.exact_flops
-    cycles = sum(s.per_client(lambda loop: loop.cycles) for s in stages)
-    for name, one in (
-      (f'at best ({_number(chip.exact_flops)}FLOP/s, float32)', least),
-      (
-        f'by XLA ({_number(cycles)}cycles at {chip.cycles / 1e9:.2f} GHz)',
-        max(least, cycles / chip.cycles),
-      ),
-    ):
-      rows += _durations(name, one, one * waves, rounds)
-  return rows
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-  """Lets no warnings through in its block."""
+  """Suppresses warnings in its block."""
   verbosity = logging.get_verbosity()
   logging.set_verbosity(logging.ERROR)
   try:
@@ -225,9 +105,7 @@ def _quiet() -> Iterator[None]:
     logging.set_verbosity(verbosity)
 
 
-def _run_rounds(experiment: experiment_lib.Experiment, rounds: int) -> float:
-  """Runs the first round's clients in each round; returns the last's seconds."""
-  rows = []
+def _run_round(experiment: experiment_lib.Experiment) -> None:
   with tempfile.TemporaryDirectory() as folder:
     client_states = None
     if isinstance(experiment.process, algorithms.ClientStateProcess):
@@ -235,30 +113,12 @@ def _run_rounds(experiment: experiment_lib.Experiment, rounds: int) -> float:
     simulation.run_training(
       experiment.process,
       train_data=experiment.task.train,
-      participation=lambda unused_round: experiment.participation(1),
+      participation=experiment.participation,
       batch_spec=experiment.batch_spec,
       seed=experiment.config['seed'],
-      rounds=rounds,
+      rounds=1,
       client_states=client_states,
-      on_round=lambda unused_round, row: rows.append(row),
     )
-  return rows[-1]['time/round_seconds']
-
-
-def _durations(
-  name: str, client: float, whole_round: float, rounds: int
-) -> list[tuple[str, str]]:
-  return [
-    (
-      name,
-      f'{_duration(client)} a client, {_duration(whole_round)} a round, '
-      f'{_duration(whole_round * rounds)} for {rounds:,} rounds',
-    )
-  ]
-
-
-def _bytes(number: float) -> str:
-  return f'{_number(number)}B'
 
 
 def _number(number: float) -> str:
@@ -266,10 +126,3 @@ def _number(number: float) -> str:
     if number >= size:
       return f'{number / size:.3g} {unit}'
   return f'{number / 1e3:.3g} k'
-
-
-def _duration(seconds: float) -> str:
-  for unit, size in (('h', 3600), ('min', 60), ('s', 1), ('ms', 1e-3)):
-    if seconds >= size:
-      return f'{seconds / size:.3g} {unit}'
-  return f'{seconds * 1e6:.3g} µs'

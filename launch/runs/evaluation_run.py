@@ -20,7 +20,6 @@ from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import export as export_lib
 from launch.runs import held_out_evaluation
-from launch.runs import onnx_export
 from launch.runs import trained_run
 from launch.runs import tuned_evaluation
 
@@ -32,7 +31,6 @@ def evaluate(
   *,
   split: str = 'test',
   export: bool = False,
-  export_onnx: bool = False,
   at: str | None = None,
   **options: Any,
 ) -> list[pathlib.Path]:
@@ -44,7 +42,6 @@ def evaluate(
     workdir: A workdir with at least one checkpoint.
     split: `'test'` or `'validation'`.
     export: Whether to write the model and its weights, too.
-    export_onnx: Whether to write the model in ONNX, too.
     at: Which model, of `model_rounds.ROUNDS`; None for the run's.
     **options: Of `trained_run.open_run`.
 
@@ -54,9 +51,6 @@ def evaluate(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  if export_onnx:
-    # Missing packages are told now, not after the work.
-    onnx_export.import_converter()
   with trained_run.open_run(workdir, **options) as (experiment, folder):
     result = trained_run.load_result(experiment, folder, at)
     # Before the work, since a folder that cannot be made would be in vain.
@@ -81,13 +75,9 @@ def evaluate(
     )
     print(held_out_evaluation.format_summaries(summaries))
     paths = trained_run.write_tables(folder.path, split, tables)
-    if export or export_onnx:
+    if export:
       paths += _export(
-        experiment,
-        result,
-        simulation.make_folder(folder.path / 'export'),
-        for_tensorflow=export,
-        for_onnx=export_onnx,
+        experiment, result, simulation.make_folder(folder.path / 'export')
       )
     return paths + catalogue.plot_workdir(folder.path)
 
@@ -213,9 +203,6 @@ def _export(
   experiment: experiment_lib.Experiment,
   result: simulation.TrainingResult,
   folder: pathlib.Path,
-  *,
-  for_tensorflow: bool,
-  for_onnx: bool,
 ) -> list[pathlib.Path]:
   if experiment.method.personalizes:
     logging.warning(
@@ -227,12 +214,7 @@ def _export(
   model, weights = adapters.merge(
     experiment.config, experiment.task, experiment.model, weights
   )
-  paths = []
-  if for_tensorflow:
-    paths += [folder / 'saved_model', folder / 'weights.npz']
-    export_lib.write_saved_model(model, weights, paths[0])
-    export_lib.write_weights(weights, paths[1])
-  if for_onnx:
-    paths.append(folder / 'model.onnx')
-    onnx_export.write_onnx(model, weights, paths[-1])
+  paths = [folder / 'saved_model', folder / 'weights.npz']
+  export_lib.write_saved_model(model, weights, paths[0])
+  export_lib.write_weights(weights, paths[1])
   return paths

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a config to everything that a run needs."""
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
@@ -281,19 +280,6 @@ class Experiment:
       for row in rows:
         stopping.observe(row[simulation.ROUND_COLUMN], row)
     return stopping
-
-  def observe(self, round_number: int, row: simulation.Metrics) -> None:
-    """Tells the stages of a round that was trained, if they are to be told."""
-    if self.accuracy_stages is not None:
-      self.accuracy_stages.observe(round_number, row)
-
-  def observe_rows(
-    self, read: Callable[[], Iterable[simulation.Metrics]]
-  ) -> None:
-    """Tells them of the rounds in a metrics.csv, which is read for that."""
-    if self.accuracy_stages is not None:
-      for row in read():
-        self.observe(row[simulation.ROUND_COLUMN], row)
 
 
 def create_task(

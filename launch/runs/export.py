@@ -88,31 +88,6 @@ def _save(
   weights: tff.learning.models.ModelWeights,
   folder: pathlib.Path,
 ) -> None:
-  module, serve, specs = build_serving(model, weights)
-  tf.saved_model.save(
-    module,
-    os.fspath(folder),
-    signatures={'serving_default': serve.get_concrete_function(**specs)},
-  )
-
-
-def build_serving(
-  model: model_functions.ModelFn, weights: tff.learning.models.ModelWeights
-) -> tuple[
-  tf.Module,
-  Callable[..., Mapping[str, tf.Tensor]],
-  Mapping[str, tf.TensorSpec],
-]:
-  """Builds a TensorFlow function of what a model predicts in inference mode.
-
-  Args:
-    model: A functional model, or a function that returns a variable model.
-    weights: The model weights.
-
-  Returns:
-    The owner of the variables; the `tf.function` of inputs by name, as
-    `write_saved_model` has them; and specs of the inputs.
-  """
   module = tf.Module(name='model')
   predict, x_spec = _bind(module, model, weights)
   by_name = isinstance(x_spec, Mapping)
@@ -122,14 +97,14 @@ def build_serving(
     output = predict(inputs if by_name else inputs['x'])
     return output if isinstance(output, Mapping) else {'output': output}
 
-  specs = dict(x_spec) if by_name else {'x': x_spec}
-  return (
+  specs = {
+    name: tf.TensorSpec(spec.shape, spec.dtype, name)
+    for name, spec in (x_spec if by_name else {'x': x_spec}).items()
+  }
+  tf.saved_model.save(
     module,
-    serve,
-    {
-      name: tf.TensorSpec(spec.shape, spec.dtype, name)
-      for name, spec in specs.items()
-    },
+    os.fspath(folder),
+    signatures={'serving_default': serve.get_concrete_function(**specs)},
   )
 
 

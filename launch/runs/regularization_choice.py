@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chooses Fed3R's lambda on validation clients, from the sums of all rounds."""
 
-from collections.abc import Callable
 import math
 import os
 import pathlib
-from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import evaluation
@@ -17,33 +15,34 @@ from launch.runs import experiment as experiment_lib
 FILE_NAME = 'regularization.csv'
 
 
-def build_choice(
-  experiment: experiment_lib.Experiment, workdir: str | os.PathLike[str]
-) -> Callable[[Any], Any] | None:
-  """Builds the choice among a config's lambdas.
+class RegularizationChoice(simulation.Hook):
+  """A hook that chooses among a config's lambdas after the last round."""
 
-  Args:
-    experiment: The experiment.
-    workdir: Where regularization.csv is written: each lambda with the metric
-      on validation clients, without a value where there is no solution.
+  def __init__(
+    self,
+    experiment: experiment_lib.Experiment,
+    workdir: str | os.PathLike[str],
+  ) -> None:
+    """Prepares the choice.
 
-  Returns:
-    A function from the state to that with the best lambda; None where the
-    config names no lambdas to choose from.
-  """
-  solve_path = experiment.built.solve_path
-  if solve_path is None:
-    return None
-  column = f'global/{experiment.task.metric}'
+    Args:
+      experiment: The experiment, whose config names lambdas to choose from.
+      workdir: Where regularization.csv is written: each lambda with the metric
+        on validation clients, without a value where there is no solution.
+    """
+    self._experiment = experiment
+    self._path = pathlib.Path(workdir, FILE_NAME)
 
-  def choose(state: Any) -> Any:
+  def finish(self, round_: simulation.Round) -> None:
+    experiment, state = self._experiment, round_.state
+    column = f'global/{experiment.task.metric}'
     evaluate = experiment.build_held_out_evaluation(experiment.task.validation)
     values = {
       regularization: math.nan if weights is None else evaluate(weights)[column]
-      for regularization, weights in solve_path(state).items()
+      for regularization, weights in experiment.built.solve_path(state).items()
     }
     simulation.write_atomically(
-      pathlib.Path(workdir, FILE_NAME),
+      self._path,
       text_table.to_csv(['regularization', f'eval/{column}'], values.items()),
     )
     selection = evaluation.select_best(
@@ -55,8 +54,6 @@ def build_choice(
         'a solution; a larger one was expected.'
       )
     hparams = dict(experiment.process.get_hparams(state))
-    return experiment.process.set_hparams(
+    round_.state = experiment.process.set_hparams(
       state, {**hparams, 'regularization': selection.best}
     )
-
-  return choose

@@ -56,7 +56,10 @@ def open_run(
     data_fingerprint=experiment.fingerprint_data(),
     data=experiment_lib.note_data(experiment.task, data_dir),
   ) as folder:
-    experiment.observe_rows(lambda: simulation.read_rows(folder.metrics_path))
+    if experiment.accuracy_stages is not None:
+      # They decide on cohorts.
+      for row in simulation.read_rows(folder.metrics_path):
+        experiment.accuracy_stages.observe(row[simulation.ROUND_COLUMN], row)
     yield experiment, folder
 
 

@@ -287,17 +287,11 @@ def _run(
     columns = evaluation(state, load_client_state)
     return {f'eval/{name}': value for name, value in columns.items()}
 
-  def tell(round_number: int, row: simulation.Metrics) -> None:
-    experiment.observe(round_number, row)
-    progress(round_number, row)
-
   others = [
     managers_lib.NamedManager(name, create, folder)
     for name, create in managers.items()
   ]
   metrics = simulation.CsvMetricsManager(folder.metrics_path)
-  # Of a run that is resumed: they have decided on cohorts.
-  experiment.observe_rows(lambda: metrics.rows)
   stopping = experiment.build_stopping()
 
   def kept_rounds() -> list[int]:
@@ -332,34 +326,58 @@ def _run(
       rounds=config['rounds'],
       evaluation_fn=evaluate,
       evaluate_every=config['evaluate_every'],
-      barrier_fn=experiment.build_barrier(),
-      criterion_fn=experiment.build_criterion(),
       checkpoint_every=config['checkpoint_every'],
       checkpoint_at=[experiment.half_round],
       program_state_manager=checkpoints,
       client_states=client_states,
-      wall_clock=experiment.wall_clock,
-      epsilon=experiment.epsilon,
       metrics_managers=[
         metrics,
         tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
         *others,
       ],
-      wire_bytes=experiment.wire_bytes,
-      costs_per_client=experiment.built.costs_per_client,
       # Of the start's weights, the state has those that are trained.
       start=simulation.TrainingResult(
         experiment.initial_state(),
         experiment.first_round,
         start.totals if start else {},
       ),
-      round_parameters=experiment.round_parameters,
-      stopping=stopping,
-      finish_fn=regularization_choice.build_choice(experiment, folder.path),
-      on_round=tell,
+      hooks=_build_hooks(experiment, folder, stopping, progress),
     )
   finally:
     progress.close()
+
+
+def _build_hooks(
+  experiment: experiment_lib.Experiment,
+  folder: simulation.Workdir,
+  stopping: simulation.EarlyStopping | None,
+  progress: simulation.ProgressReporter,
+) -> list[simulation.Hook]:
+  """Builds what the config asks for beside training, in the order of calls."""
+  # The stages first: cohorts, which the clock asks for, follow from them.
+  hooks = [simulation.Schedules(experiment.round_parameters)]
+  if experiment.accuracy_stages is not None:
+    criterion = simulation.Criterion(experiment.build_criterion())
+    hooks += [experiment.accuracy_stages, criterion]
+  hooks.append(
+    simulation.CommunicationCosts(
+      experiment.wire_bytes, experiment.built.costs_per_client
+    )
+  )
+  if experiment.wall_clock is not None:
+    hooks.append(simulation.SimulatedTime(experiment.wall_clock))
+  if experiment.epsilon is not None:
+    hooks.append(simulation.PrivacyLoss(experiment.epsilon))
+  if experiment.built.solve_path is not None:
+    hooks.append(
+      regularization_choice.RegularizationChoice(experiment, folder.path)
+    )
+  barrier = experiment.build_barrier()
+  if barrier is not None:
+    hooks.append(simulation.Barrier(barrier))
+  if stopping is not None:
+    hooks.append(stopping)
+  return [*hooks, progress]
 
 
 def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:

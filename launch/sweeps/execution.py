@@ -147,7 +147,7 @@ class Sweep:
         runner.run(
           [self._job(folder, run) for run in todo],
           on_end,
-          known_peaks=[u.get('peak_bytes', 0) for u in usage.values()],
+          known_peaks=[u['peak_bytes'] for u in usage.values()],
         )
       finally:
         progress.close()

@@ -9,6 +9,7 @@ from fedfish_tff import datasets
 from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from tests import row_callback
 
 from absl.testing import absltest
 import numpy as np
@@ -108,6 +109,10 @@ class Fed3rRunTest(absltest.TestCase):
       batch_spec=datasets.BatchSpec(batch_size=16),
       seed=1,
       rounds=4,
-      on_round=lambda _, row: losses.append(row.get('train/loss')),
+      hooks=[
+        row_callback.RowCallback(
+          lambda _, row: losses.append(row.get('train/loss'))
+        )
+      ],
     )
     self.assertLess(losses[-1], losses[1])

@@ -13,6 +13,7 @@ from fedfish_tff import datasets
 from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from tests import row_callback
 from tests import tolerance
 
 from absl.testing import absltest
@@ -165,6 +166,7 @@ def _predict(model, weights, x):
 
 
 class LimitsTest(absltest.TestCase):
+  @pytest.mark.thorough
   def test_without_training_a_perceptron_stays(self):
     self._check_stays(_create_mlp, _WIDTHS, *_draw(20, _FEATURES))
 
@@ -274,6 +276,7 @@ class LimitsTest(absltest.TestCase):
     for a, b in zip(results[0]['trainable'], results[1]['trainable']):
       tolerance.assert_close(a, b, relative=tolerance.FLOAT32_STEPS)
 
+  @pytest.mark.thorough
   def test_convolutions_train_and_unused_units_stay_zero(self):
     def create(widths, seed):
       return models.create_compact_cnn(
@@ -557,10 +560,16 @@ class FedMaTest(absltest.TestCase):
           folder / name / 'checkpoints'
         ),
         client_states=simulation.ClientStateStore(folder / name / 'clients'),
-        wire_bytes=simulation.measure_wire_bytes(self.process),
-        on_round=lambda r, row: rows.setdefault(name, []).append(
-          {k: v for k, v in row.items() if not k.startswith('time/')}
-        ),
+        hooks=[
+          simulation.CommunicationCosts(
+            simulation.measure_wire_bytes(self.process)
+          ),
+          row_callback.RowCallback(
+            lambda r, row: rows.setdefault(name, []).append(
+              {k: v for k, v in row.items() if not k.startswith('time/')}
+            )
+          ),
+        ],
       )
 
     run('whole', 4)

@@ -12,35 +12,18 @@ from tasks import registry
 
 from absl.testing import parameterized
 
-# Whole names, from which the BUILD file's deps are made.
-_MODULES = (
-  'launch.configs.arrays',
-  'launch.configs.c4',
-  'launch.configs.cc_news',
-  'launch.configs.cifar100',
-  'launch.configs.digits',
-  'launch.configs.emnist',
-  'launch.configs.linear_representation',
-  'launch.configs.stackoverflow',
-  'launch.configs.toy_regression',
+_CONFIGS = (
+  'arrays',
+  'c4',
+  'cc_news',
+  'cifar100',
+  'digits',
+  'emnist',
+  'linear_representation',
+  'stackoverflow',
+  'toy_regression',
 )
-# Of tasks of features, which have more variants, and Fed3R by default.
-_FEATURE_MODULES = (
-  'launch.configs.fed3r_cifar10',
-  'launch.configs.fed3r_cifar100',
-  'launch.configs.fed3r_digits',
-  'launch.configs.fed3r_generated',
-  'launch.configs.fed3r_inaturalist',
-  'launch.configs.fed3r_landmarks',
-)
-
-
-def _last_names(modules):
-  return tuple(module.rpartition('.')[2] for module in modules)
-
-
-_CONFIGS = _last_names(_MODULES)
-_FEATURE_CONFIGS = _last_names(_FEATURE_MODULES)
+# The tasks of features, which have more variants, and Fed3R by default.
 _FEATURE_TASKS = {
   'fed3r_cifar10': 'cifar10_features',
   'fed3r_cifar100': 'cifar100_features',
@@ -49,6 +32,7 @@ _FEATURE_TASKS = {
   'fed3r_inaturalist': 'inaturalist',
   'fed3r_landmarks': 'landmarks',
 }
+_FEATURE_CONFIGS = tuple(_FEATURE_TASKS)
 
 # Values of the axis size.
 _SIZES = {
@@ -244,7 +228,7 @@ class ConfigsTest(parameterized.TestCase):
     )
     self.assertEqual(config.server_learning_rate, 0.01 if named else 1.0)
 
-  def test_paper_literal_takes_plain_steps(self):
+  def test_fed_fish_as_published_takes_plain_steps(self):
     config = _module('digits').get_config('fed_fish,server=sgd')
     self.assertEqual(config.algorithm.server_optimizer, 'sgd')
     self.assertEqual(config.algorithm.fisher_estimator, 'batch_gradient')

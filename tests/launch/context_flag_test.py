@@ -17,9 +17,9 @@ from absl.testing import parameterized
 _PROGRAM = """
 import sys
 from launch import cli
-from launch import {binary}
+import launch.{binary}
 try:
-  cli.run({binary}.main)
+  cli.run(launch.{binary}.main)
 except SystemExit as error:
   print(error.code, [m for m in ('tensorflow', 'tensorflow_federated')
                      if m in sys.modules])
@@ -37,7 +37,11 @@ class ContextFlagTest(parameterized.TestCase):
       self.assertIn(f'{name}: ', explanation)
 
   @parameterized.parameters(
-    'train', 'evaluate', 'demo', 'toy_figure', 'linear_representation_figure'
+    'train',
+    'evaluate',
+    'demo',
+    'studies.toy_figure',
+    'studies.linear_representation_figure',
   )
   def test_unknown_name_is_answered_before_tensorflow_is_imported(self, binary):
     outcome = subprocess.run(

@@ -37,7 +37,7 @@ class EvaluateTest(parameterized.TestCase):
     for flag in (
       '--workdir',
       '--split',
-      '--[no]export_onnx',
+      '--[no]export',
       '--context',
       '--at',
     ):
@@ -50,7 +50,6 @@ class EvaluateTest(parameterized.TestCase):
     (('--workdir=w', '--at=half,last'), '--at=half,last is for'),
     (('--workdir=w', '--max_clients=3'), '--max_clients is for'),
     (('--workdir=w', '--targets=c4', '--export'), '--export is for'),
-    (('--workdir=w', '--targets=c4', '--export_onnx'), '--export_onnx is for'),
     (('--workdir=w', '--targets=c4='), "--targets holds 'c4='"),
     (('--workdir=w', '--targets=c4', '--at=first'), '--at=first is unknown'),
     (('--workdir=/no/such/workdir',), 'There is no workdir /no/such/workdir'),
@@ -88,7 +87,6 @@ class EvaluateTest(parameterized.TestCase):
       '--workdir=w',
       '--split=validation',
       '--export',
-      '--export_onnx',
       '--at=best',
     )
     self.assertEqual(
@@ -99,7 +97,6 @@ class EvaluateTest(parameterized.TestCase):
           dict(
             split='validation',
             export=True,
-            export_onnx=True,
             at='best',
             context='cohort',
             context_options={},

@@ -165,15 +165,15 @@ class _Stop(BaseException):
 
 def train_with_a_stop(config, *, workdir, after):
   """Trains a run that dies after a round, then again; returns its summary."""
-  report = simulation.ProgressReporter.__call__
+  report = simulation.ProgressReporter.observe
 
-  def die(reporter, round_number, metrics):
-    report(reporter, round_number, metrics)
+  def die(reporter, round_number, row):
+    report(reporter, round_number, row)
     if round_number == after:
       raise _Stop()
 
   with (
-    mock.patch.object(simulation.ProgressReporter, '__call__', die),
+    mock.patch.object(simulation.ProgressReporter, 'observe', die),
     contextlib.suppress(_Stop),
   ):
     training_run.train(config, workdir=workdir)

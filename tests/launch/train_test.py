@@ -380,7 +380,7 @@ class KillTest(parameterized.TestCase):
   """Real processes: `python -m launch.train`, killed and resumed."""
 
   # A server optimizer that has a state, and little else to trace.
-  _variant = 'fed_avg_adam'
+  _variant = 'fed_avg,server=adam'
   _FLAGS = (
     '--config.local_epochs=2',
     '--config.task.num_examples=30',
@@ -446,7 +446,7 @@ class KillTest(parameterized.TestCase):
     return stderr
 
   @parameterized.named_parameters(
-    ('server_state', 'fed_avg_adam'),
+    ('server_state', 'fed_avg,server=adam'),
     ('client_states', 'fed_avg,exchange=partial,unsent=client_keeps'),
   )
   @pytest.mark.thorough

@@ -13,7 +13,7 @@ from tests.launch import binary_runner
 
 from absl.testing import parameterized
 
-_OF_KEYBOARDS = ('predict_words', 'keyboard_table')
+_OF_KEYBOARDS = ('studies.predict_words', 'studies.keyboard_table')
 
 
 class TrustFlagsTest(parameterized.TestCase):
@@ -23,14 +23,14 @@ class TrustFlagsTest(parameterized.TestCase):
     ('evaluate', 'algorithm'),
     ('evaluate', 'task'),
     ('plot', 'algorithm'),
-    ('predict_words', 'algorithm'),
-    ('keyboard_table', 'algorithm'),
+    ('studies.predict_words', 'algorithm'),
+    ('studies.keyboard_table', 'algorithm'),
   )
   def test_named_modules_are_not_imported(self, binary, field):
     folder = pathlib.Path(self.create_tempdir().full_path)
     written = folder / 'written'
     # Python imports a name once.
-    module = f'stranger_{binary}_{field}'
+    module = f'stranger_{binary}_{field}'.replace('.', '_')
     (folder / f'{module}.py').write_text(
       f'import pathlib\npathlib.Path({str(written)!r}).touch()\n'
     )
@@ -47,7 +47,7 @@ class TrustFlagsTest(parameterized.TestCase):
         f'--workdir={folder / "new"}',
       ],
       'plot': [f'--workdirs={workdir}', f'--output_dir={folder / "plots"}'],
-      'keyboard_table': [f'--workdirs={workdir}'],
+      'studies.keyboard_table': [f'--workdirs={workdir}'],
     }.get(binary, [f'--workdir={workdir}'])
     with mock.patch.object(sys, 'path', [str(folder), *sys.path]):
       outcome = binary_runner.run_here(f'launch.{binary}', *arguments)

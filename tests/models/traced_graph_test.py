@@ -159,26 +159,3 @@ class TracedGraphTest(parameterized.TestCase):
       errors.InputError, 'A variable is changed by .*; a model that only reads'
     ):
       traced_graph.trace_graph(compute, _SPEC)
-
-  def test_a_frozen_function_holds_nothing(self):
-    scale = tf.constant([2.0, 3.0, 4.0])  # As of a model's own arrays.
-    shift = tf.Variable([1.0, 1.0, 1.0])
-
-    @tf.function
-    def compute(**inputs):
-      return {
-        'scaled': inputs['x'] * scale + shift,
-        'count': tf.shape(inputs['x'])[0] + inputs['a'],
-      }
-
-    specs = {'x': _SPEC, 'a': tf.TensorSpec([], tf.int32)}
-    frozen = tf.function(
-      traced_graph.freeze_function(compute.get_concrete_function(**specs))
-    )
-    x = _rows()
-    result = frozen(x=tf.constant(x), a=tf.constant(5))
-    tolerance.assert_close(
-      result['scaled'], x * [2, 3, 4] + 1, relative=tolerance.FLOAT32
-    )
-    self.assertEqual(result['count'].numpy(), 9)
-    self.assertLen(frozen.get_concrete_function(**specs).inputs, 2)

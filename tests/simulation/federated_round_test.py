@@ -14,12 +14,12 @@ from fedfish_tff.execution import contexts
 from fedfish_tff.models import dense
 from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import client_state_store
-from fedfish_tff.simulation import communication
 from fedfish_tff.simulation import federated_round
 from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import training_loop
+from tests import row_callback
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -31,7 +31,6 @@ _SIZES = {'a': 3, 'b': 5, 'c': 8, 'd': 4, 'e/f': 6}
 _SPEC = batches.BatchSpec(batch_size=2, epochs=1)
 _SEED = 3
 _ROUNDS = 6
-_WIRE_BYTES = communication.WireBytes(download=100, upload=11)
 
 
 def setUpModule():
@@ -113,7 +112,6 @@ class ClientStatesRunTest(parameterized.TestCase):
         'metrics_managers': [
           metrics_csv.CsvMetricsManager(folder / 'metrics.csv')
         ],
-        'wire_bytes': _WIRE_BYTES,
         'client_states': self._store(folder),
         **kwargs,
       },
@@ -188,7 +186,7 @@ class ClientStatesRunTest(parameterized.TestCase):
           raise _Stop()
 
       with self.assertRaises(_Stop):
-        self._run(folder, on_round=kill)
+        self._run(folder, hooks=[row_callback.RowCallback(kill)])
       resumed = self._run(folder)
       self._assert_same(resumed.state, whole.state)
       self.assertEqual(self._rows(folder), rows)
@@ -202,7 +200,9 @@ class ClientStatesRunTest(parameterized.TestCase):
     (folder / 'variables.index').write_bytes(b'')
     seen = []
     with self.assertLogs(level='WARNING'):
-      resumed = self._run(on_round=lambda r, _: seen.append(r))
+      resumed = self._run(
+        hooks=[row_callback.RowCallback(lambda r, _: seen.append(r))]
+      )
     self.assertEqual(seen, [3, 4, 5, 6])
     self._assert_same(resumed.state, whole.state)
 

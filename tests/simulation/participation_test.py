@@ -88,7 +88,7 @@ class UniformParticipationTest(absltest.TestCase):
     self.assertEqual(np.count_nonzero(pairs), 30)
 
   def test_up_to_ten_thousand_are_permuted(self):
-    """As earlier releases did, whose runs are to be repeatable."""
+    """Or the figures of the documentation could not be repeated."""
     ids = [f'{i:06}' for i in range(10_000)]
     choose = participation.uniform_participation(ids, cohort_size=5, seed=7)
     order = random_streams.random_generator('cohort', 7, 2).permutation(10_000)

@@ -24,7 +24,7 @@ class ProgressReporterTest(absltest.TestCase):
       progress.report_step('reading')
       report = progress.ProgressReporter(2, show_bar=True)
       progress.report_step('evaluating')
-      report(0, {'train/loss': 0.5})
+      report.observe(0, {'train/loss': 0.5})
       report.close()
     self.assertStartsWith(stream.getvalue(), 'reading ...\n\r')
     self.assertIn('\revaluating ...\n', stream.getvalue())
@@ -33,9 +33,9 @@ class ProgressReporterTest(absltest.TestCase):
   def test_plain_lines_without_a_terminal(self):
     stream = io.StringIO()
     report = progress.ProgressReporter(5, report_every=2, stream=stream)
-    report(0, {})
+    report.observe(0, {})
     for round_number in range(1, 6):
-      report(round_number, _METRICS)
+      report.observe(round_number, _METRICS)
     report.close()
     self.assertEqual(
       stream.getvalue(),
@@ -48,8 +48,8 @@ class ProgressReporterTest(absltest.TestCase):
     report = progress.ProgressReporter(4, stream=stream)
     self.assertIn('0/4', stream.getvalue())
     # As after resuming from round 2.
-    report(3, _METRICS)
-    report(4, {'eval/global/accuracy': 0.75})
+    report.observe(3, _METRICS)
+    report.observe(4, {'eval/global/accuracy': 0.75})
     report.close()
     shown = stream.getvalue()
     self.assertIn('\rresumed after round 2\n', shown)
@@ -62,13 +62,13 @@ class ProgressReporterTest(absltest.TestCase):
     for first_shown, told in ((3, ''), (4, 'resumed after round 3\n')):
       stream = io.StringIO()
       report = progress.ProgressReporter(5, first_round=3, stream=stream)
-      report(first_shown, {})
+      report.observe(first_shown, {})
       report.close()
       self.assertEqual(stream.getvalue(), f'{told}round {first_shown}/5\n')
 
   def test_bar_when_asked_for(self):
     stream = io.StringIO()
     report = progress.ProgressReporter(1, show_bar=True, stream=stream)
-    report(1, _METRICS)
+    report.observe(1, _METRICS)
     report.close()
     self.assertIn('1/1', stream.getvalue())

@@ -8,8 +8,10 @@ from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import client_data
 from fedfish_tff.execution import contexts
 from fedfish_tff.models import feature_map
+from fedfish_tff.simulation import barrier
 from fedfish_tff.simulation import round_problems
 from fedfish_tff.simulation import training_loop
+from tests import row_callback
 
 from absl.testing import absltest
 import numpy as np
@@ -81,7 +83,7 @@ class Fed3RTest(absltest.TestCase):
         _one_a_round,
         3,
         evaluation_fn=evaluate,
-        on_round=lambda _, row: rows.append(dict(row)),
+        hooks=[row_callback.RowCallback(lambda _, row: rows.append(dict(row)))],
       )
     # Zero weights at first; three examples do not determine five weights.
     self.assertEqual(evaluated, [0, 2, 3])
@@ -105,8 +107,10 @@ class Fed3RTest(absltest.TestCase):
         evaluation_fn=lambda state, _: (
           self.process.get_model_weights(state) and {'eval/number': 1.0}
         ),
-        barrier_fn=lambda before, after, cohort: {'csb/loss': 0.5},
-        on_round=lambda _, row: rows.append(dict(row)),
+        hooks=[
+          barrier.Barrier(lambda before, after, cohort: {'csb/loss': 0.5}),
+          row_callback.RowCallback(lambda _, row: rows.append(dict(row))),
+        ],
       )
     # After round 1 there is no model, and so none before round 2.
     self.assertEqual(
@@ -136,8 +140,10 @@ class Fed3RTest(absltest.TestCase):
         _one_a_round,
         3,
         evaluation_fn=evaluate,
-        barrier_fn=lambda before, after, cohort: {'csb/loss': 0.5},
-        on_round=lambda _, row: rows.append(dict(row)),
+        hooks=[
+          barrier.Barrier(lambda before, after, cohort: {'csb/loss': 0.5}),
+          row_callback.RowCallback(lambda _, row: rows.append(dict(row))),
+        ],
       )
     self.assertEqual(rows[-1]['csb/loss'], 0.5)
     self.assertEqual(

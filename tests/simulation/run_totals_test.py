@@ -1,15 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what rounds and runs cost."""
+"""Tests of the costs of rounds and runs."""
 
 from fedfish_tff.datasets import batches
-from fedfish_tff.simulation import communication
 from fedfish_tff.simulation import run_totals
 
 from absl.testing import absltest
 import numpy as np
-
-_WIRE_BYTES = communication.WireBytes(download=10, upload=1)
 
 
 class _Process:
@@ -32,34 +29,31 @@ def _cohort():
 
 
 class RunTotalsTest(absltest.TestCase):
-  def test_costs(self):
-    costs = run_totals.round_costs(
-      _Process(), _cohort(), _WIRE_BYTES, {'other': 7}
+  def test_local_steps(self):
+    self.assertEqual(
+      run_totals.count_local_steps(_Process(), _cohort(), 0),
+      {'compute/local_steps': (3 + 1) * (4 + 2)},
     )
     self.assertEqual(
-      costs,
-      {
-        'compute/local_steps': (3 + 1) * (4 + 2),
-        'communication/wire_bytes': 22,
-        'other': 14,
-      },
+      run_totals.count_local_steps(_Process(), _cohort(), 1),
+      {'compute/local_steps': (3 + 1) * (4 + 3)},
     )
     of_some = _Process()
     of_some.extra_passes = 4 / 3
     self.assertEqual(
-      run_totals.round_costs(of_some, _cohort(), None, {}),
+      run_totals.count_local_steps(of_some, _cohort(), 0),
       # 3 * 5.33 and 5.33.
       {'compute/local_steps': 16 + 5},
     )
     closed_form = _Process()
     closed_form.uses_weights = False
     self.assertEqual(
-      run_totals.round_costs(closed_form, _cohort(), None, {}),
+      run_totals.count_local_steps(closed_form, _cohort(), 0),
       {'compute/local_steps': 0},
     )
 
   def test_totals_add_up(self):
-    totals = run_totals.initial_totals()
+    totals = run_totals.totals_of({})
     self.assertEqual(set(totals.values()), {0})
     rows = (
       {'communication/payload_bytes': 2**40, 'time/round_seconds': 0.25},
@@ -84,21 +78,18 @@ class RunTotalsTest(absltest.TestCase):
     for name, total in again.items():
       self.assertIs(type(total), type(totals[name]))
 
-  def test_only_measured_bytes_are_columns(self):
+  def test_only_measured_payload_is_a_column(self):
     totals = run_totals.add_round(
-      run_totals.initial_totals(), {'communication/payload_bytes': 5}
+      run_totals.totals_of({}), {'communication/payload_bytes': 5}
     )
     self.assertEqual(
-      run_totals.total_columns(totals, {}, None),
+      run_totals.total_columns(totals, {}),
       {'compute/local_steps_total': 0},
     )
     self.assertEqual(
-      run_totals.total_columns(
-        totals, {'communication/payload_bytes': 5}, _WIRE_BYTES
-      ),
+      run_totals.total_columns(totals, {'communication/payload_bytes': 5}),
       {
         'compute/local_steps_total': 0,
-        'communication/wire_bytes_total': 0,
         'communication/payload_bytes_total': 5,
       },
     )

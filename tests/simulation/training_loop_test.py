@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the training loop: what it computes, records, and survives."""
+"""Tests of the training loop: results, rows, kills and resumes."""
 
 import asyncio
 import collections
@@ -14,15 +14,20 @@ from fedfish_tff.datasets import client_data
 from fedfish_tff.evaluation import gradient_norm
 from fedfish_tff.execution import contexts
 from fedfish_tff.models import dense
+from fedfish_tff.simulation import barrier as barrier_lib
 from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import client_speeds
 from fedfish_tff.simulation import communication
+from fedfish_tff.simulation import criterion as criterion_lib
 from fedfish_tff.simulation import early_stopping
+from fedfish_tff.simulation import hooks
 from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import participation_stages
+from fedfish_tff.simulation import simulated_time
 from fedfish_tff.simulation import training_loop
+from tests import row_callback
 
 from absl.testing import parameterized
 import numpy as np
@@ -97,6 +102,16 @@ class _Stop(Exception):
   """Stands for a kill: nothing of the loop runs after it."""
 
 
+def _stop_at(stopped_round):
+  """Returns a hook that ends the loop after a round."""
+
+  def stop(round_number, _):
+    if round_number == stopped_round:
+      raise _Stop()
+
+  return row_callback.RowCallback(stop)
+
+
 class RunTrainingTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
@@ -110,7 +125,7 @@ class RunTrainingTest(parameterized.TestCase):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
-  def _run(self, folder=None, *, process=None, **kwargs):
+  def _run(self, folder=None, *, process=None, further=(), **kwargs):
     folder = self.folder if folder is None else folder
     return training_loop.run_training(
       self.process if process is None else process,
@@ -129,11 +144,14 @@ class RunTrainingTest(parameterized.TestCase):
         'metrics_managers': [
           metrics_csv.CsvMetricsManager(folder / 'metrics.csv')
         ],
-        'wire_bytes': _WIRE_BYTES,
-        'wall_clock': client_speeds.build_wall_clock(
-          _SPEEDS, communication_seconds=0.7
-        ),
         **kwargs,
+        'hooks': [
+          communication.CommunicationCosts(_WIRE_BYTES),
+          simulated_time.SimulatedTime(
+            client_speeds.build_wall_clock(_SPEEDS, communication_seconds=0.7)
+          ),
+          *further,
+        ],
       },
     )
 
@@ -200,14 +218,9 @@ class RunTrainingTest(parameterized.TestCase):
     until_3 = self._run(self.folder / 'until_3', rounds=3)
     for killed_at in (None, 2, 3, 4):
       folder = self.folder / f'killed{killed_at}'
-
-      def kill(round_number, _, killed_at=killed_at):
-        if round_number == killed_at:
-          raise _Stop()
-
       if killed_at is not None:
         with self.assertRaises(_Stop):
-          run(folder, on_round=kill)
+          run(folder, further=[_stop_at(killed_at)])
       self._assert_equal_runs(whole, run(folder), self.folder / 'whole', folder)
       manager = checkpoints.CheckpointManager(folder / 'checkpoints')
       loaded = training_loop.load_result(self.process, manager, round_number=3)
@@ -227,7 +240,7 @@ class RunTrainingTest(parameterized.TestCase):
     def evaluate(unused_state, round_number):
       return {'eval/score': [3.0, 4.0, 5.0, 5.0, 4.0, 9.0][round_number]}
 
-    def run(folder, on_round=None):
+    def run(folder, *further):
       stopping = early_stopping.EarlyStopping(
         'eval/score', higher_is_better=True, patience=2
       )
@@ -237,26 +250,21 @@ class RunTrainingTest(parameterized.TestCase):
         evaluation_fn=evaluate,
         evaluate_every=1,
         checkpoint_every=3,
-        stopping=stopping,
+        further=[stopping, *further],
         program_state_manager=checkpoints.CheckpointManager(
           folder / 'checkpoints',
           keep_total=1,
           keep_versions=lambda: [stopping.best_round],
         ),
-        on_round=on_round,
       )
       self.assertEqual(stopping.best_round, 2)
       self.assertIn('than 5, that of round 2, in 2 ev', stopping.reason)
       return result
 
-    def kill(round_number, _):
-      if round_number == killed_at:
-        raise _Stop()
-
     folder, plain = self.folder / 'stopped', self.folder / 'plain'
     if killed_at is not None:
       with self.assertRaises(_Stop):
-        run(folder, kill)
+        run(folder, _stop_at(killed_at))
     found = run(folder)
     expected = self._run(
       plain, rounds=_STOPPED, evaluation_fn=evaluate, evaluate_every=1
@@ -274,14 +282,18 @@ class RunTrainingTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'CsvMetricsManager was exp'):
       self._run(
         metrics_managers=(),
-        stopping=early_stopping.EarlyStopping(
-          'eval/norm', higher_is_better=True, patience=1
-        ),
+        further=[
+          early_stopping.EarlyStopping(
+            'eval/norm', higher_is_better=True, patience=1
+          )
+        ],
       )
 
   def test_rows_hold_costs_and_evaluations(self):
     seen = []
-    result = self._run(on_round=lambda r, _: seen.append(r))
+    result = self._run(
+      further=[row_callback.RowCallback(lambda r, _: seen.append(r))]
+    )
     rows = self._rows()
     self.assertEqual([row['round'] for row in rows], list(range(_ROUNDS + 1)))
     self.assertEqual(seen, list(range(_ROUNDS + 1)))
@@ -310,11 +322,13 @@ class RunTrainingTest(parameterized.TestCase):
     process = _build_process(algorithms.build_fed_fish, local_epochs=2)
     calls = []
 
-    def barrier(before, after, cohort):
+    def measure(before, after, cohort):
       calls.append((before, after, cohort))
       return {'csb/loss': 0.5}
 
-    result = self._run(process=process, barrier_fn=barrier, rounds=3)
+    result = self._run(
+      process=process, further=[barrier_lib.Barrier(measure)], rounds=3
+    )
     rows = self._rows()
     capped = [min(6, _SIZES[c]) for c in self.cohorts(1)]
     self.assertEqual(
@@ -349,8 +363,7 @@ class RunTrainingTest(parameterized.TestCase):
 
     result = self._run(
       participation=lambda r: tuple('cabd'[: stages.size(r)]),
-      criterion_fn=measure,
-      on_round=stages.observe,
+      further=[stages, criterion_lib.Criterion(measure)],
     )
     self.assertEqual([ids for _, ids in seen], [[*'cabd'][:n] for n in sizes])
     # At the weights after the round.
@@ -368,13 +381,8 @@ class RunTrainingTest(parameterized.TestCase):
     whole = self._run(self.folder / 'whole')
     for killed_at in (0, 2, 3, _ROUNDS):
       folder = self.folder / f'killed{killed_at}'
-
-      def kill(round_number, _, killed_at=killed_at):
-        if round_number == killed_at:
-          raise _Stop()
-
       with self.assertRaises(_Stop):
-        self._run(folder, on_round=kill)
+        self._run(folder, further=[_stop_at(killed_at)])
       resumed = self._run(folder)
       self._assert_equal_runs(whole, resumed, self.folder / 'whole', folder)
 
@@ -386,10 +394,6 @@ class RunTrainingTest(parameterized.TestCase):
       seconds.append(seconds[-1] + (slowest + 0.7))
     self.assertEqual([r['simulated/seconds'] for r in self._rows()], seconds)
     self.assertEqual(result.totals['simulated_seconds'], seconds[-1])
-    folder = self.folder / 'without'
-    result = self._run(folder, rounds=1, wall_clock=None)
-    self.assertNotIn('simulated/seconds', self._rows(folder)[-1])
-    self.assertNotIn('simulated_seconds', result.totals)
 
   def test_a_round_without_clients_changes_nothing(self):
     with self.assertNoLogs(level='WARNING'):
@@ -420,7 +424,11 @@ class RunTrainingTest(parameterized.TestCase):
   def test_a_finished_run_stays_as_it_is(self):
     once = self._run()
     rows = self._rows()
-    again = self._run(on_round=lambda *_: self.fail('No round is left.'))
+    again = self._run(
+      further=[
+        row_callback.RowCallback(lambda *_: self.fail('No round is left.'))
+      ]
+    )
     self.assertEqual(self._rows(), rows)
     self.assertEqual(once.totals, again.totals)
 
@@ -437,7 +445,9 @@ class RunTrainingTest(parameterized.TestCase):
         evaluation_fn=interrupt,
         checkpoint_every=100,
       )
-    resumed = self._run(on_round=lambda r, _: self.assertGreater(r, 3))
+    resumed = self._run(
+      further=[row_callback.RowCallback(lambda r, _: self.assertGreater(r, 3))]
+    )
     self._assert_equal_runs(whole, resumed, self.folder / 'whole', self.folder)
 
   def test_names_excluded_clients(self):
@@ -535,9 +545,13 @@ class RunTrainingTest(parameterized.TestCase):
         process=process,
         rounds=2,
         evaluate_every=1,
-        barrier_fn=lambda before, _, cohort, name=name: (
-          seen[name].append((before, cohort)) or {}
-        ),
+        further=[
+          barrier_lib.Barrier(
+            lambda before, _, cohort, name=name: (
+              seen[name].append((before, cohort)) or {}
+            )
+          )
+        ],
       )
     one, other = seen.values()
     np.testing.assert_array_equal(
@@ -550,7 +564,11 @@ class RunTrainingTest(parameterized.TestCase):
 
   def test_costs_per_client_are_of_the_whole_cohort(self):
     self._run(
-      costs_per_client={'communication/published_bytes': 7},
+      further=[
+        communication.CommunicationCosts(
+          _WIRE_BYTES, {'communication/published_bytes': 7}
+        )
+      ],
       participation=lambda round_number: ('ab', 'c', 'abd')[round_number - 1],
       rounds=3,
     )
@@ -568,7 +586,7 @@ class RunTrainingTest(parameterized.TestCase):
     after = self._run(
       self.folder / 'after',
       start=before,
-      on_round=lambda r, row: seen.append(r),
+      further=[row_callback.RowCallback(lambda r, _: seen.append(r))],
     )
     self.assertEqual(seen, [3, 4, 5, 6])
     whole_rows = self._rows(self.folder / 'whole')
@@ -600,13 +618,8 @@ class RunTrainingTest(parameterized.TestCase):
     whole = self._run(self.folder / 'whole', start=start)
     for killed_at in (3, 4, 5):
       folder = self.folder / f'killed{killed_at}'
-
-      def kill(round_number, _, killed_at=killed_at):
-        if round_number == killed_at:
-          raise _Stop()
-
       with self.assertRaises(_Stop):
-        self._run(folder, start=start, on_round=kill)
+        self._run(folder, start=start, further=[_stop_at(killed_at)])
       resumed = self._run(folder, start=start)
       self._assert_equal_runs(whole, resumed, self.folder / 'whole', folder)
 
@@ -644,16 +657,17 @@ class RunTrainingTest(parameterized.TestCase):
     """Before it is evaluated and saved; a run that ended finishes no more."""
     calls = []
 
-    def halve(state):
-      calls.append(state)
-      weights = self.process.get_model_weights(state)
-      return self.process.set_model_weights(
-        state, tf.nest.map_structure(lambda w: w / 2, weights)
-      )
+    class Halve(hooks.Hook):
+      def finish(self, round_):
+        calls.append(round_.number)
+        weights = round_.process.get_model_weights(round_.state)
+        round_.state = round_.process.set_model_weights(
+          round_.state, tf.nest.map_structure(lambda w: w / 2, weights)
+        )
 
     plain = self._run(self.folder / 'plain', rounds=3)
-    result = self._run(rounds=3, finish_fn=halve)
-    self.assertLen(calls, 1)
+    result = self._run(rounds=3, further=[Halve()])
+    self.assertEqual(calls, [3])
     for found, expected in zip(
       result.state.global_model_weights.trainable,
       plain.state.global_model_weights.trainable,
@@ -664,24 +678,70 @@ class RunTrainingTest(parameterized.TestCase):
     self.assertEqual(rows[:-1], plain_rows[:-1])
     # Halves are exact.
     self.assertEqual(rows[-1]['eval/norm'], plain_rows[-1]['eval/norm'] / 2)
-    again = self._run(rounds=3, finish_fn=halve)
-    self.assertLen(calls, 1)
+    again = self._run(rounds=3, further=[Halve()])
+    self.assertEqual(calls, [3])
     self._assert_equal_runs(result, again, self.folder, self.folder)
 
   def test_a_run_stopped_before_its_end_is_finished_when_it_gets_there(self):
-    finish = self.process.initialize
+    initial = self.process.initialize()
 
-    def stop(state):
-      raise _Stop()
+    class Stop(hooks.Hook):
+      def finish(self, round_):
+        raise _Stop()
+
+    class BeginAnew(hooks.Hook):
+      def finish(self, round_):
+        round_.state = initial
 
     with self.assertRaises(_Stop):
-      self._run(rounds=3, finish_fn=stop)
+      self._run(rounds=3, further=[Stop()])
     self.assertLen(self._rows(), 3)
-    result = self._run(rounds=3, finish_fn=lambda _: finish())
+    result = self._run(rounds=3, further=[BeginAnew()])
     for a, b in zip(
-      tf.nest.flatten(result.state), tf.nest.flatten(finish()), strict=True
+      tf.nest.flatten(result.state), tf.nest.flatten(initial), strict=True
     ):
       np.testing.assert_array_equal(a, b)
+
+  def test_hooks_are_called_in_order(self):
+    calls = []
+
+    class Noting(hooks.Hook):
+      def __init__(self, name):
+        self._name = name
+
+      def __getattribute__(self, name):
+        if name in (
+          *('begin', 'after_round', 'finish', 'after_evaluation'),
+          *('complete_row', 'observe', 'keeps', 'before_round'),
+        ):
+          calls.append(f'{self._name} {name}')
+        return super().__getattribute__(name)
+
+    self._run(rounds=2, further=[Noting('a'), Noting('b')])
+    start = ['begin', 'complete_row', 'observe']
+    trained = ['before_round', 'after_round']
+    # Evaluated and saved every 2 rounds; 'keeps' is asked where it decides.
+    ends = ['complete_row', 'observe', 'keeps']
+    last = ['finish', 'after_evaluation', 'complete_row', 'observe']
+    self.assertEqual(
+      calls,
+      [
+        f'{hook} {method}'
+        for method in [*start, 'keeps', *trained, *ends, *trained, *last]
+        for hook in 'ab'
+      ],
+    )
+
+  def test_early_stopping_and_a_choice_at_the_end(self):
+    class Choice(hooks.Hook):
+      def finish(self, round_):
+        raise AssertionError('Nothing was trained.')
+
+    stopping = early_stopping.EarlyStopping(
+      'eval/norm', higher_is_better=True, patience=1
+    )
+    with self.assertRaisesRegex(errors.InputError, '^hooks must not both stop'):
+      self._run(further=[stopping, Choice()])
 
   def test_rejects_bad_numbers(self):
     for field in ('rounds', 'evaluate_every', 'checkpoint_every'):

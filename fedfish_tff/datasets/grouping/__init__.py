@@ -10,31 +10,37 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
-  from fedfish_tff.datasets.grouping.beam_options import complete_beam_flags
-  from fedfish_tff.datasets.grouping.beam_options import create_beam_runner
-  from fedfish_tff.datasets.grouping.client_keys import BadRecordError
-  from fedfish_tff.datasets.grouping.client_keys import ClientKey
-  from fedfish_tff.datasets.grouping.client_splits import ClientSplits
-  from fedfish_tff.datasets.grouping.client_table import ClientSizes
-  from fedfish_tff.datasets.grouping.flat_features import count_words
-  from fedfish_tff.datasets.grouping.flat_features import features_from_json
-  from fedfish_tff.datasets.grouping.flat_features import features_to_json
-  from fedfish_tff.datasets.grouping.flat_features import FlatFeature
-  from fedfish_tff.datasets.grouping.flat_features import serialize_example
-  from fedfish_tff.datasets.grouping.grouped_dataset import group
-  from fedfish_tff.datasets.grouping.grouped_dataset import GroupedDataset
-  from fedfish_tff.datasets.grouping.grouped_dataset import GroupingOptions
-  from fedfish_tff.datasets.grouping.grouped_dataset import WORK_FOLDER
-  from fedfish_tff.datasets.grouping.sources import Part
-  from fedfish_tff.datasets.grouping.sources import Skipped
-  from fedfish_tff.datasets.grouping.sources import Source
-  from fedfish_tff.datasets.grouping.sources import SourceExample
-  from fedfish_tff.datasets.grouping.text_source import TEXT_FORMATS
-  from fedfish_tff.datasets.grouping.text_source import TextSource
-  from fedfish_tff.datasets.grouping.tfds_source import create_tfds_source
-  from fedfish_tff.datasets.grouping.tfds_source import TfdsSource
-  from fedfish_tff.datasets.grouping.web_keys import host_of_url
-  from fedfish_tff.datasets.grouping.web_keys import normalize_host
-  from fedfish_tff.datasets.grouping.web_keys import registered_domain
+  from fedfish_tff.datasets.grouping.beam_options import *
+  from fedfish_tff.datasets.grouping.client_keys import (
+    BadRecordError as BadRecordError,
+  )
+  from fedfish_tff.datasets.grouping.client_keys import ClientKey as ClientKey
+  from fedfish_tff.datasets.grouping.client_splits import (
+    ClientSplits as ClientSplits,
+  )
+  from fedfish_tff.datasets.grouping.client_table import (
+    ClientSizes as ClientSizes,
+  )
+  from fedfish_tff.datasets.grouping.flat_features import *
+  from fedfish_tff.datasets.grouping.grouped_dataset import *
+  from fedfish_tff.datasets.grouping.sources import *
+  from fedfish_tff.datasets.grouping.text_source import *
+  from fedfish_tff.datasets.grouping.tfds_source import *
+  from fedfish_tff.datasets.grouping.web_keys import *
 
-__getattr__, __dir__ = lazy.attach(__name__)
+_EXPORTS = {
+  'beam_options': 'complete_beam_flags create_beam_runner',
+  'client_keys': 'BadRecordError ClientKey',
+  'client_splits': 'ClientSplits',
+  'client_table': 'ClientSizes',
+  'flat_features': """
+    count_words features_from_json features_to_json FlatFeature
+    serialize_example
+  """,
+  'grouped_dataset': 'group GroupedDataset GroupingOptions WORK_FOLDER',
+  'sources': 'Part Skipped Source SourceExample',
+  'text_source': 'TEXT_FORMATS TextSource',
+  'tfds_source': 'create_tfds_source TfdsSource',
+  'web_keys': 'host_of_url normalize_host registered_domain',
+}
+__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

@@ -73,6 +73,33 @@ class Program(NamedTuple):
   is_kept: bool
 
 
+class Analysis(NamedTuple):
+  """JAX's `memory_analysis()` and `cost_analysis()` of a program.
+
+  Attributes:
+    seconds: The time that it took to compile.
+    arguments: The bytes of its arguments.
+    results: The bytes of its results.
+    temporaries: The bytes of its intermediate values.
+    code: The bytes of its code.
+    flops: The floating-point operations of a run, with each loop's body once.
+    bytes_accessed: The bytes read and written, counted likewise.
+  """
+
+  seconds: float
+  arguments: int
+  results: int
+  temporaries: int
+  code: int
+  flops: float
+  bytes_accessed: float
+
+  @property
+  def num_bytes(self) -> int:
+    """The device's memory that a run takes."""
+    return self.arguments + self.results + self.temporaries + self.code
+
+
 def default_python() -> pathlib.Path:
   """Returns the Python of the accelerator environment, there or not.
 
@@ -94,6 +121,7 @@ class DeviceProcess:
     self,
     platform: str,
     *,
+    topology: str = '',
     python: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | None = None,
   ):
@@ -101,6 +129,8 @@ class DeviceProcess:
 
     Args:
       platform: One of `PLATFORMS`.
+      topology: TPU chips that need not be there, such as 'v5e:2x2'; programs
+        can only be analysed for them. By default this machine's own devices.
       python: The Python of an environment with JAX; None for that which `make
         accelerator` has made.
       cache: The folder where compiled programs are kept; None for the user's.
@@ -130,8 +160,12 @@ class DeviceProcess:
           os.fspath(pathlib.Path(__file__).with_name('device_process.py')),
           str(other.fileno()),
           os.fspath(default_cache() if cache is None else cache),
+          topology,
         ],
-        environment={**os.environ, 'JAX_PLATFORMS': platform},
+        environment={
+          **os.environ,
+          'JAX_PLATFORMS': 'cpu' if topology else platform,
+        },
         pass_fds=[other.fileno()],
       )
     try:
@@ -142,9 +176,11 @@ class DeviceProcess:
     if 'error' in answer:
       self.stop()
       reason = _first_line(answer['error'])
+      kind = f'topology {topology!r}' if topology else f'platform {platform!r}'
       raise errors.InputError(
-        f'JAX in {python.parent.parent} finds no device of the platform '
-        f'{platform!r}: {reason}'
+        f'JAX in {python.parent.parent} finds no device of the {kind}: '
+        f'{reason}; `make accelerator PLATFORM={platform}` installs what it '
+        'needs.'
       )
     self.num_devices = len(answer['devices'])
     self._descriptions = answer['devices']
@@ -153,13 +189,18 @@ class DeviceProcess:
       self._process.pid,
       answer['jax'],
       self.num_devices,
-      self._descriptions[0]['kind'],
+      self.device_kind,
     )
 
   @property
   def pid(self) -> int:
     """The process id."""
     return self._process.pid
+
+  @property
+  def device_kind(self) -> str:
+    """The devices' name."""
+    return self._descriptions[0]['kind']
 
   @property
   def is_running(self) -> bool:
@@ -278,8 +319,7 @@ class Device:
     Raises:
       ProgramError: If the device cannot run it.
     """
-    self._mapped(len(hlo))[: len(hlo)] = hlo
-    answer = self._call('compile', size=len(hlo))
+    answer = self._send('compile', hlo)
     return Program(
       number=answer['program'],
       arguments=[(dtype, tuple(shape)) for dtype, shape in answer['arguments']],
@@ -288,6 +328,17 @@ class Device:
       seconds=answer['seconds'],
       is_kept=answer['is_kept'],
     )
+
+  def analyze(self, hlo: bytes) -> Analysis:
+    """Compiles a program, which is not run.
+
+    Args:
+      hlo: A serialized HLO module.
+
+    Raises:
+      ProgramError: If it does not compile.
+    """
+    return Analysis(**self._send('analyze', hlo))
 
   def put(self, arrays: Sequence[np.ndarray]) -> list[int]:
     """Copies arrays to the device; returns their numbers there."""
@@ -341,6 +392,10 @@ class Device:
 
   def _call(self, do: str, **arguments: Any) -> dict[str, Any]:
     return self.process.call(self._pipe, dict(do=do, **arguments))
+
+  def _send(self, do: str, hlo: bytes) -> dict[str, Any]:
+    self._mapped(len(hlo))[: len(hlo)] = hlo
+    return self._call(do, size=len(hlo))
 
   def _numbered(self, do: str, count: int, **arguments: Any) -> list[int]:
     numbers = list(itertools.islice(self._numbers, count))

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The device process: runs XLA programs with the JAX of today.
+"""The device process: compiles and runs XLA programs with the JAX of today.
 
 It is a program of its own, in an environment without TensorFlow (see `make
 accelerator`), and imports nothing of this package. `device_client` starts it and
@@ -9,9 +9,11 @@ in memory that both have mapped. It ends when the pipe does, or when it is kille
 with its parent.
 
 For each device there is a pipe, a memory and a thread. A message's `do` names
-a method of `_Device`; the answer holds what it returns, or the error.
+a method of `_Device`; the answer holds what it returns, or the error. The chips
+of a topology need not be there: for those it only analyses programs.
 """
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import contextlib
 import hashlib
@@ -32,6 +34,7 @@ import jax
 from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 from jax._src.lib.mlir import ir
+from jax.experimental import topologies
 import jaxlib
 from jaxlib import _jax
 import numpy as np
@@ -95,11 +98,7 @@ class _Device:
     shapes = computation.program_shape()
     result = shapes.result_shape()
     results = result.tuple_shapes() if result.is_tuple() else [result]
-    options = xla_client.CompileOptions()
-    options.num_replicas = options.num_partitions = 1
-    options.executable_build_options.device_assignment = (
-      xla_client.DeviceAssignment.create(np.array([[self._device.id]]))
-    )
+    options = self._options()
     client = self._device.client
     key = hashlib.sha256(hlo)
     for part in (
@@ -118,11 +117,7 @@ class _Device:
         program = client.deserialize_executable(kept, self._devices, options)
     is_kept = program is not None
     if not is_kept:
-      text = _jax.mlir.xla_computation_to_mlir_module(computation)
-      with mlir.make_ir_context():
-        program = client.compile_and_load(
-          ir.Module.parse(text), self._devices, options
-        )
+      program = self._build(client.compile_and_load, computation)
       self._cache.save(key, client.serialize_executable(program))
     self._programs.append(program)
     memory = program.get_compiled_memory_stats()
@@ -137,6 +132,29 @@ class _Device:
       + memory.temp_size_in_bytes
       + memory.generated_code_size_in_bytes
       - memory.alias_size_in_bytes,
+    )
+
+  def analyze(self, *, size: int) -> dict[str, Any]:
+    """Compiles the module as `compile` does; returns what JAX says of it."""
+    start = time.perf_counter()
+    computation = xla_client.XlaComputation(bytes(self._mapped(size)[:size]))
+    client = self._device.client
+    # JAX has no compiler of CPUs apart from those that are here.
+    is_cpu = self._device.platform == 'cpu'
+    program = self._build(
+      client.compile_and_load if is_cpu else client.compile, computation
+    )
+    seconds = time.perf_counter() - start
+    # As memory_analysis() and cost_analysis() of `jax.stages.Compiled` do.
+    memory, cost = program.get_compiled_memory_stats(), program.cost_analysis()
+    return dict(
+      seconds=seconds,
+      arguments=memory.argument_size_in_bytes,
+      results=memory.output_size_in_bytes - memory.alias_size_in_bytes,
+      temporaries=memory.temp_size_in_bytes,
+      code=memory.generated_code_size_in_bytes,
+      flops=cost['flops'],
+      bytes_accessed=cost['bytes accessed'],
     )
 
   def put(self, *, arrays: Sequence[Any], numbers: Sequence[int]) -> None:
@@ -169,6 +187,21 @@ class _Device:
     """Forgets arrays."""
     for number in numbers:
       self._arrays.pop(number, None)
+
+  def _options(self) -> xla_client.CompileOptions:
+    options = xla_client.CompileOptions()
+    options.num_replicas = options.num_partitions = 1
+    options.executable_build_options.device_assignment = (
+      xla_client.DeviceAssignment.create(np.array([[self._device.id]]))
+    )
+    return options
+
+  def _build(
+    self, compiler: Callable[..., Any], computation: xla_client.XlaComputation
+  ) -> Any:
+    text = _jax.mlir.xla_computation_to_mlir_module(computation)
+    with mlir.make_ir_context():
+      return compiler(ir.Module.parse(text), self._devices, self._options())
 
   def _array(self, dtype: str, shape: Sequence[int], place: int) -> np.ndarray:
     """Returns an array from the memory, for the device to copy or to keep."""
@@ -205,8 +238,29 @@ def _serve(pipe: connection_lib.Connection, device: _Device) -> None:
       pipe.send_bytes(json.dumps(answer or {}).encode())
 
 
-def _describe(device: jax.Device) -> dict[str, Any]:
-  memory = device.memory_stats() or {}
+def _find_devices(topology: str) -> Sequence[jax.Device]:
+  if not topology:
+    return jax.local_devices()
+  # The machine's own chips are not asked for, and not taken from others.
+  os.environ.update(
+    TPU_SKIP_MDS_QUERY='1',
+    TPU_WORKER_ID='0',
+    TPU_WORKER_HOSTNAMES='localhost',
+    ALLOW_MULTIPLE_LIBTPU_LOAD='1',
+  )
+  # What libtpu takes for the machine where there is none; any will do.
+  os.environ.setdefault('TPU_ACCELERATOR_TYPE', 'v5litepod-4')
+  # So that a chip of two cores is one device, as where it is.
+  one_device = {'chip_config_name': 'megacore'}
+  return topologies.get_topology_desc(
+    platform='tpu',
+    topology_name=topology,
+    **(one_device if topology.startswith('v4:') else {}),
+  ).devices
+
+
+def _describe(device: jax.Device, is_here: bool) -> dict[str, Any]:
+  memory = (device.memory_stats() if is_here else None) or {}
   return dict(kind=device.device_kind, bytes=memory.get('bytes_limit'))
 
 
@@ -214,19 +268,20 @@ def main(argv: Sequence[str]) -> None:
   """Serves on the pipe whose file number is the first argument.
 
   Args:
-    argv: The program, the number of the pipe, and the folder of compiled
-      programs, empty for none.
+    argv: The program, the number of the pipe, the folder of compiled programs,
+      empty for none, and the topology, empty for this machine's own devices.
   """
-  pipe = connection_lib.Connection(int(argv[1]))
-  cache = ProgramCache(argv[2])
+  _, number, folder, topology = argv
+  pipe = connection_lib.Connection(int(number))
+  cache = ProgramCache(folder)
   # Programs have integers of 64 bits.
   jax.config.update('jax_enable_x64', True)
   try:
-    devices = jax.local_devices()
+    devices = _find_devices(topology)
     answer = dict(
       jax=jax.__version__,
       platform=devices[0].platform,
-      devices=[_describe(device) for device in devices],
+      devices=[_describe(device, not topology) for device in devices],
     )
   except Exception as error:  # pylint: disable=broad-except
     answer = dict(error=str(error) or type(error).__name__)

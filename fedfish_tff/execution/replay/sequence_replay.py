@@ -8,10 +8,7 @@ A sequence knows its length and how to cut out element i, so that `take`,
 
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
-import contextlib
-import contextvars
 import dataclasses
 import functools
 from typing import Any
@@ -29,14 +26,6 @@ _NodeDef = tf.compat.v1.NodeDef
 # bodies would take long to trace so many times, and gain nothing.
 MOST_UNROLLED = 10
 _MOST_UNROLLED_NODES = 3000
-
-# Of a loop over elements, as `cohort_graph.LOOP_NAME`.
-LOOP_NAME = 'elements'
-
-# The trips of loops, by their names in the graph; None where nobody asks.
-_TRIPS: contextvars.ContextVar[dict[str, tf.Tensor] | None] = (
-  contextvars.ContextVar('trips', default=None)
-)
 
 # With these, a step takes so long that it matters nothing when it starts.
 _HEAVY = frozenset(
@@ -221,17 +210,6 @@ def compute_all(tensors: Iterable[tf.Tensor]) -> tf.Operation:
   return tf.raw_ops.Assert(
     condition=True, data=[tf.reshape(tensor, [-1])[:1] for tensor in tensors]
   )
-
-
-@contextlib.contextmanager
-def noting_trips() -> Iterator[dict[str, tf.Tensor]]:
-  """Yields where `fold` notes how often its loops run, in its block."""
-  trips = {}
-  token = _TRIPS.set(trips)
-  try:
-    yield trips
-  finally:
-    _TRIPS.reset(token)
 
 
 def check_scan(node: _NodeDef, value: replayer.Value) -> Scan:
@@ -467,7 +445,6 @@ def fold(
       (i, state, held),
       shape_invariants=(tf.TensorShape([]), shapes, held_shapes),
       parallel_iterations=1,
-      name=LOOP_NAME,
     )
 
   size = sum(operations.values())
@@ -496,13 +473,7 @@ def fold(
         inlined=True,
       )
       i, state, held = loop(number, i, state, held)
-  trips, state, held = loop(1, i, state, held)
-  if (noted := _TRIPS.get()) is not None:
-    operation = trips.op
-    while operation.type == 'Identity':
-      operation = operation.inputs[0].op
-    # Of the loop itself XLA does not always leave out the rest.
-    noted[operation.name] = trips if stops else tf.identity(sequence.count)
+  _, state, held = loop(1, i, state, held)
   return state, held
 
 

@@ -47,9 +47,6 @@ _SequenceTensors: TypeAlias = tuple[sequence_arrays.Cut, dict[str, Any]]
 Accumulators: TypeAlias = list[list[tf.Tensor]]
 
 
-# Of the loop over clients, by which what XLA compiles tells it from others.
-LOOP_NAME = 'clients'
-
 _RANDOM = frozenset(('rng', 'rng-bit-generator'))
 
 
@@ -218,10 +215,6 @@ class StageGraph:
       if is_one_pass and self._passes[number] > 1:
         raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
 
-  def outputs_of(self, known: Mapping[_ValueId, Any]) -> list[list[tf.Tensor]]:
-    """Returns a client's outputs, in the graph, of all that it knows."""
-    return [structures.flatten(known[out]) for out in self._stage.outputs]
-
   def fetch(self, accumulators: Accumulators) -> Accumulators:
     """Returns accumulators of `run` as tensors of this process."""
     return accumulators
@@ -301,7 +294,7 @@ class StageGraph:
     cuts, most_clients = inputs.cuts, inputs.most_clients
 
     def run(accumulators, server, num_clients, tensors, sequences, *order):
-      return self.build(
+      return self._build(
         accumulators,
         server,
         num_clients,
@@ -324,7 +317,7 @@ class StageGraph:
       jit_compile=True if self.use_xla else None,
     )
 
-  def build(
+  def _build(
     self,
     accumulators: Accumulators,
     server: list[list[tf.Tensor]],
@@ -335,20 +328,7 @@ class StageGraph:
     most_clients: int | None,
     order: Order | None,
   ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
-    """Builds the loop over clients; with an order, one over groups before.
-
-    Args:
-      accumulators: See `run`.
-      server: The leaves of the server's values.
-      num_clients: Of the arrays.
-      tensors: See `ClientInputs`.
-      sequences: See the same, with their cuts.
-      most_clients: See the same.
-      order: See the same.
-
-    Returns:
-      See `run`.
-    """
+    """Builds the loop over clients; with an order, one over groups before."""
     types = self._stage.types
     shared = {
       i: structures.unflatten(iter(leaves), types[i])
@@ -378,7 +358,8 @@ class StageGraph:
         )
         for aggregate in self._stage.aggregates
       ]
-      return contributions, self.outputs_of(known)
+      outputs = [structures.flatten(known[out]) for out in self._stage.outputs]
+      return contributions, outputs
 
     def add(client, results, accumulators, arrays):
       contributions, outputs = results
@@ -393,7 +374,7 @@ class StageGraph:
       )
       return accumulators, arrays
 
-    def loop(number, body, state, name):
+    def loop(number, body, state):
       accumulators, arrays = state
       return tf.while_loop(
         lambda i, *_: i < number,
@@ -405,7 +386,6 @@ class StageGraph:
           tf.nest.map_structure(lambda _: tf.TensorShape(None), arrays),
         ),
         parallel_iterations=self._parallelism,
-        name=name,
       )[1:]
 
     def run_group(number, accumulators, arrays):
@@ -418,7 +398,7 @@ class StageGraph:
         own = tf.nest.map_structure(lambda stacked: stacked[i], results)
         return add(clients[i], own, accumulators, arrays)
 
-      return loop(clients.shape[0], add_one, (accumulators, arrays), None)
+      return loop(clients.shape[0], add_one, (accumulators, arrays))
 
     def run_one(i, accumulators, arrays):
       client = i if order is None else order.others[i]
@@ -436,12 +416,11 @@ class StageGraph:
     )
     state = (accumulators, arrays)
     if order is not None:
-      state = loop(order.num_groups, run_group, state, None)
+      state = loop(order.num_groups, run_group, state)
     accumulators, arrays = loop(
       num_clients if order is None else order.num_others,
       run_one,
       state,
-      LOOP_NAME,
     )
     for own in traced:
       for number, sequence in enumerate(own):

@@ -15,6 +15,7 @@ from tests import processes
 from tests.execution.pjrt import accelerator
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import psutil
 import tensorflow as tf
@@ -26,6 +27,45 @@ def _hlo(function, *specs):
   return private_apis.compile_to_hlo(
     tf.function(function, jit_compile=True).get_concrete_function(*specs)
   ).SerializeToString()
+
+
+class AnalysisTest(accelerator.TestCase, parameterized.TestCase):
+  def _start(self, **options):
+    if options and not accelerator.is_installed(with_tpus=True):
+      self.skipTest('make accelerator PLATFORM=tpu was not run')
+    platform = 'tpu' if options else 'cpu'
+    process = device_client.DeviceProcess(platform, **options)
+    self.addCleanup(process.stop)
+    return process
+
+  @parameterized.parameters(
+    ({}, 1), ({'topology': 'v5e:2x2'}, 4), ({'topology': 'v4:2x2x1'}, 4)
+  )
+  def test_a_loop_s_body_counts_once(self, options, num_devices):
+    process = self._start(**options)
+    self.assertEqual(process.num_devices, num_devices)
+    size = 32
+    analysis = process.device(0).analyze(
+      _hlo(
+        lambda x: tf.while_loop(
+          lambda i, _: i < 7,
+          lambda i, x: (i + 1, tf.sin(x @ x)),
+          (tf.constant(0), x),
+        )[1],
+        tf.TensorSpec([size, size]),
+      )
+    )
+    self.assertGreaterEqual(analysis.arguments, 4 * size**2)
+    self.assertGreaterEqual(analysis.results, 4 * size**2)
+    # Sines cost something, too: some operations each, of 1,024 numbers.
+    self.assertBetween(analysis.flops, 2 * size**3, 1.3 * 2 * size**3)
+    self.assertGreaterEqual(analysis.bytes_accessed, 2 * 4 * size**2)
+    with self.assertRaises(device_client.ProgramError):
+      process.device(0).analyze(b'nothing')
+
+  def test_a_topology_that_does_not_exist(self):
+    with self.assertRaisesRegex(errors.InputError, "topology 'v5e:9x9x9'"):
+      self._start(topology='v5e:9x9x9')
 
 
 class DeviceClientTest(accelerator.TestCase):

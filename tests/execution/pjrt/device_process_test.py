@@ -18,7 +18,11 @@ class DeviceProcessTest(accelerator.TestCase):
     own, other = multiprocessing.Pipe()
     script = pathlib.Path(device_client.__file__).with_name('device_process.py')
     with subprocess.Popen(
-      [device_client.default_python(), '-I', script, str(other.fileno()), ''],
+      [
+        device_client.default_python(),
+        *('-I', script, str(other.fileno())),
+        *('', ''),
+      ],
       env={'JAX_PLATFORMS': 'cpu'},
       pass_fds=[other.fileno()],
     ) as process:

@@ -16,7 +16,6 @@ import hypothesis
 from hypothesis import strategies as st
 import pytest
 
-# Whole names, from which the BUILD file's deps are made.
 _MODULES = (
   'launch.configs.arrays',
   'launch.configs.c4',

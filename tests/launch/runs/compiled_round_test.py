@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for compiled_round."""
 
+import contextlib
+import io
 import re
 
-from fedfish_tff import errors
-from fedfish_tff.execution.pjrt import round_costs
+from fedfish_tff.execution.pjrt import device_client
 from launch.configs import digits
 from launch.runs import compiled_round
-from launch.runs import experiment as experiment_lib
 from tests.execution.pjrt import accelerator
 
 from absl.testing import absltest
@@ -16,70 +16,49 @@ from absl.testing import parameterized
 
 
 class DescribeTest(absltest.TestCase):
-  def _describe(self, *stages, **options):
-    rows = compiled_round.describe(
-      stages,
-      kind='a chip',
-      num_chips=4,
-      chip=compiled_round.Chip(flops=6e12, memory=1000, products=10**3),
-      num_clients=10,
-      rounds=7,
-      **options,
+  def test_memory_is_of_the_largest_program_and_cost_of_all(self):
+    small, large = (
+      device_client.Analysis(
+        seconds=2.0,
+        arguments=1000 * n,
+        results=2000 * n,
+        temporaries=3_000_000 * n,
+        code=0,
+        flops=4e9,
+        bytes_accessed=5e12,
+      )
+      for n in (1, 2)
     )
-    return dict(rows)
-
-  def test_times_of_waves_of_clients(self):
-    stage = round_costs.StageCost(
-      arguments=100,
-      temporaries=300,
-      loops=[
-        round_costs.LoopCost(
-          name=name,
-          trips=trips,
-          is_counted=True,
-          flops=flops,
-          num_bytes=8.0,
-          cycles=1.5e9,
-        )
-        for name, trips, flops in (('', 0.0, 0.0), ('clients', 2.0, 1e12))
+    self.assertEqual(
+      compiled_round.describe([small, large, small], []),
+      [
+        ('compiles', 'yes, 3 programs in 6.0 s'),
+        (
+          'memory',
+          '6.01 MB: arguments 2 kB, results 4 kB, temporaries 6 MB, code 0 kB',
+        ),
+        ('cost', '12 GFLOP, 15 TB accessed, the body of each loop once'),
       ],
     )
-    rows = self._describe(stage)
-    # 2 TFLOP at 1 TFLOP/s; 3 billion cycles at 3 GHz; 3 clients on a chip.
-    at_best, by_xla = (
-      value for key, value in rows.items() if key.startswith(('at', 'by'))
-    )
-    self.assertStartsWith(at_best, '2 s a client, 6 s a round, 42 s for 7')
-    self.assertStartsWith(by_xla, '2 s a client')
-    self.assertIn('40.0%', rows['of the chip'])
-    self.assertIn('3 side by side', rows['cohort that fits'])
 
   def test_a_stage_that_does_not_compile(self):
-    rows = self._describe(round_costs.StageCost(problem='too large'))
-    self.assertEqual(rows['compiles'], 'no: too large')
+    self.assertEqual(
+      compiled_round.describe([], ['too large']),
+      [('compiles', 'no: too large')],
+    )
 
 
 class PrintCostsTest(accelerator.TestCase, parameterized.TestCase):
   @parameterized.parameters('cpu', 'tpu')
-  def test_operations_of_a_network_of_two_layers(self, platform):
+  def test_operations_of_a_batch(self, platform):
     if platform == 'tpu' and not accelerator.is_installed(with_tpus=True):
       self.skipTest('make accelerator PLATFORM=tpu was not run')
     config = digits.get_config('fed_avg').to_dict()
-    lines = []
-    compiled_round.print_costs(
-      config, platform=platform, topology='v5e:2x2', say=lines.append
-    )
-    # Forward, and the gradients of weights and of hidden units, in batches of
-    # 10, to which XLA fills up the last one of an epoch.
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+      compiled_round.print_costs(config, platform=platform, topology='v5e:2x2')
+    # Forward, and the gradients of weights and of hidden units.
     in_step = 2 * 10 * (2 * 64 * 64 + 3 * 64 * 10)
-    cohort = experiment_lib.build_experiment(config).load_cohort(1)
-    steps = sum(len(client) for client in cohort) / len(cohort)
-    found = re.search(r'a client +([\d.]+) MFLOP', lines[-1])
-    self.assertBetween(
-      float(found[1]) * 1e6, steps * in_step, 1.25 * steps * in_step
-    )
-    self.assertEqual('measured' in lines[-1], platform == 'cpu')
-
-  def test_chips_that_are_none(self):
-    with self.assertRaisesRegex(errors.InputError, 'v9'):
-      compiled_round.print_costs({}, platform='tpu', topology='v9:2x2')
+    found = re.search(r'cost +([\d.]+) kFLOP', printed.getvalue())
+    # What is summed once a client is no more.
+    self.assertBetween(float(found[1]) * 1e3, in_step, 2 * in_step)
+    self.assertIn('Compiling a program of 0.', printed.getvalue())

@@ -176,7 +176,7 @@ class FineTuningTest(parameterized.TestCase):
     shown = []
 
     class Stopping(simulation.ProgressReporter):
-      def __call__(self, round_number, metrics):
+      def observe(self, round_number, row):
         shown.append(round_number)
         # In round 6, which is one of the fine-tuning.
         if len(shown) == 8:

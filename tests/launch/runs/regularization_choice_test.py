@@ -141,12 +141,3 @@ class ChoiceTest(parameterized.TestCase):
     self.assertEqual(summary['regularization'], 0.1)
     text = (self.workdir / regularization_choice.FILE_NAME).read_text()
     self.assertIn('\n0.0,\n0.1,0.', text)
-
-  def test_without_lambdas_there_is_no_choice(self):
-    for variant in ('fed3r', 'fed_ncm', 'fed_avg'):
-      experiment = experiment_lib.build_experiment(
-        small_configs.make_config(variant)
-      )
-      self.assertIsNone(
-        regularization_choice.build_choice(experiment, self.workdir)
-      )

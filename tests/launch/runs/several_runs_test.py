@@ -21,11 +21,17 @@ from tests.launch import small_configs
 from absl.testing import absltest
 import pytest
 
-_VARIANTS = ('fed_ncm', 'fed3r', 'fed_avg', 'fed3r_ft_lp')
+# By the name of its folder, the variant of a run.
+_VARIANTS = {
+  'fed_ncm': 'fed_ncm',
+  'fed3r': 'fed3r',
+  'fed_avg': 'fed_avg',
+  'fed3r_ft_lp': 'fed_avg,fine_tuning=ft_lp,start=fed3r',
+}
 
 
-def _make_config(variants=_VARIANTS, **changes):
-  runs = {name: small_configs.make_config(name) for name in variants}
+def _make_config(names=tuple(_VARIANTS), **changes):
+  runs = {name: small_configs.make_config(_VARIANTS[name]) for name in names}
   for run in runs.values():
     algorithm = run.get('fine_tuning', {}).get('start', run['algorithm'])
     if 'accumulator' in algorithm:
@@ -167,7 +173,7 @@ class SeveralRunsTest(absltest.TestCase):
   def test_a_fine_tuning_goes_after_what_it_may_start_from(self):
     config = _make_config(['fed_ncm'], check_ridge='')
     config['runs'] = {
-      'a_fine_tuning': small_configs.make_config('fed3r_ft_lp'),
+      'a_fine_tuning': small_configs.make_config(_VARIANTS['fed3r_ft_lp']),
       'start': small_configs.make_config('fed3r'),
     }
     workdir = self.workdir.parent / 'ordered'

@@ -24,7 +24,6 @@ from absl.testing import absltest
 
 _GIVE_UP_SECONDS = 60.0
 
-# Alone, so that the BUILD file knows it.
 _TARGETS = 'tests.launch.sweeps.targets'
 
 

@@ -1,0 +1,105 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Measures rounds on a device of PJRT, in process and in a loop of plain JAX.
+
+  python -m benchmarks.accelerator --platform=cpu
+
+Prints one table, in Markdown: FedAvg on softmax regression and on a CNN, whose
+rounds take minutes on a CPU where eight clients compute side by side; the data
+are random. Rounds in process and with --context=pjrt, whose clients compute one
+after the other or eight side by side, are measured in turns and come to the
+same weights. Then a loop over the same batches in plain JAX, in the environment
+that `make accelerator` makes, has the device and must come to them, too.
+"""
+
+from collections.abc import Sequence
+import os
+import tempfile
+
+from benchmarks import peer_rounds
+from benchmarks import report
+from benchmarks import round_time
+from benchmarks import rounds
+from benchmarks import workloads
+from fedfish_tff import execution
+from fedfish_tff.execution.pjrt import device_client
+from launch import cli
+
+from absl import flags
+import numpy as np
+
+_PLATFORM = flags.DEFINE_enum(
+  'platform', 'cpu', device_client.PLATFORMS, 'Kind of device.'
+)
+_WORKLOADS = flags.DEFINE_multi_enum(
+  'workloads',
+  ['softmax', 'cnn'],
+  ['softmax', 'cnn'],
+  'Workloads to measure; repeat the flag for several.',
+)
+_CLIENTS = flags.DEFINE_integer('clients', 16, 'Cohort size.', lower_bound=1)
+_REPEATS = flags.DEFINE_integer(
+  'repeats', 7, 'Measured rounds of each; medians are shown.', lower_bound=1
+)
+
+
+def _measure(workload: workloads.Workload) -> tuple[list[str], str]:
+  """Returns the cells of a workload, and the version of JAX."""
+  clients = rounds.NETWORKS[workload.network].generate_clients(_CLIENTS.value)
+  built = rounds.Rounds(workload, clients)
+  with tempfile.TemporaryDirectory() as folder:
+    rows = [built.build('cohort')()]
+    for width in (1, 8):
+      # Nothing is compiled before its first round.
+      context = execution.create_context(
+        'pjrt', platform=_PLATFORM.value, vectorized_clients=width, cache=folder
+      )
+      rows.append(built.build('cohort', context)())
+    first = [round_time.seconds_of(run) for run in rows]
+    expected, *others = (run() for run in rows)
+    for weights in others:
+      for a, b in zip(weights, expected, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-4)
+    seconds = round_time.measure_in_turns(
+      dict(enumerate(rows)), repeats=_REPEATS.value
+    )
+    task_path = os.path.join(folder, 'round.npz')
+    built.write_task(task_path, expected, repeats=_REPEATS.value)
+    loop = peer_rounds.measure(
+      'jax',
+      device_client.default_python(),
+      task_path,
+      JAX_PLATFORMS=_PLATFORM.value,
+    )
+  in_process, *on_device = seconds.values()
+  cells = [f'{in_process:.4f}']
+  for s in (*on_device, loop.seconds):
+    cells += [f'{s:.4f}', f'{s / in_process:.2f}']
+  return [*cells, *(f'{s:.2f}' for s in first[1:])], loop.versions
+
+
+def main(argv: Sequence[str]) -> None:
+  """Prints the table."""
+  cli.check_no_arguments(argv)
+  # Says at once if there is no such environment or device.
+  device_client.DeviceProcess(_PLATFORM.value, cache='').stop()
+  lines = [
+    ['seconds a round', 'in process', 'pjrt', 'ratio', '8 side by side']
+    + ['ratio', 'JAX loop', 'ratio', 'first, pjrt', 'first, side by side']
+  ]
+  versions = ''
+  for name in dict.fromkeys(_WORKLOADS.value):
+    workload = workloads.WORKLOADS[name]
+    cells, versions = _measure(workload)
+    lines.append([workload.title, *cells])
+  note = (
+    f'{report.processor()}; {_PLATFORM.value} by PJRT, {versions}. Ratios are '
+    'multiples of the round in process. A round packs the data and brings it to '
+    'the device, where the JAX loop finds it. First rounds compile. '
+    f'{_CLIENTS.value} clients of 100 examples in batches of 10.'
+  )
+  print(report.format_table(lines, [note]), flush=True)
+
+
+if __name__ == '__main__':
+  cli.run(main)

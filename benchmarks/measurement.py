@@ -1,0 +1,107 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Measures rounds of a workload in a new process, on the cores it is given."""
+
+from collections.abc import Sequence
+import dataclasses
+import json
+import os
+import sys
+from typing import Any
+
+from benchmarks import peer_rounds
+from benchmarks import workloads
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Result:
+  """The figures of one process.
+
+  Attributes:
+    seconds: Median seconds of a round, by row.
+    first_round_seconds: Seconds of `workloads.FIRST_ROUND_ROW` from a built
+      process, the first computation here, to the end of its first round.
+    general_path_reasons: The reasons why rounds ran client by client, if any.
+  """
+
+  seconds: dict[str, float]
+  first_round_seconds: float
+  general_path_reasons: Sequence[str]
+
+
+def in_new_process(**arguments: Any) -> Result:
+  """Returns what `measure` returns in a new process.
+
+  The number of threads is fixed when TensorFlow starts, so each measurement has
+  a process of its own.
+
+  Args:
+    **arguments: The arguments of `measure`.
+  """
+  answer = peer_rounds.call(
+    *(sys.executable, '-m', 'benchmarks.measurement', json.dumps(arguments)),
+    # All rows alike; the package's contexts want it so that results do not
+    # depend on the number of cores.
+    TF_NUM_INTRAOP_THREADS='1',
+  )
+  return Result(**answer)
+
+
+def measure(
+  workload: str,
+  *,
+  num_clients: int,
+  rows: Sequence[str],
+  repeats: int,
+  cores: int,
+  task_path: str | None = None,
+) -> Result:
+  """Measures in this process, which must be a new one.
+
+  Args:
+    workload: A name in `workloads.WORKLOADS`.
+    num_clients: The cohort size.
+    rows: Names in `workloads.ROWS`, among them that whose first round is
+      timed.
+    repeats: The number of measured rounds of each.
+    cores: The number of cores that the process may use.
+    task_path: The file for the round as peers take it, if any.
+  """
+  # Before TensorFlow is imported; TFF's worker inherits it.
+  os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+  from benchmarks import round_time  # pylint: disable=g-import-not-at-top
+  from benchmarks import rounds as rounds_lib  # pylint: disable=g-import-not-at-top
+
+  plan = workloads.WORKLOADS[workload]
+  clients = rounds_lib.NETWORKS[plan.network].generate_clients(num_clients)
+  built = rounds_lib.Rounds(plan, clients)
+  try:
+    rounds = {}
+    first_seconds = {}
+    # The row whose first round is timed comes before all else in TensorFlow.
+    for name in sorted(rows, key=lambda n: n != workloads.FIRST_ROUND_ROW):
+      initialize = built.build(name)
+
+      def start(name=name, initialize=initialize):
+        rounds[name] = initialize()
+        rounds[name]()
+
+      first_seconds[name] = round_time.seconds_of(start)
+    seconds = round_time.measure_in_turns(
+      {name: rounds[name] for name in rows}, repeats=repeats
+    )
+    if task_path is not None:
+      built.write_task(
+        task_path, rounds[workloads.YARDSTICK](), repeats=repeats
+      )
+    return Result(
+      seconds=seconds,
+      first_round_seconds=first_seconds[workloads.FIRST_ROUND_ROW],
+      general_path_reasons=built.general_path_reasons,
+    )
+  finally:
+    built.close()
+
+
+if __name__ == '__main__':
+  print(json.dumps(dataclasses.asdict(measure(**json.loads(sys.argv[1])))))

@@ -1,0 +1,231 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Ways of computing a round that the benchmark compares."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import itertools
+import os
+import types
+from typing import NamedTuple
+
+from benchmarks import bare_loop
+from benchmarks import workloads
+from fedfish_tff import algorithms
+from fedfish_tff import datasets
+from fedfish_tff import execution
+from fedfish_tff import models
+from fedfish_tff.models import model_functions
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_CLIENT_LEARNING_RATE = 0.01
+# As EMNIST with digits and letters has.
+_NUM_CLASSES = 62
+
+# Images float32 [n, ...] and labels int32 [n].
+Client = tuple[np.ndarray, np.ndarray]
+# Computes a round; returns the new weights.
+Round = Callable[[], list[np.ndarray]]
+
+
+class Network(NamedTuple):
+  """An architecture.
+
+  Attributes:
+    example_shape: The shape of one example's features.
+    create_functional: Makes the functional model.
+    create_keras_layers: Makes the same layers for Keras, without the input.
+  """
+
+  example_shape: tuple[int, ...]
+  create_functional: Callable[[], tff.learning.models.FunctionalModel]
+  create_keras_layers: Callable[[], list[tf.keras.layers.Layer]]
+
+  def generate_clients(self, num_clients: int) -> list[Client]:
+    """Returns random clients of `workloads.NUM_EXAMPLES`."""
+    clients = []
+    for i in range(num_clients):
+      rng = datasets.random_generator('benchmark', i)
+      x = rng.uniform(size=(workloads.NUM_EXAMPLES, *self.example_shape))
+      y = rng.integers(0, _NUM_CLASSES, workloads.NUM_EXAMPLES)
+      clients.append((x.astype(np.float32), y.astype(np.int32)))
+    return clients
+
+  def create_variable_model(self) -> tff.learning.models.VariableModel:
+    """Returns a new Keras model, as TFF takes it; its weights are random."""
+    return tff.learning.models.from_keras_model(
+      tf.keras.Sequential(
+        [tf.keras.layers.InputLayer(self.example_shape)]
+        + self.create_keras_layers()
+      ),
+      loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+      input_spec=(
+        tf.TensorSpec([None, *self.example_shape], tf.float32),
+        tf.TensorSpec([None], tf.int32),
+      ),
+      metrics=[tf.keras.metrics.SparseCategoricalAccuracy(name='accuracy')],
+    )
+
+
+def _create_cnn_layers() -> list[tf.keras.layers.Layer]:
+  layers = tf.keras.layers
+  return [
+    layers.Conv2D(32, 5, padding='same', activation='relu'),
+    layers.MaxPool2D(2),
+    layers.Conv2D(64, 5, padding='same', activation='relu'),
+    layers.MaxPool2D(2),
+    layers.Flatten(),
+    layers.Dense(512, activation='relu'),
+    layers.Dense(_NUM_CLASSES),
+  ]
+
+
+NETWORKS: Mapping[str, Network] = types.MappingProxyType(
+  {
+    # 48,670 parameters.
+    'softmax': Network(
+      (784,),
+      lambda: models.create_mlp_classifier(
+        num_features=784, num_classes=_NUM_CLASSES, hidden_units=(), seed=0
+      ),
+      lambda: [tf.keras.layers.Dense(_NUM_CLASSES)],
+    ),
+    # 1.7 M parameters.
+    'cnn': Network(
+      (28, 28, 1),
+      lambda: models.create_fed_avg_cnn(
+        input_shape=(28, 28, 1), num_classes=_NUM_CLASSES, seed=0
+      ),
+      _create_cnn_layers,
+    ),
+  }
+)
+
+
+def build_process(
+  model: model_functions.ModelFn, *, fed_fish: bool = False
+) -> algorithms.FederatedProcess:
+  """Returns FedAvg or FedFish; the server takes plain steps of rate 1."""
+  build = algorithms.build_fed_fish if fed_fish else algorithms.build_fed_avg
+  return build(
+    model,
+    tff.learning.optimizers.build_sgdm(_CLIENT_LEARNING_RATE),
+    tff.learning.optimizers.build_sgdm(1.0),
+  )
+
+
+class Rounds:
+  """The rows of a workload, by the names in `workloads.ROWS`."""
+
+  def __init__(
+    self, workload: workloads.Workload, clients: Sequence[Client]
+  ) -> None:
+    self._network = NETWORKS[workload.network]
+    self._clients = clients
+    self._fed_fish = workload.fed_fish
+    # Before the first operation of TensorFlow.
+    self._context = execution.create_context()
+    self._model = self._network.create_functional()
+    self._worker = execution.create_context('local_worker')
+
+  @property
+  def general_path_reasons(self) -> tuple[str, ...]:
+    """Why rounds in the cohort context ran client by client, if they did."""
+    return self._context.general_path_reasons
+
+  def close(self) -> None:
+    """Ends TFF's worker."""
+    self._worker.close()
+
+  def build(
+    self, name: str, context: tff.framework.SyncContext | None = None
+  ) -> Callable[[], Round]:
+    """Builds a row's process; returns a function that starts it.
+
+    That function initialises the process and returns its round, which always
+    starts from the same weights. The first round traces, compiles and allocates
+    what later ones have at hand.
+
+    Args:
+      name: The row's name.
+      context: The context in place of the row's own.
+    """
+    if name == 'bare':
+      return lambda: bare_loop.build_round(
+        self._model,
+        self._clients,
+        batch_size=workloads.BATCH_SIZE,
+        learning_rate=_CLIENT_LEARNING_RATE,
+        fed_fish=self._fed_fish,
+      )
+    if context is None:
+      context = self._worker if name == 'stock' else self._context
+    model, weights = self._model, self._model.initial_weights
+    if name == 'cohort_keras':
+      model = self._network.create_variable_model
+      weights = map(list, weights)
+    if name == 'cohort_datasets':
+      cohorts = (self._datasets() for _ in itertools.count())
+    else:
+      cohorts = itertools.repeat(
+        self._datasets() if name == 'stock' else self._client_batches()
+      )
+    process = build_process(model, fed_fish=self._fed_fish)
+    weights = tff.learning.models.ModelWeights(*weights)
+    stack = tff.framework.get_context_stack()
+
+    def start() -> Round:
+      with stack.install(context):
+        state = process.set_model_weights(process.initialize(), weights)
+
+      def run() -> list[np.ndarray]:
+        with stack.install(context):
+          output = process.next(state, next(cohorts))
+        return list(output.state.global_model_weights.trainable)
+
+      return run
+
+    return start
+
+  def write_task(
+    self, path: str, expected: Sequence[np.ndarray], *, repeats: int
+  ) -> None:
+    """Writes the round for peers to compute on the cores of this process.
+
+    Args:
+      path: The file.
+      expected: The weights that the round leads to.
+      repeats: The number of timed rounds.
+    """
+    weights = [np.asarray(w) for w in self._model.initial_weights[0]]
+    np.savez(
+      path,
+      x=np.stack([x for x, _ in self._clients]),
+      y=np.stack([y for _, y in self._clients]),
+      num_weights=len(weights),
+      **{f'weights_{i}': w for i, w in enumerate(weights)},
+      **{f'expected_{i}': w for i, w in enumerate(expected)},
+      batch_size=workloads.BATCH_SIZE,
+      learning_rate=_CLIENT_LEARNING_RATE,
+      repeats=repeats,
+      cores=sorted(os.sched_getaffinity(0)),
+    )
+
+  def _client_batches(self) -> list[datasets.ClientBatches]:
+    # As the package's own simulations pass them.
+    return [
+      datasets.sequential_batches(
+        client, client_id=str(i), batch_size=workloads.BATCH_SIZE
+      )
+      for i, client in enumerate(self._clients)
+    ]
+
+  def _datasets(self) -> list[tf.data.Dataset]:
+    return [
+      tf.data.Dataset.from_tensor_slices(client).batch(workloads.BATCH_SIZE)
+      for client in self._clients
+    ]

@@ -1,0 +1,77 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Workloads of `make bench`, their rows, and how often they are measured.
+
+Without TensorFlow, so that flags and tables need not wait for it.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import types
+
+NUM_EXAMPLES = 100  # Of each client.
+BATCH_SIZE = 10
+
+# By the names of `rounds.Rounds.build`.
+ROWS: Mapping[str, str] = types.MappingProxyType(
+  {
+    'bare': 'bare tf.function loop',
+    'cohort': 'cohort context',
+    'cohort_keras': 'cohort context, Keras model',
+    'cohort_datasets': 'cohort context, new datasets',
+    'stock': "TFF's own runtime",
+  }
+)
+YARDSTICK = 'bare'
+# The row whose first round is timed, in a new process.
+FIRST_ROUND_ROW = 'cohort'
+# The slowest; its figure needs no more than one process.
+MEASURED_ONCE_ROW = 'stock'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Workload:
+  """One local epoch of a cohort of equal clients, and how it is measured.
+
+  Attributes:
+    title: The name in tables.
+    network: A name in `rounds.NETWORKS`.
+    fed_fish: Whether the method is FedFish; else it is FedAvg.
+    num_clients: The cohort size.
+    has_peers: Whether other packages can compute it, see `peer_rounds`.
+    repeats: The number of measured rounds of a row in a process.
+    processes: The number of processes for each number of cores.
+  """
+
+  title: str
+  network: str
+  fed_fish: bool = False
+  num_clients: int = 16
+  has_peers: bool = False
+  repeats: int = 3
+  processes: int = 3
+
+
+WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
+  {
+    'softmax': Workload(
+      title='FedAvg, softmax regression 784->62',
+      network='softmax',
+      has_peers=True,
+      repeats=15,
+    ),
+    'cnn': Workload(
+      title='FedAvg, CNN with 1.7 M parameters', network='cnn', has_peers=True
+    ),
+    'softmax_1000': Workload(
+      title='FedAvg, softmax regression 784->62',
+      network='softmax',
+      num_clients=1000,
+      has_peers=True,
+      processes=1,
+    ),
+    'cnn_fed_fish': Workload(
+      title='FedFish, CNN with 1.7 M parameters', network='cnn', fed_fish=True
+    ),
+  }
+)

@@ -1,0 +1,109 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A context that compiles client work for devices instead of running it."""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import TypeAlias
+
+from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import threads
+from fedfish_tff.execution.packing import packed_cache
+from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.pjrt import device_client
+from fedfish_tff.execution.pjrt import stage_programs
+from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.replay import tracing
+from fedfish_tff.execution.running import cohort_stages
+from fedfish_tff.execution.running import stage_runs
+
+import tensorflow as tf
+
+_ValueId: TypeAlias = federated_plan.ValueId
+
+
+class CostContext(cohort_context.SyncCohortExecutionContext):
+  """Runs computations, but for the clients' stages, which leave zeros.
+
+  Attributes:
+    analyses: The analyses of the stages' programs.
+    problems: The reasons why other stages are no programs of the device.
+  """
+
+  def __init__(
+    self,
+    process: device_client.DeviceProcess,
+    on_program: Callable[[int], None],
+  ):
+    """Makes a context.
+
+    Args:
+      process: The process that compiles.
+      on_program: Called with a program's size in bytes before it is compiled.
+    """
+    threads.use_one_intra_op_thread()
+    self.analyses: list[device_client.Analysis] = []
+    self.problems: list[str] = []
+    self._process = process
+    self._device = process.device(0)
+    self._on_program = on_program
+    self._cache = packed_cache.PackedSequenceCache()
+    self._set_up(0, self._run_zeros)
+
+  def _run_zeros(
+    self,
+    stage: federated_plan.ClientStage,
+    server_values: Mapping[_ValueId, Any],
+    client_values: Mapping[_ValueId, Sequence[Any]],
+    num_clients: int,
+  ) -> stage_runs.StageResult:
+    """Compiles a stage; returns the result of clients that do nothing."""
+    if num_clients:
+      # One device's clients; the program takes the first chunk of them.
+      step = self._process.num_devices
+      clients = stage_runs.Clients(
+        {i: client_values[i][::step] for i in stage.client_inputs},
+        range(0, num_clients, step),
+        num_clients,
+      )
+      try:
+        self.analyses.append(self._analyze(stage, server_values, clients))
+      except (tracing.NotReplayableError, device_client.ProgramError) as error:
+        self.problems.append(str(error))
+    aggregates = {
+      a.out: a.report(server_values[a.zero]) for a in stage.aggregates
+    }
+    outputs = {
+      out: [
+        structures.unflatten(
+          iter(
+            [
+              tf.zeros(structures.tensor_spec(leaf).shape, leaf.dtype)
+              for leaf in structures.leaf_types(stage.types[out])
+            ]
+          ),
+          stage.types[out],
+        )
+      ]
+      * num_clients
+      for out in stage.outputs
+    }
+    return aggregates, outputs
+
+  def _analyze(
+    self,
+    stage: federated_plan.ClientStage,
+    server_values: Mapping[_ValueId, Any],
+    clients: stage_runs.Clients,
+  ) -> device_client.Analysis:
+    programs = stage_programs.StagePrograms(
+      stage, for_cpu=self._process.platform == 'cpu'
+    )
+    run = cohort_stages.GraphRun(
+      stage, programs, self._cache, server_values, clients
+    )
+    hlo, _ = programs.hlo(next(run.chunks()))
+    self._on_program(len(hlo))
+    return self._device.analyze(hlo)

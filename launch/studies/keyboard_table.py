@@ -1,0 +1,74 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Compares keyboards with an n-gram model, as a table of Hard et al. (2018) does.
+
+  python -m launch.studies.keyboard_table --data_dir=path/to/users \
+    --workdirs=runs/keyboard_central,runs/keyboard
+
+prints the share of held-out users' words that are the first of the suggested
+words (top-1 recall) or among the first three (top-3 recall), with its standard
+error over users:
+
+  Model           Top-1 recall [%]  Top-3 recall [%]
+  5-gram          ...
+  Server CIFG     ...
+  Federated CIFG  ...
+
+The workdirs, of launch.train and the task keyboard (launch/configs/keyboard.py),
+have one vocabulary; those with task.central are the server's, and those with a
+block privacy say so. --data_dir is what they were trained with.
+
+The n-gram model (interpolated Kneser-Ney) learns from all sentences of the
+training users, with the same vocabulary, and keeps all n-grams in memory.
+
+Recall is over all words of all test users together, including words out of the
+vocabulary, which no model can suggest. The error estimates how much another
+sample of as many users would change it.
+"""
+
+from collections.abc import Sequence
+
+from fedfish_tff import errors
+from fedfish_tff import trust
+from launch import cli
+from launch import path_flags
+from launch import trust_flags
+
+from absl import flags
+
+_WORKDIRS = path_flags.define_list(
+  'workdirs', 'The workdirs of launch.train, separated by commas.'
+)
+_ORDER = flags.DEFINE_integer(
+  'order', 5, 'The n of the n-gram model.', lower_bound=1
+)
+_DATA_DIR = path_flags.define(
+  'data_dir',
+  None,
+  'The folder of the data; by default where it was last found.',
+  takes_urls=True,
+)
+_TRUST_MODULES = trust_flags.define_modules()
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  trust.trust(modules=_TRUST_MODULES.value)
+  if not _WORKDIRS.value:
+    raise errors.InputError('--workdirs is needed; --help shows an example.')
+  # Imported late: TFF takes seconds, and all above answers at once.
+  cli.report_import()
+  from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
+
+  print(
+    keyboards.compare(
+      _WORKDIRS.value,
+      order=_ORDER.value,
+      data_dir=_DATA_DIR.value,
+    )
+  )
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,222 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Trained keyboards: their suggestions, and their recall on held-out users."""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import math
+import os
+import pathlib
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff import errors
+from fedfish_tff import models
+from launch.methods import registry
+from launch.results import run_reader
+from launch.results import text_table
+from launch.runs import held_out_evaluation
+from launch.runs import trained_run
+from tasks.task import Task
+from tasks.text import keyboard
+
+import numpy as np
+import tensorflow as tf
+
+_NUM_SUGGESTIONS = 3
+_COUNTS = (1, _NUM_SUGGESTIONS)
+
+# How many of each user's words were suggested, by the number of suggestions.
+Recalled = Mapping[int, np.ndarray]
+
+
+class Recall(NamedTuple):
+  """A share of all users' words.
+
+  Attributes:
+    value: The share.
+    error: Its standard error over users; NaN of a single one.
+  """
+
+  value: float
+  error: float
+
+
+@contextlib.contextmanager
+def open_suggester(
+  workdir: str | os.PathLike[str], **options: Any
+) -> Iterator[Callable[[str], list[str]]]:
+  """Gives the function that suggests the next word of a text.
+
+  Args:
+    workdir: A workdir of the task keyboard with at least one checkpoint.
+    **options: Options of `trained_run.open_run`.
+
+  Yields:
+    A function from a text, whose last sentence counts, to the likeliest next
+    words, the likeliest first.
+
+  Raises:
+    errors.InputError: If something cannot be used or read.
+  """
+  check_is_keyboard(workdir)
+  with trained_run.open_run(workdir, **options) as (experiment, folder):
+    result = trained_run.load_result(experiment, folder)
+    weights = experiment.process.get_model_weights(result.state)
+    vocabulary = experiment.task.transfer_options['vocabulary']
+    special = vocabulary.special_tokens
+
+    # Traced once, for any number of words.
+    @tf.function(input_signature=[tf.TensorSpec([1, None], tf.int32)])
+    def predict(x: tf.Tensor) -> tf.Tensor:
+      return experiment.model.predict_on_batch(weights, x, training=False)
+
+    def suggest(text: str) -> list[str]:
+      typed = vocabulary.encode(keyboard.split_sentences(text)[-1])
+      logits = predict(np.array([[special.bos, *typed]], np.int32))[0, -1]
+      ids = np.argsort(-logits.numpy(), kind='stable')
+      words = ids[~np.isin(ids, special)][:_NUM_SUGGESTIONS]
+      return [vocabulary.decode([word]) for word in words]
+
+    yield suggest
+
+
+def check_is_keyboard(workdir: str | os.PathLike[str]) -> None:
+  """Raises an InputError if a workdir is not of the task keyboard."""
+  name = run_reader.read_config(workdir)['task']['name']
+  if name != keyboard.NAME:
+    raise errors.InputError(
+      f'The task of {workdir} must be {keyboard.NAME!r}, got {name!r}.'
+    )
+
+
+def compare(workdirs: Sequence[str], *, order: int, **options: Any) -> str:
+  """Returns a table of the recall on test users.
+
+  Args:
+    workdirs: Workdirs of the task keyboard, with one vocabulary.
+    order: The n of the n-gram model.
+    **options: Options of `trained_run.open_run`.
+
+  Raises:
+    errors.InputError: If something cannot be used or read.
+  """
+  for workdir in workdirs:
+    check_is_keyboard(workdir)
+  recalled, task = {}, None
+  # The server's model comes first, as in the paper.
+  for workdir in sorted(workdirs, key=lambda w: not _is_central(w)):
+    with trained_run.open_run(workdir, **options) as (experiment, folder):
+      result = trained_run.load_result(experiment, folder)
+      if task is None:
+        task = experiment.task
+        typed = np.array([is_typed.sum() for *_, is_typed in _test_rows(task)])
+        recalled[f'{order}-gram'] = _score_ngrams(task, order)
+      if _words(experiment.task) != _words(task):
+        raise errors.InputError(
+          'The workdirs must have one vocabulary, got another one in '
+          f'{workdir}.'
+        )
+      label = _label(experiment.config)
+      if label in recalled:
+        label += f' ({pathlib.Path(workdir).name})'
+      scores = held_out_evaluation.score_all_examples(
+        experiment,
+        experiment.process.get_model_weights(result.state),
+        experiment.task.test,
+      )
+    recalled[label] = {
+      k: typed * [row[f'global/top_{k}_recall'] for row in scores.rows.values()]
+      for k in _COUNTS
+    }
+  return format_table(recalled, typed)
+
+
+def pool_recall(recalled: np.ndarray, typed: np.ndarray) -> Recall:
+  """Returns the recall of all words, users being what was drawn at random.
+
+  The error is that of a ratio of two means (Cochran, Sampling Techniques, 1977,
+  chapter 6), since users type more or less.
+
+  Args:
+    recalled: How many of a user's words were among those suggested, [users].
+    typed: How many words a user has typed, [users].
+  """
+  value = recalled.sum() / typed.sum()
+  users = len(typed)
+  if users < 2:
+    return Recall(value, math.nan)
+  square = ((recalled - value * typed) ** 2).sum() * users / (users - 1)
+  return Recall(value, math.sqrt(square) / typed.sum())
+
+
+def format_table(recalled: Mapping[str, Recalled], typed: np.ndarray) -> str:
+  """Returns a table in %, as that of Hard et al. (2018), and what it is over.
+
+  Args:
+    recalled: Each user's recalled words, by model and number of suggestions.
+    typed: Each user's words; at least one in all.
+  """
+  rows = [('Model', *(f'Top-{k} recall [%]' for k in _COUNTS))]
+  for model, by_count in recalled.items():
+    cells = (pool_recall(by_count[k], typed) for k in _COUNTS)
+    rows.append((model, *map(_format, cells)))
+  return (
+    f'{text_table.align(rows)}\n'
+    f'Of {typed.sum():,} words of {len(typed):,} held-out users; ± is the '
+    'standard error over users.'
+  )
+
+
+def _format(recall: Recall) -> str:
+  value, error = (100 * number for number in recall)
+  return f'{value:.2f}' + ('' if math.isnan(error) else f' ± {error:.2f}')
+
+
+def _is_central(workdir: str) -> bool:
+  return run_reader.read_config(workdir)['task']['central']
+
+
+def _words(task: Task) -> str:
+  return task.transfer_options['vocabulary'].to_json()
+
+
+def _label(config: Mapping[str, Any]) -> str:
+  parts = ['Server CIFG' if config['task']['central'] else 'Federated CIFG']
+  if config['algorithm']['name'] != 'fed_avg':
+    parts.append(registry.method_of(config).title)
+  if 'privacy' in config:
+    parts.append('with DP')
+  return ', '.join(parts)
+
+
+def _test_rows(
+  task: Task,
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+  """Returns each test user's x, y, and which of y are words to be typed."""
+  pad, bos, eos, _ = task.transfer_options['vocabulary'].special_tokens
+  rows = map(task.test.load_client, task.test.client_ids)
+  return [(x, y, ~np.isin(y, [pad, bos, eos])) for x, y in rows]
+
+
+def _score_ngrams(task: Task, order: int) -> Recalled:
+  """Returns what an n-gram model of the training users' texts recalls."""
+  vocabulary = task.transfer_options['vocabulary']
+  clients = map(task.train.load_client, task.train.client_ids)
+  model = models.KneserNeyModel(
+    *map(np.concatenate, zip(*clients)),
+    order=order,
+    vocabulary_size=vocabulary.size,
+    special_tokens=vocabulary.special_tokens,
+    num_suggestions=_NUM_SUGGESTIONS,
+  )
+  recalled = {k: [] for k in _COUNTS}
+  for x, y, _ in _test_rows(task):
+    # Words that are out of vocabulary are never suggested.
+    is_suggested = model.suggest(x) == y[..., np.newaxis]
+    for k, counts in recalled.items():
+      counts.append(is_suggested[..., :k].sum())
+  return {k: np.array(counts) for k, counts in recalled.items()}

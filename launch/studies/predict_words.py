@@ -1,0 +1,66 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Suggests next words by the model of a workdir of launch.train.
+
+  python -m launch.studies.predict_words --workdir=runs/keyboard \
+    --data_dir=path/to/users --prefix="i would like to"
+
+prints the three words that the model of the last checkpoint finds likeliest, the
+likeliest first. Without --prefix it reads lines, each the beginning of a text,
+until the input ends (Ctrl-D in a terminal), and answers each with a line.
+
+The workdir is one of the task keyboard (launch/configs/keyboard.py), and
+--data_dir is what it was trained with, since its vocabulary is that of the
+training clients. Only the last sentence of a line counts; a sentence ends with
+. ! or ?. Case and punctuation make no difference, and all words out of the
+vocabulary are one unknown word.
+"""
+
+from collections.abc import Sequence
+import sys
+
+from fedfish_tff import errors
+from fedfish_tff import trust
+from launch import cli
+from launch import path_flags
+from launch import trust_flags
+
+from absl import flags
+
+_WORKDIR = path_flags.define(
+  'workdir', None, 'The workdir of launch.train, of the task keyboard.'
+)
+_DATA_DIR = path_flags.define(
+  'data_dir',
+  None,
+  'The folder of the data; by default where it was last found.',
+  takes_urls=True,
+)
+_TRUST_MODULES = trust_flags.define_modules()
+_PREFIX = flags.DEFINE_string(
+  'prefix', None, 'The typed text; by default, each line of the input.'
+)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  trust.trust(modules=_TRUST_MODULES.value)
+  if not _WORKDIR.value:
+    raise errors.InputError('--workdir is needed; --help shows an example.')
+  # Imported late: TFF takes seconds, and all above answers at once.
+  cli.report_import()
+  from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
+
+  with keyboards.open_suggester(
+    _WORKDIR.value, data_dir=_DATA_DIR.value
+  ) as suggest:
+    lines = sys.stdin if _PREFIX.value is None else [_PREFIX.value]
+    if lines is sys.stdin and lines.isatty():
+      print('Type the beginning of a text; Ctrl-D ends.')
+    for line in lines:
+      print('  '.join(suggest(line.rstrip('\n'))), flush=True)
+
+
+if __name__ == '__main__':
+  cli.run(main)

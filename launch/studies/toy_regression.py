@@ -1,0 +1,307 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""One round of FedAvg and FedFish on the toy regression: figure, table, CSV."""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import os
+from typing import NamedTuple
+
+from fedfish_tff import algorithms
+from fedfish_tff import client_work
+from fedfish_tff import datasets
+from fedfish_tff import evaluation
+from fedfish_tff import models
+from fedfish_tff import simulation
+from launch.configs import toy_regression as config
+from launch.plots import barrier
+from launch.plots import panels
+from launch.plots import style
+from launch.results import text_table
+from tasks.tabular import toy_regression
+
+from matplotlib import figure as mpl_figure
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+import tqdm
+
+FED_AVG = 'FedAvg'
+
+_METRIC = 'mse'
+_CONFIG = config.get_config()
+_GRID_POINTS = 241
+
+_TITLE = 'Two clients fit parts of sin(3x); the server merges them'
+_OVERLAPS = {
+  'full': ('Full overlap', {'marker': 'o', 'color': '#009E73'}),
+  'partial': ('Partial overlap', {'marker': 's', 'color': '#E69F00'}),
+  'none': ('No overlap', {'marker': '^', 'color': '#CC79A7'}),
+}
+# Clients are grey: colours are the methods'.
+_CLIENT_LOOKS = (
+  {'color': '#8c8c8c', 'linestyle': '-', 'marker': 'o'},
+  {'color': '#3d3d3d', 'linestyle': (0, (4, 1.5)), 'marker': '^'},
+)
+_TRUTH = {'color': style.GRID, 'linewidth': 4}
+
+
+class Result(NamedTuple):
+  """One seed of one overlap.
+
+  Attributes:
+    examples: Each client's inputs and targets, `[num_examples]`.
+    grid: The inputs at which functions are drawn, `[num_points]`.
+    local_functions: Each client's own function there, `[num_points]`.
+    global_functions: Each method's global function there, `[num_points]`.
+    barriers: Each method's client-server barrier in MSE, uniform over clients.
+  """
+
+  examples: Sequence[tuple[np.ndarray, np.ndarray]]
+  grid: np.ndarray
+  local_functions: Sequence[np.ndarray]
+  global_functions: Mapping[str, np.ndarray]
+  barriers: Mapping[str, float]
+
+
+# By overlap, one result a seed.
+Results = Mapping[str, Sequence[Result]]
+
+
+class ToyStudy:
+  """Seeds of the toy regression, with each method's process built once.
+
+  The initial weights are the only thing in a process that depends on a seed,
+  so they are set in the state rather than traced anew.
+  """
+
+  def __init__(
+    self,
+    *,
+    local_epochs: int,
+    estimators: Iterable[client_work.FisherEstimator] = (
+      client_work.FisherEstimator
+    ),
+  ):
+    """Builds the processes of FedAvg and FedFish.
+
+    Args:
+      local_epochs: The epochs of SGD at the clients.
+      estimators: FedFish's Fisher estimators.
+    """
+    self._batch_spec = datasets.BatchSpec(
+      batch_size=_CONFIG.batch_size, epochs=local_epochs
+    )
+    task = toy_regression.create_task(seed=0)
+    self._model = task.create_model()
+    optimizers = (
+      tff.learning.optimizers.build_sgdm(_CONFIG.client_learning_rate),
+      tff.learning.optimizers.build_sgdm(1.0),
+    )
+    fed_avg = algorithms.build_fed_avg(self._model, *optimizers)
+    self._processes = {FED_AVG: fed_avg}
+    for estimator in estimators:
+      self._processes[name_method(estimator.value)] = algorithms.build_fed_fish(
+        self._model,
+        *optimizers,
+        local_epochs=local_epochs,
+        fisher_estimator=estimator,
+        label_sampler=models.gaussian_label_sampler(),
+      )
+    self._local_training = fed_avg.local_training
+    self._barrier = evaluation.CohortBarrier(
+      evaluation.SharedComputations(self._model, self._local_training),
+      eval_batch_size=task.eval_batch_size,
+      higher_is_better={_METRIC: False},
+    )
+
+  def run(self, overlap: str, *, seed: int) -> Result:
+    """Runs one round of every method from the same weights and batches.
+
+    Args:
+      overlap: One of full, partial and none.
+      seed: The seed of data, batches and initial weights.
+    """
+    task = toy_regression.create_task(seed=seed, overlap=overlap)
+    examples = {c: task.train.load_client(c) for c in task.train.client_ids}
+    cohort = [
+      datasets.plan_batches(
+        e, self._batch_spec, client_id=client_id, seed=seed, round_number=1
+      )
+      for client_id, e in examples.items()
+    ]
+    train = [datasets.to_client_input(client) for client in cohort]
+    start = tff.learning.models.ModelWeights(
+      *task.create_model().initial_weights
+    )
+    ranges = toy_regression.RANGES[overlap]
+    grid = np.linspace(np.min(ranges), np.max(ranges), _GRID_POINTS)
+    result = Result(
+      [(x[:, 0], y[:, 0]) for x, y in examples.values()],
+      grid,
+      [self._function(self._local_training(start, d), grid) for d in train],
+      global_functions={},
+      barriers={},
+    )
+    for method, process in self._processes.items():
+      state = process.set_model_weights(process.initialize(), start)
+      merged = process.get_model_weights(process.next(state, train).state)
+      result.global_functions[method] = self._function(merged, grid)
+      columns = self._barrier(start, merged, cohort)
+      result.barriers[method] = columns[f'csb/{_METRIC}']
+    return result
+
+  def _function(
+    self, weights: tff.learning.models.ModelWeights, grid: np.ndarray
+  ) -> np.ndarray:
+    """Returns the model's function on the grid, [num_points]."""
+    output = self._model.predict_on_batch(
+      (tuple(weights.trainable), tuple(weights.non_trainable)),
+      tf.constant(grid[:, np.newaxis], tf.float32),
+      training=False,
+    )
+    return output.numpy()[:, 0]
+
+
+def name_method(estimator: str) -> str:
+  """Returns the name of FedFish with a Fisher estimator, 'per_example' say."""
+  return f'FedFish, {estimator.replace("_", " ")}'
+
+
+def format_table(results: Results) -> str:
+  """Returns medians over seeds and wins over FedAvg, as text."""
+  rows = [('overlap', 'method', 'median barrier (MSE)', 'better than FedAvg')]
+  for overlap, of_seeds in results.items():
+    reference = _barriers(of_seeds, FED_AVG)
+    for method in of_seeds[0].barriers:
+      values = _barriers(of_seeds, method)
+      gains = evaluation.gains(values, reference, higher_is_better=False)
+      wins = f'{np.sum(gains > 0)} of {len(values)} seeds'
+      if ties := np.sum(gains == 0):
+        wins += f' ({ties} tied)'
+      rows.append(
+        (
+          overlap,
+          method,
+          f'{np.median(values):.4f}',
+          '' if method == FED_AVG else wins,
+        )
+      )
+  return text_table.align(rows)
+
+
+def to_csv(results: Results) -> bytes:
+  """Returns every barrier as CSV: overlap, seed, method, barrier."""
+  return text_table.to_csv(
+    ['overlap', 'seed', 'method', 'barrier_mse'],
+    [
+      [overlap, seed, method, float(value)]
+      for overlap, of_seeds in results.items()
+      for seed, result in enumerate(of_seeds)
+      for method, value in result.barriers.items()
+    ],
+    keep_nan=True,
+  )
+
+
+@style.styled
+def plot(results: Results, method: str) -> mpl_figure.Figure:
+  """Plots local functions, global functions and barriers for each overlap.
+
+  Args:
+    results: The results; the functions are those of the first seed.
+    method: The FedFish that is shown beside FedAvg.
+
+  Returns:
+    The figure: a column an overlap, local functions above global ones, and
+    the scatter of the barriers on the right.
+  """
+  figure = style.new_figure(12, 5.6)
+  left, right = figure.subfigures(1, 2, width_ratios=[len(results), 1.4])
+  axes = left.subplots(2, len(results), sharex=True, sharey=True)
+  looks = style.series_looks([FED_AVG, method])
+  shown = {overlap: of_seeds[0] for overlap, of_seeds in results.items()}
+  for (upper, lower), (overlap, result) in zip(axes.T, shown.items()):
+    for axis, alpha in ((upper, 0.45), (lower, 0.2)):
+      truth = toy_regression.true_function(result.grid)
+      axis.plot(result.grid, truth, **_TRUTH, zorder=1)
+      for examples, look in zip(result.examples, _CLIENT_LOOKS):
+        points = look | {'linestyle': 'none', 'markersize': 3, 'zorder': 2}
+        axis.plot(*examples, alpha=alpha, markeredgewidth=0, **points)
+    for function, look in zip(result.local_functions, _CLIENT_LOOKS):
+      upper.plot(result.grid, function, **look | {'marker': ''})
+    for label, look in looks.items():
+      function = result.global_functions[label]
+      lower.plot(result.grid, function, **look | {'marker': ''})
+    upper.set_title(_OVERLAPS[overlap][0])
+    lower.set_xlabel('x')
+  for axis, name in zip(axes[:, 0], ('Local functions', 'Global function')):
+    axis.set_ylabel(f'{name}, y')
+  # The data's range: functions may run off where no client has data.
+  targets = np.concatenate([y for r in shown.values() for _, y in r.examples])
+  axes[0, 0].set_ylim(targets.min() - 0.5, targets.max() + 0.5)
+  grid = next(iter(shown.values())).grid
+  axes[0, 0].set_xlim(grid.min(), grid.max())
+
+  axis = right.subplots()
+  barriers = {
+    overlap: (_barriers(of_seeds, method), _barriers(of_seeds, FED_AVG))
+    for overlap, of_seeds in results.items()
+  }
+  every = [values for pair in barriers.values() for values in pair]
+  barrier.compare_methods(axis, every, method, FED_AVG, _METRIC)
+  for overlap, pair in barriers.items():
+    label, look = _OVERLAPS[overlap]
+    panels.draw_points(axis, *pair, 34, alpha=0.85, label=label, **look)
+  axis.set_title(f'Client-server barrier, {len(every[0])} seeds')
+  spaces = {'handlelength': 1, 'handletextpad': 0.2, 'columnspacing': 1}
+  right.legend(loc='outside lower center', ncols=3, **spaces)
+  entries = [panels.entry('true function', **_TRUTH)]
+  entries += [
+    panels.entry(f'client {i + 1}', **look | {'markersize': 4})
+    for i, look in enumerate(_CLIENT_LOOKS)
+  ]
+  entries += [
+    panels.entry(f'{label}, global', **look | {'marker': ''})
+    for label, look in looks.items()
+  ]
+  left.legend(handles=entries, loc='outside lower left', ncols=len(entries))
+  panels.set_figure_title(figure, _TITLE)
+  return figure
+
+
+def draw(
+  folder: str | os.PathLike[str],
+  *,
+  seeds: int,
+  local_epochs: int,
+  estimator: str,
+  file_format: str = 'png',
+) -> None:
+  """Runs every overlap for every seed; writes figure and CSV, prints a table.
+
+  Args:
+    folder: The folder of the files; made if it does not exist.
+    seeds: The number of seeds.
+    local_epochs: The epochs of SGD at the clients.
+    estimator: The Fisher estimator of the FedFish that the figure shows.
+    file_format: One of `style.FORMATS`.
+  """
+  folder = simulation.make_folder(folder)  # Before work that would be in vain.
+  study = ToyStudy(local_epochs=local_epochs)
+  results = {overlap: [] for overlap in toy_regression.RANGES}
+  runs = [(overlap, seed) for overlap in results for seed in range(seeds)]
+  for overlap, seed in tqdm.tqdm(
+    runs, desc='toy regression', unit='seed', disable=None
+  ):
+    results[overlap].append(study.run(overlap, seed=seed))
+  figure = folder / f'toy_regression.{file_format}'
+  style.save_figure(plot(results, name_method(estimator)), figure)
+  table = folder / 'toy_regression.csv'
+  simulation.write_atomically(table, to_csv(results))
+  print(format_table(results), figure, table, sep='\n')
+
+
+def _barriers(of_seeds: Sequence[Result], method: str) -> np.ndarray:
+  return np.array([result.barriers[method] for result in of_seeds])

@@ -1,0 +1,22 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark of accelerators prints a table."""
+
+from tests.execution.pjrt import accelerator
+from tests.launch import binary_runner
+
+import pytest
+
+
+class AcceleratorTest(accelerator.TestCase):
+  @pytest.mark.thorough
+  def test_table(self):
+    outcome = binary_runner.run_here(
+      'benchmarks.accelerator',
+      *('--workloads=softmax', '--clients=3', '--repeats=1'),
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertRegex(
+      outcome.stdout, r'\n\| FedAvg, softmax[^|]*( \| +\d+\.\d+){9} \|\n'
+    )
+    self.assertIn('3 clients of 100 examples', outcome.stdout)

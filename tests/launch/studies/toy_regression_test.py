@@ -1,0 +1,165 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The toy study against a network in NumPy; its table, CSV and figure."""
+
+import csv
+import io
+
+from fedfish_tff import client_work
+from fedfish_tff import datasets
+from fedfish_tff.execution import contexts
+from launch.studies import toy_regression as study
+from tasks.tabular import toy_regression
+
+from absl.testing import absltest
+import numpy as np
+
+_EPOCHS = 3
+_SEED = 5
+_BATCH_GRADIENT = 'FedFish, batch gradient'
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _forward(weights, x):
+  w1, b1, w2, b2, w3, b3 = weights
+  h1 = np.tanh(x @ w1 + b1)
+  h2 = np.tanh(h1 @ w2 + b2)
+  return h1, h2, h2 @ w3 + b3
+
+
+def _gradients(weights, x, y):
+  _, _, w2, _, w3, _ = weights
+  h1, h2, f = _forward(weights, x)
+  d3 = 2 * (f - y) / len(y)
+  d2 = (d3 @ w3.T) * (1 - h2**2)
+  d1 = (d2 @ w2.T) * (1 - h1**2)
+  return [
+    x.T @ d1, d1.sum(0), h1.T @ d2, d2.sum(0), h2.T @ d3, d3.sum(0)
+  ]  # fmt: skip
+
+
+def _mse(weights, x, y):
+  return np.mean((_forward(weights, x)[2] - y) ** 2)
+
+
+class ToyStudyTest(absltest.TestCase):
+  def test_one_round_equals_numpy(self):
+    task = toy_regression.create_task(seed=_SEED, overlap='none')
+    start = [
+      w.astype(np.float64) for w in task.create_model().initial_weights[0]
+    ]
+    spec = datasets.BatchSpec(batch_size=10, epochs=_EPOCHS)
+    trained, fishers, data = [], [], []
+    for client_id in task.train.client_ids:
+      examples = task.train.load_client(client_id)
+      data.append([a.astype(np.float64) for a in examples])
+      batches = list(
+        datasets.plan_batches(
+          examples, spec, client_id=client_id, seed=_SEED, round_number=1
+        )
+      )
+      weights = [w.copy() for w in start]
+      for x, y in batches:
+        for w, g in zip(weights, _gradients(weights, x, y)):
+          w -= 0.05 * g
+      fisher = [np.zeros_like(w) for w in start]
+      for x, y in batches[: len(batches) // _EPOCHS]:
+        for f, g in zip(fisher, _gradients(weights, x, y)):
+          f += g**2
+      trained.append(weights)
+      fishers.append(fisher)
+    merged = {
+      'FedAvg': [(a + b) / 2 for a, b in zip(*trained)],
+      _BATCH_GRADIENT: [
+        (f * a + g * b) / (f + g)
+        for a, b, f, g in zip(*trained, *fishers)
+      ],
+    }  # fmt: skip
+
+    toy = study.ToyStudy(
+      local_epochs=_EPOCHS,
+      estimators=[client_work.FisherEstimator.BATCH_GRADIENT],
+    )
+    result = toy.run('none', seed=_SEED)
+    grid = result.grid[:, np.newaxis]
+    for function, weights in zip(result.local_functions, trained):
+      np.testing.assert_allclose(
+        function, _forward(weights, grid)[2][:, 0], atol=1e-4
+      )
+    for method, weights in merged.items():
+      np.testing.assert_allclose(
+        result.global_functions[method],
+        _forward(weights, grid)[2][:, 0],
+        atol=1e-4,
+      )
+      barriers = [
+        _mse(weights, x, y) - _mse(own, x, y)
+        for own, (x, y) in zip(trained, data)
+      ]
+      self.assertAlmostEqual(
+        result.barriers[method], np.mean(barriers), places=4
+      )
+    with self.subTest('the same seed gives the same result'):
+      again = toy.run('none', seed=_SEED)
+      self.assertEqual(again.barriers, result.barriers)
+
+
+def _result(seed, fed_avg, per_example):
+  rng = np.random.default_rng(seed)
+  grid = np.linspace(-2, 2, 11)
+  names = ('FedAvg', 'FedFish, per example')
+  return study.Result(
+    examples=[(rng.uniform(-2, 2, 20), rng.uniform(-1, 1, 20))] * 2,
+    grid=grid,
+    local_functions=[np.sin(grid), np.cos(grid)],
+    global_functions={name: i * grid for i, name in enumerate(names)},
+    barriers=dict(zip(names, (fed_avg, per_example))),
+  )
+
+
+_RESULTS = {
+  'full': [_result(0, 0.0, 0.0), _result(1, 0.1, 0.0)],
+  'partial': [_result(2, 0.5, 0.25), _result(3, 0.25, 0.5)],
+  'none': [_result(4, 1.0, 0.75), _result(5, 2.0, 0.25)],
+}
+
+
+class ReportTest(absltest.TestCase):
+  def test_table_has_medians_and_wins(self):
+    lines = study.format_table(_RESULTS).splitlines()
+    self.assertLen(lines, 7)
+    self.assertIn('0.0500', lines[1])
+    self.assertTrue(lines[2].endswith('1 of 2 seeds (1 tied)'), lines[2])
+    self.assertIn('0.3750', lines[3])
+    self.assertTrue(lines[6].endswith('2 of 2 seeds'), lines[6])
+
+  def test_csv_holds_every_barrier(self):
+    rows = list(csv.DictReader(io.StringIO(study.to_csv(_RESULTS).decode())))
+    self.assertLen(rows, 12)
+    self.assertEqual(
+      list(rows[-1].values()), ['none', '1', 'FedFish, per example', '0.25']
+    )
+
+  def test_figure_has_two_panels_an_overlap_and_the_barriers(self):
+    figure = study.plot(_RESULTS, 'FedFish, per example')
+    self.assertLen(figure.axes, 7)
+    first = _RESULTS['full'][0]
+    local, merged, scatter = (figure.axes[i] for i in (0, 3, 6))
+    np.testing.assert_array_equal(
+      local.lines[3].get_ydata(), first.local_functions[0]
+    )
+    np.testing.assert_array_equal(
+      merged.lines[4].get_ydata(),
+      first.global_functions['FedFish, per example'],
+    )
+    self.assertIn('2 seeds', scatter.get_title(loc='left'))
+    np.testing.assert_array_equal(
+      scatter.collections[2].get_offsets(), [[0.75, 1.0], [0.25, 2.0]]
+    )
+    self.assertEqual(
+      [text.get_text() for text in figure.subfigs[1].legends[0].get_texts()],
+      ['Full overlap', 'Partial overlap', 'No overlap'],
+    )
