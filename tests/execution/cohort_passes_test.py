@@ -118,7 +118,7 @@ _UNSEEDED = dict(
 class PassesTest(two_contexts.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    # TensorFlow's own test cases leave one, which unseeded shuffles would take.
+    # TensorFlow's own test cases leave a global seed behind.
     tf.random.set_seed(None)
 
   @parameterized.named_parameters(_WORK.items())

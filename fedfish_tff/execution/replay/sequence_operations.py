@@ -198,7 +198,6 @@ def _shuffle(replay, node, inputs):
     raise replayer.NotReplayableError(f'{node.op} of other than rows')
   if replay.use_xla:
     raise replayer.NotReplayableError(node.op)
-  spec = dict(output_types=[tf.int64], output_shapes=[[]])
   # A dataset of no numbers would have no batch.
   count = tf.maximum(sequence.count, 1)
   numbers = tf.raw_ops.ShuffleDataset(
@@ -207,7 +206,8 @@ def _shuffle(replay, node, inputs):
     seed=seed,
     seed2=seed2,
     reshuffle_each_iteration=node.attr['reshuffle_each_iteration'].b,
-    **spec,
+    output_types=[tf.int64],
+    output_shapes=[[]],
   )
   numbers = tf.data.experimental.from_variant(
     numbers, tf.TensorSpec([], tf.int64)
