@@ -36,6 +36,9 @@ _BUILDERS: Mapping[str, Callable[..., algorithms.FederatedProcess]] = {
   'build_fed_fish': lambda model: algorithms.build_fed_fish(
     model, _sgd(0.1), _adam()
   ),
+  'build_fed_nova': lambda model: algorithms.build_fed_nova(
+    model, _sgd(0.1), _adam()
+  ),
   'build_fed_prox': lambda model: algorithms.build_fed_prox(
     model, _sgd(0.1), _adam(), proximal_strength=0.5
   ),

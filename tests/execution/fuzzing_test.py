@@ -31,6 +31,10 @@ CASES = dict(
     ' | reduce:0 | outputs | nothing'
   ),
   slices='int slices 15 | slices:1 | collected | nothing',
+  shuffle=(
+    'int slices 15 | skip:2 | shuffle_seeded:4 | take:9 | joined_text:0'
+    ' | outputs | nothing'
+  ),
   passes_in_branches=(
     'mixed slices 15 | passes_in_branches:1 | integer_sum | nothing'
   ),
@@ -99,6 +103,10 @@ MORE_CASES = dict(
   scans=(
     'int slices 15 | scan:1 | scan:2 | take_while:1 | two_passes:1 | outputs'
     ' | nothing'
+  ),
+  shuffle_of_batches=(
+    'mixed batches 15 | shuffle_seeded:2 | map_leaves:0 | batch:1 | reduce:1'
+    ' | outputs | nothing'
   ),
   operations=(
     'nested slices 15 | map_parts:0 | reduce:2 | integer_sum | branch'

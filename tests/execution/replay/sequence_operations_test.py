@@ -90,6 +90,38 @@ class NotReplayableTest(absltest.TestCase):
       with self.assertRaises(replayer.NotReplayableError):
         dataset_replays.assert_elements(change, range(3))
 
+  def test_shuffles_that_are_read_again(self):
+    def in_a_loop(dataset):
+      shuffled = dataset.shuffle(3, seed=1)
+      return tf.while_loop(
+        lambda i, _: i < 2,
+        lambda i, t: (i + 1, shuffled.reduce(t, lambda t, e: 3 * t + e)),
+        (0, tf.constant(0, tf.int64)),
+      )
+
+    def twice(dataset):
+      shuffled = dataset.shuffle(3, seed=1)
+      return [shuffled.reduce(t, lambda t, e: 3 * t + e) for t in np.arange(2)]
+
+    def repeated(dataset):
+      repeated = dataset.shuffle(3, seed=1).repeat(2)
+      return repeated.reduce(np.int64(0), lambda t, e: 3 * t + e)
+
+    for build in (in_a_loop, twice, repeated):
+      with self.assertRaisesRegex(replayer.NotReplayableError, 'read again'):
+        dataset_replays.assert_same(build, range(5))
+
+  def test_shuffles_of_other_than_rows(self):
+    for change in (
+      lambda dataset: dataset.repeat(2).shuffle(3, seed=1),
+      lambda dataset: dataset.map(lambda i: 2 * i).shuffle(3, seed=1),
+      lambda dataset: dataset.shuffle(3, seed=1).shuffle(3, seed=2),
+    ):
+      with self.assertRaisesRegex(
+        replayer.NotReplayableError, 'other than rows'
+      ):
+        dataset_replays.assert_elements(change, range(5))
+
   def test_filters_that_read_variables(self):
     def build(dataset):
       limit = tf.Variable(2, dtype=tf.int64)
@@ -102,11 +134,11 @@ class NotReplayableTest(absltest.TestCase):
 
   def test_datasets_of_the_graph(self):
     with self.assertRaisesRegex(
-      replayer.NotReplayableError, 'ShuffleDataset of a dataset'
+      replayer.NotReplayableError, 'ShardDataset of a dataset'
     ):
       dataset_replays.assert_elements(
         lambda dataset: dataset.concatenate(
-          tf.data.Dataset.from_tensors(tf.constant(1, tf.int64)).shuffle(3)
+          tf.data.Dataset.from_tensors(tf.constant(1, tf.int64)).shard(2, 0)
         ),
         range(3),
       )
