@@ -9,7 +9,7 @@ from typing import Any
 from typing import TypeVar
 
 from fedfish_tff import errors
-from fedfish_tff.evaluation import client_evaluation
+from fedfish_tff.evaluation import client_scorer
 from fedfish_tff.evaluation import ranking
 from fedfish_tff.models import model_functions
 
@@ -41,10 +41,11 @@ def select_weights(
     errors.InputError: If there are no candidates, the model has no such metric,
       or it is a number for none of them.
   """
-  evaluate = client_evaluation.build_global_evaluation(model)
+  evaluate = client_scorer.ClientScorer(model)
+  chunks = [[{'test': client} for client in client_data]]
   values = {}
   for key, weights in candidates.items():
-    metrics = evaluate(weights, client_data)
+    metrics = evaluate(weights, chunks).total
     if metric not in metrics:
       raise errors.InputError(
         f'The model has no metric {metric!r}; one of {", ".join(metrics)} was '
