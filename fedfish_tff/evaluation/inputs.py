@@ -133,24 +133,33 @@ def _plan_share(
   spec: datasets.BatchSpec,
   seed: int,
 ) -> datasets.ClientBatches:
-  # A half of fewer examples than `split_few_shot` takes.
-  split = (
-    datasets.split_examples if fraction == 0.5 else datasets.split_few_shot
-  )
-  share, _ = split(
-    client.examples, fraction=fraction, client_id=client.client_id, seed=seed
-  )
+  rows, _ = _split(client, fraction, seed)
   return datasets.plan_batches(
-    share, spec, client_id=client.client_id, seed=seed, round_number=0
+    datasets.take_examples(client.examples, rows),
+    spec,
+    client_id=client.client_id,
+    seed=seed,
+    round_number=0,
   )
 
 
 def _plan_unseen(
   client: datasets.ClientBatches, *, seed: int
 ) -> datasets.ClientBatches:
-  _, unseen = datasets.split_examples(
-    client.examples, fraction=0.5, client_id=client.client_id, seed=seed
-  )
+  _, rows = _split(client, 0.5, seed)
   return datasets.sequential_batches(
-    unseen, client_id=client.client_id, batch_size=client.batch_size
+    datasets.take_examples(client.examples, rows),
+    client_id=client.client_id,
+    batch_size=client.batch_size,
   )
+
+
+def _split(
+  client: datasets.ClientBatches, fraction: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the numbers of the examples of a share and of the unseen half."""
+  total = datasets.count_examples(client.examples)
+  options = dict(fraction=fraction, client_id=client.client_id, seed=seed)
+  if fraction == 0.5:
+    return datasets.split_rows(total, **options)
+  return datasets.split_few_shot(np.arange(total), **options)
