@@ -76,9 +76,12 @@ setuptools.setup(
     'tqdm>=4.60',
   ],
   extras_require={
-    # What fedfish_tff.datasets.grouping and launch.data import besides.
+    # What fedfish_tff.datasets.grouping, datasets.GroupedWriter and launch.data
+    # import besides.
     'grouping': [
       'apache-beam>=2.60,<2.65',
+      'dataset-grouper==0.3.0',
+      'fsspec>=2023.1',
       'publicsuffixlist>=0.10',
       'tensorflow-datasets>=4.9.4,<4.9.8',
       'zstandard>=0.18',

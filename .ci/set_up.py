@@ -90,7 +90,7 @@ _PACKAGE = _Environment(
     # The build tools just installed serve the packages that come as source.
     _LOCKS / 'requirements.lock': ('--no-build-isolation',),
   },
-  'about 2 GB',
+  'about 3.5 GB',
 )
 
 

@@ -48,8 +48,12 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def temporary_path(path: str | os.PathLike[str]) -> pathlib.Path:
   """Returns a path beside another for what is to take its place."""
-  path = pathlib.Path(path)
-  return path.with_name(f'{path.name}.{secrets.token_hex(16)}.partial')
+  return pathlib.Path(temporary_name(path))
+
+
+def temporary_name(path: str | os.PathLike[str]) -> str:
+  """Returns what `temporary_path` does, also for a URL."""
+  return f'{os.fspath(path)}.{secrets.token_hex(16)}.partial'
 
 
 def is_temporary(path: str | os.PathLike[str]) -> bool:

@@ -16,6 +16,7 @@ import difflib
 import errno
 import gc
 import io
+import logging as standard_logging
 import os
 import re
 import signal
@@ -52,6 +53,12 @@ _UNUSABLE = frozenset(
     errno.EPERM,
     errno.EROFS,
   )
+)
+
+# Each method traces the functions of its model, as it should; TensorFlow takes
+# the fifth one for a mistake.
+standard_logging.getLogger('tensorflow').addFilter(
+  lambda record: 'triggered tf.function retracing' not in record.getMessage()
 )
 
 Main = Callable[[Sequence[str]], None]

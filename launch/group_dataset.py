@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Groups web-scale text by client, with Dataset Grouper on Apache Beam.
+r"""Groups web-scale text by client, in the format of Dataset Grouper.
 
   python -m launch.group_dataset --format=c4 --input='c4/en/*.json.gz' \
     --key=host --validation_fraction=0.05 --held_out_fraction=0.1 \
@@ -17,9 +17,9 @@ r"""Groups web-scale text by client, with Dataset Grouper on Apache Beam.
   --key=registered_domain   a client a domain by the public-suffix list
   --key=FEATURE             a client a value of this feature
 
---input is a path with * and ?, local or on a file system that Apache Beam
-knows. Lines that cannot be used are counted by kind; more than
---max_bad_fraction of them are an error. Written to --output_dir, a new folder:
+--input is a path with * and ?, local or of a file system that fsspec knows.
+Records that cannot be used are counted by kind; more than --max_bad_fraction of
+them are an error. Written to --output_dir, a new folder:
 
   <split>-00000-of-00001.tfrecord   one record a client, which
                                     dataset_grouper.PartitionedDataset reads
@@ -30,13 +30,15 @@ knows. Lines that cannot be used are counted by kind; more than
 Clients divide into train, validation and held_out by a hash of their id, and
 nothing is there before all of it is. The same command writes the same files.
 
-Further flags go to Apache Beam. Without any, all work is done in this process,
-which opens no port. --runner=DaskRunner, FlinkRunner and others use a cluster,
-whose workers have to see --output_dir: docs/text.md tells how, and what has been
-tried.
+--num_processes processes of this machine group on disk, open no port, and go on
+where they were when the same command is given again. With --runner, Apache Beam
+groups, and further flags go to it: --runner=DaskRunner, FlinkRunner and others
+use a cluster, whose workers share --output_dir, a folder or a URL; docs/text.md
+tells how, and what has been tried.
 """
 
 from collections.abc import Sequence
+import os
 import re
 
 from fedfish_tff import errors
@@ -55,7 +57,10 @@ _INPUT = path_flags.define(
   takes_urls=True,
 )
 _OUTPUT_DIR = path_flags.define(
-  'output_dir', None, 'The folder to write; new or empty.'
+  'output_dir',
+  None,
+  'The folder to write; new or empty. With --runner, a URL as gs://bucket/a, too.',
+  takes_urls=True,
 )
 _KEY = flags.DEFINE_string(
   'key', 'host', 'host, registered_domain, or the name of a feature.'
@@ -80,8 +85,15 @@ _SEED = flags.DEFINE_integer(
 _NUM_SHARDS = flags.DEFINE_integer(
   'num_shards',
   None,
-  'How many files all splits have, one each at least; by default, files of '
+  'The number of files of all splits, one each at least; by default, files of '
   'about 256 MiB.',
+)
+_NUM_PROCESSES = flags.DEFINE_integer(
+  'num_processes',
+  None,
+  'Processes of this machine that group, without --runner; by default one a '
+  'core.',
+  lower_bound=1,
 )
 _MAX_BAD_FRACTION = flags.DEFINE_float(
   'max_bad_fraction',
@@ -184,6 +196,7 @@ def main(argv: Sequence[str]) -> None:
     features=_FEATURES.value,
     data_dir=_DATA_DIR.value,
     download=bool(_DOWNLOAD.value),
+    num_processes=_NUM_PROCESSES.value or len(os.sched_getaffinity(0)),
     beam_flags=beam_flags,
   )
 

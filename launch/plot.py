@@ -99,7 +99,7 @@ _METRIC = flags.DEFINE_string(
   'metric',
   None,
   'The column of metrics.csv to draw. By default the accuracy (else the first '
-  'metric) of the global model on held-out clients.',
+  'metric) of the global model on validation clients.',
 )
 _X = flags.DEFINE_list(
   'x',

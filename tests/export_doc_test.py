@@ -4,8 +4,8 @@
 
 import contextlib
 import pathlib
-import re
 
+from tests import fenced_code
 from tests import repository
 from tests import tolerance
 from tests.launch import binary_runner
@@ -39,9 +39,7 @@ class ExportDocTest(absltest.TestCase):
       'x': np.float32(digits.data[:100] / 16),
       'y': digits.target[:100],
     }
-    self.blocks = re.findall(
-      r'^```python\n(.*?)^```$', _DOC.read_text(encoding='utf-8'), re.M | re.S
-    )
+    self.blocks = fenced_code.read(_DOC, 'python')
 
   def _keras_model(self):
     """The network by Keras' own layers, with the exported arrays."""

@@ -19,15 +19,13 @@ _INTERNAL_ROOMS = tuple(
 
 # What grouped_dataset and its sources are made of.
 _GROUPING_PARTS = (
-  'beam_stages',
+  'beam_engine',
   'client_keys',
   'client_splits',
-  'client_table',
   'input_files',
-  'shard_writer',
-  'spilled_runs',
-  'wire_format',
-  'work_progress',
+  'local_engine',
+  'record_counts',
+  'work',
 )
 
 # Modules that are imported by their own names only, each with the reason.
@@ -38,7 +36,9 @@ INTERNAL_MODULES = {
   'fedfish_tff.algorithms.padded_networks': 'a part of FedMA',
   'fedfish_tff.choices': 'stands beside the packages, not in one',
   'fedfish_tff.client_work.partial_update': 'a part of partial exchange',
+  'fedfish_tff.datasets.client_files': 'a part of grouped folders',
   'fedfish_tff.datasets.dirichlet_draws': 'a part of two partitions',
+  'fedfish_tff.datasets.folder_writer': 'a part of grouped folders',
   'fedfish_tff.datasets.grouped_examples': 'a part of grouped folders',
   'fedfish_tff.datasets.grouped_folder': 'a part of grouped folders',
   'fedfish_tff.datasets.partition_checks': 'a part of every partition',

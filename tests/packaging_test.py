@@ -60,7 +60,11 @@ _PACKAGED = ('fedfish_tff', 'launch', 'tasks')
 
 # Folders and files whose imports are left to an extra.
 _EXTRAS = {
-  'grouping': ('fedfish_tff/datasets/grouping', 'launch/data'),
+  'grouping': (
+    'fedfish_tff/datasets/client_files.py',
+    'fedfish_tff/datasets/grouping',
+    'launch/data',
+  ),
   'ray': ('fedfish_tff/execution/ray',),
   'roberta': ('tasks/text/roberta_checkpoint.py',),
   'wandb': ('fedfish_tff/simulation/wandb_manager.py',),

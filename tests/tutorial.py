@@ -13,6 +13,7 @@ import re
 import sys
 import tempfile
 
+from tests import fenced_code
 from tests import notebooks
 from tests import repository
 
@@ -31,7 +32,7 @@ import sys
 
 # The repository, of which this is examples/; the kernel is that of its .venv.
 sys.path.insert(0, str(pathlib.Path.cwd().parent))"""
-_CODE = re.compile(r'^```python\n(.*?)^```\n', re.DOTALL | re.MULTILINE)
+_CODE = fenced_code.pattern('python')
 
 
 def path_of(name: str) -> pathlib.Path:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.fed_fish import *
   from fedfish_tff.algorithms.fed_ma import *
   from fedfish_tff.algorithms.fed_ncm import *
+  from fedfish_tff.algorithms.fed_nova import *
   from fedfish_tff.algorithms.fed_per import *
   from fedfish_tff.algorithms.fed_prox import *
   from fedfish_tff.algorithms.fed_rep import *
@@ -52,6 +53,7 @@ _EXPORTS = {
   'fed_fish': 'build_fed_fish',
   'fed_ma': 'build_fed_ma',
   'fed_ncm': 'build_fed_ncm',
+  'fed_nova': 'build_fed_nova',
   'fed_per': 'build_fed_per',
   'fed_prox': 'build_fed_prox',
   'fed_rep': 'build_fed_rep',

@@ -80,7 +80,9 @@ _EXPORTS = {
   'partitions': 'partition_by_dirichlet partition_labels_by_dirichlet',
   'preprocessed_client_data': 'PreprocessedClientData',
   'random_streams': 'random_generator uniform_numbers',
-  'record_files': 'read_record record_offsets RECORD_OVERHEAD RecordWriter',
+  'record_files': """
+    open_file read_record RECORD_OVERHEAD scan_records write_record
+  """,
   'shards': 'partition_by_shards',
   'sorted_ids': 'contains_id SortedIds',
   'streamed_clients': 'StreamedClient StreamedClients',

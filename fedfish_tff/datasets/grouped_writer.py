@@ -2,34 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes clients that are in this process as a folder of grouped clients."""
 
-import array
 from collections.abc import Iterable
 from collections.abc import Mapping
-import json
 import os
 import pathlib
 import types
 from typing import Any
 
 from fedfish_tff import errors
-from fedfish_tff import new_files
-from fedfish_tff.datasets import client_index
+from fedfish_tff.datasets import client_files
+from fedfish_tff.datasets import folder_writer
 from fedfish_tff.datasets import grouped_examples
 from fedfish_tff.datasets import grouped_folder
-from fedfish_tff.datasets import record_files
 
 import numpy as np
-import pyarrow as pa
 import tensorflow as tf
-
-_NUMBERS = ('shard', 'offset', 'record_bytes', 'examples', 'words')
 
 
 class GroupedWriter:
-  """Writes clients one by one, in any order; only their index is in memory.
+  """Writes clients one by one, in any order.
 
-  A context manager. The index and dataset.json are written when it exits
-  without an error; until then the folder is refused by all that read it.
+  A context manager, which needs the package's extra `grouping`. The index and
+  dataset.json are written when it exits without an error; until then the folder
+  is refused by all that read it.
   """
 
   def __init__(
@@ -38,7 +33,6 @@ class GroupedWriter:
     *,
     features: Mapping[str, tf.TensorSpec],
     num_shards: int = 1,
-    source: Mapping[str, Any] | None = None,
   ) -> None:
     """Makes the folder.
 
@@ -46,7 +40,6 @@ class GroupedWriter:
       folder: A new or empty folder.
       features: The features of an example, each a scalar or of a fixed shape.
       num_shards: The files of each split.
-      source: Where the clients come from, for the reader of dataset.json.
 
     Raises:
       errors.InputError: If the folder is not empty.
@@ -55,15 +48,12 @@ class GroupedWriter:
     self._folder.mkdir(parents=True, exist_ok=True)
     if any(self._folder.iterdir()):
       raise errors.InputError(
-        f'{self._folder} is not empty; a new folder was expected, since '
-        'nothing is overwritten.'
+        f'{self._folder} must be a new or empty folder: nothing is overwritten.'
       )
-    self._features = dict(features)
+    self._features = grouped_folder.features_to_json(features)
     self._num_shards = num_shards
-    self._source = dict(source or {})
-    self._writers: dict[str, list[record_files.RecordWriter]] = {}
-    self._ids: dict[str, list[str]] = {}
-    self._numbers: dict[str, array.array] = {}
+    self._files: dict[str, list[client_files.ClientFile]] = {}
+    self._num_clients: dict[str, int] = {}
 
   def __enter__(self) -> 'GroupedWriter':
     return self
@@ -74,12 +64,28 @@ class GroupedWriter:
     error: BaseException | None,
     traceback: types.TracebackType | None,
   ) -> None:
-    for writers in self._writers.values():
-      for writer in writers:
-        writer.close()
-    if error_type is None:
-      self._write_index()
-      self._write_description()
+    for files in self._files.values():
+      for file in files:
+        file.__exit__(error_type, error, traceback)
+    if error_type is not None:
+      return
+    sizes = folder_writer.write_index(
+      self._folder / grouped_folder.INDEX_FILE,
+      {
+        split: [
+          client_files.read_index(self._shard_path(split, shard), split, shard)
+          for shard in range(self._num_shards)
+        ]
+        for split in self._files
+      },
+    )
+    folder_writer.write_description(
+      self._folder,
+      features=self._features,
+      shards=dict.fromkeys(self._files, self._num_shards),
+      sizes=sizes,
+      source={},
+    )
 
   def write(
     self, split: str, client_id: str, examples: Iterable[Mapping[str, Any]]
@@ -91,79 +97,35 @@ class GroupedWriter:
       client_id: Its id, which no other client has.
       examples: Its examples; values by feature, text as `str` or `bytes`.
     """
-    if split not in self._writers:
-      self._writers[split] = [
-        record_files.RecordWriter(
-          self._folder
-          / grouped_folder.shard_name(split, shard, self._num_shards)
-        )
+    if split not in self._files:
+      self._files[split] = [
+        client_files.ClientFile(self._shard_path(split, shard))
         for shard in range(self._num_shards)
       ]
-      self._ids[split] = []
-      self._numbers[split] = array.array('q')
-    examples = list(examples)
-    record = grouped_examples.encode_examples(examples)
-    shard = len(self._ids[split]) % self._num_shards
-    offset = self._writers[split][shard].write(record)
-    words = sum(self._count_words(example) for example in examples)
-    self._ids[split].append(client_id)
-    self._numbers[split].extend(
-      (shard, offset, len(record), len(examples), words)
-    )
-
-  def _count_words(self, example: Mapping[str, Any]) -> int:
-    names = ['text'] if 'text' in self._features else sorted(example)
-    texts = (example[name] for name in names)
-    return sum(
-      len(
-        (
-          text.decode(errors='replace') if isinstance(text, bytes) else text
-        ).split()
-      )
-      for text in texts
-      if isinstance(text, (str, bytes))
-    )
-
-  def _write_index(self) -> None:
-    path = self._folder / grouped_folder.INDEX_FILE
-    with client_index.create_index_writer(path) as writer:
-      for split in sorted(self._ids):
-        ids = self._ids[split]
-        order = sorted(range(len(ids)), key=ids.__getitem__)
-        numbers = self._split_numbers(split)[order]
-        columns = {
-          'client_id': [ids[place] for place in order],
-          'split': pa.DictionaryArray.from_arrays(
-            np.zeros(len(ids), np.int32), [split]
-          ),
-        } | {name: numbers[:, i] for i, name in enumerate(_NUMBERS)}
-        writer.write_table(
-          pa.table(columns, schema=client_index.INDEX_SCHEMA),
-          row_group_size=client_index.ROW_GROUP_CLIENTS,
-        )
-
-  def _write_description(self) -> None:
-    splits = {}
-    for split in self._ids:
-      _, _, _, examples, words = self._split_numbers(split).sum(axis=0)
-      splits[split] = {
-        'shards': self._num_shards,
-        'clients': len(self._ids[split]),
-        'examples': int(examples),
-        'words': int(words),
+      self._num_clients[split] = 0
+    flat = [
+      {
+        name: value.encode() if isinstance(value, str) else value
+        for name, value in example.items()
       }
-    description = {
-      'format_version': grouped_folder.FORMAT_VERSION,
-      'features': grouped_folder.features_to_json(self._features),
-      'key': None,
-      'splits': splits,
-      'skipped': {},
-      'source': self._source,
-    }
-    path = self._folder / grouped_folder.DESCRIPTION_FILE
-    with new_files.new_file(path) as file:
-      file.write(f'{json.dumps(description, indent=2)}\n'.encode())
+      for example in examples
+    ]
+    serialized = [
+      grouped_examples.encode_example(example, self._features)
+      for example in flat
+    ]
+    shard = self._num_clients[split] % self._num_shards
+    self._num_clients[split] += 1
+    self._files[split][shard].write(
+      client_id,
+      serialized,
+      sizes=np.array([len(example) for example in serialized], np.int64),
+      words=sum(
+        grouped_examples.count_words(example, self._features)
+        for example in flat
+      ),
+    )
 
-  def _split_numbers(self, split: str) -> np.ndarray:
-    """Returns int64 [clients, 5], in the order of writing."""
-    return np.array(self._numbers[split], np.int64).reshape(-1, len(_NUMBERS))
+  def _shard_path(self, split: str, shard: int) -> str:
+    name = grouped_folder.shard_name(split, shard, self._num_shards)
+    return os.fspath(self._folder / name)

@@ -9,8 +9,10 @@ of one's choice.
 """
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 import os
 import struct
+from typing import BinaryIO
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
@@ -26,71 +28,41 @@ _CHECKSUM = struct.Struct('<I')
 _MASK_DELTA = 0xA282EAD8
 
 
-class RecordWriter:
-  """Writes an uncompressed TFRecord file and says where each record begins.
+def open_file(path: str | os.PathLike[str], mode: str) -> BinaryIO:
+  """Opens a file, also one of another file system that TensorFlow knows.
 
-  A context manager; the file is safe on disk when it exits.
+  Args:
+    path: The path; a URL as tf.io.gfile takes it, too.
+    mode: 'rb', or 'xb' for a file that is not there yet.
+
+  Raises:
+    OSError: If it cannot be opened; of a URL, an error of TensorFlow's.
   """
+  if '://' in os.fspath(path):
+    # Imported late: local files do without it.
+    import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
-  def __init__(self, path: str | os.PathLike[str]) -> None:
-    """Opens the file.
+    return tf.io.gfile.GFile(path, mode.replace('x', 'w'))
+  return open(path, mode, opener=regular_files.opener if 'r' in mode else None)
 
-    Args:
-      path: The file, which is not there yet.
 
-    Raises:
-      OSError: If it cannot be written.
-    """
-    self._file = open(path, 'xb')
-    self._offset = 0
+def write_record(
+  file: BinaryIO, pieces: Iterable[bytes], num_bytes: int
+) -> None:
+  """Writes a record that need not fit into memory.
 
-  def __enter__(self) -> 'RecordWriter':
-    return self
-
-  def __exit__(self, *unused_exc_info: object) -> None:
-    self.close()
-
-  def write(self, payload: bytes) -> int:
-    """Appends a record.
-
-    Args:
-      payload: The record's content.
-
-    Returns:
-      The bytes from the file's start to the record's header.
-    """
-    return self.write_pieces([payload], len(payload))
-
-  def write_pieces(self, pieces: Iterable[bytes], num_bytes: int) -> int:
-    """Appends a record that need not fit into memory.
-
-    Args:
-      pieces: The record's content, piece after piece.
-      num_bytes: The bytes of all of them.
-
-    Returns:
-      The bytes from the file's start to the record's header.
-    """
-    offset = self._offset
-    length = _LENGTH.pack(num_bytes)
-    self._file.write(length)
-    self._file.write(_CHECKSUM.pack(_masked_checksum(length)))
-    checksum = 0
-    for piece in pieces:
-      self._file.write(piece)
-      checksum = google_crc32c.extend(checksum, piece)
-    self._file.write(_CHECKSUM.pack(_mask(checksum)))
-    self._offset = offset + num_bytes + RECORD_OVERHEAD
-    return offset
-
-  def close(self) -> None:
-    """Makes the file safe and closes it; again does nothing."""
-    if not self._file.closed:
-      try:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-      finally:
-        self._file.close()
+  Args:
+    file: The file, at the end of the record before.
+    pieces: The record's content, piece after piece.
+    num_bytes: The bytes of all of them.
+  """
+  length = _LENGTH.pack(num_bytes)
+  file.write(length + _CHECKSUM.pack(_masked_checksum(length)))
+  checksum = 0
+  for piece in pieces:
+    file.write(piece)
+    checksum = google_crc32c.extend(checksum, piece)
+  file.write(_CHECKSUM.pack(_mask(checksum)))
 
 
 def read_record(
@@ -115,11 +87,6 @@ def read_record(
     errors.InputError: If the file cannot be read, ends before the record does,
       or the record's checksums or its length are not as expected.
   """
-  if offset < 0:
-    raise errors.InputError(
-      f'The record at byte {offset} of {path} cannot be read; a byte from 0 '
-      'on was expected.'
-    )
   try:
     with open(path, 'rb', buffering=0, opener=regular_files.opener) as file:
       header = os.pread(file.fileno(), _HEADER.size, offset)
@@ -151,41 +118,43 @@ def read_record(
   return payload
 
 
-def record_offsets(path: str | os.PathLike[str]) -> list[int]:
-  """Returns where each record of a file begins, reading headers only.
+def scan_records(
+  path: str | os.PathLike[str],
+) -> Iterator[tuple[int, int, BinaryIO]]:
+  """Yields where each record of a file begins, reading headers only.
 
   Args:
-    path: An uncompressed TFRecord file.
+    path: An uncompressed TFRecord file; a URL as tf.io.gfile takes it, too.
 
-  Returns:
-    The bytes from the file's start to each record's header, in their order.
+  Yields:
+    The bytes from the file's start to the record's header, the bytes of its
+    payload, and the file, of which the payload can be read next.
 
   Raises:
     errors.InputError: If the file cannot be read, is damaged or ends within a
       record.
   """
-  offsets = []
   offset = 0
   try:
-    with open(path, 'rb', buffering=0, opener=regular_files.opener) as file:
-      num_bytes = os.fstat(file.fileno()).st_size
+    with open_file(path, 'rb') as file:
+      num_bytes = file.seek(0, os.SEEK_END) or file.tell()
       while offset < num_bytes:
-        header = os.pread(file.fileno(), _HEADER.size, offset)
+        file.seek(offset)
+        header = file.read(_HEADER.size)
         if len(header) < _HEADER.size:
           raise _short_error(path, offset)
         length, checksum = _HEADER.unpack(header)
         if checksum != _masked_checksum(header[: _LENGTH.size]):
           raise _damage_error(path, offset, 'checksum of its length')
-        offsets.append(offset)
+        if offset + length + RECORD_OVERHEAD > num_bytes:
+          raise _short_error(path, offset)
+        yield offset, length, file
         offset += length + RECORD_OVERHEAD
   except OSError as error:
     raise errors.InputError(
       f'The file {path} cannot be read ({error.strerror}); a TFRecord file was '
       'expected.'
     ) from error
-  if offset > num_bytes:
-    raise _short_error(path, offsets[-1])
-  return offsets
 
 
 def _masked_checksum(data: bytes) -> int:

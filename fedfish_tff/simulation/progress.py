@@ -15,8 +15,8 @@ import tqdm
 _SHOWN = (
   ('train/loss', 'loss'),
   ('train/accuracy', 'accuracy'),
-  ('eval/global/loss', 'held-out loss'),
-  ('eval/global/accuracy', 'held-out accuracy'),
+  ('eval/global/loss', 'validation loss'),
+  ('eval/global/accuracy', 'validation accuracy'),
   ('eval/own/accuracy', 'own accuracy'),
 )
 

@@ -10,8 +10,8 @@ a client, and 15,000 of their images, of which 13,500 are for training:
 characters=letters.
 
   python -m launch.train --workdir=runs/femnist_srpfl \
-    --config=launch/configs/emnist_shards.py:fed_rep,participation=srpfl,\
-  characters=letters --data_dir=path/to/tff_cache
+    --config=emnist_shards:fed_rep,participation=srpfl,characters=letters \
+    --data_dir=path/to/tff_cache
 
 path/to/tff_cache holds emnist_all.sqlite, as TFF unpacks it;
 --config.task.download=True fetches it if it is not there.

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """From raw text to a folder of grouped clients with statistics and a plot."""
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 import importlib.util
 import json
 import logging
+import os
 import pathlib
+import tempfile
 from typing import Any
 from typing import TYPE_CHECKING
 
@@ -23,6 +27,8 @@ if TYPE_CHECKING:  # Whose import takes seconds.
   import tensorflow_datasets as tfds
 
 _HUGGING_FACE = 'huggingface:'
+# With it, a folder is whole.
+_LAST_FILE = 'dataset.json'
 _SPLITS = ('train', 'validation', 'held_out')
 # How many records of a kind are named on the terminal.
 _MOST_PRINTED = 5
@@ -40,12 +46,14 @@ def run(
   features: Sequence[str] | None = None,
   data_dir: str | None = None,
   download: bool = False,
+  num_processes: int = 1,
   beam_flags: Sequence[str] = (),
 ) -> None:
   """Writes grouped clients and prints what they are.
 
   Args:
-    output_dir: The new folder.
+    output_dir: The new folder; with flags of Beam, a URL as tf.io.gfile takes
+      it, too.
     text_format: 'c4', 'cc_news' or 'tfds'.
     input_name: Files with *, or the name of a data set.
     key: What makes a client.
@@ -54,18 +62,27 @@ def run(
     features: The features of it to keep, or None for all.
     data_dir: Where TFDS keeps prepared data, or None for its usual place.
     download: Whether to download and prepare missing data.
-    beam_flags: Flags of Apache Beam.
+    num_processes: The number of processes, where no runner of Beam groups.
+    beam_flags: Flags of Apache Beam, with '--runner'; none for this machine.
 
   Raises:
     errors.InputError: If the input cannot be read or used, or the folder not be
       written.
   """
-  beam_flags = grouping.complete_beam_flags(beam_flags)
-  # What workers say on their start is not for the user.
-  logging.getLogger('apache_beam').setLevel(logging.ERROR)
-  # It writes each error with a traceback, also Ctrl-C, and raises it then.
-  logging.getLogger('apache_beam.runners.common').setLevel(logging.CRITICAL)
-  client_folder.check_is_free(output_dir)
+  is_remote = '://' in output_dir
+  if beam_flags:
+    grouping.create_beam_runner(beam_flags)  # What is wrong, it says at once.
+    # What workers say on their start is not for the user.
+    logging.getLogger('apache_beam').setLevel(logging.ERROR)
+    # It writes each error with a traceback, also Ctrl-C, and raises it then.
+    logging.getLogger('apache_beam.runners.common').setLevel(logging.CRITICAL)
+  elif is_remote:
+    raise errors.InputError(
+      f'--output_dir={output_dir} needs --runner; without one, the output must '
+      'be a folder of this machine.'
+    )
+  if not is_remote:
+    client_folder.check_is_free(output_dir)
   if text_format == 'tfds':
     source = grouping.create_tfds_source(
       _load_builder(input_name, data_dir, download),
@@ -79,20 +96,47 @@ def run(
     )
   key_title = 'host with www.' if key.keep_www else key.name.replace('_', ' ')
   title = f'{text_format} by {key_title}'
-  with client_folder.new_folder(
-    output_dir, work=grouping.WORK_FOLDER
+  with (
+    _new_remote_folder(output_dir)
+    if is_remote
+    else client_folder.new_folder(output_dir, work=grouping.WORK_FOLDER)
   ) as folder:
     grouped = grouping.group(
       source,
       folder,
       options=options,
       key=dataclasses.asdict(key),
+      num_processes=num_processes,
       beam_flags=beam_flags,
+      shard_folder=output_dir if is_remote else None,
       write_more=lambda dataset: _write_statistics(dataset, folder, title),
     )
   for line in _describe(grouped.statistics()):
     print(line)
-  print(pathlib.Path(output_dir))
+  print(output_dir)
+
+
+@contextlib.contextmanager
+def _new_remote_folder(url: str) -> Iterator[pathlib.Path]:
+  """Gives a local folder, whose files are copied at the end."""
+  # Imported late, with TensorFlow.
+  import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
+  last = f'{url}/{_LAST_FILE}'
+  try:
+    if tf.io.gfile.exists(last):
+      raise errors.InputError(
+        f'{url} must be a new folder, got one with {last}.'
+      )
+    with tempfile.TemporaryDirectory() as folder:
+      yield pathlib.Path(folder)
+      for name in sorted(os.listdir(folder), key=_LAST_FILE.__eq__):
+        tf.io.gfile.copy(
+          os.path.join(folder, name), f'{url}/{name}', overwrite=True
+        )
+  except tf.errors.OpError as error:
+    reason = error.message.splitlines()[0].rstrip('.')
+    raise errors.InputError(f'{url} cannot be written: {reason}.') from error
 
 
 def _load_builder(

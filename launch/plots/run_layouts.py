@@ -31,7 +31,7 @@ _NEEDED = {
   ),
   'local_epochs': (
     'of one task with several values of local_epochs, equal rounds (or rounds '
-    'times local_epochs), and {name} on held-out clients'
+    'times local_epochs), and {name} on validation or test clients'
   ),
   'barrier': (
     'of FedAvg (or FedSGD) and of another method, of one task, with csb/{name} '

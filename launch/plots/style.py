@@ -31,7 +31,10 @@ GRID = '#e3e3e3'
 
 # Of no style that a program or its user has set.
 _RC = {
-  k: v for k, v in matplotlib.rcParamsDefault.items() if k != 'backend'
+  k: v
+  for k, v in matplotlib.rcParamsDefault.items()
+  # Of the session: a notebook shows figures that are made interactively.
+  if k not in ('backend', 'interactive')
 } | {
   # Names may have dollar signs.
   'text.parse_math': False,
@@ -106,9 +109,9 @@ _LOOKS = tuple(
   * matplotlib.cycler(markeredgecolor=['white'], markeredgewidth=[0.6])
 )
 _TITLES = {
-  'eval/global': 'global model on held-out clients',
+  'eval/global': 'global model on validation clients',
   'eval/own': "clients' own models on test data of their own",
-  'eval/personalized': 'held-out clients after personalisation',
+  'eval/personalized': 'validation clients after personalisation',
   'eval/unseen': 'new clients on test data of their own',
   'csb': 'clients against the server',
   'train': 'training clients',
@@ -191,7 +194,7 @@ def metric_title(metric: str) -> str:
 
 
 def describe_metric(metric: str) -> str:
-  """Returns 'Accuracy, global model on held-out clients', or the column."""
+  """Returns 'Accuracy, global model on validation clients', or the column."""
   what = _TITLES.get(metric.rpartition('/')[0])
   return f'{metric_title(metric)}, {what}' if what else metric
 

@@ -5,7 +5,7 @@ r"""Compares keyboards with an n-gram model, as a table of Hard et al. (2018) do
   python -m launch.studies.keyboard_table --data_dir=path/to/users \
     --workdirs=runs/keyboard_central,runs/keyboard
 
-prints the share of held-out users' words that are the first of the suggested
+prints the share of test users' words that are the first of the suggested
 words (top-1 recall) or among the first three (top-3 recall), with its standard
 error over users:
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trained keyboards: their suggestions, and their recall on held-out users."""
+"""Trained keyboards: their suggestions, and their recall on test users."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -166,7 +166,7 @@ def format_table(recalled: Mapping[str, Recalled], typed: np.ndarray) -> str:
     rows.append((model, *map(_format, cells)))
   return (
     f'{text_table.align(rows)}\n'
-    f'Of {typed.sum():,} words of {len(typed):,} held-out users; ± is the '
+    f'Of {typed.sum():,} words of {len(typed):,} test users; ± is the '
     'standard error over users.'
   )
 

@@ -36,6 +36,9 @@ _BUILDERS: Mapping[str, Callable[..., algorithms.FederatedProcess]] = {
   'build_fed_fish': lambda model: algorithms.build_fed_fish(
     model, _sgd(0.1), _adam()
   ),
+  'build_fed_nova': lambda model: algorithms.build_fed_nova(
+    model, _sgd(0.1), _adam()
+  ),
   'build_fed_prox': lambda model: algorithms.build_fed_prox(
     model, _sgd(0.1), _adam(), proximal_strength=0.5
   ),
@@ -57,8 +60,13 @@ _BUILDERS: Mapping[str, Callable[..., algorithms.FederatedProcess]] = {
     model, tff.learning.optimizers.build_sgdm(0.1, momentum=0.9), _adam()
   ),
 }
-# Their own tests have diverged and empty clients too.
-_TESTED_APART = ('build_fed_sgd', 'build_hf_maml', 'build_mime_lite')
+# Their own tests have diverged and empty clients too, or they are as others.
+_TESTED_APART = (
+  'build_fed_prox',
+  'build_fed_sgd',
+  'build_hf_maml',
+  'build_mime_lite',
+)
 # Those whose clients keep a state, which are no learning processes.
 _STATEFUL_BUILDERS: Mapping[
   str, Callable[..., algorithms.ClientStateProcess]
@@ -222,9 +230,20 @@ class ContractTest(parameterized.TestCase):
       for a, b in zip(process.get_model_weights(moved).trainable, start):
         np.testing.assert_array_equal(a, b)
 
-  @parameterized.product(builder=list(_STATEFUL_BUILDERS), kind=list(_MODELS))
+  @parameterized.parameters(
+    *((builder, 'functional') for builder in _STATEFUL_BUILDERS),
+    ('build_fed_rep', 'variable'),
+  )
   @pytest.mark.thorough
   def test_contract_with_client_states(self, builder, kind):
+    self._check_contract_with_client_states(builder, kind)
+
+  @parameterized.parameters(*_STATEFUL_BUILDERS)
+  @pytest.mark.slow
+  def test_contract_with_client_states_of_variable_models(self, builder):
+    self._check_contract_with_client_states(builder, 'variable')
+
+  def _check_contract_with_client_states(self, builder, kind):
     process = _STATEFUL_BUILDERS[builder](_MODELS[kind])
     state = process.initialize()
     new = process.initialize_client(state)

@@ -113,6 +113,7 @@ class DittoTest(client_state_rounds.TestCase):
   def test_neither_empty_nor_diverged_clients_change_anything(self):
     self.check_leaves_out(_rounds(), _rounds())
 
+  @pytest.mark.thorough
   def test_a_client_whose_own_model_diverges_is_left_out(self):
     run, without = _rounds(), _rounds()
     broken = run.process.initialize_client(run.state)

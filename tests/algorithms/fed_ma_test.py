@@ -166,6 +166,7 @@ def _predict(model, weights, x):
 
 
 class LimitsTest(absltest.TestCase):
+  @pytest.mark.thorough
   def test_without_training_a_perceptron_stays(self):
     self._check_stays(_create_mlp, _WIDTHS, *_draw(20, _FEATURES))
 
@@ -275,6 +276,7 @@ class LimitsTest(absltest.TestCase):
     for a, b in zip(results[0]['trainable'], results[1]['trainable']):
       tolerance.assert_close(a, b, relative=tolerance.FLOAT32_STEPS)
 
+  @pytest.mark.thorough
   def test_convolutions_train_and_unused_units_stay_zero(self):
     def create(widths, seed):
       return models.create_compact_cnn(

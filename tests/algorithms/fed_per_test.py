@@ -75,6 +75,7 @@ class FedPerTest(client_state_rounds.TestCase):
   def test_neither_empty_nor_diverged_clients_change_anything(self):
     self.check_leaves_out(_rounds(), _rounds())
 
+  @pytest.mark.thorough
   def test_with_nothing_local_it_is_fed_avg(self):
     """Bit for bit: the same operations in the same order."""
     run = _rounds(local=(False,) * 4)

@@ -83,6 +83,7 @@ class FedRepTest(client_state_rounds.TestCase):
   def test_neither_empty_nor_diverged_clients_change_anything(self):
     self.check_leaves_out(_rounds(), _rounds())
 
+  @pytest.mark.thorough
   def test_with_everything_local_every_client_trains_alone(self):
     """In its head's epochs; two rounds are one training without a break."""
     run = _rounds(local=(True,) * 4)

@@ -119,5 +119,5 @@ class GroupedWriterTest(absltest.TestCase):
   def test_folder_that_is_not_empty(self):
     self._folder.mkdir()
     (self._folder / 'mine').touch()
-    with self.assertRaisesRegex(errors.InputError, 'd is not empty; a new'):
+    with self.assertRaisesRegex(errors.InputError, 'd must be a new or empty'):
       grouped_writer.GroupedWriter(self._folder, features=_FEATURES)

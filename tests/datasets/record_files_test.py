@@ -22,10 +22,25 @@ class RecordFilesTest(parameterized.TestCase):
     super().setUp()
     self._path = pathlib.Path(self.create_tempdir().full_path) / 'a.tfrecord'
 
-  def _write(self, payloads=_PAYLOADS):
+  def _scan(self, path=None):
+    return [
+      (offset, num_bytes, file.read(num_bytes))
+      for offset, num_bytes, file in record_files.scan_records(
+        path or self._path
+      )
+    ]
+
+  def _write(self, payloads=_PAYLOADS, path=None):
+    """Writes records, each in two pieces; returns where they begin."""
     self._path.unlink(missing_ok=True)
-    with record_files.RecordWriter(self._path) as writer:
-      return [writer.write(payload) for payload in payloads]
+    with record_files.open_file(path or self._path, 'xb') as file:
+      for payload in payloads:
+        pieces = [payload[:7], payload[7:]]
+        record_files.write_record(file, pieces, len(payload))
+    sizes = [
+      len(payload) + record_files.RECORD_OVERHEAD for payload in payloads
+    ]
+    return [sum(sizes[:i]) for i in range(len(sizes))]
 
   @settings(max_examples=40, deadline=None)
   @given(st.lists(st.binary(max_size=300), max_size=8))
@@ -40,7 +55,10 @@ class RecordFilesTest(parameterized.TestCase):
   @given(st.lists(st.binary(max_size=300), max_size=8))
   def test_offsets(self, payloads):
     offsets = self._write(payloads)
-    self.assertEqual(record_files.record_offsets(self._path), offsets)
+    self.assertEqual(
+      self._scan(),
+      [(o, len(payload), payload) for o, payload in zip(offsets, payloads)],
+    )
 
   def test_offsets_of_damaged_files(self):
     last = self._write()[-1]
@@ -50,14 +68,21 @@ class RecordFilesTest(parameterized.TestCase):
       with self.assertRaisesRegex(
         errors.InputError, f'ends before the end of the record at byte {last}'
       ):
-        record_files.record_offsets(self._path)
+        self._scan()
     self._path.write_bytes(b'x' + whole[1:])
     with self.assertRaisesRegex(
       errors.InputError, 'record at byte 0 .*damaged'
     ):
-      record_files.record_offsets(self._path)
+      self._scan()
     with self.assertRaisesRegex(errors.InputError, r'none cannot be read \(No'):
-      record_files.record_offsets('/none')
+      self._scan('/none')
+
+  def test_a_file_system_of_tensorflow(self):
+    path = 'ram://record_files_test/a.tfrecord'
+    offsets = self._write(path=path)
+    found = list(tf.data.TFRecordDataset(path).as_numpy_iterator())
+    self.assertEqual(found, list(_PAYLOADS))
+    self.assertEqual([offset for offset, _, _ in self._scan(path)], offsets)
 
   def test_what_tensorflow_writes_is_read(self):
     with tf.io.TFRecordWriter(str(self._path)) as writer:
@@ -115,7 +140,10 @@ class RecordFilesTest(parameterized.TestCase):
 
   def test_outside_of_the_file(self):
     self._write()
-    for offset, regex in ((10**15, 'ends before'), (-1, 'from 0 on')):
+    for offset, regex in (
+      (10**15, 'ends before'),
+      (-1, 'cannot be read .Invalid'),
+    ):
       with self.assertRaisesRegex(errors.InputError, regex):
         record_files.read_record(self._path, offset)
 

@@ -12,6 +12,9 @@ from tests import processes
 
 from absl.testing import absltest
 import psutil
+import pytest
+
+pytestmark = pytest.mark.thorough
 
 # A round of many epochs: hours of work in one call of a graph.
 _PROGRAM = """

@@ -15,7 +15,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 # Enough for what happens in one call of twenty, on a busy machine.
-_CALLS = 300
+_CALLS = 100
 
 _L = tf.keras.layers
 

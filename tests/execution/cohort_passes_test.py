@@ -116,6 +116,11 @@ _UNSEEDED = dict(
 
 
 class PassesTest(two_contexts.TestCase, parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    # TensorFlow's own test cases leave a global seed behind.
+    tf.random.set_seed(None)
+
   @parameterized.named_parameters(_WORK.items())
   def test_shuffled_by_a_seed(self, work):
     comp = _at_clients(_leaf(work, _INTS))
@@ -217,6 +222,7 @@ class PassesTest(two_contexts.TestCase, parameterized.TestCase):
       (lambda d: _text(d.skip(1).filter(lambda n: n != 3).repeat(1)), shuffled),
       (_one_after_the_other, fixed.cache()),
       (_epochs, file),
+      (lambda d: _text(d.skip(1).shuffle(5, seed=1).take(9)), _RANGE(13)),
     ):
       comp = _at_clients(_leaf(work, _INTS))
       self.assertEqual(self.here(comp, [data]), self.there(comp, [data]))

@@ -79,6 +79,40 @@ class InputsTest(absltest.TestCase):
     self.assertEmpty(context.general_path_reasons)
     self.assertLen(set(digests.values()), 1, digests)
 
+  def test_beside_clients_with_more_batches(self):
+    """Only then does a step of the loop over batches take several."""
+
+    def work(data):
+      def step(weights, rows):
+        with tf.GradientTape() as tape:
+          tape.watch(weights)
+          hidden = tf.tanh(rows @ weights)
+          loss = tf.reduce_mean(tf.square(hidden @ weights - rows))
+          loss += 0.1 * tf.reduce_sum(tf.math.softplus(weights))
+        return weights - 0.1 * tape.gradient(loss, weights)
+
+      return data.reduce(tf.eye(4), step)
+
+    sequence = tff.SequenceType(tff.TensorType(np.float32, (None, 4)))
+    mapped = tff.tensorflow.computation(work, sequence)
+
+    @tff.federated_computation(tff.FederatedType(sequence, tff.CLIENTS))
+    def run(data):
+      return tff.federated_map(mapped, data)
+
+    rng = np.random.default_rng(0)
+    clients = [
+      tf.data.Dataset.from_tensor_slices(
+        rng.normal(size=(3 * size, 4)).astype(np.float32)
+      ).batch(3)
+      for size in (9, 4, 25)
+    ]
+    context, installed = _context()
+    with installed:
+      apart, together = run(clients[:2]), run(clients)
+    np.testing.assert_array_equal(apart, together[:2])
+    self.assertEmpty(context.general_path_reasons)
+
   def test_cohorts_of_varying_size(self):
     """What a round gives does not depend on the rounds before it."""
     case = learning_models.MODELS['mlp']

@@ -58,7 +58,9 @@ def assert_same(
     handlers=HANDLERS,
     feeds=lambda rows: [
       sequence_replay.Sequence(
-        tf.size(rows, tf.int64), lambda i: [tf.gather(rows, i)]
+        tf.size(rows, tf.int64),
+        lambda i: [tf.gather(rows, i)],
+        takes_many=True,
       )
     ],
   )

@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs on TFF's own worker and in the cohort context."""
+"""Programs on TFF's own worker and in the cohort context.
+
+Every day those that reach what no other test does; in CI more of their kinds,
+those that failed once, and random ones.
+"""
 
 from fedfish_tff.execution.worker import local_worker
 from tests.execution.fuzzing import comparison
@@ -9,21 +13,141 @@ from tests.execution.fuzzing import programs
 from absl.testing import parameterized
 import pytest
 
-pytestmark = pytest.mark.thorough
+_SEEDS = range(60)
+_SEEDS_AT_NIGHT = range(60, 200)
 
-_SEEDS = range(100)
-
-# Programs that failed once, by what was wrong.
+# By what they reach.
 CASES = dict(
+  range='int slices 8 | zip_down:3 | sum:0 | outputs | nothing',
+  concatenation=(
+    'int slices 8 | concatenate:2 | repeat:2 | enumerate:3 | reduce:1 | sum'
+    ' | nothing'
+  ),
+  batches_of_what_does_not_end=(
+    'int slices 15 | repeat_batch:1 | reduce:0 | outputs | nothing'
+  ),
+  skipping_all=(
+    'names slices 15 | map_parallel:1 | prefetch:2 | skip_all:2 | take_all:0'
+    ' | reduce:0 | outputs | nothing'
+  ),
+  slices='int slices 15 | slices:1 | collected | nothing',
+  shuffle=(
+    'int slices 15 | skip:2 | shuffle_seeded:4 | take:9 | joined_text:0'
+    ' | outputs | nothing'
+  ),
+  passes_in_branches=(
+    'mixed slices 15 | passes_in_branches:1 | integer_sum | nothing'
+  ),
+  loop_with_break='int slices 15 | map_loop:1 | for_break:2 | sum | nothing',
+  iterators='int slices 15 | iterator_epochs:1 | collected | nothing',
+  iterator_of_two_loops=(
+    'int slices 15 | map_switch:1 | iterator_break:1 | min_max | nothing'
+  ),
+  variables='pair slices 15 | variables:2 | mean | loop',
+  variables_of_unread_data='int slices 2 | variables:0 | outputs | nothing',
+  scatter='bytes slices 15 | scatter:1 | sum | nothing',
+  gradients_of_branches=(
+    'half slices 15 | gradient_of_branches:0 | sum | nothing'
+  ),
+  gradient_descent='float slices 15 | keras_optimizer:5 | mean | nothing',
+  momentum='float slices 15 | keras_optimizer:7 | mean | nothing',
+  mapped_sequence=(
+    'int list 15 | sequence_map_leaves:0 | sequence_map_digest:0'
+    ' | fold_notes:1 | sum | nothing'
+  ),
+  growing_fold='row tensors 15 | fold_list:0 | collected | nothing',
+  sum_of_a_sequence=(
+    'flag slices 15 | sequence_map_digest:0 | sequence_sum:0 | secure_sum'
+    ' | nothing'
+  ),
+  sum_client_by_client=(
+    'open tensors 17 | sequence_map_digest:0 | sequence_sum:0 | collected'
+    ' | nothing'
+  ),
+  selection_client_by_client='open list 15 | count:0 | selected | branch',
+  a_dataset_as_result='grid list 15 | take:2 | dataset:0 | passed | nothing',
+  error_in_a_filter=(
+    'int slices 15 | fail_text:0 | filter_none:0 | count:1 | outputs | nothing'
+  ),
+  error_in_a_remainder=(
+    'int slices 15 | fail_text:0 | batch_drop:1 | count:2 | collected | nothing'
+  ),
+  # Of many repetitions of the data, all were filtered.
+  repeated_filter=(
+    'mixed batches 366 | repeat_filter_take:5 | map_nested_names:4 | sum:0'
+    ' | integer_sum | branch'
+  ),
+)
+
+# Others of these kinds.
+MORE_CASES = dict(
+  concatenation_without_end=(
+    'int slices 8 | concatenate_endless:3 | reduce:1 | outputs | nothing'
+  ),
+  batches=(
+    'int slices 15 | batch_drop:1 | batch:1 | reduce:1 | outputs | nothing'
+  ),
+  whole_batches_of_what_does_not_end=(
+    'int slices 15 | repeat_batch:4 | reduce:0 | outputs | nothing'
+  ),
+  more_repeats_than_can_be_counted=(
+    'int slices 15 | repeat_most:5 | reduce:0 | outputs | nothing'
+  ),
+  skipping_what_does_not_end=(
+    'text slices 15 | skip_all:1 | reduce:0 | outputs | nothing'
+  ),
+  filter=(
+    'int slices 15 | enumerate:1 | filter:0 | repeat:3 | take:5 | reduce:1'
+    ' | outputs | nothing'
+  ),
+  scans=(
+    'int slices 15 | scan:1 | scan:2 | take_while:1 | two_passes:1 | outputs'
+    ' | nothing'
+  ),
+  shuffle_of_batches=(
+    'mixed batches 15 | shuffle_seeded:2 | map_leaves:0 | batch:1 | reduce:1'
+    ' | outputs | nothing'
+  ),
+  operations=(
+    'nested slices 15 | map_parts:0 | reduce:2 | integer_sum | branch'
+  ),
+  passes_for_every_element=(
+    'int slices 15 | map_whole:1 | nested_passes:1 | sum | loop'
+  ),
+  growing_state='int slices 15 | map_branch:1 | unbounded:2 | outputs | nothing',
+  growing_text=(
+    'rows ragged_tensors 15 | map_leaves:0 | joined_text:2 | outputs | nothing'
+  ),
+  nesterov='float slices 15 | keras_optimizer:6 | mean | nothing',
+  embeddings='int slices 15 | keras_embedding:1 | weighted_mean | nothing',
+  mapped_structures=(
+    'nested batches 15 | sequence_map_sorted_names:0 | fold_text:1 | outputs'
+    ' | nothing'
+  ),
+  mapped_twice=(
+    'names list 15 | sequence_map_nested_names:0 | sequence_map_open_row:0'
+    ' | two_passes:1 | outputs | nothing'
+  ),
+  mapped_client_by_client=(
+    'open list 15 | sequence_map_nested_names:0 | fold_notes:1 | outputs'
+    ' | nothing'
+  ),
+  mapped_twice_client_by_client=(
+    'open list 15 | sequence_map_leaves:0 | sequence_map_open_row:0'
+    ' | two_passes:1 | outputs | nothing'
+  ),
+  two_stages='tokens list 15 | map_names:0 | two_passes:1 | later | dataset',
+  selection='mixed slices 15 | batch:0 | reduce:1 | selected | branch',
+  error_that_is_not_reached=(
+    'int slices 15 | fail_division:4 | take:1 | sum:1 | outputs | nothing'
+  ),
+  # These failed once, by what was wrong.
   # An element that nobody reads was left out, and its error with it.
   unread_error='int slices 8 | fail_division:5 | count:2 | sum | nothing',
   unread_error_before_a_map=(
     'row tensors 8 | fail_division:5 | map_stateless:1 | count:2 | sum | branch'
   ),
   skipped_error='int slices 8 | fail_text:1 | skip:3 | count:2 | sum | nothing',
-  error_in_a_remainder=(
-    'int slices 15 | fail_text:0 | batch_drop:1 | count:2 | collected | nothing'
-  ),
   error_at_the_end_of_a_zip=(
     'int slices 15 | fail_division:0 | range_zip:3 | sum:2 | mean | nothing'
   ),
@@ -48,11 +172,6 @@ CASES = dict(
   error_times_zero=(
     'text batches 501 | fail_division:2 | draw:0 | distribution:0 | later | loop'
   ),
-  # Of many repetitions of the data, all were filtered.
-  repeated_filter=(
-    'mixed batches 366 | repeat_filter_take:5 | map_nested_names:4 | sum:0'
-    ' | integer_sum | branch'
-  ),
 )
 
 
@@ -63,11 +182,26 @@ class FuzzingTest(parameterized.TestCase):
     cls.worker = local_worker.SyncLocalWorkerExecutionContext()
     cls.addClassCleanup(cls.worker.close)
 
-  @parameterized.named_parameters(
-    *CASES.items(),
-    *((f'seed_{s}', str(programs.generate(s))) for s in _SEEDS),
-  )
-  def test_program(self, text):
+  @parameterized.named_parameters(CASES.items())
+  def test_case(self, text):
+    self._compare(text)
+
+  @parameterized.named_parameters(MORE_CASES.items())
+  @pytest.mark.thorough
+  def test_another_case(self, text):
+    self._compare(text)
+
+  @parameterized.parameters(_SEEDS)
+  @pytest.mark.thorough
+  def test_seed(self, seed):
+    self._compare(str(programs.generate(seed)))
+
+  @parameterized.parameters(_SEEDS_AT_NIGHT)
+  @pytest.mark.slow
+  def test_another_seed(self, seed):
+    self._compare(str(programs.generate(seed)))
+
+  def _compare(self, text):
     program = programs.Program.parse(text)
     self.assertEqual(str(program), text)
     outcome = comparison.compare(program, self.worker)

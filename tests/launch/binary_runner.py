@@ -102,11 +102,10 @@ def _load(module_name: str, path: str) -> types.ModuleType:
 
 
 @contextlib.contextmanager
-def flags_of(module_name: str) -> Iterator[None]:
-  """Inside, a binary has defined its flags; after it, all is as it was."""
+def flags_of(module_name: str) -> Iterator[types.ModuleType]:
+  """Yields a binary that has defined its flags; afterwards all is as before."""
   with _flags_of_a_new_process():
-    _load(module_name, importlib.util.find_spec(module_name).origin)
-    yield
+    yield _load(module_name, importlib.util.find_spec(module_name).origin)
 
 
 def load(module_name: str) -> types.ModuleType:

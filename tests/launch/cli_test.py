@@ -3,6 +3,7 @@
 """Tests of how binaries start and end, in processes of their own."""
 
 import ast
+import logging as standard_logging
 import pathlib
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from tests import processes
 from tests.launch import binary_runner
 
 from absl.testing import parameterized
+import tensorflow as tf
 
 _PROGRAM = r'''
 """A binary for a test.
@@ -242,6 +244,15 @@ class CliTest(parameterized.TestCase):
       f"The config file {path} is not valid Python: line 2: '(' was never "
       'closed.',
     )
+
+  def test_traces_of_many_models_are_no_warning(self):
+    traced = tf.function(lambda number: number)
+    logger = standard_logging.getLogger('tensorflow')
+    with self.assertLogs(logger) as logs:
+      for number in range(9):
+        traced(number)
+      logger.warning('Another one.')
+    self.assertLen(logs.records, 1)
 
   def test_a_reader_that_leaves_is_no_error(self):
     outcome = subprocess.run(

@@ -107,9 +107,9 @@ class ConfigsTest(parameterized.TestCase):
   def test_unknown_variants_are_listed(self, name):
     with self.assertRaisesRegex(
       ValueError,
-      "variant is 'fed_nova'; one of damped, .*fed3r, .* was expected",
+      "variant is 'no_method'; one of damped, .*fed3r, .* was expected",
     ):
-      _module(name).get_config('fed_nova')
+      _module(name).get_config('no_method')
 
   @parameterized.parameters(
     ('cifar10', 100, 10),

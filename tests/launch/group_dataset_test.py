@@ -15,19 +15,24 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
-# Kills the process when it has written down so many things that are done.
+# Kills the process when it has written so many files to a folder of its work.
 _KILLED = """
-import functools, os, signal, sys
+import contextlib, os, pathlib, signal, sys
 from launch import cli, group_dataset
-from fedfish_tff.datasets.grouping import beam_stages
-write, left = beam_stages._write_json, [int(sys.argv.pop(1))]
-def write_some(*args):
-  left[0] -= 1
-  if left[0] < 0:
-    os.kill(os.getpid(), signal.SIGKILL)
-  write(*args)
-beam_stages._write_json = write_some
-beam_stages.Work = functools.partial(beam_stages.Work, run_bytes=30_000)
+from fedfish_tff import new_files
+from fedfish_tff.datasets.grouping import input_files, local_engine
+name, left = sys.argv.pop(1).split(':')
+new_file, left = new_files.new_file, [int(left)]
+@contextlib.contextmanager
+def new_some(path):
+  left[0] -= pathlib.Path(path).parent.name == name
+  with new_file(path) as file:
+    yield file
+    if left[0] < 0:
+      os.kill(os.getpid(), signal.SIGKILL)
+new_files.new_file = new_some
+input_files._RANGE_BYTES = 4000
+local_engine._HELD_BYTES = 3000
 cli.run(group_dataset.main, flags_parser=group_dataset.parse_flags)
 """
 
@@ -61,6 +66,7 @@ class GroupDatasetTest(absltest.TestCase):
     self.flags = (
       '--format=c4',
       f'--input={self.pages}/*',
+      '--num_processes=1',
       '--max_bad_fraction=0.1',
     )
 
@@ -97,27 +103,27 @@ class GroupDatasetTest(absltest.TestCase):
   def test_a_killed_job_goes_on_by_the_same_command(self):
     whole, folder = self.parent / 'whole', self.parent / 'grouped'
     flags = (*self.flags, '--num_shards=3', '--validation_fraction=0.2')
-    outcome = _run_here(*flags, f'--output_dir={whole}')
-    self.assertEqual(outcome.code, 0, outcome.stderr)
+    outcome = _run_python('-c', _KILLED, ':0', *flags, f'--output_dir={whole}')
+    self.assertEqual(outcome.returncode, 0, outcome.stderr)
     flags = (*flags, f'--output_dir={folder}')
     partial = self.parent / 'grouped.partial'
     done = []
-    # Within the first part, a part later, and when some shards are written.
-    for steps in (1, 2, 5):
-      outcome = _run_python('-c', _KILLED, str(steps), *flags)
+    # Within the first part, a part later, and when one shard is written.
+    for killed in ('read:0', 'read:3', 'shards:1'):
+      outcome = _run_python('-c', _KILLED, killed, *flags)
       self.assertEqual(outcome.returncode, -signal.SIGKILL, outcome.stderr)
       self.assertFalse(folder.exists())
       self.assertFalse((partial / 'dataset.json').exists())
       done.append(
         tuple(
           len(list((partial / 'work' / name).glob('*.json')))
-          for name in ('read', 'index')
+          for name in ('read', 'shards')
         )
       )
-    self.assertEqual(done[:2], [(1, 0), (3, 0)])
-    self.assertGreater(done[2][1], 0)
-    outcome = _run_here(*flags)
-    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertEqual(done[:2], [(0, 0), (1, 0)])
+    self.assertEqual(done[2][1], 1)
+    outcome = _run_python('-c', _KILLED, ':0', *flags)
+    self.assertEqual(outcome.returncode, 0, outcome.stderr)
     self._check(folder)
     self.assertCountEqual(self.parent.iterdir(), [self.pages, whole, folder])
     self._check_same(whole, folder)

@@ -249,7 +249,7 @@ class TrainTest(parameterized.TestCase):
     self.assertFalse(self.workdir.exists())
 
   @parameterized.parameters(
-    (':fed_nova', "The variant is 'fed_nova'; one of "),
+    (':no_method', "The variant is 'no_method'; one of "),
     ('.missing.py', 'cannot be read: No such file'),
     ('.missing', 'A config must be <file>.py'),
   )

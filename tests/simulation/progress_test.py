@@ -55,7 +55,7 @@ class ProgressReporterTest(absltest.TestCase):
     self.assertIn('\rresumed after round 2\n', shown)
     self.assertIn('4/4', shown)
     self.assertIn('loss=0.1235', shown)
-    self.assertIn('held-out accuracy=0.75', shown)
+    self.assertIn('validation accuracy=0.75', shown)
     self.assertEndsWith(shown, '\n')
 
   def test_a_run_that_begins_later_is_not_resumed(self):

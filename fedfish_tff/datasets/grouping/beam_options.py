@@ -36,72 +36,63 @@ class _Parser(argparse.ArgumentParser):
     raise errors.InputError(f'A flag of Beam is wrong: {message}.')
 
 
-def complete_beam_flags(beam_flags: Sequence[str]) -> list[str]:
-  """Returns the flags, with the work divided among the workers of a cluster.
+def create_beam_runner(
+  beam_flags: Sequence[str],
+) -> tuple[beam_runner.PipelineRunner, list[str]]:
+  """Returns the runner that flags name, and its flags.
 
-  Without a size, Beam would hand up to 128 elements to one worker of Dask.
+  They divide work among the workers of a cluster: without a size, Beam would
+  hand up to 128 parts to one worker of Dask.
 
   Args:
-    beam_flags: Such as '--runner=DirectRunner'.
+    beam_flags: Flags, at least one, such as '--runner=DirectRunner'.
 
   Raises:
-    errors.InputError: If Beam does not know a flag, or for what
-      `create_beam_runner` raises it.
+    errors.InputError: If Beam does not know a flag or the runner, none is named,
+      what it needs is not installed, or Beam would listen on this machine.
   """
-  runner = create_beam_runner(beam_flags)  # First: its module may define flags.
-  _, unknown = _parse(beam_flags)
+  name = _parse(beam_flags)[0].runner
+  # Its module may define flags.
+  runner = _create_runner(name) if name else None
+  values, unknown = _parse(beam_flags)
   if unknown:
     raise errors.InputError(
       f'Neither this binary nor Apache Beam has a flag {unknown[0]!r}; --help '
       'lists the flags of this binary.'
     )
-  given = {flag.partition('=')[0] for flag in beam_flags}
-  if type(runner).__name__ == _DASK_RUNNER and given.isdisjoint(
-    ('--dask_partition_size', '--dask_npartitions')
-  ):
-    return [*beam_flags, '--dask_partition_size=1']
-  return list(beam_flags)
+  if runner is None:
+    raise errors.InputError(
+      f'{beam_flags[0]} belongs to a runner of Apache Beam, which --runner must '
+      'name.'
+    )
+  _check_no_ports(type(runner).__name__, values)
+  flags = list(beam_flags)
+  if _is_dask(name):
+    if values.npartitions is None and values.partition_size is None:
+      flags.append('--dask_partition_size=1')
+    # Beam hands whatever is set to Dask's client, which takes its own alone.
+    _, dask_flags = _parse(flags, but='DaskOptions')
+    options = pipeline_options.PipelineOptions(dask_flags)
+    run = runner.run_pipeline
+    runner.run_pipeline = lambda pipeline, _: run(pipeline, options)
+  return runner, flags
 
 
-def create_beam_runner(
-  beam_flags: Sequence[str],
-) -> beam_runner.PipelineRunner | None:
-  """Returns the runner that flags name; None for Beam's own choice.
-
-  Args:
-    beam_flags: Such as '--runner=DirectRunner'.
-
-  Raises:
-    errors.InputError: If Beam does not know it, what it needs is not installed,
-      or Beam would listen on this machine.
-  """
-  name = _parse(beam_flags)[0].runner
-  runner = _create_runner(name, beam_flags) if name else None
-  _check_no_ports(type(runner).__name__, _parse(beam_flags)[0])
-  return runner
-
-
-def _create_runner(
-  name: str, beam_flags: Sequence[str]
-) -> beam_runner.PipelineRunner:
-  is_dask = name.lower() in ('dask', _DASK_RUNNER.lower())
+def _create_runner(name: str) -> beam_runner.PipelineRunner:
   try:
-    runner = beam_runner.create_runner(
+    return beam_runner.create_runner(
       f'apache_beam.runners.dask.dask_runner.{_DASK_RUNNER}'
-      if is_dask
+      if _is_dask(name)
       else name
     )
   except (ImportError, ValueError, AttributeError) as error:
     raise errors.InputError(
       f'--runner={name} cannot be used: {str(error).rstrip(".")}.'
     ) from error
-  if is_dask:
-    # Beam hands whatever is set to Dask's client, which takes its own alone.
-    _, dask_flags = _parse(beam_flags, but='DaskOptions')
-    options = pipeline_options.PipelineOptions(dask_flags)
-    run = runner.run_pipeline
-    runner.run_pipeline = lambda pipeline, _: run(pipeline, options)
-  return runner
+
+
+def _is_dask(name: str) -> bool:
+  return name.lower() in ('dask', _DASK_RUNNER.lower())
 
 
 def _check_no_ports(runner: str, flags: argparse.Namespace) -> None:

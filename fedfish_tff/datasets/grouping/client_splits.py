@@ -37,13 +37,12 @@ class ClientSplits:
       value = getattr(self, name)
       if not 0 <= value < 1:
         raise errors.InputError(
-          f'{name} is {value}; a number from 0 to less than 1 was expected.'
+          f'{name} must be a number from 0 to less than 1, got {value}.'
         )
     if self.validation_fraction + self.held_out_fraction >= 1:
       raise errors.InputError(
-        f'validation_fraction {self.validation_fraction} and held_out_fraction '
-        f'{self.held_out_fraction} leave no clients to train; a sum below 1 '
-        'was expected.'
+        'validation_fraction and held_out_fraction must leave clients to train, '
+        f'got {self.validation_fraction} and {self.held_out_fraction}.'
       )
 
   @property

@@ -14,16 +14,19 @@ import shutil
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import new_files
 from fedfish_tff import regular_files
+from fedfish_tff.datasets import folder_writer
 from fedfish_tff.datasets import grouped_folder
-from fedfish_tff.datasets.grouping import beam_stages
 from fedfish_tff.datasets.grouping import client_splits
-from fedfish_tff.datasets.grouping import client_table
-from fedfish_tff.datasets.grouping import flat_features
-from fedfish_tff.datasets.grouping import shard_writer
+from fedfish_tff.datasets.grouping import local_engine
+from fedfish_tff.datasets.grouping import record_counts
 from fedfish_tff.datasets.grouping import sources
+from fedfish_tff.datasets.grouping import work as work_lib
 
-# How large a file is, about, and what a worker groups at a time.
+import numpy as np
+
+# The size of a file, about, and of what a process groups at a time.
 _SHARD_BYTES = 2**28
 _BUCKET_BYTES = 2**26
 # A folder that has it goes on where an earlier call was.
@@ -33,66 +36,39 @@ _SETTINGS_FILE = 'settings.json'
 # Kinds of what is left out although nothing is wrong with it.
 _TOO_FEW = 'too_few_examples'
 _TOO_MANY = 'beyond_client_limit'
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class GroupingOptions:
-  """How to group.
-
-  Attributes:
-    splits: The division of clients.
-    min_examples: Clients with fewer examples are left out.
-    num_shards: How many files there are, if no split needs one more; None for
-      files of about 256 MiB.
-    max_bad_fraction: Grouping fails as soon as, by the size of what has been
-      read, a larger share of all records cannot be used.
-    max_client_bytes: What exceeds it is left out of a client's record.
-  """
-
-  splits: client_splits.ClientSplits = client_splits.ClientSplits()
-  min_examples: int = 1
-  num_shards: int | None = None
-  max_bad_fraction: float = 0.01
-  max_client_bytes: int = shard_writer.ShardLimits().max_client_bytes
-
-  def __post_init__(self) -> None:
-    for name in ('min_examples', 'num_shards'):
-      value = getattr(self, name)
-      if value is not None and value < 1:
-        raise errors.InputError(
-          f'{name} is {value}; a positive integer was expected.'
-        )
-    if not 0 <= self.max_bad_fraction <= 1:
-      raise errors.InputError(
-        f'max_bad_fraction is {self.max_bad_fraction}; a number from 0 to 1 '
-        'was expected.'
-      )
+_PERCENTILES = {
+  'min': 0,
+  'p10': 10,
+  'p25': 25,
+  'median': 50,
+  'p75': 75,
+  'p90': 90,
+  'p99': 99,
+  'max': 100,
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GroupedDataset:
-  """What was written.
+  """The result of grouping.
 
   Attributes:
     sizes: The sizes of the clients of each split.
-    skipped: How many records of each kind were left out.
+    skipped: The number of records of each kind that were left out.
     named: Some of the records of each kind, or the clients that had them.
-    small_clients: How many clients had too few examples.
+    small_clients: The number of clients with too few examples.
   """
 
-  sizes: Mapping[str, client_table.ClientSizes]
+  sizes: Mapping[str, folder_writer.ClientSizes]
   skipped: Mapping[str, int]
   named: Mapping[str, Sequence[str]]
   small_clients: int
 
   def statistics(self) -> dict[str, Any]:
     """Returns all of it in numbers, as statistics.json has it."""
-    splits = {
-      split: client_table.summarize([sizes])
-      for split, sizes in self.sizes.items()
-    }
+    splits = {split: _summarize([sizes]) for split, sizes in self.sizes.items()}
     return {
-      'total': client_table.summarize(list(self.sizes.values())),
+      'total': _summarize(list(self.sizes.values())),
       'splits': splits,
       'skipped': dict(self.skipped),
       'named': {kind: list(named) for kind, named in self.named.items()},
@@ -104,51 +80,53 @@ def group(
   source: sources.Source,
   folder: str | os.PathLike[str],
   *,
-  options: GroupingOptions | None = None,
+  options: work_lib.GroupingOptions | None = None,
   key: Mapping[str, Any] | None = None,
+  num_processes: int = 1,
   beam_flags: Sequence[str] = (),
+  shard_folder: str | None = None,
   write_more: Callable[[GroupedDataset], None] | None = None,
 ) -> GroupedDataset:
-  """Groups the examples of a source by client, on Apache Beam.
+  """Groups the examples of a source by client.
 
   Written are `<split>-SSSSS-of-NNNNN.tfrecord`, uncompressed, one record a
-  client as Dataset Grouper (arXiv:2307.09619) has it; clients.parquet, where
-  each record is; and at last dataset.json: without it, the rest is not whole.
-  The same source gives the same files, whoever reads its parts.
+  client as Dataset Grouper (arXiv:2307.09619) has it; clients.parquet, the index
+  of the records; and at last dataset.json: without it, the rest is not whole.
+  The same source gives the same files, with any number of processes and on any
+  runner of Beam.
 
-  Memory holds a record that is read, 128 MiB of examples on their way, and of
-  64 MiB of clients, or a single larger one, 150 bytes an example; all that
-  of each worker.
-
-  What was interrupted, or failed for too many records that cannot be used, goes
-  on where it was by another call with the same folder, source and options;
-  `min_examples`, `max_bad_fraction` and `max_client_bytes` may be others.
+  Without flags of Beam, processes of this machine group on disk. What was
+  interrupted, or failed for too many bad records, goes on with the parts and
+  shards that are not done by another call with the same folder, source and
+  options; `min_examples` and `max_bad_fraction` may be others.
 
   Args:
     source: The examples.
-    folder: An empty folder, or one of a call that did not end; the workers of
-      Beam share it with this process.
+    folder: An empty folder, or one of a call that did not end.
     options: How to group.
-    key: What dataset.json says of the key of clients.
-    beam_flags: Flags of Beam, such as '--runner=...'; by default the work is
-      done in this process.
-    write_more: Is called before dataset.json is written, to write what else
+    key: The entry of dataset.json about the key of clients.
+    num_processes: The number of processes of this machine; with 1, this one
+      does all. With more, a script that calls this needs a main guard.
+    beam_flags: Flags of Beam, with '--runner=...', which then groups.
+    shard_folder: The folder of shards that Beam's workers share, also a URL as
+      tf.io.gfile takes it; by default `folder`.
+    write_more: Called before dataset.json is written, to write what else
       belongs to the folder.
 
   Returns:
-    What was written.
+    The sizes of clients, and what was left out.
 
   Raises:
     errors.InputError: If the source cannot be read, has no examples to keep, or
-      too many records that cannot be used; or the folder cannot be written, or
-      belongs to a call with another source or other options.
-    OSError: If the index cannot be written.
+      too many bad records; or the folder belongs to a call with another source
+      or other options.
+    OSError: If a file cannot be written.
   """
-  options = options or GroupingOptions()
+  options = options or work_lib.GroupingOptions()
   folder = pathlib.Path(folder).resolve()
   parts = source.parts()
   total_bytes = source.estimated_bytes(parts)
-  work = beam_stages.Work(
+  work = work_lib.Work(
     source=source,
     placement=client_splits.plan_placement(
       options.splits,
@@ -156,83 +134,74 @@ def group(
       total_bytes=total_bytes,
       bucket_bytes=_BUCKET_BYTES,
     ),
-    limits=shard_writer.ShardLimits(
-      min_examples=options.min_examples,
-      max_client_bytes=options.max_client_bytes,
-    ),
-    folder=str(folder),
-    work_folder=str(folder / WORK_FOLDER),
-    max_bad_fraction=options.max_bad_fraction,
+    options=options,
+    total_size=sum(part.size for part in parts),
+    folder=shard_folder or str(folder),
   )
   described = source.description(parts)
-  features = flat_features.features_to_json(source.features)
+  features = dict(source.features)
   key = dict(key or {})
-  done = folder / f'{WORK_FOLDER}.done'
+  work_folder, done = folder / WORK_FOLDER, folder / f'{WORK_FOLDER}.done'
   shutil.rmtree(done, ignore_errors=True)
-  work.path().mkdir(exist_ok=True)
-  _check_settings(
-    work.path(_SETTINGS_FILE),
-    {
-      'source': described,
-      'files': hashlib.sha256(repr(parts).encode()).hexdigest(),
-      'features': features,
-      'key': key,
-      'splits': dataclasses.asdict(options.splits),
-      'num_shards': options.num_shards,
-    },
-  )
-  found = beam_stages.read(work, parts, beam_flags=beam_flags)
-  reports = beam_stages.write(work, found['runs'], beam_flags=beam_flags)
-  shards = work.placement.shards()
-  parts_of = {split: [] for split in work.placement.shards_of}
-  for shard in shards:
-    parts_of[shard.split].append(
-      work.path(beam_stages.INDEX, f'{shard.file_name}.parquet')
+  if beam_flags:
+    # Imported late, with TensorFlow and Beam.
+    from fedfish_tff.datasets.grouping import beam_engine  # pylint: disable=g-import-not-at-top
+
+    counts, reports, tables = beam_engine.group(
+      work, parts, beam_flags=beam_flags
     )
-  sizes = client_table.write_client_table(
-    folder / grouped_folder.INDEX_FILE, parts_of
+  else:
+    work_folder.mkdir(exist_ok=True)
+    _check_settings(
+      work_folder / _SETTINGS_FILE,
+      {
+        'source': described,
+        'files': hashlib.sha256(repr(parts).encode()).hexdigest(),
+        'features': features,
+        'key': key,
+        'splits': dataclasses.asdict(options.splits),
+        'num_shards': options.num_shards,
+      },
+    )
+    counts, reports, tables = local_engine.group(
+      work, parts, folder=work_folder, num_processes=num_processes
+    )
+  tables_of = {split: [] for split in work.placement.shards_of}
+  for shard, table in zip(work.placement.shards(), tables, strict=True):
+    tables_of[shard.split].append(table)
+  sizes = folder_writer.write_index(
+    folder / grouped_folder.INDEX_FILE, tables_of
   )
-  dataset = _describe(found, [reports[s.file_name] for s in shards], sizes)
+  dataset = _describe(counts, reports, sizes)
   _check_is_not_empty(dataset, options)
   if write_more:
     write_more(dataset)
-  _write_json(
-    folder / grouped_folder.DESCRIPTION_FILE,
-    {
-      'format_version': grouped_folder.FORMAT_VERSION,
-      'features': features,
-      'key': key,
-      'splits': {
-        split: {
-          'shards': work.placement.shards_of[split],
-          'clients': len(sizes[split].examples),
-          'examples': int(sizes[split].examples.sum()),
-          'words': int(sizes[split].words.sum()),
-        }
-        for split in work.placement.shards_of
-      },
-      'skipped': dict(dataset.skipped),
-      'source': described,
-      'options': {
-        **dataclasses.asdict(options.splits),
-        'min_examples': options.min_examples,
-      },
+  folder_writer.write_description(
+    folder,
+    features=features,
+    key=key,
+    shards=work.placement.shards_of,
+    sizes=sizes,
+    skipped=dataset.skipped,
+    source=described,
+    options={
+      **dataclasses.asdict(options.splits),
+      'min_examples': options.min_examples,
     },
   )
-  # They are large, and all shards are written; what else there is goes at once,
-  # since a part of it would be nothing to go on with.
-  shutil.rmtree(work.path(beam_stages.RUNS))
-  shutil.rmtree(work.path().rename(done), ignore_errors=True)
+  if work_folder.exists():
+    # At once: with a part of it, a later call could not go on.
+    shutil.rmtree(work_folder.rename(done), ignore_errors=True)
   return dataset
 
 
 def _describe(
-  found: beam_stages.Report,
-  reports: Sequence[shard_writer.ShardReport],
-  sizes: Mapping[str, client_table.ClientSizes],
+  counts: record_counts.RecordCounts,
+  reports: Sequence[work_lib.ShardReport],
+  sizes: Mapping[str, folder_writer.ClientSizes],
 ) -> GroupedDataset:
   """Returns what was written, with all that was left out."""
-  skipped, named = dict(found['skipped']), dict(found['named'])
+  skipped, named = dict(counts.skipped), counts.names()
   too_few = sum(report.small_client_examples for report in reports)
   if too_few:
     skipped[_TOO_FEW] = too_few
@@ -240,7 +209,7 @@ def _describe(
   if too_many:
     skipped[_TOO_MANY] = too_many
     large = sorted(name for report in reports for name in report.large_clients)
-    named[_TOO_MANY] = large[: beam_stages.MOST_NAMED]
+    named[_TOO_MANY] = large[: record_counts.MOST_NAMED]
   return GroupedDataset(
     sizes=sizes,
     skipped=dict(sorted(skipped.items())),
@@ -253,8 +222,8 @@ def _check_settings(path: pathlib.Path, settings: Mapping[str, Any]) -> None:
   """Checks that work goes on with the settings with which it began.
 
   Args:
-    path: The file of them, which is written if it is not there.
-    settings: What decides what is read and where it goes, as JSON has it.
+    path: Their file, which is written if it is not there.
+    settings: All that decides what is read and where it goes, as JSON has it.
 
   Raises:
     errors.InputError: If they differ.
@@ -262,33 +231,47 @@ def _check_settings(path: pathlib.Path, settings: Mapping[str, Any]) -> None:
   try:
     known = regular_files.read_json(path, dict)
   except regular_files.MissingFileError:
-    _write_json(path, settings)
+    with new_files.new_file(path) as file:
+      file.write(json.dumps(settings).encode())
     return
   others = [name for name in settings if known.get(name) != settings[name]]
   if others:
     raise errors.InputError(
       f'The folder {path.parent.parent} has unfinished work of which '
-      f'{" and ".join(others)} differ; the same command was expected, which goes '
-      'on with it, or that the folder is removed.'
+      f'{" and ".join(others)} differ; give the same command, which goes on with '
+      'it, or remove the folder.'
     )
 
 
 def _check_is_not_empty(
-  dataset: GroupedDataset, options: GroupingOptions
+  dataset: GroupedDataset, options: work_lib.GroupingOptions
 ) -> None:
   if any(len(sizes.examples) for sizes in dataset.sizes.values()):
     return
   if dataset.small_clients:
     raise errors.InputError(
       f'None of {dataset.small_clients:,} clients has '
-      f'{options.min_examples:,} examples (min_examples); fewer were expected '
-      'of a client.'
+      f'{options.min_examples:,} examples (min_examples).'
     )
-  raise errors.InputError(
-    'No record of the input can be used; examples were expected.'
-  )
+  raise errors.InputError('No record of the input can be used.')
 
 
-def _write_json(path: pathlib.Path, content: Mapping[str, Any]) -> None:
-  text = json.dumps(content, indent=2, ensure_ascii=False)
-  beam_stages.write_text(path, f'{text}\n')
+def _summarize(sizes: Sequence[folder_writer.ClientSizes]) -> dict[str, Any]:
+  """Returns sums and quantiles, which are sizes of clients that there are.
+
+  Args:
+    sizes: The sizes of the clients of some splits, taken together.
+  """
+  summary: dict[str, Any] = {'clients': sum(len(s.examples) for s in sizes)}
+  for name in ('examples', 'words'):
+    values = np.concatenate([getattr(some, name) for some in sizes])
+    summary[name] = int(values.sum())
+    spread = {}
+    if len(values):
+      quantiles = np.percentile(
+        values, list(_PERCENTILES.values()), method='inverted_cdf'
+      )
+      spread = dict(zip(_PERCENTILES, map(int, quantiles), strict=True))
+      spread['mean'] = float(values.mean())
+    summary[f'{name}_per_client'] = spread
+  return summary

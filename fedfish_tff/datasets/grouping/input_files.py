@@ -1,20 +1,22 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lines and rows of files, wherever Apache Beam can read them.
+"""Lines and rows of files, wherever fsspec can read them.
 
-Files are read as far as they can be: all lines before the place at which a
+Files are read as far as they can be: the lines before the place at which a
 packed file breaks, and all rows of a Parquet file that are not on a damaged
 page or behind it in the same row group.
 """
 
 import bz2
-import collections
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import gzip
+import io
+import math
 import os
 import posixpath
 from typing import Any
@@ -23,9 +25,9 @@ import zlib
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
+from fedfish_tff.datasets.grouping import sources
 
-from apache_beam.io import filesystem
-from apache_beam.io import filesystems
+import fsspec
 import pyarrow as pa
 from pyarrow import parquet
 import zstandard
@@ -35,54 +37,22 @@ _CHUNK_BYTES = 2**16
 # What is unpacked at a time: a thousand bytes of zeros may be megabytes.
 _PIECE_BYTES = 2**10
 # Plain text is divided among workers in ranges of this size.
-_RANGE_BYTES = 2**26
-# A longer line is no text, and would not fit into memory some day.
+_RANGE_BYTES = 2**24
+# A longer line is no text, and may not fit into memory.
 _MOST_LINE_BYTES = 2**28
 # What is made of a Parquet file at a time.
 _BATCH_ROWS = 256
 _BATCH_BYTES = 2**22
 _TEXT_SUFFIXES = ('.json', '.jsonl', '.ndjson')
 _PARQUET_SUFFIX = '.parquet'
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Packing:
-  """How a file of lines is packed.
-
-  Attributes:
-    name: Its name in kinds of damage.
-    unpacker: Makes what unpacks one of the members that stand one after the
-      other.
-    error: What that raises.
-    limit: How many bytes it is asked for at a time, if it keeps the others.
-  """
-
-  name: str
-  unpacker: Callable[[], Any]
-  error: type[Exception]
-  limit: tuple[int, ...] = ()
-
-
+# Of packed files, the name in kinds of damage, and what unpacks a member; that
+# of gzip, GzipFile does. The window of zstd is the largest, of zstd --long=31.
 _PACKINGS = {
-  '.gz': _Packing(
-    name='gzip',
-    unpacker=lambda: zlib.decompressobj(wbits=31),
-    error=zlib.error,
-  ),
-  # A thousand bytes may be a gigabyte.
-  '.bz2': _Packing(
-    name='bz2',
-    unpacker=bz2.BZ2Decompressor,
-    error=OSError,
-    limit=(2**20,),
-  ),
-  '.zst': _Packing(
-    name='zst',
-    # The largest, of zstd --long=31.
-    unpacker=lambda: zstandard.ZstdDecompressor(
-      max_window_size=2**31
-    ).decompressobj(),
-    error=zstandard.ZstdError,
+  '.gz': ('gzip', None),
+  '.bz2': ('bz2', bz2.BZ2Decompressor),
+  '.zst': (
+    'zst',
+    lambda: zstandard.ZstdDecompressor(max_window_size=2**31).decompressobj(),
   ),
 }
 
@@ -97,10 +67,10 @@ class DamagedFileError(Exception):
     rest: What comes after the last end of a line.
   """
 
-  def __init__(self, kind: str) -> None:
+  def __init__(self, kind: str, rest: bytes = b'') -> None:
     super().__init__(kind)
     self.kind = kind
-    self.rest = b''
+    self.rest = rest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,19 +105,6 @@ class Row:
     return value.as_py()
 
 
-@dataclasses.dataclass(frozen=True)
-class LostRows:
-  """Rows in place of which a file is damaged.
-
-  Attributes:
-    first: The number of the first.
-    count: How many they are.
-  """
-
-  first: int
-  count: int
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FileRange:
   """A file, or a part of a long one of plain text.
@@ -157,14 +114,14 @@ class FileRange:
     start: The first byte. A line belongs to the range in which it begins.
     stop: The byte after the last.
     size: The bytes of the whole file.
-    modified: When it was last changed, in seconds since 1970.
+    modified: What tells whether it has changed, such as the time of that.
   """
 
   path: str
   start: int
   stop: int
   size: int
-  modified: float
+  modified: str
 
   @property
   def name(self) -> str:
@@ -176,8 +133,8 @@ def find_ranges(pattern: str) -> list[FileRange]:
   """Returns what to read, in the order of the files' names.
 
   Args:
-    pattern: A file, or a path with * and ?, local or of a file system that Beam
-      knows.
+    pattern: A file, or a path with * and ?, local or of a file system that
+      fsspec knows.
 
   Raises:
     errors.InputError: If it cannot be looked up, or matches no file, or one of
@@ -187,17 +144,17 @@ def find_ranges(pattern: str) -> list[FileRange]:
     files = _find_remote_files(pattern)
   else:
     files = [
-      (path, os.path.getsize(path), os.path.getmtime(path))
+      (path, os.path.getsize(path), str(os.path.getmtime(path)))
       for path in regular_files.find_files(pattern)
     ]
   if not files:
     raise errors.InputError(
-      f'There is no file {pattern}; a path was expected, with * for many.'
+      f'There is no file {pattern}; * and ? stand for many.'
     )
   ranges = []
   for path, size, modified in files:
     if os.path.exists(path) and not os.path.isfile(path):
-      raise errors.InputError(f'{path} is no file; one was expected.')
+      raise errors.InputError(f'{path} must be a file.')
     if not is_text(path) and not path.endswith(_PARQUET_SUFFIX):
       known = ', '.join((*_TEXT_SUFFIXES, _PARQUET_SUFFIX))
       raise errors.InputError(
@@ -218,20 +175,21 @@ def find_ranges(pattern: str) -> list[FileRange]:
   return ranges
 
 
-def _find_remote_files(pattern: str) -> list[tuple[str, int, float]]:
-  """Returns the path, the size and the time of the last change of files."""
+def _find_remote_files(pattern: str) -> list[tuple[str, int, str]]:
+  """Returns the path, the size and what tells a change of each file."""
   try:
-    (match,) = filesystems.FileSystems.match([pattern])
+    system, path = fsspec.core.url_to_fs(pattern)
+    found = system.glob(path, detail=True)
+    return sorted(
+      (system.unstrip_protocol(name), info['size'], fsspec.utils.tokenize(info))
+      for name, info in found.items()
+    )
   # Each file system raises errors of its own, also for a missing package.
   except Exception as error:
-    reason = ' '.join(str(error).split())
+    reason = ' '.join(str(error).split()) or type(error).__name__
     raise errors.InputError(
       f'The files {pattern} cannot be listed: {reason.rstrip(".")}.'
     ) from error
-  return sorted(
-    (m.path, m.size_in_bytes, m.last_updated_in_seconds)
-    for m in match.metadata_list
-  )
 
 
 def is_text(path: str) -> bool:
@@ -269,32 +227,46 @@ def read_lines(
     DamagedFileError: After the last whole line, if the file is damaged.
     errors.InputError: If the file cannot be read.
   """
-  packing = _PACKINGS.get(posixpath.splitext(file_range.path)[1])
-  with _opened(file_range.path) as file:
-    if packing is not None:
-      lines = _split_lines(_unpack(file, packing, progress))
-    else:
+  suffix = posixpath.splitext(file_range.path)[1]
+  with _opened(file_range.path) as raw:
+    content = file = io.BufferedReader(raw, _CHUNK_BYTES)
+    unpacked, stop = None, file_range.stop
+    if suffix in _PACKINGS:
+      unpacked, stop = _Unpacked(file, *_PACKINGS[suffix]), math.inf
+      content = io.BufferedReader(unpacked, _CHUNK_BYTES)
+    elif file_range.start:
       # From the byte before, to see whether a line begins with the first.
-      before = min(file_range.start, 1)
-      file.seek(file_range.start - before)
-      length = file_range.stop - file_range.start + before
-      lines = _lines_of_range(
-        _split_lines(
-          _read_chunks(file, progress), longest_first=length if before else None
-        ),
-        skip_first=bool(before),
-        length=length,
-      )
-    for number, (_, line) in enumerate(lines, start=1):
-      if number == 1 and line is not None and not file_range.start:
+      file.seek(file_range.start - 1)
+      _skip_line(file, stop=stop)
+    told, number = file.tell(), 0
+    while file.tell() < stop:
+      line = content.readline(_MOST_LINE_BYTES + 1)
+      if not line or (unpacked and unpacked.damage and line[-1:] != b'\n'):
+        break
+      number += 1
+      if len(line) > _MOST_LINE_BYTES and line[-1:] != b'\n':
+        line = None
+        _skip_line(content)
+      elif number == 1 and not file_range.start:
         line = line.removeprefix(b'\xef\xbb\xbf')
       if line is None or line.strip():
-        yield number, line
+        yield number, line and line.removesuffix(b'\n')
+      progress(file.tell() - told)
+      told = file.tell()
+    if unpacked and unpacked.damage:
+      raise DamagedFileError(unpacked.damage, line)
+
+
+def _skip_line(file: io.BufferedReader, *, stop: int | None = None) -> None:
+  """Reads to the end of a line, or as far as a place in the file."""
+  while piece := file.readline(_CHUNK_BYTES):
+    if piece[-1:] == b'\n' or (stop is not None and file.tell() >= stop):
+      return
 
 
 def read_rows(
   file_range: FileRange, columns: Sequence[str], progress: Progress
-) -> Iterator[tuple[int, Row | LostRows]]:
+) -> Iterator[tuple[int, Row | sources.Skipped]]:
   """Yields the number of each row of a Parquet file, from 1, and the row.
 
   Args:
@@ -304,8 +276,8 @@ def read_rows(
 
   Yields:
     The rows, perhaps with columns that were not asked for. In place of the rows
-    of a row group from a damaged page on, the number of the last, and which
-    they are.
+    of a row group from a damaged page on, the number of the last, and that they
+    are skipped.
 
   Raises:
     DamagedFileError: If nothing of the file can be read.
@@ -340,7 +312,14 @@ def read_rows(
           yield number, Row(columns, index)
         tell()
       if number < stop:
-        yield stop, LostRows(number + 1, stop - number)
+        yield (
+          stop,
+          sources.Skipped(
+            kind='damaged_parquet',
+            where=f'{file_range.path}, rows {number + 1:,} to {stop:,}',
+            count=stop - number,
+          ),
+        )
         number = stop
         tell()
 
@@ -378,151 +357,80 @@ def _raise_system_error(error: Exception) -> None:
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
   try:
-    with filesystems.FileSystems.open(
-      path,
-      compression_type=filesystem.CompressionTypes.UNCOMPRESSED,
-    ) as file:
+    with open(path, 'rb') if '://' not in path else fsspec.open(path) as file:
       yield file
-  except (OSError, filesystem.BeamIOError) as error:
-    reason = getattr(error, 'strerror', None) or str(error)
+  except OSError as error:
+    reason = error.strerror or str(error)
     raise errors.InputError(f'{path} cannot be read: {reason}.') from error
 
 
-def _read_chunks(file: BinaryIO, progress: Progress) -> Iterator[bytes]:
-  while chunk := file.read(_CHUNK_BYTES):
-    yield chunk
-    progress(len(chunk))
+class _Unpacked(io.RawIOBase):
+  """The content of a packed file of any number of members, until it breaks.
+
+  Attributes:
+    damage: What is wrong, such as 'truncated_gzip'; None before the end.
+  """
+
+  def __init__(
+    self, file: BinaryIO, name: str, unpacker: Callable[[], Any] | None
+  ) -> None:
+    super().__init__()
+    self.damage: str | None = None
+    self._name = name
+    self._pieces = filter(
+      None, _unpack_members(file, unpacker) if unpacker else _unpack_gzip(file)
+    )
+    self._piece = memoryview(b'')
+
+  def readable(self) -> bool:
+    return True
+
+  def readinto(self, buffer: memoryview) -> int:
+    try:
+      if not self._piece:
+        self._piece = memoryview(next(self._pieces, b''))
+    except EOFError:
+      self.damage = f'truncated_{self._name}'
+    # Of the system, an error has a number.
+    except (OSError, zlib.error, zstandard.ZstdError) as error:
+      _raise_system_error(error)
+      self.damage = f'damaged_{self._name}'
+    count = min(len(buffer), len(self._piece))
+    buffer[:count] = self._piece[:count]
+    self._piece = self._piece[count:]
+    return count
 
 
-def _unpack(
-  file: BinaryIO, packing: _Packing, progress: Progress
+def _unpack_gzip(file: BinaryIO) -> Iterator[bytes]:
+  with gzip.GzipFile(fileobj=file) as unpacked:
+    # Not `read`, which loses what is before the damage.
+    while content := unpacked.read1(_CHUNK_BYTES):
+      yield content
+  if not file.tell():
+    raise EOFError
+
+
+def _unpack_members(
+  file: BinaryIO, unpacker: Callable[[], Any]
 ) -> Iterator[bytes]:
-  """Yields the content of a packed file of any number of members."""
-  unpacker = _Unpacker(packing)
-  done = given = 0
-  try:
-    for chunk in _read_chunks(file, progress):
-      for piece in _pieces(chunk, _PIECE_BYTES):
-        given = 0
-        for data in unpacker.unpack(piece):
-          yield data
-          given += len(data)
-        done += len(piece)
-  except DamagedFileError:
-    # What the piece has before its damage is lost with it: once more, and there
-    # byte by byte.
-    file.seek(0)
-    unpacker = _Unpacker(packing)
-    while done:
-      chunk = file.read(min(_CHUNK_BYTES, done))
-      if not chunk:
-        raise  # It has become shorter.
-      for piece in _pieces(chunk, _PIECE_BYTES):
-        collections.deque(unpacker.unpack(piece), maxlen=0)
-      done -= len(chunk)
-    for piece in _pieces(file.read(_PIECE_BYTES), 1):
-      for data in unpacker.unpack(piece):
-        yield data[given:]
-        given = max(0, given - len(data))
-    raise
-  if not unpacker.is_at_end:
-    raise DamagedFileError(f'truncated_{packing.name}')
+  """Yields the content of members that stand one after the other.
 
+  Not by the libraries' own files, of which one takes a truncated member for a
+  whole one, and the other ignores what is behind a damaged one.
 
-def _pieces(data: bytes, size: int) -> Iterator[bytes]:
-  return (data[i : i + size] for i in range(0, len(data), size))
+  Args:
+    file: The file.
+    unpacker: Makes what unpacks one member.
 
-
-class _Unpacker:
-  """Unpacks members that stand one after the other."""
-
-  def __init__(self, packing: _Packing) -> None:
-    self._packing = packing
-    self._member = packing.unpacker()
-
-  @property
-  def is_at_end(self) -> bool:
-    """Whether the last member is whole."""
-    return self._member.eof
-
-  def unpack(self, piece: bytes) -> Iterator[bytes]:
-    """Yields what a piece of the file holds.
-
-    Args:
-      piece: What follows in the file.
-
-    Raises:
-      DamagedFileError: If it cannot be unpacked.
-    """
-    limit = self._packing.limit
+  Raises:
+    EOFError: If the last one is not whole.
+  """
+  member = None
+  while piece := file.read(_PIECE_BYTES):
     while piece:
-      if self._member.eof:
-        piece = piece.lstrip(b'\0')  # Padding.
-        if not piece:
-          break
-        self._member = self._packing.unpacker()
-      try:
-        yield self._member.decompress(piece, *limit)
-        while limit and not (self._member.eof or self._member.needs_input):
-          yield self._member.decompress(b'', *limit)
-      except self._packing.error as error:
-        raise DamagedFileError(f'damaged_{self._packing.name}') from error
-      piece = self._member.unused_data if self._member.eof else b''
-
-
-def _split_lines(
-  chunks: Iterator[bytes], *, longest_first: int | None = None
-) -> Iterator[tuple[int, bytes | None]]:
-  """Yields where each line begins, and the line; None for one too long.
-
-  Args:
-    chunks: What is read.
-    longest_first: There is nothing to yield if the first line is as long.
-  """
-  start = 0
-  pieces, length = [], 0
-  try:
-    for chunk in chunks:
-      *ends, rest = chunk.split(b'\n')
-      for end in ends:
-        length += len(end)
-        pieces.append(end)
-        yield start, _join(pieces) if length <= _MOST_LINE_BYTES else None
-        start += length + 1
-        pieces, length = [], 0
-      length += len(rest)
-      if longest_first is not None and not start and length >= longest_first:
-        return
-      if length <= _MOST_LINE_BYTES:
-        pieces.append(rest)
-      else:
-        pieces = []
-  except DamagedFileError as error:
-    error.rest = _join(pieces)
-    raise
-  if length:
-    yield start, _join(pieces) if length <= _MOST_LINE_BYTES else None
-
-
-def _join(pieces: list[bytes]) -> bytes:
-  """Returns the pieces as one; the list is empty then."""
-  joined = b''.join(pieces)
-  pieces.clear()
-  return joined
-
-
-def _lines_of_range(
-  lines: Iterator[tuple[int, bytes | None]], *, skip_first: bool, length: int
-) -> Iterator[tuple[int, bytes | None]]:
-  """Yields the lines that begin in the first `length` bytes.
-
-  Args:
-    lines: Where lines begin, and the lines.
-    skip_first: Whether the first one began before.
-    length: The number of bytes.
-  """
-  for start, line in lines:
-    if start >= length:
-      return
-    if start or not skip_first:
-      yield start, line
+      if member is None or member.eof:
+        member = unpacker()
+      yield member.decompress(piece)
+      piece = member.unused_data
+  if member is None or not member.eof:
+    raise EOFError

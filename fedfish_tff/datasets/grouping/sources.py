@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What can be grouped: records that workers read part by part."""
+"""Records to group, which workers read part by part."""
 
 import abc
 from collections.abc import Callable
@@ -10,8 +10,6 @@ from collections.abc import Sequence
 import dataclasses
 from typing import Any
 
-from fedfish_tff.datasets.grouping import flat_features
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Part:
@@ -19,8 +17,8 @@ class Part:
 
   Attributes:
     number: Its place among all parts; examples keep the order of the source.
-    content: What the source reads for it.
-    size: How much work it is, for the bar of progress.
+    content: All that the source needs to read it.
+    size: Its size, in the unit of the source.
   """
 
   number: int
@@ -33,16 +31,12 @@ class SourceExample:
   """An example with the client that it belongs to.
 
   Attributes:
-    position: A number that rises within the part.
     client_id: The client.
-    serialized: The example's bytes.
-    words: Its number of words.
+    values: A value for each feature: bytes, or numbers of its shape.
   """
 
-  position: int
   client_id: str
-  serialized: bytes
-  words: int
+  values: Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,9 +44,9 @@ class Skipped:
   """Records that cannot be used.
 
   Attributes:
-    kind: Why, such as 'malformed_json'.
-    where: The record, or file, as a message names it.
-    count: How many records they are.
+    kind: The reason, such as 'malformed_json'.
+    where: The name of the record, or file, for messages.
+    count: The number of records.
   """
 
   kind: str
@@ -65,17 +59,17 @@ class Source(abc.ABC):
 
   @property
   @abc.abstractmethod
-  def features(self) -> Mapping[str, flat_features.FlatFeature]:
-    """The features of an example by name."""
+  def features(self) -> Mapping[str, Mapping[str, Any]]:
+    """The features of an example, sorted by name, as dataset.json has them."""
 
   @property
   @abc.abstractmethod
   def size_unit(self) -> str:
-    """What the sizes of parts count: 'B' or ' examples'."""
+    """The unit of sizes: 'B' or ' examples'."""
 
   @abc.abstractmethod
   def parts(self) -> Sequence[Part]:
-    """Returns all there is, in order.
+    """Returns all parts, in order.
 
     Raises:
       errors.InputError: If it cannot be found.
@@ -89,13 +83,11 @@ class Source(abc.ABC):
   def read(
     self, part: Part, progress: Callable[[int], None]
   ) -> Iterator[SourceExample | Skipped]:
-    """Yields the examples of a part, and what cannot be used of it.
-
-    The same each time: work that was interrupted goes on within a part.
+    """Yields the examples of a part, and its bad records, the same each time.
 
     Args:
       part: One of `parts`.
-      progress: Is told what has been read since, in the unit of sizes.
+      progress: Called with what has been read since, in the unit of sizes.
 
     Raises:
       errors.InputError: If it cannot be read at all.

@@ -14,7 +14,6 @@ import posixpath
 from typing import Any
 
 from fedfish_tff.datasets.grouping import client_keys
-from fedfish_tff.datasets.grouping import flat_features
 from fedfish_tff.datasets.grouping import input_files
 from fedfish_tff.datasets.grouping import sources
 
@@ -23,7 +22,7 @@ TEXT_FORMATS: Mapping[str, tuple[str, ...]] = {
   'c4': ('url', 'text', 'timestamp'),
   'cc_news': ('url', 'domain', 'title', 'text', 'date'),
 }
-_TEXT = flat_features.FlatFeature('string')
+_TEXT = {'dtype': 'string', 'shape': []}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,7 +34,7 @@ class TextSource(sources.Source):
 
   Attributes:
     format: 'c4' or 'cc_news'.
-    pattern: The files: a path with * and ?, also on file systems that Beam
+    pattern: The files: a path with * and ?, also on file systems that fsspec
       knows.
     key: The client of a record.
   """
@@ -45,8 +44,8 @@ class TextSource(sources.Source):
   key: client_keys.ClientKey
 
   @property
-  def features(self) -> Mapping[str, flat_features.FlatFeature]:
-    return dict.fromkeys(TEXT_FORMATS[self.format], _TEXT)
+  def features(self) -> Mapping[str, Mapping[str, Any]]:
+    return dict.fromkeys(sorted(TEXT_FORMATS[self.format]), _TEXT)
 
   @property
   def size_unit(self) -> str:
@@ -73,15 +72,11 @@ class TextSource(sources.Source):
     path, number = part.content.path, 0
     try:
       for number, record in records:
-        if isinstance(record, input_files.LostRows):
-          yield sources.Skipped(
-            kind='damaged_parquet',
-            where=f'{path}, rows {record.first:,} to {number:,}',
-            count=record.count,
-          )
+        if isinstance(record, sources.Skipped):
+          yield record
           continue
         try:
-          yield self._read_record(number, record)
+          yield self._read_record(record)
         except client_keys.BadRecordError as error:
           what = 'line' if is_text else 'row'
           where = f'{part.content.name}, {what} {number:,}'
@@ -89,7 +84,7 @@ class TextSource(sources.Source):
     except input_files.DamagedFileError as error:
       # A record that is no record without its end is whole, or else gone.
       with contextlib.suppress(client_keys.BadRecordError):
-        last = self._read_record(number + 1, error.rest)
+        last = self._read_record(error.rest)
         number += 1
         yield last
       yield sources.Skipped(
@@ -107,30 +102,24 @@ class TextSource(sources.Source):
 
   @client_keys.decoding()
   def _read_record(
-    self, number: int, record: bytes | input_files.Row | None
+    self, record: bytes | input_files.Row | None
   ) -> sources.SourceExample:
     """Returns the example of one line or row."""
     if record is None:
       raise client_keys.BadRecordError('line_too_long')
     if isinstance(record, bytes):
       record = _parse_line(record)
-    features = self.features
-    example = {
+    values = {
       name: client_keys.to_text(
         record.get(name) if name == 'text' else _as_text(record.get(name)),
         invalid='missing_text' if name == 'text' else f'invalid_{name}',
       ).encode()
-      for name in features
+      for name in TEXT_FORMATS[self.format]
     }
-    if not example['text'].strip():
+    if not values['text'].strip():
       raise client_keys.BadRecordError('missing_text')
-    client_id = self.key.client_id(record)
-    del record  # Of a long line, as large as the example.
     return sources.SourceExample(
-      position=number,
-      client_id=client_id,
-      words=flat_features.count_words(example, features),
-      serialized=flat_features.serialize_example(example, features),
+      client_id=self.key.client_id(record), values=values
     )
 
 

@@ -14,8 +14,8 @@ import os
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets.grouping import client_keys
-from fedfish_tff.datasets.grouping import flat_features
 from fedfish_tff.datasets.grouping import sources
 
 import numpy as np
@@ -37,7 +37,7 @@ class TfdsSource(sources.Source):
     folder: Where it was prepared.
     split: The split.
     key: The client of an example.
-    flat: The features of an example by name, '/' between nested names.
+    specs: The features of an example by name, '/' between nested names.
     num_examples: The size of the split.
     num_bytes: About how many bytes it has.
   """
@@ -46,13 +46,13 @@ class TfdsSource(sources.Source):
   folder: str
   split: str
   key: client_keys.ClientKey
-  flat: Mapping[str, flat_features.FlatFeature]
+  specs: Mapping[str, tf.TensorSpec]
   num_examples: int
   num_bytes: int
 
   @property
-  def features(self) -> Mapping[str, flat_features.FlatFeature]:
-    return self.flat
+  def features(self) -> Mapping[str, Mapping[str, Any]]:
+    return grouped_folder.features_to_json(self.specs)
 
   @property
   def size_unit(self) -> str:
@@ -82,7 +82,7 @@ class TfdsSource(sources.Source):
   ) -> Iterator[sources.SourceExample | sources.Skipped]:
     builder = tfds.builder_from_directory(self.folder)
     connectors = _flatten(builder.info.features)
-    names = {*self.flat, *(n for n in self.key.fields if n in connectors)}
+    names = {*self.specs, *(n for n in self.key.fields if n in connectors)}
     number, count, _ = part.content
     where = f'{self.name} {self.split}, part {number + 1} of {count}'
     try:
@@ -98,7 +98,7 @@ class TfdsSource(sources.Source):
       examples = _decode_examples(dataset, names, part.size)
       for position, example in enumerate(examples, start=1):
         try:
-          yield self._read_example(position, example, connectors)
+          yield self._read_example(example, connectors)
         except client_keys.BadRecordError as error:
           yield sources.Skipped(
             kind=error.kind, where=f'{where}, example {position:,}'
@@ -121,14 +121,13 @@ class TfdsSource(sources.Source):
   @client_keys.decoding()
   def _read_example(
     self,
-    position: int,
     example: Mapping[str, Any] | None,
     connectors: Mapping[str, tfds.features.FeatureConnector],
   ) -> sources.SourceExample:
     if example is None:
       raise client_keys.BadRecordError('undecodable')
-    text = self.flat.get('text')
-    if text is not None and text.dtype == 'string':
+    text = self.specs.get('text')
+    if text is not None and text.dtype == tf.string:
       words = client_keys.to_text(example['text'], invalid='missing_text')
       if not words.strip():
         raise client_keys.BadRecordError('missing_text')
@@ -138,10 +137,8 @@ class TfdsSource(sources.Source):
       if name in example
     }
     return sources.SourceExample(
-      position=position,
       client_id=self.key.client_id(record),
-      serialized=flat_features.serialize_example(example, self.flat),
-      words=flat_features.count_words(example, self.flat),
+      values={name: example[name] for name in self.specs},
     )
 
 
@@ -192,7 +189,7 @@ def create_tfds_source(
   of a class is its name.
 
   Args:
-    builder: Of a prepared data set.
+    builder: The builder of a prepared data set.
     split: A split, or a part of it such as 'train[:10%]'.
     key: The client of an example.
     features: The features to keep, '/' between nested names; by default all.
@@ -204,20 +201,20 @@ def create_tfds_source(
   name = builder.info.full_name
   connectors = _flatten(builder.info.features)
   chosen = list(connectors) if features is None else list(features)
-  flat = {}
+  specs = {}
   for feature in chosen:
     if feature not in connectors:
-      raise _unknown_feature_error(name, feature, connectors)
-    flat[feature] = _to_flat(connectors[feature])
-  unusable = [feature for feature in chosen if flat[feature] is None]
+      raise _unknown_feature_error(name, [feature], connectors)
+    specs[feature] = _spec_to_keep(connectors[feature])
+  unusable = [feature for feature in chosen if specs[feature] is None]
   if unusable:
-    kept = ','.join(f for f in chosen if flat[f] is not None)
+    kept = ','.join(f for f in chosen if specs[f] is not None)
     raise errors.InputError(
       f'Feature {unusable[0]!r} of {name} is {connectors[unusable[0]]}; texts '
       'and numbers of one shape for all examples can be kept, as with '
       f'--features={kept}.'
     )
-  if not flat:
+  if not specs:
     raise errors.InputError(f'No feature of {name} is to be kept.')
   _check_key(name, key, connectors)
   try:
@@ -225,13 +222,11 @@ def create_tfds_source(
   except (KeyError, ValueError, AssertionError):
     known = ', '.join(sorted(builder.info.splits))
     raise errors.InputError(
-      f'Data set {name} has no split {split!r}; one of {known}, or a part such '
-      'as train[:10%], was expected.'
+      f'Data set {name} has no split {split!r}; it has {known}, and parts such '
+      'as train[:10%].'
     ) from None
   if not num_examples:
-    raise errors.InputError(
-      f'Split {split!r} of {name} is empty; examples were expected.'
-    )
+    raise errors.InputError(f'Split {split!r} of {name} is empty.')
   total = sum(s.num_examples for s in builder.info.splits.values())
   size = builder.info.dataset_size or total * _USUAL_EXAMPLE_BYTES
   return TfdsSource(
@@ -239,9 +234,30 @@ def create_tfds_source(
     folder=str(builder.data_path),
     split=split,
     key=key,
-    flat=flat,
+    specs=specs,
     num_examples=num_examples,
     num_bytes=max(1, int(size) * num_examples // total),
+  )
+
+
+def features_from_json(
+  described: Mapping[str, Mapping[str, Any]],
+) -> tfds.features.FeaturesDict:
+  """Returns the features of grouped examples as Dataset Grouper takes them.
+
+  Args:
+    described: The entry 'features' of a dataset.json.
+  """
+  specs = grouped_folder.features_from_json(described)
+  return tfds.features.FeaturesDict(
+    {
+      name: tfds.features.Text()
+      if spec.dtype == tf.string
+      else tfds.features.Tensor(
+        shape=tuple(spec.shape), dtype=spec.dtype.as_numpy_dtype
+      )
+      for name, spec in specs.items()
+    }
   )
 
 
@@ -252,28 +268,25 @@ def _check_key(
 ) -> None:
   fields = [field for field in key.fields if field in connectors]
   if not fields:
-    if key.is_web:
-      known = ', '.join(sorted(connectors))
-      raise errors.InputError(
-        f"Data set {name} has no feature 'url' or 'domain', which the key "
-        f'{key.name!r} needs; one of its features {known} can be the key.'
-      )
-    raise _unknown_feature_error(name, key.name, connectors)
+    raise _unknown_feature_error(name, key.fields, connectors)
   for field in fields:
-    spec = _to_flat(connectors[field])
-    if spec is None or spec.shape or spec.dtype == 'float32':
+    spec = _spec_to_keep(connectors[field])
+    if spec is None or spec.shape.rank or spec.dtype == tf.float32:
       raise errors.InputError(
-        f'Feature {field!r} of {name} is {connectors[field]}; one text or '
-        'integer an example was expected of a key.'
+        f'Feature {field!r} of {name} must be one text or integer an example to '
+        f'be a key, got {connectors[field]}.'
       )
 
 
 def _unknown_feature_error(
-  name: str, feature: str, connectors: Mapping[str, Any]
+  name: str, missing: Sequence[str], connectors: Mapping[str, Any]
 ) -> errors.InputError:
-  known = ', '.join(sorted(connectors))
+  missing, known = (
+    ' or '.join(map(repr, missing)),
+    ', '.join(sorted(connectors)),
+  )
   return errors.InputError(
-    f'Data set {name} has no feature {feature!r}; one of {known} was expected.'
+    f'Data set {name} has no feature {missing}; it has {known}.'
   )
 
 
@@ -308,23 +321,22 @@ def _get(batch: Mapping[str, Any], name: str) -> np.ndarray:
   return batch
 
 
-def _to_flat(
+def _spec_to_keep(
   connector: tfds.features.FeatureConnector,
-) -> flat_features.FlatFeature | None:
+) -> tf.TensorSpec | None:
   """Returns how a feature is kept, None if it cannot be."""
   spec = connector.get_tensor_spec()
   if not isinstance(spec, tf.TensorSpec) or not spec.shape.is_fully_defined():
     return None
-  shape = tuple(spec.shape.as_list())
   if spec.dtype == tf.string:
-    return None if shape else flat_features.FlatFeature('string')
+    return None if spec.shape.rank else tf.TensorSpec([], tf.string)
   if spec.dtype.is_floating:
-    return flat_features.FlatFeature('float32', shape)
+    return tf.TensorSpec(spec.shape, tf.float32)
   if spec.dtype == tf.uint64 or not (
     spec.dtype.is_integer or spec.dtype.is_bool
   ):
     return None
-  return flat_features.FlatFeature('int64', shape)
+  return tf.TensorSpec(spec.shape, tf.int64)
 
 
 def _to_key(

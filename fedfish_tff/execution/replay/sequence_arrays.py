@@ -26,12 +26,14 @@ class Cut:
     bounds: The most rows of an element in each layout of batches, if shapes
       must be known when the graph is compiled; None elsewhere.
     most_rows: The most rows of a client, likewise, if rows are cut anew.
+    unrolls: See `sequence_replay.Sequence`; True where XLA compiles the graph.
   """
 
   leaf_layouts: tuple[int, ...]
   kinds: tuple[str, ...]
   bounds: tuple[int | None, ...]
   most_rows: int | None = None
+  unrolls: bool = True
 
 
 def to_graph_arrays(
@@ -85,7 +87,9 @@ def to_graph_arrays(
       for layout in arrays.layouts
     )
   kinds = tuple(layout.kind for layout in arrays.layouts)
-  return Cut(arrays.leaf_layouts, kinds, bounds, most_rows), nest
+  most_elements = np.max(arrays.num_elements, initial=0)
+  unrolls = use_xla or bool(most_elements >= sequence_replay.MOST_UNROLLED)
+  return Cut(arrays.leaf_layouts, kinds, bounds, most_rows, unrolls), nest
 
 
 def padded_length(length: int) -> int:
@@ -173,6 +177,8 @@ def client_sequence(
   return sequence_replay.Sequence(
     tf.gather(arrays['num_elements'], client if like is None else like),
     element,
+    unrolls=cut.unrolls,
+    takes_many='batches' not in cut.kinds,
     order=order,
     rows=all_rows,
     passes=(sequence_replay.Passes(tf.compat.v1.get_default_graph()),),

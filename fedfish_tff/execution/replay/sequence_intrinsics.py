@@ -189,7 +189,12 @@ def map_elements(
 
   return MappedSequence(
     dataclasses.replace(
-      sequence, element=element, is_computed=True, order=order, rows=None
+      sequence,
+      element=element,
+      is_computed=True,
+      takes_many=False,
+      order=order,
+      rows=None,
     ),
     specs,
     operations,

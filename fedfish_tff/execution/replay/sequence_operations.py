@@ -37,6 +37,7 @@ def _sequence(
     is_drawn=any(part.is_drawn for part in parts),
     is_computed=any(part.is_computed for part in parts),
     is_long=any(part.is_long for part in parts),
+    unrolls=all(part.unrolls for part in parts),
     passes=sum((part.passes for part in parts), ()),
   )
 
@@ -48,7 +49,7 @@ def _range(replay, node, inputs):
   # Rounded up, whichever way it goes; the end may be the largest integer.
   count = tf.maximum((stop - start - tf.sign(step)) // step + 1, 0)
   numbers = _sequence(count, lambda i: [tf.cast(start + i * step, dtype)])
-  return [dataclasses.replace(numbers, is_long=True)]
+  return [dataclasses.replace(numbers, is_long=True, takes_many=True)]
 
 
 def _tensors(replay, node, inputs):
@@ -65,7 +66,8 @@ def _slices(replay, node, inputs):
     # Unlike lengths are an error.
     raise replayer.NotReplayableError(f'{node.op} of unknown lengths')
   count = tf.shape(inputs[0], tf.int64)[0]
-  return [_sequence(count, lambda i: [tf.gather(t, i) for t in inputs])]
+  slices = _sequence(count, lambda i: [tf.gather(t, i) for t in inputs])
+  return [dataclasses.replace(slices, takes_many=True)]
 
 
 def _check_components(node: _NodeDef, inputs: list[replayer.Value]) -> None:
@@ -89,7 +91,11 @@ def _zip(replay, node, inputs):
     *parts,
   )
   return [
-    dataclasses.replace(zipped, is_long=all(part.is_long for part in parts))
+    dataclasses.replace(
+      zipped,
+      is_long=all(part.is_long for part in parts),
+      takes_many=all(part.takes_many for part in parts),
+    )
   ]
 
 
@@ -108,7 +114,8 @@ def _concatenate(replay, node, inputs):
       )
     )
 
-  return [_sequence(count, element, first, second)]
+  joined = _sequence(count, element, first, second)
+  return [dataclasses.replace(joined, unrolls=True)]
 
 
 def _filter(replay, node, inputs):
@@ -129,21 +136,14 @@ def _filter(replay, node, inputs):
     results = replay.call(predicate, [*parts, *arguments])
     return sequence.also(replay.unread(predicate, parts), results)[0]
 
-  positions = tf.boolean_mask(
+  is_kept = tf.map_fn(
+    stays,
     tf.range(sequence.count),
-    tf.map_fn(
-      stays,
-      tf.range(sequence.count),
-      fn_output_signature=tf.TensorSpec([], tf.bool),
-    ),
+    fn_output_signature=tf.TensorSpec([], tf.bool),
   )
-  return [
-    _sequence(
-      tf.size(positions, tf.int64),
-      lambda i: sequence.element(tf.gather(positions, i)),
-      sequence,
-    )
-  ]
+  positions = tf.reshape(tf.where(is_kept), [-1])
+  count = tf.size(positions, tf.int64)
+  return [sequence.reindexed(count, lambda i: tf.gather(positions, i))]
 
 
 def _rewrite(replay, node, inputs):
@@ -175,6 +175,8 @@ def _batch(replay, node, inputs):
   def batch(i: tf.Tensor) -> list[tf.Tensor]:
     start = i * size
     rows = tf.range(start, start + tf.minimum(size, sequence.count - start))
+    if sequence.takes_many:
+      return sequence.element(rows)
     return tf.map_fn(sequence.element, rows, fn_output_signature=specs)
 
   whole = sequence.count // size
@@ -183,7 +185,54 @@ def _batch(replay, node, inputs):
   # the sequence does, of which a multiple of the size may be no integer.
   end = tf.where(drop_remainder, whole * size, sequence.count)
   num_batches = sequence.passing(end, sequence.count, num_batches)
-  return [_sequence(num_batches, batch, sequence)]
+  batches = _sequence(num_batches, batch, sequence)
+  # Gathering a batch takes longer than starting a step.
+  return [dataclasses.replace(batches, unrolls=False)]
+
+
+def _shuffle(replay, node, inputs):
+  """Replays ShuffleDataset: tf.data shuffles the numbers of the elements."""
+  sequence, (size, seed, seed2) = _check(node, inputs[0]), inputs[1:4]
+  if sequence.is_computed or sequence.is_drawn or sequence.is_long:
+    # The buffer computes, draws and keeps elements that nobody takes, too.
+    raise replayer.NotReplayableError(f'{node.op} of other than rows')
+  if replay.use_xla:
+    raise replayer.NotReplayableError(node.op)
+  # A dataset of no numbers would have no batch.
+  count = tf.maximum(sequence.count, 1)
+  numbers = tf.raw_ops.ShuffleDataset(
+    input_dataset=tf.data.experimental.to_variant(tf.data.Dataset.range(count)),
+    buffer_size=size,
+    seed=seed,
+    seed2=seed2,
+    reshuffle_each_iteration=node.attr['reshuffle_each_iteration'].b,
+    output_types=[tf.int64],
+    output_shapes=[[]],
+  )
+  numbers = tf.data.experimental.from_variant(
+    numbers, tf.TensorSpec([], tf.int64)
+  )
+  order = numbers.batch(count).get_single_element()
+  passes = sequence_replay.Passes(tf.compat.v1.get_default_graph())
+
+  def check() -> None:
+    if passes.count > 1:
+      # Each pass has an order of its own.
+      raise replayer.NotReplayableError(f'{node.op} that is read again')
+
+  replay.at_end.append(check)
+  shuffled = sequence.reindexed(sequence.count, lambda i: tf.gather(order, i))
+  return [
+    dataclasses.replace(
+      shuffled, is_drawn=True, passes=(*sequence.passes, passes)
+    )
+  ]
+
+
+def _no_seed_generator(replay, node, inputs):
+  del replay, node, inputs
+  # It lets a pass go on where the one before ended; here there is one pass.
+  return [None]
 
 
 def _rebatch(replay, node, inputs):
@@ -211,11 +260,14 @@ def _rebatch(replay, node, inputs):
 HANDLERS: Mapping[str, replayer.Handler] = {
   'BatchDatasetV2': _batch,
   'ConcatenateDataset': _concatenate,
+  'DummySeedGenerator': _no_seed_generator,
   'FilterDataset': _filter,
   'ParallelBatchDataset': _batch,
   'RangeDataset': _range,
   REBATCH: _rebatch,
   'RewriteDataset': _rewrite,
+  'ShuffleDataset': _shuffle,
+  'ShuffleDatasetV3': _shuffle,
   'TensorDataset': _tensors,
   'TensorSliceDataset': _slices,
   'ZipDataset': _zip,

@@ -24,7 +24,7 @@ _NodeDef = tf.compat.v1.NodeDef
 # Elements in one step of a loop, at most: starting a step costs as much as some
 # tens of operations, which is a fifth of the time of a small model. Large
 # bodies would take long to trace so many times, and gain nothing.
-_MOST_UNROLLED = 10
+MOST_UNROLLED = 10
 _MOST_UNROLLED_NODES = 3000
 
 # With these, a step takes so long that it matters nothing when it starts.
@@ -91,6 +91,10 @@ class Sequence:
       calls it for all that it passes, whether or not anybody reads the result;
       a graph leaves out what nobody reads.
     is_long: Whether there may be far more elements than the data has.
+    unrolls: Whether it may have `MOST_UNROLLED` elements or more, so that a step
+      of a loop takes several. Such a loop takes longer to trace.
+    takes_many: Whether `element` also takes the numbers of several elements, and
+      then stacks these.
     order: For each tensor of an element its number among the leaves of the TFF
       type; empty for what TensorFlow code makes, where nobody asks.
     rows: Of all elements in order, if these are batches that are cut out of rows
@@ -104,6 +108,8 @@ class Sequence:
   is_drawn: bool = False
   is_computed: bool = False
   is_long: bool = False
+  unrolls: bool = True
+  takes_many: bool = False
   order: tuple[int, ...] = ()
   rows: Rows | None = None
   passes: tuple[Passes, ...] = ()
@@ -116,7 +122,12 @@ class Sequence:
   def reindexed(
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
   ) -> 'Sequence':
-    """Returns the sequence whose element i is element index(i) of this one."""
+    """Returns the sequence whose element i is element index(i) of this one.
+
+    Args:
+      count: The number of its elements.
+      index: From the numbers of elements, in any shape.
+    """
     element = self.element
     return dataclasses.replace(
       self, count=count, element=lambda i: element(index(i)), rows=None
@@ -262,15 +273,19 @@ def _skip(replay, node, inputs):
 def _repeat(replay, node, inputs):
   del replay
   sequence, times = check_sequence(node, inputs[0]), inputs[1]
+  if tf.get_static_value(times) == 1:
+    return [sequence]
   # Without end if negative; a sequence of none stays empty.
   most = tf.int64.max // tf.maximum(sequence.count, 1)
   times = tf.where(times < 0, most, tf.minimum(times, most))
   repeated = sequence.reindexed(
     sequence.count * times, lambda i: i % sequence.count
   )
-  is_once = tf.get_static_value(inputs[1]) == 1
-  passes = repeated.passes * (1 if is_once else 2)
-  return [dataclasses.replace(repeated, is_long=True, passes=passes)]
+  return [
+    dataclasses.replace(
+      repeated, is_long=True, unrolls=True, passes=repeated.passes * 2
+    )
+  ]
 
 
 def _map(replay, node, inputs):
@@ -295,6 +310,7 @@ def _map(replay, node, inputs):
       element=element,
       is_drawn=sequence.is_drawn or replay.draws(name),
       is_computed=True,
+      takes_many=False,
       rows=None,
     )
   ]
@@ -442,10 +458,11 @@ def fold(
     # XLA would compile an unrolled loop for longer, to no gain.
     not use_xla
     and not stops
+    and sequence.unrolls
     and not is_trivial
     and _HEAVY.isdisjoint(operations)
   ):
-    number = min(_MOST_UNROLLED, _MOST_UNROLLED_NODES // size)
+    number = min(MOST_UNROLLED, _MOST_UNROLLED_NODES // size)
     if number > 1:
       # To trace it for each element would take most of a run's start.
       run_element = loop_steps.Step(

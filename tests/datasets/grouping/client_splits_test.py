@@ -53,12 +53,15 @@ class ClientSplitsTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ({'validation_fraction': -0.1}, 'validation_fraction is -0.1'),
-    ({'held_out_fraction': 1.0}, 'held_out_fraction is 1.0'),
-    ({'held_out_fraction': float('nan')}, 'held_out_fraction is nan'),
+    ({'validation_fraction': -0.1}, 'validation_fraction must be .*, got -0.1'),
+    ({'held_out_fraction': 1.0}, 'held_out_fraction must be .*, got 1.0'),
+    (
+      {'held_out_fraction': float('nan')},
+      'held_out_fraction must be .*, got nan',
+    ),
     (
       {'validation_fraction': 0.5, 'held_out_fraction': 0.5},
-      'leave no clients to train',
+      'must leave clients to train, got 0.5 and 0.5',
     ),
   )
   def test_wrong_fractions(self, fractions, message):

@@ -3,27 +3,33 @@
 """Tests of grouping from files to files."""
 
 import collections
-import errno
 import gzip
 import json
 import os
 import pathlib
-import shutil
 import struct
 from unittest import mock
 import urllib.parse
 
+from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff.datasets import folder_writer
 from fedfish_tff.datasets import grouping
 from fedfish_tff.datasets.grouping import grouped_dataset
 from fedfish_tff.datasets.grouping import input_files
+from fedfish_tff.datasets.grouping import local_engine
+from fedfish_tff.datasets.grouping import work
 from tests import local_data
 from tests.datasets.grouping import web_pages
 
+from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 from pyarrow import parquet
+import pytest
 import tensorflow as tf
 
+_DIRECT = {'beam_flags': ['--runner=DirectRunner']}
 _SPLITS = grouping.ClientSplits(
   validation_fraction=0.2, held_out_fraction=0.3, seed=5
 )
@@ -42,7 +48,7 @@ class _GroupTestCase(parameterized.TestCase):
     self.pages = self.folder / 'pages'
     self.pages.mkdir()
 
-  def _group(self, name='out', *, pattern=None, beam_flags=(), **options):
+  def _group(self, name='out', *, pattern=None, engine=None, **options):
     folder = self.folder / name
     folder.mkdir(exist_ok=True)
     source = grouping.TextSource(
@@ -56,7 +62,7 @@ class _GroupTestCase(parameterized.TestCase):
       folder,
       options=grouping.GroupingOptions(**options),
       key={'name': 'host'},
-      beam_flags=beam_flags,
+      **(engine or {}),
     )
     return folder, grouped
 
@@ -67,6 +73,17 @@ class _GroupTestCase(parameterized.TestCase):
       self.assertEqual(
         (one / name).read_bytes(), (other / name).read_bytes(), name
       )
+
+  def _check_order(self, folder, lines):
+    """Checks that a client's examples are in the order of the source."""
+    urls = collections.defaultdict(list)
+    for line in lines:
+      urls[_host(line)].append(json.loads(line)['url'])
+    for split in json.loads((folder / 'dataset.json').read_text())['splits']:
+      clients = datasets.GroupedClientData(folder, split, features=['url'])
+      for client_id in clients.client_ids:
+        found = clients.load_client(client_id)['url'].tolist()
+        self.assertEqual([url.decode() for url in found], urls[client_id])
 
   def _check_index(self, folder):
     """Checks that each row leads to its record; returns rows by id."""
@@ -104,7 +121,7 @@ class _GroupTestCase(parameterized.TestCase):
 
 
 class GroupTest(_GroupTestCase):
-  def test_made_up_pages(self):
+  def test_generated_pages(self):
     kinds = web_pages.write_files(self.pages)
     lines = web_pages.good_lines(400)
     folder, grouped = self._group(splits=_SPLITS, num_shards=6)
@@ -134,12 +151,47 @@ class GroupTest(_GroupTestCase):
       {p.suffix for p in folder.iterdir()}, {'.tfrecord', '.parquet', '.json'}
     )
 
-  def test_how_the_work_is_divided_makes_no_difference(self):
+  @parameterized.parameters((1, 2 * 10**9), (7, 2500))
+  def test_engines_and_the_division_of_work_make_no_difference(
+    self, min_examples, max_client_bytes
+  ):
     web_pages.write_files(self.pages)
-    one, _ = self._group('one', num_shards=2)
-    with mock.patch.object(input_files, '_RANGE_BYTES', 1000):
-      other, _ = self._group('other', num_shards=2)
+    options = {
+      'num_shards': 4,
+      'splits': _SPLITS,
+      'min_examples': min_examples,
+    }
+    with (
+      mock.patch.object(grouped_dataset, '_BUCKET_BYTES', 20_000),
+      mock.patch.object(work, '_MAX_CLIENT_BYTES', max_client_bytes),
+    ):
+      one, grouped = self._group('one', **options)
+      beam, by_beam = self._group('beam', engine=_DIRECT, **options)
+      with (
+        mock.patch.object(input_files, '_RANGE_BYTES', 1000),
+        mock.patch.object(local_engine, '_HELD_BYTES', 2000),
+        mock.patch.object(local_engine, '_LARGE_CLIENT_BYTES', 2000),
+      ):
+        other, _ = self._group('other', **options)
+    self._check_same(one, beam)
     self._check_same(one, other)
+    self.assertEqual(grouped.statistics(), by_beam.statistics())
+
+  @pytest.mark.thorough
+  def test_processes_make_no_difference(self):
+    web_pages.write_files(self.pages)
+    one, _ = self._group('one', num_shards=3)
+    many, _ = self._group('many', num_shards=3, engine={'num_processes': 3})
+    self._check_same(one, many)
+    with self.assertRaisesRegex(errors.InputError, 'records read cannot be'):
+      self._group('bad', max_bad_fraction=0.0, engine={'num_processes': 2})
+
+  def test_a_shard_without_clients(self):
+    (self.pages / 'a.json').write_bytes(web_pages.good_lines(1)[0])
+    one, _ = self._group('one', num_shards=9)
+    beam, _ = self._group('beam', num_shards=9, engine=_DIRECT)
+    self._check_same(one, beam)
+    self.assertLen(self._check_index(one), 1)
 
   def test_more_buckets_hold_the_same_clients(self):
     web_pages.write_files(self.pages)
@@ -170,7 +222,8 @@ class GroupTest(_GroupTestCase):
 
   def test_examples_beyond_the_limit_are_counted(self):
     web_pages.write_files(self.pages)
-    folder, grouped = self._group(max_client_bytes=2000)
+    with mock.patch.object(work, '_MAX_CLIENT_BYTES', 2000):
+      folder, grouped = self._group()
     rows = self._check_index(folder)
     total = sum(row['examples'] for row in rows.values())
     self.assertGreater(grouped.skipped['beyond_client_limit'], 0)
@@ -244,28 +297,11 @@ class GroupTest(_GroupTestCase):
     folder, _ = self._group('some', num_shards=2, min_examples=3)
     self._check_same(whole, folder)
 
-  def test_work_whose_removal_fails_is_gone_on_with(self):
-    web_pages.write_files(self.pages)
-    whole, _ = self._group('whole', num_shards=2)
-    remove = shutil.rmtree
-
-    def fail(path, *args, **kwargs):
-      if pathlib.Path(path).parts[-2:] == ('work', 'runs'):
-        raise OSError(errno.ENOTEMPTY, 'Directory not empty', str(path))
-      remove(path, *args, **kwargs)
-
-    with mock.patch.object(shutil, 'rmtree', fail):
-      with self.assertRaisesRegex(OSError, 'not empty'):
-        self._group('some', num_shards=2)
-    self.assertTrue((self.folder / 'some' / 'dataset.json').exists())
-    # As one that was killed a little later leaves it.
-    (self.folder / 'some' / 'work.done').mkdir()
-    folder, _ = self._group('some', num_shards=2)
-    self._check_same(whole, folder)
-
   def test_no_examples(self):
     (self.pages / 'a.json').write_bytes(b'\n\n')
-    with self.assertRaisesRegex(errors.InputError, 'The input has no record'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'The input must have records'
+    ):
       self._group('empty')
     (self.pages / 'a.json').write_bytes(b'{}\n')
     with self.assertRaisesRegex(errors.InputError, 'No record of the input'):
@@ -277,10 +313,13 @@ class GroupTest(_GroupTestCase):
       self._group('small', min_examples=2)
 
   @parameterized.parameters(
-    ({'min_examples': 0}, 'min_examples is 0'),
-    ({'num_shards': 0}, 'num_shards is 0'),
-    ({'max_bad_fraction': 1.5}, 'max_bad_fraction is 1.5'),
-    ({'max_bad_fraction': float('nan')}, 'max_bad_fraction is nan'),
+    ({'min_examples': 0}, 'min_examples must be a positive integer, got 0'),
+    ({'num_shards': 0}, 'num_shards must be .*, got 0'),
+    ({'max_bad_fraction': 1.5}, 'max_bad_fraction must be .*, got 1.5'),
+    (
+      {'max_bad_fraction': float('nan')},
+      'max_bad_fraction must be .*, got nan',
+    ),
   )
   def test_wrong_options(self, options, message):
     with self.assertRaisesRegex(errors.InputError, message):
@@ -302,10 +341,12 @@ class RealDataTest(_GroupTestCase):
     (path,) = local_data.find_sample(sample).glob('*.jsonl.gz')
     with gzip.open(path) as file:
       lines = file.readlines()
-    folder, grouped = self._group(
-      pattern=str(path), format=format_name, splits=_SPLITS, num_shards=4
-    )
+    options = {'format': format_name, 'splits': _SPLITS, 'num_shards': 4}
+    folder, grouped = self._group(pattern=str(path), **options)
     self.assertEqual(grouped.skipped, {})
+    beam, _ = self._group('beam', pattern=str(path), engine=_DIRECT, **options)
+    self._check_same(folder, beam)
+    self._check_order(folder, lines)
     rows = self._check_index(folder)
     self.assertEqual(
       {client_id: row['examples'] for client_id, row in rows.items()},
@@ -324,3 +365,41 @@ class RealDataTest(_GroupTestCase):
       self.assertEqual(
         set(rows), {json.loads(line)['domain'] for line in lines}
       )
+
+
+class SummaryTest(absltest.TestCase):
+  def test_counts_and_quantiles(self):
+    examples = np.arange(1, 101)
+    sizes = [
+      folder_writer.ClientSizes(examples=part, words=part * 3)
+      for part in (examples[60:], examples[:60])
+    ]
+    summary = grouped_dataset._summarize(sizes)
+    self.assertEqual(
+      (summary['clients'], summary['examples'], summary['words']),
+      (100, 5050, 15150),
+    )
+    self.assertEqual(
+      summary['examples_per_client'],
+      {
+        'mean': 50.5,
+        'min': 1,
+        'p10': 10,
+        'p25': 25,
+        'median': 50,
+        'p75': 75,
+        'p90': 90,
+        'p99': 99,
+        'max': 100,
+      },
+    )
+    self.assertEqual(summary['words_per_client']['median'], 150)
+    json.dumps(summary)
+
+  def test_no_clients(self):
+    none = np.zeros(0, np.int64)
+    summary = grouped_dataset._summarize(
+      [folder_writer.ClientSizes(examples=none, words=none)]
+    )
+    self.assertEqual(summary['clients'], 0)
+    self.assertEqual(summary['examples_per_client'], {})

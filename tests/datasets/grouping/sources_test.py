@@ -31,8 +31,8 @@ class Squares(sources.Source):
   @property
   def features(self):
     return {
-      'number': grouping.FlatFeature('int64'),
-      'square': grouping.FlatFeature('float32', (1,)),
+      'number': {'dtype': 'int64', 'shape': []},
+      'square': {'dtype': 'float32', 'shape': [1]},
     }
 
   @property
@@ -49,7 +49,7 @@ class Squares(sources.Source):
     return 10 * self.count
 
   def read(self, part, progress):
-    # While Beam runs: in this process, which waits for no connection.
+    # In this process, which waits for no connection.
     assert os.getpid() == self.process
     listening = [
       connection
@@ -62,12 +62,8 @@ class Squares(sources.Source):
       if i % 50 == 49:
         yield sources.Skipped(kind='ugly', where=str(i))
         continue
-      example = {'number': i, 'square': [i**2]}
       yield sources.SourceExample(
-        position=i,
-        client_id=str(i % 10),
-        serialized=grouping.serialize_example(example, self.features),
-        words=grouping.count_words(example, self.features),
+        client_id=str(i % 10), values={'number': i, 'square': [i**2]}
       )
     progress(1)
 
@@ -86,9 +82,7 @@ class SourcesTest(absltest.TestCase):
     self.assertEqual(grouped.skipped, {'ugly': 2})
     # 99 is in the first part.
     self.assertEqual(grouped.named, {'ugly': ['99', '49']})
-    features = grouping.features_from_json(
-      grouping.features_to_json(Squares(0, 0).features)
-    )
+    features = grouping.features_from_json(Squares(0, 0).features)
     stock = dataset_grouper.PartitionedDataset(
       f'{folder}/train-*.tfrecord', features
     )

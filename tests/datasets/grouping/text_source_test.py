@@ -8,7 +8,6 @@ import json
 import pathlib
 
 from fedfish_tff.datasets.grouping import client_keys
-from fedfish_tff.datasets.grouping import flat_features
 from fedfish_tff.datasets.grouping import sources
 from fedfish_tff.datasets.grouping import text_source
 
@@ -27,7 +26,7 @@ class TextSourceTest(parameterized.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _read(self, name, content, *, format_name='c4', key='host'):
-    """Returns (client id, words, example) and what was skipped."""
+    """Returns (client id, example) and what was skipped."""
     if content is not None:
       (self.folder / name).write_bytes(content)
     source = text_source.TextSource(
@@ -35,23 +34,14 @@ class TextSourceTest(parameterized.TestCase):
       pattern=str(self.folder / name),
       key=client_keys.ClientKey(name=key),
     )
-    features = flat_features.features_from_json(
-      flat_features.features_to_json(source.features)
-    )
     examples, skipped = [], []
     for part in source.parts():
       for item in source.read(part, lambda _: None):
         if isinstance(item, sources.Skipped):
           skipped.append((item.kind, pathlib.Path(item.where).name))
           continue
-        example = features.deserialize_example(item.serialized)
-        examples.append(
-          (
-            item.client_id,
-            item.words,
-            {k: v.numpy().decode() for k, v in example.items()},
-          )
-        )
+        values = {name: value.decode() for name, value in item.values.items()}
+        examples.append((item.client_id, values))
     return examples, skipped
 
   def test_pages(self):
@@ -65,8 +55,8 @@ class TextSourceTest(parameterized.TestCase):
     self.assertEqual(
       examples,
       [
-        ('a.org', 2, _PAGE),
-        ('b.org', 1, {'url': 'http://b.org', 'text': 'x', 'timestamp': ''}),
+        ('a.org', _PAGE),
+        ('b.org', {'url': 'http://b.org', 'text': 'x', 'timestamp': ''}),
       ],
     )
     self.assertEmpty(skipped)
@@ -113,7 +103,7 @@ class TextSourceTest(parameterized.TestCase):
     content = '\n'.join(map(json.dumps, [news, without_url])).encode()
     examples, skipped = self._read('a.json', content, format_name='cc_news')
     filled = dict(without_url, url='', title='', date='2017')
-    self.assertEqual(examples, [('a.org', 2, news), ('b.org', 1, filled)])
+    self.assertEqual(examples, [('a.org', news), ('b.org', filled)])
     self.assertEmpty(skipped)
 
   def test_news_in_parquet(self):
@@ -129,8 +119,8 @@ class TextSourceTest(parameterized.TestCase):
     examples, skipped = self._read(
       'a.parquet', None, format_name='cc_news', key='author'
     )
-    ((client_id, words, example),) = examples
-    self.assertEqual((client_id, words), ('Zoë', 2))
+    ((client_id, example),) = examples
+    self.assertEqual(client_id, 'Zoë')
     self.assertEqual(example['date'], '2017-01-02 00:00:00')
     self.assertEqual(example['domain'], 'a.org')
     self.assertEqual(

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up pages in files, good and bad."""
+"""Generated pages in files, good and bad."""
 
 import collections
 from collections.abc import Iterable
@@ -70,6 +70,11 @@ def read_stock(folder: pathlib.Path, pattern: str = '*') -> collections.Counter:
   )
   examples = stock.build_group_stream().flat_map(lambda group: group)
   return collections.Counter(map(as_item, tfds.as_numpy(examples)))
+
+
+def read_shards(folder: pathlib.Path) -> dict[str, bytes]:
+  """Returns the content of all files of clients."""
+  return {path.name: path.read_bytes() for path in folder.glob('*.tfrecord')}
 
 
 def as_item(example: dict[str, bytes | str]) -> tuple[tuple[str, bytes], ...]:

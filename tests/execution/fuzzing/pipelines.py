@@ -78,6 +78,22 @@ def _open_row(element: Any) -> Any:
   return tf.range(digest(element) % 4)
 
 
+def _parts(element: Any) -> Any:
+  """What operations of several outputs, and calls of calls, make of it."""
+  numbers = digest(element) * tf.constant([3, 5, 7, 4], tf.int64) % 11
+  largest, places = tf.math.top_k(numbers, 2)
+  first, second = tf.split(numbers, 2)
+  square = tf.function(lambda x: (x * x, x + 1))
+
+  @tf.function
+  def twice(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    a, b = square(x)
+    c, d = square(b)
+    return d, a + c
+
+  return places, second[::-1], largest, twice(first)
+
+
 def _looped(element: Any) -> Any:
   return tf.while_loop(
     lambda i, _: i < digest(element) % 5,
@@ -181,9 +197,12 @@ STEPS: Mapping[str, Step] = {
   'take': lambda d, n: d.take(n),
   'take_all': lambda d, n: d.take(-1),
   'skip': lambda d, n: d.skip(n),
+  'skip_all': lambda d, n: (d.repeat() if n % 2 else d).skip(-1),
   'skip_late': lambda d, n: d.skip(d.cardinality() // 2),
   'repeat': lambda d, n: d.repeat(n % 4),
   'repeat_take': lambda d, n: d.repeat().take(3 * n),
+  'repeat_most': lambda d, n: d.repeat(2**62).skip(n).take(4),
+  'repeat_batch': lambda d, n: d.repeat().batch(n % 3 + 1, n > 2).take(3),
   'repeat_filter_take': lambda d, n: (
     d.concatenate(d)
     .repeat(10**3)
@@ -198,6 +217,7 @@ STEPS: Mapping[str, Step] = {
   'map_open_row': _map(_open_row),
   'map_digest': _map(digest),
   'map_loop': _map(_looped),
+  'map_parts': _map(_parts),
   'map_branch': _map(_branched),
   'map_switch': _map(_switched),
   'map_table': _looked_up,
@@ -229,8 +249,14 @@ STEPS: Mapping[str, Step] = {
   'enumerate': lambda d, n: d.enumerate(n),
   'zip_self': lambda d, n: _Dataset.zip((d, d.skip(n % 3))),
   'zip_range': lambda d, n: _Dataset.zip((_range(n, 50, 3), d)),
+  'zip_down': lambda d, n: _Dataset.zip(
+    {'b': _range(n, -9, -2, output_type=tf.int32), 'a': d}
+  ),
   'range_zip': lambda d, n: _Dataset.zip((d, _range(n))),
   'concatenate': lambda d, n: d.take(n).concatenate(d),
+  'concatenate_endless': lambda d, n: (
+    d.concatenate(d.repeat()).concatenate(d).repeat(2).skip(n).take(8)
+  ),
   'flat_map': lambda d, n: d.flat_map(
     _one(lambda e: _Dataset.from_tensors(e).repeat(n % 3))
   ),
@@ -246,7 +272,7 @@ STEPS: Mapping[str, Step] = {
   'take_while': lambda d, n: d.take_while(
     _one(lambda e: digest(e) % 5 != n % 5)
   ),
-  'prefetch': lambda d, n: d.prefetch(n),
+  'prefetch': lambda d, n: d.prefetch(n).with_options(tf.data.Options()),
   'cache': lambda d, n: d.cache(),
   'unique': lambda d, n: d.map(_one(digest)).unique(),
   'shard': lambda d, n: d.shard(2, n % 2),
@@ -276,10 +302,14 @@ REPLAYED = tuple(
   'take',
   'take_all',
   'skip',
+  'skip_all',
   'repeat',
   'repeat_take',
+  'repeat_most',
+  'repeat_batch',
   'enumerate',
   'concatenate',
+  'concatenate_endless',
   'prefetch',
   'scan',
   'take_while',

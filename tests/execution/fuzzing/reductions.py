@@ -147,11 +147,38 @@ def _iterator_break(dataset, n):
   return run(dataset)
 
 
+def _iterator_epochs(dataset, n):
+  @tf.function
+  def run(dataset):
+    state = _int(n)
+    for epoch in tf.range(2, dtype=tf.int64):
+      for element in iter(dataset):
+        for other in iter(dataset.skip(1)):
+          state = _fold(state, digest(element) * epoch - digest(other))
+    return state
+
+  return run(dataset)
+
+
 def _two_passes(dataset, n):
   first = dataset.reduce(_int(n), lambda s, *e: s + digest(_parts(e)))
   return dataset.reduce(
     first, lambda s, *e: _fold(s, digest(_parts(e)) + first)
   )
+
+
+def _passes_in_branches(dataset, n):
+  @tf.function
+  def run(dataset):
+    state = _int(n)
+    for epoch in tf.range(3):
+      if tf.equal(epoch, n % 3):
+        state = dataset.reduce(state, lambda s, *e: s - digest(_parts(e)))
+      else:
+        state = dataset.reduce(state, lambda s, *e: _fold(s, digest(_parts(e))))
+    return state
+
+  return run(dataset)
 
 
 def _nested_passes(dataset, n):
@@ -232,6 +259,36 @@ def _variable_in_map(dataset, n):
   return run(dataset), state.read_value()
 
 
+def _variables(dataset, n):
+  """Branches, cases and loops that hand variables on, and stop by them."""
+  first = tf.Variable(_int(n))
+  second = tf.Variable(first.initial_value * 3 + 1)
+  unread = tf.Variable(_int(7))
+
+  @tf.function
+  def add():
+    first.assign((first + second) % 1009)
+
+  def exchange():
+    second.assign(first % 97)
+
+  @tf.function
+  def run(dataset):
+    for element in dataset:
+      if second > 80:
+        break
+      tf.switch_case(
+        tf.cast(digest(element) % 3, tf.int32), [add, lambda: None, exchange]
+      )
+      for _ in tf.range(n % 3):
+        second.assign_add(unread)
+    while first < 100:
+      first.assign(2 * first + 1)
+    return first.read_value(), second.read_value()
+
+  return run(dataset)
+
+
 def _scatter(dataset, n):
   rows = tf.Variable(tf.zeros([3, 2]))
 
@@ -242,6 +299,7 @@ def _scatter(dataset, n):
         tf.IndexedSlices(elements.features(element, 2), [digest(element) % 3])
       )
       rows.scatter_add(tf.IndexedSlices(rows.sparse_read([n % 3]), [1]))
+      rows.scatter_sub(tf.IndexedSlices(rows.sparse_read([1, 2]), [2, 2]))
       rows.assign(rows * 0.5)
     return rows.read_value()
 
@@ -262,6 +320,20 @@ def _table(dataset, n):
     return state
 
   return run(dataset)
+
+
+def _slices(dataset, n):
+  """Datasets of what was computed."""
+  total = dataset.reduce(_int(n), lambda s, *e: s + digest(_parts(e)))
+  numbers = _Dataset.from_tensor_slices(total + tf.range(total % 5))
+  pairs = _Dataset.from_tensor_slices(
+    {'b': tf.range(3) + 1, 'a': tf.stack([total, n, total])}
+  )
+  return (
+    numbers.concatenate(_Dataset.from_tensors(total))
+    .concatenate(pairs.map(lambda p: p['a'] * tf.cast(p['b'], tf.int64)))
+    .reduce(_int(0), _fold)
+  )
 
 
 def _array(dataset, n):
@@ -347,12 +419,28 @@ def _gradient(dataset, n):
   return run(number)
 
 
+def _gradient_of_branches(dataset, n):
+  """What branches and scans keep for their gradients."""
+  number = dataset.reduce(_int(n), lambda s, *e: _fold(s, digest(_parts(e))))
+
+  @tf.function
+  def run(number):
+    x = elements.features(number)[0]
+    with tf.GradientTape() as tape:
+      tape.watch(x)
+      scanned = tf.scan(lambda h, a: tf.tanh(a + h), x, tf.constant(0.1))
+      y = tf.cond(number % 2 > 0, lambda: tf.sin(x) ** 2, lambda: tf.exp(x))
+      y += tf.switch_case(
+        tf.cast(number % 3, tf.int32), [lambda: tf.cos(x), lambda: x**3]
+      )
+      loss = tf.reduce_sum(y * scanned)
+    return tape.gradient(loss, x)
+
+  return run(number)
+
+
 def _constant(value: float) -> tf.keras.initializers.Initializer:
   return tf.keras.initializers.Constant(value)
-
-
-def _sequential(*layers) -> Callable[[], tf.keras.Model]:
-  return lambda: tf.keras.Sequential([layer() for layer in layers])
 
 
 _keras = tf.keras.layers
@@ -448,9 +536,13 @@ def _keras_optimizer(dataset, n):
     lambda: tf.keras.optimizers.Adam(0.1),
     lambda: tf.keras.optimizers.Adagrad(0.1),
     lambda: tf.keras.optimizers.RMSprop(0.1),
+    lambda: tf.keras.optimizers.legacy.SGD(0.1),
+    lambda: tf.keras.optimizers.legacy.SGD(0.1, momentum=0.5, nesterov=True),
+    lambda: tf.keras.optimizers.legacy.SGD(0.1, momentum=0.5),
   )
   optimizer = optimizers[n % len(optimizers)]()
-  optimizer.build([weights])
+  if hasattr(optimizer, 'build'):
+    optimizer.build([weights])
 
   @tf.function
   def run(dataset):
@@ -471,21 +563,26 @@ REDUCTIONS: Mapping[str, Reduction] = {
   'iterator': _iterator,
   'iterator_count': _iterator_count,
   'iterator_break': _iterator_break,
+  'iterator_epochs': _iterator_epochs,
   'two_passes': _two_passes,
+  'passes_in_branches': _passes_in_branches,
   'nested_passes': _nested_passes,
   'cardinality': _cardinality,
   'carried': _carried,
   'chosen': _chosen,
   'variable': _variable,
+  'variables': _variables,
   'variable_in_map': _variable_in_map,
   'scatter': _scatter,
   'table': _table,
+  'slices': _slices,
   'array': _array,
   'joined_text': _joined_text,
   'first': _first,
   'single': _single,
   'unbounded': _unbounded,
   'gradient': _gradient,
+  'gradient_of_branches': _gradient_of_branches,
   'string_lookup': _string_lookup,
   'keras_optimizer': _keras_optimizer,
   **{f'keras_{name}': _trained(name) for name in _LAYERS},

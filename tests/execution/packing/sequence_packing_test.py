@@ -95,36 +95,6 @@ class PackSequenceTest(parameterized.TestCase):
     else:
       self.assertLen(packed.leaves[0], cap)
 
-  @parameterized.parameters(
-    lambda ds: ds.batch(3),
-    lambda ds: ds.batch(3, drop_remainder=True),
-    lambda ds: ds.repeat(2).batch(4).take(3),
-    lambda ds: ds.shuffle(5, seed=3, reshuffle_each_iteration=False).batch(3),
-    lambda ds: ds.batch(3).prefetch(tf.data.AUTOTUNE),
-    lambda ds: ds.batch(3).map(lambda e: e, num_parallel_calls=2),
-    lambda ds: ds.batch(3).take(0),
-    lambda ds: ds.batch(3).cache(),
-    lambda ds: ds.batch(3).filter(lambda e: tf.reduce_sum(e['b']) > 0),
-  )
-  def test_pipelines(self, pipeline):
-    # Names out of order: tf.data sorts them, TFF does not.
-    examples = collections.OrderedDict(
-      b=np.arange(10), a=np.arange(20, dtype=np.float32).reshape(10, 2)
-    )
-    dataset = pipeline(tf.data.Dataset.from_tensor_slices(examples))
-    element_type = tff.types.tensorflow_to_type(dataset.element_spec)
-    packed = sequence_packing.pack_sequence(dataset, element_type)
-    expected = [(e['b'].numpy(), e['a'].numpy()) for e in dataset]
-    packed_elements.assert_same_elements(
-      packed_elements.elements(packed), expected
-    )
-    again = packed.to_dataset(element_type)
-    self.assertEqual(again.element_spec, dataset.element_spec)
-    self.assertIsInstance(again.element_spec, collections.OrderedDict)
-    packed_elements.assert_same_elements(
-      [(e['b'].numpy(), e['a'].numpy()) for e in again], expected
-    )
-
   @parameterized.parameters(0, 1, 3, 600)
   def test_single_examples_take_a_row_each(self, n):
     x = np.arange(2 * n, dtype=np.float32).reshape(n, 2)

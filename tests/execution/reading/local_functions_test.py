@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for local_functions."""
 
-import collections
 from unittest import mock
 
 from fedfish_tff.execution.reading import expressions
@@ -10,8 +9,6 @@ from fedfish_tff.execution.reading import local_functions
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import hypothesis
-from hypothesis import strategies as st
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -143,69 +140,6 @@ class ProgramTest(absltest.TestCase):
 
 
 class SequencesTest(absltest.TestCase):
-  @hypothesis.given(st.lists(st.integers(-1000, 1000), max_size=5))
-  @hypothesis.settings(max_examples=20, deadline=None)
-  def test_against_python(self, elements):
-    dataset = _dataset(elements)
-    reduce = local_functions.SequenceReduce(
-      tff.FunctionType([_INTS, np.int32], np.int32),
-      _leaf(lambda a, b: 2 * a + b, (np.int32, np.int32)),
-    )
-    expected = 1
-    for element in elements:
-      expected = 2 * expected + element
-    self.assertEqual(reduce((dataset, tf.constant(1))).numpy(), expected)
-
-    total = local_functions.SequenceSum(tff.FunctionType(_INTS, np.int32))
-    self.assertEqual(total(dataset).numpy(), sum(elements))
-
-    square = local_functions.SequenceMap(
-      tff.FunctionType(_INTS, _INTS), _leaf(lambda x: x * x, np.int32)
-    )
-    self.assertEqual(
-      _values(square(dataset).computed), [e * e for e in elements]
-    )
-
-  def test_structures(self):
-    element_type = tff.to_type(
-      collections.OrderedDict(z=np.float32, a=tff.TensorType(np.int32, [2]))
-    )
-    dataset = tf.data.Dataset.from_tensor_slices(
-      collections.OrderedDict(
-        z=np.array([0.5, 1.5], np.float32),
-        a=np.array([[1, 2], [3, 4]], np.int32),
-      )
-    )
-    sequence_type = tff.SequenceType(element_type)
-    z, a = local_functions.SequenceSum(
-      tff.FunctionType(sequence_type, element_type)
-    )(dataset)
-    self.assertEqual(z.numpy(), 2.0)
-    np.testing.assert_array_equal(a, [4, 6])
-
-    swap = local_functions.SequenceMap(
-      tff.FunctionType(sequence_type, sequence_type),
-      _leaf(
-        lambda e: collections.OrderedDict(z=e['z'] + 1.0, a=e['a'] * 10),
-        element_type,
-      ),
-    )
-    elements = list(swap(dataset).computed)
-    np.testing.assert_array_equal(elements[1]['z'], 2.5)
-    np.testing.assert_array_equal(elements[1]['a'], [30, 40])
-
-  def test_elements_of_unknown_shape(self):
-    double = local_functions.SequenceMap(
-      tff.FunctionType(
-        tff.SequenceType(tff.TensorType(np.int32, [None])),
-        tff.SequenceType(tff.TensorType(np.int32, [None])),
-      ),
-      _leaf(lambda x: 2 * x, tff.TensorType(np.int32, [None])),
-    )
-    batches = double(_dataset([1, 2, 3]).batch(2)).computed
-    self.assertEqual([b.numpy().tolist() for b in batches], [[2, 4], [6]])
-    self.assertEqual(_values(double(_dataset([]).batch(2)).computed), [])
-
   def test_select_of_named_slices(self):
     # A type as compilation leaves it: names, but no Python container.
     element_type = tff.StructType([('id', np.int32), ('name', np.str_)])

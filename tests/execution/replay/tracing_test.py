@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for tracing."""
 
-import collections
 import threading
 
 from fedfish_tff.execution import interruption
@@ -43,46 +42,6 @@ class TensorSpecsTest(absltest.TestCase):
 
 
 class ReplayerTest(parameterized.TestCase):
-  def test_arguments_and_results(self):
-    @tff.tensorflow.computation(_NESTED)
-    def comp(arg):
-      return collections.OrderedDict(
-        z=arg.a + 1,
-        y=(tf.strings.join([arg.b[0], '!']), ()),
-        x=arg.c.d.reduce(0, lambda total, i: total + i),
-      )
-
-    replayer = tracing.Replayer()
-
-    @tf.function
-    def run(a, b, numbers):
-      sequence = sequence_replay.Sequence(
-        tf.size(numbers, tf.int64), lambda i: [tf.gather(numbers, i)]
-      )
-      return replayer.run(
-        _proto(comp), comp.type_signature, (a, (b, ()), (sequence,))
-      )
-
-    z, (y, nothing), x = run(
-      tf.constant(1.5), tf.constant(['a', 'b']), tf.constant([1, 2, 3])
-    )
-    self.assertEqual((z, x, nothing), (2.5, 6, ()))
-    self.assertEqual(list(y.numpy()), [b'a!', b'b!'])
-
-  def test_without_arguments_and_with_variables(self):
-    @tff.tensorflow.computation
-    def comp():
-      counter = tf.Variable(1)
-      return tf.function(lambda: counter.assign_add(2))()
-
-    proto = _proto(comp)
-    replayer = tracing.Replayer()
-    twice = tf.function(
-      lambda: [replayer.run(proto, comp.type_signature, None) for _ in range(2)]
-    )
-    # Each has a variable of its own.
-    self.assertEqual([int(n) for n in twice()], [3, 3])
-
   @parameterized.parameters(False, True)
   def test_datasets_as_results(self, is_drawn):
     comp = tff.tensorflow.computation(lambda data: data.take(1), _SEQUENCE)

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for cohort_graph."""
 
-from fedfish_tff.execution.packing import packed_sequences
-from fedfish_tff.execution.packing import sequence_packing
-from fedfish_tff.execution.replay import sequence_arrays
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.running import cohort_graph
 from tests.execution import single_stages
@@ -16,41 +13,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-_SEQUENCE = tff.SequenceType(np.int32)
-_CLIENT_SEQUENCES = tff.FederatedType(_SEQUENCE, tff.CLIENTS)
 _CLIENT_INTS = tff.FederatedType(np.int32, tff.CLIENTS)
 _CLIENT_TEXTS = tff.FederatedType(np.str_, tff.CLIENTS)
-_SERVER_INT = tff.FederatedType(np.int32, tff.SERVER)
-
-
-def _inputs(lists, tensors=()):
-  """Returns the inputs of clients with lists of numbers."""
-  cut, arrays = sequence_arrays.to_graph_arrays(
-    packed_sequences.concatenate_sequences(
-      [sequence_packing.pack_sequence(x, tff.to_type(np.int32)) for x in lists]
-    )
-  )
-  return cohort_graph.ClientInputs(
-    num_clients=len(lists),
-    tensors=list(tensors),
-    cuts=(cut,),
-    sequences=[arrays],
-  )
-
-
-@tff.tensorflow.computation(_SEQUENCE, np.int32, np.int32)
-def _weighted_total(numbers, weight, offset):
-  total = numbers.reduce(offset, lambda total, x: total + x)
-  count = numbers.repeat(2).reduce(0, lambda n, _: n + 1)
-  return total * weight, [tf.strings.as_string(total), count]
-
-
-@tff.federated_computation(_CLIENT_SEQUENCES, _CLIENT_INTS, _SERVER_INT)
-def _totals(numbers, weights, offset):
-  weighted, rest = tff.federated_map(
-    _weighted_total, (numbers, weights, tff.federated_broadcast(offset))
-  )
-  return tff.federated_sum(weighted), rest
 
 
 @tff.federated_computation(_CLIENT_TEXTS)
@@ -77,27 +41,6 @@ def _text_inputs(texts):
 
 
 class StageGraphTest(parameterized.TestCase):
-  @parameterized.parameters(1, 3)
-  def test_steps_sums_and_outputs(self, parallelism):
-    stage = single_stages.stage_of(_totals)
-    graph = cohort_graph.StageGraph(stage, parallelism=parallelism)
-    self.assertEqual(
-      graph.client_leaf_types, [[_SEQUENCE], [tff.TensorType(np.int32)]]
-    )
-    (offset,) = stage.server_inputs
-    lists = [[1, 2, 3], [], [10], [5, 5]]
-    weights = np.array([1, 2, 3, -1], np.int32)
-    ((total,),), (output,) = graph.run(
-      [[tf.constant(1000)]],
-      {offset: tf.constant(7)},
-      _inputs(lists, [weights]),
-    )
-    totals = [sum(x) + 7 for x in lists]
-    self.assertEqual(total, 1000 + np.dot(totals, weights))
-    texts, counts = output
-    self.assertEqual(list(texts.numpy()), [b'%d' % t for t in totals])
-    self.assertEqual(list(counts.numpy()), [2 * len(x) for x in lists])
-
   @hypothesis.given(st.lists(st.text('abc', max_size=3), min_size=1), st.data())
   @hypothesis.settings(max_examples=25, deadline=None)
   def test_folds_in_the_order_of_the_cohort(self, texts, data):
@@ -118,27 +61,6 @@ class StageGraphTest(parameterized.TestCase):
         single_stages.stage_of(_joined), parallelism=4
       )
     return self._graph
-
-  def test_each_client_has_variables_of_its_own(self):
-    @tff.tensorflow.computation(np.int32)
-    def count(x):
-      counter = tf.Variable(10)
-      return tf.function(lambda: counter.assign_add(x))()
-
-    @tff.federated_computation(_CLIENT_INTS)
-    def comp(x):
-      return tff.federated_map(count, x)
-
-    graph = cohort_graph.StageGraph(single_stages.stage_of(comp), parallelism=2)
-    inputs = cohort_graph.ClientInputs(
-      num_clients=3,
-      tensors=[np.array([1, 2, 3], np.int32)],
-      cuts=(),
-      sequences=[],
-    )
-    for _ in range(2):
-      _, ((counts,),) = graph.run([], {}, inputs)
-      self.assertEqual(list(counts.numpy()), [11, 12, 13])
 
   def test_values_of_unknown_shape(self):
     vector = tff.TensorType(np.int32, [None])

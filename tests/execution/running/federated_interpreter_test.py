@@ -40,35 +40,6 @@ def _tensors(*numbers):
 
 
 class RunPlanTest(absltest.TestCase):
-  def test_nested_arguments_and_results(self):
-    @tff.federated_computation(
-      tff.StructType([('a', _CLIENT_FLOATS), ('b', [_SERVER_FLOAT, np.int32])])
-    )
-    def comp(arg):
-      total = tff.federated_sum(arg.a)
-      return (
-        arg.b[1],
-        [tff.federated_map(_add(), (total, arg.b[0])), arg.a],
-      )
-
-    result = _run(
-      comp,
-      (_tensors(1, 2, 3), (tf.constant(0.5), tf.constant(7))),
-      num_clients=3,
-    )
-    self.assertEqual(result, (7, (6.5, [1.0, 2.0, 3.0])))
-
-  def test_without_argument(self):
-    @tff.federated_computation
-    def comp():
-      ones = tff.federated_eval(
-        tff.tensorflow.computation(lambda: 1.0), tff.CLIENTS
-      )
-      return tff.federated_sum(ones), ones
-
-    self.assertEqual(_run(comp, num_clients=2), (2.0, [1.0, 1.0]))
-    self.assertEqual(_run(comp, num_clients=0), (0.0, []))
-
   def test_what_all_clients_share_is_one_value(self):
     @tff.federated_computation(
       _SERVER_FLOAT, tff.FederatedType(np.float32, tff.CLIENTS, all_equal=True)
@@ -80,17 +51,6 @@ class RunPlanTest(absltest.TestCase):
     x, y, zipped = _run(comp, tuple(_tensors(1, 2)), num_clients=3)
     self.assertEqual((x, y), (1.0, 2.0))
     self.assertEqual(zipped, [(1.0, 2.0)] * 3)
-
-  def test_two_barriers(self):
-    @tff.federated_computation(_CLIENT_FLOATS)
-    def comp(values):
-      total = tff.federated_broadcast(tff.federated_sum(values))
-      added = tff.federated_map(_add(), (values, total))
-      return added, tff.federated_sum(added)
-
-    added, total = _run(comp, _tensors(1, 2, 4), num_clients=3)
-    self.assertEqual(added, [8.0, 9.0, 11.0])
-    self.assertEqual(total, 28.0)
 
   def test_stages_get_what_is_kept_and_nothing_else(self):
     square = tff.tensorflow.computation(lambda x: x * x, np.float32)

@@ -18,6 +18,7 @@ from tests.launch.data import tiny_tfds
 
 from absl.testing import absltest
 from pyarrow import parquet
+import tensorflow as tf
 import tensorflow_datasets as tfds
 
 
@@ -56,7 +57,7 @@ class GroupRunTest(absltest.TestCase):
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
       group_run.run(
-        str(self.folder),
+        options.pop('output_dir', str(self.folder)),
         options=grouping.GroupingOptions(**grouped),
         **options,
       )
@@ -118,6 +119,24 @@ class GroupRunTest(absltest.TestCase):
     self.assertEqual(described['key'], {'name': 'author', 'keep_www': False})
     self.assertNotIn(str(self.data_dir), json.dumps(described))
 
+  def test_another_file_system(self):
+    url = 'ram://group_run_test/grouped'
+    options = {
+      'output_dir': url,
+      'beam_flags': ['--runner=DirectRunner'],
+      'max_bad_fraction': 0.1,
+    }
+    output = self._run(**options)
+    self.assertEndsWith(output, f'\n{url}\n')
+    self._run(max_bad_fraction=0.1)
+    names = [path.name for path in self.folder.iterdir()]
+    self.assertCountEqual(tf.io.gfile.listdir(url), names)
+    for name in names:
+      with tf.io.gfile.GFile(f'{url}/{name}', 'rb') as file:
+        self.assertEqual(file.read(), (self.folder / name).read_bytes(), name)
+    with self.assertRaisesRegex(errors.InputError, 'must be a new folder'):
+      self._run(**options)
+
   def test_hugging_face_without_its_package(self):
     if importlib.util.find_spec('datasets'):
       self.skipTest('the package datasets is installed')
@@ -162,6 +181,8 @@ class GroupRunTest(absltest.TestCase):
     for options, message in (
       ({'input_name': f'{self.parent}/none*'}, 'There is no file'),
       ({'beam_flags': ['--nothing=1']}, "has a flag '--nothing=1'"),
+      ({'beam_flags': ['--streaming']}, 'which --runner must name'),
+      ({'output_dir': 'gs://bucket/a'}, 'gs://bucket/a needs --runner'),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         self._run(**options)

@@ -116,7 +116,7 @@ class RegistryTest(absltest.TestCase):
   def test_refuses_what_is_no_method(self):
     for name, message in (
       ('launch.methods.fed_avg:build_mean', 'is a function; a launch.methods'),
-      ('fed_nova', 'algorithm.name is .fed_nova.; one of .*fed3r, '),
+      ('no_method', 'algorithm.name is .no_method.; one of .*fed3r, '),
       (None, 'algorithm.name is None; one of .*fed3r, '),
     ):
       with self.assertRaisesRegex(errors.InputError, message):

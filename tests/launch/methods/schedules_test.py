@@ -25,11 +25,10 @@ import pytest
 import tensorflow as tf
 
 _SCHEDULED = [
-  (name, rate)
+  name
   for name, method in registry.own_methods().items()
-  for rate in method.scheduled_rates
   # Others train tasks of their own.
-  if not method.sized
+  if method.scheduled_rates and not method.sized
 ]
 _ROUNDS = st.shared(st.integers(2, 60), key='rounds')
 
@@ -106,6 +105,11 @@ class CheckTest(parameterized.TestCase):
 
 
 class ScheduledMethodTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+
   def _train(self, config, **replaced):
     """The weights after a round."""
     config_checks.check_config(config)
@@ -127,20 +131,27 @@ class ScheduledMethodTest(parameterized.TestCase):
 
   @parameterized.parameters(*_SCHEDULED)
   @pytest.mark.thorough
-  def test_any_method(self, name, rate):
+  def test_any_method(self, name):
     config = small_configs.make_config(name)
-    block = building.SCHEDULES[rate]
+    rates = registry.own_methods()[name].scheduled_rates
+    factors = dict(zip(rates, (0.25, 0.5), strict=False))
     step = {**schedules.defaults('step'), 'step_rounds': 1}
-    scheduled = {**config, block: step}
-    found = self._train(scheduled, **{f'{block}_factor': 0.25})
-    expected = self._train({**config, rate: config[rate] / 4})
+    scheduled = {**config, **{building.SCHEDULES[r]: step for r in rates}}
+    values = {f'{building.SCHEDULES[r]}_factor': f for r, f in factors.items()}
+    found = self._train(scheduled, **values)
+    expected = self._train(
+      {**config, **{r: f * config[r] for r, f in factors.items()}}
+    )
     for one, other in zip(found, expected, strict=True):
       np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-7)
-    # The rate counts.
-    whole = self._train(scheduled)
-    self.assertFalse(
-      all(np.allclose(a, b) for a, b in zip(found, whole, strict=True))
-    )
+    # Each rate counts.
+    for left_out in values:
+      other = self._train(
+        scheduled, **{n: v for n, v in values.items() if n != left_out}
+      )
+      self.assertFalse(
+        all(np.allclose(a, b) for a, b in zip(found, other, strict=True))
+      )
 
   def test_a_run(self):
     """Columns tell factors; where they are next to 0 nothing is learnt."""

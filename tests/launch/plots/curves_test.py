@@ -163,7 +163,7 @@ class PlotCurvesTest(parameterized.TestCase):
     )
     title = figures['eval_global_accuracy_by_round'].axes[0].get_title('left')
     self.assertEqual(
-      title, 'Accuracy, global model on held-out clients (digits)'
+      title, 'Accuracy, global model on validation clients (digits)'
     )
     groups = _groups()
     for runs in groups.values():

@@ -55,7 +55,7 @@ class SeriesLooksTest(absltest.TestCase):
 
 class DescribeMetricTest(parameterized.TestCase):
   @parameterized.parameters(
-    ('eval/global/mse', 'MSE, global model on held-out clients'),
+    ('eval/global/mse', 'MSE, global model on validation clients'),
     ('csb/accuracy', 'Barrier in accuracy, clients against the server'),
     ('other/column', 'other/column'),
   )

@@ -6,9 +6,11 @@ import csv
 import json
 import pathlib
 import shutil
+from unittest import mock
 
 from fedfish_tff import errors
 from launch.methods import registry
+from launch.plots import catalogue
 from launch.results import run_reader
 from launch.runs import evaluation_run
 from launch.runs import experiment
@@ -224,6 +226,9 @@ class EveryMethodTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.enterClassContext(small_configs.built_once())
+    cls.enterClassContext(
+      mock.patch.object(catalogue, 'plot_workdir', autospec=True)
+    )
 
   def test_client_states(self):
     workdir = self._check(f'{_CLIENTS_KEEP_STATES},client_schedule=cosine')

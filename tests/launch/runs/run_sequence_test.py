@@ -14,6 +14,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from launch.methods import optimizers
 from launch.methods import registry
+from launch.plots import catalogue
 from launch.runs import run_sequence
 from launch.runs import training_run
 from tests.launch import small_configs
@@ -84,6 +85,10 @@ class _Test(parameterized.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.build = self.enter_context(
       mock.patch.object(registry, 'build_method', wraps=registry.build_method)
+    )
+    # Figures show what is compared.
+    self.enter_context(
+      mock.patch.object(catalogue, 'plot_workdir', autospec=True)
     )
 
   def assert_same_alone(self, config, workdir):

@@ -54,7 +54,7 @@ class CompareTest(absltest.TestCase):
     n_gram, federated, about = table.splitlines()[1:]
     self.assertStartsWith(n_gram, '3-gram ')
     self.assertStartsWith(federated, 'Federated CIFG ')
-    self.assertIn('9 words of 2 held-out users', about)
+    self.assertIn('9 words of 2 test users', about)
     # Both words may come first; the others are certain.
     for row in (n_gram, federated):
       cells = row.split()
@@ -114,4 +114,4 @@ class RecallTest(absltest.TestCase):
         'cifg   20.00 ± 0.00      40.00 ± 0.00',
       ],
     )
-    self.assertIn('20 words of 2 held-out users', table)
+    self.assertIn('20 words of 2 test users', table)

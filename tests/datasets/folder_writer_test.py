@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the index of all clients."""
+"""Tests of the index of a folder of grouped clients."""
 
 import json
 import pathlib
 
 from fedfish_tff.datasets import client_index
-from fedfish_tff.datasets.grouping import client_table
+from fedfish_tff.datasets import folder_writer
 
 from absl.testing import absltest
 import numpy as np
@@ -14,12 +14,12 @@ import pyarrow as pa
 from pyarrow import parquet
 
 
-class ClientTableTest(absltest.TestCase):
+class FolderWriterTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
-  def _part(self, split, shard, client_ids):
+  def _table(self, split, shard, client_ids):
     rows = [
       {
         'client_id': client_id,
@@ -32,23 +32,19 @@ class ClientTableTest(absltest.TestCase):
       }
       for i, client_id in enumerate(client_ids)
     ]
-    path = self.folder / f'{split}-{shard}.parquet'
-    parquet.write_table(
-      pa.Table.from_pylist(rows, schema=client_index.INDEX_SCHEMA), path
-    )
-    return path
+    return pa.Table.from_pylist(rows, schema=client_index.INDEX_SCHEMA)
 
   def test_one_sorted_table(self):
-    parts_of = {
+    tables = {
       'train': [
-        self._part('train', 0, ['b', 'é', 'a.org']),
-        self._part('train', 1, ['a', '\U0001f600', '\uffee']),
+        self._table('train', 0, ['b', 'é', 'a.org']),
+        self._table('train', 1, ['a', '\U0001f600', '\uffee']),
       ],
-      'held_out': [self._part('held_out', 0, ['z'])],
-      'validation': [self._part('validation', 0, [])],
+      'held_out': [self._table('held_out', 0, ['z'])],
+      'validation': [self._table('validation', 0, [])],
     }
     path = self.folder / 'clients.parquet'
-    sizes = client_table.write_client_table(path, parts_of)
+    sizes = folder_writer.write_index(path, tables)
     table = parquet.read_table(path)
     self.assertEqual(
       table['client_id'].to_pylist(),
@@ -71,48 +67,10 @@ class ClientTableTest(absltest.TestCase):
   def test_row_groups(self):
     names = [f'{i:06d}' for i in range(70_000)]
     path = self.folder / 'clients.parquet'
-    client_table.write_client_table(
-      path, {'train': [self._part('train', 0, names[::-1])]}
+    folder_writer.write_index(
+      path, {'train': [self._table('train', 0, names[::-1])]}
     )
     metadata = parquet.read_metadata(path)
     self.assertEqual(metadata.num_row_groups, 2)
     self.assertEqual(metadata.row_group(0).num_rows, 2**16)
     self.assertEqual(parquet.read_table(path)['client_id'].to_pylist(), names)
-
-
-class SummaryTest(absltest.TestCase):
-  def test_counts_and_quantiles(self):
-    examples = np.arange(1, 101)
-    sizes = [
-      client_table.ClientSizes(examples=part, words=part * 3)
-      for part in (examples[60:], examples[:60])
-    ]
-    summary = client_table.summarize(sizes)
-    self.assertEqual(
-      (summary['clients'], summary['examples'], summary['words']),
-      (100, 5050, 15150),
-    )
-    self.assertEqual(
-      summary['examples_per_client'],
-      {
-        'mean': 50.5,
-        'min': 1,
-        'p10': 10,
-        'p25': 25,
-        'median': 50,
-        'p75': 75,
-        'p90': 90,
-        'p99': 99,
-        'max': 100,
-      },
-    )
-    self.assertEqual(summary['words_per_client']['median'], 150)
-    json.dumps(summary)
-
-  def test_no_clients(self):
-    none = np.zeros(0, np.int64)
-    summary = client_table.summarize(
-      [client_table.ClientSizes(examples=none, words=none)]
-    )
-    self.assertEqual(summary['clients'], 0)
-    self.assertEqual(summary['examples_per_client'], {})

@@ -1,0 +1,167 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedNova: FedAvg whose clients count alike however many steps they take.
+
+Wang, Liu, Liang, Joshi and Poor, "Tackling the Objective Inconsistency Problem
+in Heterogeneous Federated Optimization", NeurIPS 2020 (arXiv:2007.07481),
+equation (5) with the default tau_eff of section 4.
+"""
+
+import collections
+import functools
+
+from fedfish_tff import errors
+from fedfish_tff.algorithms import composition
+from fedfish_tff.algorithms import process
+from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import local_training
+from fedfish_tff.models import autograph
+from fedfish_tff.models import model_functions
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def build_fed_nova(
+  model_fn: model_functions.ModelFn,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
+  *,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.NUM_EXAMPLES
+  ),
+  model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
+) -> process.FederatedProcess:
+  """Builds FedNova (Wang et al., 2020, equation (5)).
+
+  Client i goes from the global w to w_i = w - eta sum_k a_ik g_ik, with gradients
+  g_ik; of its share p_i of the weights, and with |a_i| = sum_k a_ik:
+
+    w <- w - (sum_i p_i |a_i|) sum_i p_i (w - w_i) / |a_i|
+
+  Of plain SGD |a_i| is the number of steps. Of momentum, weight decay and a
+  proximal term it is what the client optimizer makes of gradients of 1.
+
+  Args:
+    model_fn: A functional model, or a function that returns a variable model.
+    client_optimizer_fn: SGD, with or without momentum, weight decay or a
+      proximal term: its steps are linear in the gradients.
+    server_optimizer_fn: Applied to the update; SGD with rate 1 by default, which
+      is the original FedNova.
+    client_weighting: p_i by |D_i| (times local epochs), or uniform.
+    model_aggregator: Of the normalised updates (w - w_i) / |a_i|;
+      `tff.aggregators.MeanFactory` by default, which |a_i| goes through, too.
+
+  Returns:
+    A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
+    metrics=M@SERVER>), where B* are batches of all local epochs.
+
+  Raises:
+    InputError: If the client optimizer is another one, such as Adam.
+    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
+  """
+  training = local_training.build_local_training(model_fn, client_optimizer_fn)
+  _check_is_sgd(client_optimizer_fn)
+
+  def client_update(bound, weights, dataset, unused_round_number):
+    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
+    trained = local_training.train_locally(
+      bound, client_optimizer_fn, weights, dataset
+    )
+    norm = _distance_of_unit_gradients(client_optimizer_fn, trained.num_batches)
+    weight = client_work_process.client_weight(
+      trained.num_examples, client_weighting
+    )
+    weight = tf.where(trained.num_examples > 0, weight, 0.0)
+    delta = tuple(
+      tf.math.divide_no_nan(start - end, tf.cast(norm, start.dtype))
+      for start, end in zip(weights.trainable, trained.weights.trainable)
+    )
+    return client_work_process.ClientUpdate(
+      update=collections.OrderedDict(delta=delta, norm=norm),
+      weight=weight,
+      metrics=bound.unfinalized_metrics(trained.metrics_state),
+      initial_metrics=initial_metrics,
+      also_finite=client_work_process.weigh_update((delta, norm), weight),
+    )
+
+  return composition.compose_process(
+    model_fn,
+    client_work_process.build_client_work(model_fn, client_update),
+    _NormalizedMeanFactory(model_aggregator or tff.aggregators.MeanFactory()),
+    server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
+    local_training=training,
+    build_update_is_finite=functools.partial(
+      client_work_process.build_update_is_finite, model_fn, client_update
+    ),
+  )
+
+
+def _check_is_sgd(optimizer: tff.learning.optimizers.Optimizer) -> None:
+  with tf.Graph().as_default():
+    state = optimizer.initialize((tf.TensorSpec([], tf.float32),))
+    names = set(optimizer.get_hparams(state))
+  if not names <= {'learning_rate', 'momentum'}:
+    raise errors.InputError(
+      'The client optimizer of FedNova must be SGD, whose steps are linear in '
+      f'the gradients, got one with {", ".join(sorted(names))}.'
+    )
+
+
+def _distance_of_unit_gradients(
+  optimizer: tff.learning.optimizers.Optimizer, num_steps: tf.Tensor
+) -> tf.Tensor:
+  """Returns eta |a|, of which eta drops out of the product with its mean."""
+
+  def step(i, state, weight):
+    state, weight = autograph.convert(optimizer.next)(
+      state, weight, (tf.constant(1.0),)
+    )
+    return i + 1, state, weight
+
+  state = optimizer.initialize((tf.TensorSpec([], tf.float32),))
+  _, _, (weight,) = tf.while_loop(
+    lambda i, *_: i < num_steps,
+    step,
+    (tf.constant(0, tf.int64), state, (tf.constant(0.0),)),
+  )
+  return -weight
+
+
+class _NormalizedMeanFactory(tff.aggregators.WeightedAggregationFactory):
+  """Aggregates <delta, norm> to the mean of delta times the mean of norm."""
+
+  def __init__(self, inner: tff.aggregators.WeightedAggregationFactory):
+    self._inner = inner
+
+  def create(
+    self, value_type: tff.Type, weight_type: tff.Type
+  ) -> tff.templates.AggregationProcess:
+    deltas = self._inner.create(value_type['delta'], weight_type)
+    norms = tff.aggregators.MeanFactory().create(
+      value_type['norm'], weight_type
+    )
+
+    @tff.tensorflow.computation(value_type['delta'], value_type['norm'])
+    def scale(delta, norm):
+      return tf.nest.map_structure(lambda d: tf.cast(norm, d.dtype) * d, delta)
+
+    @tff.federated_computation
+    def init_fn():
+      return tff.federated_zip((deltas.initialize(), norms.initialize()))
+
+    @tff.federated_computation(
+      init_fn.type_signature.result,
+      tff.FederatedType(value_type, tff.CLIENTS),
+      tff.FederatedType(weight_type, tff.CLIENTS),
+    )
+    def next_fn(state, value, weight):
+      delta = deltas.next(state[0], value['delta'], weight)
+      norm = norms.next(state[1], value['norm'], weight)
+      return tff.templates.MeasuredProcessOutput(
+        tff.federated_zip((delta.state, norm.state)),
+        tff.federated_map(scale, (delta.result, norm.result)),
+        delta.measurements,
+      )
+
+    return tff.templates.AggregationProcess(init_fn, next_fn)

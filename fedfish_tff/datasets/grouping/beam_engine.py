@@ -1,0 +1,217 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Groups on a runner of Apache Beam, by its own shuffle.
+
+Workers share the folder of shards with this process, and nothing else. Runners
+differ in what they know; Create, ParDo and GroupByKey are enough, with no side
+input, state or output at the end of a bundle.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import itertools
+import json
+import operator
+import posixpath
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff import new_files
+from fedfish_tff.datasets.grouping import beam_options
+from fedfish_tff.datasets.grouping import record_counts
+from fedfish_tff.datasets.grouping import sources
+from fedfish_tff.datasets.grouping import work as work_lib
+
+import apache_beam as beam
+from apache_beam.options import pipeline_options
+from apache_beam.runners import runner as beam_runner
+import numpy as np
+import psutil
+import pyarrow as pa
+import tensorflow as tf
+
+# The key, in place of a shard's number, of counts of records.
+_COUNTS = -1
+# What the runner of this process takes, by the bytes of examples.
+_DIRECT_FACTOR = 5
+
+
+def group(
+  work: work_lib.Work,
+  parts: Sequence[sources.Part],
+  *,
+  beam_flags: Sequence[str],
+) -> tuple[
+  record_counts.RecordCounts, list[work_lib.ShardReport], list[pa.Table]
+]:
+  """Reads all parts and writes all shards.
+
+  Args:
+    work: The work.
+    parts: The parts of its source.
+    beam_flags: Flags of Beam, with '--runner'.
+
+  Returns:
+    The counts of records; for each shard, what it left out; and its index.
+
+  Raises:
+    errors.InputError: If a part cannot be read, too many records are bad, the
+      runner fails or does not write to the folder.
+  """
+  runner, flags = beam_options.create_beam_runner(beam_flags)
+  is_direct = 'Direct' in type(runner).__name__
+  if is_direct:
+    _check_memory(work.source.estimated_bytes(parts))
+  # Reports of an earlier call, which may have had other options.
+  if tf.io.gfile.exists(_report_folder(work)):
+    tf.io.gfile.rmtree(_report_folder(work))
+  tf.io.gfile.makedirs(_report_folder(work))
+  options = pipeline_options.PipelineOptions(flags)
+  setup = options.view_as(pipeline_options.SetupOptions)
+  if setup.pickle_library == 'default':
+    # Beam's own fails on a source that a script defines as a data class.
+    setup.pickle_library = 'cloudpickle'
+  try:
+    pipeline = beam.Pipeline(runner, options=options)
+    _ = (
+      pipeline
+      | 'Plan' >> beam.Create(list(parts))
+      | 'Distribute' >> beam.Reshuffle()
+      | 'Read' >> beam.FlatMap(_read_part, work)
+      | 'Group' >> beam.GroupByKey()
+      | 'Write' >> beam.Map(_write_group, work)
+    )
+    state = pipeline.run().wait_until_finish()
+  except Exception as error:
+    # What a worker of this process is interrupted by, Beam makes an error of.
+    if isinstance(error, RuntimeError) and 'KeyboardInterrupt' in str(error):
+      raise KeyboardInterrupt from None
+    if is_direct:
+      raise
+    # Others raise errors of their own: without a flag, a jar, or workers.
+    reason = ' '.join(str(error).split()) or type(error).__name__
+    raise errors.InputError(
+      f'The runner {type(runner).__name__} of Beam has failed: '
+      f'{reason.rstrip(".")}.'
+    ) from error
+  if state != beam_runner.PipelineState.DONE:
+    raise errors.InputError(
+      f'The runner of Beam ended with state {state}; its log says why.'
+    )
+  return _collect(work)
+
+
+def _check_memory(num_bytes: int) -> None:
+  """Refuses what the runner of this process could not hold."""
+  needed, free = _DIRECT_FACTOR * num_bytes, psutil.virtual_memory().available
+  if needed > free:
+    raise errors.InputError(
+      f'--runner=DirectRunner holds all in memory, about {needed / 1e9:,.1f} '
+      f'GB, and {free / 1e9:,.1f} GB are free; without --runner, the engine of '
+      'this machine groups on disk.'
+    )
+
+
+def _read_part(
+  part: sources.Part, work: work_lib.Work
+) -> Iterator[tuple[int, tuple]]:
+  """Yields the examples of a part by shard, and the counts of its records."""
+  counts, failure = record_counts.RecordCounts(), None
+  try:
+    for row in work.read([part], counts):
+      yield row.bucket // work.placement.buckets_per_shard, tuple(row)
+  # No error of ours gets through a runner unchanged.
+  except (errors.InputError, OSError) as error:
+    failure = str(error)
+  yield _COUNTS, (counts.to_json(), failure)
+
+
+def _write_group(
+  group: tuple[int, Iterable[tuple]], work: work_lib.Work
+) -> None:
+  """Writes a shard and its report, or the counts of all parts."""
+  number, values = group
+  if number == _COUNTS:
+    _write_json(
+      _report_path(work, 'counts'),
+      [{'counts': counts, 'failure': failure} for counts, failure in values],
+    )
+    return
+  shard = work.placement.shards()[number]
+  rows = sorted(
+    itertools.starmap(work_lib.Row, values), key=operator.itemgetter(0, 1, 2, 3)
+  )
+  report = work.write_shard(shard, _clients(rows))
+  _write_json(_report_path(work, shard.file_name), dataclasses.asdict(report))
+
+
+def _clients(rows: Sequence[work_lib.Row]) -> Iterator[work_lib.Client]:
+  for (_, client_id), some in itertools.groupby(
+    rows, operator.itemgetter(0, 1)
+  ):
+    examples = list(some)
+    yield work_lib.Client(
+      client_id=client_id,
+      sizes=np.array([len(row.example) for row in examples], np.int64),
+      words=np.array([row.words for row in examples], np.int64),
+      read=lambda kept, examples=examples: (
+        examples[place].example for place in kept.tolist()
+      ),
+    )
+
+
+def _collect(
+  work: work_lib.Work,
+) -> tuple[
+  record_counts.RecordCounts, list[work_lib.ShardReport], list[pa.Table]
+]:
+  """Reads what workers have written, and writes shards without clients."""
+  try:
+    parts = _read_json(_report_path(work, 'counts'))
+  except tf.errors.NotFoundError:
+    raise errors.InputError(
+      f'The workers of Beam must write to {work.folder}, a folder that they '
+      'share with this process; nothing is there.'
+    ) from None
+  counts = record_counts.RecordCounts()
+  for part in parts:
+    if part['failure'] is not None:
+      raise errors.InputError(part['failure'])
+    counts.merge(record_counts.RecordCounts.from_json(part['counts']))
+  counts.check(work.options.max_bad_fraction, total_size=None)
+  for name in tf.io.gfile.listdir(work.folder):
+    if new_files.is_temporary(name):  # Of a worker that was killed.
+      tf.io.gfile.remove(posixpath.join(work.folder, name))
+  reports, tables = [], []
+  for shard in work.placement.shards():
+    try:
+      report = _read_json(_report_path(work, shard.file_name))
+      reports.append(work_lib.ShardReport(**report))
+    except tf.errors.NotFoundError:
+      reports.append(work.write_shard(shard, []))
+    tables.append(work.read_index(shard))
+  tf.io.gfile.rmtree(_report_folder(work))
+  return counts, reports, tables
+
+
+def _report_folder(work: work_lib.Work) -> str:
+  return posixpath.join(work.folder, 'reports')
+
+
+def _report_path(work: work_lib.Work, name: str) -> str:
+  return posixpath.join(_report_folder(work), f'{name}.json')
+
+
+def _write_json(path: str, content: Any) -> None:
+  # A worker that is killed leaves no half of it.
+  temporary = new_files.temporary_name(path)
+  with tf.io.gfile.GFile(temporary, 'w') as file:
+    file.write(json.dumps(content))
+  tf.io.gfile.rename(temporary, path, overwrite=True)
+
+
+def _read_json(path: str) -> Any:
+  with tf.io.gfile.GFile(path, 'r') as file:
+    return json.loads(file.read())

@@ -1,0 +1,103 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Counts of the records of a source: of those kept, and of bad ones by kind."""
+
+import dataclasses
+import json
+
+from fedfish_tff import errors
+from fedfish_tff.datasets.grouping import sources
+
+# From how many records on they tell how many there are in all.
+_FEWEST_RECORDS = 100
+# Of each kind, how many skipped records are named.
+MOST_NAMED = 20
+
+
+@dataclasses.dataclass
+class RecordCounts:
+  """The records of some parts of a source.
+
+  Attributes:
+    examples: The number of records that are examples.
+    size: The size of what has been read, in the source's unit.
+    skipped: The number of bad records by kind.
+    named: Some of the bad records by kind: part, number in the part, name.
+  """
+
+  examples: int = 0
+  size: int = 0
+  skipped: dict[str, int] = dataclasses.field(default_factory=dict)
+  named: dict[str, list[list]] = dataclasses.field(default_factory=dict)
+
+  @classmethod
+  def from_json(cls, text: str | bytes) -> 'RecordCounts':
+    """Returns what `to_json` has written."""
+    return cls(**json.loads(text))
+
+  def to_json(self) -> str:
+    """Returns all of it as text."""
+    return json.dumps(dataclasses.asdict(self))
+
+  def skip(self, part: int, number: int, record: sources.Skipped) -> None:
+    """Counts bad records.
+
+    Args:
+      part: The number of the part.
+      number: Their place in the part.
+      record: The records.
+    """
+    self._add(record.kind, record.count, [[part, number, record.where]])
+
+  def merge(self, other: 'RecordCounts') -> None:
+    """Adds other counts to these."""
+    self.examples += other.examples
+    self.size += other.size
+    for kind, count in other.skipped.items():
+      self._add(kind, count, other.named[kind])
+
+  def names(self) -> dict[str, list[str]]:
+    """Returns the names of bad records by kind, in the source's order."""
+    return {
+      kind: [name for *_, name in named] for kind, named in self.named.items()
+    }
+
+  def check(self, max_bad_fraction: float, *, total_size: int | None) -> None:
+    """Checks that not too many records are bad, even if all others are good.
+
+    The number of all records follows from the size of what has been read, but
+    is no less than what has been.
+
+    Args:
+      max_bad_fraction: The share of all records that may be bad.
+      total_size: The size of the source; None if all of it has been read.
+
+    Raises:
+      errors.InputError: If too many are bad.
+    """
+    bad = sum(self.skipped.values())
+    known = expected = bad + self.examples
+    if total_size is not None:
+      if known < _FEWEST_RECORDS:
+        return
+      expected = max(known, known * total_size / max(self.size, 1))
+    elif not known:
+      raise errors.InputError('The input must have records, got none.')
+    if bad <= max_bad_fraction * expected:
+      return
+    kinds = ', '.join(
+      f'{count:,} {kind} (such as {self.named[kind][0][-1]})'
+      for kind, count in sorted(self.skipped.items())
+    )
+    raise errors.InputError(
+      f'{bad:,} of {known:,} records read cannot be used: {kinds}; at most '
+      f'{max_bad_fraction:.2%} of all (max_bad_fraction) may be such; with a '
+      'larger one, the same goes on from what was read.'
+    )
+
+  def _add(self, kind: str, count: int, named: list[list]) -> None:
+    self.skipped[kind] = self.skipped.get(kind, 0) + count
+    known = self.named.get(kind, [])
+    # Within a part they come in order.
+    if len(known) < MOST_NAMED or named[0] < known[-1]:
+      self.named[kind] = sorted(known + named)[:MOST_NAMED]

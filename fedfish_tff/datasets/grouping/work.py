@@ -1,0 +1,253 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The work of grouping that both engines do: reading parts, writing shards."""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import dataclasses
+import posixpath
+from typing import NamedTuple
+
+from fedfish_tff import errors
+from fedfish_tff.datasets.grouping import client_splits
+from fedfish_tff.datasets.grouping import record_counts
+from fedfish_tff.datasets.grouping import sources
+
+import numpy as np
+import pyarrow as pa
+
+# The limit of Dataset Grouper's `MergeWithLimitFn`: an example that no longer
+# fits into a client's record is left out.
+_MAX_CLIENT_BYTES = 2 * 10**9
+# The most that a record needs for an example besides its bytes.
+_EXAMPLE_OVERHEAD = 24
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GroupingOptions:
+  """Options of grouping.
+
+  Attributes:
+    splits: The division of clients.
+    min_examples: Clients with fewer examples are left out.
+    num_shards: The number of files, if no split needs one more; None for files
+      of about 256 MiB.
+    max_bad_fraction: Grouping fails as soon as, by the size of what has been
+      read, a larger share of all records cannot be used.
+  """
+
+  splits: client_splits.ClientSplits = client_splits.ClientSplits()
+  min_examples: int = 1
+  num_shards: int | None = None
+  max_bad_fraction: float = 0.01
+
+  def __post_init__(self) -> None:
+    for name in ('min_examples', 'num_shards'):
+      value = getattr(self, name)
+      if value is not None and value < 1:
+        raise errors.InputError(
+          f'{name} must be a positive integer, got {value}.'
+        )
+    if not 0 <= self.max_bad_fraction <= 1:
+      raise errors.InputError(
+        'max_bad_fraction must be a number from 0 to 1, got '
+        f'{self.max_bad_fraction}.'
+      )
+
+
+@dataclasses.dataclass(kw_only=True)
+class ShardReport:
+  """What a shard left out.
+
+  Attributes:
+    small_clients: Clients with too few examples.
+    small_client_examples: Their examples.
+    excess_examples: Examples that did not fit into the records of their
+      clients.
+    large_clients: The clients of these.
+  """
+
+  small_clients: int = 0
+  small_client_examples: int = 0
+  excess_examples: int = 0
+  large_clients: list[str] = dataclasses.field(default_factory=list)
+
+
+class Row(NamedTuple):
+  """An example on its way to its client.
+
+  Rows of a bucket, sorted, are in the order in which they are written.
+
+  Attributes:
+    bucket: The bucket of the client.
+    client_id: The client.
+    part: The number of the part of the source.
+    position: The example's place in the part.
+    words: Its number of words.
+    example: Its bytes.
+  """
+
+  bucket: int
+  client_id: str
+  part: int
+  position: int
+  words: int
+  example: bytes
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Client:
+  """A client to be written.
+
+  Attributes:
+    client_id: Its id.
+    sizes: The bytes of its examples, int64 [n].
+    words: The words of its examples, int64 [n].
+    read: Returns some of its examples, given their places, int64 [k].
+  """
+
+  client_id: str
+  sizes: np.ndarray
+  words: np.ndarray
+  read: Callable[[np.ndarray], Iterable[bytes]]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Work:
+  """All that a worker needs to know.
+
+  Attributes:
+    source: The source to group.
+    placement: The place of each client.
+    options: The options of grouping.
+    total_size: The size of the source, in its unit.
+    folder: The folder of shards; a URL as tf.io.gfile takes it, too.
+  """
+
+  source: sources.Source
+  placement: client_splits.Placement
+  options: GroupingOptions
+  total_size: int
+  folder: str
+
+  def shard_path(self, shard: client_splits.Shard) -> str:
+    """Returns the path of a shard."""
+    return posixpath.join(self.folder, shard.file_name)
+
+  def read(
+    self, parts: Sequence[sources.Part], counts: record_counts.RecordCounts
+  ) -> Iterator[Row]:
+    """Yields the examples of parts.
+
+    Args:
+      parts: Some of the source's parts, in order.
+      counts: Where records are counted.
+
+    Raises:
+      errors.InputError: If a part cannot be read, or too many records are bad.
+    """
+    # Imported late, with TensorFlow.
+    from fedfish_tff.datasets import grouped_examples  # pylint: disable=g-import-not-at-top
+
+    def progress(amount: int) -> None:
+      counts.size += amount
+
+    features = self.source.features
+    for part in parts:
+      end = counts.size + part.size
+      for number, item in enumerate(self.source.read(part, progress)):
+        if isinstance(item, sources.Skipped):
+          counts.skip(part.number, number, item)
+          counts.check(
+            self.options.max_bad_fraction, total_size=self.total_size
+          )
+          continue
+        counts.examples += 1
+        yield Row(
+          self.placement.bucket_of(item.client_id),
+          item.client_id,
+          part.number,
+          number,
+          grouped_examples.count_words(item.values, features),
+          grouped_examples.encode_example(item.values, features),
+        )
+      counts.size = end
+
+  def write_shard(
+    self, shard: client_splits.Shard, clients: Iterable[Client]
+  ) -> ShardReport:
+    """Writes a shard, clients in the order in which they come.
+
+    Args:
+      shard: The shard.
+      clients: Its clients.
+
+    Returns:
+      What it left out.
+
+    Raises:
+      OSError: If it cannot be written.
+    """
+    # Imported late, with TensorFlow: those who read do without it.
+    from fedfish_tff.datasets import client_files  # pylint: disable=g-import-not-at-top
+
+    report = ShardReport()
+    with client_files.ClientFile(self.shard_path(shard)) as file:
+      for client in clients:
+        kept = _keep(client, self.options.min_examples, report)
+        if len(kept):
+          file.write(
+            client.client_id,
+            client.read(kept),
+            sizes=client.sizes[kept],
+            words=int(client.words[kept].sum()),
+          )
+    return report
+
+  def read_index(self, shard: client_splits.Shard) -> pa.Table:
+    """Returns the index of a shard, made from its file.
+
+    Args:
+      shard: The shard.
+
+    Raises:
+      errors.InputError: If it cannot be read.
+    """
+    from fedfish_tff.datasets import client_files  # pylint: disable=g-import-not-at-top
+
+    return client_files.read_index(
+      self.shard_path(shard), shard.split, shard.number
+    )
+
+
+class _SizedPlace:
+  """The place of an example, as long as the example."""
+
+  def __init__(self, place: int, size: int) -> None:
+    self.place = place
+    self._size = size
+
+  def __len__(self) -> int:
+    return self._size
+
+
+def _keep(client: Client, min_examples: int, report: ShardReport) -> np.ndarray:
+  """Returns the places of the examples to write, and reports the others."""
+  import dataset_grouper  # pylint: disable=g-import-not-at-top
+
+  places = np.arange(len(client.sizes))
+  if len(places) < min_examples:
+    report.small_clients += 1
+    report.small_client_examples += len(places)
+    return places[:0]
+  sizes = client.sizes + _EXAMPLE_OVERHEAD
+  if sizes.sum() < _MAX_CLIENT_BYTES:
+    return places
+  merge = dataset_grouper.beam.MergeWithLimitFn(_MAX_CLIENT_BYTES)
+  merged = merge.apply(map(_SizedPlace, places.tolist(), sizes.tolist()))
+  kept = np.array([one.place for one in merged], np.int64)
+  report.excess_examples += len(places) - len(kept)
+  report.large_clients.append(client.client_id)
+  return kept

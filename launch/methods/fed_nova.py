@@ -1,0 +1,43 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedNova (Wang et al., 2020): clients count alike whatever their steps."""
+
+from fedfish_tff import algorithms
+from launch.methods import building
+from launch.methods import fed_avg
+from launch.methods import fields
+from launch.methods import method
+from launch.methods import optimizers
+
+
+def _build(parts: building.Ingredients) -> building.BuiltMethod:
+  process = algorithms.build_fed_nova(
+    parts.model,
+    parts.client_optimizer,
+    parts.server_optimizer,
+    client_weighting=parts.client_weighting,
+    model_aggregator=parts.model_aggregator,
+  )
+  return building.BuiltMethod(model=parts.model, process=process)
+
+
+METHOD = method.Method(
+  name='fed_nova',
+  title='FedNova',
+  fields={
+    'client_optimizer': fields.Field(
+      'sgd',
+      fields.one_of('mean_sgdm', 'nesterov', 'sgd', 'sgdm', 'sgdm_half'),
+      'What clients take local steps with, which are linear in the gradients.',
+    ),
+    **optimizers.SERVER_FIELDS,
+  },
+  supports=fed_avg.METHOD.supports - {'client_keeps', 'exchange', 'privacy'},
+  reasons={
+    'client_keeps': 'its server scales the mean of whole updates',
+    'exchange': 'its server scales the mean of whole updates',
+    'privacy': 'it also sums how far the steps of each client go, without noise',
+  },
+  shared_across=fed_avg.shared_across,
+  build=_build,
+)
