@@ -18,7 +18,6 @@ if TYPE_CHECKING:
   from fedfish_tff.evaluation.ranking import *
   from fedfish_tff.evaluation.round_evaluation import *
   from fedfish_tff.evaluation.subspace_distance import *
-  from fedfish_tff.evaluation.weight_selection import *
 
 _EXPORTS = {
   'client_scorer': 'build_client_scores ClientInput ClientScorer Scores',
@@ -40,6 +39,5 @@ _EXPORTS = {
   'ranking': 'gains is_better select_best Selection',
   'round_evaluation': 'HeldOutEvaluation SharedComputations',
   'subspace_distance': 'principal_angle_distance',
-  'weight_selection': 'select_weights',
 }
 __getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)
