@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
   'client_scorer': 'build_client_scores ClientInput ClientScorer Scores',
-  'client_server_barrier': """
-    barrier BarrierScores client_barriers CohortBarrier
-  """,
+  'client_server_barrier': 'BarrierScores client_barriers CohortBarrier',
   'client_statistics': """
     count_diverged count_diverged_clients mean_over_clients metric_values
     score_names spread standard_deviation weighted_mean worst_tenth

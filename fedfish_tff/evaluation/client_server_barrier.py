@@ -68,6 +68,7 @@ class CohortBarrier:
   ) -> dict[str, float]:
     """Returns `csb/<metric>`, and `csb/<metric>_by_examples`.
 
+    They are means of equation 5 of FedFish as read above: lower is better.
     Clients whose own model has diverged are left out and counted as
     `csb/diverged_clients`.
 
@@ -77,11 +78,15 @@ class CohortBarrier:
       cohort: See the same.
     """
     scores = self.score_clients(before, after, cohort)
-    columns = {
-      f'csb/{name}{suffix}': barrier(scores, name, higher_is_better, weighting)
-      for name, higher_is_better in self._higher_is_better.items()
-      for weighting, suffix in (('uniform', ''), ('examples', '_by_examples'))
-    }
+    columns = {}
+    for name, higher_is_better in self._higher_is_better.items():
+      values, sizes = client_barriers(
+        scores, name, higher_is_better=higher_is_better
+      )
+      for weighting, suffix in (('uniform', ''), ('examples', '_by_examples')):
+        columns[f'csb/{name}{suffix}'] = client_statistics.weighted_mean(
+          values, sizes, weighting=weighting
+        )
     columns['csb/diverged_clients'] = client_statistics.count_diverged_clients(
       scores.own
     )
@@ -133,32 +138,3 @@ def client_barriers(
   merged, _ = client_statistics.metric_values(scores.merged, metric)
   with np.errstate(invalid='ignore'):  # inf - inf
     return (own - merged if higher_is_better else merged - own), sizes
-
-
-def barrier(
-  scores: BarrierScores,
-  metric: str,
-  higher_is_better: bool,
-  weighting: str = 'uniform',
-) -> float:
-  """Returns the client-server barrier, equation 5 of FedFish as read above.
-
-  Args:
-    scores: The scores of the clients.
-    metric: The name of the metric, for example `'accuracy'`.
-    higher_is_better: True for accuracies, False for losses.
-    weighting: `'uniform'` over clients, or by `'examples'`.
-
-  Returns:
-    The barrier in the metric's unit; lower is better, positive where the
-    global model serves clients worse than their own. Clients whose own model
-    has diverged are left out; NaN where none is left.
-
-  Raises:
-    errors.InputError: If a scored client has no such metric, or `weighting`
-      is neither.
-  """
-  values, sizes = client_barriers(
-    scores, metric, higher_is_better=higher_is_better
-  )
-  return client_statistics.weighted_mean(values, sizes, weighting=weighting)

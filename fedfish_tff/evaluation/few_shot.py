@@ -48,10 +48,10 @@ class FewShotEvaluation:
     """Prepares the evaluation.
 
     Args:
-      computations: Of the model and local training.
+      computations: Those of the model and local training.
       fine_tune_spec: Batches and epochs of the fine-tuning; None where nothing
         but the fraction 0 will be asked for.
-      eval_batch_size: Examples a batch in evaluation.
+      eval_batch_size: Examples per batch in evaluation.
       seed: Decides the halves and the batches.
     """
     self._computations = computations

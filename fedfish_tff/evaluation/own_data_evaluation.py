@@ -90,7 +90,7 @@ class OwnDataEvaluation:
       test: What they are scored on, under the same ids; clients that have none
         there, or no example, are left out.
       tuning_spec: Batches and epochs of the tuning; None to do without.
-      eval_batch_size: Examples a batch in evaluation.
+      eval_batch_size: Examples per batch in evaluation.
       higher_is_better: The metrics to give, and whether more of them is better.
       seed: Decides the order of the batches.
     """
@@ -120,7 +120,7 @@ class OwnDataEvaluation:
     `diverged_clients`.
 
     Args:
-      state: The process' state.
+      state: The process's state.
       load_client_state: Loads clients' states after the same round; None for
         new clients', which have what a client begins with.
     """
@@ -153,7 +153,6 @@ class OwnDataEvaluation:
     known = set(self._test.client_ids)
     client_ids = [c for c in self._train.client_ids if c in known]
     sent = state if self._has_states else self._process.get_model_weights(state)
-    scorers = self._computations
     before, after = [], []
     for chunk in inputs.chunk_clients(client_ids):
       clients = [self._load(client_id) for client_id in chunk]
@@ -161,9 +160,9 @@ class OwnDataEvaluation:
         states = _load_states(self._process, state, chunk, load_client_state)
         for client, client_state in zip(clients, states, strict=True):
           client['state'] = client_state
-      before += scorers.own_models.score_group(sent, clients)
+      before += self._computations.own_models.score_group(sent, clients)
       if self._spec is not None:
-        after += scorers.tuned_own_models.score_group(sent, clients)
+        after += self._computations.tuned_own_models.score_group(sent, clients)
       # Or it would be in memory while the next group is made.
       del clients
     return before, before if self._spec is None else after

@@ -104,9 +104,9 @@ class HeldOutEvaluation:
     """Prepares the evaluation.
 
     Args:
-      computations: Of the model and, for personalisation, local training.
+      computations: Those of the model and, for personalisation, local training.
       clients: The held-out clients.
-      eval_batch_size: Examples a batch.
+      eval_batch_size: Examples per batch.
       fine_tune_spec: Batches of the half that is fine-tuned on; None to leave
         personalisation out. Clients of a single example are left out of it.
       seed: Decides the halves.

@@ -62,6 +62,13 @@ def _scores(*clients):
   return client_server_barrier.BarrierScores(own, merged)
 
 
+def _gaps(scores, metric):
+  values, _ = client_server_barrier.client_barriers(
+    scores, metric, higher_is_better=metric == 'accuracy'
+  )
+  return values.tolist()
+
+
 def setUpModule():
   contexts.set_default_context()
 
@@ -176,15 +183,10 @@ class ProcessesTest(parameterized.TestCase):
       tff.learning.optimizers.build_sgdm(1.0),
     )
     scores = self._run_round(process)
-    self.assertEqual(
-      client_server_barrier.barrier(scores, 'accuracy', True), 0.0
-    )
+    self.assertEqual(_gaps(scores, 'accuracy'), [0.0])
     # The server adds the delta to the weights it was taken from: one rounding.
     tolerance.assert_close(
-      client_server_barrier.barrier(scores, 'loss', False),
-      0.0,
-      relative=tolerance.FLOAT32_SUMS,
-      scale=1,
+      _gaps(scores, 'loss'), [0.0], relative=tolerance.FLOAT32_SUMS, scale=1
     )
 
   @parameterized.parameters('build_fed_fish', 'build_fed_sgd')
@@ -207,38 +209,20 @@ class ProcessesTest(parameterized.TestCase):
     )
 
 
-class BarrierTest(parameterized.TestCase):
-  def test_it_is_positive_where_the_global_model_is_worse(self):
-    worse = _scores((0.9, 0.6, 10), (0.8, 0.7, 30))
-    for metric, higher_is_better in (('accuracy', True), ('loss', False)):
-      value = client_server_barrier.barrier(worse, metric, higher_is_better)
-      self.assertAlmostEqual(value, 0.2)
-      by_examples = client_server_barrier.barrier(
-        worse, metric, higher_is_better, 'examples'
-      )
-      self.assertAlmostEqual(by_examples, 0.15)
-
-  def test_it_is_negative_where_the_global_model_is_better(self):
-    better = _scores((0.5, 0.6, 10))
-    for metric, higher_is_better in (('accuracy', True), ('loss', False)):
-      self.assertLess(
-        client_server_barrier.barrier(better, metric, higher_is_better), 0
-      )
+class ClientBarriersTest(parameterized.TestCase):
+  @parameterized.parameters('accuracy', 'loss')
+  def test_it_is_positive_where_the_global_model_is_worse(self, metric):
+    scores = _scores((0.9, 0.6, 10), (0.5, 0.6, 30))
+    np.testing.assert_allclose(_gaps(scores, metric), [0.3, -0.1])
 
   def test_clients_without_examples_are_left_out(self):
     nan = float('nan')
-    value = client_server_barrier.barrier(
-      _scores((0.9, 0.6, 10), (nan, nan, 0)), 'accuracy', True
+    values, sizes = client_server_barrier.client_barriers(
+      _scores((0.9, 0.6, 10), (nan, nan, 0)), 'accuracy', higher_is_better=True
     )
-    self.assertAlmostEqual(value, 0.3)
-    nothing = _scores((nan, nan, 0))
-    self.assertTrue(
-      np.isnan(client_server_barrier.barrier(nothing, 'loss', False))
-    )
+    self.assertEqual(sizes, [10])
+    np.testing.assert_allclose(values, [0.3])
 
-  def test_unknown_metric_and_weighting(self):
-    scores = _scores((0.9, 0.6, 10))
+  def test_unknown_metric(self):
     with self.assertRaisesRegex(errors.InputError, "'perplexity'"):
-      client_server_barrier.barrier(scores, 'perplexity', False)
-    with self.assertRaisesRegex(errors.InputError, 'weighting'):
-      client_server_barrier.barrier(scores, 'loss', False, 'size')
+      _gaps(_scores((0.9, 0.6, 10)), 'perplexity')
