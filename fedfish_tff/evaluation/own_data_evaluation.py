@@ -149,7 +149,7 @@ class OwnDataEvaluation:
   def _score(
     self, state: Any, load_client_state: LoadClientStateFn | None
   ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Returns each client's scores before tuning, and after it if there is any."""
+    """Returns each client's scores before and after tuning, if there is any."""
     known = set(self._test.client_ids)
     client_ids = [c for c in self._train.client_ids if c in known]
     sent = state if self._has_states else self._process.get_model_weights(state)

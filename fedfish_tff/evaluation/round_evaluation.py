@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates weights on held-out clients as training goes, to columns of metrics.
+"""Evaluates weights on held-out clients while training, to columns of metrics.
 
 Those that are scored are the global weights, and the weights that clients make
 of them by the process's local training.
