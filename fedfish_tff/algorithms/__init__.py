@@ -18,6 +18,7 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.fed3r import *
   from fedfish_tff.algorithms.fed3r_rf import *
   from fedfish_tff.algorithms.fed_avg import *
+  from fedfish_tff.algorithms.fed_dyn import *
   from fedfish_tff.algorithms.fed_fish import *
   from fedfish_tff.algorithms.fed_ma import *
   from fedfish_tff.algorithms.fed_ncm import *
@@ -50,6 +51,7 @@ _EXPORTS = {
   'fed3r': 'build_fed3r',
   'fed3r_rf': 'build_fed3r_rf',
   'fed_avg': 'build_fed_avg',
+  'fed_dyn': 'build_fed_dyn',
   'fed_fish': 'build_fed_fish',
   'fed_ma': 'build_fed_ma',
   'fed_ncm': 'build_fed_ncm',

@@ -46,7 +46,7 @@ _EXPORTS = {
     client_weight ClientStateUpdateFn ClientUpdate ClientUpdateFn
     leave_out_non_finite weigh_update
   """,
-  'control_variates': 'build_control_variate_update',
+  'control_variates': 'add_to_gradients build_control_variate_update',
   'excluded_clients': 'count_excluded_clients',
   'fisher': 'fisher_diagonal',
   'fisher_delta': 'build_fisher_delta_update',

@@ -17,6 +17,7 @@ from fedfish_tff import errors
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
+from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -24,7 +25,7 @@ import tensorflow_federated as tff
 
 
 class _CorrectedOptimizer(tff.learning.optimizers.Optimizer):
-  """Takes another optimizer's steps with the same added to each gradient."""
+  """See `add_to_gradients`."""
 
   def __init__(
     self,
@@ -39,7 +40,20 @@ class _CorrectedOptimizer(tff.learning.optimizers.Optimizer):
 
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
     corrected = tuple(g + c for g, c in zip(gradients, self._correction))
-    return self._inner.next(state, weights, corrected)
+    return autograph.convert(self._inner.next)(state, weights, corrected)
+
+
+def add_to_gradients(
+  optimizer: tff.learning.optimizers.Optimizer,
+  correction: tuple[tf.Tensor, ...],
+) -> tff.learning.optimizers.Optimizer:
+  """Returns an optimizer of the loss plus <correction, w>.
+
+  Args:
+    optimizer: Takes the steps, on the gradient with that of the added term.
+    correction: In the graph being built, of the weights' shapes.
+  """
+  return _CorrectedOptimizer(optimizer, correction)
 
 
 def build_control_variate_update(
@@ -97,7 +111,7 @@ def build_control_variate_update(
     )
     initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
     trained = local_training.train_locally(
-      bound, _CorrectedOptimizer(sgd, correction), weights, dataset
+      bound, add_to_gradients(sgd, correction), weights, dataset
     )
     # Read before the next pass, which updates a variable model's metrics.
     metrics = bound.unfinalized_metrics(trained.metrics_state)

@@ -74,6 +74,9 @@ _STATEFUL_BUILDERS: Mapping[
   'build_ditto': lambda model: algorithms.build_ditto(
     model, _sgd(0.1), _adam(), personal_strength=0.5
   ),
+  'build_fed_dyn': lambda model: algorithms.build_fed_dyn(
+    model, _sgd(0.1), _adam(), num_clients=4, regularization=0.1
+  ),
   'build_fed_per': lambda model: algorithms.build_fed_per(
     model, _sgd(0.1), _adam(), local_tensors=_HEAD
   ),
