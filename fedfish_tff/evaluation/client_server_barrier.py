@@ -14,71 +14,107 @@ The paper leaves the mean's weights open, so there are both: every client
 alike, and by its number of examples.
 """
 
-import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
+from typing import NamedTuple
 
-from fedfish_tff.evaluation import client_evaluation
+from fedfish_tff import datasets
 from fedfish_tff.evaluation import client_statistics
-from fedfish_tff.models import model_functions
+from fedfish_tff.evaluation import inputs
+from fedfish_tff.evaluation import round_evaluation
 
 import numpy as np
-import tensorflow_federated as tff
 
 
-def build_client_server_barrier(
-  model: model_functions.ModelFn, local_training: tff.Computation
-) -> tff.Computation:
-  """Builds the evaluation of each client's own and of the new global model.
+class BarrierScores(NamedTuple):
+  """The scores of each client of a round, on the examples of its batches.
 
-  Args:
-    model: A functional model, or a function that returns a variable model.
-    local_training: A process's local training, `(<M, B*> -> M)`. Run from the
-      weights the round started with, on the round's batches, it gives the
-      clients' own models again.
-
-  Returns:
-    A computation of the round's start weights, the global weights after the
-    round, and the cohort's data, `(<M@SERVER, M@SERVER,
-    {<train=B*, eval=B*>}@CLIENTS> -> {OrderedDict(client=metrics,
-    server=metrics, num_examples=int64)}@CLIENTS)`. Both `metrics` are those of
-    `client_evaluation.build_local_evaluation` on the `eval` batches: `client`
-    of the client's own model, `server` of the global one.
+  Attributes:
+    own: `num_examples` and the metrics of the model that each client trained.
+    merged: The same of the new global model.
   """
-  evaluate = client_evaluation.build_local_evaluation(model)
-  weights_type = tff.FederatedType(
-    model_functions.weights_type(model), tff.SERVER
-  )
-  data_type = model_functions.data_type(model)
 
-  @tff.federated_computation(
-    weights_type,
-    weights_type,
-    tff.FederatedType(
-      collections.OrderedDict(train=data_type, eval=data_type), tff.CLIENTS
-    ),
-  )
-  def client_server_barrier(start_weights, new_weights, client_data):
-    client_weights = tff.federated_map(
-      local_training,
-      (tff.federated_broadcast(start_weights), client_data.train),
-    )
-    client = tff.federated_map(evaluate, (client_weights, client_data.eval))
-    server = tff.federated_map(
-      evaluate, (tff.federated_broadcast(new_weights), client_data.eval)
-    )
-    return tff.federated_zip(
-      collections.OrderedDict(
-        client=client, server=server, num_examples=client.num_examples
+  own: Sequence[Mapping[str, Any]]
+  merged: Sequence[Mapping[str, Any]]
+
+
+class CohortBarrier:
+  """The client-server barrier of a round, in every metric."""
+
+  def __init__(
+    self,
+    computations: round_evaluation.SharedComputations,
+    *,
+    eval_batch_size: int,
+    higher_is_better: Mapping[str, bool],
+  ) -> None:
+    """Prepares the measurement.
+
+    Args:
+      computations: The computations of the model and the process's local
+        training. Run from the weights the round started with, on the round's
+        batches, it gives the clients' own models again.
+      eval_batch_size: Examples per batch.
+      higher_is_better: The metrics to measure the barrier in, and whether more
+        of them is better.
+    """
+    self._computations = computations
+    self._eval_batch_size = eval_batch_size
+    self._higher_is_better = dict(higher_is_better)
+
+  def __call__(
+    self, before: Any, after: Any, cohort: Sequence[datasets.ClientBatches]
+  ) -> dict[str, float]:
+    """Returns `csb/<metric>`, and `csb/<metric>_by_examples`.
+
+    They are means of equation 5 of FedFish as read above: lower is better.
+    Clients whose own model has diverged are left out and counted as
+    `csb/diverged_clients`.
+
+    Args:
+      before: See `score_clients`.
+      after: See the same.
+      cohort: See the same.
+    """
+    scores = self.score_clients(before, after, cohort)
+    columns = {}
+    for name, higher_is_better in self._higher_is_better.items():
+      values, sizes = client_barriers(
+        scores, name, higher_is_better=higher_is_better
       )
+      for weighting, suffix in (('uniform', ''), ('examples', '_by_examples')):
+        columns[f'csb/{name}{suffix}'] = client_statistics.weighted_mean(
+          values, sizes, weighting=weighting
+        )
+    columns['csb/diverged_clients'] = client_statistics.count_diverged_clients(
+      scores.own
     )
+    return columns
 
-  return client_server_barrier
+  def score_clients(
+    self, before: Any, after: Any, cohort: Sequence[datasets.ClientBatches]
+  ) -> BarrierScores:
+    """Returns each client's scores.
+
+    Args:
+      before: The global weights before the round.
+      after: The global weights after the round.
+      cohort: The round's batches. Each example among them is scored once: the
+        |D_i| after the cap, on which the client's own model was trained.
+    """
+    clients = [
+      inputs.build_barrier_input(client, eval_batch_size=self._eval_batch_size)
+      for client in cohort
+    ]
+    return BarrierScores(
+      self._computations.fine_tuned.score_group(before, clients),
+      self._computations.global_model.score_group(after, clients),
+    )
 
 
 def client_barriers(
-  per_client: Sequence[Mapping[str, Any]],
+  scores: BarrierScores,
   metric: str,
   *,
   higher_is_better: bool,
@@ -86,7 +122,7 @@ def client_barriers(
   """Returns the signed barrier of every scored client, with their sizes.
 
   Args:
-    per_client: The result of `build_client_server_barrier`.
+    scores: The scores of the clients.
     metric: The name of the metric, for example `'accuracy'`.
     higher_is_better: True for accuracies, False for losses.
 
@@ -98,40 +134,7 @@ def client_barriers(
   Raises:
     errors.InputError: If a scored client has no such metric.
   """
-  own, sizes = client_statistics.metric_values(
-    [client['client'] for client in per_client], metric
-  )
-  merged, _ = client_statistics.metric_values(
-    [client['server'] for client in per_client], metric
-  )
+  own, sizes = client_statistics.metric_values(scores.own, metric)
+  merged, _ = client_statistics.metric_values(scores.merged, metric)
   with np.errstate(invalid='ignore'):  # inf - inf
     return (own - merged if higher_is_better else merged - own), sizes
-
-
-def barrier(
-  per_client: Sequence[Mapping[str, Any]],
-  metric: str,
-  higher_is_better: bool,
-  weighting: str = 'uniform',
-) -> float:
-  """Returns the client-server barrier, equation 5 of FedFish as read above.
-
-  Args:
-    per_client: The result of `build_client_server_barrier`.
-    metric: The name of the metric, for example `'accuracy'`.
-    higher_is_better: True for accuracies, False for losses.
-    weighting: `'uniform'` over clients, or by `'examples'`.
-
-  Returns:
-    The barrier in the metric's unit; lower is better, positive where the
-    global model serves clients worse than their own. Clients whose own model
-    has diverged are left out; NaN where none is left.
-
-  Raises:
-    errors.InputError: If a scored client has no such metric, or `weighting`
-      is neither.
-  """
-  values, sizes = client_barriers(
-    per_client, metric, higher_is_better=higher_is_better
-  )
-  return client_statistics.weighted_mean(values, sizes, weighting=weighting)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.evaluation import metric_names
 
 import numpy as np
 
@@ -52,6 +53,20 @@ def metric_values(
 def count_diverged(values: Sequence[float] | np.ndarray) -> int:
   """Returns how many values are not finite, so left out of statistics."""
   return int(np.sum(~np.isfinite(np.asarray(values, np.float64))))
+
+
+def score_names(per_client: Sequence[Mapping[str, Any]]) -> list[str]:
+  """Returns the names of the metrics that are no counts."""
+  return [name for name in per_client[0] if not metric_names.is_count(name)]
+
+
+def count_diverged_clients(per_client: Sequence[Mapping[str, Any]]) -> int:
+  """Returns how many scored clients are missing in the mean of some metric."""
+  if not per_client:
+    return 0
+  values = [metric_values(per_client, n)[0] for n in score_names(per_client)]
+  # The greatest magnitude is finite only if all of a client's values are.
+  return count_diverged(np.max(np.abs(values), axis=0))
 
 
 def weighted_mean(
@@ -130,3 +145,15 @@ def worst_tenth(
   ordered = np.sort(values if higher_is_better else -values)
   worst = ordered[: -(-values.size // 10)].mean()
   return float(worst if higher_is_better else -worst)
+
+
+def spread(
+  column: str, values: np.ndarray, *, higher_is_better: bool
+) -> dict[str, float]:
+  """Returns `<column>_client_std` and `<column>_worst_tenth` of the values."""
+  return {
+    f'{column}_client_std': standard_deviation(values),
+    f'{column}_worst_tenth': worst_tenth(
+      values, higher_is_better=higher_is_better
+    ),
+  }

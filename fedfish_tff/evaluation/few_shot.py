@@ -14,6 +14,7 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import datasets
+from fedfish_tff.evaluation import client_scorer
 from fedfish_tff.evaluation import inputs
 from fedfish_tff.evaluation import round_evaluation
 
@@ -47,10 +48,10 @@ class FewShotEvaluation:
     """Prepares the evaluation.
 
     Args:
-      computations: Of the model and local training.
+      computations: Those of the model and local training.
       fine_tune_spec: Batches and epochs of the fine-tuning; None where nothing
         but the fraction 0 will be asked for.
-      eval_batch_size: Examples a batch in evaluation.
+      eval_batch_size: Examples per batch in evaluation.
       seed: Decides the halves and the batches.
     """
     self._computations = computations
@@ -91,48 +92,29 @@ class FewShotEvaluation:
 
   def _load_chunks(
     self, clients: datasets.ClientData, fraction: float, loaded: list[str]
-  ) -> Iterator[list[Any]]:
-    """Yields clients' data for `ChunkedEvaluation`; adds their ids."""
+  ) -> Iterator[list[client_scorer.ClientInput]]:
+    """Yields clients' data for a scorer; adds their ids."""
+    is_half = fraction in (0, 0.5)
+    fewest = 2 if is_half else datasets.MIN_FEW_SHOT_EXAMPLES
     for chunk in inputs.chunk_clients(clients.client_ids):
-      group = {
-        client_id: self._build_input(
-          clients.load_client(client_id), fraction, client_id
+      group = []
+      for client_id in chunk:
+        client = inputs.plan_whole_client(
+          clients, client_id, batch_size=self._eval_batch_size
         )
-        for client_id in chunk
-      }
-      group = {name: data for name, data in group.items() if data is not None}
+        if datasets.count_examples(client.examples) < fewest:
+          continue
+        loaded.append(client_id)
+        group.append(
+          inputs.split_client(
+            client,
+            fraction=fraction,
+            fine_tune_spec=self._spec if fraction else None,
+            seed=self._seed,
+          )
+        )
+      # Or it would be in memory while the next group is made.
+      del client
       if group:
-        loaded += group
-        yield list(group.values())
-      # Or it would be in memory while the next one is made.
+        yield group
       del group
-
-  def _build_input(
-    self, examples: datasets.Examples, fraction: float, client_id: str
-  ) -> Any:
-    """Returns a client's data; None where there are too few."""
-    total = datasets.count_examples(examples)
-    if total >= datasets.MIN_FEW_SHOT_EXAMPLES:
-      support, unseen = datasets.split_few_shot(
-        examples, fraction=fraction, client_id=client_id, seed=self._seed
-      )
-    elif total >= 2 and fraction in (0, 0.5):
-      support, unseen = datasets.split_examples(
-        examples, fraction=0.5, client_id=client_id, seed=self._seed
-      )
-    else:
-      return None
-    if not fraction:
-      return datasets.to_client_input(
-        datasets.sequential_batches(
-          unseen, client_id=client_id, batch_size=self._eval_batch_size
-        )
-      )
-    return inputs.build_personalization_input(
-      support,
-      unseen,
-      client_id=client_id,
-      batch_spec=self._spec,
-      eval_batch_size=self._eval_batch_size,
-      seed=self._seed,
-    )

@@ -1,17 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Clients' data as the evaluations here take them."""
+"""Clients' data as scorers take them (`client_scorer.ClientScorer`)."""
 
-import collections
 from collections.abc import Iterator
 from collections.abc import Sequence
 import functools
 
 from fedfish_tff import datasets
+from fedfish_tff.evaluation import client_scorer
 
 import numpy as np
-
-EvaluationInput = collections.OrderedDict[str, datasets.ClientInput]
 
 # Clients whose examples, or copies of them, are in memory at once.
 _CLIENTS_AT_A_TIME = 64
@@ -25,21 +23,23 @@ def chunk_clients(client_ids: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def load_chunks(
   clients: datasets.ClientData, *, eval_batch_size: int
-) -> Iterator[list[datasets.ClientInput]]:
-  """Yields what `evaluation.ChunkedEvaluation` takes, loading as it goes.
+) -> Iterator[list[client_scorer.ClientInput]]:
+  """Yields clients in groups, for a scorer without tuning, loading as it goes.
 
   Args:
     clients: The clients, in whose order they are yielded.
-    eval_batch_size: Examples a batch.
+    eval_batch_size: Examples per batch.
 
   Yields:
-    All examples of each client of a group, in batches.
+    All examples of each client of a group, in batches, as `test`.
   """
   for chunk in chunk_clients(clients.client_ids):
     yield [
-      datasets.to_client_input(
-        plan_whole_client(clients, client_id, batch_size=eval_batch_size)
-      )
+      {
+        'test': datasets.to_client_input(
+          plan_whole_client(clients, client_id, batch_size=eval_batch_size)
+        )
+      }
       for client_id in chunk
     ]
 
@@ -52,7 +52,7 @@ def plan_whole_client(
   Args:
     clients: Clients, which are read where they are used if they have a source.
     client_id: The client.
-    batch_size: Examples a batch.
+    batch_size: Examples per batch.
   """
   return datasets.plan_client(
     clients,
@@ -66,27 +66,54 @@ def plan_whole_client(
 
 def build_barrier_input(
   client: datasets.ClientBatches, *, eval_batch_size: int
-) -> EvaluationInput:
-  """Returns what `evaluation.build_client_server_barrier` takes of a client.
+) -> client_scorer.ClientInput:
+  """Returns a client of a round, for a scorer with tuning.
 
   Args:
     client: The client's batches of the round.
-    eval_batch_size: Examples a batch in evaluation.
+    eval_batch_size: Examples per batch in evaluation.
 
   Returns:
-    The round's batches as `train`, and as `eval` each example among them once:
-    the |D_i| after the cap, on which the client's own model was trained.
+    The round's batches as `train`, and as `test` each example among them once.
   """
-  scored = datasets.take_part(
-    client, functools.partial(_scored, batch_size=eval_batch_size)
-  )
-  return collections.OrderedDict(
-    train=datasets.to_client_input(client),
-    eval=datasets.to_client_input(scored),
-  )
+  scored = functools.partial(_used_once, batch_size=eval_batch_size)
+  return {
+    'train': datasets.to_client_input(client),
+    'test': datasets.to_client_input(datasets.take_part(client, scored)),
+  }
 
 
-def _scored(
+def split_client(
+  client: datasets.ClientBatches,
+  *,
+  fraction: float,
+  fine_tune_spec: datasets.BatchSpec | None,
+  seed: int,
+) -> client_scorer.ClientInput:
+  """Returns a share of a client's examples, and its unseen half.
+
+  Args:
+    client: All examples of the client, as `plan_whole_client` has them: two at
+      least, and `datasets.MIN_FEW_SHOT_EXAMPLES` for a share below a half.
+    fraction: The share of the examples to fine-tune on, in (0, 0.5].
+    fine_tune_spec: Batches and epochs of the fine-tuning; None for no `train`.
+    seed: Decides the halves and the order of the batches.
+
+  Returns:
+    Batches to fine-tune on as `train`, and as `test` those to score, the same
+    for every share.
+  """
+  unseen = functools.partial(_plan_unseen, seed=seed)
+  parts = {'test': datasets.take_part(client, unseen)}
+  if fine_tune_spec is not None:
+    share = functools.partial(
+      _plan_share, fraction=fraction, spec=fine_tune_spec, seed=seed
+    )
+    parts['train'] = datasets.take_part(client, share)
+  return {k: datasets.to_client_input(part) for k, part in parts.items()}
+
+
+def _used_once(
   client: datasets.ClientBatches, *, batch_size: int
 ) -> datasets.ClientBatches:
   """Returns each example of a round's batches once."""
@@ -99,35 +126,40 @@ def _scored(
   )
 
 
-def build_personalization_input(
-  fine_tune: datasets.Examples,
-  unseen: datasets.Examples,
+def _plan_share(
+  client: datasets.ClientBatches,
   *,
-  client_id: str,
-  batch_spec: datasets.BatchSpec,
-  eval_batch_size: int,
+  fraction: float,
+  spec: datasets.BatchSpec,
   seed: int,
-) -> EvaluationInput:
-  """Returns what `evaluation.build_personalization_totals` takes of a client.
+) -> datasets.ClientBatches:
+  rows, _ = _split(client, fraction, seed)
+  return datasets.plan_batches(
+    datasets.take_examples(client.examples, rows),
+    spec,
+    client_id=client.client_id,
+    seed=seed,
+    round_number=0,
+  )
 
-  Args:
-    fine_tune: The client's examples to fine-tune on.
-    unseen: The client's examples to score.
-    client_id: The client.
-    batch_spec: Batches and epochs of the fine-tuning.
-    eval_batch_size: Examples a batch in evaluation.
-    seed: Decides the order of the batches.
 
-  Returns:
-    Batches to fine-tune on as `train`, and those to score as `test`.
-  """
-  train = datasets.plan_batches(
-    fine_tune, batch_spec, client_id=client_id, seed=seed, round_number=0
+def _plan_unseen(
+  client: datasets.ClientBatches, *, seed: int
+) -> datasets.ClientBatches:
+  _, rows = _split(client, 0.5, seed)
+  return datasets.sequential_batches(
+    datasets.take_examples(client.examples, rows),
+    client_id=client.client_id,
+    batch_size=client.batch_size,
   )
-  test = datasets.sequential_batches(
-    unseen, client_id=client_id, batch_size=eval_batch_size
-  )
-  return collections.OrderedDict(
-    train=datasets.to_client_input(train),
-    test=datasets.to_client_input(test),
-  )
+
+
+def _split(
+  client: datasets.ClientBatches, fraction: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the numbers of the examples of a share and of the unseen half."""
+  total = datasets.count_examples(client.examples)
+  options = dict(fraction=fraction, client_id=client.client_id, seed=seed)
+  if fraction == 0.5:
+    return datasets.split_rows(total, **options)
+  return datasets.split_few_shot(np.arange(total), **options)

@@ -9,73 +9,60 @@ arXiv:2102.07078, section 5) and SRPFL (Tziotis et al., 2022, section 5) do; a
 client that was never in a round begins as any new one does.
 """
 
-import collections
+from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
-import dataclasses
 from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import process as process_lib
-from fedfish_tff.evaluation import client_evaluation
-from fedfish_tff.evaluation import client_model_evaluation
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import inputs
-from fedfish_tff.models import model_functions
+from fedfish_tff.evaluation import round_evaluation
 
 import numpy as np
 import tensorflow_federated as tff
 
 _TENTHS = {'low_tenth': 0.1, 'median': 0.5, 'high_tenth': 0.9}
 
+# Takes (client id, a state of the same structure), returns the client's state,
+# or None for a client that never came.
+LoadClientStateFn = Callable[[str, Any], Any | None]
 
-def build_own_data_evaluation(
-  model: model_functions.ModelFn,
-  tuning: tff.Computation,
-  *,
-  client_model_weights: tff.Computation | None = None,
-) -> tff.Computation:
-  """Builds the evaluation of clients' own models, before and after tuning.
+
+def own_models(
+  process: client_state_process.ClientStateProcess,
+  state: Any,
+  client_ids: Iterable[str],
+  load_client_state: LoadClientStateFn,
+) -> Iterator[tff.learning.models.ModelWeights]:
+  """Yields each client's own model after a round.
 
   Args:
-    model: A functional model, or a function that returns a variable model.
-    tuning: What a client makes of its model, (<M, B*> -> M), not placed, such as
-      a process's local training; without a batch it stays as it is.
-    client_model_weights: What a client's model is, (<S, C> -> M), not placed,
-      as of a `ClientStateProcess`. None where it is the server's: S is M then,
-      and C an int32 that is not read.
-
-  Returns:
-    A computation `(<S@SERVER, {C}@CLIENTS, {<train=B*, test=B*>}@CLIENTS> ->
-    {<before=metrics, after=metrics>}@CLIENTS)`; metrics are those of
-    `client_evaluation.build_local_evaluation` on the `test` batches.
+    process: The process.
+    state: Its state after the round.
+    client_ids: The clients.
+    load_client_state: Loads their states after the round, such as `load` of a
+      `ClientStateStore`. A client that has none has what a new one begins with.
   """
-  evaluate = client_evaluation.build_local_evaluation(model)
-  client_weights = client_model_weights or _build_server_weights(model)
-  server_type, client_type = client_weights.type_signature.parameter
-  data_type = model_functions.data_type(model)
+  for client_state in _load_states(
+    process, state, client_ids, load_client_state
+  ):
+    yield process.client_model_weights(state, client_state)
 
-  @tff.federated_computation(
-    tff.FederatedType(server_type, tff.SERVER),
-    tff.FederatedType(client_type, tff.CLIENTS),
-    tff.FederatedType(
-      collections.OrderedDict(train=data_type, test=data_type), tff.CLIENTS
-    ),
-  )
-  def own_data_evaluation(state, client_states, client_data):
-    before = tff.federated_map(
-      client_weights, (tff.federated_broadcast(state), client_states)
-    )
-    after = tff.federated_map(tuning, (before, client_data.train))
-    return tff.federated_zip(
-      collections.OrderedDict(
-        before=tff.federated_map(evaluate, (before, client_data.test)),
-        after=tff.federated_map(evaluate, (after, client_data.test)),
-      )
-    )
 
-  return own_data_evaluation
+def _load_states(
+  process: client_state_process.ClientStateProcess,
+  state: Any,
+  client_ids: Iterable[str],
+  load_client_state: LoadClientStateFn | None,
+) -> Iterator[Any]:
+  new_client = process.initialize_client(state)
+  for client_id in client_ids:
+    loaded = load_client_state and load_client_state(client_id, new_client)
+    yield new_client if loaded is None else loaded
 
 
 class OwnDataEvaluation:
@@ -85,7 +72,7 @@ class OwnDataEvaluation:
     self,
     process: process_lib.FederatedProcess
     | client_state_process.ClientStateProcess,
-    computation: tff.Computation,
+    computations: round_evaluation.SharedComputations,
     *,
     train: datasets.ClientData,
     test: datasets.ClientData,
@@ -98,12 +85,12 @@ class OwnDataEvaluation:
 
     Args:
       process: The process.
-      computation: Of `build_own_data_evaluation` for it.
+      computations: The computations of its model and local training.
       train: The clients to score, with what they tune on.
       test: What they are scored on, under the same ids; clients that have none
         there, or no example, are left out.
       tuning_spec: Batches and epochs of the tuning; None to do without.
-      eval_batch_size: Examples a batch in evaluation.
+      eval_batch_size: Examples per batch in evaluation.
       higher_is_better: The metrics to give, and whether more of them is better.
       seed: Decides the order of the batches.
     """
@@ -111,7 +98,7 @@ class OwnDataEvaluation:
     self._has_states = isinstance(
       process, client_state_process.ClientStateProcess
     )
-    self._evaluate = computation
+    self._computations = computations
     self._train, self._test = train, test
     self._spec = tuning_spec
     self._eval_batch_size = eval_batch_size
@@ -121,7 +108,7 @@ class OwnDataEvaluation:
   def __call__(
     self,
     state: Any,
-    load_client_state: client_model_evaluation.LoadClientStateFn | None = None,
+    load_client_state: LoadClientStateFn | None = None,
   ) -> dict[str, float]:
     """Returns `<metric>`, each the mean over clients, and what surrounds it.
 
@@ -133,26 +120,21 @@ class OwnDataEvaluation:
     `diverged_clients`.
 
     Args:
-      state: The process' state.
+      state: The process's state.
       load_client_state: Loads clients' states after the same round; None for
         new clients', which have what a client begins with.
     """
-    scores = list(self._score(state, load_client_state))
+    before, after = self._score(state, load_client_state)
     columns = {'diverged_clients': 0}
     for name, higher_is_better in self._higher_is_better.items():
-      values, sizes = client_statistics.metric_values(
-        [s['after'] for s in scores], name
-      )
+      values, sizes = client_statistics.metric_values(after, name)
       columns[name] = client_statistics.weighted_mean(values, sizes)
       if self._spec is not None:
         columns[f'{name}_before'] = client_statistics.mean_over_clients(
-          [s['before'] for s in scores], name
+          before, name
         )
-      columns[f'{name}_client_std'] = client_statistics.standard_deviation(
-        values
-      )
-      columns[f'{name}_worst_tenth'] = client_statistics.worst_tenth(
-        values, higher_is_better=higher_is_better
+      columns |= client_statistics.spread(
+        name, values, higher_is_better=higher_is_better
       )
       columns['diverged_clients'] = max(
         columns['diverged_clients'], client_statistics.count_diverged(values)
@@ -165,31 +147,32 @@ class OwnDataEvaluation:
     return columns
 
   def _score(
-    self,
-    state: Any,
-    load_client_state: client_model_evaluation.LoadClientStateFn | None,
-  ) -> Iterable[Mapping[str, Any]]:
+    self, state: Any, load_client_state: LoadClientStateFn | None
+  ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Returns each client's scores before and after tuning, if there is any."""
     known = set(self._test.client_ids)
     client_ids = [c for c in self._train.client_ids if c in known]
-    sent = self._process.get_model_weights(state)
-    new_client = 0
-    if self._has_states:
-      sent, new_client = state, self._process.initialize_client(state)
+    sent = state if self._has_states else self._process.get_model_weights(state)
+    before, after = [], []
     for chunk in inputs.chunk_clients(client_ids):
-      client_states = [new_client] * len(chunk)
-      if self._has_states and load_client_state is not None:
-        loaded = (load_client_state(c, new_client) for c in chunk)
-        client_states = [new_client if s is None else s for s in loaded]
-      yield from self._evaluate(
-        sent, client_states, [self._load(client_id) for client_id in chunk]
-      )
+      clients = [self._load(client_id) for client_id in chunk]
+      if self._has_states:
+        states = _load_states(self._process, state, chunk, load_client_state)
+        for client, client_state in zip(clients, states, strict=True):
+          client['state'] = client_state
+      before += self._computations.own_models.score_group(sent, clients)
+      if self._spec is not None:
+        after += self._computations.tuned_own_models.score_group(sent, clients)
+      # Or it would be in memory while the next group is made.
+      del clients
+    return before, before if self._spec is None else after
 
-  def _load(self, client_id: str) -> inputs.EvaluationInput:
-    if self._spec is None:
-      tuned = datasets.take_part(
-        inputs.plan_whole_client(self._train, client_id, batch_size=1), _nothing
-      )
-    else:
+  def _load(self, client_id: str) -> dict[str, Any]:
+    scored = inputs.plan_whole_client(
+      self._test, client_id, batch_size=self._eval_batch_size
+    )
+    client = {'test': datasets.to_client_input(scored)}
+    if self._spec is not None:
       tuned = datasets.plan_client(
         self._train,
         self._spec,
@@ -198,22 +181,5 @@ class OwnDataEvaluation:
         round_number=0,
         refers=datasets.takes_references(),
       )
-    scored = inputs.plan_whole_client(
-      self._test, client_id, batch_size=self._eval_batch_size
-    )
-    return collections.OrderedDict(
-      train=datasets.to_client_input(tuned),
-      test=datasets.to_client_input(scored),
-    )
-
-
-def _nothing(client: datasets.ClientBatches) -> datasets.ClientBatches:
-  return dataclasses.replace(client, indices=client.indices[:0])
-
-
-def _build_server_weights(model: model_functions.ModelFn) -> tff.Computation:
-  @tff.tensorflow.computation(model_functions.weights_type(model), np.int32)
-  def take_weights(weights, unused_client_state):
-    return weights
-
-  return take_weights
+      client['train'] = datasets.to_client_input(tuned)
+    return client

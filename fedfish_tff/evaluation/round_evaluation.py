@@ -1,12 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates a process as training goes, to columns of metrics.
+"""Evaluates weights on held-out clients while training, to columns of metrics.
 
-On held-out clients: the global weights, and those that clients make of them by
-the process' local training. On a round's cohort: the client-server barrier.
+Those that are scored are the global weights, and the weights that clients make
+of them by the process's local training.
 """
 
-import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
@@ -14,21 +13,16 @@ from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff.evaluation import chunked_evaluation
-from fedfish_tff.evaluation import client_server_barrier
+from fedfish_tff.evaluation import client_scorer
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import gradient_norm
 from fedfish_tff.evaluation import inputs
-from fedfish_tff.evaluation import metric_names
-from fedfish_tff.evaluation import own_data_evaluation
 
 from absl import logging
-import numpy as np
 import tensorflow_federated as tff
 
 _FINE_TUNED_FRACTION = 0.5
 _NOT_A_METRIC = 'num_examples'
-_DIVERGED_CLIENTS = 'diverged_clients'
 
 
 class SharedComputations:
@@ -43,53 +37,51 @@ class SharedComputations:
     local_training: tff.Computation,
     client_model_weights: tff.Computation | None = None,
   ) -> None:
-    """Keeps what the computations are built of.
+    """Keeps the parts of the computations.
 
     Args:
       model: The model.
-      local_training: The process' local training.
-      client_model_weights: The process', if its clients have states.
+      local_training: The process's local training.
+      client_model_weights: The process's, if its clients have states.
     """
     self._model = model
     self._local_training = local_training
     self._client_model_weights = client_model_weights
 
   @functools.cached_property
-  def global_model(self) -> chunked_evaluation.ChunkedEvaluation:
+  def global_model(self) -> client_scorer.ClientScorer:
     """Scores the same weights on every client."""
-    return chunked_evaluation.ChunkedEvaluation(self._model)
+    return client_scorer.ClientScorer(self._model)
 
   @functools.cached_property
-  def fine_tuned(self) -> chunked_evaluation.ChunkedEvaluation:
+  def fine_tuned(self) -> client_scorer.ClientScorer:
     """Scores what each client's local training makes of the same weights."""
-    return chunked_evaluation.ChunkedEvaluation(
-      self._model, self._local_training
+    return client_scorer.ClientScorer(self._model, tuning=self._local_training)
+
+  @functools.cached_property
+  def own_models(self) -> client_scorer.ClientScorer:
+    """Scores the model that each client begins a round with."""
+    if self._client_model_weights is None:
+      return self.global_model
+    return client_scorer.ClientScorer(
+      self._model, start=self._client_model_weights
     )
 
   @functools.cached_property
-  def own_models(self) -> tff.Computation:
-    """Scores clients' own models beside a global one.
-
-    The barrier is measured by it, and so is personalisation, where the global
-    model is the one that the clients' start from.
-    """
-    return client_server_barrier.build_client_server_barrier(
-      self._model, self._local_training
+  def tuned_own_models(self) -> client_scorer.ClientScorer:
+    """Scores what each client's local training makes of that model."""
+    if self._client_model_weights is None:
+      return self.fine_tuned
+    return client_scorer.ClientScorer(
+      self._model,
+      start=self._client_model_weights,
+      tuning=self._local_training,
     )
 
   @functools.cached_property
   def gradient_norm(self) -> tff.Computation:
     """Tells how far clients' loss is from a minimum."""
     return gradient_norm.build_gradient_norm(self._model)
-
-  @functools.cached_property
-  def own_data(self) -> tff.Computation:
-    """Scores clients' own models on test data of their own."""
-    return own_data_evaluation.build_own_data_evaluation(
-      self._model,
-      self._local_training,
-      client_model_weights=self._client_model_weights,
-    )
 
 
 class HeldOutEvaluation:
@@ -112,9 +104,9 @@ class HeldOutEvaluation:
     """Prepares the evaluation.
 
     Args:
-      computations: Of the model and, for personalisation, local training.
+      computations: Those of the model and, for personalisation, local training.
       clients: The held-out clients.
-      eval_batch_size: Examples a batch.
+      eval_batch_size: Examples per batch.
       fine_tune_spec: Batches of the half that is fine-tuned on; None to leave
         personalisation out. Clients of a single example are left out of it.
       seed: Decides the halves.
@@ -184,39 +176,35 @@ class HeldOutEvaluation:
     """Returns the other columns of a call."""
     if self._spec is None:
       return {}
-    per_client = [
-      scores
-      for chunk in inputs.chunk_clients(self._personalized)
-      for scores in self._computations.own_models(
-        weights, weights, [self._halve(client_id) for client_id in chunk]
-      )
-    ]
-    after = [client['client'] for client in per_client]
-    before = [client['server'] for client in per_client]
+    before, after = [], []
+    for chunk in inputs.chunk_clients(self._personalized):
+      clients = [
+        inputs.split_client(
+          inputs.plan_whole_client(
+            self._clients, client_id, batch_size=self._eval_batch_size
+          ),
+          fraction=_FINE_TUNED_FRACTION,
+          fine_tune_spec=self._spec,
+          seed=self._seed,
+        )
+        for client_id in chunk
+      ]
+      before += self._computations.global_model.score_group(weights, clients)
+      after += self._computations.fine_tuned.score_group(weights, clients)
+      # Or it would be in memory while the next group is made.
+      del clients
     columns = {}
     for scores, suffix in ((after, ''), (before, '_before')):
-      for name in _metric_names(scores):
+      for name in client_statistics.score_names(scores):
         columns[f'personalized/{name}{suffix}'] = (
           client_statistics.mean_over_clients(
             scores, name, weighting='examples'
           )
         )
-    columns[f'personalized/{_DIVERGED_CLIENTS}'] = _count_diverged(after)
+    columns['personalized/diverged_clients'] = (
+      client_statistics.count_diverged_clients(after)
+    )
     return columns | self._spread('personalized', after)
-
-  def _halve(self, client_id: str) -> inputs.EvaluationInput:
-    """Returns a client's half to fine-tune on and its unseen one."""
-    client = inputs.plan_whole_client(
-      self._clients, client_id, batch_size=self._eval_batch_size
-    )
-    parts = collections.OrderedDict(
-      train=functools.partial(_tuned_half, spec=self._spec, seed=self._seed),
-      eval=functools.partial(_unseen_half, seed=self._seed),
-    )
-    return collections.OrderedDict(
-      (name, datasets.to_client_input(datasets.take_part(client, make)))
-      for name, make in parts.items()
-    )
 
   def _spread(
     self, prefix: str, scores: Sequence[Mapping[str, Any]]
@@ -229,119 +217,7 @@ class HeldOutEvaluation:
       columns[f'{column}_client_mean'] = client_statistics.weighted_mean(
         values, sizes
       )
-      columns[f'{column}_client_std'] = client_statistics.standard_deviation(
-        values
-      )
-      columns[f'{column}_worst_tenth'] = client_statistics.worst_tenth(
-        values, higher_is_better=higher_is_better
+      columns |= client_statistics.spread(
+        column, values, higher_is_better=higher_is_better
       )
     return columns
-
-
-def _tuned_half(
-  client: datasets.ClientBatches, *, spec: datasets.BatchSpec, seed: int
-) -> datasets.ClientBatches:
-  tuned, _ = _split(client, seed)
-  return datasets.plan_batches(
-    datasets.take_examples(client.examples, tuned),
-    spec,
-    client_id=client.client_id,
-    seed=seed,
-    round_number=0,
-  )
-
-
-def _unseen_half(
-  client: datasets.ClientBatches, *, seed: int
-) -> datasets.ClientBatches:
-  _, unseen = _split(client, seed)
-  return datasets.sequential_batches(
-    datasets.take_examples(client.examples, unseen),
-    client_id=client.client_id,
-    batch_size=client.batch_size,
-  )
-
-
-def _split(
-  client: datasets.ClientBatches, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-  return datasets.split_rows(
-    datasets.count_examples(client.examples),
-    fraction=_FINE_TUNED_FRACTION,
-    client_id=client.client_id,
-    seed=seed,
-  )
-
-
-class CohortBarrier:
-  """The client-server barrier of a round, in every metric."""
-
-  def __init__(
-    self,
-    computations: SharedComputations,
-    *,
-    eval_batch_size: int,
-    higher_is_better: Mapping[str, bool],
-  ) -> None:
-    """Prepares the measurement.
-
-    Args:
-      computations: Of the model and the process' local training.
-      eval_batch_size: Examples a batch.
-      higher_is_better: The metrics to measure the barrier in, and whether more
-        of them is better.
-    """
-    self._computations = computations
-    self._eval_batch_size = eval_batch_size
-    self._higher_is_better = dict(higher_is_better)
-
-  def __call__(
-    self, before: Any, after: Any, cohort: Sequence[datasets.ClientBatches]
-  ) -> dict[str, float]:
-    """Returns `csb/<metric>`, and `csb/<metric>_by_examples`.
-
-    Clients whose own model has diverged are left out and counted as
-    `csb/diverged_clients`.
-
-    Args:
-      before: The global weights before the round.
-      after: The global weights after the round.
-      cohort: The round's batches. Clients are scored on the examples of them.
-    """
-    per_client = self._computations.own_models(
-      before,
-      after,
-      [
-        inputs.build_barrier_input(
-          client, eval_batch_size=self._eval_batch_size
-        )
-        for client in cohort
-      ],
-    )
-    columns = {
-      f'csb/{name}{suffix}': client_server_barrier.barrier(
-        per_client, name, higher_is_better, weighting
-      )
-      for name, higher_is_better in self._higher_is_better.items()
-      for weighting, suffix in (('uniform', ''), ('examples', '_by_examples'))
-    }
-    columns[f'csb/{_DIVERGED_CLIENTS}'] = _count_diverged(
-      [client['client'] for client in per_client]
-    )
-    return columns
-
-
-def _metric_names(scores: Sequence[Mapping[str, Any]]) -> list[str]:
-  return [name for name in scores[0] if not metric_names.is_count(name)]
-
-
-def _count_diverged(scores: Sequence[Mapping[str, Any]]) -> int:
-  """Returns how many scored clients are missing in the mean of some metric."""
-  if not scores:
-    return 0
-  values = [
-    client_statistics.metric_values(scores, name)[0]
-    for name in _metric_names(scores)
-  ]
-  # The greatest magnitude is finite only if all of a client's values are.
-  return client_statistics.count_diverged(np.max(np.abs(values), axis=0))

@@ -2,13 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What clients' own models score, where clients keep weights between rounds."""
 
-from collections.abc import Iterator
 import functools
 
-from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
-from fedfish_tff.evaluation import metric_names
 from launch.runs import experiment as experiment_lib
 
 _PREFIX = 'clients'
@@ -45,24 +42,21 @@ def evaluate_client_models(
   if not client_ids:
     return {}
 
-  def load_test_data() -> Iterator[list[datasets.ClientInput]]:
-    return evaluation.load_chunks(
+  scores = []
+  # Models are made one after another, so that one at a time is in memory.
+  for weights in evaluation.own_models(
+    experiment.process,
+    result.state,
+    client_ids,
+    functools.partial(client_states.load, round_number=round_number),
+  ):
+    chunks = evaluation.load_chunks(
       task.test, eval_batch_size=task.eval_batch_size
     )
-
-  scores = evaluation.ClientModelEvaluation(experiment.model)(
-    evaluation.own_models(
-      experiment.process,
-      result.state,
-      client_ids,
-      functools.partial(client_states.load, round_number=round_number),
-    ),
-    load_test_data,
-  )
+    scores.append(experiment.evaluations.global_model(weights, chunks).total)
+    del weights
   columns = {}
-  for name in scores[0]:
-    if metric_names.is_count(name):
-      continue
+  for name in evaluation.score_names(scores):
     values, sizes = evaluation.metric_values(scores, name)
     columns[f'{_PREFIX}/{name}'] = evaluation.weighted_mean(values, sizes)
     columns[f'{_PREFIX}/{name}_std'] = evaluation.standard_deviation(values)

@@ -10,7 +10,6 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import datasets
-from fedfish_tff import evaluation
 from fedfish_tff import parameters
 from fedfish_tff import simulation
 from fedfish_tff.evaluation import metric_names
@@ -168,18 +167,13 @@ def _evaluate_barrier(
     output = simulation.run_round(
       process, result.state, cohort, round_number, client_states
     )
-    per_client = experiment.evaluations.own_models(
+    scores = experiment.build_barrier().score_clients(
       simulation.training_weights(process, result.state),
       simulation.training_weights(process, output.state),
-      [
-        evaluation.build_barrier_input(
-          client, eval_batch_size=experiment.task.eval_batch_size
-        )
-        for client in cohort
-      ],
+      cohort,
     )
   rows = held_out_evaluation.barrier_rows(
-    cohort, per_client, higher_is_better=directions
+    cohort, scores, higher_is_better=directions
   )
   labels = dict(round_number=round_number, split='train')
   return held_out_evaluation.rows_to_csv(rows, **labels), [

@@ -222,7 +222,7 @@ class Experiment:
       return None
     return evaluation.OwnDataEvaluation(
       self.process,
-      self.evaluations.own_data,
+      self.evaluations,
       train=clients,
       test=self.task.own_test,
       tuning_spec=self.fine_tune_spec,

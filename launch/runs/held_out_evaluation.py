@@ -121,7 +121,7 @@ def score_ensemble(
   model = models.create_ensemble(experiment.task.create_model(), networks)
   return _score(
     'ensemble',
-    evaluation.ChunkedEvaluation(model),
+    evaluation.ClientScorer(model),
     tff.learning.models.ModelWeights(*model.initial_weights),
     experiment,
     clients,
@@ -130,7 +130,7 @@ def score_ensemble(
 
 def _score(
   prefix: str,
-  evaluate: evaluation.ChunkedEvaluation,
+  evaluate: evaluation.ClientScorer,
   weights: tff.learning.models.ModelWeights,
   experiment: experiment_lib.Experiment,
   clients: datasets.ClientData,
@@ -181,7 +181,7 @@ def score_shares(
 
 def barrier_rows(
   cohort: Sequence[datasets.ClientBatches],
-  per_client: Sequence[Mapping[str, Any]],
+  scores: evaluation.BarrierScores,
   *,
   higher_is_better: Mapping[str, bool],
 ) -> Rows:
@@ -189,7 +189,7 @@ def barrier_rows(
 
   Args:
     cohort: The round's batches.
-    per_client: What `evaluation.build_client_server_barrier` says of them.
+    scores: The scores of their clients.
     higher_is_better: For each metric to report, whether more is better.
 
   Returns:
@@ -197,15 +197,17 @@ def barrier_rows(
     signed `barrier/<metric>`, on the examples of the client's batches.
   """
   rows = {}
-  for client, result in zip(cohort, per_client, strict=True):
+  for client, own, merged in zip(cohort, *scores, strict=True):
     row = {
-      'num_examples': int(result['num_examples']),
-      **metric_columns('client', result['client']),
-      **metric_columns('server', result['server']),
+      'num_examples': int(own['num_examples']),
+      **metric_columns('client', own),
+      **metric_columns('server', merged),
     }
     for metric, higher in higher_is_better.items():
       (value,), _ = evaluation.client_barriers(
-        [result], metric, higher_is_better=higher
+        evaluation.BarrierScores([own], [merged]),
+        metric,
+        higher_is_better=higher,
       )
       row[f'barrier/{metric}'] = float(value)
     rows[client.client_id] = row

@@ -247,12 +247,12 @@ class RealDataTest(absltest.TestCase):
     model = models.create_feature_classifier(
       models.create_identity_features(64), num_classes=10, temperature=0.1
     )
-    evaluate = evaluation.build_global_evaluation(model)
+    evaluate = evaluation.ClientScorer(model)
+    held_out = [[{'test': _dataset(x[test], y[test], 100)}]]
     accuracies = [
       evaluate(
-        tff.learning.models.ModelWeights(tuple(solution), ()),
-        [_dataset(x[test], y[test], 100)],
-      )['accuracy']
+        tff.learning.models.ModelWeights(tuple(solution), ()), held_out
+      ).total['accuracy']
       for solution in solutions
     ]
     self.assertLen(set(accuracies), 1)

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the client-server barrier."""
 
-import collections
 import functools
 
 from fedfish_tff import algorithms
+from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff.evaluation import client_server_barrier
+from fedfish_tff.evaluation import round_evaluation
 from fedfish_tff.execution import contexts
 from tests import tolerance
 from tests.evaluation import softmax_regression
@@ -24,39 +25,58 @@ _CLIENTS = tuple(
 
 @functools.cache
 def _barrier(name):
-  return client_server_barrier.build_client_server_barrier(
-    softmax_regression.MODELS[name],
-    softmax_regression.build_local_training(name),
+  return _build_barrier(name, softmax_regression.build_local_training(name))
+
+
+def _build_barrier(name, local_training):
+  return client_server_barrier.CohortBarrier(
+    round_evaluation.SharedComputations(
+      softmax_regression.MODELS[name], local_training
+    ),
+    eval_batch_size=3,
+    higher_is_better={'loss': False, 'accuracy': True},
   )
 
 
-def _client_data(clients, epochs):
+def _start(name):
+  return softmax_regression.start_weights(softmax_regression.MODELS[name])
+
+
+def _cohort(clients, epochs):
+  spec = datasets.BatchSpec(batch_size=4, epochs=epochs, shuffle=False)
   return [
-    collections.OrderedDict(
-      train=softmax_regression.to_dataset(c, epochs=epochs),
-      eval=softmax_regression.to_dataset(c),
-    )
-    for c in clients
+    datasets.plan_batches(c, spec, client_id=str(i), seed=0, round_number=1)
+    for i, c in enumerate(clients)
   ]
 
 
-def _client(own, merged, num_examples):
-  return collections.OrderedDict(
-    client=dict(num_examples=num_examples, accuracy=own, loss=1 - own),
-    server=dict(num_examples=num_examples, accuracy=merged, loss=1 - merged),
-    num_examples=num_examples,
+def _scores(*clients):
+  """Returns scores of (own accuracy, merged accuracy, num_examples)."""
+  own, merged = (
+    [
+      dict(num_examples=client[2], accuracy=client[i], loss=1 - client[i])
+      for client in clients
+    ]
+    for i in (0, 1)
   )
+  return client_server_barrier.BarrierScores(own, merged)
+
+
+def _gaps(scores, metric):
+  values, _ = client_server_barrier.client_barriers(
+    scores, metric, higher_is_better=metric == 'accuracy'
+  )
+  return values.tolist()
 
 
 def setUpModule():
   contexts.set_default_context()
 
 
-class BuildClientServerBarrierTest(parameterized.TestCase):
+class CohortBarrierTest(parameterized.TestCase):
   @parameterized.parameters('functional', 'keras')
   def test_it_follows_numpy(self, name):
-    model = softmax_regression.MODELS[name]
-    start = softmax_regression.start_weights(model)
+    start = _start(name)
     arrays = softmax_regression.as_arrays(start)
     trained = [
       softmax_regression.numpy_train(
@@ -71,77 +91,76 @@ class BuildClientServerBarrierTest(parameterized.TestCase):
       type(start.trainable)(w.astype(np.float32) for w in merged),
       start.non_trainable,
     )
-    per_client = _barrier(name)(start, new, _client_data(_CLIENTS, epochs=4))
-    own_metrics, merged_metrics = [], []
-    for result, weights, examples in zip(per_client, trained, _CLIENTS):
-      own_metrics.append(softmax_regression.numpy_metrics(weights, examples))
-      merged_metrics.append(softmax_regression.numpy_metrics(merged, examples))
-      self.assertEqual(list(result), ['client', 'server', 'num_examples'])
-      self.assertEqual(result['num_examples'], len(examples[0]))
+    cohort = _cohort(_CLIENTS, epochs=4)
+    scores = _barrier(name).score_clients(start, new, cohort)
+    columns = _barrier(name)(start, new, cohort)
+    expected = [
+      [softmax_regression.numpy_metrics(w, c) for w, c in zip(models, _CLIENTS)]
+      for models in (trained, [merged] * 2)
+    ]
+    for found, metrics in zip(scores, expected):
+      self.assertEqual([client['num_examples'] for client in found], sizes)
       for metric in ('loss', 'accuracy'):
         np.testing.assert_allclose(
-          [result['client'][metric], result['server'][metric]],
-          [own_metrics[-1][metric], merged_metrics[-1][metric]],
+          [client[metric] for client in found],
+          [client[metric] for client in metrics],
           rtol=2e-5,
         )
     for metric, sign in (('accuracy', 1), ('loss', -1)):
       gaps = [
-        sign * (own[metric] - joint[metric])
-        for own, joint in zip(own_metrics, merged_metrics)
+        sign * (own[metric] - joint[metric]) for own, joint in zip(*expected)
       ]
-      for weighting, weights in (('uniform', None), ('examples', sizes)):
+      for suffix, weights in (('', None), ('_by_examples', sizes)):
         self.assertAlmostEqual(
-          client_server_barrier.barrier(
-            per_client, metric, sign == 1, weighting
-          ),
+          columns[f'csb/{metric}{suffix}'],
           np.average(gaps, weights=weights),
           places=5,
         )
+    self.assertEqual(columns['csb/diverged_clients'], 0)
+    self.assertLen(columns, 5)
+
+  def test_it_is_measured_on_the_examples_after_the_cap(self):
+    spec = datasets.BatchSpec(batch_size=2, epochs=2, max_examples=3)
+    (client,) = cohort = [
+      datasets.plan_batches(
+        _CLIENTS[0], spec, client_id='a', seed=5, round_number=4
+      )
+    ]
+    start = _start('functional')
+    own, merged = _barrier('functional').score_clients(start, start, cohort)
+    used = np.unique(client.indices)
+    self.assertLen(used, 3)
+    examples = tuple(part[used] for part in _CLIENTS[0])
+    arrays = softmax_regression.as_arrays(start)
+    trained = softmax_regression.numpy_train(arrays, client)
+    for (found,), weights in ((own, trained), (merged, arrays)):
+      expected = softmax_regression.numpy_metrics(weights, examples)
+      self.assertEqual(found['num_examples'], 3)
+      np.testing.assert_allclose(found['loss'], expected['loss'], rtol=2e-5)
 
   @parameterized.parameters('functional', 'keras')
   def test_one_client_whose_model_becomes_the_global_one_has_none(self, name):
-    model = softmax_regression.MODELS[name]
-    start = softmax_regression.start_weights(model)
+    start = _start(name)
     train = softmax_regression.build_local_training(name)
     # FedAvg of one client with server learning rate 1.
     new = train(start, softmax_regression.to_dataset(_CLIENTS[0], epochs=5))
-    per_client = _barrier(name)(
-      start, new, _client_data(_CLIENTS[:1], epochs=5)
-    )
-    for metric, higher_is_better in (('accuracy', True), ('loss', False)):
-      self.assertEqual(
-        client_server_barrier.barrier(per_client, metric, higher_is_better),
-        0.0,
-      )
+    columns = _barrier(name)(start, new, _cohort(_CLIENTS[:1], epochs=5))
+    self.assertEqual((columns['csb/loss'], columns['csb/accuracy']), (0, 0))
 
   @parameterized.parameters('functional', 'keras')
-  def test_a_client_that_diverges_is_left_out(self, name):
-    model = softmax_regression.MODELS[name]
-    start = softmax_regression.start_weights(model)
+  def test_a_client_that_diverges_is_left_out_and_counted(self, name):
+    start = _start(name)
     x, y = _CLIENTS[0]
     clients = ((np.float32(3e38) * np.sign(x), y), _CLIENTS[1])
-    diverged, finite = _barrier(name)(
-      start, start, _client_data(clients, epochs=2)
-    )
+    cohort = _cohort(clients, epochs=2)
+    diverged = _barrier(name).score_clients(start, start, cohort).own[0]
     self.assertEqual(diverged['num_examples'], 12)
-    self.assertTrue(np.isnan(diverged['client']['accuracy']))
-    arrays = softmax_regression.as_arrays(start)
-    trained = softmax_regression.numpy_train(
-      arrays, softmax_regression.to_batches(_CLIENTS[1], epochs=2)
-    )
-    own, merged = (
-      softmax_regression.numpy_metrics(weights, _CLIENTS[1])['accuracy']
-      for weights in (trained, arrays)
-    )
-    self.assertFalse(np.isnan(finite['client']['accuracy']))
-    for weighting in ('uniform', 'examples'):
-      self.assertAlmostEqual(
-        client_server_barrier.barrier(
-          [diverged, finite], 'accuracy', True, weighting
-        ),
-        own - merged,
-        places=6,
-      )
+    self.assertTrue(np.isnan(diverged['accuracy']))
+    columns = _barrier(name)(start, start, cohort)
+    alone = _barrier(name)(start, start, cohort[1:])
+    self.assertEqual(columns.pop('csb/diverged_clients'), 1)
+    self.assertEqual(alone.pop('csb/diverged_clients'), 0)
+    self.assertEqual(columns, alone)
 
 
 @pytest.mark.thorough
@@ -149,14 +168,13 @@ class ProcessesTest(parameterized.TestCase):
   """The barrier and the local training that every algorithm exports."""
 
   def _run_round(self, process):
-    model = softmax_regression.MODELS['functional']
     state = process.initialize()
     start = process.get_model_weights(state)
-    client_data = _client_data(_CLIENTS[:1], epochs=3)
-    state = process.next(state, [c['train'] for c in client_data]).state
-    return client_server_barrier.build_client_server_barrier(
-      model, process.local_training
-    )(start, process.get_model_weights(state), client_data)
+    cohort = _cohort(_CLIENTS[:1], epochs=3)
+    state = process.next(state, [c.to_dataset() for c in cohort]).state
+    return _build_barrier('functional', process.local_training).score_clients(
+      start, process.get_model_weights(state), cohort
+    )
 
   def test_fed_avg_of_one_client_at_server_rate_one_has_none(self):
     process = algorithms.build_fed_avg(
@@ -164,16 +182,11 @@ class ProcessesTest(parameterized.TestCase):
       tff.learning.optimizers.build_sgdm(softmax_regression.LEARNING_RATE),
       tff.learning.optimizers.build_sgdm(1.0),
     )
-    per_client = self._run_round(process)
-    self.assertEqual(
-      client_server_barrier.barrier(per_client, 'accuracy', True), 0.0
-    )
+    scores = self._run_round(process)
+    self.assertEqual(_gaps(scores, 'accuracy'), [0.0])
     # The server adds the delta to the weights it was taken from: one rounding.
     tolerance.assert_close(
-      client_server_barrier.barrier(per_client, 'loss', False),
-      0.0,
-      relative=tolerance.FLOAT32_SUMS,
-      scale=1,
+      _gaps(scores, 'loss'), [0.0], relative=tolerance.FLOAT32_SUMS, scale=1
     )
 
   @parameterized.parameters('build_fed_fish', 'build_fed_sgd')
@@ -184,49 +197,32 @@ class ProcessesTest(parameterized.TestCase):
         softmax_regression.LEARNING_RATE
       ),
     )
-    (result,) = self._run_round(process)
+    (own,) = self._run_round(process).own
     trained = softmax_regression.numpy_train(
       softmax_regression.initial_weights(),
       softmax_regression.to_batches(_CLIENTS[0], epochs=3),
     )
     np.testing.assert_allclose(
-      result['client']['loss'],
+      own['loss'],
       softmax_regression.numpy_metrics(trained, _CLIENTS[0])['loss'],
       rtol=2e-5,
     )
 
 
-class BarrierTest(parameterized.TestCase):
-  def test_it_is_positive_where_the_global_model_is_worse(self):
-    worse = [_client(0.9, 0.6, 10), _client(0.8, 0.7, 30)]
-    for metric, higher_is_better in (('accuracy', True), ('loss', False)):
-      value = client_server_barrier.barrier(worse, metric, higher_is_better)
-      self.assertAlmostEqual(value, 0.2)
-      by_examples = client_server_barrier.barrier(
-        worse, metric, higher_is_better, 'examples'
-      )
-      self.assertAlmostEqual(by_examples, 0.15)
-
-  def test_it_is_negative_where_the_global_model_is_better(self):
-    better = [_client(0.5, 0.6, 10)]
-    for metric, higher_is_better in (('accuracy', True), ('loss', False)):
-      self.assertLess(
-        client_server_barrier.barrier(better, metric, higher_is_better), 0
-      )
+class ClientBarriersTest(parameterized.TestCase):
+  @parameterized.parameters('accuracy', 'loss')
+  def test_it_is_positive_where_the_global_model_is_worse(self, metric):
+    scores = _scores((0.9, 0.6, 10), (0.5, 0.6, 30))
+    np.testing.assert_allclose(_gaps(scores, metric), [0.3, -0.1])
 
   def test_clients_without_examples_are_left_out(self):
     nan = float('nan')
-    per_client = [_client(0.9, 0.6, 10), _client(nan, nan, 0)]
-    self.assertAlmostEqual(
-      client_server_barrier.barrier(per_client, 'accuracy', True), 0.3
+    values, sizes = client_server_barrier.client_barriers(
+      _scores((0.9, 0.6, 10), (nan, nan, 0)), 'accuracy', higher_is_better=True
     )
-    self.assertTrue(
-      np.isnan(client_server_barrier.barrier(per_client[1:], 'loss', False))
-    )
+    self.assertEqual(sizes, [10])
+    np.testing.assert_allclose(values, [0.3])
 
-  def test_unknown_metric_and_weighting(self):
-    per_client = [_client(0.9, 0.6, 10)]
+  def test_unknown_metric(self):
     with self.assertRaisesRegex(errors.InputError, "'perplexity'"):
-      client_server_barrier.barrier(per_client, 'perplexity', False)
-    with self.assertRaisesRegex(errors.InputError, 'weighting'):
-      client_server_barrier.barrier(per_client, 'loss', False, 'size')
+      _gaps(_scores((0.9, 0.6, 10)), 'perplexity')

@@ -5,9 +5,12 @@
 import functools
 
 from fedfish_tff import algorithms
+from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff.evaluation import own_data_evaluation
+from fedfish_tff.evaluation import round_evaluation
 from fedfish_tff.execution import contexts
+from tests import numpy_reference as ref
 from tests import tolerance
 from tests.evaluation import softmax_regression
 
@@ -47,12 +50,12 @@ def _process(has_states):
 
 
 @functools.cache
-def _computation(has_states):
+def _computations(has_states):
   process = _process(has_states)
-  return own_data_evaluation.build_own_data_evaluation(
+  return round_evaluation.SharedComputations(
     _MODEL,
     process.local_training,
-    client_model_weights=getattr(process, 'client_model_weights', None),
+    getattr(process, 'client_model_weights', None),
   )
 
 
@@ -60,7 +63,7 @@ def _evaluation(has_states, *, epochs=_EPOCHS):
   clients = _clients()
   return own_data_evaluation.OwnDataEvaluation(
     _process(has_states),
-    _computation(has_states),
+    _computations(has_states),
     train=datasets.InMemoryClientData({c: t for c, (t, _) in clients.items()}),
     test=datasets.InMemoryClientData(
       {c: t for c, (_, t) in clients.items() if len(t[0])}
@@ -160,3 +163,47 @@ class OwnDataEvaluationTest(absltest.TestCase):
       np.mean(_values(after[1:], 'loss')),
       relative=tolerance.FLOAT32_STEPS,
     )
+
+
+class OwnModelsTest(absltest.TestCase):
+  def test_own_and_the_server_s(self):
+    """A client that never came has the server's model, others their own."""
+    process = algorithms.build_stateful_partial_exchange(
+      ref.create_functional_model(),
+      tff.learning.optimizers.build_sgdm(0.3),
+      selector=client_work.build_share_selector(0.25),
+    )
+    state = process.initialize()
+    clients = [ref.to_dataset(ref.make_batches(n, n)) for n in (5, 6)]
+    output = process.next(
+      state, [process.initialize_client(state)] * 2, clients
+    )
+    states = dict(zip('ab', output.client_states))
+    asked = []
+
+    def load(client_id, structure):
+      asked.append((client_id, len(structure['weights'])))
+      return states.get(client_id)
+
+    found = dict(
+      zip(
+        'abc',
+        own_data_evaluation.own_models(process, output.state, 'abc', load),
+        strict=True,
+      )
+    )
+    self.assertEqual(asked, [('a', 4), ('b', 4), ('c', 4)])
+    server = process.get_model_weights(output.state)
+    for a, b in zip(found['c'].trainable, server.trainable):
+      np.testing.assert_array_equal(a, b)
+    for client_id in 'ab':
+      same = []
+      for own, mean, trained in zip(
+        found[client_id].trainable,
+        server.trainable,
+        states[client_id]['weights'],
+      ):
+        same.append((np.array_equal(own, mean), np.array_equal(own, trained)))
+      # One tensor of four was sent by both, or one by each of them.
+      self.assertIn(sum(mean for mean, _ in same), (1, 2))
+      self.assertTrue(all(mean or trained for mean, trained in same))

@@ -190,48 +190,6 @@ class RoundEvaluationTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'No held-out client'):
       self._build(_clients('single'))
 
-  def test_barrier_of_a_cohort(self):
-    clients = _clients('a', 'b')
-    cohort = [
-      datasets.plan_batches(
-        clients.load_client(client_id),
-        datasets.BatchSpec(batch_size=2, epochs=2, max_examples=3),
-        client_id=client_id,
-        seed=5,
-        round_number=4,
-      )
-      for client_id in 'ba'
-    ]
-    after = tuple(w + np.float32(0.5) for w in self.weights)
-    columns = round_evaluation.CohortBarrier(
-      self.computations,
-      eval_batch_size=3,
-      higher_is_better={'mse': False},
-    )(self.model_weights, tff.learning.models.ModelWeights(after, ()), cohort)
-    barriers = []
-    for client in cohort:
-      # The round's examples after the cap, each once.
-      used = np.unique(client.indices)
-      self.assertLen(used, 3)
-      x, y = (part[used] for part in client.examples)
-      barriers.append(
-        _mse(after, x, y) - _mse(_train(self.weights, client), x, y)
-      )
-    tolerance.assert_close(
-      columns['csb/mse'],
-      np.mean(barriers),
-      relative=tolerance.FLOAT32_SUMS,
-      scale=_mse(after, x, y),
-    )
-    tolerance.assert_close(
-      columns['csb/mse_by_examples'],
-      np.mean(barriers),  # |D_i| is 3 for both.
-      relative=tolerance.FLOAT32_SUMS,
-      scale=_mse(after, x, y),
-    )
-    self.assertEqual(columns['csb/diverged_clients'], 0)
-    self.assertLen(columns, 3)
-
   def test_clients_that_diverge_are_counted(self):
     clients = {c: _clients('a', 'b').load_client(c) for c in 'ab'}
     x, y = clients['a']
@@ -245,19 +203,3 @@ class RoundEvaluationTest(absltest.TestCase):
       alone['personalized/mse'],
       relative=tolerance.FLOAT32_SUMS,
     )
-    spec = datasets.BatchSpec(batch_size=2, epochs=2)
-    cohort = [
-      datasets.plan_batches(
-        clients.load_client(c), spec, client_id=c, seed=5, round_number=4
-      )
-      for c in 'ab'
-    ]
-    measure = round_evaluation.CohortBarrier(
-      self.computations,
-      eval_batch_size=3,
-      higher_is_better={'mse': False},
-    )
-    columns = measure(self.model_weights, self.model_weights, cohort)
-    alone = measure(self.model_weights, self.model_weights, cohort[1:])
-    self.assertEqual(columns['csb/diverged_clients'], 1)
-    self.assertEqual(columns['csb/mse'], alone['csb/mse'])

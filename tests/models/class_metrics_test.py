@@ -149,7 +149,9 @@ class ClassMetricsTest(parameterized.TestCase):
         for x, y in batches
       ]
     )
-    total = evaluation.ChunkedEvaluation(model)(weights, [datasets]).total
+    total = evaluation.ClientScorer(model)(
+      weights, [[{'test': client} for client in datasets]]
+    ).total
     self.assertCountEqual(total, expected)
     for name, value in expected.items():
       np.testing.assert_allclose(total[name], value, rtol=1e-5, err_msg=name)

@@ -203,8 +203,9 @@ class LanguageModelTest(parameterized.TestCase):
     context = cohort_context.SyncCohortExecutionContext()
     weights = tff.learning.models.ModelWeights(model.initial_weights[0], ())
     with tff.framework.get_context_stack().install(context):
-      total = evaluation.build_global_evaluation(model)(weights, cohort)
-      each = evaluation.build_client_evaluation(model)(weights, cohort)
+      total, each = evaluation.ClientScorer(model)(
+        weights, [[{'test': client} for client in cohort]]
+      )
     everything = [batch for client in clients for batch in client]
     for name, value in _expected(model, everything).items():
       np.testing.assert_allclose(total[name], value, rtol=1e-5, err_msg=name)

@@ -322,7 +322,9 @@ class CohortContextTest(absltest.TestCase):
       first, again = (process.get_model_weights(o.state) for o in outputs)
       # Sequences of another length.
       short = cohort(5, datasets.BatchSpec(batch_size=4, shuffle=False))
-      metrics = evaluation.build_global_evaluation(model)(first, short)
+      metrics, _ = evaluation.ClientScorer(model)(
+        first, [[{'test': client} for client in short]]
+      )
     self.assertEmpty(context.general_path_reasons)
     num_tokens = sum(len(d) + 1 for client in documents for d in client)
     self.assertEqual(metrics['num_tokens'], num_tokens)

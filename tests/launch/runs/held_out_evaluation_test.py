@@ -7,6 +7,7 @@ import functools
 import io
 
 from fedfish_tff import datasets
+from fedfish_tff import evaluation
 from launch.results import run_reader
 from launch.runs import held_out_evaluation
 from tests.evaluation import softmax_regression
@@ -52,13 +53,10 @@ class ScoresTest(absltest.TestCase):
     )
     rows = held_out_evaluation.barrier_rows(
       [batches],
-      [
-        {
-          'client': {'num_examples': 7, 'loss': 1.0, 'accuracy': 0.75},
-          'server': {'num_examples': 7, 'loss': 1.5, 'accuracy': 0.5},
-          'num_examples': 7,
-        }
-      ],
+      evaluation.BarrierScores(
+        [{'num_examples': 7, 'loss': 1.0, 'accuracy': 0.75}],
+        [{'num_examples': 7, 'loss': 1.5, 'accuracy': 0.5}],
+      ),
       higher_is_better={'loss': False, 'accuracy': True},
     )
     self.assertEqual(

@@ -1,0 +1,268 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Scores models on clients: each client's metrics, and those over all examples.
+
+A model is the server's, or what a client makes of it: its start, such as the
+server's weights joined with the client's own, and then its tuning, such as a
+process's local training (FedFish, arXiv 2311.10291, evaluation protocol).
+Scores before tuning are those of a scorer without it.
+
+A metric over no examples is missing, not zero: it is NaN beside a
+`num_examples` of 0. So is every metric of a model that has diverged, since an
+accuracy of weights that are not finite looks like any other number.
+`client_statistics` leaves both out.
+"""
+
+import collections
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff import errors
+from fedfish_tff.models import model_functions
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# A client's data by name, as the current context takes them: `test`, on which
+# its model is scored, and what a scorer needs before, `state` and `train`. What
+# it does not need is not read.
+ClientInput = Mapping[str, Any]
+
+
+class Scores(NamedTuple):
+  """The scores of models on clients.
+
+  Attributes:
+    total: `num_examples` and the metrics over all examples.
+    per_client: The same of each client, in the order they were given in.
+  """
+
+  total: collections.OrderedDict[str, Any]
+  per_client: list[Mapping[str, Any]]
+
+
+def build_client_scores(
+  model: model_functions.ModelFn,
+  *,
+  start: tff.Computation | None = None,
+  tuning: tff.Computation | None = None,
+) -> tff.Computation:
+  """Builds the pass that gives each client's metrics and the sums over all.
+
+  Args:
+    model: A functional model, or a function that returns a variable model.
+    start: A client's model before tuning, `(<S, C> -> M)`, not placed, such as
+      `client_model_weights` of a `ClientStateProcess`. None for the server's
+      model: S is M then.
+    tuning: The model that a client makes of it, `(<M, B*> -> M)`, not placed,
+      such as a process's local training; None to score the former.
+
+  Returns:
+    A computation `(<S@SERVER, {<state=C, train=B*, test=B*>}@CLIENTS> ->
+    <per_client={OrderedDict(num_examples=int64, <metric>...)}@CLIENTS,
+    total=T@SERVER>)`, without `state` where there is no start, and without
+    `train` where there is no tuning. T holds the sums over the clients of the
+    metrics' states and of `num_examples`: the sum of those of several groups of
+    clients is that of all of them. Where clients have weights of their own, it
+    is without those that have diverged.
+  """
+  weights_type = model_functions.weights_type(model)
+  data_type = model_functions.data_type(model)
+  server_type, client_type = weights_type, collections.OrderedDict()
+  if start is not None:
+    server_type, client_type['state'] = start.type_signature.parameter
+  if tuning is not None:
+    client_type['train'] = data_type
+  evaluate = _build_local_scores(model, without_diverged=bool(client_type))
+  client_type['test'] = data_type
+
+  @tff.federated_computation(
+    tff.FederatedType(server_type, tff.SERVER),
+    tff.FederatedType(client_type, tff.CLIENTS),
+  )
+  def client_scores(sent, clients):
+    weights = tff.federated_broadcast(sent)
+    if start is not None:
+      weights = tff.federated_map(start, (weights, clients.state))
+    if tuning is not None:
+      weights = tff.federated_map(tuning, (weights, clients.train))
+    scores = tff.federated_map(evaluate, (weights, clients.test))
+    return collections.OrderedDict(
+      per_client=scores.client, total=tff.federated_sum(scores.total)
+    )
+
+  return client_scores
+
+
+class ClientScorer:
+  """Scores models on any number of clients, one group of them at a time.
+
+  A computation over all clients has all of their data in memory at once, as
+  copies. Here only one group of clients is, and the metrics over all examples
+  are still exact for any metric whose states add up, as TFF asks: the metrics'
+  states are summed over the groups, not their values. Every example counts
+  alike, whichever client holds it.
+  """
+
+  def __init__(
+    self,
+    model: model_functions.ModelFn,
+    *,
+    start: tff.Computation | None = None,
+    tuning: tff.Computation | None = None,
+  ) -> None:
+    """Builds the computations.
+
+    Args:
+      model: See `build_client_scores`.
+      start: See the same.
+      tuning: See the same.
+    """
+    self._scores = build_client_scores(model, start=start, tuning=tuning)
+    self._finalize = _build_finalizer(model, self._scores)
+    _, client_type = self._scores.type_signature.parameter
+    self._names = tff.structure.name_list(client_type.member)
+
+  def __call__(
+    self, sent: Any, chunks: Iterable[Sequence[ClientInput]]
+  ) -> Scores:
+    """Scores models on groups of clients.
+
+    Args:
+      sent: What the server sends: the model's weights, or the start's S.
+      chunks: Groups of clients' data; each is used before the next is asked
+        for. The groups' sizes change results by rounding at most.
+
+    Returns:
+      The metrics, NaN where missing.
+
+    Raises:
+      errors.InputError: If there is no group at all.
+    """
+    total, per_client = None, []
+    for chunk in chunks:
+      result = self._score(sent, chunk)
+      per_client += result['per_client']
+      total = (
+        result['total']
+        if total is None
+        else tf.nest.map_structure(np.add, total, result['total'])
+      )
+      # Or it would be in memory while the next group is made.
+      del chunk
+    if total is None:
+      raise errors.InputError(
+        'There is no client to evaluate on; at least one was expected.'
+      )
+    return Scores(self._finalize(total), per_client)
+
+  def score_group(
+    self, sent: Any, clients: Sequence[ClientInput]
+  ) -> list[Mapping[str, Any]]:
+    """Returns each client's metrics for one group."""
+    return list(self._score(sent, clients)['per_client'])
+
+  def _score(self, sent: Any, clients: Sequence[ClientInput]) -> Any:
+    return self._scores(
+      sent,
+      [
+        collections.OrderedDict((name, client[name]) for name in self._names)
+        for client in clients
+      ],
+    )
+
+
+def _build_local_scores(
+  model: model_functions.ModelFn, *, without_diverged: bool
+) -> tff.Computation:
+  """Builds the pass over one client, not placed.
+
+  Args:
+    model: See `build_client_scores`.
+    without_diverged: Whether the states of a client whose weights or states are
+      not finite count as zero, where every client has weights of its own.
+
+  Returns:
+    A computation `(<M, B*> -> <client=OrderedDict(num_examples=int64,
+    <metric>...), total=T>)`.
+  """
+
+  @tff.tensorflow.computation(
+    model_functions.weights_type(model), model_functions.data_type(model)
+  )
+  def evaluate(weights, dataset):
+    unfinalized, num_examples = model_functions.build_evaluation_pass(model)(
+      weights, dataset
+    )
+    is_finite = _is_finite(model_functions.flatten_weights(weights))
+    total = collections.OrderedDict(
+      unfinalized=unfinalized,
+      num_examples=num_examples,
+      num_diverged=tf.cast(~is_finite, tf.int32),
+    )
+    if without_diverged:
+      is_kept = is_finite & _is_finite(total)
+      total = tf.nest.map_structure(
+        lambda value: tf.where(is_kept, value, tf.zeros_like(value)), total
+      )
+    return collections.OrderedDict(
+      client=_finalize(model, unfinalized, num_examples, is_finite),
+      total=total,
+    )
+
+  return evaluate
+
+
+def _build_finalizer(
+  model: model_functions.ModelFn, client_scores: tff.Computation
+) -> tff.Computation:
+  """Builds what makes metrics of the totals, not placed."""
+
+  @tff.tensorflow.computation(client_scores.type_signature.result.total.member)
+  def finalize(total):
+    return _finalize(
+      model,
+      total['unfinalized'],
+      total['num_examples'],
+      tf.equal(total['num_diverged'], 0),
+    )
+
+  return finalize
+
+
+def _finalize(
+  model: model_functions.ModelFn,
+  unfinalized: Any,
+  num_examples: tf.Tensor,
+  is_finite: tf.Tensor,
+) -> collections.OrderedDict[str, Any]:
+  """Returns `num_examples` and the metrics, floats NaN where missing."""
+  is_present = (num_examples > 0) & is_finite
+
+  def nan_if_missing(value: Any) -> tf.Tensor:
+    value = tf.convert_to_tensor(value)
+    if not value.dtype.is_floating:
+      return value
+    nan = tf.constant(float('nan'), value.dtype)
+    return tf.where(is_present, value, nan)
+
+  finalizer = model_functions.build_metrics_finalizer(model)
+  metrics = tf.nest.map_structure(nan_if_missing, finalizer(unfinalized))
+  result = collections.OrderedDict(num_examples=num_examples)
+  # Models built by TFF from Keras count their examples as a metric too.
+  result.update((k, v) for k, v in metrics.items() if k != 'num_examples')
+  return result
+
+
+def _is_finite(values: Any) -> tf.Tensor:
+  return tf.reduce_all(
+    [
+      tf.reduce_all(tf.math.is_finite(value))
+      for value in map(tf.convert_to_tensor, tf.nest.flatten(values))
+      if value.dtype.is_floating
+    ]
+  )
