@@ -216,8 +216,12 @@ class Records:
     """Returns the records' payloads."""
     offsets = self._offsets
     if offsets is None:
-      offsets = datasets.record_offsets(self._path)
+      offsets = _record_offsets(self._path)
     return [datasets.read_record(self._path, offset) for offset in offsets]
+
+
+def _record_offsets(path: str | os.PathLike[str]) -> list[int]:
+  return [offset for offset, *_ in datasets.scan_records(path)]
 
 
 def _user_records(folder: pathlib.Path) -> dict[str, Records]:
@@ -248,7 +252,7 @@ def _held_out_records(path: pathlib.Path) -> dict[str, Records]:
 
   Features that are kept then serve every seed.
   """
-  offsets = np.array(datasets.record_offsets(path), np.int64)
+  offsets = np.array(_record_offsets(path), np.int64)
   if len(offsets) < 2 * datasets.MIN_FEW_SHOT_EXAMPLES:
     raise errors.InputError(
       f'The file {path} holds {len(offsets)} photographs; at least '
