@@ -72,7 +72,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.simulation.checkpoint_manifest': 'the reading part of checkpoints',
   'fedfish_tff.simulation.metrics_rows': 'the reading part of metrics_csv',
   'fedfish_tff.simulation.round_problems': 'a part of training_loop',
-  'fedfish_tff.simulation.run_totals': 'a part of training_loop',
+  'fedfish_tff.simulation.costs': 'a part of training_loop',
 }
 INTERNAL_MODULES |= {
   f'fedfish_tff.datasets.grouping.{name}': 'a part of grouping'

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
   from fedfish_tff.aggregators.private_mean import *
   from fedfish_tff.aggregators.quantized_sum import *
   from fedfish_tff.aggregators.robust_rules import *
-  from fedfish_tff.aggregators.sent_parts import *
+  from fedfish_tff.aggregators.sent_masks import *
   from fedfish_tff.aggregators.upper_triangle_sum import *
 
 _EXPORTS = {
@@ -28,7 +28,7 @@ _EXPORTS = {
   'private_mean': 'PrivateMeanFactory',
   'quantized_sum': 'measure_payload QuantizedSumFactory',
   'robust_rules': 'build_krum build_trimmed_mean median_of_rows RowRule',
-  'sent_parts': 'SentPartsFactory',
+  'sent_masks': 'SentPartsFactory',
   'upper_triangle_sum': """
     pack_upper_triangle unpack_upper_triangle UpperTriangleSumFactory
   """,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.fed_sgd import *
   from fedfish_tff.algorithms.hf_maml import *
   from fedfish_tff.algorithms.lg_fed_avg import *
-  from fedfish_tff.algorithms.linear_representation import *
+  from fedfish_tff.algorithms.linear_fed_rep import *
   from fedfish_tff.algorithms.matched_layers import *
   from fedfish_tff.algorithms.mime_lite import *
   from fedfish_tff.algorithms.partial_exchange import *
@@ -62,7 +62,7 @@ _EXPORTS = {
   'fed_sgd': 'build_fed_sgd',
   'hf_maml': 'build_hf_maml',
   'lg_fed_avg': 'build_lg_fed_avg',
-  'linear_representation': 'build_linear_fed_rep build_method_of_moments',
+  'linear_fed_rep': 'build_linear_fed_rep build_method_of_moments',
   'matched_layers': 'find_hidden_layers HiddenLayer',
   'mime_lite': 'build_mime_lite',
   'partial_exchange': """

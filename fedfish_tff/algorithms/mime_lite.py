@@ -6,7 +6,7 @@ Karimireddy, Jaggi, Kale, Mohri, Reddi, Stich and Suresh, "Breaking the
 centralized barrier for cross-device federated learning", NeurIPS 2021
 (arXiv:2008.03606), Algorithm 1. It computes what
 `tff.learning.algorithms.build_weighted_mime_lite` does, but for clients that
-diverge and for the price of the gradient: see `client_work.server_statistics`.
+diverge and for the price of the gradient: see `client_work.build_server_statistics_update`.
 """
 
 import functools
@@ -15,7 +15,7 @@ from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training
-from fedfish_tff.client_work import server_statistics
+from fedfish_tff.client_work import mime_lite
 from fedfish_tff.models import model_functions
 
 import tensorflow_federated as tff
@@ -78,7 +78,7 @@ def build_mime_lite(
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
-  client_update_fn = server_statistics.build_server_statistics_update(
+  client_update_fn = mime_lite.build_server_statistics_update(
     client_optimizer_fn,
     local_epochs=local_epochs,
     client_weighting=client_weighting,
@@ -90,7 +90,7 @@ def build_mime_lite(
 
   return composition.compose_process(
     model_fn,
-    server_statistics.build_server_statistics_work(
+    mime_lite.build_server_statistics_work(
       model_fn,
       client_optimizer_fn,
       client_update_fn,

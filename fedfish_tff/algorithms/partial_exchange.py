@@ -27,7 +27,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.aggregators import partial_mean
-from fedfish_tff.aggregators import sent_parts
+from fedfish_tff.aggregators import sent_masks
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import partial_finalizer
 from fedfish_tff.algorithms import process
@@ -151,7 +151,7 @@ def compose_partial_process(
   return composition.compose_process(
     model_fn,
     client_work,
-    sent_parts.SentPartsFactory(
+    sent_masks.SentPartsFactory(
       update_aggregator,
       mask_bits=mask_bits,
       tensor_names=tensor_names,

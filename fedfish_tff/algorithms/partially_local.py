@@ -10,13 +10,13 @@ import collections
 from collections.abc import Sequence
 
 from fedfish_tff.aggregators import partial_mean
-from fedfish_tff.aggregators import sent_parts
+from fedfish_tff.aggregators import sent_masks
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import partial_finalizer
 from fedfish_tff.client_work import client_work_process
-from fedfish_tff.client_work import partially_local
+from fedfish_tff.client_work import kept_tensors
 from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
 from fedfish_tff.models import model_partition
@@ -118,7 +118,7 @@ def build_partially_local(
 
   client_work = client_work_process.build_client_state_work(
     model_fn,
-    partially_local.build_partially_local_update(
+    kept_tensors.build_partially_local_update(
       client_update_fn, local_tensors, selector=selector
     ),
     model_type=shared_type,
@@ -134,7 +134,7 @@ def build_partially_local(
   if selector is None:
     step = composition.compose_optimizer_step(optimizer, shared_type)
   else:
-    model_aggregator = sent_parts.SentPartsFactory(
+    model_aggregator = sent_masks.SentPartsFactory(
       model_aggregator,
       mask_bits=selector.mask_bits(
         [

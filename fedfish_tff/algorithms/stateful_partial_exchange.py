@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff.aggregators import partial_mean
-from fedfish_tff.aggregators import sent_parts
+from fedfish_tff.aggregators import sent_masks
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import partial_exchange
@@ -120,7 +120,7 @@ def build_stateful_partial_exchange(
     model_fn, client_update, model_type=model_type, client_type=client_type
   )
   client_result_type = client_work.type_signature.result.result
-  aggregator = sent_parts.SentPartsFactory(
+  aggregator = sent_masks.SentPartsFactory(
     partial_mean.PartialMeanFactory(
       sum_factory, minimum_denominator=minimum_denominator
     ),

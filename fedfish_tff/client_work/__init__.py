@@ -21,20 +21,20 @@ if TYPE_CHECKING:
   from fedfish_tff.client_work.fisher import *
   from fedfish_tff.client_work.fisher_delta import *
   from fedfish_tff.client_work.gradient_update import *
-  from fedfish_tff.client_work.linear_representation import *
+  from fedfish_tff.client_work.kept_tensors import *
+  from fedfish_tff.client_work.linear_head import *
   from fedfish_tff.client_work.local_training import *
   from fedfish_tff.client_work.meta_training import *
+  from fedfish_tff.client_work.mime_lite import *
   from fedfish_tff.client_work.model_delta import *
   from fedfish_tff.client_work.nesterov import *
   from fedfish_tff.client_work.partial_update import (
     build_partial_update as build_partial_update,
   )
-  from fedfish_tff.client_work.partially_local import *
   from fedfish_tff.client_work.personal_model import *
   from fedfish_tff.client_work.proximal import *
   from fedfish_tff.client_work.rate_parameter import *
   from fedfish_tff.client_work.ridge_statistics import *
-  from fedfish_tff.client_work.server_statistics import *
   from fedfish_tff.client_work.tensor_groups import *
   from fedfish_tff.client_work.tensor_selection import *
   from fedfish_tff.client_work.weight_decay import *
@@ -51,7 +51,7 @@ _EXPORTS = {
   'fisher': 'fisher_diagonal',
   'fisher_delta': 'build_fisher_delta_update',
   'gradient_update': 'build_gradient_update mean_gradient MeanGradient',
-  'linear_representation': 'build_representation_update solve_head sum_moments',
+  'linear_head': 'build_representation_update solve_head sum_moments',
   'local_training': """
     all_finite build_local_training build_training check_optimizer
     check_whole_epochs count_batches_of_an_epoch train_locally TrainFn
@@ -61,12 +61,12 @@ _EXPORTS = {
   'model_delta': 'build_model_delta_update build_trained_delta_update',
   'nesterov': 'build_nesterov',
   'partial_update': 'build_partial_update',
-  'partially_local': 'build_partially_local_update',
+  'kept_tensors': 'build_partially_local_update',
   'personal_model': 'build_personal_model_update',
   'proximal': 'build_proximal_optimizer is_proximal pull_to',
   'rate_parameter': 'build_rate_parameter_optimizer',
   'ridge_statistics': 'build_ridge_statistics',
-  'server_statistics': """
+  'mime_lite': """
     build_server_statistics_update build_server_statistics_work
     StatisticsUpdateFn
   """,

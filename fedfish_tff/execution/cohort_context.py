@@ -20,8 +20,8 @@ from fedfish_tff import private_apis
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import runtime_errors
 from fedfish_tff.execution import threads
+from fedfish_tff.execution.packing import local_values
 from fedfish_tff.execution.packing import sequence_values
-from fedfish_tff.execution.packing import values
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.reading import function_arguments
 from fedfish_tff.execution.running import cohort_stages
@@ -103,14 +103,16 @@ class _CohortContext:
         raise TypeError(
           f'Expected an argument of type {plan.parameter_type}, found None.'
         )
-      cardinalities.update(values.infer_cardinalities(arg, plan.parameter_type))
-      arg = values.to_local_value(arg, plan.parameter_type)
+      cardinalities.update(
+        local_values.infer_cardinalities(arg, plan.parameter_type)
+      )
+      arg = local_values.to_local_value(arg, plan.parameter_type)
     with runtime_errors.as_rpc_errors():
       result = federated_interpreter.run_plan(
         plan, arg, cardinalities, self._runner_of(comp, plan)
       )
     # Compilation loses the containers.
-    return values.from_local_value(result, result_type)
+    return local_values.from_local_value(result, result_type)
 
   def _runner_of(
     self, comp: tff.Computation, plan: federated_plan.Plan

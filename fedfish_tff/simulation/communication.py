@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.simulation import costs
 from fedfish_tff.simulation import hooks
-from fedfish_tff.simulation import run_totals
 
 import numpy as np
 import tensorflow_federated as tff
@@ -56,7 +56,7 @@ class CommunicationCosts(hooks.Hook):
         have them for the whole cohort.
     """
     self._costs = {
-      run_totals.WIRE_BYTES_COLUMN: wire_bytes.total,
+      costs.WIRE_BYTES_COLUMN: wire_bytes.total,
       **(costs_per_client or {}),
     }
 
@@ -67,9 +67,7 @@ class CommunicationCosts(hooks.Hook):
     )
 
   def complete_row(self, round_: hooks.Round) -> None:
-    round_.row[f'{run_totals.WIRE_BYTES_COLUMN}_total'] = round_.totals[
-      'wire_bytes'
-    ]
+    round_.row[f'{costs.WIRE_BYTES_COLUMN}_total'] = round_.totals['wire_bytes']
 
 
 def measure_wire_bytes(

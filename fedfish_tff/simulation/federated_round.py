@@ -14,9 +14,9 @@ from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_inputs
 from fedfish_tff.simulation import client_state_store
+from fedfish_tff.simulation import costs
 from fedfish_tff.simulation import metrics_flattening
 from fedfish_tff.simulation import round_problems
-from fedfish_tff.simulation import run_totals
 
 from absl import logging
 import tensorflow_federated as tff
@@ -156,7 +156,7 @@ def report_problems(
       # The mean of nobody is no number, but nobody has diverged.
       row[_NON_FINITE_COLUMN] = 0
     return
-  num_excluded = row.get(run_totals.EXCLUDED_COLUMN)
+  num_excluded = row.get(costs.EXCLUDED_COLUMN)
   if num_excluded:
     round_problems.name_excluded_clients(
       process,

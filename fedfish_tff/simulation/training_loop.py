@@ -24,12 +24,12 @@ from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_data
 from fedfish_tff.simulation import client_state_store
 from fedfish_tff.simulation import cohort_prefetch
+from fedfish_tff.simulation import costs
 from fedfish_tff.simulation import federated_round
 from fedfish_tff.simulation import hooks as hooks_lib
 from fedfish_tff.simulation import participation as participation_lib
 from fedfish_tff.simulation import round_problems
 from fedfish_tff.simulation import run_recorder
-from fedfish_tff.simulation import run_totals
 
 import numpy as np
 import tensorflow_federated as tff
@@ -169,7 +169,7 @@ def run_training(
     initial = _loop_state(
       process,
       start.state if start else process.initialize(),
-      run_totals.totals_of(start_totals),
+      costs.totals_of(start_totals),
     )
     loop_state, round_number = recorder.resume(initial)
     # One assignment each, so that Ctrl-C cannot fall between state and round.
@@ -202,7 +202,7 @@ def run_training(
 
     def release(round_: hooks_lib.Round) -> None:
       row = round_.row
-      row.update(run_totals.total_columns(round_.totals, row))
+      row.update(costs.total_columns(round_.totals, row))
       for hook in hooks:
         hook.complete_row(round_)
       recorder.release(round_.number, row)
@@ -247,16 +247,14 @@ def run_training(
         for hook in hooks:
           hook.after_round(round_)
         further_passes = sum(hook.passes for hook in hooks)
-        row.update(
-          run_totals.count_local_steps(process, cohort, further_passes)
-        )
+        row.update(costs.count_local_steps(process, cohort, further_passes))
         row['time/round_seconds'] = time.monotonic() - began
         federated_round.report_problems(
           process, state, cohort, round_number, result
         )
         # The clients' old states would be in memory during the next round.
         del result
-        round_.totals = run_totals.add_round(loop_state['totals'], row)
+        round_.totals = costs.add_round(loop_state['totals'], row)
         if round_number == rounds:
           for hook in hooks:
             hook.finish(round_)
@@ -314,9 +312,7 @@ def load_result(
       without `round_number`, if all are.
   """
   with run_recorder.RunRecorder(program_state_manager, ()) as recorder:
-    structure = _loop_state(
-      process, process.initialize(), run_totals.totals_of({})
-    )
+    structure = _loop_state(process, process.initialize(), costs.totals_of({}))
     if round_number is None:
       loop_state, round_number = recorder.resume(structure)
     else:
@@ -339,7 +335,7 @@ def _to_result(loop_state: _LoopState, round_number: int) -> TrainingResult:
 def _loop_state(
   process: round_problems.AnyProcess,
   state: Any,
-  totals: run_totals.Totals,
+  totals: costs.Totals,
   client_states_digest: int = 0,
 ) -> _LoopState:
   """Returns what a checkpoint holds, by which client states are checked too."""

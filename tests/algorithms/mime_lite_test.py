@@ -173,7 +173,7 @@ class MimeLiteTest(parameterized.TestCase):
 
   @pytest.mark.thorough
   def test_tff_does_not_survive_a_diverged_client(self):
-    """Why TFF's own client work is not used; see server_statistics."""
+    """Why TFF's own client work is not used; see client_work.mime_lite."""
     x, y = _CLIENTS[1][0]
     broken = [(np.full_like(x, np.nan), y)]
     process = tff.learning.algorithms.build_weighted_mime_lite(

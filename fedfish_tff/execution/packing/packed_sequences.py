@@ -16,7 +16,7 @@ import dataclasses
 import functools
 from typing import Any
 
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 
 import numpy as np
 import tensorflow as tf
@@ -146,7 +146,7 @@ class PackedSequence:
       return tf.data.experimental.from_variant(
         variant,
         tff.types.structure_from_tensor_type_tree(
-          structures.tensor_spec, element_type
+          type_leaves.tensor_spec, element_type
         ),
       )
 
@@ -264,7 +264,7 @@ def leaf_types(element_type: tff.Type) -> tuple[tff.TensorType, ...]:
     PackingError: If there are none, or a leaf is neither a batch, [None, ...],
       nor of a static shape.
   """
-  leaves = structures.leaf_types(element_type)
+  leaves = type_leaves.leaf_types(element_type)
   for leaf in leaves:
     if not isinstance(leaf, tff.TensorType):
       raise PackingError(f'elements hold a value of type {leaf}')
@@ -303,7 +303,7 @@ def dataset_order(element_type: tff.Type) -> tuple[int, ...]:
     For each component, in the order in which tf.data passes them to functions,
     the number of its leaf in the TFF type.
   """
-  numbers = iter(range(len(structures.leaf_types(element_type))))
+  numbers = iter(range(len(type_leaves.leaf_types(element_type))))
   nest = tff.types.structure_from_tensor_type_tree(
     lambda _: next(numbers), element_type
   )

@@ -17,7 +17,7 @@ from fedfish_tff.datasets import client_sources
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import repeatable_datasets
 from fedfish_tff.execution.packing import sequence_packing
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -221,7 +221,7 @@ def _unsorted_containers(element_type: tff.Type) -> list[type[Any] | None]:
   """Returns the containers of an element whose names are not sorted."""
   return [
     part.python_container
-    for part in structures.parts(element_type)
+    for part in type_leaves.parts(element_type)
     if isinstance(part, tff.StructType)
     and (names := tff.structure.name_list(part)) != sorted(names)
   ]

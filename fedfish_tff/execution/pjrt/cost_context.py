@@ -11,7 +11,7 @@ from typing import TypeAlias
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.packing import packed_cache
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.pjrt import device_client
 from fedfish_tff.execution.pjrt import stage_programs
 from fedfish_tff.execution.reading import federated_plan
@@ -77,11 +77,11 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
     }
     outputs = {
       out: [
-        structures.unflatten(
+        type_leaves.unflatten(
           iter(
             [
-              tf.zeros(structures.tensor_spec(leaf).shape, leaf.dtype)
-              for leaf in structures.leaf_types(stage.types[out])
+              tf.zeros(type_leaves.tensor_spec(leaf).shape, leaf.dtype)
+              for leaf in type_leaves.leaf_types(stage.types[out])
             ]
           ),
           stage.types[out],

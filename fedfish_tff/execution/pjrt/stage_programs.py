@@ -16,7 +16,7 @@ from typing import Any
 import weakref
 
 from fedfish_tff import errors
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.pjrt import device_client
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.replay import tracing
@@ -66,15 +66,15 @@ class StagePrograms(cohort_graph.StageGraph):
   def server_arrays(self, server_values: Any) -> list[np.ndarray]:
     """Returns the server values that the programs take, flat."""
     return [
-      structures.to_array(leaf)
+      type_leaves.to_array(leaf)
       for i in self._stage.server_inputs
-      for leaf in structures.flatten(server_values[i])
+      for leaf in type_leaves.flatten(server_values[i])
     ]
 
   def data_arrays(self, inputs: cohort_graph.ClientInputs) -> list[np.ndarray]:
     """Returns what programs take besides accumulators and server values."""
     _, more = self.hlo(inputs)
-    return list(map(structures.to_array, (*_flat_inputs(inputs), *more())))
+    return list(map(type_leaves.to_array, (*_flat_inputs(inputs), *more())))
 
   def hlo(
     self, inputs: cohort_graph.ClientInputs
@@ -167,7 +167,7 @@ class ProgramRun:
     self._programs.check_passes(inputs)
     program = self._programs.program(self._device, inputs)
     if not self._specs:
-      flat = list(map(structures.to_array, tf.nest.flatten(accumulators)))
+      flat = list(map(type_leaves.to_array, tf.nest.flatten(accumulators)))
       accumulators = self._device.put(flat)
       self._server = self._device.put(
         self._programs.server_arrays(server_values)

@@ -12,7 +12,7 @@ from fedfish_tff import datasets
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import sequence_packing
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 
 import numpy as np
 import tensorflow as tf
@@ -42,9 +42,9 @@ def to_arrays(
     if isinstance(leaf, sequence_packing.ReferencedSequence)
     else cache.pack(leaf, leaf_type.element)
     if isinstance(leaf_type, tff.SequenceType)
-    else structures.to_array(leaf)
+    else type_leaves.to_array(leaf)
     for leaf, leaf_type in zip(
-      structures.flatten(value), structures.leaf_types(type_spec), strict=True
+      type_leaves.flatten(value), type_leaves.leaf_types(type_spec), strict=True
     )
   ]
 
@@ -59,10 +59,10 @@ def to_value(arrays: Arrays, type_spec: tff.Type) -> Any:
   leaves = (
     _to_leaf(array, leaf_type)
     for array, leaf_type in zip(
-      arrays, structures.leaf_types(type_spec), strict=True
+      arrays, type_leaves.leaf_types(type_spec), strict=True
     )
   )
-  return structures.unflatten(leaves, type_spec)
+  return type_leaves.unflatten(leaves, type_spec)
 
 
 def num_rows(arrays: Sequence[Arrays]) -> int:

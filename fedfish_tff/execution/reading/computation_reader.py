@@ -17,7 +17,7 @@ import dataclasses
 from typing import Any
 from typing import TypeAlias
 
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import expressions
 from fedfish_tff.execution.reading import federated_operations as operations
 from fedfish_tff.execution.reading import local_functions
@@ -398,7 +398,7 @@ def _select(source: _Symbol, index: int) -> _Symbol:
 
 
 def _check_result(symbol: _Symbol) -> operations.PlacedStruct:
-  parts = structures.flatten(symbol)
+  parts = type_leaves.flatten(symbol)
   if not all(isinstance(part, operations.Placed) for part in parts):
     raise TypeError('A computation that returns a function cannot run.')
   return symbol

@@ -20,7 +20,7 @@ from typing import Any
 from typing import TypeAlias
 import weakref
 
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import computation_reader
 from fedfish_tff.execution.reading import expressions
 from fedfish_tff.execution.reading import federated_operations
@@ -190,7 +190,7 @@ def schedule(
           and produced_in.get(value_id, stage_of[op.out]) < stage_of[op.out]
         ):
           kept[value_id].add(path)
-  for placed in structures.flatten(operations.result):
+  for placed in type_leaves.flatten(operations.result):
     for value_id, path in expressions.uses(placed.expression):
       if value_id in client_ids and value_id in produced_in:
         kept[value_id].add(path)
@@ -364,7 +364,7 @@ def _note_last_reads(
   """Returns the actions with `read_last` filled in."""
   read_later = {
     value_id
-    for placed in structures.flatten(result)
+    for placed in type_leaves.flatten(result)
     for value_id in expressions.value_ids(placed.expression)
   }
   noted = []
@@ -391,7 +391,7 @@ def values_read(
   """
   read = {
     value_id
-    for placed in structures.flatten(result)
+    for placed in type_leaves.flatten(result)
     for value_id in expressions.value_ids(placed.expression)
   }
   for action in actions:

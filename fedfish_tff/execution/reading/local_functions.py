@@ -20,10 +20,10 @@ import functools
 from typing import Any
 
 from fedfish_tff.execution import interruption
+from fedfish_tff.execution.packing import local_values
 from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.packing import sequence_values
-from fedfish_tff.execution.packing import structures
-from fedfish_tff.execution.packing import values
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import expressions
 from fedfish_tff.execution.reading import tensorflow_functions
 
@@ -318,7 +318,7 @@ class SequenceSum(LocalFunction):
     )
 
   def _zeros(self) -> Any:
-    return structures.from_leaf_types(
+    return type_leaves.from_leaf_types(
       lambda leaf: tf.zeros(leaf.shape, tf.as_dtype(leaf.dtype.type)),
       self.type_signature.result,
     )
@@ -382,7 +382,7 @@ def _elements(sequence: Any, type_spec: tff.SequenceType) -> Iterator[Any]:
     return
   sequence_values.check_parts_are_known(sequence, type_spec)
   for element in sequence_values.to_result_sequence(sequence, type_spec):
-    yield values.to_local_value(element, type_spec.element)
+    yield local_values.to_local_value(element, type_spec.element)
 
 
 def _add(a: Any, b: Any) -> Any:
@@ -392,7 +392,7 @@ def _add(a: Any, b: Any) -> Any:
 def _to_dataset(elements: list[Any], type_spec: tff.Type) -> tf.data.Dataset:
   """Returns a dataset of local values of the given type."""
   # What the graph of a TFF computation expects of a dataset of this type.
-  specs = structures.from_leaf_types(structures.tensor_spec, type_spec)
+  specs = type_leaves.from_leaf_types(type_leaves.tensor_spec, type_spec)
   signature = _with_names(specs, type_spec)
 
   def from_elements() -> Iterator[Any]:

@@ -20,7 +20,7 @@ from fedfish_tff import parameters
 from fedfish_tff import private_apis
 from fedfish_tff import stateless_kernels
 from fedfish_tff.execution.packing import sequence_values
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import imported_graph
 
 import tensorflow as tf
@@ -55,8 +55,8 @@ class TensorFlowFunction:
     self.type_signature = tff.types.deserialize_type(proto.type)
     self._fetches = tensor_names(proto.tensorflow.result)
     signature = self.type_signature
-    self._argument_types = structures.leaf_types(signature.parameter)
-    self._result_types = structures.leaf_types(signature.result)
+    self._argument_types = type_leaves.leaf_types(signature.parameter)
+    self._result_types = type_leaves.leaf_types(signature.result)
     self._imported = _import(proto.tensorflow)
     # Those that are in no call now, where calls would share state.
     self._idle = [self._imported]
@@ -70,7 +70,7 @@ class TensorFlowFunction:
     """Runs the computation.
 
     Args:
-      argument: A local value of the parameter's type (see `values`).
+      argument: A local value of the parameter's type (see `local_values`).
       cancellation_manager: Whose cancellation ends the call early.
 
     Returns:
@@ -84,11 +84,11 @@ class TensorFlowFunction:
       tensors = [
         _to_tensor(leaf, leaf_type)
         for leaf, leaf_type in zip(
-          structures.flatten(argument), self._argument_types, strict=True
+          type_leaves.flatten(argument), self._argument_types, strict=True
         )
       ]
     results = self.call_flat(tensors, cancellation_manager)
-    return structures.unflatten(
+    return type_leaves.unflatten(
       map(_from_tensor, results, self._result_types), self.type_signature.result
     )
 

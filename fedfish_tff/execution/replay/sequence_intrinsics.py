@@ -15,7 +15,7 @@ import functools
 from typing import Any
 
 from fedfish_tff.execution.packing import packed_sequences
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.replay import loop_steps
 from fedfish_tff.execution.replay import replayer
 from fedfish_tff.execution.replay import sequence_replay
@@ -122,14 +122,14 @@ def reduce(
   if isinstance(sequence, MappedSequence):
     operations = operations + sequence.operations
     sequence = sequence.sequence
-  leaf_types = structures.leaf_types(state_type)
-  shapes = [structures.tensor_spec(leaf).shape for leaf in leaf_types]
+  leaf_types = type_leaves.leaf_types(state_type)
+  shapes = [type_leaves.tensor_spec(leaf).shape for leaf in leaf_types]
 
   def run_element(i, state, held):
     parts = sequence.element(i)
-    state = structures.flatten(
+    state = type_leaves.flatten(
       step(
-        structures.unflatten(iter(state), state_type),
+        type_leaves.unflatten(iter(state), state_type),
         _to_local_value(parts, sequence.order, element_type),
       )
     )
@@ -141,14 +141,14 @@ def reduce(
   state, _ = sequence_replay.fold(
     sequence,
     run_element,
-    structures.flatten(zero),
+    type_leaves.flatten(zero),
     [],
     shapes=shapes,
     held_shapes=[],
     operations=operations,
     use_xla=use_xla,
   )
-  return structures.unflatten(iter(state), state_type)
+  return type_leaves.unflatten(iter(state), state_type)
 
 
 def map_elements(
@@ -174,12 +174,12 @@ def map_elements(
     operations = operations + sequence.operations
     sequence = sequence.sequence
   order = packed_sequences.dataset_order(result_type)
-  leaf_types = structures.leaf_types(result_type)
-  specs = [structures.tensor_spec(leaf_types[number]) for number in order]
+  leaf_types = type_leaves.leaf_types(result_type)
+  specs = [type_leaves.tensor_spec(leaf_types[number]) for number in order]
 
   def element(i: tf.Tensor) -> list[tf.Tensor]:
     parts = sequence.element(i)
-    leaves = structures.flatten(
+    leaves = type_leaves.flatten(
       fn(_to_local_value(parts, sequence.order, element_type))
     )
     results = sequence.also(parts, [leaves[number] for number in order])
@@ -221,6 +221,6 @@ def _to_local_value(
     element_type: Its type.
   """
   leaves = dict(zip(order, parts, strict=True))
-  return structures.unflatten(
+  return type_leaves.unflatten(
     iter(leaves[number] for number in range(len(parts))), element_type
   )

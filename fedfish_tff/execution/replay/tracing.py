@@ -19,7 +19,7 @@ from fedfish_tff import private_apis
 from fedfish_tff import stateless_kernels
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import packed_sequences
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.replay import control_flow_replay
@@ -60,10 +60,10 @@ def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
     NotReplayableError: If there is a sequence in it.
   """
   specs = []
-  for leaf in structures.leaf_types(type_spec):
+  for leaf in type_leaves.leaf_types(type_spec):
     if isinstance(leaf, tff.SequenceType):
       raise NotReplayableError(f'a sequence of type {leaf} at the server')
-    specs.append(structures.tensor_spec(leaf))
+    specs.append(type_leaves.tensor_spec(leaf))
   return specs
 
 
@@ -93,8 +93,8 @@ class Replayer(local_functions.Tracer):
     if type_signature.parameter is not None:
       leaves = map(
         _computed,
-        structures.flatten(arg),
-        structures.leaf_types(type_signature.parameter),
+        type_leaves.flatten(arg),
+        type_leaves.leaf_types(type_signature.parameter),
       )
       feeds = dict(
         zip(
@@ -113,10 +113,10 @@ class Replayer(local_functions.Tracer):
       initialize_op=serialized.initialize_op,
     )
     results = list(
-      map(_returned, results, structures.leaf_types(type_signature.result))
+      map(_returned, results, type_leaves.leaf_types(type_signature.result))
     )
     self._results += [r for r in results if isinstance(r, tf.Tensor)]
-    return structures.unflatten(iter(results), type_signature.result)
+    return type_leaves.unflatten(iter(results), type_signature.result)
 
   def compute_unread(self, returned: Any) -> None:
     """Makes sure that all results of the calls replayed here are computed.

@@ -24,7 +24,7 @@ import weakref
 
 from fedfish_tff import private_apis
 from fedfish_tff.execution.packing import packed_sequences
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import expressions
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.reading import local_functions
@@ -135,7 +135,7 @@ class StageGraph:
       tracing.tensor_specs(types[i]) for i in stage.server_inputs
     ]
     self.client_leaf_types = [
-      structures.leaf_types(types[i]) for i in stage.client_inputs
+      type_leaves.leaf_types(types[i]) for i in stage.client_inputs
     ]
     self._accumulator_types = [
       a.accumulate.type_signature.parameter[0] for a in stage.aggregates
@@ -186,7 +186,7 @@ class StageGraph:
       tf.errors.OpError: What client work raised.
     """
     server = [
-      structures.flatten(server_values[i]) for i in self._stage.server_inputs
+      type_leaves.flatten(server_values[i]) for i in self._stage.server_inputs
     ]
     key = (inputs.cuts, inputs.most_clients)
     with self._lock:
@@ -331,7 +331,7 @@ class StageGraph:
     """Builds the loop over clients; with an order, one over groups before."""
     types = self._stage.types
     shared = {
-      i: structures.unflatten(iter(leaves), types[i])
+      i: type_leaves.unflatten(iter(leaves), types[i])
       for i, leaves in zip(self._stage.server_inputs, server, strict=True)
     }
 
@@ -341,7 +341,7 @@ class StageGraph:
     def run_client(client, like=None):
       known = dict(shared)
       values = self._client_values(client, like, tensors, sequences)
-      leaves = structures.flatten(tuple(values.values()))
+      leaves = type_leaves.flatten(tuple(values.values()))
       traced.append(
         [x for x in leaves if isinstance(x, sequence_replay.Sequence)]
       )
@@ -353,12 +353,12 @@ class StageGraph:
         arg = expressions.evaluate(step.arg, known.__getitem__)
         known[step.out] = step.fn.trace(arg, self._replayer)
       contributions = [
-        structures.flatten(
+        type_leaves.flatten(
           expressions.evaluate(aggregate.value, known.__getitem__)
         )
         for aggregate in self._stage.aggregates
       ]
-      outputs = [structures.flatten(known[out]) for out in self._stage.outputs]
+      outputs = [type_leaves.flatten(known[out]) for out in self._stage.outputs]
       return contributions, outputs
 
     def add(client, results, accumulators, arrays):
@@ -452,7 +452,7 @@ class StageGraph:
           )
         else:
           leaves.append(tf.gather(next(next_tensor), client))
-      values[i] = structures.unflatten(iter(leaves), self._stage.types[i])
+      values[i] = type_leaves.unflatten(iter(leaves), self._stage.types[i])
     return values
 
   def _slices(
@@ -471,7 +471,7 @@ class StageGraph:
     """
     next_tensor = iter(tensors)
     of_all = {
-      i: structures.from_leaf_types(
+      i: type_leaves.from_leaf_types(
         lambda leaf: (
           next(next_tensor) if isinstance(leaf, tff.TensorType) else None
         ),
@@ -501,12 +501,12 @@ class StageGraph:
   ) -> list[tf.Tensor]:
     accumulate = self._stage.aggregates[number].accumulate
     arguments = tuple(
-      structures.unflatten(iter(leaves), own_type)
+      type_leaves.unflatten(iter(leaves), own_type)
       for leaves, own_type in zip(
         (leaves, contribution), accumulate.type_signature.parameter, strict=True
       )
     )
-    return structures.flatten(accumulate.trace(arguments, self._replayer))
+    return type_leaves.flatten(accumulate.trace(arguments, self._replayer))
 
 
 def _has_strings(leaf: tff.Type) -> bool:
@@ -514,7 +514,7 @@ def _has_strings(leaf: tff.Type) -> bool:
     leaf,
     lambda t: (
       isinstance(t, tff.TensorType)
-      and structures.tensor_spec(t).dtype == tf.string
+      and type_leaves.tensor_spec(t).dtype == tf.string
     ),
   )
 

@@ -23,7 +23,7 @@ import weakref
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.replay import sequence_arrays
 from fedfish_tff.execution.replay import tracing
@@ -246,7 +246,7 @@ class GraphRun:
   def run(self) -> stage_runs.Partial:
     """Runs the stage; returns what the clients leave."""
     accumulators = [
-      structures.flatten(self._server_values[a.zero])
+      type_leaves.flatten(self._server_values[a.zero])
       for a in self._stage.aggregates
     ]
     outputs: dict[_ValueId, list[Any]] = {o: [] for o in self._stage.outputs}
@@ -259,7 +259,7 @@ class GraphRun:
     accumulators = self._graph.fetch(accumulators)
     return stage_runs.Partial(
       [
-        structures.unflatten(
+        type_leaves.unflatten(
           iter(leaves), aggregate.accumulate.type_signature.result
         )
         for leaves, aggregate in zip(
@@ -275,7 +275,7 @@ class GraphRun:
     """Yields each client's value of an output."""
     columns = [tf.unstack(leaf[:num_clients], num_clients) for leaf in leaves]
     for i in range(num_clients):
-      yield structures.unflatten(
+      yield type_leaves.unflatten(
         iter([column[i] for column in columns]), self._stage.types[out]
       )
 
@@ -315,7 +315,7 @@ class GraphRun:
       ]
       sequences.append(packed)
       arrays = [
-        structures.to_array(leaf)
+        type_leaves.to_array(leaf)
         for leaf_type, leaf in leaves
         if isinstance(leaf_type, tff.TensorType)
       ]
@@ -360,7 +360,7 @@ class GraphRun:
       self._stage.client_inputs, self._graph.client_leaf_types, strict=True
     ):
       value = self._clients.values[value_id][number]
-      yield from zip(types, structures.flatten(value), strict=True)
+      yield from zip(types, type_leaves.flatten(value), strict=True)
 
 
 def _order(

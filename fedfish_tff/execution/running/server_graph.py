@@ -16,7 +16,7 @@ from typing import Any
 from typing import TypeAlias
 import weakref
 
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import expressions
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.reading import local_functions
@@ -80,10 +80,10 @@ class ServerSegment:
         values[step.out] = step.fn(arg)
       return
     results = self._traced(
-      [structures.flatten(values[i]) for i in self._inputs]
+      [type_leaves.flatten(values[i]) for i in self._inputs]
     )
     for value_id, leaves in zip(self._outputs, results, strict=True):
-      values[value_id] = structures.unflatten(
+      values[value_id] = type_leaves.unflatten(
         iter(leaves), self._types[value_id]
       )
 
@@ -92,13 +92,13 @@ class ServerSegment:
 
     def run(inputs):
       known = {
-        i: structures.unflatten(iter(leaves), self._types[i])
+        i: type_leaves.unflatten(iter(leaves), self._types[i])
         for i, leaves in zip(self._inputs, inputs, strict=True)
       }
       for step in self._steps:
         arg = expressions.evaluate(step.arg, known.__getitem__)
         known[step.out] = step.fn.trace(arg, replayer)
-      outputs = [structures.flatten(known[i]) for i in self._outputs]
+      outputs = [type_leaves.flatten(known[i]) for i in self._outputs]
       replayer.compute_unread(outputs)
       return outputs
 

@@ -5,7 +5,7 @@
 import gc
 import weakref
 
-from fedfish_tff.execution.packing import values
+from fedfish_tff.execution.packing import local_values
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import server_graph
 
@@ -43,7 +43,7 @@ def _polynomial() -> tff.Computation:
 
 def _server_input(plan, value):
   return {
-    plan.parameter.expression.id: values.to_local_value(
+    plan.parameter.expression.id: local_values.to_local_value(
       np.float32(value), tff.TensorType(np.float32)
     )
   }

@@ -6,9 +6,9 @@ import contextlib
 import functools
 import multiprocessing
 
+from fedfish_tff.execution.packing import local_values
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import sequence_packing
-from fedfish_tff.execution.packing import values
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import client_stages
 from fedfish_tff.execution.running import cohort_stages
@@ -55,7 +55,7 @@ def _run(comp, runners):
   data = [tf.data.Dataset.from_tensor_slices(x).batch(2) for x in _CLIENTS]
   return federated_interpreter.run_plan(
     federated_plan.compile_plan(comp),
-    values.to_local_value(
+    local_values.to_local_value(
       [data], tff.StructType([comp.type_signature.parameter])
     )[0],
     {tff.CLIENTS: len(_CLIENTS)},

@@ -3,7 +3,7 @@
 """Tests of the costs of rounds and runs."""
 
 from fedfish_tff.datasets import batches
-from fedfish_tff.simulation import run_totals
+from fedfish_tff.simulation import costs
 
 from absl.testing import absltest
 import numpy as np
@@ -31,29 +31,29 @@ def _cohort():
 class RunTotalsTest(absltest.TestCase):
   def test_local_steps(self):
     self.assertEqual(
-      run_totals.count_local_steps(_Process(), _cohort(), 0),
+      costs.count_local_steps(_Process(), _cohort(), 0),
       {'compute/local_steps': (3 + 1) * (4 + 2)},
     )
     self.assertEqual(
-      run_totals.count_local_steps(_Process(), _cohort(), 1),
+      costs.count_local_steps(_Process(), _cohort(), 1),
       {'compute/local_steps': (3 + 1) * (4 + 3)},
     )
     of_some = _Process()
     of_some.extra_passes = 4 / 3
     self.assertEqual(
-      run_totals.count_local_steps(of_some, _cohort(), 0),
+      costs.count_local_steps(of_some, _cohort(), 0),
       # 3 * 5.33 and 5.33.
       {'compute/local_steps': 16 + 5},
     )
     closed_form = _Process()
     closed_form.uses_weights = False
     self.assertEqual(
-      run_totals.count_local_steps(closed_form, _cohort(), 0),
+      costs.count_local_steps(closed_form, _cohort(), 0),
       {'compute/local_steps': 0},
     )
 
   def test_totals_add_up(self):
-    totals = run_totals.totals_of({})
+    totals = costs.totals_of({})
     self.assertEqual(set(totals.values()), {0})
     rows = (
       {'communication/payload_bytes': 2**40, 'time/round_seconds': 0.25},
@@ -61,7 +61,7 @@ class RunTotalsTest(absltest.TestCase):
       {'train/excluded_clients': 2, 'compute/local_steps': 4},
     )
     for row in rows:
-      totals = run_totals.add_round(totals, row)
+      totals = costs.add_round(totals, row)
     numbers = {name: total.item() for name, total in totals.items()}
     self.assertEqual(
       numbers,
@@ -73,21 +73,21 @@ class RunTotalsTest(absltest.TestCase):
         'round_seconds': 0.25,
       },
     )
-    again = run_totals.totals_of(numbers)
+    again = costs.totals_of(numbers)
     self.assertEqual(again, totals)
     for name, total in again.items():
       self.assertIs(type(total), type(totals[name]))
 
   def test_only_measured_payload_is_a_column(self):
-    totals = run_totals.add_round(
-      run_totals.totals_of({}), {'communication/payload_bytes': 5}
+    totals = costs.add_round(
+      costs.totals_of({}), {'communication/payload_bytes': 5}
     )
     self.assertEqual(
-      run_totals.total_columns(totals, {}),
+      costs.total_columns(totals, {}),
       {'compute/local_steps_total': 0},
     )
     self.assertEqual(
-      run_totals.total_columns(totals, {'communication/payload_bytes': 5}),
+      costs.total_columns(totals, {'communication/payload_bytes': 5}),
       {
         'compute/local_steps_total': 0,
         'communication/payload_bytes_total': 5,

@@ -4,7 +4,7 @@
 
 from fedfish_tff import client_work
 from fedfish_tff import errors
-from fedfish_tff.client_work import server_statistics
+from fedfish_tff.client_work import mime_lite
 from fedfish_tff.execution import contexts
 from fedfish_tff.models import model_functions
 from tests import numpy_reference as ref
@@ -30,7 +30,7 @@ class ServerStatisticsUpdateTest(absltest.TestCase):
   def _delta(self, velocity):
     """Returns a client's delta where the server's velocity is constant."""
     model, optimizer = ref.create_functional_model(), _optimizer()
-    update_fn = server_statistics.build_server_statistics_update(optimizer)
+    update_fn = mime_lite.build_server_statistics_update(optimizer)
     weights = tuple(map(tf.constant, ref.initial_weights()))
     state = optimizer.initialize(
       tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights)
@@ -75,7 +75,7 @@ class ServerStatisticsUpdateTest(absltest.TestCase):
   def test_what_would_overflow_in_the_sum_leaves_the_client_out(self):
     model = ref.create_functional_model()
     # One step of finite length, which times the number of examples is not.
-    update_fn = server_statistics.build_server_statistics_update(
+    update_fn = mime_lite.build_server_statistics_update(
       tff.learning.optimizers.build_sgdm(1e38)
     )
     weights = tuple(map(tf.constant, ref.initial_weights()))
@@ -97,22 +97,18 @@ class ServerStatisticsUpdateTest(absltest.TestCase):
 
   def test_bad_arguments(self):
     with self.assertRaisesRegex(TypeError, 'optimizer must be'):
-      server_statistics.build_server_statistics_update(
-        tf.keras.optimizers.SGD(0.1)
-      )
+      mime_lite.build_server_statistics_update(tf.keras.optimizers.SGD(0.1))
     with self.assertRaisesRegex(errors.InputError, 'local_epochs must be 1'):
-      server_statistics.build_server_statistics_update(
-        _optimizer(), local_epochs=0
-      )
+      mime_lite.build_server_statistics_update(_optimizer(), local_epochs=0)
 
 
 class ServerStatisticsWorkTest(absltest.TestCase):
   def _build(self):
     model, optimizer = ref.create_functional_model(), _optimizer()
-    return server_statistics.build_server_statistics_work(
+    return mime_lite.build_server_statistics_work(
       model,
       optimizer,
-      server_statistics.build_server_statistics_update(optimizer),
+      mime_lite.build_server_statistics_update(optimizer),
     )
 
   def test_types(self):

@@ -14,7 +14,7 @@ import functools
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.client_work import client_work_process
-from fedfish_tff.client_work import linear_representation
+from fedfish_tff.client_work import linear_head
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
@@ -50,7 +50,7 @@ def build_linear_fed_rep(
     stays as it is; `local_training` gives a client its own, with the server's
     representation, as do the metrics of a round.
   """
-  client_update = linear_representation.build_representation_update(
+  client_update = linear_head.build_representation_update(
     client_weighting=client_weighting
   )
 
@@ -58,7 +58,7 @@ def build_linear_fed_rep(
     model_functions.weights_type(model), model_functions.data_type(model)
   )
   def local_training(weights, dataset):
-    run = autograph.graph_function(linear_representation.solve_head)
+    run = autograph.graph_function(linear_head.solve_head)
     return model_functions.weights_like(
       weights, run(model_functions.flatten_weights(weights), dataset)
     )
@@ -105,7 +105,7 @@ def build_method_of_moments(
   def client_moments(dataset):
     @autograph.graph_function
     def run(data):
-      moments = linear_representation.sum_moments(data, num_features)
+      moments = linear_head.sum_moments(data, num_features)
       finite = local_training_lib.all_finite(moments)
       return tf.where(finite, moments, tf.zeros_like(moments))
 

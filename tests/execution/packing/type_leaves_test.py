@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for structures."""
 
-from fedfish_tff.execution.packing import structures
+from fedfish_tff.execution.packing import type_leaves
 
 from absl.testing import absltest
 import numpy as np
@@ -19,29 +19,29 @@ _NESTED = tff.StructType([('a', _FLOAT), ('b', _B), ('c', _C)])
 class StructuresTest(absltest.TestCase):
   def test_parts(self):
     self.assertEqual(
-      list(structures.parts(_NESTED)),
+      list(type_leaves.parts(_NESTED)),
       [_NESTED, _FLOAT, _B, _TEXTS, _B[1], _C, _SEQUENCE],
     )
 
   def test_leaf_types(self):
     self.assertEqual(
-      structures.leaf_types(_NESTED), [_FLOAT, _TEXTS, _SEQUENCE]
+      type_leaves.leaf_types(_NESTED), [_FLOAT, _TEXTS, _SEQUENCE]
     )
-    self.assertEqual(structures.leaf_types(_FLOAT), [_FLOAT])
-    self.assertEmpty(structures.leaf_types(None))
+    self.assertEqual(type_leaves.leaf_types(_FLOAT), [_FLOAT])
+    self.assertEmpty(type_leaves.leaf_types(None))
 
   def test_leaves_in_order_and_back(self):
     value = (1.0, ('x', ()), ('s',))
-    leaves = structures.flatten(value)
+    leaves = type_leaves.flatten(value)
     self.assertEqual(leaves, [1.0, 'x', 's'])
     # Only as many as are needed are taken.
     rest = iter([*leaves, 'more'])
-    self.assertEqual(structures.unflatten(rest, _NESTED), value)
+    self.assertEqual(type_leaves.unflatten(rest, _NESTED), value)
     self.assertEqual(list(rest), ['more'])
-    self.assertEqual(structures.flatten(2), [2])
+    self.assertEqual(type_leaves.flatten(2), [2])
 
   def test_from_leaf_types(self):
     self.assertEqual(
-      structures.from_leaf_types(str, _NESTED),
+      type_leaves.from_leaf_types(str, _NESTED),
       ('float32', ('str[?]', ()), ('int32*',)),
     )

@@ -6,8 +6,8 @@ import collections
 from typing import NamedTuple
 
 from fedfish_tff.datasets import batches
+from fedfish_tff.execution.packing import local_values
 from fedfish_tff.execution.packing import packed_sequences
-from fedfish_tff.execution.packing import values
 from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.worker import local_worker
 
@@ -58,26 +58,26 @@ class TensorArgumentTest(parameterized.TestCase):
     shape = [None, *array.shape[1:]] if array.ndim else []
     type_spec = tff.TensorType(array.dtype.type, shape)
     for argument in (array, tf.constant(array), tf.Variable(array)):
-      value = values.to_local_value(argument, type_spec)
+      value = local_values.to_local_value(argument, type_spec)
       self.assertIsInstance(value, tf.Tensor)
       self.assertEqual(value.dtype, array.dtype)
-      result = values.from_local_value(value, type_spec)
+      result = local_values.from_local_value(value, type_spec)
       np.testing.assert_array_equal(result, array, strict=True)
       self.assertIsInstance(result, np.ndarray if array.ndim else np.generic)
 
   def test_arguments_are_copied_and_results_cannot_be_written(self):
     array = np.ones([3], np.float32)
-    value = values.to_local_value(array, _VECTOR)
+    value = local_values.to_local_value(array, _VECTOR)
     array[:] = 5
-    result = values.from_local_value(value, _VECTOR)
+    result = local_values.from_local_value(value, _VECTOR)
     np.testing.assert_array_equal(result, np.ones([3]))
     with self.assertRaisesRegex(ValueError, 'read-only'):
       result[0] = 2
 
   def test_a_result_is_an_argument_without_a_copy(self):
-    result = values.from_local_value(tf.ones([3]), _VECTOR)
-    again = values.from_local_value(
-      values.to_local_value(result, _VECTOR), _VECTOR
+    result = local_values.from_local_value(tf.ones([3]), _VECTOR)
+    again = local_values.from_local_value(
+      local_values.to_local_value(result, _VECTOR), _VECTOR
     )
     self.assertTrue(np.shares_memory(result, again))
 
@@ -85,13 +85,13 @@ class TensorArgumentTest(parameterized.TestCase):
     array = np.ones([3], np.float32)
     view = array[:]
     view.flags.writeable = False
-    value = values.to_local_value(view, _VECTOR)
+    value = local_values.to_local_value(view, _VECTOR)
     array[:] = 5
     np.testing.assert_array_equal(value, np.ones([3]))
 
   def test_values_that_are_none(self):
     with self.assertRaisesRegex(NotImplementedError, 'Unexpected `value`'):
-      values.to_local_value(object(), _INT)
+      local_values.to_local_value(object(), _INT)
 
 
 class StructureTest(parameterized.TestCase):
@@ -105,14 +105,14 @@ class StructureTest(parameterized.TestCase):
     ('attrs', _Interval(1, 2)),
   )
   def test_containers_of_arguments(self, argument):
-    value = values.to_local_value(argument, _PAIR)
+    value = local_values.to_local_value(argument, _PAIR)
     self.assertIsInstance(value, tuple)
     self.assertEqual(value, (1, 2))
 
   def test_containers_of_results_that_have_no_type(self):
     def result(*elements):
       value = tuple(map(tf.constant, range(len(elements))))
-      return values.from_local_value(value, tff.StructType(elements))
+      return local_values.from_local_value(value, tff.StructType(elements))
 
     named = result(('b', np.int32), ('a', np.int32))
     self.assertEqual(named, collections.OrderedDict(b=0, a=1))
@@ -128,45 +128,45 @@ class StructureTest(parameterized.TestCase):
   )
   def test_wrong_structures(self, argument, message):
     with self.assertRaisesRegex(TypeError, message):
-      values.to_local_value(argument, _PAIR)
+      local_values.to_local_value(argument, _PAIR)
 
   def test_a_struct_that_is_none(self):
     with self.assertRaisesRegex(ValueError, 'Expected a `tff.StructType`'):
-      values.to_local_value(_struct('a'), _INT)
+      local_values.to_local_value(_struct('a'), _INT)
 
 
 class FederatedTest(parameterized.TestCase):
   def test_clients_have_a_list(self):
-    value = values.to_local_value([1, np.int32(2)], _CLIENT_INTS)
+    value = local_values.to_local_value([1, np.int32(2)], _CLIENT_INTS)
     self.assertIsInstance(value, list)
-    result = values.from_local_value(value, _CLIENT_INTS)
+    result = local_values.from_local_value(value, _CLIENT_INTS)
     self.assertEqual(result, [1, 2])
     self.assertEqual(list(map(type, result)), [np.int32, np.int32])
-    self.assertEqual(values.to_local_value([], _CLIENT_INTS), [])
+    self.assertEqual(local_values.to_local_value([], _CLIENT_INTS), [])
 
   def test_all_equal_and_server(self):
     for type_spec in (
       tff.FederatedType(_PAIR, tff.CLIENTS, all_equal=True),
       tff.FederatedType(_PAIR, tff.SERVER),
     ):
-      value = values.to_local_value((1, 2), type_spec)
+      value = local_values.to_local_value((1, 2), type_spec)
       self.assertEqual(value, (1, 2))
       self.assertEqual(
-        values.from_local_value(value, type_spec),
+        local_values.from_local_value(value, type_spec),
         collections.OrderedDict(b=1, a=2),
       )
 
   def test_wrong_members(self):
     with self.assertRaisesRegex(TypeError, 'Expected list, found tuple'):
-      values.to_local_value((1, 2), _CLIENT_INTS)
+      local_values.to_local_value((1, 2), _CLIENT_INTS)
     with self.assertRaisesRegex(TypeError, "<class 'str'> to dtype"):
-      values.to_local_value([1, 'a'], _CLIENT_INTS)
+      local_values.to_local_value([1, 'a'], _CLIENT_INTS)
 
   def test_functions_are_no_values(self):
     with self.assertRaisesRegex(ValueError, 'Unable to serialize'):
-      values.to_local_value(1, tff.FunctionType(None, np.int32))
+      local_values.to_local_value(1, tff.FunctionType(None, np.int32))
     with self.assertRaisesRegex(ValueError, 'cannot return'):
-      values.from_local_value(1, tff.FunctionType(None, np.int32))
+      local_values.from_local_value(1, tff.FunctionType(None, np.int32))
 
   def test_sequences_of_clients(self):
     examples = (np.ones([3, 2], np.float32), np.arange(3))
@@ -179,10 +179,10 @@ class FederatedTest(parameterized.TestCase):
     )
     type_spec = tff.FederatedType(tff.SequenceType(batch_type), tff.CLIENTS)
     dataset = client.to_dataset()
-    packed, kept = values.to_local_value([client, dataset], type_spec)
+    packed, kept = local_values.to_local_value([client, dataset], type_spec)
     self.assertIsInstance(packed, packed_sequences.PackedSequence)
     self.assertIs(kept, dataset)
-    for result in values.from_local_value([packed, kept], type_spec):
+    for result in local_values.from_local_value([packed, kept], type_spec):
       labels = [y.tolist() for _, y in result.as_numpy_iterator()]
       self.assertEqual(labels, [[0, 1], [2]])
 
@@ -200,34 +200,35 @@ class CardinalitiesTest(absltest.TestCase):
       state=1, data=[[1, 2, 3], 4], other=(1, 2)
     )
     self.assertEqual(
-      values.infer_cardinalities(argument, type_spec), {tff.CLIENTS: 3}
+      local_values.infer_cardinalities(argument, type_spec), {tff.CLIENTS: 3}
     )
     packed = tff.structure.Struct(argument.items())
     self.assertEqual(
-      values.infer_cardinalities(packed, type_spec), {tff.CLIENTS: 3}
+      local_values.infer_cardinalities(packed, type_spec), {tff.CLIENTS: 3}
     )
 
   def test_nothing_to_count(self):
-    self.assertEqual(values.infer_cardinalities(None, None), {})
-    self.assertEqual(values.infer_cardinalities(3, _INT), {})
+    self.assertEqual(local_values.infer_cardinalities(None, None), {})
+    self.assertEqual(local_values.infer_cardinalities(3, _INT), {})
     self.assertEqual(
-      values.infer_cardinalities([], _CLIENT_INTS), {tff.CLIENTS: 0}
+      local_values.infer_cardinalities([], _CLIENT_INTS), {tff.CLIENTS: 0}
     )
 
   def test_a_value_that_says_it(self):
     descriptor = tff.framework.CreateDataDescriptor(['a', 'b'], _INT)
     self.assertEqual(
-      values.infer_cardinalities(descriptor, _CLIENT_INTS), {tff.CLIENTS: 2}
+      local_values.infer_cardinalities(descriptor, _CLIENT_INTS),
+      {tff.CLIENTS: 2},
     )
 
   def test_mistakes(self):
     both = tff.types.to_type([_CLIENT_INTS, _CLIENT_INTS])
     with self.assertRaisesRegex(ValueError, 'CLIENTS: 1 vs 2'):
-      values.infer_cardinalities([[1, 2], [3]], both)
+      local_values.infer_cardinalities([[1, 2], [3]], both)
     with self.assertRaisesRegex(
       TypeError, '(?s)placement CLIENTS to be a `list` or `tuple`.*int.*5'
     ):
-      values.infer_cardinalities(5, _CLIENT_INTS)
+      local_values.infer_cardinalities(5, _CLIENT_INTS)
 
 
 @tff.tensorflow.computation
@@ -271,7 +272,7 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
     function = tensorflow_functions.get_function(
       tff.framework.serialize_computation(computation)
     )
-    result = values.from_local_value(
+    result = local_values.from_local_value(
       function(), computation.type_signature.result
     )
     for name in ('numbers', 'pairs'):
@@ -308,10 +309,10 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
               expected = context.invoke(identity, argument)
             except Exception as error:
               with self.assertRaises(type(error)) as raised:
-                values.to_local_value(argument, type_spec)
+                local_values.to_local_value(argument, type_spec)
               self.assertEqual(str(raised.exception), str(error))
             else:
-              value = values.to_local_value(argument, type_spec)
+              value = local_values.to_local_value(argument, type_spec)
               self._assert_same(
-                values.from_local_value(value, type_spec), expected
+                local_values.from_local_value(value, type_spec), expected
               )

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types and local values, part by part.
 
-The leaves of a type, or of a local value (see `values`), are its tensors and
+The leaves of a type, or of a local value (see `local_values`), are its tensors and
 sequences, in the order of the type; all else are structures of them.
 """
 
