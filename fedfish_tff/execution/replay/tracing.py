@@ -67,7 +67,7 @@ def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
   return specs
 
 
-class Replayer(local_functions.Tracer):
+class GraphTracer(local_functions.Tracer):
   """Replays TensorFlow computations into the function being traced.
 
   Sequences among the local values are `sequence_replay.Sequence`s and what
@@ -75,7 +75,7 @@ class Replayer(local_functions.Tracer):
   """
 
   def __init__(self, *, use_xla: bool = False) -> None:
-    """Makes a replayer.
+    """Makes a tracer.
 
     Args:
       use_xla: Whether the function being traced is compiled by XLA.

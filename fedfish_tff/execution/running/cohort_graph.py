@@ -121,13 +121,13 @@ class StageGraph:
     self._parallelism = parallelism
     self.use_xla = use_xla
     self.width = width
-    self._replayer = tracing.Replayer(use_xla=use_xla)
+    self._tracer = tracing.GraphTracer(use_xla=use_xla)
     self._traced: dict[Any, Callable[..., Any]] = {}
     # The most passes that were traced over each of the inputs' sequences.
     self._passes: collections.Counter[int] = collections.Counter()
     self._lock = threading.Lock()
     # Whether somebody asks for rows, whatever batches they are in.
-    self.rebatches = self._replayer.rebatches(
+    self.rebatches = self._tracer.rebatches(
       leaf for step in stage.steps for leaf in step.fn.leaves()
     )
     types = stage.types
@@ -351,7 +351,7 @@ class StageGraph:
           known[step.out] = slices[step.out](client)
           continue
         arg = expressions.evaluate(step.arg, known.__getitem__)
-        known[step.out] = step.fn.trace(arg, self._replayer)
+        known[step.out] = step.fn.trace(arg, self._tracer)
       contributions = [
         type_leaves.flatten(
           expressions.evaluate(aggregate.value, known.__getitem__)
@@ -403,7 +403,7 @@ class StageGraph:
     def run_one(i, accumulators, arrays):
       client = i if order is None else order.others[i]
       state = add(client, run_client(client), accumulators, arrays)
-      self._replayer.compute_unread(state)
+      self._tracer.compute_unread(state)
       return state
 
     arrays = tf.nest.map_structure(
@@ -491,7 +491,7 @@ class StageGraph:
       distinct, places = tf.unique(tf.reshape(keys, [-1]))
       slices[step.out] = functools.partial(
         _of_client,
-        step.fn.trace((distinct, server_value), self._replayer),
+        step.fn.trace((distinct, server_value), self._tracer),
         tf.reshape(tf.cast(places, tf.int64), tf.shape(keys)),
       )
     return slices
@@ -506,7 +506,7 @@ class StageGraph:
         (leaves, contribution), accumulate.type_signature.parameter, strict=True
       )
     )
-    return type_leaves.flatten(accumulate.trace(arguments, self._replayer))
+    return type_leaves.flatten(accumulate.trace(arguments, self._tracer))
 
 
 def _has_strings(leaf: tff.Type) -> bool:

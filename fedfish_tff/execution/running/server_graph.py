@@ -88,7 +88,7 @@ class ServerSegment:
       )
 
   def _trace(self) -> Any:
-    replayer = tracing.Replayer()
+    tracer = tracing.GraphTracer()
 
     def run(inputs):
       known = {
@@ -97,9 +97,9 @@ class ServerSegment:
       }
       for step in self._steps:
         arg = expressions.evaluate(step.arg, known.__getitem__)
-        known[step.out] = step.fn.trace(arg, replayer)
+        known[step.out] = step.fn.trace(arg, tracer)
       outputs = [type_leaves.flatten(known[i]) for i in self._outputs]
-      replayer.compute_unread(outputs)
+      tracer.compute_unread(outputs)
       return outputs
 
     specs = [tracing.tensor_specs(self._types[i]) for i in self._inputs]

@@ -54,9 +54,9 @@ class ReplayerTest(parameterized.TestCase):
         with self.assertRaisesRegex(
           tracing.NotReplayableError, 'returns a dataset'
         ):
-          tracing.Replayer().run(*arguments)
+          tracing.GraphTracer().run(*arguments)
       else:
-        result = tracing.Replayer().run(*arguments)
+        result = tracing.GraphTracer().run(*arguments)
         self.assertEqual(result.order, (0,))
 
 
