@@ -162,7 +162,8 @@ class Workdir:
       round_number: The round; None to leave out the rows.
       metrics_digest: From a round to the digest of metrics.csv up to it, such as
         `CsvMetricsManager.digest`; None to read the file.
-      with_times: Whether the columns of times in that file count.
+      with_times: Whether times count: the columns of times in that file, and
+        start.npz, which has the seconds that the start took.
 
     Returns:
       SHA-256 in hexadecimal, by the names of the files that are there.
@@ -175,7 +176,7 @@ class Workdir:
       for path in (
         self.config_path,
         self.data_fingerprint_path,
-        self.start_path,
+        *([self.start_path] if with_times else ()),
       )
       if path.exists()
     }
