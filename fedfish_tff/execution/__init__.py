@@ -40,6 +40,7 @@ _EXPORTS = {
   'cohort_context': 'AsyncCohortExecutionContext SyncCohortExecutionContext',
   'contexts': """
     context_names create_context DEFAULT_CONTEXT_NAME set_default_context
+    set_sync_cohort_execution_context
   """,
   'pjrt.device_client': 'DeviceProcessError',
   'pjrt.pjrt_context': 'AsyncPjrtExecutionContext SyncPjrtExecutionContext',

@@ -94,3 +94,15 @@ def set_default_context(
   tff.framework.set_default_context(
     create_context(name, asynchronous=asynchronous, **options)
   )
+
+
+def set_sync_cohort_execution_context(**options: Any) -> None:
+  """Makes a cohort context the default, in place of TFF's own in a program.
+
+  It is named as `tff.backends.native.set_sync_local_cpp_execution_context` is,
+  so that one line of a program of TFF changes.
+
+  Args:
+    **options: Those of `SyncCohortExecutionContext`.
+  """
+  set_default_context('cohort', **options)

@@ -60,6 +60,15 @@ class ContextsTest(absltest.TestCase):
     contexts.set_default_context('cohort', default_num_clients=4)
     self.assertEqual(count(), 4)
 
+  def test_takes_the_place_of_tffs_own(self):
+    execution.set_sync_cohort_execution_context(default_num_clients=3)
+    context = tff.framework.get_context_stack().current
+    self.assertIsInstance(context, execution.SyncCohortExecutionContext)
+    one = tff.federated_computation(
+      lambda: tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
+    )
+    self.assertEqual(one(), 3)
+
   def test_unknown_name(self):
     default = tff.framework.get_context_stack().current
     with self.assertRaisesRegex(
