@@ -28,10 +28,11 @@ from launch.configs import sweeps, toy_regression
 
 def get_config(variant):
   config = toy_regression.get_config(variant)
-  config.rounds = 40
+  # Some seconds, in which a run can be killed.
+  config.rounds = 400
   config.local_epochs = 2
   config.task.num_examples = 30
-  config.evaluate_every = 20
+  config.evaluate_every = 200
   config.checkpoint_every = 5
   config.evaluation.personalization_epochs = 0
   config.evaluation.barrier = False
@@ -166,7 +167,7 @@ class SweepTest(parameterized.TestCase):
     self.assertIn('Done: 2 of 2 runs', stdout)
     log = (self.sweep_dir / 'logs' / 'fed_avg-seed_1.log').read_text()
     self.assertRegex(log, r'resumed after round \d+\n')
-    self.assertIn('Done: 40 rounds', log)
+    self.assertIn('Done: 400 rounds', log)
     self.assertTrue((self.sweep_dir / 'plots' / 'methods.csv').exists())
 
     alone = self.folder / 'alone'

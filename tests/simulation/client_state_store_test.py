@@ -482,6 +482,10 @@ class DamageTest(StoreTestCase):
     self._assert_flips_change_no_state(29)
 
   @pytest.mark.thorough
+  def test_more_flipped_bits_change_no_state(self):
+    self._assert_flips_change_no_state(5)
+
+  @pytest.mark.slow
   def test_no_flipped_bit_changes_a_state(self):
     self._assert_flips_change_no_state(1)
 
