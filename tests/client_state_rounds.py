@@ -12,11 +12,36 @@ from tests import tolerance
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 SIZES = {'a': 6, 'b': 9, 'c': 4, 'd': 13}
 DATA = {c: ref.make_batches(n, n) for c, n in SIZES.items()}
 COHORTS = ('ab', 'cd', 'abc', 'bd', 'ab')
 BROKEN = [(np.full_like(x, np.nan), y) for x, y in DATA['a'][:1]]
+
+
+def create_regression():
+  """A linear model of two features, with losses of mean (x w - y)^2 / 2."""
+
+  @tf.function
+  def predict(model_weights, x, training):
+    del training
+    ((w,), _) = model_weights
+    return tf.linalg.matvec(x, w)
+
+  def loss(output, label, sample_weight=None):
+    del sample_weight
+    return tf.reduce_mean((output - label) ** 2) / 2
+
+  return tff.learning.models.FunctionalModel(
+    initial_weights=((np.zeros(2, np.float32),), ()),
+    predict_on_batch_fn=predict,
+    loss_fn=loss,
+    input_spec=(
+      tf.TensorSpec([None, 2], tf.float32),
+      tf.TensorSpec([None], tf.float32),
+    ),
+  )
 
 
 class Rounds:

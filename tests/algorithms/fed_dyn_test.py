@@ -110,7 +110,7 @@ class FedDynTest(client_state_rounds.TestCase, parameterized.TestCase):
       clients.append(
         (x, np.float32(x @ [target, -target] + rng.normal(size=6)))
       )
-    model = _create_regression()
+    model = client_state_rounds.create_regression()
     optimizer = tff.learning.optimizers.build_sgdm(0.2)
     data = [
       tf.data.Dataset.from_tensor_slices(c).batch(6).repeat(10) for c in clients
@@ -146,25 +146,3 @@ class FedDynTest(client_state_rounds.TestCase, parameterized.TestCase):
         tff.learning.optimizers.build_sgdm(_RATE),
         **arguments,
       )
-
-
-def _create_regression():
-  @tf.function
-  def predict(model_weights, x, training):
-    del training
-    ((w,), _) = model_weights
-    return tf.linalg.matvec(x, w)
-
-  def loss(output, label, sample_weight=None):
-    del sample_weight
-    return tf.reduce_mean((output - label) ** 2) / 2
-
-  return tff.learning.models.FunctionalModel(
-    initial_weights=((np.zeros(2, np.float32),), ()),
-    predict_on_batch_fn=predict,
-    loss_fn=loss,
-    input_spec=(
-      tf.TensorSpec([None, 2], tf.float32),
-      tf.TensorSpec([None], tf.float32),
-    ),
-  )

@@ -106,28 +106,6 @@ _TARGETS = ((3.0, -2.0), (-1.0, 1.0), (0.5, 4.0))
 _SCALES = ((1.0, 0.5), (0.4, 1.0), (1.2, 1.2))
 
 
-def _create_regression():
-  @tf.function
-  def predict(model_weights, x, training):
-    del training
-    ((w,), _) = model_weights
-    return tf.linalg.matvec(x, w)
-
-  def loss(output, label, sample_weight=None):
-    del sample_weight
-    return tf.reduce_mean((output - label) ** 2) / 2
-
-  return tff.learning.models.FunctionalModel(
-    initial_weights=((np.zeros(2, np.float32),), ()),
-    predict_on_batch_fn=predict,
-    loss_fn=loss,
-    input_spec=(
-      tf.TensorSpec([None, 2], tf.float32),
-      tf.TensorSpec([None], tf.float32),
-    ),
-  )
-
-
 def _draw_regressions():
   """(x, y) of each client."""
   rng = np.random.default_rng(0)
@@ -195,7 +173,7 @@ class ScaffoldTest(client_state_rounds.TestCase, parameterized.TestCase):
     self._check_converges(1)
 
   def _check_converges(self, option):
-    model, rate = _create_regression(), 0.2
+    model, rate = client_state_rounds.create_regression(), 0.2
     examples = list(_draw_regressions())
     curvatures = [np.float64(x).T @ x / len(x) for x, _ in examples]
     # The mean loss has its minimum where the gradients' mean is 0, and FedAvg
