@@ -13,7 +13,6 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff.evaluation import ranking
 from fedfish_tff.simulation import hooks
-from fedfish_tff.simulation import metrics_rows
 
 
 class EarlyStopping(hooks.Hook):
@@ -63,8 +62,7 @@ class EarlyStopping(hooks.Hook):
   def begin(self, run: hooks.Run) -> None:
     if not run.is_resumed:
       return
-    for row in run.read_rows():
-      self.observe(row[metrics_rows.ROUND_COLUMN], row)
+    self.observe_rows(run.read_rows())
     if self.best_round is not None:
       # A damaged one is told now, not after the rounds that are left.
       run.load(self.best_round)

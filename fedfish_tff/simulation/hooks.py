@@ -121,6 +121,11 @@ class Hook:
   def observe(self, round_number: int, row: metrics_rows.Row) -> None:
     """Takes a row into account that was released; rows come in their order."""
 
+  def observe_rows(self, rows: Iterable[metrics_rows.Row]) -> None:
+    """Takes the rows of earlier rounds into account, in their order."""
+    for row in rows:
+      self.observe(row[metrics_rows.ROUND_COLUMN], row)
+
   def keeps(self, round_number: int) -> bool:
     """Whether a round that was observed has a checkpoint in any case."""
     del round_number

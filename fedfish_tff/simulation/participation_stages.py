@@ -16,7 +16,6 @@ from typing import NamedTuple
 from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.simulation import hooks
-from fedfish_tff.simulation import metrics_rows
 
 
 class Stages(NamedTuple):
@@ -80,8 +79,7 @@ class AccuracyStages(hooks.Hook):
 
   def begin(self, run: hooks.Run) -> None:
     if run.is_resumed:
-      for row in run.read_rows():
-        self.observe(row[metrics_rows.ROUND_COLUMN], row)
+      self.observe_rows(run.read_rows())
 
   def observe(self, round_number: int, row: Mapping[str, int | float]) -> None:
     """Decides on round `round_number` + 2.

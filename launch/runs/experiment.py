@@ -277,8 +277,7 @@ class Experiment:
     """Returns what it has decided by the rows of a metrics.csv; or None."""
     stopping = self.build_stopping()
     if stopping is not None:
-      for row in rows:
-        stopping.observe(row[simulation.ROUND_COLUMN], row)
+      stopping.observe_rows(rows)
     return stopping
 
 

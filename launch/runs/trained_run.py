@@ -58,8 +58,8 @@ def open_run(
   ) as folder:
     if experiment.accuracy_stages is not None:
       # They decide on cohorts.
-      for row in simulation.read_rows(folder.metrics_path):
-        experiment.accuracy_stages.observe(row[simulation.ROUND_COLUMN], row)
+      rows = simulation.read_rows(folder.metrics_path)
+      experiment.accuracy_stages.observe_rows(rows)
     yield experiment, folder
 
 
