@@ -41,7 +41,7 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.weight_averaging import *
 
 _EXPORTS = {
-  'client_state_composition': 'compose_client_state_process',
+  'client_state_composition': 'compose_mean_and_sums compose_client_state_process',
   'client_state_process': 'ClientStateOutput ClientStateProcess',
   'composition': """
     compose_optimizer_step compose_process FinalizerWrapper reject_empty_update

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What methods with client states do last: compose their parts to a process.
+"""Composition of the parts of methods with client states.
 
-As `composition` does for those without, whose process is made of TFF's
+As `composition` is for those without, whose process is made of TFF's
 templates; these have no place for what a client keeps.
 """
 
@@ -155,3 +155,65 @@ def compose_client_state_process(
     update_is_finite=update_is_finite,
     extra_passes=extra_passes,
   )
+
+
+def compose_mean_and_sums(
+  result_type: tff.Type,
+  model_aggregator: tff.aggregators.WeightedAggregationFactory,
+) -> tff.templates.AggregationProcess:
+  """Composes the mean of deltas with plain sums of all else that clients send.
+
+  Args:
+    result_type: A `ClientResult` whose update is <delta, ...>.
+    model_aggregator: Of delta, by the clients' weights.
+
+  Returns:
+    A process with next of type (<A@SERVER, {update}@CLIENTS, {weight}@CLIENTS>
+    -> MeasuredProcessOutput<A, U, measurements>), where A, U and the
+    measurements have the names of the update's parts.
+  """
+  update_type = result_type.update
+  mean = model_aggregator.create(
+    update_type['delta'], result_type.update_weight
+  )
+  sums = {
+    name: tff.aggregators.SumFactory().create(update_type[name])
+    for name in tff.structure.name_list(update_type)
+    if name != 'delta'
+  }
+
+  @tff.federated_computation
+  def initialize():
+    return tff.federated_zip(
+      collections.OrderedDict(
+        delta=mean.initialize(),
+        **{name: process.initialize() for name, process in sums.items()},
+      )
+    )
+
+  @tff.federated_computation(
+    initialize.type_signature.result,
+    tff.FederatedType(update_type, tff.CLIENTS),
+    tff.FederatedType(result_type.update_weight, tff.CLIENTS),
+  )
+  def next_fn(state, update, weight):
+    outputs = collections.OrderedDict(
+      delta=mean.next(state['delta'], update['delta'], weight),
+      **{
+        name: process.next(state[name], update[name])
+        for name, process in sums.items()
+      },
+    )
+
+    def zipped(part):
+      return tff.federated_zip(
+        collections.OrderedDict(
+          (name, getattr(output, part)) for name, output in outputs.items()
+        )
+      )
+
+    return tff.templates.MeasuredProcessOutput(
+      zipped('state'), zipped('result'), zipped('measurements')
+    )
+
+  return tff.templates.AggregationProcess(initialize, next_fn)

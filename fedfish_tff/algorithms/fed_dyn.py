@@ -111,9 +111,10 @@ def build_fed_dyn(
       start - end
       for start, end in zip(weights.trainable, trained.weights.trainable)
     )
+    number = tf.cast(trained.num_examples > 0, tf.float32)
     update = client_work_process.ClientUpdate(
-      update=delta,
-      weight=tf.cast(trained.num_examples > 0, tf.float32),
+      update=collections.OrderedDict(delta=delta, number=number),
+      weight=number,
       metrics=bound.unfinalized_metrics(trained.metrics_state),
       initial_metrics=initial_metrics,
     )
@@ -139,7 +140,7 @@ def build_fed_dyn(
   client_work = client_work_process.build_client_state_work(
     model_fn, client_update, model_type=weights_type, client_type=client_type
   )
-  aggregator = _build_aggregator(
+  aggregator = client_state_composition.compose_mean_and_sums(
     client_work.type_signature.result.result,
     model_aggregator or tff.aggregators.MeanFactory(),
   )
@@ -162,37 +163,6 @@ def build_fed_dyn(
       model_fn, first_round_update
     ),
   )
-
-
-def _build_aggregator(
-  result_type: tff.Type,
-  model_aggregator: tff.aggregators.WeightedAggregationFactory,
-) -> tff.templates.AggregationProcess:
-  """Builds the mean of deltas beside the number of clients."""
-  mean = model_aggregator.create(result_type.update, result_type.update_weight)
-  count = tff.aggregators.SumFactory().create(result_type.update_weight)
-
-  @tff.federated_computation
-  def initialize():
-    return tff.federated_zip((mean.initialize(), count.initialize()))
-
-  @tff.federated_computation(
-    initialize.type_signature.result,
-    tff.FederatedType(result_type.update, tff.CLIENTS),
-    tff.FederatedType(result_type.update_weight, tff.CLIENTS),
-  )
-  def next_fn(state, update, weight):
-    delta = mean.next(state[0], update, weight)
-    number = count.next(state[1], weight)
-    return tff.templates.MeasuredProcessOutput(
-      tff.federated_zip((delta.state, number.state)),
-      tff.federated_zip(
-        collections.OrderedDict(delta=delta.result, number=number.result)
-      ),
-      delta.measurements,
-    )
-
-  return tff.templates.AggregationProcess(initialize, next_fn)
 
 
 def _build_finalizer(

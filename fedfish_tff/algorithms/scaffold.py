@@ -137,7 +137,7 @@ def build_scaffold(
   return client_state_composition.compose_client_state_process(
     model_fn,
     client_work,
-    _build_aggregator(
+    client_state_composition.compose_mean_and_sums(
       client_work.type_signature.result.result,
       model_aggregator or tff.aggregators.MeanFactory(),
     ),
@@ -164,50 +164,6 @@ def _zeros(
   weights: tff.learning.models.ModelWeights | model_functions.FlatWeights,
 ) -> tuple[tf.Tensor, ...]:
   return tuple(tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable))
-
-
-def _build_aggregator(
-  result_type: tff.Type,
-  model_aggregator: tff.aggregators.WeightedAggregationFactory,
-) -> tff.templates.AggregationProcess:
-  """Builds the mean of deltas beside the sum of changes of control variates."""
-  update_type = result_type.update
-  model_mean = model_aggregator.create(
-    update_type['delta'], result_type.update_weight
-  )
-  control_sum = tff.aggregators.SumFactory().create(update_type['control'])
-
-  @tff.federated_computation
-  def initialize():
-    return tff.federated_zip(
-      collections.OrderedDict(
-        delta=model_mean.initialize(), control=control_sum.initialize()
-      )
-    )
-
-  @tff.federated_computation(
-    initialize.type_signature.result,
-    tff.FederatedType(update_type, tff.CLIENTS),
-    tff.FederatedType(result_type.update_weight, tff.CLIENTS),
-  )
-  def next_fn(state, update, weight):
-    outputs = collections.OrderedDict(
-      delta=model_mean.next(state['delta'], update['delta'], weight),
-      control=control_sum.next(state['control'], update['control']),
-    )
-
-    def zipped(part):
-      return tff.federated_zip(
-        collections.OrderedDict(
-          (name, getattr(output, part)) for name, output in outputs.items()
-        )
-      )
-
-    return tff.templates.MeasuredProcessOutput(
-      zipped('state'), zipped('result'), zipped('measurements')
-    )
-
-  return tff.templates.AggregationProcess(initialize, next_fn)
 
 
 def _build_finalizer(
