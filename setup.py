@@ -82,6 +82,8 @@ setuptools.setup(
       'apache-beam>=2.60,<2.65',
       'dataset-grouper==0.3.0',
       'fsspec>=2023.1',
+      'pandas>=2,<3',
+      'pillow>=10',
       'publicsuffixlist>=0.10',
       'tensorflow-datasets>=4.9.4,<4.9.8',
       'zstandard>=0.18',
