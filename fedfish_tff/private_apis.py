@@ -23,6 +23,7 @@ import itertools
 from typing import Any
 from typing import Literal
 
+from keras.src import backend as keras_backend
 import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
@@ -154,6 +155,45 @@ def capture_at_call(
 def is_branch(graph: tf.Graph) -> bool:
   """Whether a graph is a branch of one around it, and no loop's body."""
   return isinstance(graph, control_flow_v2_func_graphs.CondBranchFuncGraph)
+
+
+def keras_layers(model: tf.keras.Model) -> list[tf.keras.layers.Layer]:
+  """Returns a model and all layers in it, cells of recurrent networks included.
+
+  `submodules` fails where a cell has made masks of dropout.
+  """
+  return list(model._flatten_layers())
+
+
+@contextlib.contextmanager
+def draw_keras_numbers(
+  model: tf.keras.Model, make_seed: Callable[[Any], tf.Tensor]
+) -> Iterator[None]:
+  """Makes Keras layers draw stateless random numbers while a block runs.
+
+  Layers have generators of a private class, which can draw in that way but for
+  seeds that differ from call to call.
+
+  Args:
+    model: The model.
+    make_seed: Returns the seed, int32 [2], of the next numbers of a layer.
+  """
+  saved = {}
+  for layer in keras_layers(model):
+    generator = getattr(layer, '_random_generator', None)
+    if isinstance(generator, keras_backend.RandomGenerator):
+      saved.setdefault(id(generator), (generator, dict(vars(generator))))
+      vars(generator).update(
+        _rng_type=generator.RNG_STATELESS,
+        _built=True,
+        make_seed_for_stateless_op=functools.partial(make_seed, layer),
+      )
+  try:
+    yield
+  finally:
+    for generator, state in saved.values():
+      vars(generator).clear()
+      vars(generator).update(state)
 
 
 def captures_at_call(function: Any) -> bool:
