@@ -18,6 +18,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import private_apis
+from fedfish_tff.models import augmentation
 from fedfish_tff.models import autograph
 from fedfish_tff.models import supervised
 from fedfish_tff.models import traced_graph
@@ -163,8 +164,8 @@ def create_keras_classifier(
     }
     given[traced.inputs] = x
     if traced.seed:
-      given[traced.seed] = tf.stack(
-        [_fingerprint(x), _fingerprint(weights[num_trainable - 1])]
+      given[traced.seed] = augmentation.batch_seed(
+        x, weights[num_trainable - 1]
       )
     (logits,) = tf.graph_util.import_graph_def(
       traced.graph_def,
@@ -391,13 +392,3 @@ def _is_random(op: str) -> bool:
     return False
   seeds = [a for a in definition.attr if a.name in ('seed', 'seed2')]
   return definition.is_stateful and bool(seeds)
-
-
-def _fingerprint(values: tf.Tensor) -> tf.Tensor:
-  """Returns an int32 that is a function of values.
-
-  Integer sums wrap around and do not depend on the order of summation.
-  """
-  if values.dtype == tf.float32:
-    values = tf.bitcast(values, tf.int32)
-  return tf.reduce_sum(tf.cast(values, tf.int32))
