@@ -20,6 +20,13 @@ def _read_version() -> str:
   return re.search(r"^__version__ = '([^']+)'$", source, re.MULTILINE)[1]
 
 
+def _read_address() -> str | None:
+  """The repository's address as CITATION.cff has it, once it is published."""
+  source = (_ROOT / 'CITATION.cff').read_text(encoding='utf-8')
+  found = re.search(r'^repository-code: "(.+)"$', source, re.MULTILINE)
+  return found and found[1]
+
+
 # The programs' packages as they are called in a wheel, with their folders here.
 _PROGRAMS = {
   f'fedfish_tff_programs.{package}': package.replace('.', '/')
@@ -37,6 +44,7 @@ setuptools.setup(
   long_description_content_type='text/markdown',
   author='The FedFish-TFF Authors',
   license='Apache-2.0',
+  url=_read_address(),
   license_files=['LICENSE'],
   packages=[
     *setuptools.find_packages(include=['fedfish_tff', 'fedfish_tff.*']),
