@@ -13,7 +13,7 @@ COPY requirements/build.lock requirements/requirements.lock requirements/
 RUN pip install --require-hashes -r requirements/build.lock && \
   pip install --require-hashes --no-build-isolation \
     -r requirements/requirements.lock
-COPY setup.py pyproject.toml README.md LICENSE ./
+COPY setup.py pyproject.toml README.md LICENSE CITATION.cff ./
 COPY fedfish_tff fedfish_tff
 COPY launch launch
 COPY tasks tasks
