@@ -23,7 +23,6 @@ import itertools
 from typing import Any
 from typing import Literal
 
-from keras.src import backend as keras_backend
 import numpy as np
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
@@ -181,7 +180,7 @@ def draw_keras_numbers(
   saved = {}
   for layer in keras_layers(model):
     generator = getattr(layer, '_random_generator', None)
-    if isinstance(generator, keras_backend.RandomGenerator):
+    if hasattr(generator, 'make_seed_for_stateless_op'):
       saved.setdefault(id(generator), (generator, dict(vars(generator))))
       vars(generator).update(
         _rng_type=generator.RNG_STATELESS,
