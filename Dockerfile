@@ -17,6 +17,7 @@ COPY setup.py pyproject.toml README.md LICENSE CITATION.cff ./
 COPY fedfish_tff fedfish_tff
 COPY launch launch
 COPY tasks tasks
+COPY examples examples
 RUN pip install --no-build-isolation .
 
 FROM python:3.11-slim-bookworm

@@ -30,9 +30,13 @@ def _read_address() -> str | None:
 # The programs' packages as they are called in a wheel, with their folders here.
 _PROGRAMS = {
   f'fedfish_tff_programs.{package}': package.replace('.', '/')
-  for package in setuptools.find_packages(
-    include=['launch', 'launch.*', 'tasks', 'tasks.*']
-  )
+  for package in [
+    *setuptools.find_packages(
+      include=['launch', 'launch.*', 'tasks', 'tasks.*']
+    ),
+    # Of which fedfish-new makes a project.
+    'examples',
+  ]
 }
 _COMMANDS = runpy.run_path(str(_ROOT / 'launch' / 'installed.py'))['COMMANDS']
 

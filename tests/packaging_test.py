@@ -56,7 +56,7 @@ _ELSEWHERE = (
 )
 
 # What the wheel is made of.
-_PACKAGED = ('fedfish_tff', 'launch', 'tasks')
+_PACKAGED = ('fedfish_tff', 'launch', 'tasks', 'examples')
 
 # Folders and files whose imports are left to an extra.
 _EXTRAS = {
