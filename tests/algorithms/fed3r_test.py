@@ -294,41 +294,6 @@ class RealDataTest(absltest.TestCase):
 
 
 class ProcessTest(parameterized.TestCase):
-  def test_rounds_metrics_and_empty_cohorts(self):
-    process = _build()
-    x, y = _examples(20)
-    y[:] = y % 2
-    state, metrics = process.next(
-      process.initialize(), [_dataset(x[:9], y[:9]), _dataset(x[:0], y[:0])]
-    )
-    self.assertEqual(metrics['client_work']['train']['num_examples'], 9)
-    self.assertEqual(metrics['client_work']['excluded_clients'], 0)
-    self.assertEqual(metrics['finalizer']['classes_seen'], 2)
-    weights = process.get_model_weights(state).trainable
-    state, metrics = process.next(state, [])
-    self.assertEqual(metrics['client_work']['train']['num_examples'], 0)
-    self.assertEqual(metrics['finalizer']['total_examples'], 9)
-    for a, e in zip(process.get_model_weights(state).trainable, weights):
-      np.testing.assert_array_equal(a, e)
-
-  def test_a_client_with_nan_is_left_out_and_counted(self):
-    process = _build()
-    x, y = _examples(20)
-    broken = np.full_like(x, np.nan)
-    start = process.initialize()
-    expected, _ = process.next(start, [_dataset(x, y)])
-    state, metrics = process.next(start, [_dataset(broken, y), _dataset(x, y)])
-    self.assertEqual(metrics['client_work']['excluded_clients'], 1)
-    self.assertEqual(metrics['client_work']['train']['num_examples'], 20)
-    for a, e in zip(
-      process.get_model_weights(state).trainable,
-      process.get_model_weights(expected).trainable,
-    ):
-      np.testing.assert_array_equal(a, e)
-    weights = process.get_model_weights(state)
-    self.assertFalse(process.update_is_finite(weights, _dataset(broken, y)))
-    self.assertTrue(process.update_is_finite(weights, _dataset(x, y)))
-
   def test_labels_outside_of_the_classes_are_told(self):
     process = _build()
     x, y = _examples(20)
