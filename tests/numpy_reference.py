@@ -222,35 +222,6 @@ def full_gradient(weights: Weights, batches: Sequence[Batch]) -> Weights:
   return gradients(weights, x, y)
 
 
-def scaffold_client(
-  weights: Weights,
-  control: Weights,
-  client_control: Weights,
-  batches: Sequence[Batch],
-  *,
-  rate: float,
-  epochs: int,
-  option: int,
-) -> tuple[Weights, Weights]:
-  """A client's part of SCAFFOLD's Algorithm 1: y and the new c_i."""
-  trained = tuple(np.asarray(w, np.float64) for w in weights)
-  for _ in range(epochs):
-    for batch in batches:
-      trained = tuple(
-        w - rate * (g - own + c)
-        for w, g, own, c in zip(
-          trained, gradients(trained, *batch), client_control, control
-        )
-      )
-  if option == 1:
-    return trained, full_gradient(weights, batches)
-  steps = epochs * len(batches)
-  return trained, tuple(
-    own - c + (np.float64(start) - end) / (steps * rate)
-    for own, c, start, end in zip(client_control, control, weights, trained)
-  )
-
-
 def create_functional_model(
   seed: int = 0, *, loss_scale: float = 1.0
 ) -> tff.learning.models.FunctionalModel:

@@ -32,7 +32,7 @@ def assert_close(
   actual: npt.ArrayLike,
   expected: npt.ArrayLike,
   *,
-  relative: float,
+  relative: float = FLOAT32_SUMS,
   scale: float | None = None,
   err_msg: str = '',
 ) -> None:
@@ -58,7 +58,7 @@ def assert_all_close(
   actual: Iterable[npt.ArrayLike],
   expected: Iterable[npt.ArrayLike],
   *,
-  relative: float,
+  relative: float = FLOAT32_SUMS,
   least_scale: float = 0.0,
 ) -> None:
   """Asserts `assert_close` for each of as many tensors.

@@ -5,15 +5,10 @@
 import collections
 
 from fedfish_tff.algorithms import client_state_composition
-from fedfish_tff.execution import contexts
 
 from absl.testing import absltest
 import numpy as np
 import tensorflow_federated as tff
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class ComposeMeanAndSumsTest(absltest.TestCase):

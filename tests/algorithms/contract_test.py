@@ -10,7 +10,6 @@ import functools
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from tests import closed_form_builders
 from tests import numpy_reference as ref
 from tests import rounds
@@ -87,11 +86,38 @@ _TESTED_APART = (
   'build_linear_fed_rep',
   'build_method_of_moments',
 )
+# Numbers of the model, and of its head; float32, as all that is sent.
+_ALL, _HEAD = (sum(w.size for w in ref.initial_weights()[i:]) for i in (0, 2))
+# Passes over the data beside those of training, and how many numbers of four
+# bytes go down and up beyond FedAvg's; one down is the round's number.
+_COSTS = {
+  'build_ditto': (1, 0, 0),
+  # Counts the clients.
+  'build_fed_dyn': (0, 0, 1),
+  # The Fisher diagonal, but no weight.
+  'build_fed_fish': (1, 1, _ALL - 1),
+  # The norm of the steps, and the weight once more.
+  'build_fed_nova': (0, 1, 2),
+  # Only what is shared travels.
+  'build_fed_per': (0, -_HEAD, -_HEAD),
+  'build_fed_prox': (0, 0, 0),
+  'build_fed_rep': (0, -_HEAD, -_HEAD),
+  'build_fed_sgd': (0, 1, 0),
+  # Four gradients of each batch.
+  'build_hf_maml': (3, 1, 0),
+  'build_lg_fed_avg': (0, _HEAD - _ALL, _HEAD - _ALL),
+  # The gradient; SGD without momentum has a rate alone.
+  'build_mime_lite': (1, 1, _ALL + 1),
+  # A denominator and a count for each tensor, and the number of clients, but no
+  # weight.
+  'build_partial_exchange': (0, 1, 4 + 4 + 1 - 1),
+  'build_partially_local': (0, -_HEAD, -_HEAD),
+  # Control variates; a client's own stays with it.
+  'build_scaffold': (0, _ALL, _ALL),
+  # The round in which each tensor was sent last, too.
+  'build_stateful_partial_exchange': (0, 4 + 1, 4 + 4 + 1 - 1),
+}
 _INFINITE = [(np.full_like(x, np.inf), y) for x, y in rounds.BROKEN]
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _start(builder, kind):
@@ -143,11 +169,21 @@ class ContractTest(rounds.TestCase):
       data = ref.to_dataset(batches, epochs=epochs)
       return bool(process.update_is_finite(weights, data))
 
+    with self.subTest('costs'):
+      passes, down, up = _COSTS.get(builder, (0, 0, 0))
+      self.assertEqual(process.extra_passes, passes)
+      if kind == 'functional':  # Keras models have more metrics.
+        # FedAvg's: the weights; two means (a total and a count each), an int64
+        # count, the client's weight, and whether it was left out.
+        self.assertEqual(
+          simulation.measure_wire_bytes(process),
+          (4 * (_ALL + down), 4 * (_ALL + up) + 2 * 2 * 4 + 8 + 4 + 4),
+        )
+
     with self.subTest('types fit'):
       # Those of processes with client states are checked by their class.
       if not has_client_states:
         self._check_types(process)
-      self.assertGreaterEqual(process.extra_passes, 0)
 
     with self.subTest('a new client has the model of the server'):
       if has_client_states:
@@ -178,6 +214,9 @@ class ContractTest(rounds.TestCase):
         self.assert_same(with_them.clients[client], state)
       if has_client_states:
         self.assert_same(with_them.clients['c'], new)
+        # An empty client of partial exchange has the server's reply.
+        if builder != 'build_stateful_partial_exchange':
+          self.assert_same(with_them.clients['d'], new)
       for batches in ([], *rounds.DATA.values()):
         self.assertTrue(told(batches))
       for batches in (rounds.BROKEN, _INFINITE):

@@ -6,8 +6,6 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
-from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -15,10 +13,6 @@ import numpy as np
 import pytest
 
 _RATE, _SERVER_RATE, _EPOCHS, _STRENGTH = 0.3, 0.7, 2, 0.5
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache
@@ -99,16 +93,6 @@ class DittoTest(rounds.TestCase):
     trained = run.train_locally(run.process.get_model_weights(run.state), 'b')
     run.run('b')
     self.assert_close(trained, run.own('b'))
-
-  def test_costs(self):
-    self.assertEqual(_build().extra_passes, _EPOCHS)
-    fed_avg = algorithms.build_fed_avg(
-      rounds.MODELS['functional'], rounds.sgd(_RATE)
-    )
-    self.assertEqual(
-      simulation.measure_wire_bytes(_build()),
-      simulation.measure_wire_bytes(fed_avg),
-    )
 
   def test_refuses_a_negative_pull(self):
     with self.assertRaisesRegex(errors.InputError, 'proximal strength'):

@@ -8,7 +8,6 @@ from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import models
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 
 from absl.testing import absltest
 import numpy as np
@@ -17,10 +16,6 @@ import tensorflow as tf
 
 _FEATURES, _CLASSES, _CLIENTS, _COHORT = 6, 3, 7, 2
 _ROUNDS = 4
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _examples():

@@ -3,7 +3,6 @@
 """FedAvg against TFF's own and NumPy; excluded clients are counted."""
 
 from fedfish_tff import algorithms
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -14,10 +13,6 @@ import tensorflow_federated as tff
 
 _UNIFORM = tff.learning.ClientWeighting.UNIFORM
 _MODEL = rounds.MODELS['functional']
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class FedAvgTest(rounds.TestCase):

@@ -4,7 +4,6 @@
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -14,10 +13,6 @@ import pytest
 import tensorflow as tf
 
 _RATE, _ALPHA, _EPOCHS = 0.2, 0.3, 2
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _reference(start):

@@ -9,9 +9,9 @@ from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff import models
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
+from tests import tolerance
 
 from absl.testing import parameterized
 import numpy as np
@@ -54,10 +54,6 @@ def _one_round(start, data=rounds.DATA, method=rounds.fed_fish, **kwargs):
     data=data,
   )
   return weights
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class NumpyRecomputationTest(rounds.TestCase):
@@ -200,11 +196,10 @@ class ExcludedClientsTest(rounds.TestCase):
     output = process.next(process.initialize(), data)
     alone = process.next(process.initialize(), data[:1])
     self.assertEqual(output.metrics['client_work']['excluded_clients'], 1)
-    for a, e in zip(
+    tolerance.assert_same(
       process.get_model_weights(output.state).trainable,
       process.get_model_weights(alone.state).trainable,
-    ):
-      np.testing.assert_array_equal(a, e)
+    )
 
   @pytest.mark.thorough
   def test_client_with_overflowing_fisher_is_left_out_and_counted(self):
@@ -237,7 +232,6 @@ class InterfaceTest(rounds.TestCase):
       run.train_locally(run.process.get_model_weights(run.state), 'a'),
       ref.train(run.server(), rounds.DATA['a'], rate=_RATE, epochs=_EPOCHS),
     )
-    self.assertEqual(run.process.extra_passes, 1)
 
   @pytest.mark.thorough
   def test_default_server_optimizer_is_adam(self):

@@ -5,7 +5,6 @@
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -15,10 +14,6 @@ import tensorflow_federated as tff
 
 _RATE = 0.2
 _MODEL = rounds.MODELS['functional']
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _train(weights, batches, momentum, nesterov, decay):

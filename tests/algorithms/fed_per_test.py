@@ -6,8 +6,6 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
-from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -15,10 +13,6 @@ import pytest
 import tensorflow_federated as tff
 
 _RATE, _SERVER_RATE, _EPOCHS = 0.3, 0.7, 2
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache
@@ -86,14 +80,6 @@ class FedPerTest(rounds.TestCase):
         weights.trainable, rounds.DATA['a'], rate=_RATE, epochs=_EPOCHS
       ),
     )
-
-  def test_only_shared_tensors_travel(self):
-    wire = simulation.measure_wire_bytes(_build())
-    body = 4 * sum(w.size for w in ref.initial_weights()[:2])
-    self.assertEqual(wire.download, body)
-    # Two means (a float32 total and count each), an int64 count of examples,
-    # the client's weight, and whether it was left out.
-    self.assertEqual(wire.upload, body + 2 * 2 * 4 + 8 + 4 + 4)
 
   def test_refuses_another_number_of_tensors(self):
     with self.assertRaisesRegex(errors.InputError, 'of the 4 trainable'):

@@ -6,7 +6,6 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -15,10 +14,6 @@ import pytest
 import tensorflow_federated as tff
 
 _RATES = dict(rate=0.3, server_rate=0.7, epochs=2)
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache

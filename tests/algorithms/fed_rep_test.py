@@ -6,7 +6,6 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -15,10 +14,6 @@ import tensorflow_federated as tff
 
 _RATE, _SERVER_RATE, _HEAD_EPOCHS, _BODY_EPOCHS = 0.3, 0.7, 3, 2
 _EPOCHS = _HEAD_EPOCHS + _BODY_EPOCHS
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache

@@ -3,17 +3,12 @@
 """FedSGD against NumPy's gradient descent, and TFF's own."""
 
 from fedfish_tff import algorithms
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
 from absl.testing import parameterized
 import pytest
 import tensorflow_federated as tff
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _step(weights, batches):

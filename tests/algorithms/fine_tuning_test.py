@@ -6,7 +6,6 @@ from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import models
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -42,10 +41,6 @@ _METHODS = {
     rounds.fed_fish,
   ),
 }
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _expected(trained, method):

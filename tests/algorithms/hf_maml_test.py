@@ -7,7 +7,6 @@ import itertools
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -23,10 +22,6 @@ _SHARED = client_work.MetaBatches.SHARED
 _UNIFORM = tff.learning.ClientWeighting.UNIFORM
 _NUM_EXAMPLES = tff.learning.ClientWeighting.NUM_EXAMPLES
 _RATE, _ALPHA, _DELTA, _SERVER_RATE = 0.3, 0.5, 0.5, 0.7
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache

@@ -9,7 +9,6 @@ from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -23,10 +22,6 @@ _RATE, _MOMENTUM, _SERVER_RATE, _EPOCHS = 0.1, 0.9, 0.7, 2
 _UNIFORM = tff.learning.ClientWeighting.UNIFORM
 _NUM_EXAMPLES = tff.learning.ClientWeighting.NUM_EXAMPLES
 _OPTIMIZER = rounds.sgd(_RATE, _MOMENTUM)
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache

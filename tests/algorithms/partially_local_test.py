@@ -5,7 +5,6 @@
 from fedfish_tff import aggregators
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -14,10 +13,6 @@ import pytest
 
 _RATE = 0.3
 _SGD = rounds.sgd(_RATE)
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _rounds(client_update_fn, **kwargs):

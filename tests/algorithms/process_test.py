@@ -6,15 +6,10 @@ import asyncio
 import tempfile
 
 from fedfish_tff import algorithms
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import rounds
 
 import tensorflow_federated as tff
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class FederatedProcessTest(rounds.TestCase):

@@ -8,8 +8,6 @@ import functools
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
-from fedfish_tff.simulation import communication
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -25,10 +23,6 @@ _COORDINATES = client_work.build_coordinate_selector(
   0.4, direction=client_work.Direction.SMALLEST
 )
 _SHAPES = ((4, 5), (5,), (5, 3), (3,))
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache
@@ -235,32 +229,6 @@ class StatefulPartialExchangeTest(rounds.TestCase):
     )
     self.assertEqual(metrics['client_work']['excluded_clients'], 0)
     self.assertEqual(with_it.clients['c']['last_round'], 2)
-
-  @pytest.mark.thorough
-  def test_bytes_by_hand(self):
-    num_weights = sum(np.prod(s) for s in _SHAPES)
-    # Two means (a float32 total and count each) and an int64 count of examples.
-    metrics = 2 * 2 * 4 + 8
-    for process, num_parts in (
-      (_build(), 4),
-      (_build('functional', _COORDINATES), num_weights),
-    ):
-      self.assertEqual(
-        communication.measure_wire_bytes(process),
-        communication.WireBytes(
-          # Weights, the round each part was sent last, the round; the client's
-          # state is its own.
-          download=4 * num_weights + 4 * num_parts + 4,
-          # Numerators and denominators; counts of who sent and contributed;
-          # metrics and whether the client was left out.
-          upload=4 * num_weights
-          + 4 * num_parts
-          + 4 * num_parts
-          + 4
-          + metrics
-          + 4,
-        ),
-      )
 
   def test_refuses_what_does_not_fit(self):
     with self.assertRaisesRegex(errors.InputError, 'groups for 2 tensors'):
