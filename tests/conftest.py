@@ -5,6 +5,7 @@
 from collections.abc import Iterator
 import gc
 import os
+import sys
 import tempfile
 
 # As the contexts of this library have it; other tests than theirs would start
@@ -13,6 +14,7 @@ os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 
 import fedfish_tff  # noqa: F401  Before any test imports TensorFlow.
 from fedfish_tff import trust
+from fedfish_tff.execution import contexts
 from tests import local_data
 
 from absl import flags
@@ -22,7 +24,11 @@ import pytest
 pytest_plugins = ['tests.cpu_report']
 
 # No test may depend on how fast the machine is.
-hypothesis.settings.register_profile('fedfish_tff', deadline=None)
+hypothesis.settings.register_profile(
+  'fedfish_tff',
+  deadline=None,
+  suppress_health_check=list(hypothesis.HealthCheck),
+)
 hypothesis.settings.load_profile('fedfish_tff')
 
 
@@ -46,6 +52,14 @@ def _rare_garbage_collection() -> None:
   # What is imported stays.
   gc.freeze()
   gc.set_threshold(100_000, 50, 100)
+
+
+@pytest.fixture(scope='module', autouse=True)
+def _default_context() -> None:
+  """Runs federated computations as the binaries of this package do."""
+  # Of the modules that have some; others are not to wait for TFF.
+  if 'tensorflow_federated' in sys.modules:
+    contexts.set_default_context()
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_VECTORS = ('bias', 'offset', 'scale')
-_MATRICES = ('kernel', 'recurrent', 'table')
+# Of this package, and of Keras.
+_VECTORS = ('bias', 'offset', 'scale', 'beta', 'gamma')
+_MATRICES = ('kernel', 'recurrent', 'table', 'weight', 'embeddings')
 
 
 def assert_named(names: Sequence[str], weights: Sequence[np.ndarray]) -> None:

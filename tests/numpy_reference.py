@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Plain NumPy versions of a small network and of federated algorithms.
+"""Plain NumPy versions of a small network and of what clients do with it.
 
 The references that the TensorFlow code is tested against: written from the
 papers' pseudo-code with hand-derived gradients, in float64, one example loop
@@ -196,148 +196,30 @@ def fisher(
   return tuple(total)
 
 
-def fed_fish_round(
-  weights: Weights,
-  clients: Sequence[Sequence[Batch]],
-  *,
-  rate: float,
-  server_rate: float,
-  epochs: int,
-  per_example: bool = False,
-  mean: bool = False,
-  damping: float = 0.0,
-  uniform: bool = False,
-) -> Weights:
-  """Algorithm 1, lines 2 to 8, with the package's named choices."""
-  numerator = [np.zeros(np.shape(w)) for w in weights]
-  denominator = [np.zeros(np.shape(w)) for w in weights]
-  for batches in clients:
-    if not batches:
-      continue
-    num_examples = sum(len(y) for _, y in batches)
-    trained = train(weights, batches, rate=rate, epochs=epochs)
-    diagonal = fisher(trained, batches, per_example=per_example)
-    terms = num_examples if per_example else len(batches)
-    weight = 1.0 if uniform else num_examples
-    for i in range(len(weights)):
-      f = diagonal[i] / (terms if mean else 1) + damping
-      numerator[i] += weight * f * (np.float64(weights[i]) - trained[i])
-      denominator[i] += weight * f
-  return tuple(
-    w - server_rate * np.where(d > 0, n / np.where(d > 0, d, 1), 0)
-    for w, n, d in zip(weights, numerator, denominator)
-  )
-
-
-def fed_avg_round(
-  weights: Weights,
-  clients: Sequence[Sequence[Batch]],
-  *,
-  rate: float,
-  server_rate: float,
-  epochs: int,
-  uniform: bool = False,
-  proximal_strength: float = 0.0,
-) -> Weights:
-  """FedAvg, or FedProx, with SGD at clients and server."""
-  total = [np.zeros(np.shape(w)) for w in weights]
-  total_weight = 0.0
-  for batches in clients:
-    num_examples = sum(len(y) for _, y in batches)
-    weight = 1.0 if uniform else num_examples
-    trained = train(
-      weights,
-      batches,
-      rate=rate,
-      epochs=epochs,
-      proximal_strength=proximal_strength,
-    )
-    for i in range(len(weights)):
-      total[i] += weight * (np.float64(weights[i]) - trained[i])
-    total_weight += weight
-  return tuple(
-    w - server_rate * t / total_weight for w, t in zip(weights, total)
-  )
-
-
-def mime_lite_round(
+def train_with_velocity(
   weights: Weights,
   velocity: Weights,
-  clients: Sequence[Sequence[Batch]],
-  *,
-  rate: float,
-  momentum: float,
-  server_rate: float,
-  epochs: int,
-  uniform: bool = False,
-) -> tuple[Weights, Weights]:
-  """Mime Lite with SGD with momentum; returns weights and the new velocity."""
-  delta = [np.zeros(np.shape(w)) for w in weights]
-  gradient = [np.zeros(np.shape(w)) for w in weights]
-  total_weight = 0.0
-  for batches in clients:
-    x = np.concatenate([x for x, _ in batches])
-    y = np.concatenate([y for _, y in batches])
-    weight = 1.0 if uniform else len(y)
-    trained = tuple(np.asarray(w, np.float64) for w in weights)
-    for _ in range(epochs):
-      for batch in batches:
-        # The velocity of all steps is the server's.
-        trained = tuple(
-          w - rate * (momentum * v + g)
-          for w, v, g in zip(trained, velocity, gradients(trained, *batch))
-        )
-    full = gradients(weights, x, y)
-    for i in range(len(weights)):
-      delta[i] += weight * (np.float64(weights[i]) - trained[i])
-      gradient[i] += weight * full[i]
-    total_weight += weight
-  return (
-    tuple(w - server_rate * d / total_weight for w, d in zip(weights, delta)),
-    tuple(momentum * v + g / total_weight for v, g in zip(velocity, gradient)),
-  )
-
-
-def scaffold_client(
-  weights: Weights,
-  control: Weights,
-  client_control: Weights,
   batches: Sequence[Batch],
   *,
   rate: float,
+  momentum: float,
   epochs: int,
-  option: int,
-) -> tuple[Weights, Weights]:
-  """A client's part of SCAFFOLD's Algorithm 1: y and the new c_i."""
-  trained = tuple(np.asarray(w, np.float64) for w in weights)
-  for _ in range(epochs):
-    for batch in batches:
-      trained = tuple(
-        w - rate * (g - own + c)
-        for w, g, own, c in zip(
-          trained, gradients(trained, *batch), client_control, control
-        )
-      )
-  if option == 1:
-    x = np.concatenate([x for x, _ in batches])
-    y = np.concatenate([y for _, y in batches])
-    return trained, gradients(weights, x, y)
-  steps = epochs * len(batches)
-  return trained, tuple(
-    own - c + (np.float64(start) - end) / (steps * rate)
-    for own, c, start, end in zip(client_control, control, weights, trained)
-  )
-
-
-def fed_sgd_round(
-  weights: Weights, clients: Sequence[Sequence[Batch]], *, server_rate: float
 ) -> Weights:
-  """One step on the gradient of all clients' examples together."""
-  x = np.concatenate([x for batches in clients for x, _ in batches])
-  y = np.concatenate([y for batches in clients for _, y in batches])
-  return tuple(
-    w - server_rate * g for w, g in zip(weights, gradients(weights, x, y))
-  )
+  """Mime Lite's local training by SGD with momentum; the velocity stays."""
+  weights = tuple(np.asarray(w, np.float64) for w in weights)
+  for _ in range(epochs):
+    for x, y in batches:
+      weights = tuple(
+        w - rate * (momentum * v + g)
+        for w, v, g in zip(weights, velocity, gradients(weights, x, y))
+      )
+  return weights
+
+
+def full_gradient(weights: Weights, batches: Sequence[Batch]) -> Weights:
+  """The gradient of the mean loss over all examples."""
+  x, y = (np.concatenate(parts) for parts in zip(*batches))
+  return gradients(weights, x, y)
 
 
 def create_functional_model(

@@ -9,8 +9,12 @@ to each element, and says what it comes from. Bits are compared only between
 runs on one machine in one setting.
 """
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+import tensorflow as tf
 
 _EPSILON = 2.0**-23  # Of float32: twice the error of one rounding.
 
@@ -28,7 +32,7 @@ def assert_close(
   actual: npt.ArrayLike,
   expected: npt.ArrayLike,
   *,
-  relative: float,
+  relative: float = FLOAT32_SUMS,
   scale: float | None = None,
   err_msg: str = '',
 ) -> None:
@@ -48,3 +52,30 @@ def assert_close(
   np.testing.assert_allclose(
     actual, expected, rtol=0, atol=relative * scale, err_msg=err_msg
   )
+
+
+def assert_all_close(
+  actual: Iterable[npt.ArrayLike],
+  expected: Iterable[npt.ArrayLike],
+  *,
+  relative: float = FLOAT32_SUMS,
+  least_scale: float = 0.0,
+) -> None:
+  """Asserts `assert_close` for each of as many tensors.
+
+  Args:
+    actual: The tensors.
+    expected: What they should be.
+    relative: One of the constants above, or a bound with its reason.
+    least_scale: A size of the terms that is added to the largest expected
+      value, where terms cancel.
+  """
+  for a, e in zip(actual, expected, strict=True):
+    scale = least_scale + np.max(np.abs(e)) if least_scale else None
+    assert_close(a, e, relative=relative, scale=scale)
+
+
+def assert_same(one: Any, other: Any) -> None:
+  """Asserts that two nests of tensors have the same values, all of them."""
+  for a, b in zip(tf.nest.flatten(one), tf.nest.flatten(other), strict=True):
+    np.testing.assert_array_equal(a, b)

@@ -5,7 +5,6 @@
 import collections
 
 from fedfish_tff import aggregators
-from fedfish_tff.execution import contexts
 from fedfish_tff.execution.worker import local_worker
 
 from absl.testing import absltest
@@ -18,10 +17,6 @@ _TYPE = tff.to_type(
     a=tff.TensorType(np.float32, (2, 3)), b=tff.TensorType(np.float32)
   )
 )
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _create(rule=aggregators.median_of_rows):

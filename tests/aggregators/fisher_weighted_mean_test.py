@@ -6,7 +6,6 @@ import collections
 
 from fedfish_tff import aggregators
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 
 from absl.testing import parameterized
 import hypothesis
@@ -24,10 +23,6 @@ _DELTAS = st.floats(-100, 100, width=32)
 _FISHERS = st.one_of(st.just(0.0), st.floats(2**-20, 2**10, width=32))
 
 
-def setUpModule():
-  contexts.set_default_context()
-
-
 def _value(flat_delta, flat_fisher):
   def split(a):
     a = np.asarray(a, np.float32)
@@ -43,19 +38,6 @@ def _flat(result):
 
 
 class ComputationTest(parameterized.TestCase):
-  @parameterized.parameters(False, True)
-  def test_types(self, measure_cosine):
-    process = aggregators.FisherWeightedMeanFactory(
-      measure_cosine=measure_cosine
-    ).create(_VALUE, _WEIGHT)
-    self.assertIsInstance(process, tff.templates.AggregationProcess)
-    self.assertTrue(process.is_weighted)
-    result = process.next.type_signature.result
-    self.assertEqual(result.result.placement, tff.SERVER)
-    self.assertTrue(_T.is_assignable_from(result.result.member))
-    names = tff.structure.name_list(result.measurements.member)
-    self.assertEqual('cosine_to_mean' in names, measure_cosine)
-
   @parameterized.named_parameters(
     ('other_names', collections.OrderedDict(delta=_T, weight=_T)),
     (
@@ -89,11 +71,7 @@ class ExecutionTest(parameterized.TestCase):
       measure_cosine=True
     ).create(_VALUE, _WEIGHT)
 
-  @hypothesis.settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck),
-  )
+  @hypothesis.settings(max_examples=25)
   @hypothesis.given(data=st.data(), num_clients=st.integers(1, 5))
   def test_equals_numpy(self, data, num_clients):
     shape = (num_clients, 7)

@@ -27,7 +27,7 @@ def _prior_mean(width, num_biases):
 
 
 class MatchUnitsTest(parameterized.TestCase):
-  @hypothesis.settings(max_examples=60, deadline=None)
+  @hypothesis.settings(max_examples=60)
   @hypothesis.given(
     seed=st.integers(0, 2**32 - 1),
     num_clients=st.sampled_from([2, 3, 5, 13]),
@@ -394,7 +394,6 @@ class NetworksTest(parameterized.TestCase):
     merged, _ = _merge([network] * 3, rng.integers(1, 9, [3, 3]), gamma=1.0)
     self.assert_same_tensors(merged, network)
 
-  @hypothesis.settings(deadline=None)
   @hypothesis.given(
     seed=st.integers(0, 2**32 - 1),
     size=st.integers(1, 4),
@@ -418,7 +417,6 @@ class NetworksTest(parameterized.TestCase):
       aggregators.take_inputs(padded, assignment, size + more), kernel
     )
 
-  @hypothesis.settings(deadline=None)
   @hypothesis.given(
     seed=st.integers(0, 2**32 - 1),
     size=st.integers(1, 4),

@@ -7,7 +7,6 @@ import itertools
 
 from fedfish_tff import aggregators
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 
 from absl.testing import parameterized
 import numpy as np
@@ -15,10 +14,6 @@ from scipy import stats
 import tensorflow_federated as tff
 
 _MANY = 20_000  # Coordinates, for statistics.
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _value(norm, size=3):

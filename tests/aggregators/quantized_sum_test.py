@@ -5,7 +5,6 @@
 from fedfish_tff import aggregators
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 
 from absl.testing import parameterized
 import numpy as np
@@ -13,10 +12,6 @@ from scipy import stats
 import tensorflow_federated as tff
 
 _MANY = 20_000
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _create(*shapes, bits, **options):

@@ -35,7 +35,7 @@ def _krum(rows, num_attackers, num_selected):
 
 class RobustRulesTest(parameterized.TestCase):
   @hypothesis.given(rows=_ROWS)
-  @hypothesis.settings(deadline=None, max_examples=40)
+  @hypothesis.settings(max_examples=40)
   def test_median(self, rows):
     np.testing.assert_array_equal(
       aggregators.median_of_rows(rows), np.median(rows, axis=0)
@@ -43,7 +43,7 @@ class RobustRulesTest(parameterized.TestCase):
 
   @hypothesis.given(rows=_ROWS, share=st.floats(0, 0.5, exclude_max=True))
   @hypothesis.example(rows=np.eye(10, dtype=np.float32), share=0.3)
-  @hypothesis.settings(deadline=None, max_examples=40)
+  @hypothesis.settings(max_examples=40)
   def test_trimmed_mean(self, rows, share):
     np.testing.assert_allclose(
       aggregators.build_trimmed_mean(share)(rows),
@@ -53,7 +53,7 @@ class RobustRulesTest(parameterized.TestCase):
     )
 
   @hypothesis.given(rows=_ROWS, data=st.data())
-  @hypothesis.settings(deadline=None, max_examples=60)
+  @hypothesis.settings(max_examples=60)
   def test_krum(self, rows, data):
     num_attackers = data.draw(st.integers(0, 5))
     num_selected = data.draw(st.integers(1, len(rows)))

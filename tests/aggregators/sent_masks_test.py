@@ -6,7 +6,6 @@ import collections
 
 from fedfish_tff import aggregators
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 
 from absl.testing import parameterized
 import hypothesis
@@ -19,10 +18,6 @@ _T = tff.to_type([(np.float32, [3]), (np.float32, [2, 2])])
 _PER_TENSOR = tff.to_type([np.bool_, np.bool_])
 _PER_COORDINATE = tff.to_type([(np.bool_, [3]), (np.bool_, [2, 2])])
 _WEIGHT = tff.TensorType(np.float32)
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _fed_avg_type(mask):
@@ -40,11 +35,7 @@ def _fed_avg_value(delta, mask):
 
 
 class SentPartsTest(parameterized.TestCase):
-  @hypothesis.settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=list(hypothesis.HealthCheck),
-  )
+  @hypothesis.settings(max_examples=25)
   @hypothesis.given(
     data=st.data(), num_clients=st.integers(1, 4), coordinates=st.booleans()
   )

@@ -2,17 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every closed-form method must do: one test that runs all of them."""
 
-from fedfish_tff.execution import contexts
 from tests import closed_form_builders
+from tests import tolerance
 
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _client(number, seed, value=None):
@@ -26,12 +22,10 @@ def _client(number, seed, value=None):
 
 class ClosedFormTest(parameterized.TestCase):
   def _assert_same(self, process, state, expected):
-    for a, e in zip(
+    tolerance.assert_same(
       process.get_model_weights(state).trainable,
       process.get_model_weights(expected).trainable,
-      strict=True,
-    ):
-      np.testing.assert_array_equal(a, e)
+    )
 
   @parameterized.parameters(*closed_form_builders.BUILDERS)
   def test_contract(self, builder):
@@ -53,10 +47,9 @@ class ClosedFormTest(parameterized.TestCase):
     with self.subTest('before any data the classifier is zero'):
       *extractor, kernel, bias = process.get_model_weights(start).trainable
       self.assertFalse(np.any(kernel) or np.any(bias))
-      for a, e in zip(
-        extractor, closed_form_builders.FEATURE_MAP.initial_weights, strict=True
-      ):
-        np.testing.assert_array_equal(a, e)
+      tolerance.assert_same(
+        extractor, closed_form_builders.FEATURE_MAP.initial_weights
+      )
     with self.subTest('a round solves and reports'):
       self.assertTrue(np.any(process.get_model_weights(state).trainable[-2]))
       self.assertEqual(metrics['client_work']['train']['num_examples'], 15)

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every algorithm that trains a model must do: one test runs all of them."""
 
+import asyncio
 from collections.abc import Callable
 from collections.abc import Mapping
 import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
-from fedfish_tff.execution import contexts
+from fedfish_tff import simulation
 from tests import closed_form_builders
 from tests import numpy_reference as ref
+from tests import rounds
 
 from absl.testing import parameterized
 import numpy as np
@@ -18,335 +20,267 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
-
-def _sgd(rate):
-  return tff.learning.optimizers.build_sgdm(rate)
-
-
-def _adam():
-  # Its momentum moves weights even where an update is zero.
-  return tff.learning.optimizers.build_adam(0.05)
-
-
-# A new algorithm is entered here; a test below finds out if it is not.
-_BUILDERS: Mapping[str, Callable[..., algorithms.FederatedProcess]] = {
-  'build_fed_avg': lambda model: algorithms.build_fed_avg(
-    model, _sgd(0.1), _adam()
+_HALF = client_work.build_share_selector(0.5)
+# A new algorithm is entered here; a test below finds out if it is not. Takes the
+# model, and the optimizers of clients and server.
+_BUILDERS: Mapping[
+  str,
+  Callable[..., algorithms.FederatedProcess | algorithms.ClientStateProcess],
+] = {
+  'build_ditto': functools.partial(
+    algorithms.build_ditto, personal_strength=0.5
   ),
-  'build_fed_fish': lambda model: algorithms.build_fed_fish(
-    model, _sgd(0.1), _adam()
+  'build_fed_avg': algorithms.build_fed_avg,
+  'build_fed_dyn': functools.partial(
+    algorithms.build_fed_dyn, num_clients=4, regularization=0.1
   ),
-  'build_fed_nova': lambda model: algorithms.build_fed_nova(
-    model, _sgd(0.1), _adam()
+  'build_fed_fish': algorithms.build_fed_fish,
+  'build_fed_nova': algorithms.build_fed_nova,
+  'build_fed_per': functools.partial(
+    algorithms.build_fed_per, local_tensors=rounds.HEAD
   ),
-  'build_fed_prox': lambda model: algorithms.build_fed_prox(
-    model, _sgd(0.1), _adam(), proximal_strength=0.5
+  'build_fed_prox': functools.partial(
+    algorithms.build_fed_prox, proximal_strength=0.5
   ),
-  'build_fed_sgd': lambda model: algorithms.build_fed_sgd(model, _adam()),
-  'build_hf_maml': lambda model: algorithms.build_hf_maml(
-    model,
-    _sgd(0.1),
-    _adam(),
+  'build_fed_rep': functools.partial(
+    algorithms.build_fed_rep, local_tensors=rounds.HEAD, head_epochs=1
+  ),
+  'build_fed_sgd': lambda model, _, server: algorithms.build_fed_sgd(
+    model, server
+  ),
+  'build_hf_maml': functools.partial(
+    algorithms.build_hf_maml,
     # Or else metrics are of a part of the examples.
     meta_batches=client_work.MetaBatches.SHARED,
   ),
-  'build_partial_exchange': lambda model: algorithms.build_partial_exchange(
-    model,
-    _sgd(0.1),
-    _adam(),
-    selector=client_work.build_share_selector(0.5),
+  'build_lg_fed_avg': functools.partial(
+    algorithms.build_lg_fed_avg, global_tensors=rounds.HEAD
   ),
-  'build_mime_lite': lambda model: algorithms.build_mime_lite(
-    model, tff.learning.optimizers.build_sgdm(0.1, momentum=0.9), _adam()
+  'build_mime_lite': algorithms.build_mime_lite,
+  'build_partial_exchange': functools.partial(
+    algorithms.build_partial_exchange, selector=_HALF
   ),
-}
-# Their own tests have diverged and empty clients too, or they are as others.
-_TESTED_APART = (
-  'build_fed_prox',
-  'build_fed_sgd',
-  'build_hf_maml',
-  'build_mime_lite',
-)
-# Those whose clients keep a state, which are no learning processes.
-_STATEFUL_BUILDERS: Mapping[
-  str, Callable[..., algorithms.ClientStateProcess]
-] = {
-  'build_ditto': lambda model: algorithms.build_ditto(
-    model, _sgd(0.1), _adam(), personal_strength=0.5
-  ),
-  'build_fed_dyn': lambda model: algorithms.build_fed_dyn(
-    model, _sgd(0.1), _adam(), num_clients=4, regularization=0.1
-  ),
-  'build_fed_per': lambda model: algorithms.build_fed_per(
-    model, _sgd(0.1), _adam(), local_tensors=_HEAD
-  ),
-  'build_fed_rep': lambda model: algorithms.build_fed_rep(
-    model, _sgd(0.1), _adam(), local_tensors=_HEAD, head_epochs=1
-  ),
-  'build_lg_fed_avg': lambda model: algorithms.build_lg_fed_avg(
-    model, _sgd(0.1), _adam(), global_tensors=_HEAD
-  ),
-  'build_partially_local': lambda model: algorithms.build_partially_local(
-    model,
-    client_work.build_model_delta_update(_sgd(0.1)),
-    _adam(),
-    local_tensors=_HEAD,
-    local_training=client_work.build_local_training(model, _sgd(0.1)),
-  ),
-  'build_scaffold': lambda model: algorithms.build_scaffold(
-    model, 0.1, _adam(), num_clients=4
-  ),
-  'build_stateful_partial_exchange': lambda model: (
-    algorithms.build_stateful_partial_exchange(
-      model, _sgd(0.1), selector=client_work.build_share_selector(0.5)
+  'build_partially_local': lambda model, client, server: (
+    algorithms.build_partially_local(
+      model,
+      client_work.build_model_delta_update(client),
+      server,
+      local_tensors=rounds.HEAD,
+      local_training=client_work.build_local_training(model, client),
     )
   ),
+  'build_scaffold': lambda model, _, server: algorithms.build_scaffold(
+    model, 0.1, server, num_clients=4
+  ),
+  'build_stateful_partial_exchange': lambda model, client, _: (
+    algorithms.build_stateful_partial_exchange(model, client, selector=_HALF)
+  ),
 }
-_HEAD = (False, False, True, True)
-# For one model of their own only.
-_OF_LINEAR_REPRESENTATIONS = ('build_linear_fed_rep', 'build_method_of_moments')
-# Of a function that creates models, and with tests of all this.
-_OF_MODELS_OF_ANY_WIDTH = ('build_fed_ma',)
-_MODELS = {
-  'functional': ref.create_functional_model(),
-  'variable': ref.create_variable_model,
+# FedRep has an epoch for each part of the model.
+_EPOCHS = {'build_fed_rep': 2}
+# Those of closed forms are in closed_form_test; others have a model, or a
+# function that creates models, of their own, and tests of all this.
+_TESTED_APART = (
+  *closed_form_builders.BUILDERS,
+  'build_fed_ma',
+  'build_linear_fed_rep',
+  'build_method_of_moments',
+)
+# Numbers of the model, and of its head; float32, as all that is sent.
+_ALL, _HEAD = (sum(w.size for w in ref.initial_weights()[i:]) for i in (0, 2))
+# Passes over the data beside those of training, and how many numbers of four
+# bytes go down and up beyond FedAvg's; one down is the round's number.
+_COSTS = {
+  'build_ditto': (1, 0, 0),
+  # Counts the clients.
+  'build_fed_dyn': (0, 0, 1),
+  # The Fisher diagonal, but no weight.
+  'build_fed_fish': (1, 1, _ALL - 1),
+  # The norm of the steps, and the weight once more.
+  'build_fed_nova': (0, 1, 2),
+  # Only what is shared travels.
+  'build_fed_per': (0, -_HEAD, -_HEAD),
+  'build_fed_prox': (0, 0, 0),
+  'build_fed_rep': (0, -_HEAD, -_HEAD),
+  'build_fed_sgd': (0, 1, 0),
+  # Four gradients of each batch.
+  'build_hf_maml': (3, 1, 0),
+  'build_lg_fed_avg': (0, _HEAD - _ALL, _HEAD - _ALL),
+  # The gradient; SGD without momentum has a rate alone.
+  'build_mime_lite': (1, 1, _ALL + 1),
+  # A denominator and a count for each tensor, and the number of clients, but no
+  # weight.
+  'build_partial_exchange': (0, 1, 4 + 4 + 1 - 1),
+  'build_partially_local': (0, -_HEAD, -_HEAD),
+  # Control variates; a client's own stays with it.
+  'build_scaffold': (0, _ALL, _ALL),
+  # The round in which each tensor was sent last, too.
+  'build_stateful_partial_exchange': (0, 4 + 1, 4 + 4 + 1 - 1),
 }
-_CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((6, 9))]
+_INFINITE = [(np.full_like(x, np.inf), y) for x, y in rounds.BROKEN]
 
 
-def setUpModule():
-  contexts.set_default_context()
+def _start(builder, kind):
+  process = _BUILDERS[builder](
+    rounds.MODELS[kind],
+    rounds.sgd(0.1),
+    # Its momentum moves weights even where an update is zero.
+    tff.learning.optimizers.build_adam(0.05),
+  )
+  return rounds.Rounds(process, epochs=_EPOCHS.get(builder, 1))
 
 
-def _next(process, state, clients):
-  return process.next(state, [ref.to_dataset(c) for c in clients])
+def _numbers(run):
+  """Returns all floating-point numbers of the server; integers may count."""
+  state = run.state
+  if isinstance(run.process, algorithms.FederatedProcess):
+    state = (state.global_model_weights, state.finalizer, state.client_work)
+  leaves = map(np.asarray, tf.nest.flatten(state))
+  return [leaf for leaf in leaves if leaf.dtype.kind == 'f']
 
 
-class ContractTest(parameterized.TestCase):
+class ContractTest(rounds.TestCase):
   def test_every_algorithm_is_entered(self):
     exported = [n for n in dir(algorithms) if n.startswith('build_')]
-    self.assertCountEqual(
-      [
-        *_BUILDERS,
-        *_STATEFUL_BUILDERS,
-        *closed_form_builders.BUILDERS,
-        *_OF_LINEAR_REPRESENTATIONS,
-        *_OF_MODELS_OF_ANY_WIDTH,
-      ],
-      exported,
-    )
+    self.assertCountEqual([*_BUILDERS, *_TESTED_APART], exported)
 
-  @parameterized.parameters(b for b in _BUILDERS if b not in _TESTED_APART)
+  @parameterized.parameters(*_BUILDERS)
   def test_contract(self, builder):
     self._check_contract(builder, 'functional')
 
-  @parameterized.parameters(*_TESTED_APART)
+  # Algorithms see models as functions of weights: some will do.
+  @parameterized.parameters('build_partial_exchange', 'build_fed_rep')
   @pytest.mark.thorough
-  def test_contract_of_those_that_are_tested_apart(self, builder):
-    self._check_contract(builder, 'functional')
+  def test_contract_of_a_variable_model(self, builder):
+    self._check_contract(builder, 'variable')
 
-  @pytest.mark.thorough
-  def test_contract_of_a_variable_model(self):
-    # One will do: algorithms see models as functions of weights.
-    self._check_contract('build_partial_exchange', 'variable')
+  @parameterized.parameters(*_BUILDERS)
+  @pytest.mark.slow
+  def test_contract_of_variable_models(self, builder):
+    self._check_contract(builder, 'variable')
 
   def _check_contract(self, builder, kind):
-    process = _BUILDERS[builder](_MODELS[kind])
-    with self.subTest('is a learning process with its local training'):
-      self.assertIsInstance(process, tff.learning.templates.LearningProcess)
-      state_type, data_type = process.next.type_signature.parameter
-      self.assertEqual(process.initialize.type_signature.result, state_type)
-      weights_type = process.get_model_weights.type_signature.result
-      self.assertEqual(
-        process.local_training.type_signature.parameter[1], data_type.member
-      )
-      self.assertTrue(
-        weights_type.is_assignable_from(
-          process.local_training.type_signature.result
-        )
-      )
-      self.assertGreaterEqual(process.extra_passes, 0)
+    run = _start(builder, kind)
+    process, epochs = run.process, run.epochs
+    weights = process.get_model_weights(run.state)
+    has_client_states = isinstance(process, algorithms.ClientStateProcess)
 
-    state = process.initialize()
-    weights = process.get_model_weights(state)
-    output = _next(process, state, _CLIENTS)
-    trained = process.get_model_weights(output.state)
+    def told(batches):
+      data = ref.to_dataset(batches, epochs=epochs)
+      return bool(process.update_is_finite(weights, data))
+
+    with self.subTest('costs'):
+      passes, down, up = _COSTS.get(builder, (0, 0, 0))
+      self.assertEqual(process.extra_passes, passes)
+      if kind == 'functional':  # Keras models have more metrics.
+        # FedAvg's: the weights; two means (a total and a count each), an int64
+        # count, the client's weight, and whether it was left out.
+        self.assertEqual(
+          simulation.measure_wire_bytes(process),
+          (4 * (_ALL + down), 4 * (_ALL + up) + 2 * 2 * 4 + 8 + 4 + 4),
+        )
+
+    with self.subTest('types fit'):
+      # Those of processes with client states are checked by their class.
+      if not has_client_states:
+        self._check_types(process)
+
+    with self.subTest('a new client has the model of the server'):
+      if has_client_states:
+        new = process.initialize_client(run.state)
+        self.assert_same(
+          process.client_model_weights(run.state, new).trainable,
+          weights.trainable,
+        )
+
+    before = run.copy()
+    train = run.run('ab')['client_work']['train']
     with self.subTest('training changes weights and reports metrics'):
       changes = [
-        np.abs(a - b).max()
-        for a, b in zip(trained.trainable, weights.trainable)
+        np.abs(a - b).max() for a, b in zip(run.server(), before.server())
       ]
       self.assertGreater(max(changes), 0)
-      measured = output.metrics['client_work']
-      self.assertEqual(measured['excluded_clients'], 0)
-      self.assertEqual(measured['train']['num_examples'], 15)
-      self.assertTrue(np.isfinite(measured['train']['loss']))
+      self.assertEqual(train['num_examples'], 15 * epochs)
+      self.assertTrue(np.isfinite(train['loss']))
 
-    with self.subTest('a round repeats bit for bit with an empty client'):
-      with_empty = _next(process, state, [*_CLIENTS, []])
-      self.assertEqual(with_empty.metrics['client_work']['excluded_clients'], 0)
-      for a, b in zip(
-        process.get_model_weights(with_empty.state).trainable,
-        trained.trainable,
-      ):
-        np.testing.assert_array_equal(a, b)
-
-    with self.subTest('a diverged client is left out, counted and told'):
-      x, y = _CLIENTS[0][0]
-      broken = [(np.full_like(x, np.nan), y)]
-      with_broken = _next(process, state, [*_CLIENTS, broken])
-      self.assertEqual(
-        with_broken.metrics['client_work']['excluded_clients'], 1
-      )
-      for a, b in zip(
-        process.get_model_weights(with_broken.state).trainable,
-        trained.trainable,
-      ):
-        np.testing.assert_array_equal(a, b)
-      told = [
-        bool(process.update_is_finite(weights, ref.to_dataset(c)))
-        for c in (*_CLIENTS, broken, [])
-      ]
-      self.assertEqual(told, [True, True, False, True])
+    with self.subTest('neither diverged nor empty clients change a bit'):
+      # What repeats bit for bit repeats without them, too.
+      with_them = before.copy()
+      metrics = with_them.run('abcd', {'c': rounds.BROKEN, 'd': []})
+      self.assertEqual(metrics['client_work']['excluded_clients'], 1)
+      self.assertEqual(metrics['client_work']['train'], train)
+      self.assert_same(_numbers(with_them), _numbers(run))
+      for client, state in run.clients.items():
+        self.assert_same(with_them.clients[client], state)
+      if has_client_states:
+        self.assert_same(with_them.clients['c'], new)
+        # An empty client of partial exchange has the server's reply.
+        if builder != 'build_stateful_partial_exchange':
+          self.assert_same(with_them.clients['d'], new)
+      for batches in ([], *rounds.DATA.values()):
+        self.assertTrue(told(batches))
+      for batches in (rounds.BROKEN, _INFINITE):
+        self.assertFalse(told(batches))
 
     with self.subTest('a round without any update keeps everything'):
-      nobody = _next(process, output.state, [broken, []])
-      self.assertEqual(nobody.metrics['client_work']['excluded_clients'], 1)
-      for a, b in zip(
-        process.get_model_weights(nobody.state).trainable, trained.trainable
-      ):
-        np.testing.assert_array_equal(a, b)
-      for a, b in zip(
-        tf.nest.flatten(nobody.state.finalizer),
-        tf.nest.flatten(output.state.finalizer),
-      ):
-        np.testing.assert_array_equal(a, b)
+      without = run.copy()
+      metrics = without.run('ab', {'a': _INFINITE, 'b': []})
+      self.assertEqual(metrics['client_work']['excluded_clients'], 1)
+      without.run('')
+      self.assert_same(_numbers(without), _numbers(run))
+      if has_client_states:
+        self.assert_same(without.clients['a'], run.clients['a'])
 
-    with self.subTest('weights can be set and are where training goes on'):
-      start = ref.initial_weights(9)
-      if kind == 'variable':
-        start = list(start)
-      empty = type(weights.non_trainable)()
+    with self.subTest('a run resumes from a checkpoint, and goes on as it was'):
+      resumed = before.copy()
+      manager = simulation.CheckpointManager(self.create_tempdir().full_path)
+      asyncio.run(manager.save((run.state, run.clients), 1))
+      (resumed.state, resumed.clients), _ = asyncio.run(
+        manager.load_latest((run.state, run.clients))
+      )
+      resumed.run('ac')
+      going_on = run.copy()
+      going_on.run('ac')
+      self.assert_same(resumed.state, going_on.state)
+      self.assert_same(resumed.clients, going_on.clients)
+
+    if has_client_states:
+      with self.subTest('a round without client states is the same'):
+        clients = [
+          {'client_state': new, 'data': ref.to_dataset(batches, epochs=epochs)}
+          for batches in (rounds.DATA['a'], rounds.DATA['b'])
+        ]
+        output = process.next_without_client_states(before.state, clients)
+        self.assert_same(output.state, run.state)
+        self.assertEqual(output.metrics['client_work']['train'], train)
+      return
+
+    with self.subTest('weights and hyper-parameters can be set'):
+      start = type(weights.trainable)(ref.initial_weights(9))
       moved = process.set_model_weights(
-        state, tff.learning.models.ModelWeights(start, empty)
+        run.state,
+        tff.learning.models.ModelWeights(start, type(weights.non_trainable)()),
       )
-      for a, b in zip(process.get_model_weights(moved).trainable, start):
-        np.testing.assert_array_equal(a, b)
+      self.assert_same(process.get_model_weights(moved).trainable, start)
+      hparams = process.get_hparams(run.state)
+      self.assert_same(process.set_hparams(run.state, hparams), run.state)
 
-  @parameterized.parameters(
-    *((builder, 'functional') for builder in _STATEFUL_BUILDERS),
-    ('build_fed_rep', 'variable'),
-  )
-  @pytest.mark.thorough
-  def test_contract_with_client_states(self, builder, kind):
-    self._check_contract_with_client_states(builder, kind)
-
-  @parameterized.parameters(*_STATEFUL_BUILDERS)
-  @pytest.mark.slow
-  def test_contract_with_client_states_of_variable_models(self, builder):
-    self._check_contract_with_client_states(builder, 'variable')
-
-  def _check_contract_with_client_states(self, builder, kind):
-    process = _STATEFUL_BUILDERS[builder](_MODELS[kind])
-    state = process.initialize()
-    new = process.initialize_client(state)
-    x, y = _CLIENTS[0][0]
-    broken = [(np.full_like(x, np.nan), y)]
-    # FedRep has one for each part of the model.
-    epochs = 2 if builder == 'build_fed_rep' else 1
-
-    def run(*clients):
-      return process.next(
-        state,
-        [new] * len(clients),
-        [ref.to_dataset(c, epochs=epochs) for c in clients],
+  def _check_types(self, process):
+    self.assertIsInstance(process, tff.learning.templates.LearningProcess)
+    state_type, data_type = process.next.type_signature.parameter
+    self.assertEqual(process.initialize.type_signature.result, state_type)
+    self.assertEqual(
+      process.local_training.type_signature.parameter[1], data_type.member
+    )
+    self.assertTrue(
+      process.get_model_weights.type_signature.result.is_assignable_from(
+        process.local_training.type_signature.result
       )
+    )
 
-    def assert_same(one, other):
-      for a, b in zip(
-        tf.nest.flatten(one), tf.nest.flatten(other), strict=True
-      ):
-        np.testing.assert_array_equal(a, b)
-
-    output = run(*_CLIENTS)
-    trained = process.get_model_weights(output.state)
-    with self.subTest('a new client has the model of the server'):
-      weights = process.get_model_weights(state)
-      assert_same(
-        process.client_model_weights(state, new).trainable, weights.trainable
-      )
-
-    with self.subTest('training changes weights and reports metrics'):
-      changes = [
-        np.abs(a - b).max()
-        for a, b in zip(trained.trainable, weights.trainable)
-      ]
-      self.assertGreater(max(changes), 0)
-      measured = output.metrics['client_work']
-      self.assertEqual(measured['excluded_clients'], 0)
-      self.assertEqual(measured['train']['num_examples'], 15 * epochs)
-
-    with self.subTest('neither empty nor diverged clients change anything'):
-      others = run(*_CLIENTS, [], broken)
-      self.assertEqual(others.metrics['client_work']['excluded_clients'], 1)
-      assert_same(
-        process.get_model_weights(others.state).trainable, trained.trainable
-      )
-      assert_same(others.client_states[:2], output.client_states)
-      assert_same(others.client_states[3], new)
-      told = [
-        bool(
-          process.update_is_finite(weights, ref.to_dataset(c, epochs=epochs))
-        )
-        for c in (*_CLIENTS, broken, [])
-      ]
-      self.assertEqual(told, [True, True, False, True])
-
-  def test_optimizers_that_are_not_tffs_are_refused(self):
-    self._check_that_keras_optimizers_are_refused('functional')
-
-  @pytest.mark.thorough
-  def test_they_are_refused_with_variable_models(self):
-    self._check_that_keras_optimizers_are_refused('variable')
-
-  def _check_that_keras_optimizers_are_refused(self, kind):
-    model = _MODELS[kind]
+  @parameterized.parameters(*_BUILDERS)
+  def test_optimizers_that_are_not_tffs_are_refused(self, builder):
     # A form that TFF's own builders take for variable models; ours do not.
     keras = functools.partial(tf.keras.optimizers.SGD, 0.1)
-    for build, name in (
-      (lambda: algorithms.build_fed_fish(model, keras), 'client_optimizer_fn'),
-      (lambda: algorithms.build_fed_avg(model, keras), 'client_optimizer_fn'),
-      (
-        lambda: algorithms.build_fed_prox(model, keras, proximal_strength=0.1),
-        'client_optimizer_fn',
-      ),
-      (
-        lambda: algorithms.build_partial_exchange(
-          model, keras, selector=client_work.build_share_selector(0.5)
-        ),
-        'client_optimizer_fn',
-      ),
-      (
-        lambda: algorithms.build_ditto(model, keras, personal_strength=0.1),
-        'client_optimizer_fn',
-      ),
-      (
-        lambda: algorithms.build_fed_per(model, keras, local_tensors=_HEAD),
-        'client_optimizer_fn',
-      ),
-      (
-        lambda: algorithms.build_fed_rep(
-          model, keras, local_tensors=_HEAD, head_epochs=1
-        ),
-        'client_optimizer_fn',
-      ),
-      (lambda: algorithms.build_fed_sgd(model, keras), 'server_optimizer_fn'),
-      (lambda: algorithms.build_hf_maml(model, keras), 'client_optimizer_fn'),
-      (lambda: algorithms.build_mime_lite(model, keras), 'client_optimizer_fn'),
-      (
-        lambda: algorithms.build_scaffold(model, 0.1, keras, num_clients=4),
-        'server_optimizer_fn',
-      ),
-    ):
-      with self.assertRaisesRegex(TypeError, name):
-        build()
+    with self.assertRaisesRegex(TypeError, '(client|server)_optimizer_fn'):
+      _BUILDERS[builder](rounds.MODELS['functional'], keras, keras)

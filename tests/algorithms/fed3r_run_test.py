@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Fed3R in the training loop: rounds, checkpoints, and fine-tuning after it."""
+"""Fed3R in the training loop: rounds and checkpoints."""
 
 import pathlib
 
@@ -8,21 +8,14 @@ from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import models
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
-from tests import row_callback
 
 from absl.testing import absltest
 import numpy as np
 from sklearn import linear_model
 import tensorflow as tf
-import tensorflow_federated as tff
 
 _FEATURES, _CLASSES, _CLIENTS, _COHORT = 6, 3, 7, 2
 _ROUNDS = 4
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _examples():
@@ -84,35 +77,3 @@ class Fed3rRunTest(absltest.TestCase):
       np.testing.assert_allclose(
         2 * bias - 1, expected.intercept_, rtol=1e-4, atol=1e-6
       )
-
-  def test_fine_tuning_goes_on_from_it(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    start = self.process.get_model_weights(self._run(folder, _ROUNDS).state)
-    model = models.create_feature_classifier(
-      self.features, num_classes=_CLASSES, temperature=0.1
-    )
-    partitioned = models.partition_model(
-      model,
-      models.fine_tuned_tensors(model, models.FineTuning.FT_LP),
-      start=start,
-    )
-    process = algorithms.build_fed_avg(
-      partitioned.model, tff.learning.optimizers.build_sgdm(0.01)
-    )
-    losses = []
-    simulation.run_training(
-      process,
-      train_data=self.clients,
-      participation=simulation.uniform_participation(
-        self.clients.client_ids, cohort_size=_CLIENTS, seed=1
-      ),
-      batch_spec=datasets.BatchSpec(batch_size=16),
-      seed=1,
-      rounds=4,
-      hooks=[
-        row_callback.RowCallback(
-          lambda _, row: losses.append(row.get('train/loss'))
-        )
-      ],
-    )
-    self.assertLess(losses[-1], losses[1])

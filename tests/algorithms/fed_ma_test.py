@@ -12,7 +12,6 @@ from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import models
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from tests import row_callback
 from tests import tolerance
 
@@ -39,10 +38,6 @@ _DATA = datasets.InMemoryClientData(
   }
 )
 _SPEC = datasets.BatchSpec(batch_size=4, epochs=_EPOCHS)
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _create_mlp(widths, seed):
@@ -196,7 +191,6 @@ class LimitsTest(absltest.TestCase):
         tolerance.assert_close(
           _predict(wide, process.get_model_weights(state).trainable, x),
           expected,
-          relative=tolerance.FLOAT32_SUMS,
         )
         self.assertEqual(
           [layer['units'] for layer in metrics['fed_ma'].values()],
@@ -261,10 +255,6 @@ class LimitsTest(absltest.TestCase):
   def test_equal_clients_are_one(self):
     self._check_equal_clients(_create_mlp, _WIDTHS, _DATA)
 
-  @pytest.mark.thorough
-  def test_equal_clients_with_lstms_are_one(self):
-    self._check_equal_clients(_create_lstm, _LSTM_WIDTHS, _TOKEN_DATA)
-
   def _check_equal_clients(self, create, widths, data):
     process = _build(
       functools.partial(_same, create), widths=widths, gamma=1e-3
@@ -273,36 +263,11 @@ class LimitsTest(absltest.TestCase):
       _run(process, process.initialize(), {}, [_load('a', data=data)] * n)[0]
       for n in (1, 2)
     ]
-    for a, b in zip(results[0]['trainable'], results[1]['trainable']):
-      tolerance.assert_close(a, b, relative=tolerance.FLOAT32_STEPS)
-
-  @pytest.mark.thorough
-  def test_convolutions_train_and_unused_units_stay_zero(self):
-    def create(widths, seed):
-      return models.create_compact_cnn(
-        input_shape=(7, 6, 2), num_classes=3, seed=seed, filters=widths
-      )
-
-    process = _build(create, widths=(3, 4), gamma=1.0)
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=[8, 7, 6, 2]).astype(np.float32)
-    data = datasets.InMemoryClientData(
-      {c: (x, rng.integers(0, 3, 8, np.int32)) for c in 'ab'}
+    tolerance.assert_all_close(
+      results[0]['trainable'],
+      results[1]['trainable'],
+      relative=tolerance.FLOAT32_STEPS,
     )
-    state, client_states, losses = process.initialize(), {}, []
-    for _ in range(3):
-      state, client_states, metrics = _run(
-        process, state, client_states, [_load(c, data=data) for c in 'ab']
-      )
-      losses.append(metrics['client_work']['train']['loss'])
-      for layer, counts in enumerate(state['counts']):
-        kernel, bias, following = state['trainable'][2 * layer : 2 * layer + 3]
-        unused = counts == 0
-        self.assertTrue(np.any(unused))
-        self.assertFalse(np.any(kernel[..., unused]) or np.any(bias[unused]))
-        inputs = np.tile(unused, following.shape[-2] // len(unused))
-        self.assertFalse(np.any(following[..., inputs, :]))
-    self.assertLess(losses[-1], losses[0])
 
 
 class _Reference:
@@ -421,12 +386,10 @@ class FedMaTest(absltest.TestCase):
     )
 
   def assert_same(self, one, other):
-    for a, b in zip(
+    tolerance.assert_same(
       [*one['trainable'], *one['counts'], one['passes']],
       [*other['trainable'], *other['counts'], other['passes']],
-      strict=True,
-    ):
-      np.testing.assert_array_equal(a, b)
+    )
 
   def test_rounds_are_those_of_networks_that_change_their_shapes(self):
     """Also with clients that are new, or were not in the round before."""

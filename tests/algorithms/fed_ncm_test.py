@@ -5,7 +5,6 @@
 from fedfish_tff import algorithms
 from fedfish_tff import models
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 
 from absl.testing import absltest
 import numpy as np
@@ -13,10 +12,6 @@ from sklearn import neighbors
 import tensorflow as tf
 
 _FEATURES, _CLASSES = 4, 3
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _examples(number, seed=0):

@@ -5,34 +5,15 @@
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
-from tests import tolerance
+from tests import rounds
 
 from absl.testing import parameterized
 import numpy as np
 import tensorflow_federated as tff
 
 _RATE = 0.2
-
-
-def setUpModule():
-  contexts.set_default_context()
-
-
-def _sgd(momentum=None):
-  return tff.learning.optimizers.build_sgdm(_RATE, momentum=momentum)
-
-
-def _run(process, clients, epochs):
-  state = process.initialize()
-  state = process.set_model_weights(
-    state, tff.learning.models.ModelWeights(ref.initial_weights(), ())
-  )
-  for _ in range(2):
-    data = [ref.to_dataset(c, epochs=epochs) for c in clients]
-    state, _ = process.next(state, data)
-  return process.get_model_weights(state).trainable
+_MODEL = rounds.MODELS['functional']
 
 
 def _train(weights, batches, momentum, nesterov, decay):
@@ -67,56 +48,62 @@ def _norm(steps, momentum, nesterov, decay):
   return a
 
 
-class FedNovaTest(parameterized.TestCase):
+class FedNovaTest(rounds.TestCase):
   @parameterized.parameters(
-    (_sgd(), 0.0, False, 0.0),
-    (_sgd(0.6), 0.6, False, 0.0),
+    (rounds.sgd(_RATE), 0.0, False, 0.0),
+    (rounds.sgd(_RATE, 0.6), 0.6, False, 0.0),
     (client_work.build_nesterov(_RATE, momentum=0.6), 0.6, True, 0.0),
     (
-      client_work.build_weight_decay_optimizer(_sgd(), 0.3),
+      client_work.build_weight_decay_optimizer(rounds.sgd(_RATE), 0.3),
       *(0.0, False, 0.3),
     ),
   )
-  def test_equals_numpy(self, optimizer, *kind):
-    clients = [ref.make_batches(n, seed) for seed, n in enumerate((10, 6, 2))]
+  def test_follows_numpy(self, optimizer, *kind):
     epochs = 2
-    process = algorithms.build_fed_nova(
-      ref.create_functional_model(), optimizer
-    )
-    actual = _run(process, clients, epochs)
-    shares = np.array([10, 6, 2]) / 18
-    norms = [_norm(epochs * len(c), *kind) for c in clients]
-    if kind[0] and not kind[1]:
-      # As section 3 of the paper has it.
-      tau = np.array([epochs * len(c) for c in clients])
-      rho = kind[0]
-      np.testing.assert_allclose(
-        norms, (tau - rho * (1 - rho**tau) / (1 - rho)) / (1 - rho)
-      )
-    weights = ref.initial_weights()
-    for _ in range(2):
-      trained = [_train(weights, c * epochs, *kind) for c in clients]
-      weights = [
+
+    def client_fn(server, state, batches):
+      trained = _train(server, batches * epochs, *kind)
+      steps = epochs * len(batches)
+      return (rounds.count_examples(batches), trained, steps), state
+
+    def server_fn(server, sent):
+      sizes, ends, steps = zip(*sent.values())
+      shares = np.array(sizes) / sum(sizes)
+      norms = [_norm(n, *kind) for n in steps]
+      return tuple(
         w
         - (shares @ norms)
-        * sum(p * (w - t[i]) / a for p, t, a in zip(shares, trained, norms))
-        for i, w in enumerate(weights)
-      ]
-    for a, e in zip(actual, weights, strict=True):
-      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_STEPS)
+        * sum(p * (w - e[i]) / a for p, e, a in zip(shares, ends, norms))
+        for i, w in enumerate(server)
+      )
+
+    run = rounds.Rounds(
+      algorithms.build_fed_nova(_MODEL, optimizer), epochs=epochs
+    )
+    self.check_follows(
+      run,
+      rounds.reference(run.server(), client_fn=client_fn, server_fn=server_fn),
+    )
+
+  def test_norms_are_those_of_the_paper(self):
+    """Of section 3, where SGD has momentum."""
+    rho, tau = 0.6, np.arange(1, 7)
+    np.testing.assert_allclose(
+      [_norm(steps, rho, False, 0.0) for steps in tau],
+      (tau - rho * (1 - rho**tau) / (1 - rho)) / (1 - rho),
+    )
 
   def test_of_as_many_steps_each_it_is_fed_avg(self):
-    clients = [ref.make_batches(n, seed) for seed, n in enumerate((7, 8))]
-    model = ref.create_functional_model()
     nova, avg = (
-      _run(build(model, _sgd(0.5)), clients, 3)
+      rounds.Rounds(build(_MODEL, rounds.sgd(_RATE, 0.5)), epochs=3)
       for build in (algorithms.build_fed_nova, algorithms.build_fed_avg)
     )
-    for a, e in zip(nova, avg, strict=True):
-      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
+    data = {'a': ref.make_batches(7, 0), 'b': ref.make_batches(8, 1)}
+    for _ in range(2):
+      nova.run('ab', data)
+      avg.run('ab', data)
+    self.assert_close(nova.server(), avg.server())
 
   def test_refuses_steps_that_are_not_linear(self):
     with self.assertRaisesRegex(errors.InputError, 'must be SGD, .* beta_1'):
-      algorithms.build_fed_nova(
-        ref.create_functional_model(), tff.learning.optimizers.build_adam(0.1)
-      )
+      algorithms.build_fed_nova(_MODEL, tff.learning.optimizers.build_adam(0.1))

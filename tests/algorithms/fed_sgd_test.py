@@ -1,111 +1,57 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedSGD against NumPy, TFF's own, and central gradient descent."""
-
-import functools
+"""FedSGD against NumPy's gradient descent, and TFF's own."""
 
 from fedfish_tff import algorithms
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
-from tests import tolerance
+from tests import rounds
 
 from absl.testing import parameterized
-import numpy as np
 import pytest
 import tensorflow_federated as tff
 
-_CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7, 3))]
+
+def _step(weights, batches):
+  gradient = ref.full_gradient(weights, batches)
+  return tuple(w - g for w, g in zip(weights, gradient))
 
 
-def setUpModule():
-  contexts.set_default_context()
+class FedSgdTest(rounds.TestCase):
+  @parameterized.parameters(False, True)
+  def test_follows_numpy(self, uniform):
+    """One step on the gradient of all clients' examples, or on their mean."""
+    weighting = tff.learning.ClientWeighting
+    self._check_follows_numpy(
+      'functional',
+      uniform=uniform,
+      weighting=weighting.UNIFORM if uniform else weighting.NUM_EXAMPLES,
+    )
 
+  @pytest.mark.thorough
+  def test_a_variable_model_follows_numpy(self):
+    self._check_follows_numpy('variable')
 
-def _sgd(rate):
-  return tff.learning.optimizers.build_sgdm(rate)
-
-
-@functools.cache
-def _build():
-  return algorithms.build_fed_sgd(ref.create_functional_model(), _sgd(0.5))
-
-
-def _run(process, clients, rounds=2):
-  state = process.initialize()
-  for _ in range(rounds):
-    state, metrics = process.next(state, [ref.to_dataset(c) for c in clients])
-  return process.get_model_weights(state).trainable, metrics
-
-
-class FedSgdTest(parameterized.TestCase):
-  def test_equals_central_gradient_descent_in_numpy(self):
-    actual, _ = _run(_build(), _CLIENTS, rounds=3)
-    expected = ref.initial_weights()
-    for _ in range(3):
-      expected = ref.fed_sgd_round(expected, _CLIENTS, server_rate=0.5)
-    for a, e in zip(actual, expected):
-      np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)
+  def _check_follows_numpy(self, kind, *, uniform=False, weighting=None):
+    options = {'client_weighting': weighting} if weighting else {}
+    run = rounds.Rounds(
+      algorithms.build_fed_sgd(rounds.MODELS[kind], rounds.sgd(0.5), **options)
+    )
+    method = rounds.averaging(_step, server_rate=0.5, uniform=uniform)
+    self.check_follows(run, rounds.reference(run.server(), **method))
 
   @pytest.mark.thorough
   def test_equals_tff(self):
-    actual, metrics = _run(_build(), _CLIENTS)
-    expected, expected_metrics = _run(
-      tff.learning.algorithms.build_fed_sgd(
-        ref.create_functional_model(), _sgd(0.5)
-      ),
-      _CLIENTS,
-    )
-    for a, e in zip(actual, expected):
-      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
-    for name, value in expected_metrics['client_work']['train'].items():
-      tolerance.assert_close(
-        metrics['client_work']['train'][name],
-        value,
-        relative=tolerance.FLOAT32_SUMS,
+    ours, theirs = (
+      rounds.Rounds(build(rounds.MODELS['functional'], rounds.sgd(0.5)))
+      for build in (
+        algorithms.build_fed_sgd,
+        tff.learning.algorithms.build_fed_sgd,
       )
-
-  @pytest.mark.thorough
-  def test_variable_model_takes_the_same_step(self):
-    process = algorithms.build_fed_sgd(ref.create_variable_model, _sgd(0.5))
-    start = ref.initial_weights(5)
-    state = process.set_model_weights(
-      process.initialize(), tff.learning.models.ModelWeights(list(start), [])
     )
-    state, _ = process.next(state, [ref.to_dataset(c) for c in _CLIENTS])
-    expected = ref.fed_sgd_round(start, _CLIENTS, server_rate=0.5)
-    for a, e in zip(process.get_model_weights(state).trainable, expected):
-      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
-
-  def test_diverged_client_is_left_out_of_weights_and_metrics(self):
-    x, y = _CLIENTS[1][0]
-    broken = [(np.full_like(x, np.nan), y)]
-    process = _build()
-    actual, metrics = _run(process, [_CLIENTS[0], broken, []], rounds=1)
-    expected, expected_metrics = _run(process, [_CLIENTS[0]], rounds=1)
-    self.assertEqual(metrics['client_work']['excluded_clients'], 1)
-    self.assertEqual(
-      metrics['client_work']['train'], expected_metrics['client_work']['train']
-    )
-    for a, e in zip(actual, expected):
-      np.testing.assert_array_equal(a, e)
-
-  def test_uniform_weights_are_the_mean_over_clients(self):
-    process = algorithms.build_fed_sgd(
-      ref.create_functional_model(),
-      _sgd(1.0),
-      client_weighting=tff.learning.ClientWeighting.UNIFORM,
-    )
-    actual, _ = _run(process, _CLIENTS, rounds=1)
-    start = ref.initial_weights()
-    for i, a in enumerate(actual):
-      steps = [
-        ref.gradients(
-          start,
-          np.concatenate([x for x, _ in c]),
-          np.concatenate([y for _, y in c]),
-        )[i]
-        for c in _CLIENTS
-      ]
-      tolerance.assert_close(
-        a, start[i] - np.mean(steps, axis=0), relative=tolerance.FLOAT32_SUMS
+    for cohort in ('abc', 'bd'):
+      metrics, expected = ours.run(cohort), theirs.run(cohort)
+      self.assert_close(ours.server(), theirs.server())
+      metrics, expected = (
+        m['client_work']['train'] for m in (metrics, expected)
       )
+      self.assert_close([metrics[n] for n in expected], expected.values())

@@ -6,8 +6,8 @@ from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import models
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
+from tests import rounds
 
 from absl.testing import parameterized
 import numpy as np
@@ -15,8 +15,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _TEMPERATURE = 0.5
-_RATE, _SERVER_RATE, _EPOCHS, _ROUNDS = 0.1, 0.7, 2, 2
-_CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7))]
+_RATE, _SERVER_RATE, _EPOCHS = 0.1, 0.7, 2
+_COHORTS = ('ab', 'cd')
 # The reference's network: an extractor of its first layer, with tanh.
 _FEATURES = models.FeatureMap(
   input_spec=tf.TensorSpec([None, ref.NUM_FEATURES], tf.float32),
@@ -34,20 +34,16 @@ _TRAINED = {
   models.FineTuning.FT_FEAT: (True, True, False, False),
 }
 _METHODS = {
-  'fed_avg': (algorithms.build_fed_avg, {}, ref.fed_avg_round),
+  'fed_avg': (algorithms.build_fed_avg, {}, rounds.fed_avg),
   'fed_fish': (
     algorithms.build_fed_fish,
     {'local_epochs': _EPOCHS},
-    ref.fed_fish_round,
+    rounds.fed_fish,
   ),
 }
 
 
-def setUpModule():
-  contexts.set_default_context()
-
-
-def _expected(trained, reference_round):
+def _expected(trained, method):
   """Returns the weights after the rounds, by NumPy."""
   whole_gradients = ref.gradients
 
@@ -59,18 +55,14 @@ def _expected(trained, reference_round):
     chained = d1, e1, d2 / _TEMPERATURE, e2 / _TEMPERATURE
     return tuple(g if t else 0 * g for g, t in zip(chained, trained))
 
-  weights = ref.initial_weights()
   with mock.patch.object(
     ref, 'gradients', autospec=True, side_effect=gradients
   ):
-    for _ in range(_ROUNDS):
-      weights = reference_round(
-        weights,
-        _CLIENTS,
-        rate=_RATE,
-        server_rate=_SERVER_RATE,
-        epochs=_EPOCHS,
-      )
+    *_, (weights, _) = rounds.reference(
+      ref.initial_weights(),
+      **method(rate=_RATE, server_rate=_SERVER_RATE, epochs=_EPOCHS),
+      cohorts=_COHORTS,
+    )
   return weights
 
 
@@ -83,29 +75,29 @@ class FineTuningTest(parameterized.TestCase):
   def test_rounds_equal_numpy_and_leave_frozen_tensors_alone(
     self, strategy, method
   ):
-    build, options, reference_round = _METHODS[method]
+    build, options, numpy_method = _METHODS[method]
     trained = models.fine_tuned_tensors(_MODEL, strategy)
     self.assertEqual(trained, _TRAINED[strategy])
     partitioned = models.partition_model(_MODEL, trained, start=_START)
-    process = build(
-      partitioned.model,
-      tff.learning.optimizers.build_sgdm(_RATE),
-      tff.learning.optimizers.build_sgdm(_SERVER_RATE),
-      **options,
+    run = rounds.Rounds(
+      build(
+        partitioned.model,
+        rounds.sgd(_RATE),
+        rounds.sgd(_SERVER_RATE),
+        **options,
+      ),
+      epochs=_EPOCHS,
     )
-    state = process.initialize()
-    for _ in range(_ROUNDS):
-      state, _ = process.next(
-        state, [ref.to_dataset(c, epochs=_EPOCHS) for c in _CLIENTS]
-      )
-    weights = process.get_model_weights(state)
+    for cohort in _COHORTS:
+      run.run(cohort)
+    weights = run.process.get_model_weights(run.state)
     with self.subTest('frozen tensors are no weights of the process'):
       self.assertEqual(
         [w.shape for w in weights.trainable],
         [w.shape for w, t in zip(_START.trainable, trained) if t],
       )
     merged = partitioned.merge(weights).trainable
-    expected = _expected(trained, reference_round)
+    expected = _expected(trained, numpy_method)
     for actual, new, old, moves in zip(
       merged, expected, _START.trainable, trained, strict=True
     ):

@@ -7,21 +7,13 @@ import itertools
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
-from tests import tolerance
+from tests import rounds
 
 from absl.testing import parameterized
-import numpy as np
 import pytest
 import tensorflow_federated as tff
 
-# Three batches, two and one.
-_CLIENTS = [ref.make_batches(n, seed) for seed, n in enumerate((10, 7, 3))]
-_MODELS = {
-  'functional': ref.create_functional_model(),
-  'variable': ref.create_variable_model,
-}
 _HESSIAN_FREE = client_work.MetaGradient.HESSIAN_FREE
 _EXACT = client_work.MetaGradient.EXACT
 _FIRST_ORDER = client_work.MetaGradient.FIRST_ORDER
@@ -32,20 +24,12 @@ _NUM_EXAMPLES = tff.learning.ClientWeighting.NUM_EXAMPLES
 _RATE, _ALPHA, _DELTA, _SERVER_RATE = 0.3, 0.5, 0.5, 0.7
 
 
-def setUpModule():
-  contexts.set_default_context()
-
-
-def _sgd(rate):
-  return tff.learning.optimizers.build_sgdm(rate)
-
-
 @functools.cache
 def _build(kind='functional', order=_HESSIAN_FREE, weighting=_UNIFORM):
   return algorithms.build_hf_maml(
-    _MODELS[kind],
-    _sgd(_RATE),
-    _sgd(_SERVER_RATE),
+    rounds.MODELS[kind],
+    rounds.sgd(_RATE),
+    rounds.sgd(_SERVER_RATE),
     personal_learning_rate=_ALPHA,
     meta_gradient=order,
     difference=_DELTA,
@@ -53,42 +37,23 @@ def _build(kind='functional', order=_HESSIAN_FREE, weighting=_UNIFORM):
   )
 
 
-def _run(process, clients):
-  state = process.initialize()
-  start = ref.initial_weights()
-  if isinstance(process.get_model_weights(state).trainable, list):
-    start = list(start)
-  state = process.set_model_weights(
-    state, tff.learning.models.ModelWeights(start, type(start)())
-  )
-  state, metrics = process.next(state, [ref.to_dataset(c) for c in clients])
-  return process.get_model_weights(state).trainable, metrics['client_work']
-
-
-def _expected(order, weighting):
-  """One round by NumPy; every client takes one step, or two of first order."""
+def _train(order, weights, batches):
+  """A step takes three batches, or two of first order, and begins anew."""
   size = 2 if order is _FIRST_ORDER else 3
-  start = ref.initial_weights()
-  total, total_weight = [np.zeros(w.shape) for w in start], 0
-  for batches in _CLIENTS:
-    weight = 1 if weighting is _UNIFORM else sum(len(y) for _, y in batches)
-    trained = start
-    for first in range(0, len(batches), size):
-      trained = ref.maml_step(
-        trained,
-        list(itertools.islice(itertools.cycle(batches), first, first + size)),
-        rate=_RATE,
-        personal_rate=_ALPHA,
-        difference=_DELTA if order is _HESSIAN_FREE else None,
-      )
-    total = [t + weight * (e - s) for t, e, s in zip(total, trained, start)]
-    total_weight += weight
-  return [s + _SERVER_RATE * t / total_weight for s, t in zip(start, total)]
+  for first in range(0, len(batches), size):
+    weights = ref.maml_step(
+      weights,
+      list(itertools.islice(itertools.cycle(batches), first, first + size)),
+      rate=_RATE,
+      personal_rate=_ALPHA,
+      difference=_DELTA if order is _HESSIAN_FREE else None,
+    )
+  return weights
 
 
-class HfMamlTest(parameterized.TestCase):
-  def test_equals_numpy(self):
-    self._check_equals_numpy('functional', _HESSIAN_FREE, _UNIFORM)
+class HfMamlTest(rounds.TestCase):
+  def test_follows_numpy(self):
+    self._check_follows_numpy('functional', _HESSIAN_FREE, _UNIFORM)
 
   @parameterized.parameters(
     ('functional', _EXACT, _NUM_EXAMPLES),
@@ -97,49 +62,41 @@ class HfMamlTest(parameterized.TestCase):
     ('variable', _EXACT, _UNIFORM),
   )
   @pytest.mark.thorough
-  def test_every_order_equals_numpy(self, kind, order, weighting):
-    self._check_equals_numpy(kind, order, weighting)
+  def test_every_order_follows_numpy(self, kind, order, weighting):
+    self._check_follows_numpy(kind, order, weighting)
 
-  def _check_equals_numpy(self, kind, order, weighting):
-    weights, metrics = _run(_build(kind, order, weighting), _CLIENTS)
-    expected = _expected(order, weighting)
-    for a, e in zip(weights, expected, strict=True):
-      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_STEPS)
-    self.assertEqual(metrics['excluded_clients'], 0)
-    self.assertTrue(np.isfinite(metrics['train']['loss']))
+  def _check_follows_numpy(self, kind, order, weighting):
+    run = rounds.Rounds(_build(kind, order, weighting))
+    method = rounds.averaging(
+      functools.partial(_train, order),
+      server_rate=_SERVER_RATE,
+      uniform=weighting is _UNIFORM,
+    )
+    self.check_follows(run, rounds.reference(run.server(), **method))
 
   @pytest.mark.thorough
   def test_metrics_of_a_variable_model_are_of_the_second_batches(self):
-    _, functional = _run(_build(), _CLIENTS)
-    _, variable = _run(
-      _build('variable', _HESSIAN_FREE, _NUM_EXAMPLES), _CLIENTS
-    )
-    for metrics in (functional, variable):
-      # 4 of 10, 3 of 7, and all of 3.
-      self.assertEqual(metrics['train']['num_examples'], 10)
-    self.assertAlmostEqual(
-      functional['train']['loss'], variable['train']['loss'], places=5
-    )
-
-  def test_diverged_clients_are_left_out_and_counted(self):
-    x, y = _CLIENTS[1][0]
-    broken = [(np.full_like(x, np.nan), y)]
-    process = _build()
-    weights, metrics = _run(process, [_CLIENTS[0], broken, []])
-    self.assertEqual(metrics['excluded_clients'], 1)
-    expected, _ = _run(process, [_CLIENTS[0]])
-    for a, e in zip(weights, expected, strict=True):
-      np.testing.assert_array_equal(a, e)
+    losses = []
+    for kind in rounds.MODELS:
+      run = rounds.Rounds(_build(kind, _HESSIAN_FREE, _NUM_EXAMPLES))
+      start = type(run.process.get_model_weights(run.state).trainable)(
+        ref.initial_weights()
+      )
+      run.state = run.process.set_model_weights(
+        run.state, tff.learning.models.ModelWeights(start, type(start)())
+      )
+      train = run.run('abc')['client_work']['train']
+      # 2 of 6, 4 of 9, and all of 4.
+      self.assertEqual(train['num_examples'], 10)
+      losses.append(train['loss'])
+    self.assertAlmostEqual(*losses, places=5)
 
   def test_a_client_s_own_model_is_by_plain_steps(self):
-    process = _build()
-    weights = process.get_model_weights(process.initialize())
-    trained = process.local_training(weights, ref.to_dataset(_CLIENTS[0]))
-    expected = ref.train(
-      ref.initial_weights(), _CLIENTS[0], rate=_ALPHA, epochs=1
+    run = rounds.Rounds(_build())
+    self.assert_close(
+      run.train_locally(run.process.get_model_weights(run.state), 'b'),
+      ref.train(run.server(), rounds.DATA['b'], rate=_ALPHA, epochs=1),
     )
-    for a, e in zip(trained.trainable, expected, strict=True):
-      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_SUMS)
 
   @parameterized.parameters(
     # Four gradients for three batches, of which one is an epoch's.
@@ -150,8 +107,8 @@ class HfMamlTest(parameterized.TestCase):
   )
   def test_costs(self, order, batches, extra_passes):
     process = algorithms.build_hf_maml(
-      _MODELS['functional'],
-      _sgd(_RATE),
+      rounds.MODELS['functional'],
+      rounds.sgd(_RATE),
       meta_gradient=order,
       meta_batches=batches,
       local_epochs=6,

@@ -7,7 +7,6 @@ import functools
 from fedfish_tff import algorithms
 from fedfish_tff import evaluation
 from fedfish_tff import models
-from fedfish_tff.execution import contexts
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -18,10 +17,6 @@ import tensorflow_federated as tff
 
 _SIZE = dict(num_features=20, num_components=2)
 _LEARNING_RATE = 0.5
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache

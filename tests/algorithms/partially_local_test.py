@@ -5,44 +5,55 @@
 from fedfish_tff import aggregators
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
-from fedfish_tff.execution import contexts
-from tests import client_state_rounds
 from tests import numpy_reference as ref
+from tests import rounds
 
 import numpy as np
 import pytest
-import tensorflow_federated as tff
 
 _RATE = 0.3
-_SGD = tff.learning.optimizers.build_sgdm(_RATE)
-_HEAD = (False, False, True, True)
-
-
-def setUpModule():
-  contexts.set_default_context()
+_SGD = rounds.sgd(_RATE)
 
 
 def _rounds(client_update_fn, **kwargs):
-  model = ref.create_functional_model()
-  return client_state_rounds.Rounds(
+  model = rounds.MODELS['functional']
+  return rounds.Rounds(
     algorithms.build_partially_local(
       model,
       client_update_fn,
-      local_tensors=_HEAD,
+      local_tensors=rounds.HEAD,
       local_training=client_work.build_local_training(model, _SGD),
       **kwargs,
-    ),
-    epochs=1,
+    )
   )
 
 
-def _train(weights, client):
-  return ref.train(
-    weights, client_state_rounds.DATA[client], rate=_RATE, epochs=1
-  )
+class PartiallyLocalTest(rounds.TestCase):
+  def _check_follows_numpy(self, run, factors_fn):
+    """Factors of the body's two tensors, which weigh a client's in the mean."""
 
+    def client_fn(server, head, batches):
+      start = (*server[:2], *(head or server[2:]))
+      trained = ref.train(start, batches, rate=_RATE, epochs=1)
+      factors = [
+        rounds.count_examples(batches) * factor
+        for factor in factors_fn(start, trained, batches)
+      ]
+      return (factors, trained), trained[2:]
 
-class PartiallyLocalTest(client_state_rounds.TestCase):
+    def server_fn(server, sent):
+      body = []
+      for i in range(2):
+        numerator = sum(f[i] * (end[i] - server[i]) for f, end in sent.values())
+        denominator = sum(f[i] for f, _ in sent.values())
+        body.append(server[i] + numerator / np.maximum(denominator, 1e-30))
+      return (*body, *server[2:])
+
+    self.check_follows(
+      run,
+      rounds.reference(run.server(), client_fn=client_fn, server_fn=server_fn),
+    )
+
   def test_fed_fish_with_heads_of_the_clients(self):
     """The Fisher-weighted mean is of the body, with each client's own head."""
     run = _rounds(
@@ -51,53 +62,26 @@ class PartiallyLocalTest(client_state_rounds.TestCase):
       extra_passes=1,
     )
     self.assertEqual(run.process.extra_passes, 1)
-    server = tuple(np.float64(w) for w in run.server())
-    clients = {}
-    for cohort in client_state_rounds.COHORTS[:3]:
-      run.run(cohort)
-      numerator, denominator = [0.0] * 2, [0.0] * 2
-      for c in cohort:
-        trained = _train((*server[:2], *clients.get(c, server)[2:]), c)
-        diagonal = ref.fisher(trained, client_state_rounds.DATA[c])
-        for i in range(2):
-          weight = client_state_rounds.SIZES[c] * (diagonal[i] + 1e-3)
-          numerator[i] += weight * (server[i] - trained[i])
-          denominator[i] += weight
-        clients[c] = trained
-      server = (
-        *(s - n / d for s, n, d in zip(server, numerator, denominator)),
-        *server[2:],
-      )
-      self.assert_close(run.server(), server)
-      for c, trained in clients.items():
-        self.assert_close(run.own(c), (*server[:2], *trained[2:]))
+    self._check_follows_numpy(
+      run,
+      lambda start, trained, batches: [
+        diagonal + 1e-3 for diagonal in ref.fisher(trained, batches)[:2]
+      ],
+    )
 
   @pytest.mark.thorough
   def test_a_selector_sends_some_of_the_body(self):
+    def sent(start, trained, unused_batches):
+      drift = [np.linalg.norm(trained[i] - start[i]) for i in range(2)]
+      return [drift[0] >= drift[1], drift[1] > drift[0]]
+
     run = _rounds(
       client_work.build_model_delta_update(_SGD),
       selector=client_work.build_share_selector(0.5),
       tensor_names=('body/kernel', 'body/bias'),
     )
-    server = tuple(np.float64(w) for w in run.server())
-    clients = {}
-    for cohort in client_state_rounds.COHORTS:
-      metrics = run.run(cohort)
-      sums, totals = [0.0] * 2, [0.0] * 2
-      for c in cohort:
-        trained = _train((*server[:2], *clients.get(c, server)[2:]), c)
-        drift = [np.linalg.norm(trained[i] - server[i]) for i in range(2)]
-        sent = int(np.argmax(drift))
-        sums[sent] += client_state_rounds.SIZES[c] * (
-          trained[sent] - server[sent]
-        )
-        totals[sent] += client_state_rounds.SIZES[c]
-        clients[c] = trained
-      server = (
-        *(s + t / max(n, 1) for s, t, n in zip(server, sums, totals)),
-        *server[2:],
-      )
-      self.assert_close(run.server(), server)
-      self.assertEqual(
-        [*metrics['aggregator']['sent']], ['body/kernel', 'body/bias']
-      )
+    self._check_follows_numpy(run, sent)
+    metrics = run.run('ab')
+    self.assertEqual(
+      [*metrics['aggregator']['sent']], ['body/kernel', 'body/bias']
+    )

@@ -8,23 +8,14 @@ import functools
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
-from fedfish_tff.simulation import communication
-from tests import client_state_rounds
 from tests import numpy_reference as ref
+from tests import rounds
 
-from absl.testing import parameterized
 import numpy as np
 import pytest
-import tensorflow as tf
 import tensorflow_federated as tff
 
 _RATE = 0.3
-_MODELS = {
-  'functional': ref.create_functional_model(),
-  'variable': ref.create_variable_model,
-}
-_SIZES, _DATA = client_state_rounds.SIZES, client_state_rounds.DATA
 _COHORTS = ('ab', 'cd', 'ac', 'bd', 'ab')
 _HALF = client_work.build_share_selector(0.5)
 _ALL = client_work.build_share_selector(1.0)
@@ -34,21 +25,14 @@ _COORDINATES = client_work.build_coordinate_selector(
 _SHAPES = ((4, 5), (5,), (5, 3), (3,))
 
 
-def setUpModule():
-  contexts.set_default_context()
-
-
 @functools.cache
 def _build(model='functional', selector=_HALF, **kwargs):
   return algorithms.build_stateful_partial_exchange(
-    _MODELS[model],
-    tff.learning.optimizers.build_sgdm(_RATE),
+    rounds.MODELS[model],
+    rounds.sgd(_RATE),
     selector=selector,
     **kwargs,
   )
-
-
-_Simulation = functools.partial(client_state_rounds.Rounds, epochs=1)
 
 
 class _Reference:
@@ -71,9 +55,9 @@ class _Reference:
     sent_by, trained = {}, {}
     for c in cohort:
       start = self.clients[c] if c in self.started else self.server
-      trained[c] = list(ref.train(start, _DATA[c], rate=_RATE, epochs=1))
+      trained[c] = list(ref.train(start, rounds.DATA[c], rate=_RATE, epochs=1))
       sent_by[c] = self.choose(start, trained[c])
-      weight = _SIZES[c] if weights is None else weights
+      weight = rounds.SIZES[c] if weights is None else weights
       for i, mask in enumerate(sent_by[c]):
         sums[i] = sums[i] + weight * mask * trained[c][i]
         totals[i] = totals[i] + weight * mask
@@ -108,45 +92,48 @@ def _smallest_coordinates(share):
   return choose
 
 
-class StatefulPartialExchangeTest(parameterized.TestCase):
-  def _assert_weights(self, found, expected, **kwargs):
-    self.assertLen(found, len(expected))
-    for a, e in zip(found, expected):
-      np.testing.assert_allclose(a, e, **kwargs)
-
-  def _assert_same(self, found, expected):
-    for a, e in zip(found, expected, strict=True):
-      np.testing.assert_array_equal(a, e)
-
+class StatefulPartialExchangeTest(rounds.TestCase):
   def test_follows_numpy_with_partial_participation(self):
-    self._check_follows_numpy(_build(), _largest_tensors(2))
+    run = rounds.Rounds(_build())
+    self._check_follows_numpy(run, _largest_tensors(2))
+    metrics = run.run('b')
+    # A bit for each tensor, and four bytes for each number.
+    sent = [share > 0 for share in metrics['aggregator']['sent'].values()]
+    self.assertEqual(
+      metrics['aggregator']['payload_bytes'],
+      1 + sum(4 * np.prod(s) for s, m in zip(_SHAPES, sent) if m),
+    )
 
   @pytest.mark.thorough
   def test_coordinates_of_a_variable_model_follow_numpy(self):
     self._check_follows_numpy(
-      _build('variable', _COORDINATES), _smallest_coordinates(0.4)
+      rounds.Rounds(_build('variable', _COORDINATES)),
+      _smallest_coordinates(0.4),
     )
 
-  def _check_follows_numpy(self, process, choose):
-    simulation = _Simulation(process)
-    reference = _Reference(simulation.server(), choose)
+  @pytest.mark.thorough
+  def test_uniform_weights_and_sums_of_a_factory(self):
+    run = rounds.Rounds(
+      _build(
+        client_weighting=tff.learning.ClientWeighting.UNIFORM,
+        sum_factory=tff.aggregators.SecureSumFactory(20.0, -20.0),
+      )
+    )
+    self._check_follows_numpy(run, _largest_tensors(2), weights=1)
+    self.assertIn('secure_upper_clipped_count', run.run('ab')['aggregator'])
+
+  def _check_follows_numpy(self, run, choose, **kwargs):
+    reference = _Reference(run.server(), choose)
     kept = 0
     for cohort in _COHORTS:
-      metrics = simulation.run(cohort)
-      sent_by = reference.run(cohort)
-      self._assert_weights(
-        simulation.server(), reference.server, rtol=1e-4, atol=1e-5
-      )
-      for client in simulation.clients:
-        self._assert_weights(
-          simulation.own(client),
-          reference.clients[client],
-          rtol=1e-4,
-          atol=1e-5,
-        )
+      metrics = run.run(cohort)
+      sent_by = reference.run(cohort, **kwargs)
+      self.assert_close(run.server(), reference.server)
+      for client in run.clients:
+        self.assert_close(run.own(client), reference.clients[client])
         kept += sum(
           not np.allclose(own, mean, atol=1e-4)
-          for own, mean in zip(simulation.own(client), simulation.server())
+          for own, mean in zip(run.own(client), run.server())
         )
       for share, masks in zip(
         metrics['aggregator']['sent'].values(), zip(*sent_by.values())
@@ -156,138 +143,84 @@ class StatefulPartialExchangeTest(parameterized.TestCase):
     self.assertGreater(kept, 0)
 
   @pytest.mark.thorough
-  def test_uniform_weights_and_sums_of_a_factory(self):
-    simulation = _Simulation(
-      _build(
-        client_weighting=tff.learning.ClientWeighting.UNIFORM,
-        sum_factory=tff.aggregators.SecureSumFactory(20.0, -20.0),
-      )
-    )
-    reference = _Reference(simulation.server(), _largest_tensors(2))
-    for cohort in _COHORTS[:2]:
-      metrics = simulation.run(cohort)
-      reference.run(cohort, weights=1)
-    self._assert_weights(
-      simulation.server(), reference.server, rtol=1e-4, atol=1e-5
-    )
-    self.assertIn('secure_upper_clipped_count', metrics['aggregator'])
-
-  @pytest.mark.thorough
   def test_where_weights_sum_to_too_little_the_server_keeps_its_values(self):
-    simulation = _Simulation(_build(minimum_denominator=1e6))
-    before = simulation.server()
-    simulation.run(_COHORTS[0])
-    self._assert_weights(simulation.server(), before, rtol=0, atol=0)
+    run = rounds.Rounds(_build(minimum_denominator=1e6))
+    before = run.server()
+    run.run('ab')
+    self.assert_same(run.server(), before)
 
   @pytest.mark.thorough
   def test_everything_sent_is_fed_avg(self):
-    simulation = _Simulation(_build('functional', _ALL))
-    fed_avg = algorithms.build_fed_avg(
-      _MODELS['functional'], tff.learning.optimizers.build_sgdm(_RATE)
-    )
-    state = fed_avg.set_model_weights(
-      fed_avg.initialize(),
-      simulation.process.get_model_weights(simulation.state),
+    run = rounds.Rounds(_build('functional', _ALL))
+    fed_avg = rounds.Rounds(
+      algorithms.build_fed_avg(rounds.MODELS['functional'], rounds.sgd(_RATE))
     )
     for cohort in _COHORTS[:3]:
-      metrics = simulation.run(cohort)
-      output = fed_avg.next(state, [ref.to_dataset(_DATA[c]) for c in cohort])
-      state = output.state
-      self._assert_weights(
-        simulation.server(),
-        fed_avg.get_model_weights(state).trainable,
-        rtol=1e-5,
-        atol=1e-6,
-      )
+      metrics, expected = run.run(cohort), fed_avg.run(cohort)
+      self.assert_close(run.server(), fed_avg.server())
       np.testing.assert_allclose(
         metrics['client_work']['train']['loss'],
-        output.metrics['client_work']['train']['loss'],
+        expected['client_work']['train']['loss'],
         rtol=1e-5,
       )
 
   def test_one_client_goes_on_with_its_own_tensors(self):
     """Whatever it sends, its model is that of training alone."""
-    simulation = _Simulation(_build())
+    run = rounds.Rounds(_build())
     alone = ref.initial_weights()
     for _ in range(3):
-      simulation.run('b')
-      alone = ref.train(alone, _DATA['b'], rate=_RATE, epochs=1)
-      self._assert_weights(simulation.own('b'), alone, rtol=1e-4, atol=1e-5)
+      run.run('b')
+      alone = ref.train(alone, rounds.DATA['b'], rate=_RATE, epochs=1)
+      self.assert_close(run.own('b'), alone)
 
   def test_a_tensor_that_nobody_sends_stays_with_each_client(self):
     # Groups of one tensor and of the other three; the largest drift is theirs.
     selector = client_work.build_share_selector(0.5, groups=[0, 0, 1, 0])
     names = ('hidden/kernel', 'hidden/bias', 'head/kernel', 'head/bias')
-    simulation = _Simulation(_build(selector=selector, tensor_names=names))
-    start = simulation.server()
-    metrics = simulation.run('ab')
-    sent = np.array([m > 0 for m in simulation.state['model']['last_sent']])
+    run = rounds.Rounds(_build(selector=selector, tensor_names=names))
+    start = run.server()
+    metrics = run.run('ab')
+    sent = np.array([m > 0 for m in run.state['model']['last_sent']])
     self.assertIn(sent.tolist(), ([1, 1, 0, 1], [0, 0, 1, 0]))
     self.assertEqual(
       metrics['aggregator']['sent'], dict(zip(names, sent.astype(float)))
     )
     for i in range(4):
-      values = [simulation.own(c)[i] for c in 'ab']
-      trained = [simulation.clients[c]['weights'][i] for c in 'ab']
+      values = [run.own(c)[i] for c in 'ab']
+      trained = [run.clients[c]['weights'][i] for c in 'ab']
       if sent[i]:
-        self._assert_same(values, [simulation.server()[i]] * 2)
+        self.assert_same(values, [run.server()[i]] * 2)
       else:
-        self._assert_same(values, trained)
+        self.assert_same(values, trained)
         self.assertFalse(np.array_equal(*values))
-        np.testing.assert_array_equal(simulation.server()[i], start[i])
-
-  @parameterized.parameters(np.nan, np.inf)
-  def test_a_diverged_client_is_left_out_and_keeps_its_state(self, scale):
-    """Whether it never came before or did."""
-    with_it, without = _Simulation(_build()), _Simulation(_build())
-    for simulation in (with_it, without):
-      simulation.run('ab')
-    x, y = _DATA['a'][0]
-    broken = [(np.float32(scale) * x, y)]
-    before = with_it.clients['a']
-    metrics = with_it.run('abc', {'a': broken, 'c': broken})
-    without.run('b')
-    self.assertEqual(metrics['client_work']['excluded_clients'], 2)
-    self.assertEqual(metrics['client_work']['train']['num_examples'], 9)
-    self._assert_same(with_it.server(), without.server())
-    self._assert_same(with_it.clients['a']['weights'], before['weights'])
-    self.assertEqual(with_it.clients['a']['last_round'], 1)
-    self.assertEqual(with_it.clients['c']['last_round'], 0)
-    # One that was never trained starts from the server's model whenever.
-    self._assert_same(with_it.own('c'), with_it.server())
-    process = with_it.process
-    weights = process.client_model_weights(with_it.state, with_it.clients['a'])
-    for batches, expected in ((broken, False), (_DATA['a'], True), ([], True)):
-      self.assertEqual(
-        process.update_is_finite(weights, ref.to_dataset(batches)), expected
-      )
+        np.testing.assert_array_equal(run.server()[i], start[i])
 
   @pytest.mark.thorough
   def test_a_value_too_large_for_the_sum_leaves_its_client_out(self):
-    simulation = _Simulation(_build('functional', _ALL))
-    simulation.run('ab')
-    huge = simulation.clients['a']['weights']
+    run = rounds.Rounds(_build('functional', _ALL))
+    run.run('ab')
+    huge = run.clients['a']['weights']
     # Finite, and so is what it is trained to, but not 6 times as much. Adding
     # one number to all logits changes no gradient.
     huge = (*huge[:3], np.full(3, 1e38, np.float32))
     # As if it had come later than what was sent, so that it keeps its own.
-    simulation.clients['a'] = collections.OrderedDict(
+    run.clients['a'] = collections.OrderedDict(
       weights=huge, last_round=np.int32(2)
     )
-    metrics = simulation.run('ab')
+    metrics = run.run('ab')
     self.assertEqual(metrics['client_work']['excluded_clients'], 1)
     self.assertEqual(metrics['finalizer']['update_non_finite'], 0)
-    self._assert_same(simulation.clients['a']['weights'], huge)
-    for weight in simulation.server():
+    self.assert_same(run.clients['a']['weights'], huge)
+    for weight in run.server():
       self.assertTrue(np.isfinite(weight).all())
 
   def test_an_empty_client_changes_nothing_and_has_the_reply(self):
-    with_it, without = _Simulation(_build()), _Simulation(_build())
-    for simulation in (with_it, without):
-      simulation.run('ab')
+    with_it, without = (rounds.Rounds(_build()) for _ in range(2))
+    for run in (with_it, without):
+      run.run('ab')
     metrics = with_it.run('abc', {'c': []})
     other = without.run('ab')
-    self._assert_same(with_it.server(), without.server())
+    self.assert_same(with_it.server(), without.server())
     for name, value in metrics['aggregator']['sent'].items():
       self.assertEqual(value, other['aggregator']['sent'][name])
     self.assertEqual(
@@ -297,76 +230,8 @@ class StatefulPartialExchangeTest(parameterized.TestCase):
     self.assertEqual(metrics['client_work']['excluded_clients'], 0)
     self.assertEqual(with_it.clients['c']['last_round'], 2)
 
-  def test_a_round_to_which_nobody_contributes_keeps_everything(self):
-    simulation = _Simulation(_build())
-    simulation.run('ab')
-    before, sent = simulation.server(), simulation.state['model']['last_sent']
-    x, y = _DATA['a'][0]
-    metrics = simulation.run('ac', {'a': [(x * np.nan, y)], 'c': []})
-    self.assertEqual(metrics['client_work']['excluded_clients'], 1)
-    self.assertEqual(metrics['finalizer']['update_non_finite'], 0)
-    self._assert_same(simulation.server(), before)
-    self._assert_same(simulation.state['model']['last_sent'], sent)
-    self.assertEqual(simulation.state['model']['round_number'], 2)
-
-  def test_a_round_repeats_bit_for_bit(self):
-    one, other = _Simulation(_build()), _Simulation(_build())
-    for cohort in _COHORTS:
-      one.run(cohort)
-      other.run(cohort)
-    for a, b in zip(
-      tf.nest.flatten((one.state, one.clients)),
-      tf.nest.flatten((other.state, other.clients)),
-      strict=True,
-    ):
-      self.assertEqual(np.asarray(a).tobytes(), np.asarray(b).tobytes())
-
-  @pytest.mark.thorough
-  def test_bytes_by_hand(self):
-    num_weights = sum(np.prod(s) for s in _SHAPES)
-    # Two means (a float32 total and count each) and an int64 count of examples.
-    metrics = 2 * 2 * 4 + 8
-    for process, num_parts in (
-      (_build(), 4),
-      (_build('functional', _COORDINATES), num_weights),
-    ):
-      self.assertEqual(
-        communication.measure_wire_bytes(process),
-        communication.WireBytes(
-          # Weights, the round each part was sent last, the round; the client's
-          # state is its own.
-          download=4 * num_weights + 4 * num_parts + 4,
-          # Numerators and denominators; counts of who sent and contributed;
-          # metrics and whether the client was left out.
-          upload=4 * num_weights
-          + 4 * num_parts
-          + 4 * num_parts
-          + 4
-          + metrics
-          + 4,
-        ),
-      )
-
-  def test_payload_by_hand(self):
-    simulation = _Simulation(_build())
-    reference = _Reference(simulation.server(), _largest_tensors(2))
-    for cohort in _COHORTS[:3]:
-      metrics = simulation.run(cohort)
-      sent_by = reference.run(cohort)
-      expected = sum(
-        1 + sum(4 * np.prod(s) for s, m in zip(_SHAPES, masks) if m)
-        for masks in sent_by.values()
-      )
-      self.assertEqual(metrics['aggregator']['payload_bytes'], expected)
-
   def test_refuses_what_does_not_fit(self):
     with self.assertRaisesRegex(errors.InputError, 'groups for 2 tensors'):
       _build(selector=client_work.build_share_selector(0.5, groups=[0, 1]))
     with self.assertRaisesRegex(errors.InputError, '1 different tensor_names'):
       _build(tensor_names=('one',))
-    with self.assertRaisesRegex(TypeError, 'client_optimizer_fn'):
-      algorithms.build_stateful_partial_exchange(
-        _MODELS['functional'],
-        lambda: tf.keras.optimizers.SGD(0.1),
-        selector=_HALF,
-      )

@@ -5,7 +5,6 @@
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from fedfish_tff.models import dense
 
 from absl.testing import absltest
@@ -15,10 +14,6 @@ import tensorflow_federated as tff
 
 _DECAY = 0.6
 _ROUNDS = 4
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _build_process():

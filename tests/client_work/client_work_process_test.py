@@ -3,7 +3,6 @@
 """The shared part of client work, around an update made for the test."""
 
 from fedfish_tff import client_work
-from fedfish_tff.execution import contexts
 from fedfish_tff.models import model_functions
 from tests import numpy_reference as ref
 
@@ -11,10 +10,6 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _count_update(bound, weights, dataset, round_number):

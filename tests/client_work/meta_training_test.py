@@ -6,7 +6,7 @@ import itertools
 
 from fedfish_tff import client_work
 from fedfish_tff import errors
-from fedfish_tff import models
+from tests import client_updates
 from tests import numpy_reference as ref
 from tests import tolerance
 
@@ -24,18 +24,13 @@ _SHARED = client_work.MetaBatches.SHARED
 _RATE, _ALPHA, _DELTA = 0.3, 0.5, 0.5
 
 
-def _train(dataset, *, model=None, alpha=_ALPHA, **kwargs):
-  model = model or ref.create_functional_model()
+def _train(batches, *, model=None, alpha=_ALPHA, **kwargs):
   train = client_work.build_meta_training(
     tff.learning.optimizers.build_sgdm(_RATE),
     personal_learning_rate=alpha,
     **kwargs,
   )
-  bound = models.bind_model(model)
-  flat = models.FlatWeights(
-    tuple(map(tf.constant, model.initial_weights[0])), ()
-  )
-  return tf.function(lambda data: train(bound, flat, data))(dataset)
+  return client_updates.run(train, batches, model=model)
 
 
 def _loss_after_a_step(weights, x, y, alpha):
@@ -77,8 +72,9 @@ def _linear_model():
 
 class MetaTrainingTest(parameterized.TestCase):
   def _assert_close(self, actual, expected):
-    for a, e in zip(actual, expected, strict=True):
-      tolerance.assert_close(a, e, relative=tolerance.FLOAT32_STEPS)
+    tolerance.assert_all_close(
+      actual, expected, relative=tolerance.FLOAT32_STEPS
+    )
 
   @parameterized.parameters(
     # One batch, two, and a batch more than two steps.
@@ -92,9 +88,7 @@ class MetaTrainingTest(parameterized.TestCase):
   )
   def test_equals_algorithm_1(self, order, num_examples):
     batches = ref.make_batches(num_examples, 0)
-    result = _train(
-      ref.to_dataset(batches), meta_gradient=order, difference=_DELTA
-    )
+    result = _train(batches, meta_gradient=order, difference=_DELTA)
     size = 2 if order is _FIRST_ORDER else 3
     expected = ref.initial_weights()
     for start in range(0, len(batches), size):
@@ -112,7 +106,7 @@ class MetaTrainingTest(parameterized.TestCase):
 
   def test_metrics_are_of_the_second_batches_after_a_step(self):
     batches = ref.make_batches(10, 0)
-    metrics = _train(ref.to_dataset(batches)).metrics_state
+    metrics = _train(batches).metrics_state
     weights = ref.initial_weights()
     adapted = tuple(
       w - _ALPHA * g
@@ -128,7 +122,7 @@ class MetaTrainingTest(parameterized.TestCase):
   def test_shared_batches_are_a_step_each(self, order):
     batches = ref.make_batches(7, 0)
     result = _train(
-      ref.to_dataset(batches),
+      batches,
       meta_gradient=order,
       meta_batches=_SHARED,
       difference=_DELTA,
@@ -147,9 +141,7 @@ class MetaTrainingTest(parameterized.TestCase):
 
   def test_shared_and_exact_is_the_gradient_of_the_loss_after_a_step(self):
     ((x, y),) = batches = ref.make_batches(4, 0)
-    result = _train(
-      ref.to_dataset(batches), meta_gradient=_EXACT, meta_batches=_SHARED
-    )
+    result = _train(batches, meta_gradient=_EXACT, meta_batches=_SHARED)
     weights = [tf.constant(w, tf.float64) for w in ref.initial_weights()]
     with tf.GradientTape() as tape:
       tape.watch(weights)
@@ -172,7 +164,7 @@ class MetaTrainingTest(parameterized.TestCase):
   ):
     batches = ref.make_batches(12, 0)
     result = _train(
-      ref.to_dataset(batches),
+      batches,
       model=_linear_model(),
       alpha=0.2,
       meta_gradient=order,
@@ -194,16 +186,15 @@ class MetaTrainingTest(parameterized.TestCase):
 
   def test_without_a_step_of_its_own_it_is_sgd_on_the_second_batches(self):
     batches = ref.make_batches(24, 0)
-    result = _train(ref.to_dataset(batches), alpha=0.0)
+    result = _train(batches, alpha=0.0)
     self._assert_close(
       result.weights.trainable,
       ref.train(ref.initial_weights(), batches[1::3], rate=_RATE, epochs=1),
     )
 
   def test_no_data_changes_nothing(self):
-    result = _train(ref.to_dataset([]))
-    for a, e in zip(result.weights.trainable, ref.initial_weights()):
-      np.testing.assert_array_equal(a, e)
+    result = _train([])
+    tolerance.assert_same(result.weights.trainable, ref.initial_weights())
     self.assertEqual(result.num_examples, 0)
 
   @parameterized.parameters(

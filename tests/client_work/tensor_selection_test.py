@@ -16,11 +16,7 @@ _SHAPES = ((2, 3), (4,), (), (1, 2, 2), (5,))
 _LARGEST, _SMALLEST = client_work.Direction
 # Few different values, so that ties are common; all sums of squares are exact.
 _VALUES = st.integers(-3, 3).map(float)
-_SETTINGS = hypothesis.settings(
-  max_examples=30,
-  deadline=None,
-  suppress_health_check=list(hypothesis.HealthCheck),
-)
+_SETTINGS = hypothesis.settings(max_examples=30)
 
 
 @st.composite

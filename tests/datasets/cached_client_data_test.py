@@ -64,7 +64,7 @@ class CachedClientDataTest(absltest.TestCase):
     self.assertEqual(inner.reads, {'0': 1, '1': 2})
     self.assertEqual(cached.kept_bytes, 10)
 
-  @settings(max_examples=100, deadline=None)
+  @settings(max_examples=100)
   @given(
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8),
     max_bytes=st.integers(1, 100),

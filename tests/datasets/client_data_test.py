@@ -119,7 +119,7 @@ class ToTffTest(absltest.TestCase):
 
 
 class SplitClientsTest(parameterized.TestCase):
-  @settings(max_examples=60, deadline=None)
+  @settings(max_examples=60)
   @given(
     n=st.integers(5, 60),
     validation=st.floats(0, 0.4),

@@ -62,7 +62,7 @@ class ClientIndexTest(parameterized.TestCase):
           np.testing.assert_array_equal(part.offset, rows.offset[start:stop])
 
   @given(st.data())
-  @settings(max_examples=150, deadline=None)
+  @settings(max_examples=150)
   def test_no_flipped_bit_goes_unnoticed(self, data):
     """Or it is in what nobody reads, such as statistics."""
     whole = self._path.read_bytes()

@@ -61,7 +61,7 @@ class ClientReferenceTest(absltest.TestCase):
     cap=st.none() | st.integers(1, 50),
     shuffle=st.booleans(),
   )
-  @hypothesis.settings(deadline=None, max_examples=30)
+  @hypothesis.settings(max_examples=30)
   def test_has_the_batches_of_the_client_that_is_read(
     self, size, batch_size, epochs, cap, shuffle
   ):

@@ -11,7 +11,6 @@ from fedfish_tff.datasets import data_fingerprint
 
 from absl.testing import parameterized
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 import numpy as np
 
@@ -127,7 +126,6 @@ class FingerprintTest(parameterized.TestCase):
       _fingerprint(renamed, max_clients=2),
     )
 
-  @settings(deadline=None)
   @given(num_clients=st.integers(1, 60), max_clients=st.integers(1, 40))
   def test_reads_evenly_spaced_clients_once(self, num_clients, max_clients):
     ids = [f'{i:02}' for i in range(num_clients)]

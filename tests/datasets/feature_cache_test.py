@@ -7,7 +7,6 @@ from concurrent import futures
 import errno
 import fcntl
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import feature_cache
 from tests import processes
+from tests import temporary_folders
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -62,25 +62,22 @@ cache.extract(test._images())
 """
 
 
-class FeatureCacheTest(parameterized.TestCase):
+class FeatureCacheTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
     self._extractor = _Extractor()
 
   def _create(self, extractor=None):
-    return feature_cache.FeatureCache(
-      extractor or self._extractor, self._folder
-    )
+    return feature_cache.FeatureCache(extractor or self._extractor, self.folder)
 
   def _files(self):
-    return sorted(self._folder.rglob('*.npz'))
+    return sorted(self.folder.rglob('*.npz'))
 
   def _partial_files(self):
-    return list(self._folder.rglob('*.partial'))
+    return list(self.folder.rglob('*.partial'))
 
   def _locks(self):
-    return list(self._folder.rglob('*.lock'))
+    return list(self.folder.rglob('*.lock'))
 
   def test_computes_once(self):
     expected = _Extractor().extract(_images())
@@ -112,14 +109,14 @@ class FeatureCacheTest(parameterized.TestCase):
     first = self._create().extract(_images())
     second = self._create(_Extractor(2.0)).extract(_images())
     np.testing.assert_array_equal(second, 2 * first)
-    folders = sorted(path.name for path in self._folder.iterdir())
+    folders = sorted(path.name for path in self.folder.iterdir())
     self.assertLen(folders, 2)
     self.assertStartsWith(folders[0], 'tiny-1.0')
 
   def test_name_that_is_no_name_of_a_folder(self):
     cache = self._create(_Extractor(name='../a b/c'))
     cache.extract(_images())
-    self.assertEqual(cache.folder.parent, self._folder)
+    self.assertEqual(cache.folder.parent, self.folder)
 
   def test_damage_that_is_an_error_of_the_system(self):
     """A byte that has Python look for a place outside of the file."""
@@ -134,7 +131,7 @@ class FeatureCacheTest(parameterized.TestCase):
     with self.assertLogs('absl', 'WARNING'):
       np.testing.assert_array_equal(self._create().extract(_images()), expected)
 
-  @settings(max_examples=60, deadline=None)
+  @settings(max_examples=60)
   @given(data=st.data())
   def test_damaged_files_are_computed_again(self, data):
     expected = self._create().extract(_images())
@@ -189,7 +186,7 @@ class FeatureCacheTest(parameterized.TestCase):
   )
   def test_killed_while_writing(self, write):
     process = subprocess.Popen(
-      [sys.executable, '-c', _WRITER.format(write=write), self._folder],
+      [sys.executable, '-c', _WRITER.format(write=write), self.folder],
       stdout=subprocess.PIPE,
       text=True,
     )
@@ -328,19 +325,19 @@ class FeatureCacheTest(parameterized.TestCase):
     self.assertLen(self._files(), 1)
 
   def test_folder_that_cannot_be_used(self):
-    (self._folder / 'file').write_text('')
+    (self.folder / 'file').write_text('')
     with self.assertRaisesRegex(errors.InputError, 'Features cannot be kept'):
-      feature_cache.FeatureCache(self._extractor, self._folder / 'file')
+      feature_cache.FeatureCache(self._extractor, self.folder / 'file')
     cache = self._create()
     # Files of somebody's own would be taken for leftovers.
-    (self._folder / 'mine').mkdir()
-    (self._folder / 'mine' / 'poetry.lock').touch()
-    cache.folder.rename(self._folder / 'elsewhere')
-    cache.folder.symlink_to(self._folder / 'mine')
+    (self.folder / 'mine').mkdir()
+    (self.folder / 'mine' / 'poetry.lock').touch()
+    cache.folder.rename(self.folder / 'elsewhere')
+    cache.folder.symlink_to(self.folder / 'mine')
     with self.assertRaisesRegex(errors.InputError, 'It is a link'):
       self._create()
     self.assertLen(self._locks(), 1)
-    (self._folder / 'mine' / 'poetry.lock').unlink()
+    (self.folder / 'mine' / 'poetry.lock').unlink()
     cache.folder.unlink()
     cache.extract(_images(1))
     (path,) = self._files()
@@ -356,7 +353,7 @@ class FeatureCacheTest(parameterized.TestCase):
 class FeatureClientDataTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self._folder = self.create_tempdir().full_path
+    self.folder = self.create_tempdir().full_path
     self._extractor = _Extractor()
     self._clients = {
       name: (_images(seed, 2 + seed), np.arange(2 + seed, dtype=np.int32))
@@ -365,7 +362,7 @@ class FeatureClientDataTest(absltest.TestCase):
 
   def test_clients(self):
     inner = client_data.InMemoryClientData(self._clients)
-    cache = feature_cache.FeatureCache(self._extractor, self._folder)
+    cache = feature_cache.FeatureCache(self._extractor, self.folder)
     for extract in (self._extractor.extract, cache.extract, cache.extract):
       data = feature_cache.FeatureClientData(inner, extract)
       self.assertEqual(data.client_ids, ('a', 'b', 'c'))
@@ -406,7 +403,7 @@ class FeatureClientDataTest(absltest.TestCase):
     def create():
       return feature_cache.FileFeatureClientData(
         Inner(clients),
-        feature_cache.FeatureCache(self._extractor, self._folder),
+        feature_cache.FeatureCache(self._extractor, self.folder),
         keys.__getitem__,
       )
 

@@ -3,22 +3,17 @@
 """Tests of the index of a folder of grouped clients."""
 
 import json
-import pathlib
 
 from fedfish_tff.datasets import client_index
 from fedfish_tff.datasets import folder_writer
+from tests import temporary_folders
 
-from absl.testing import absltest
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
 
-class FolderWriterTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class FolderWriterTest(temporary_folders.TestCase):
   def _table(self, split, shard, client_ids):
     rows = [
       {

@@ -65,7 +65,7 @@ def _decode(record, features=None):
 
 
 class GroupedExamplesTest(parameterized.TestCase):
-  @settings(max_examples=50, deadline=None)
+  @settings(max_examples=50)
   @given(_EXAMPLES)
   def test_there_and_back(self, examples):
     record = _encode(examples)

@@ -3,10 +3,10 @@
 """Tests of clients in a folder of .npz files."""
 
 import os
-import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import npz_folder
+from tests import temporary_folders
 
 from absl.testing import parameterized
 import numpy as np
@@ -18,16 +18,12 @@ def _pair(n, num_features=2):
   return dict(x=x, y=np.arange(n, dtype=np.int64))
 
 
-class NpzFolderClientDataTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
+class NpzFolderClientDataTest(temporary_folders.TestCase):
   def _save(self, client_id, **arrays):
-    np.savez(self._folder / f'{client_id}.npz', **arrays)
+    np.savez(self.folder / f'{client_id}.npz', **arrays)
 
   def _assert_refused(self, client_id, regex):
-    data = npz_folder.NpzFolderClientData(self._folder)
+    data = npz_folder.NpzFolderClientData(self.folder)
     with self.assertRaisesRegex(errors.InputError, regex) as context:
       data.load_client(client_id)
     self.assertIn(repr(client_id), str(context.exception))
@@ -35,10 +31,10 @@ class NpzFolderClientDataTest(parameterized.TestCase):
 
   def test_reads_clients(self):
     self._save('b', **_pair(3), more=np.zeros(7))
-    np.savez_compressed(self._folder / 'a.b c.npz', **_pair(2))
-    (self._folder / 'README.txt').write_text('not a client')
-    (self._folder / '._b.npz').write_text('left by a file manager')
-    data = npz_folder.NpzFolderClientData(str(self._folder))
+    np.savez_compressed(self.folder / 'a.b c.npz', **_pair(2))
+    (self.folder / 'README.txt').write_text('not a client')
+    (self.folder / '._b.npz').write_text('left by a file manager')
+    data = npz_folder.NpzFolderClientData(str(self.folder))
     self.assertEqual(data.client_ids, ('a.b c', 'b'))
     self.assertEqual(
       data.element_spec,
@@ -54,8 +50,8 @@ class NpzFolderClientDataTest(parameterized.TestCase):
 
   def test_reads_lazily(self):
     self._save('a', **_pair(2))
-    (self._folder / 'z.npz').write_bytes(b'damaged')
-    data = npz_folder.NpzFolderClientData(self._folder)
+    (self.folder / 'z.npz').write_bytes(b'damaged')
+    data = npz_folder.NpzFolderClientData(self.folder)
     self.assertLen(data.load_client('a')[1], 2)
 
   def test_missing_and_empty_folders(self):
@@ -64,28 +60,28 @@ class NpzFolderClientDataTest(parameterized.TestCase):
     ):
       npz_folder.NpzFolderClientData('/nowhere/at/all')
     with self.assertRaisesRegex(errors.InputError, 'holds no client'):
-      npz_folder.NpzFolderClientData(self._folder)
+      npz_folder.NpzFolderClientData(self.folder)
     self._save('a', **_pair(2))
     with self.assertRaisesRegex(errors.InputError, 'Not a directory'):
-      npz_folder.NpzFolderClientData(self._folder / 'a.npz')
+      npz_folder.NpzFolderClientData(self.folder / 'a.npz')
 
   @parameterized.parameters(b'', b'damaged', b'PK\x03\x04damaged')
   def test_no_archive(self, content):
     self._save('a', **_pair(2))
-    (self._folder / 'bad.npz').write_bytes(content)
+    (self.folder / 'bad.npz').write_bytes(content)
     self._assert_refused('bad', r'bad\.npz .*cannot be read')
 
   def test_an_npy_file_is_no_archive(self):
-    with open(self._folder / 'bad.npz', 'wb') as file:
+    with open(self.folder / 'bad.npz', 'wb') as file:
       np.save(file, np.zeros(3))
     self._assert_refused('bad', 'is not a zip file')
 
   def test_every_truncation_is_reported(self):
     self._save('a', **_pair(2))
     self._save('bad', **_pair(3))
-    path = self._folder / 'bad.npz'
+    path = self.folder / 'bad.npz'
     content = path.read_bytes()
-    data = npz_folder.NpzFolderClientData(self._folder)
+    data = npz_folder.NpzFolderClientData(self.folder)
     for length in range(0, len(content) - 1, 7):
       path.write_bytes(content[:length])
       with self.assertRaisesRegex(errors.InputError, "'bad' cannot be read"):
@@ -93,7 +89,7 @@ class NpzFolderClientDataTest(parameterized.TestCase):
 
   def test_flipped_bytes_never_give_other_values(self):
     self._save('bad', **_pair(3))
-    path = self._folder / 'bad.npz'
+    path = self.folder / 'bad.npz'
     content = path.read_bytes()
     for position in range(0, len(content), 5):
       flipped = bytearray(content)
@@ -101,7 +97,7 @@ class NpzFolderClientDataTest(parameterized.TestCase):
       path.write_bytes(flipped)
       try:
         # Bytes outside of what is read may be anything.
-        x, y = npz_folder.NpzFolderClientData(self._folder).load_client('bad')
+        x, y = npz_folder.NpzFolderClientData(self.folder).load_client('bad')
       except errors.InputError as error:
         self.assertIn("'bad'", str(error))
       else:
@@ -130,8 +126,8 @@ class NpzFolderClientDataTest(parameterized.TestCase):
   def test_file_that_vanished(self):
     self._save('a', **_pair(2))
     self._save('bad', **_pair(2))
-    data = npz_folder.NpzFolderClientData(self._folder)
-    os.remove(self._folder / 'bad.npz')
+    data = npz_folder.NpzFolderClientData(self.folder)
+    os.remove(self.folder / 'bad.npz')
     with self.assertRaisesRegex(errors.InputError, "'bad' .*No such file"):
       data.load_client('bad')
 
@@ -139,14 +135,14 @@ class NpzFolderClientDataTest(parameterized.TestCase):
     self._save('a', **_pair(0))
     self._save('b', **_pair(2))
     self._assert_refused('a', 'has no examples')
-    data = npz_folder.NpzFolderClientData(self._folder, skip_empty_clients=True)
+    data = npz_folder.NpzFolderClientData(self.folder, skip_empty_clients=True)
     self.assertEqual(data.client_ids, ('b',))
-    os.remove(self._folder / 'b.npz')
+    os.remove(self.folder / 'b.npz')
     with self.assertRaisesRegex(errors.InputError, 'no client with examples'):
-      npz_folder.NpzFolderClientData(self._folder, skip_empty_clients=True)
+      npz_folder.NpzFolderClientData(self.folder, skip_empty_clients=True)
 
   def test_skipping_reports_damaged_files(self):
     self._save('a', **_pair(2))
-    (self._folder / 'bad.npz').write_bytes(b'damaged')
+    (self.folder / 'bad.npz').write_bytes(b'damaged')
     with self.assertRaisesRegex(errors.InputError, "'bad' cannot be read"):
-      npz_folder.NpzFolderClientData(self._folder, skip_empty_clients=True)
+      npz_folder.NpzFolderClientData(self.folder, skip_empty_clients=True)

@@ -28,12 +28,12 @@ def _draws(*keys):
 
 
 class RandomGeneratorTest(parameterized.TestCase):
-  @settings(max_examples=100, deadline=None)
+  @settings(max_examples=100)
   @given(keys=_KEYS)
   def test_same_keys_give_the_same_stream(self, keys):
     self.assertEqual(_draws(*keys), _draws(*keys))
 
-  @settings(max_examples=200, deadline=None)
+  @settings(max_examples=200)
   @given(a=_KEYS, b=_KEYS)
   def test_different_keys_give_different_streams(self, a, b):
     self.assertEqual(_draws(*a) == _draws(*b), a == b)
@@ -86,7 +86,7 @@ class RandomGeneratorTest(parameterized.TestCase):
 
 
 class UniformNumbersTest(absltest.TestCase):
-  @settings(max_examples=50, deadline=None)
+  @settings(max_examples=50)
   @given(
     names=st.lists(st.text(max_size=5), max_size=5, unique=True), keys=_KEYS
   )

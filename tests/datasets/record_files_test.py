@@ -42,7 +42,7 @@ class RecordFilesTest(parameterized.TestCase):
     ]
     return [sum(sizes[:i]) for i in range(len(sizes))]
 
-  @settings(max_examples=40, deadline=None)
+  @settings(max_examples=40)
   @given(st.lists(st.binary(max_size=300), max_size=8))
   def test_tensorflow_reads_what_is_written(self, payloads):
     offsets = self._write(payloads)
@@ -51,7 +51,7 @@ class RecordFilesTest(parameterized.TestCase):
     for offset, payload in reversed(list(zip(offsets, payloads))):
       self.assertEqual(record_files.read_record(self._path, offset), payload)
 
-  @settings(max_examples=40, deadline=None)
+  @settings(max_examples=40)
   @given(st.lists(st.binary(max_size=300), max_size=8))
   def test_offsets(self, payloads):
     offsets = self._write(payloads)

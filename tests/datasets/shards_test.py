@@ -7,6 +7,7 @@ import collections
 from fedfish_tff import errors
 from fedfish_tff.datasets import partition_summary
 from fedfish_tff.datasets import shards
+from tests import tolerance
 
 from absl.testing import parameterized
 from hypothesis import given
@@ -83,8 +84,7 @@ class PartitionByShardsTest(parameterized.TestCase):
       most = sum(sorted(map(len, pieces))[-shards_per_client:])
       self.assertLessEqual(np.count_nonzero(row), most)
     again = shards.partition_by_shards(labels, **options)
-    for a, b in zip(found, again):
-      np.testing.assert_array_equal(a, b)
+    tolerance.assert_same(found, again)
 
   @settings(max_examples=200)
   @given(
@@ -117,8 +117,7 @@ class PartitionByShardsTest(parameterized.TestCase):
       ),
     )
     again = shards.partition_by_shards(labels, **options)
-    for a, b in zip(found, again):
-      np.testing.assert_array_equal(a, b)
+    tolerance.assert_same(found, again)
 
   def test_the_papers_mnist_partition(self):
     # 200 shards of 300, two for each of 100 clients; labels of 6,000.

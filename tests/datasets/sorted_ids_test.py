@@ -20,7 +20,7 @@ def _ids(values):
 
 
 class SortedIdsTest(parameterized.TestCase):
-  @settings(max_examples=200, deadline=None)
+  @settings(max_examples=200)
   @given(st.sets(_TEXT, max_size=30), _TEXT, st.data())
   def test_is_like_a_tuple(self, values, other, data):
     expected = tuple(sorted(values))

@@ -39,7 +39,7 @@ class StreamedClientsTest(parameterized.TestCase):
   def _ids(self, *, window=20, seed=5, **kwargs):
     return [c.client_id for c in self._stream(window, seed).clients(**kwargs)]
 
-  @settings(max_examples=20, deadline=None)
+  @settings(max_examples=20)
   @given(
     window=st.integers(1, 300),
     seed=st.integers(0, 2**40),

@@ -10,6 +10,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import tff_client_data
+from tests import temporary_folders
 from tests import tff_database
 
 from absl.testing import parameterized
@@ -18,18 +19,14 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 
-class TffClientDataTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
+class TffClientDataTest(temporary_folders.TestCase):
   def _load(self):
     return tff.simulation.datasets.emnist.load_data(
-      only_digits=False, cache_dir=str(self._folder)
+      only_digits=False, cache_dir=str(self.folder)
     )
 
   def test_reads_what_the_loader_reads(self):
-    arrays = tff_database.write_emnist(self._folder)
+    arrays = tff_database.write_emnist(self.folder)
     for split, source in zip(('all_train', 'all_test'), self._load()):
       clients = tff_client_data.TffClientData(source)
       self.assertEqual(clients.client_ids, tuple(sorted(arrays[split])))
@@ -47,7 +44,7 @@ class TffClientDataTest(parameterized.TestCase):
         )
 
   def test_prefix(self):
-    arrays = tff_database.write_emnist(self._folder, num_writers=2)
+    arrays = tff_database.write_emnist(self.folder, num_writers=2)
     clients = tff_client_data.TffClientData(self._load()[1], prefix='test_')
     self.assertEqual(clients.client_ids, ('test_w0', 'test_w1'))
     np.testing.assert_array_equal(
@@ -93,7 +90,7 @@ class TffClientDataTest(parameterized.TestCase):
     ),
   )
   def test_bad_examples(self, examples, regex):
-    path = self._folder / 'emnist_all.sqlite'
+    path = self.folder / 'emnist_all.sqlite'
     tff_database.write_tff_database(
       path, {'all_train': {'w': examples}, 'all_test': {'w': examples}}
     )
@@ -114,7 +111,7 @@ class TffClientDataTest(parameterized.TestCase):
     self.assertEqual(tff_client_data._reason(error), 'It is damaged.')
 
   def test_client_without_examples(self):
-    path = self._folder / 'emnist_all.sqlite'
+    path = self.folder / 'emnist_all.sqlite'
     tff_database.write_tff_database(
       path,
       {
@@ -130,8 +127,8 @@ class TffClientDataTest(parameterized.TestCase):
       clients.load_client('w')
 
   def test_example_that_is_no_proto(self):
-    tff_database.write_emnist(self._folder, num_writers=2)
-    path = self._folder / 'emnist_all.sqlite'
+    tff_database.write_emnist(self.folder, num_writers=2)
+    path = self.folder / 'emnist_all.sqlite'
     with sqlite3.connect(path) as connection:
       connection.execute(
         "UPDATE examples SET serialized_example_proto = 'rubbish' "

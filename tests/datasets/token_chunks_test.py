@@ -49,7 +49,6 @@ class ChunkDocumentsTest(parameterized.TestCase):
     self.assertEqual((x.shape, y.shape), ((0, 3), (0, 3)))
     self.assertEqual((x.dtype, y.dtype), (np.int32, np.int32))
 
-  @hypothesis.settings(deadline=None)
   @hypothesis.given(
     strategies.lists(
       strategies.lists(strategies.integers(3, 9), max_size=12), max_size=5

@@ -60,7 +60,7 @@ class VocabularyTest(parameterized.TestCase):
         loaded.encode(text.encode()), found.encode(text)
       )
 
-  @hypothesis.settings(deadline=None, max_examples=50)
+  @hypothesis.settings(max_examples=50)
   @hypothesis.given(
     strategies.text(strategies.characters(exclude_categories=['Cs']))
   )

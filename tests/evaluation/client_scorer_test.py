@@ -5,15 +5,12 @@
 import collections
 import functools
 import gc
-from unittest import mock
 import weakref
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import client_scorer
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution import contexts
-from fedfish_tff.models import model_functions
 from tests.evaluation import softmax_regression
 
 from absl.testing import parameterized
@@ -28,10 +25,6 @@ _CLIENTS = tuple(
 )
 _TRAIN, _TEST = _CLIENTS[:2], _CLIENTS[3:]
 _EMPTY = softmax_regression.draw_examples(0, 0)
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache
@@ -101,29 +94,6 @@ class ScorerTestCase(parameterized.TestCase):
 
 
 class ClientScorerTest(ScorerTestCase):
-  @parameterized.parameters('functional', 'keras')
-  def test_type_signature(self, name):
-    model = softmax_regression.MODELS[name]
-    scores = client_scorer.build_client_scores(model)
-    data = tff.to_type(
-      collections.OrderedDict(test=model_functions.data_type(model))
-    )
-    self.assertEqual(
-      list(scores.type_signature.parameter),
-      [
-        tff.FederatedType(model_functions.weights_type(model), tff.SERVER),
-        tff.FederatedType(data, tff.CLIENTS),
-      ],
-    )
-    result = scores.type_signature.result
-    self.assertEqual(result.total.placement, tff.SERVER)
-    self.assertEqual(result.per_client.placement, tff.CLIENTS)
-    metrics = result.per_client.member
-    self.assertEqual(metrics[0], tff.TensorType(np.int64))
-    self.assertEqual(metrics.num_examples, tff.TensorType(np.int64))
-    self.assertEqual(metrics.loss, tff.TensorType(np.float32))
-    self.assertEqual(metrics.accuracy, tff.TensorType(np.float32))
-
   @parameterized.product(name=('functional', 'keras'), size=(1, 2, 5))
   def test_follows_numpy(self, name, size):
     weights = _start(name)
@@ -175,23 +145,6 @@ class ClientScorerTest(ScorerTestCase):
       self.assertTrue(np.isnan(metrics['accuracy']))
     values, _ = client_statistics.metric_values([client], 'accuracy')
     self.assertEqual(client_statistics.count_diverged(values), 1)
-
-  def test_one_group_is_asked_for_at_a_time(self):
-    evaluate = _scorer('functional')
-    scores, log = evaluate._scores, []
-
-    def record(weights, chunk):
-      log.append('evaluate')
-      return scores(weights, chunk)
-
-    def chunks():
-      for chunk in _chunks(_CLIENTS, 2):
-        log.append('load')
-        yield chunk
-
-    with mock.patch.object(evaluate, '_scores', record):
-      evaluate(_start('functional'), chunks())
-    self.assertEqual(log, ['load', 'evaluate'] * 3)
 
   def test_one_group_is_in_memory_at_a_time(self):
     groups = weakref.WeakSet()

@@ -7,7 +7,6 @@ import math
 from fedfish_tff.datasets import batches
 from fedfish_tff.evaluation import gradient_norm
 from fedfish_tff.evaluation import metric_names
-from fedfish_tff.execution import contexts
 from tests.evaluation import softmax_regression as sr
 
 from absl.testing import parameterized
@@ -15,10 +14,6 @@ import numpy as np
 import tensorflow_federated as tff
 
 _SIZES = (3, 9, 1, 0)
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _squared_norm(weights, examples):

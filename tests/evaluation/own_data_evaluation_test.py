@@ -9,7 +9,6 @@ from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff.evaluation import own_data_evaluation
 from fedfish_tff.evaluation import round_evaluation
-from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import tolerance
 from tests.evaluation import softmax_regression
@@ -22,10 +21,6 @@ import tensorflow_federated as tff
 _MODEL = softmax_regression.MODELS['functional']
 _SIZES = {'a': (9, 5), 'b': (4, 8), 'c': (6, 3), 'untested': (5, 0)}
 _EPOCHS = 2
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache
@@ -194,8 +189,7 @@ class OwnModelsTest(absltest.TestCase):
     )
     self.assertEqual(asked, [('a', 4), ('b', 4), ('c', 4)])
     server = process.get_model_weights(output.state)
-    for a, b in zip(found['c'].trainable, server.trainable):
-      np.testing.assert_array_equal(a, b)
+    tolerance.assert_same(found['c'].trainable, server.trainable)
     for client_id in 'ab':
       same = []
       for own, mean, trained in zip(

@@ -175,7 +175,7 @@ class ComparePairedTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'no pair'):
       paired_comparison.compare_paired({}, {}, higher_is_better=True)
 
-  @hypothesis.settings(deadline=None, max_examples=30)
+  @hypothesis.settings(max_examples=30)
   @hypothesis.given(
     strategies.lists(strategies.floats(-1e3, 1e3), min_size=5, max_size=12)
   )

@@ -5,7 +5,6 @@
 import collections
 
 from fedfish_tff.client_work import local_training
-from fedfish_tff.execution import contexts
 from fedfish_tff.models import autograph
 from fedfish_tff.models import label_samplers
 
@@ -13,10 +12,6 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _double_if_positive(x):

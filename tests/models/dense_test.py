@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the multilayer perceptrons."""
 
-import collections
-
 from fedfish_tff import errors
 from fedfish_tff.models import dense
-from tests import named_tensors
 from tests import tolerance
 
 from absl.testing import absltest
@@ -106,42 +103,8 @@ class ClassifierTest(parameterized.TestCase):
     expected_loss, expected = _numpy_gradient(
       model.initial_weights[0], self._x, self._y, 'classifier'
     )
-    tolerance.assert_close(loss, expected_loss, relative=tolerance.FLOAT32_SUMS)
-    for found, wanted in zip(gradients, expected, strict=True):
-      tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
-
-  def test_metrics_are_means_over_examples(self):
-    model = _classifier()
-    batches = [(self._x[:5], self._y[:5]), (self._x[5:], self._y[5:])]
-    found = _metrics(model, batches)
-    kernel1, bias1, kernel2, bias2 = model.initial_weights[0]
-    logits = np.maximum(self._x @ kernel1 + bias1, 0) @ kernel2 + bias2
-    loss = -np.log(_softmax(logits)[np.arange(7), self._y]).mean()
-    self.assertEqual(list(found), ['loss', 'accuracy', 'num_examples'])
-    tolerance.assert_close(found['loss'], loss, relative=tolerance.FLOAT32_SUMS)
-    self.assertAlmostEqual(
-      found['accuracy'], np.mean(logits.argmax(1) == self._y), places=6
-    )
-    self.assertEqual(found['num_examples'], 7)
-
-  def test_sample_weights(self):
-    model = _classifier()
-    logits = model.predict_on_batch(
-      model.initial_weights, self._x, training=True
-    )
-    weights = np.array([0, 1, 2, 0, 0, 1, 3], np.float32)
-    losses = -np.log(_softmax(logits.numpy())[np.arange(7), self._y])
-    tolerance.assert_close(
-      model.loss(logits, self._y, weights).numpy(),
-      np.mean(losses * weights),
-      relative=tolerance.FLOAT32_SUMS,
-    )
-
-  def test_input_spec(self):
-    self.assertEqual(
-      _classifier().input_spec,
-      (tf.TensorSpec([None, 3], tf.float32), tf.TensorSpec([None], tf.int32)),
-    )
+    tolerance.assert_close(loss, expected_loss)
+    tolerance.assert_all_close(gradients, expected)
 
 
 class RegressorTest(parameterized.TestCase):
@@ -155,13 +118,10 @@ class RegressorTest(parameterized.TestCase):
     expected_loss, expected = _numpy_gradient(
       model.initial_weights[0], x, y, 'regressor'
     )
-    tolerance.assert_close(loss, expected_loss, relative=tolerance.FLOAT32_SUMS)
-    for found, wanted in zip(gradients, expected, strict=True):
-      tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
+    tolerance.assert_close(loss, expected_loss)
+    tolerance.assert_all_close(gradients, expected)
     metrics = _metrics(model, [(x[:4], y[:4]), (x[4:], y[4:])])
-    tolerance.assert_close(
-      metrics['mse'], expected_loss, relative=tolerance.FLOAT32_SUMS
-    )
+    tolerance.assert_close(metrics['mse'], expected_loss)
     self.assertEqual(metrics['loss'], metrics['mse'])
     self.assertEqual(metrics['num_examples'], 6)
 
@@ -184,16 +144,10 @@ class InitialWeightsTest(parameterized.TestCase):
       self.assertFalse(np.any(bias))
       self.assertEqual(kernel.dtype, np.float32)
 
-  def test_function_of_the_seed_alone(self):
-    first, again, other = (
-      _classifier(seed=s).initial_weights[0] for s in (0, 0, 1)
-    )
-    for a, b in zip(first, again):
-      np.testing.assert_array_equal(a, b)
-    self.assertFalse(np.array_equal(first[0], other[0]))
-    # Pinned: the draws must not change between versions of this package.
+  def test_draws_are_those_of_earlier_versions(self):
+    ((kernel, *_), _) = _classifier().initial_weights
     np.testing.assert_allclose(
-      first[0][0, :3], [0.22509116, -0.34996279, 0.42562515], rtol=1e-6
+      kernel[0, :3], [0.22509116, -0.34996279, 0.42562515], rtol=1e-6
     )
 
 
@@ -225,9 +179,7 @@ class LocalUnitsTest(parameterized.TestCase):
 
 class BadInputTest(parameterized.TestCase):
   @parameterized.parameters(
-    (dict(num_features=0), 'num_features holds 0'),
     (dict(num_classes=-1), 'num_classes holds -1'),
-    (dict(hidden_units=(8, 0)), 'hidden_units holds 0'),
     (dict(hidden_units=(8.5,)), 'hidden_units holds 8.5'),
     (
       dict(hidden_units=(10**9,)),
@@ -241,39 +193,6 @@ class BadInputTest(parameterized.TestCase):
       _classifier(**kwargs)
 
 
-class TffTest(absltest.TestCase):
-  def test_model_fits_tffs_learning_processes(self):
-    # Builds types and graphs; that is where an unfit model fails.
-    for model in (_classifier(), _regressor()):
-      process = tff.learning.algorithms.build_weighted_fed_avg(
-        model, tff.learning.optimizers.build_sgdm(0.1)
-      )
-      metrics_type = process.next.type_signature.result.metrics.member
-      self.assertIsInstance(metrics_type, tff.types.StructType)
-
-  def test_metrics_state_can_be_reduced_over_a_dataset(self):
-    model = _classifier()
-    x = np.ones([5, 3], np.float32)
-    y = np.zeros([5], np.int32)
-
-    @tf.function
-    def evaluate(dataset):
-      def reduce_fn(state, batch):
-        output = model.predict_on_batch(
-          model.initial_weights, batch[0], training=False
-        )
-        batch_output = collections.namedtuple('Output', 'predictions')(output)
-        return model.update_metrics_state(
-          state, labels=batch[1], batch_output=batch_output
-        )
-
-      state = dataset.reduce(model.initialize_metrics_state(), reduce_fn)
-      return model.finalize_metrics(state)
-
-    dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(2)
-    self.assertEqual(evaluate(dataset)['num_examples'].numpy(), 5)
-
-
 class SpreadWeightsTest(absltest.TestCase):
   def test_regressors_units_spread_over_the_inputs(self):
     model = dense.create_mlp_regressor(hidden_units=(400, 300), seed=1)
@@ -285,13 +204,3 @@ class SpreadWeightsTest(absltest.TestCase):
       stats.kstest(20 * hidden_kernel.ravel(), 'norm').pvalue, 1e-3
     )
     self.assertGreater(stats.kstest(10 * hidden_bias, 'norm').pvalue, 1e-3)
-
-
-class TensorNamesTest(parameterized.TestCase):
-  @parameterized.parameters((), (5,), (5, 4))
-  def test_fit_the_tensors(self, *hidden_units):
-    names = dense.mlp_tensor_names(len(hidden_units))
-    named_tensors.assert_named(
-      names, _classifier(hidden_units=hidden_units).initial_weights[0]
-    )
-    self.assertEqual(names[-2:], ('output/kernel', 'output/bias'))

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of extractors made of Keras models and files."""
 
-import pathlib
 import subprocess
 import sys
 
@@ -10,6 +9,7 @@ from fedfish_tff import errors
 from fedfish_tff import trust
 from fedfish_tff.models import frozen_graph
 from tests import processes
+from tests import temporary_folders
 from tests import tolerance
 
 from absl.testing import parameterized
@@ -65,19 +65,35 @@ def _images(n=5):
   return np.random.default_rng(1).random([n, 8, 8, 3], np.float32)
 
 
-class FrozenGraphTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
+def _assert_gradients(extractor, inputs, expected):
+  """Compares the gradients of sum(features^2), by each weight."""
 
+  @tf.function
+  def gradients(weights):
+    with tf.GradientTape() as tape:
+      tape.watch(weights)
+      loss = tf.reduce_sum(extractor.apply(weights, inputs) ** 2)
+    return tape.gradient(loss, weights)
+
+  tolerance.assert_all_close(
+    gradients([tf.constant(weight) for weight in extractor.initial_weights]),
+    expected,
+  )
+
+
+def _keras_gradients(model, inputs, variables=None):
+  with tf.GradientTape() as tape:
+    loss = tf.reduce_sum(model(inputs, training=False) ** 2)
+  return tape.gradient(loss, variables or model.trainable_variables)
+
+
+class FrozenGraphTest(temporary_folders.TestCase):
   def test_equals_the_model_in_evaluation(self):
     model = _create_model()
     expected = model(_images(), training=False).numpy()
     extractor = frozen_graph.freeze_keras_model(model)
     model.set_weights([0 * weight for weight in model.get_weights()])
-    tolerance.assert_close(
-      extractor.extract(_images()), expected, relative=tolerance.FLOAT32_SUMS
-    )
+    tolerance.assert_close(extractor.extract(_images()), expected)
     self.assertEqual((extractor.name, extractor.num_features), ('small', 4))
 
   def test_weights_are_what_training_may_change(self):
@@ -85,28 +101,15 @@ class FrozenGraphTest(parameterized.TestCase):
     extractor = frozen_graph.freeze_keras_model(model)
     expected = [variable.numpy() for variable in model.trainable_variables]
     self.assertLen(extractor.initial_weights, 6)
-    for weight, variable in zip(
-      extractor.initial_weights, expected, strict=True
-    ):
-      np.testing.assert_array_equal(weight, variable)
+    tolerance.assert_same(extractor.initial_weights, expected)
 
   def test_gradients(self):
     model = _create_model()
-    extractor = frozen_graph.freeze_keras_model(model)
-
-    @tf.function
-    def gradients(weights):
-      with tf.GradientTape() as tape:
-        tape.watch(weights)
-        loss = tf.reduce_sum(extractor.apply(weights, _images()) ** 2)
-      return tape.gradient(loss, weights)
-
-    with tf.GradientTape() as tape:
-      loss = tf.reduce_sum(model(_images(), training=False) ** 2)
-    expected = tape.gradient(loss, model.trainable_variables)
-    weights = [tf.constant(weight) for weight in extractor.initial_weights]
-    for found, wanted in zip(gradients(weights), expected, strict=True):
-      tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
+    _assert_gradients(
+      frozen_graph.freeze_keras_model(model),
+      _images(),
+      _keras_gradients(model, _images()),
+    )
 
   def test_layer_and_preprocessing(self):
     model = _create_model()
@@ -119,9 +122,7 @@ class FrozenGraphTest(parameterized.TestCase):
     images = (255 * _images()).astype(np.uint8)
     inner = tf.keras.Model(model.inputs, model.get_layer('small_pool').output)
     tolerance.assert_close(
-      extractor.extract(images),
-      inner(images / np.float32(255)),
-      relative=tolerance.FLOAT32_SUMS,
+      extractor.extract(images), inner(images / np.float32(255))
     )
     # The dense layer's weights are of no use to these features.
     self.assertLen(extractor.initial_weights, 4)
@@ -134,7 +135,6 @@ class FrozenGraphTest(parameterized.TestCase):
       frozen_graph.freeze_keras_model(model, layer='small_pool').extract(
         _images()
       ),
-      relative=tolerance.FLOAT32_SUMS,
     )
 
   @parameterized.parameters((1, 2), (2, 4), (3, 4), (4, 4))
@@ -149,14 +149,8 @@ class FrozenGraphTest(parameterized.TestCase):
     model.set_weights([0 * weight for weight in model.get_weights()])
     lower, upper = whole.split(name)
     vectors = lower.extract(_images())
-    tolerance.assert_close(
-      vectors,
-      between.reshape(len(vectors), -1),
-      relative=tolerance.FLOAT32_SUMS,
-    )
-    tolerance.assert_close(
-      upper.extract(vectors), expected, relative=tolerance.FLOAT32_SUMS
-    )
+    tolerance.assert_close(vectors, between.reshape(len(vectors), -1))
+    tolerance.assert_close(upper.extract(vectors), expected)
     self.assertLen(lower.initial_weights, num_below)
     self.assertLen(upper.initial_weights, 6 - num_below)
     self.assertEqual(
@@ -170,11 +164,7 @@ class FrozenGraphTest(parameterized.TestCase):
     lower, upper = whole.split(model.layers[0].name)
     vectors = lower.extract(_images())
     np.testing.assert_array_equal(vectors, _images().reshape(5, -1))
-    tolerance.assert_close(
-      upper.extract(vectors),
-      whole.extract(_images()),
-      relative=tolerance.FLOAT32_SUMS,
-    )
+    tolerance.assert_close(upper.extract(vectors), whole.extract(_images()))
 
   def test_split_keeps_preprocessing_below(self):
     model = _create_model()
@@ -187,29 +177,17 @@ class FrozenGraphTest(parameterized.TestCase):
     lower, upper = whole.split('small_pool')
     self.assertEqual(lower.input_spec.dtype, tf.uint8)
     tolerance.assert_close(
-      upper.extract(lower.extract(images)),
-      whole.extract(images),
-      relative=tolerance.FLOAT32_SUMS,
+      upper.extract(lower.extract(images)), whole.extract(images)
     )
 
   def test_gradients_of_the_upper_part(self):
     model = _create_model()
     lower, upper = frozen_graph.freeze_keras_model(model).split('small_pool')
-    vectors = tf.constant(lower.extract(_images()))
-
-    @tf.function
-    def gradients(weights):
-      with tf.GradientTape() as tape:
-        tape.watch(weights)
-        loss = tf.reduce_sum(upper.apply(weights, vectors) ** 2)
-      return tape.gradient(loss, weights)
-
-    with tf.GradientTape() as tape:
-      loss = tf.reduce_sum(model(_images(), training=False) ** 2)
-    expected = tape.gradient(loss, model.layers[-1].trainable_variables)
-    weights = [tf.constant(weight) for weight in upper.initial_weights]
-    for found, wanted in zip(gradients(weights), expected, strict=True):
-      tolerance.assert_close(found, wanted, relative=tolerance.FLOAT32_SUMS)
+    _assert_gradients(
+      upper,
+      tf.constant(lower.extract(_images())),
+      _keras_gradients(model, _images(), model.layers[-1].trainable_variables),
+    )
 
   def test_connections_past_a_layer(self):
     """As in residual networks: between blocks, not in them."""
@@ -222,14 +200,10 @@ class FrozenGraphTest(parameterized.TestCase):
     x = np.random.default_rng(0).standard_normal([3, 4]).astype(np.float32)
     whole = frozen_graph.freeze_keras_model(model)
     lower, upper = whole.split('last')
-    tolerance.assert_close(
-      upper.extract(lower.extract(x)), model(x), relative=tolerance.FLOAT32_SUMS
-    )
+    tolerance.assert_close(upper.extract(lower.extract(x)), model(x))
     # Both go on from the same tensor.
     lower, upper = whole.split('within')
-    tolerance.assert_close(
-      upper.extract(lower.extract(x)), model(x), relative=tolerance.FLOAT32_SUMS
-    )
+    tolerance.assert_close(upper.extract(lower.extract(x)), model(x))
     self.assertLen(upper.initial_weights, 4)
     second = tf.keras.layers.Dense(4, name='second')(within)
     model = tf.keras.Model(source, first + second, name='residual')
@@ -266,7 +240,7 @@ class FrozenGraphTest(parameterized.TestCase):
   def test_fingerprint_is_the_same_in_every_process(self):
     model = _create_model()
     trust.trust(saved_models=True)
-    paths = [str(self._folder / name) for name in ('a.h5', 'b.keras', 'c')]
+    paths = [str(self.folder / name) for name in ('a.h5', 'b.keras', 'c')]
     for path in paths:
       model.save(path)
     fingerprints = [
@@ -311,27 +285,18 @@ class FrozenGraphTest(parameterized.TestCase):
     extractor = frozen_graph.freeze_keras_model(model)
     x = np.random.default_rng(0).standard_normal([5, 6, 3]).astype(np.float32)
     expected = model(x, training=False).numpy()
-    tolerance.assert_close(
-      extractor.extract(x), expected, relative=tolerance.FLOAT32_SUMS
-    )
-    with tf.GradientTape() as tape:
-      weights = [tf.constant(weight) for weight in extractor.initial_weights]
-      tape.watch(weights)
-      loss = tf.reduce_sum(extractor.apply(weights, x) ** 2)
-    found = tape.gradient(loss, weights)
-    with tf.GradientTape() as tape:
-      loss = tf.reduce_sum(model(x, training=False) ** 2)
-    wanted = tape.gradient(loss, model.trainable_variables)
-    self.assertLen(found, 5)
+    tolerance.assert_close(extractor.extract(x), expected)
     # Weights come in the order of use, which is another one here.
     wanted = {
       variable.numpy().tobytes(): gradient
-      for variable, gradient in zip(model.trainable_variables, wanted)
-    }
-    for weight, gradient in zip(extractor.initial_weights, found, strict=True):
-      tolerance.assert_close(
-        gradient, wanted[weight.tobytes()], relative=tolerance.FLOAT32_SUMS
+      for variable, gradient in zip(
+        model.trainable_variables, _keras_gradients(model, x), strict=True
       )
+    }
+    self.assertLen(wanted, 5)
+    _assert_gradients(
+      extractor, x, [wanted[w.tobytes()] for w in extractor.initial_weights]
+    )
 
   def test_fingerprint_tells_networks_apart(self):
     model = _create_model()
@@ -352,16 +317,14 @@ class FrozenGraphTest(parameterized.TestCase):
   @parameterized.parameters('model.h5', 'model.keras', 'saved_model')
   def test_files(self, name):
     model = _create_model()
-    path = self._folder / name
+    path = self.folder / name
     model.save(path)
     with self.assertRaisesRegex(errors.InputError, '--trust_saved_models'):
       frozen_graph.load_extractor(path)
     trust.trust(saved_models=True)
     extractor = frozen_graph.load_extractor(path)
     tolerance.assert_close(
-      extractor.extract(_images()),
-      model(_images(), training=False),
-      relative=tolerance.FLOAT32_SUMS,
+      extractor.extract(_images()), model(_images(), training=False)
     )
     self.assertLen(extractor.initial_weights, 6)
     self.assertEqual(
@@ -384,7 +347,7 @@ class FrozenGraphTest(parameterized.TestCase):
     )
     trust.trust(saved_models=True)
     # TensorFlow would look for files that match.
-    path = str(self._folder / 'a [x]*' / 'module')
+    path = str(self.folder / 'a [x]*' / 'module')
     tf.saved_model.save(
       module,
       path,
@@ -396,40 +359,39 @@ class FrozenGraphTest(parameterized.TestCase):
     tolerance.assert_close(
       extractor.extract(_images()),
       np.repeat(_images().sum(axis=(1, 2, 3))[:, np.newaxis], 2, axis=1),
-      relative=tolerance.FLOAT32_SUMS,
     )
     self.assertLen(extractor.initial_weights, 1)
 
   def test_files_that_cannot_be_used(self):
     trust.trust(saved_models=True)
     model = _create_model()
-    model.save_weights(self._folder / 'weights.h5')
+    model.save_weights(self.folder / 'weights.h5')
     for name in ('model.h5', 'model.keras'):
-      model.save(self._folder / name)
-      damaged = self._folder / f'damaged_{name}'
-      content = (self._folder / name).read_bytes()
+      model.save(self.folder / name)
+      damaged = self.folder / f'damaged_{name}'
+      content = (self.folder / name).read_bytes()
       damaged.write_bytes(content[: len(content) // 2])
       with self.assertRaisesRegex(
         errors.InputError, f'damaged_{name} cannot be read'
       ):
         frozen_graph.load_extractor(damaged)
     with self.assertRaisesRegex(errors.InputError, 'weights.h5 cannot be read'):
-      frozen_graph.load_extractor(self._folder / 'weights.h5')
+      frozen_graph.load_extractor(self.folder / 'weights.h5')
     for name in ('none', 'none.h5'):
       with self.assertRaisesRegex(
         errors.InputError, f'/{name} must be the folder of a SavedModel or a'
       ):
-        frozen_graph.load_extractor(self._folder / name)
-    folder = self._folder / 'bad'
+        frozen_graph.load_extractor(self.folder / name)
+    folder = self.folder / 'bad'
     folder.mkdir()
     (folder / 'saved_model.pb').write_bytes(b'\xff')
     with self.assertRaisesRegex(errors.InputError, 'bad cannot be read'):
       frozen_graph.load_extractor(folder)
-    tf.saved_model.save(tf.Module(), str(self._folder / 'empty'))
+    tf.saved_model.save(tf.Module(), str(self.folder / 'empty'))
     with self.assertRaisesRegex(
       errors.InputError, 'empty has no signature serving_default'
     ):
-      frozen_graph.load_extractor(self._folder / 'empty')
+      frozen_graph.load_extractor(self.folder / 'empty')
 
   def test_models_that_cannot_be_used(self):
     with self.assertRaisesRegex(

@@ -3,17 +3,12 @@
 """Tests of the recurrent models, against TFF's baseline and NumPy."""
 
 from fedfish_tff import algorithms
-from fedfish_tff import client_work
 from fedfish_tff import datasets
-from fedfish_tff import errors
-from fedfish_tff import models
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution.worker import local_worker
 from fedfish_tff.models import recurrent_language_model
-from tests import named_tensors
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -120,9 +115,7 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
     x[1, 5:] = y[1, 5:] = 0
     logits = _predict(model, weights, x)
     expected = keras_model(x).numpy()
-    tolerance.assert_close(
-      logits[y > 0], expected[y > 0], relative=tolerance.FLOAT32_SUMS
-    )
+    tolerance.assert_close(logits[y > 0], expected[y > 0])
 
     tensors = list(map(tf.constant, weights))
     with tf.GradientTape(persistent=True) as tape:
@@ -132,18 +125,14 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
         y, keras_model(x), from_logits=True
       )
       keras_loss = tf.reduce_mean(losses[y > 0])
-    tolerance.assert_close(
-      loss.numpy(), keras_loss.numpy(), relative=tolerance.FLOAT32_SUMS
-    )
+    tolerance.assert_close(loss.numpy(), keras_loss.numpy())
     for found, wanted in zip(
       tape.gradient(loss, tensors),
       tape.gradient(keras_loss, keras_model.trainable_weights),
       strict=True,
     ):
       tolerance.assert_close(
-        tf.convert_to_tensor(found),
-        tf.convert_to_tensor(wanted),
-        relative=tolerance.FLOAT32_SUMS,
+        tf.convert_to_tensor(found), tf.convert_to_tensor(wanted)
       )
 
   @parameterized.parameters(_create, _create_character_lstm)
@@ -164,7 +153,7 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
         expected = output
         for k, b in zip(dense[::2], dense[1::2]):
           expected = expected @ k + b
-        tolerance.assert_close(row, expected, relative=tolerance.FLOAT32_SUMS)
+        tolerance.assert_close(row, expected)
 
   def test_no_token_sees_the_future(self):
     model = _create()
@@ -189,7 +178,6 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
   def test_initial_weights(self):
     model = _create(vocabulary_size=300, embedding_size=40, lstm_size=32)
     weights = model.initial_weights[0]
-    self.assertEqual({w.dtype.name for w in weights}, {'float32'})
     embedding, kernel, recurrent, bias, k1, b1, k2, b2 = weights
     test = stats.kstest(embedding.ravel() / 0.05, 'uniform', (-1, 2))
     self.assertGreater(test.pvalue, 1e-3)
@@ -197,21 +185,9 @@ class RecurrentLanguageModelTest(parameterized.TestCase):
       limit = np.sqrt(6 / sum(matrix.shape))
       test = stats.kstest(matrix.ravel() / limit, 'uniform', (-1, 2))
       self.assertGreater(test.pvalue, 1e-3)
-    tolerance.assert_close(
-      recurrent @ recurrent.T, np.eye(32), relative=tolerance.FLOAT32_SUMS
-    )
+    tolerance.assert_close(recurrent @ recurrent.T, np.eye(32))
     np.testing.assert_array_equal(bias, np.repeat([0, 1, 0, 0], 32))
     self.assertFalse(np.any(b1) or np.any(b2))
-    first, again, other = (
-      _create(seed=s).initial_weights[0] for s in (0, 0, 1)
-    )
-    for a, b, c in zip(first, again, other, strict=True):
-      np.testing.assert_array_equal(a, b)
-      self.assertEqual(np.array_equal(a, c), a.ndim == 1)
-
-  def test_bad_sizes(self):
-    with self.assertRaisesRegex(errors.InputError, 'lstm_size holds 0'):
-      _create(lstm_size=0)
 
 
 class CifgLstmTest(parameterized.TestCase):
@@ -234,14 +210,10 @@ class CifgLstmTest(parameterized.TestCase):
     for row, tokens, labels in zip(logits, x, y):
       length = np.sum(labels > 0)
       tolerance.assert_close(
-        row[:length],
-        _cifg_logits(doubles, tokens[:length], projected),
-        relative=tolerance.FLOAT32_SUMS,
+        row[:length], _cifg_logits(doubles, tokens[:length], projected)
       )
     tolerance.assert_close(
-      model.loss(logits, y).numpy(),
-      _cifg_loss(doubles, x, y, projected),
-      relative=tolerance.FLOAT32_SUMS,
+      model.loss(logits, y).numpy(), _cifg_loss(doubles, x, y, projected)
     )
 
   @parameterized.parameters(True, False)
@@ -284,22 +256,12 @@ class CifgLstmTest(parameterized.TestCase):
     )
     model = _create_cifg(**sizes, recurrent_projection=projected)
     weights = model.initial_weights[0]
-    self.assertEqual({w.dtype.name for w in weights}, {'float32'})
     _, _, recurrent, bias, _ = weights
     fed_back = embedding_size if projected else 32
     self.assertEqual(recurrent.shape, (fed_back, 96))
     values = np.linalg.svd(recurrent, compute_uv=False)
-    tolerance.assert_close(
-      values, np.ones(min(fed_back, 96)), relative=tolerance.FLOAT32_SUMS
-    )
+    tolerance.assert_close(values, np.ones(min(fed_back, 96)))
     np.testing.assert_array_equal(bias, np.repeat([-1, 0, 0], 32))
-    other = _create_cifg(**sizes, recurrent_projection=projected, seed=1)
-    for a, b in zip(weights, other.initial_weights[0], strict=True):
-      self.assertEqual(np.array_equal(a, b), a.ndim == 1)
-
-  def test_bad_sizes(self):
-    with self.assertRaisesRegex(errors.InputError, 'embedding_size holds 0'):
-      _create_cifg(embedding_size=0)
 
   @pytest.mark.thorough
   def test_a_round_runs_as_a_graph_and_is_that_of_tffs_worker(self):
@@ -335,56 +297,4 @@ class CifgLstmTest(parameterized.TestCase):
     self.assertGreater(ours['top_3_recall'], 0)
     tf.nest.map_structure(
       lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5), ours, tffs
-    )
-
-
-@pytest.mark.thorough
-class CohortContextTest(absltest.TestCase):
-  def test_rounds_run_as_graphs_and_repeat(self):
-    model = _create()
-    process = algorithms.build_fed_fish(
-      model,
-      tff.learning.optimizers.build_sgdm(0.5),
-      tff.learning.optimizers.build_sgdm(1.0),
-      local_epochs=2,
-      fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL,
-      label_sampler=models.token_label_sampler(),
-    )
-    spec = datasets.BatchSpec(batch_size=2, epochs=2)
-    cohort = [
-      datasets.plan_batches(
-        _tokens(n, 6, seed=n), spec, client_id=str(n), seed=0, round_number=0
-      )
-      for n in (3, 4)
-    ]
-    context = cohort_context.SyncCohortExecutionContext()
-    with tff.framework.get_context_stack().install(context):
-      first, again = (
-        process.get_model_weights(
-          process.next(process.initialize(), cohort).state
-        )
-        for _ in range(2)
-      )
-    self.assertEmpty(context.general_path_reasons)
-    for before, a, b in zip(
-      model.initial_weights[0], first.trainable, again.trainable, strict=True
-    ):
-      np.testing.assert_array_equal(a, b)
-      self.assertTrue(np.isfinite(a).all())
-      self.assertFalse(np.array_equal(a, before))
-
-
-class TensorNamesTest(absltest.TestCase):
-  def test_fit_the_tensors(self):
-    named_tensors.assert_named(
-      recurrent_language_model.STACKOVERFLOW_RNN_TENSORS,
-      _create().initial_weights[0],
-    )
-    named_tensors.assert_named(
-      recurrent_language_model.CHARACTER_LSTM_TENSORS,
-      _create_character_lstm().initial_weights[0],
-    )
-    named_tensors.assert_named(
-      recurrent_language_model.CIFG_LSTM_TENSORS,
-      _create_cifg().initial_weights[0],
     )

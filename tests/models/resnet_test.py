@@ -6,13 +6,10 @@ from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
-from fedfish_tff import errors
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import resnet
-from tests import named_tensors
 from tests import tolerance
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -107,16 +104,6 @@ class ResnetTest(parameterized.TestCase):
       np.testing.assert_array_equal(offset, 0)
     np.testing.assert_array_equal(vectors[-1], np.zeros(_NUM_CLASSES))
 
-  def test_initial_weights_are_a_function_of_the_seed(self):
-    def first(seed):
-      model = resnet.create_resnet18(
-        input_shape=_SHAPE, num_classes=2, seed=seed
-      )
-      return model.initial_weights[0][0]
-
-    np.testing.assert_array_equal(first(3), self.model.initial_weights[0][0])
-    self.assertFalse(np.array_equal(first(3), first(4)))
-
   @pytest.mark.thorough
   def test_rounds_run_as_graphs(self):
     """Of a network with two blocks, since tracing all takes long."""
@@ -142,25 +129,3 @@ class ResnetTest(parameterized.TestCase):
     for before, after in zip(model.initial_weights[0], weights, strict=True):
       self.assertTrue(np.isfinite(after).all())
       self.assertFalse(np.array_equal(before, after))
-
-  @parameterized.parameters(
-    dict(input_shape=(24, 0, 3), num_classes=2),
-    dict(input_shape=_SHAPE, num_classes=-1),
-  )
-  def test_bad_sizes(self, **sizes):
-    with self.assertRaisesRegex(errors.InputError, 'holds (0|-1); positive'):
-      resnet.create_resnet18(**sizes, seed=0)
-
-  def test_shape_without_channels(self):
-    with self.assertRaisesRegex(errors.InputError, r'has 2 size\(s\)'):
-      resnet.create_resnet18(input_shape=(24, 24), num_classes=2, seed=0)
-
-
-class TensorNamesTest(absltest.TestCase):
-  def test_fit_the_tensors(self):
-    model = resnet.create_resnet18(
-      input_shape=_SHAPE, num_classes=_NUM_CLASSES, seed=0
-    )
-    named_tensors.assert_named(
-      resnet.RESNET18_TENSORS, model.initial_weights[0]
-    )

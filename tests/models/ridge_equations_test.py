@@ -49,22 +49,3 @@ class RidgeEquationsTest(parameterized.TestCase):
     )
     np.testing.assert_allclose(kernel, [[0.5, 0.5, 0]] * 4)
     np.testing.assert_allclose(intercept, [0.5, 0.5, 0])
-
-  def test_sentences_name_what_helps(self):
-    def sentence(parts):
-      return ' '.join(map(str, parts))
-
-    self.assertEqual(
-      sentence(ridge_equations.singular_message(0, is_float32=False)),
-      'With lambda = 0 the sums of the features have no ridge solution: A + '
-      'lambda I is singular or not positive definite in working precision; a '
-      'larger lambda was expected, or more examples.',
-    )
-    self.assertEqual(
-      sentence(ridge_equations.coarse_sums_message(0.1, 3, 9, 0.2)),
-      'lambda = 0.1 is too small for float32 sums of 3 examples, fewer than the '
-      '9 features (the constant included): the sums are rounded by about 0.2 '
-      'and lambda has to be twice that at least; more examples, a larger '
-      'lambda, or accumulator_dtype=tf.float64 (in a config: '
-      'algorithm.accumulator=float64) was expected.',
-    )

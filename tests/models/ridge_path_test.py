@@ -46,8 +46,7 @@ class RidgePathTest(parameterized.TestCase):
       # The weights are float32.
       tolerance.assert_close(kernel, expected[0], relative=tolerance.FLOAT32)
       tolerance.assert_close(intercept, expected[1], relative=tolerance.FLOAT32)
-      for a, e in zip(extractor, self.features.initial_weights):
-        np.testing.assert_array_equal(a, e)
+      tolerance.assert_same(extractor, self.features.initial_weights)
 
   def test_bad_input(self):
     nothing = {k: 0 * v for k, v in self.statistics.items()}

@@ -7,17 +7,17 @@ import itertools
 from fedfish_tff import errors
 from fedfish_tff import models
 from tests import ridge_reference as ref
+from tests import tolerance
 
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
-from sklearn import linear_model
 import tensorflow as tf
 
 
 class SolveRidgeTest(parameterized.TestCase):
-  @hypothesis.settings(max_examples=40, deadline=None)
+  @hypothesis.settings(max_examples=40)
   @hypothesis.given(
     number=st.integers(2, 60),
     num_features=st.integers(1, 12),
@@ -43,26 +43,6 @@ class SolveRidgeTest(parameterized.TestCase):
         a, e, rtol=0, atol=ref.rounding_bound(x, regularization) * scale
       )
 
-  def test_predicts_as_ridge_classifier(self):
-    x, y = ref.examples(80, 6, 4, 0)
-    kernel, bias = models.solve_ridge(
-      *map(tf.constant, ref.sums(x, y, 4)),
-      0.5,
-      bias=models.RidgeBias.CENTERED,
-      normalize_classes=False,
-    )
-    classifier = linear_model.RidgeClassifier(alpha=0.5).fit(x, y)
-    # Its targets are -1 and 1.
-    np.testing.assert_allclose(
-      2 * kernel,
-      classifier.coef_.T,
-      rtol=0,
-      atol=ref.rounding_bound(x, 0.5) * np.abs(classifier.coef_).max(),
-    )
-    np.testing.assert_array_equal(
-      np.argmax(x @ kernel + bias, axis=1), classifier.predict(x)
-    )
-
   def test_many_blocks_of_pivots(self):
     x, y = ref.examples(700, 600, 3, 1)
     actual, _ = models.solve_ridge(
@@ -86,8 +66,9 @@ class SolveRidgeTest(parameterized.TestCase):
     unit, scaled = models.solve_ridge(
       *sums, 0.1, bias=bias, normalize_classes=True
     )
-    for a, e in zip(models.solve_ridge(*sums, 0.1, bias=bias), (unit, scaled)):
-      np.testing.assert_array_equal(a, e)
+    tolerance.assert_same(
+      models.solve_ridge(*sums, 0.1, bias=bias), (unit, scaled)
+    )
     norms = np.linalg.norm(kernel, axis=0)
     np.testing.assert_allclose(unit, kernel / norms, rtol=1e-12)
     np.testing.assert_allclose(scaled, intercept / norms, rtol=1e-12)
@@ -107,20 +88,6 @@ class SolveRidgeTest(parameterized.TestCase):
     )
     np.testing.assert_allclose(kernel[:, 3], 0, atol=1e-12)
     np.testing.assert_allclose(intercept[3], 0, atol=1e-12)
-
-  def test_lambda_solves_a_matrix_of_deficient_rank(self):
-    x, y = ref.examples(4, 8, 3, 4)
-    actual = models.solve_ridge(
-      *map(tf.constant, ref.sums(x, y, 3)), 0.01, normalize_classes=False
-    )
-    expected = ref.scikit_learn(x, y, 3, 0.01, models.RidgeBias.REGULARIZED)
-    for a, e in zip(actual, expected):
-      np.testing.assert_allclose(
-        a,
-        e,
-        rtol=0,
-        atol=ref.rounding_bound(x, 0.01) * np.abs(expected[0]).max(),
-      )
 
   def test_lambda_zero_is_least_squares(self):
     x, y = ref.examples(50, 4, 3, 5)

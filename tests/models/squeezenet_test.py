@@ -84,9 +84,7 @@ class SqueezenetTest(parameterized.TestCase):
       lower, upper = whole.split(layer)
       vectors = lower.extract(images)
       widths[layer] = vectors.shape[1]
-      tolerance.assert_close(
-        upper.extract(vectors), expected, relative=tolerance.FLOAT32_SUMS
-      )
+      tolerance.assert_close(upper.extract(vectors), expected)
       for found, wanted in zip(
         lower.initial_weights + upper.initial_weights,
         whole.initial_weights,
@@ -194,19 +192,6 @@ class PublishedWeightsTest(parameterized.TestCase):
     )
     tolerance.assert_close(
       extractor.extract(images), expected, relative=tolerance.FLOAT32_STEPS
-    )
-
-  @parameterized.parameters('fire6/expand', 'fire9')
-  def test_parts_compute_what_the_whole_does(self, layer):
-    archive = np.load(local_data.find_sample('cifar10') / 'cifar10_subset.npz')
-    images = archive['images'][:8]
-    whole = squeezenet.load_squeezenet(self._path)
-    lower, upper = whole.split(layer)
-    expected = whole.extract(images)
-    tolerance.assert_close(
-      upper.extract(lower.extract(images)),
-      expected,
-      relative=tolerance.FLOAT32_SUMS,
     )
 
   @pytest.mark.slow

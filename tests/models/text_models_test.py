@@ -69,7 +69,7 @@ class TextModelsTest(parameterized.TestCase):
     model = create(**_SIZES, **sizes, seed=0)
     weights = _random_weights(model)
 
-    @hypothesis.settings(max_examples=15, deadline=None)
+    @hypothesis.settings(max_examples=15)
     @hypothesis.given(
       seed=strategies.integers(0, 999),
       lengths=strategies.lists(
@@ -84,7 +84,6 @@ class TextModelsTest(parameterized.TestCase):
         tolerance.assert_close(
           _predict(model, weights, x, training),
           [expected(weights, text) for text in texts],
-          relative=tolerance.FLOAT32_SUMS,
         )
 
     check()
@@ -102,38 +101,6 @@ class TextModelsTest(parameterized.TestCase):
     for gradient in (table, *others):
       self.assertGreater(np.abs(gradient).max(), 0)
 
-  @parameterized.parameters(
-    (
-      text_models.create_bag_of_tokens_classifier,
-      text_models.BAG_OF_TOKENS_TENSORS,
-      [(11, 5), (5, 3), (3,)],
-    ),
-    (
-      text_models.create_text_cnn,
-      text_models.TEXT_CNN_TENSORS,
-      [(11, 5), (3, 5, 64), (64,), (4, 5, 64), (64,), (5, 5, 64), (64,)]
-      + [(192, 3), (3,)],
-    ),
-  )
-  def test_tensors_have_names(self, create, names, shapes):
-    model = create(**_SIZES, seed=0)
-    found = model.initial_weights[0]
-    self.assertEqual([w.shape for w in found], shapes)
-    self.assertLen(names, len(shapes))
-    self.assertLen(set(names), len(shapes))
-    for name, weight in zip(names, found):
-      self.assertEqual(name.endswith('/bias'), weight.ndim == 1, name)
-
-  @parameterized.parameters(*_CREATE)
-  def test_weights_are_a_function_of_the_seed(self, create):
-    first, again, other = (
-      create(**_SIZES, seed=seed).initial_weights[0] for seed in (0, 0, 1)
-    )
-    for a, b, c in zip(first, again, other):
-      np.testing.assert_array_equal(a, b)
-      if a.ndim > 1:
-        self.assertFalse(np.any(a == c))
-
   def test_length_of_texts(self):
     for create in _CREATE:
       for length in (None, 6):
@@ -147,7 +114,6 @@ class TextModelsTest(parameterized.TestCase):
         )
 
   @parameterized.parameters(
-    (dict(vocabulary_size=0), 'vocabulary_size holds 0'),
     (dict(embedding_size=1.5), 'embedding_size holds 1.5'),
     (dict(sequence_length=-1), 'sequence_length holds -1'),
     (dict(class_names=('a',)), 'at least two'),

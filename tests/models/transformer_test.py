@@ -2,15 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the transformer, against NumPy in float64."""
 
-from fedfish_tff import algorithms
-from fedfish_tff import client_work
-from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff import evaluation
-from fedfish_tff import models
-from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import transformer
-from tests import named_tensors
 from tests import tolerance
 
 from absl.testing import absltest
@@ -140,9 +133,7 @@ class TransformerTest(parameterized.TestCase):
       expected = _reference(weights, num_heads, tokens)
       np.testing.assert_allclose(row, expected, rtol=1e-4, atol=1e-4)
     tolerance.assert_close(
-      model.loss(logits, y).numpy(),
-      _reference_loss(weights, num_heads, x, y),
-      relative=tolerance.FLOAT32_SUMS,
+      model.loss(logits, y).numpy(), _reference_loss(weights, num_heads, x, y)
     )
 
   def test_gradient_is_that_of_the_reference(self):
@@ -186,9 +177,7 @@ class TransformerTest(parameterized.TestCase):
       self.assertTrue(np.all(np.any(after != before, axis=2)[:, place]))
       # Nor does it see how much of it there is.
       shorter = _predict(model, weights, x[:, :place])
-      tolerance.assert_close(
-        shorter, before[:, :place], relative=tolerance.FLOAT32_SUMS
-      )
+      tolerance.assert_close(shorter, before[:, :place])
 
   def test_later_tokens_see_the_past(self):
     model = _create()
@@ -258,10 +247,6 @@ class TransformerTest(parameterized.TestCase):
         weight.ravel()[:4000] * np.sqrt(fan_in) * factor, 'norm'
       )
       self.assertGreater(test.pvalue, 1e-4, msg=str(i))
-    again, other = (_create(**sizes, seed=s).initial_weights[0] for s in (1, 2))
-    for a, b, c in zip(weights, again, other, strict=True):
-      np.testing.assert_array_equal(a, b)
-      self.assertEqual(np.array_equal(a, c), a.ndim == 1)
     x = np.random.default_rng(0).integers(1, 500, [4, 33]).astype(np.int32)
     loss = model.loss(_predict(model, weights, x[:, :-1]), x[:, 1:])
     self.assertBetween(loss.numpy() - np.log(500), 0, 1)
@@ -287,56 +272,7 @@ class TransformerTest(parameterized.TestCase):
 
 
 @pytest.mark.thorough
-class CohortContextTest(absltest.TestCase):
-  def test_rounds_and_evaluation_run_as_graphs_and_repeat(self):
-    model = _create(vocabulary_size=20, num_layers=1)
-    process = algorithms.build_fed_fish(
-      model,
-      tff.learning.optimizers.build_sgdm(0.1),
-      tff.learning.optimizers.build_sgdm(1.0),
-      local_epochs=2,
-      fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL,
-      label_sampler=models.token_label_sampler(),
-    )
-    rng = np.random.default_rng(0)
-    documents = [
-      [rng.integers(4, 20, n) for n in sizes] for sizes in ([30, 9], [50], [3])
-    ]
-
-    def cohort(length, spec):
-      return [
-        datasets.plan_batches(
-          datasets.chunk_documents(client, sequence_length=length),
-          spec,
-          client_id=str(i),
-          seed=0,
-          round_number=0,
-        )
-        for i, client in enumerate(documents)
-      ]
-
-    training = cohort(16, datasets.BatchSpec(batch_size=2, epochs=2))
-    context = cohort_context.SyncCohortExecutionContext()
-    with tff.framework.get_context_stack().install(context):
-      outputs = [process.next(process.initialize(), training) for _ in range(2)]
-      first, again = (process.get_model_weights(o.state) for o in outputs)
-      # Sequences of another length.
-      short = cohort(5, datasets.BatchSpec(batch_size=4, shuffle=False))
-      metrics, _ = evaluation.ClientScorer(model)(
-        first, [[{'test': client} for client in short]]
-      )
-    self.assertEmpty(context.general_path_reasons)
-    num_tokens = sum(len(d) + 1 for client in documents for d in client)
-    self.assertEqual(metrics['num_tokens'], num_tokens)
-    train = outputs[0].metrics['client_work']['train']
-    self.assertEqual(train['num_tokens'], 2 * num_tokens)
-    for before, a, b in zip(
-      model.initial_weights[0], first.trainable, again.trainable, strict=True
-    ):
-      np.testing.assert_array_equal(a, b)
-      self.assertTrue(np.isfinite(a).all())
-      self.assertFalse(np.array_equal(a, before))
-
+class LearningTest(absltest.TestCase):
   def test_learns_to_look_back(self):
     """Where two tokens take turns, the next is the last but one."""
     rng = np.random.default_rng(0)
@@ -370,10 +306,3 @@ class CohortContextTest(absltest.TestCase):
     self.assertGreater(is_right[:, 1:].mean(), 0.9)
     # What comes second cannot be known.
     self.assertLess(is_right[:, 0].mean(), 0.3)
-
-
-class TensorNamesTest(absltest.TestCase):
-  def test_fit_the_tensors(self):
-    named_tensors.assert_named(
-      transformer.transformer_tensor_names(2), _create().initial_weights[0]
-    )

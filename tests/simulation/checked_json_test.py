@@ -27,7 +27,7 @@ class CheckedJsonTest(absltest.TestCase):
     self.assertEqual(checked_json.read(self.path, {}), _CONTENT)
 
   @given(st.data())
-  @settings(max_examples=200, deadline=None)
+  @settings(max_examples=200)
   def test_no_flipped_bit_goes_unnoticed(self, data):
     content = json.dumps(checked_json.add_checksum(_CONTENT)).encode()
     bit = data.draw(st.integers(0, 8 * len(content) - 1))

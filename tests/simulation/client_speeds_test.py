@@ -30,7 +30,7 @@ _SPEEDS = {
 
 
 class ClientSpeedsTest(parameterized.TestCase):
-  @settings(max_examples=25, deadline=None)
+  @settings(max_examples=25)
   @given(
     name=st.sampled_from(sorted(_SPEEDS)),
     seed=st.integers(0, 2**40),

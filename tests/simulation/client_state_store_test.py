@@ -92,7 +92,7 @@ class ClientStateStoreTest(StoreTestCase):
     st.lists(st.text(st.characters(), max_size=300), unique=True, max_size=8)
   )
   @hypothesis.example(['', 'A', 'a', '\ud800', '\0', '\0a', "'", '1', 'é', 'é'])
-  @hypothesis.settings(max_examples=25, deadline=None)
+  @hypothesis.settings(max_examples=25)
   def test_any_ids(self, client_ids):
     store = self._store(in_memory=True)
     states = {c: _state(i) for i, c in enumerate(client_ids)}
@@ -101,7 +101,7 @@ class ClientStateStoreTest(StoreTestCase):
       self.assertEqual(_value(store.load(client_id, state)), _value(state))
 
   @hypothesis.given(st.data())
-  @hypothesis.settings(max_examples=25, deadline=None)
+  @hypothesis.settings(max_examples=25)
   def test_every_kept_checkpoint_can_be_resumed_from(self, data):
     """A model: all states ever saved, of which nothing is removed."""
     with tempfile.TemporaryDirectory() as folder:

@@ -45,7 +45,6 @@ class EarlyStoppingTest(absltest.TestCase):
     patience=st.integers(1, 4),
     min_delta=st.sampled_from([0.0, 0.25, 0.3]),
   )
-  @hypothesis.settings(deadline=None)
   def test_is_that_of_keras(self, values, mode, patience, min_delta):
     expected, _ = _keras_stop(
       values, mode=mode, patience=patience, min_delta=min_delta

@@ -2,93 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds of a process with client states, alone and in the training loop."""
 
-import pathlib
 import sqlite3
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches
-from fedfish_tff.datasets import client_data
-from fedfish_tff.execution import contexts
-from fedfish_tff.models import dense
-from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import client_state_store
-from fedfish_tff.simulation import federated_round
-from fedfish_tff.simulation import metrics_csv
-from fedfish_tff.simulation import metrics_rows
-from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import training_loop
 from tests import row_callback
+from tests import training_runs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 
-_SIZES = {'a': 3, 'b': 5, 'c': 8, 'd': 4, 'e/f': 6}
-_SPEC = batches.BatchSpec(batch_size=2, epochs=1)
-_SEED = 3
-_ROUNDS = 6
 
+class ClientStatesRunTest(training_runs.TestCase):
+  SIZES = {'a': 3, 'b': 5, 'c': 8, 'd': 4, 'e/f': 6}
+  SPEC = batches.BatchSpec(batch_size=2, epochs=1)
 
-def setUpModule():
-  contexts.set_default_context()
-
-
-def _train_data(bad_clients=''):
-  clients = {}
-  for index, (client_id, size) in enumerate(_SIZES.items()):
-    rng = np.random.default_rng(index)
-    x = rng.normal(size=(size, 2)).astype(np.float32)
-    if client_id in bad_clients:
-      x *= 1e30  # Finite, but its gradients are not.
-    clients[client_id] = (x, rng.integers(0, 2, size).astype(np.int32))
-  return client_data.InMemoryClientData(clients)
-
-
-class _Stop(Exception):
-  """Stands for a kill: nothing of the loop runs after it."""
-
-
-class _Name(str):
-  """Counts how often names are compared."""
-
-  comparisons = 0
-
-  def __eq__(self, other):
-    _Name.comparisons += 1
-    return str.__eq__(self, other)
-
-  __hash__ = str.__hash__
-
-
-class CheckDistinctTest(absltest.TestCase):
-  def test_names_are_not_compared_pair_by_pair(self):
-    names = [_Name(i) for i in range(1000)]
-    federated_round._check_distinct(names, 1)
-    self.assertLess(_Name.comparisons, 10 * len(names))
-
-
-class ClientStatesRunTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     cls.process = algorithms.build_stateful_partial_exchange(
-      dense.create_mlp_classifier(
-        num_features=2, num_classes=2, hidden_units=(3,), seed=1
-      ),
+      training_runs.create_model(),
       tff.learning.optimizers.build_sgdm(0.1),
       selector=client_work.build_share_selector(0.5),
     )
-    cls.cohorts = staticmethod(
-      participation.uniform_participation(_SIZES, cohort_size=2, seed=_SEED)
-    )
-
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _store(self, folder=None):
     return client_state_store.ClientStateStore(
@@ -96,69 +37,24 @@ class ClientStatesRunTest(parameterized.TestCase):
     )
 
   def _run(self, folder=None, **kwargs):
-    folder = folder or self.folder
-    return training_loop.run_training(
-      self.process,
-      **{
-        'train_data': _train_data(),
-        'participation': self.cohorts,
-        'batch_spec': _SPEC,
-        'seed': _SEED,
-        'rounds': _ROUNDS,
-        'checkpoint_every': 2,
-        'program_state_manager': checkpoints.CheckpointManager(
-          folder / 'checkpoints'
-        ),
-        'metrics_managers': [
-          metrics_csv.CsvMetricsManager(folder / 'metrics.csv')
-        ],
-        'client_states': self._store(folder),
-        **kwargs,
-      },
-    )
+    (folder or self.folder).mkdir(exist_ok=True)
+    kwargs = {'client_states': self._store(folder), **kwargs}
+    return self.run_training(self.process, folder, **kwargs)
 
-  def _rows(self, folder=None):
-    rows = metrics_rows.read_rows((folder or self.folder) / 'metrics.csv')
-    return [
-      {k: v for k, v in row.items() if not k.startswith('time/')}
-      for row in rows
-    ]
-
-  def _by_hand(self, cohorts, data):
+  def _by_hand(self, cohorts=None):
     """(state, client states) of calls with a dictionary of client states."""
-    state, clients = self.process.initialize(), {}
-    for round_number, cohort in enumerate(cohorts, start=1):
-      new_client = self.process.initialize_client(state)
-      output = self.process.next(
-        state,
-        [clients.get(c, new_client) for c in cohort],
-        [
-          batches.plan_batches(
-            data.load_client(c),
-            _SPEC,
-            client_id=c,
-            seed=_SEED,
-            round_number=round_number,
-          ).to_dataset()
-          for c in cohort
-        ],
-      )
-      state = output.state
-      clients.update(zip(cohort, output.client_states, strict=True))
-    return state, clients
-
-  def _assert_same(self, one, other):
-    for a, b in zip(tf.nest.flatten(one), tf.nest.flatten(other), strict=True):
-      self.assertEqual(np.asarray(a).tobytes(), np.asarray(b).tobytes())
+    if cohorts is None:
+      cohorts = map(self.cohorts, range(1, training_runs.ROUNDS + 1))
+    return self.call_by_hand(self.process, cohorts)[:2]
 
   def _assert_states(self, store, expected):
     new_client = self.process.initialize_client(self.process.initialize())
-    for client_id in _SIZES:
+    for client_id in self.SIZES:
       found = store.load(client_id, new_client)
       if client_id not in expected:
         self.assertIsNone(found)
       else:
-        self._assert_same(found, expected[client_id])
+        self.assert_same_bits(found, expected[client_id])
 
   @parameterized.parameters(True, False)
   def test_equals_the_process_called_by_hand(self, has_folder):
@@ -166,30 +62,21 @@ class ClientStatesRunTest(parameterized.TestCase):
       self._store() if has_folder else client_state_store.ClientStateStore()
     )
     result = self._run(client_states=store)
-    state, clients = self._by_hand(
-      [self.cohorts(r) for r in range(1, _ROUNDS + 1)], _train_data()
-    )
-    self._assert_same(result.state, state)
+    state, clients = self._by_hand()
+    self.assert_same_bits(result.state, state)
     self._assert_states(store, clients)
 
   def test_a_killed_run_resumes_as_if_it_never_stopped(self):
     whole = self._run(self.folder / 'whole')
-    rows = self._rows(self.folder / 'whole')
-    _, clients = self._by_hand(
-      [self.cohorts(r) for r in range(1, _ROUNDS + 1)], _train_data()
-    )
-    for killed_at in (2, 3, _ROUNDS):
+    rows = self.rows(self.folder / 'whole')
+    _, clients = self._by_hand()
+    for killed_at in (2, 3, training_runs.ROUNDS):
       folder = self.folder / f'killed{killed_at}'
-
-      def kill(round_number, _, killed_at=killed_at):
-        if round_number == killed_at:
-          raise _Stop()
-
-      with self.assertRaises(_Stop):
-        self._run(folder, hooks=[row_callback.RowCallback(kill)])
+      with self.assertRaises(training_runs.Stop):
+        self._run(folder, hooks=[training_runs.stop_at(killed_at)])
       resumed = self._run(folder)
-      self._assert_same(resumed.state, whole.state)
-      self.assertEqual(self._rows(folder), rows)
+      self.assert_same_bits(resumed.state, whole.state)
+      self.assertEqual(self.rows(folder), rows)
       self._assert_states(self._store(folder), clients)
 
   def test_a_damaged_checkpoint_costs_no_states(self):
@@ -203,7 +90,7 @@ class ClientStatesRunTest(parameterized.TestCase):
         hooks=[row_callback.RowCallback(lambda r, _: seen.append(r))]
       )
     self.assertEqual(seen, [3, 4, 5, 6])
-    self._assert_same(resumed.state, whole.state)
+    self.assert_same_bits(resumed.state, whole.state)
 
   def test_ctrl_c_within_a_round_keeps_the_last_whole_one(self):
     whole = self._run(self.folder / 'whole')
@@ -217,7 +104,7 @@ class ClientStatesRunTest(parameterized.TestCase):
     with self.assertRaisesRegex(KeyboardInterrupt, 'that of round 3'):
       self._run(evaluation_fn=interrupt, checkpoint_every=100)
     resumed = self._run()
-    self._assert_same(resumed.state, whole.state)
+    self.assert_same_bits(resumed.state, whole.state)
 
   def test_no_more_states_than_checkpoints_need(self):
     self._run()
@@ -225,7 +112,7 @@ class ClientStatesRunTest(parameterized.TestCase):
       found = connection.execute('SELECT client, round FROM visits').fetchall()
     needed = {
       (client_id.encode(), max(visits))
-      for client_id in _SIZES
+      for client_id in self.SIZES
       # The checkpoints that there were before the last, what Ctrl-C would have
       # saved, and the end.
       for k in (2, 4, 5, 6)
@@ -268,7 +155,7 @@ class ClientStatesRunTest(parameterized.TestCase):
     store = client_state_store.ClientStateStore()
     once = self._run(self.folder / 'once', client_states=store)
     again = self._run(self.folder / 'again', client_states=store)
-    self._assert_same(once.state, again.state)
+    self.assert_same_bits(once.state, again.state)
 
   def test_an_evaluation_has_the_states_after_its_round(self):
     store, seen = self._store(), []
@@ -285,7 +172,7 @@ class ClientStatesRunTest(parameterized.TestCase):
 
   def test_rows_have_the_payload(self):
     result = self._run(rounds=3)
-    rows = self._rows()
+    rows = self.rows()
     self.assertNotIn('communication/payload_bytes_total', rows[0])
     total = 0
     for row in rows[1:]:
@@ -297,11 +184,11 @@ class ClientStatesRunTest(parameterized.TestCase):
   def test_a_round_of_excluded_clients_only_has_no_average(self):
     with self.assertLogs(level='WARNING'):
       self._run(
-        train_data=_train_data(bad_clients='c'),
+        train_data=self.train_data(bad_clients='c'),
         participation=lambda r: ('ab', 'c', 'ac')[r - 1],
         rounds=3,
       )
-    _, *rows = self._rows()
+    _, *rows = self.rows()
     averages = [
       name
       for name in rows[0]
@@ -333,21 +220,21 @@ class ClientStatesRunTest(parameterized.TestCase):
     with self.assertLogs(level='WARNING') as logs:
       training_loop.run_training(
         Asked(),
-        train_data=_train_data(bad_clients='c'),
+        train_data=self.train_data(bad_clients='c'),
         participation=lambda r: tuple(cohorts[r - 1]),
-        batch_spec=_SPEC,
-        seed=_SEED,
+        batch_spec=self.SPEC,
+        seed=training_runs.SEED,
         rounds=2,
         client_states=store,
       )
     self.assertRegex(
       '\n'.join(logs.output), r'Round 2: .* of 1 of 2 clients .* out: c\.'
     )
-    state, clients = self._by_hand(['ab'], _train_data())
-    self._assert_same(
+    state, clients = self._by_hand(['ab'])
+    self.assert_same_bits(
       asked[0], process.client_model_weights(state, clients['a'])
     )
-    self._assert_same(asked[1], process.get_model_weights(state))
+    self.assert_same_bits(asked[1], process.get_model_weights(state))
 
   def test_needs_a_store(self):
     with self.assertRaisesRegex(errors.InputError, 'client_states is None'):

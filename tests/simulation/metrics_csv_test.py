@@ -58,7 +58,7 @@ class CsvMetricsManagerTest(parameterized.TestCase):
       [{'round': 1, 'a': float(np.float32(0.1)), 'b': 7, 'c': 1}],
     )
 
-  @settings(max_examples=50, deadline=None)
+  @settings(max_examples=50)
   @given(
     st.lists(
       st.dictionaries(

@@ -30,7 +30,7 @@ class MetricsRowsTest(parameterized.TestCase):
       metrics_rows.read_rows(self.path)
 
   @given(st.data())
-  @settings(max_examples=200, deadline=None)
+  @settings(max_examples=200)
   def test_no_flipped_bit_goes_unnoticed(self, data):
     """Or it makes no difference to what is read."""
     content = b'round,a,b\n0,,2\n1,1.5,3\n2,0.25,\n5,-1e-30,4\n'

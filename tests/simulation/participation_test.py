@@ -58,7 +58,7 @@ class UniformParticipationTest(absltest.TestCase):
     cohort_size=st.sampled_from([1, 7, 5000, 10_001]),
     seed=st.integers(0, 2**40),
   )
-  @settings(max_examples=20, deadline=None)
+  @settings(max_examples=20)
   def test_of_many_clients(self, total, cohort_size, seed):
     ids = [f'{i:06}' for i in range(total)]
     choose = participation.uniform_participation(

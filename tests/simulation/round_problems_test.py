@@ -6,7 +6,6 @@ from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import client_data
-from fedfish_tff.execution import contexts
 from fedfish_tff.models import feature_map
 from fedfish_tff.simulation import barrier
 from fedfish_tff.simulation import round_problems
@@ -19,10 +18,6 @@ import tensorflow as tf
 
 _FEATURES, _CLASSES = 4, 3
 _NUMBER = 3
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _clients(**changed):

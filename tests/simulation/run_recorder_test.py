@@ -3,7 +3,6 @@
 """Tests of the bridge to the asynchronous managers."""
 
 import asyncio
-import pathlib
 import threading
 
 from fedfish_tff import errors
@@ -12,6 +11,7 @@ from fedfish_tff.simulation import metrics_csv
 from fedfish_tff.simulation import metrics_rows
 from fedfish_tff.simulation import run_recorder
 from tests import processes
+from tests import temporary_folders
 
 from absl.testing import parameterized
 import numpy as np
@@ -21,11 +21,7 @@ import tensorflow_federated as tff
 _START = [np.float32(0.0)]
 
 
-class RunRecorderTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class RunRecorderTest(temporary_folders.TestCase):
   def _recorder(self):
     return run_recorder.RunRecorder(
       checkpoints.CheckpointManager(self.folder / 'checkpoints'),

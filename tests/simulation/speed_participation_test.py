@@ -60,7 +60,7 @@ class FastestParticipationTest(absltest.TestCase):
 
 
 class DropOutTest(absltest.TestCase):
-  @settings(max_examples=30, deadline=None)
+  @settings(max_examples=30)
   @given(
     seed=st.integers(0, 2**40),
     round_number=st.integers(1, 10**6),
@@ -137,7 +137,7 @@ class FlanpParticipationTest(absltest.TestCase):
 
 
 class SrpflParticipationTest(parameterized.TestCase):
-  @settings(max_examples=40, deadline=None)
+  @settings(max_examples=40)
   @given(
     seed=st.integers(0, 2**40),
     round_number=st.integers(1, 60),

@@ -4,14 +4,13 @@
 
 import inspect
 
-from fedfish_tff import datasets
 from fedfish_tff import errors
 from tasks import registry
-from tests import named_tensors
+from tests import tolerance
+from tests import usable_tasks
 
 from absl.testing import parameterized
 import numpy as np
-import tensorflow as tf
 
 _RANDOM_START = ('digits', 'linear_representation', 'toy_regression')
 _EMBEDDED = (*_RANDOM_START, 'generated_features')
@@ -33,23 +32,7 @@ class RegistryTest(parameterized.TestCase):
   def test_every_embedded_task_is_usable(self, name):
     task = registry.create_task(name, seed=1)
     self.assertEqual(task.name, name)
-    model = task.create_model()
-    named_tensors.assert_named(task.tensor_names, model.initial_weights[0])
-    self.assertIn(
-      task.metric, model.finalize_metrics(model.initialize_metrics_state())
-    )
-    for data in (task.train, task.validation, task.test):
-      self.assertNotEmpty(data.client_ids)
-      batches = datasets.sequential_batches(
-        data.load_client(data.client_ids[0]), client_id='c', batch_size=5
-      )
-      self.assertEqual(batches.to_dataset().element_spec, model.input_spec)
-      x, y = next(iter(batches))
-      output = model.predict_on_batch(model.initial_weights, x, training=False)
-      self.assertTrue(np.isfinite(model.loss(output, y)))
-      labels = task.label_sampler(output, y, seed=[1, 2])
-      self.assertEqual(labels.shape, y.shape)
-      self.assertEqual(labels.dtype, y.dtype)
+    usable_tasks.check(task)
 
   @parameterized.parameters('digits', 'generated_features')
   def test_sources_give_the_same_clients(self, name):
@@ -59,12 +42,9 @@ class RegistryTest(parameterized.TestCase):
       there = data.source.load()
       self.assertIsNot(there, data)
       client_id = data.client_ids[-1]
-      for found, expected in zip(
-        tf.nest.flatten(there.load_client(client_id)),
-        tf.nest.flatten(data.load_client(client_id)),
-        strict=True,
-      ):
-        np.testing.assert_array_equal(found, expected)
+      tolerance.assert_same(
+        there.load_client(client_id), data.load_client(client_id)
+      )
 
   @parameterized.parameters(*_RANDOM_START)
   def test_a_task_is_a_function_of_the_seed(self, name):

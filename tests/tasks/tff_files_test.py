@@ -10,6 +10,7 @@ import urllib.error
 
 from fedfish_tff import errors
 from tasks import tff_files
+from tests import temporary_folders
 from tests import tff_database
 
 from absl.testing import parameterized
@@ -25,33 +26,29 @@ def _load_data(cache_dir):
   """As TFF's loaders are called."""
 
 
-class TffFilesTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
+class TffFilesTest(temporary_folders.TestCase):
   def _load(self, load_data, **changed):
     arguments = dict(
-      splits=('train',), data_dir=str(self._folder), download=False
+      splits=('train',), data_dir=str(self.folder), download=False
     )
     return tff_files.load_tff_data(
       'tiny', load_data, 'tiny.sqlite', **(arguments | changed)
     )
 
   def test_calls_the_loader_where_the_file_is(self):
-    _write(self._folder)
+    _write(self.folder)
     for download in (True, False):
       loader = mock.create_autospec(_load_data, return_value='data')
       self.assertEqual(self._load(loader, download=download), 'data')
-      loader.assert_called_once_with(cache_dir=str(self._folder))
+      loader.assert_called_once_with(cache_dir=str(self.folder))
 
   def test_without_data_dir_it_is_tffs_cache(self):
-    (self._folder / '.tff').mkdir()
-    _write(self._folder / '.tff')
+    (self.folder / '.tff').mkdir()
+    _write(self.folder / '.tff')
     loader = mock.create_autospec(_load_data)
-    with mock.patch.dict(os.environ, {'HOME': str(self._folder)}):
+    with mock.patch.dict(os.environ, {'HOME': str(self.folder)}):
       self._load(loader, data_dir=None)
-    loader.assert_called_once_with(cache_dir=str(self._folder / '.tff'))
+    loader.assert_called_once_with(cache_dir=str(self.folder / '.tff'))
 
   @parameterized.parameters('.', 'nowhere')
   def test_missing_file(self, folder):
@@ -61,12 +58,12 @@ class TffFilesTest(parameterized.TestCase):
       "'tiny' found no file .*tiny.sqlite; fetch https://.*/tiny.sqlite.lzma "
       'and unpack it there .*--data_dir.*task.download=True',
     ):
-      self._load(loader, data_dir=str(self._folder / folder))
+      self._load(loader, data_dir=str(self.folder / folder))
     loader.assert_not_called()
-    self.assertEmpty(os.listdir(self._folder))
+    self.assertEmpty(os.listdir(self.folder))
 
   def test_file_that_is_no_data_base(self):
-    (self._folder / 'tiny.sqlite').write_text('<html>')
+    (self.folder / 'tiny.sqlite').write_text('<html>')
     loader = mock.create_autospec(_load_data)
     with self.assertRaisesRegex(errors.InputError, 'is not a TFF data base'):
       self._load(loader)
@@ -82,7 +79,7 @@ class TffFilesTest(parameterized.TestCase):
         _write(cache_dir)
       return 'data'
 
-    folder = self._folder / 'new'
+    folder = self.folder / 'new'
     self.assertEqual(
       self._load(load_data, data_dir=str(folder), download=True), 'data'
     )
@@ -104,7 +101,7 @@ class TffFilesTest(parameterized.TestCase):
       errors.InputError, "'tiny' could not download https://.* by other means"
     ):
       self._load(load_data, download=True)
-    self.assertEmpty(os.listdir(self._folder))
+    self.assertEmpty(os.listdir(self.folder))
     self.assertIsNone(socket.getdefaulttimeout())
 
   def test_download_that_is_cut_short_leaves_nothing(self):
@@ -117,4 +114,4 @@ class TffFilesTest(parameterized.TestCase):
       errors.InputError, 'could not .*not a whole TFF data'
     ):
       self._load(load_data, download=True)
-    self.assertEmpty(os.listdir(self._folder))
+    self.assertEmpty(os.listdir(self.folder))

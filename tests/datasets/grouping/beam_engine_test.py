@@ -2,21 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of grouping on a runner of Beam; engines are compared elsewhere."""
 
-import pathlib
 from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import grouping
+from tests import temporary_folders
 from tests.datasets.grouping import web_pages
 
-from absl.testing import absltest
 import psutil
 
 
-class BeamEngineTest(absltest.TestCase):
+class BeamEngineTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.pages = self.folder / 'pages'
     self.pages.mkdir()
     self.kinds = web_pages.write_files(self.pages)

@@ -6,7 +6,6 @@ import collections
 import gzip
 import json
 import os
-import pathlib
 import struct
 from unittest import mock
 import urllib.parse
@@ -20,6 +19,7 @@ from fedfish_tff.datasets.grouping import input_files
 from fedfish_tff.datasets.grouping import local_engine
 from fedfish_tff.datasets.grouping import work
 from tests import local_data
+from tests import temporary_folders
 from tests.datasets.grouping import web_pages
 
 from absl.testing import absltest
@@ -41,10 +41,9 @@ def _host(line):
   return netloc.removeprefix('www.')
 
 
-class _GroupTestCase(parameterized.TestCase):
+class _GroupTestCase(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.pages = self.folder / 'pages'
     self.pages.mkdir()
 

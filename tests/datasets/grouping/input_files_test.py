@@ -10,6 +10,7 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff.datasets.grouping import input_files
 from fedfish_tff.datasets.grouping import sources
+from tests import temporary_folders
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -43,11 +44,7 @@ def _zstd_with_checksum(content):
   return zstandard.ZstdCompressor(write_checksum=True).compress(content)
 
 
-class InputFilesTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class InputFilesTest(temporary_folders.TestCase):
   @given(
     st.lists(st.binary(max_size=6), max_size=12),
     st.integers(1, 20),

@@ -5,7 +5,6 @@
 import collections
 import concurrent.futures
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from fedfish_tff.datasets.grouping import input_files
 from fedfish_tff.datasets.grouping import local_engine
 from fedfish_tff.datasets.grouping import work as work_lib
 from tests import processes
+from tests import temporary_folders
 from tests.datasets.grouping import web_pages
 from tests.launch import binary_runner
 
@@ -37,10 +37,9 @@ if __name__ == '__main__':
 """
 
 
-class LocalEngineTest(absltest.TestCase):
+class LocalEngineTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.pages = self.folder / 'pages'
     self.pages.mkdir()
     self.kinds = web_pages.write_files(self.pages)

@@ -10,6 +10,7 @@ import pathlib
 from fedfish_tff.datasets.grouping import client_keys
 from fedfish_tff.datasets.grouping import sources
 from fedfish_tff.datasets.grouping import text_source
+from tests import temporary_folders
 
 from absl.testing import parameterized
 from hypothesis import given
@@ -20,11 +21,7 @@ from pyarrow import parquet
 _PAGE = {'url': 'http://www.a.org/1', 'text': 'Zoë went. ', 'timestamp': 't'}
 
 
-class TextSourceTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class TextSourceTest(temporary_folders.TestCase):
   def _read(self, name, content, *, format_name='c4', key='host'):
     """Returns (client id, example) and what was skipped."""
     if content is not None:

@@ -70,9 +70,7 @@ class ExtractorsTest(absltest.TestCase):
           whole, inputs, unit_features=unit_features
         )
         x = images if frozen is None else frozen.extract(images)
-        tolerance.assert_close(
-          trained.extract(x), expected, relative=tolerance.FLOAT32_SUMS
-        )
+        tolerance.assert_close(trained.extract(x), expected)
       self.assertLen(trained.initial_weights, 4)
     with self.assertRaisesRegex(
       errors.InputError, r"inputs is 'x'; features, images or a layer .*\)\.$"

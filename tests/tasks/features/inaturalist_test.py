@@ -2,28 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of iNaturalist's splits."""
 
-import pathlib
-
 from fedfish_tff import errors
 from tasks.features import inaturalist
 from tests import photograph_files
+from tests import temporary_folders
 from tests.models import random_squeezenet
 
 from absl.testing import parameterized
 import tensorflow_federated as tff
 
 
-class InaturalistTest(parameterized.TestCase):
+class InaturalistTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-    random_squeezenet.write(self._folder)
+    random_squeezenet.write(self.folder)
 
   def _create(self, **options):
     return inaturalist.create_task(
       **{
         'seed': 0,
-        'data_dir': str(self._folder),
+        'data_dir': str(self.folder),
         'extractor': 'squeezenet',
         'image_size': 32,
         'feature_dir': None,
@@ -34,7 +32,7 @@ class InaturalistTest(parameterized.TestCase):
   # TFF looks for the one and makes the other.
   @parameterized.parameters('GEO_1K', 'geo_1k')
   def test_folder(self, folder):
-    photograph_files.write(self._folder / folder, num_users=2)
+    photograph_files.write(self.folder / folder, num_users=2)
     task = self._create(split='geo_1k')
     self.assertEqual(task.name, 'inaturalist')
     self.assertSequenceEqual(task.train.client_ids, ['user0', 'user1'])
@@ -55,8 +53,8 @@ class InaturalistTest(parameterized.TestCase):
     regex = 'no folder .*/USER_120K with the folder train and the file test.tf'
     with self.assertRaisesRegex(errors.InputError, regex):
       self._create()
-    photograph_files.write(self._folder / 'USER_120K')
-    (self._folder / 'USER_120K' / 'test.tfRecord').unlink()
+    photograph_files.write(self.folder / 'USER_120K')
+    (self.folder / 'USER_120K' / 'test.tfRecord').unlink()
     with self.assertRaisesRegex(errors.InputError, regex):
       self._create()
     with self.assertRaisesRegex(errors.InputError, "split is 'users'"):

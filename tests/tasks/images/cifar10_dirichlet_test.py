@@ -8,6 +8,7 @@ from fedfish_tff import errors
 from tasks.images import cifar10_dirichlet
 from tests import local_data
 from tests import named_tensors
+from tests import tolerance
 
 from absl.testing import parameterized
 import numpy as np
@@ -59,8 +60,7 @@ class Cifar10DirichletTest(parameterized.TestCase):
     named_tensors.assert_named(task.tensor_names, weights)
     widths = [len(bias) for bias in weights[1:-1:2]]
     again = task.create_sized_model(widths, 1).initial_weights[0]
-    for a, b in zip(weights, again, strict=True):
-      np.testing.assert_array_equal(a, b)
+    tolerance.assert_same(weights, again)
 
   def test_unknown_model(self):
     with self.assertRaisesRegex(errors.InputError, 'vgg9, lenet'):

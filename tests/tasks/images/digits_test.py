@@ -4,6 +4,7 @@
 
 from fedfish_tff import errors
 from tasks.images import digits
+from tests import tolerance
 
 from absl.testing import parameterized
 import numpy as np
@@ -61,8 +62,7 @@ class DigitsTest(parameterized.TestCase):
     features, model = task.feature_map, task.create_model()
     self.assertEqual(features.num_features, hidden_units[-1])
     *inner, kernel, bias = model.initial_weights[0]
-    for one, other in zip(features.initial_weights, inner, strict=True):
-      np.testing.assert_array_equal(one, other)
+    tolerance.assert_same(features.initial_weights, inner)
     x, _ = task.train.load_client(task.train.client_ids[0])
     phi = features(features.initial_weights, tf.constant(x))
     logits = model.predict_on_batch(

@@ -3,28 +3,26 @@
 """Files of labelled images, whole, wrong and damaged."""
 
 import itertools
-import pathlib
 
 from fedfish_tff import errors
 from tasks.images import labelled_images
 from tests import labelled_images as image_files
+from tests import temporary_folders
 
-from absl.testing import absltest
 import numpy as np
 
 _NUM_CLASSES = 10
 
 
-class ReadNpzTest(absltest.TestCase):
+class ReadNpzTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
     self._arrays = image_files.write(
-      self._folder, num_classes=_NUM_CLASSES, per_class=12
+      self.folder, num_classes=_NUM_CLASSES, per_class=12
     )
 
   def test_bad_files(self):
-    path = self._folder / 'bad.npz'
+    path = self.folder / 'bad.npz'
     good = self._arrays
     for change, regex in (
       ({'labels': None}, "holds no array 'labels'; images, labels, is_test"),
@@ -48,7 +46,7 @@ class ReadNpzTest(absltest.TestCase):
 
   def test_damaged_files(self):
     """Every byte, read as it was, or refused in a sentence."""
-    path = self._folder / 'damaged.npz'
+    path = self.folder / 'damaged.npz'
     images = {name: array[::8] for name, array in self._arrays.items()}
     images['images'] = images['images'][:, :2, :2]
     np.savez_compressed(path, **images)

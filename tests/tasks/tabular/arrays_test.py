@@ -2,24 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the task on a folder of arrays."""
 
-import pathlib
-
-from fedfish_tff import datasets
 from fedfish_tff import errors
 from tasks.tabular import arrays
-from tests import named_tensors
+from tests import temporary_folders
+from tests import usable_tasks
 
 from absl.testing import parameterized
 import numpy as np
 
 
-class ArraysTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
+class ArraysTest(temporary_folders.TestCase):
   def _save(self, client_id, x, y):
-    np.savez(self._folder / f'{client_id}.npz', x=x, y=y)
+    np.savez(self.folder / f'{client_id}.npz', x=x, y=y)
 
   def _save_clients(self, num_clients=10, **kwargs):
     rng = np.random.default_rng(0)
@@ -34,22 +28,7 @@ class ArraysTest(parameterized.TestCase):
     return rng.integers(0, 5, n)
 
   def _create(self, **options):
-    return arrays.create_task(seed=0, data_dir=str(self._folder), **options)
-
-  def _assert_runs(self, task):
-    model = task.create_model()
-    named_tensors.assert_named(task.tensor_names, model.initial_weights[0])
-    for data in (task.train, task.validation, task.test):
-      for client_id in data.client_ids:
-        batches = datasets.sequential_batches(
-          data.load_client(client_id), client_id=client_id, batch_size=4
-        )
-        self.assertEqual(batches.to_dataset().element_spec, model.input_spec)
-        for x, y in batches:
-          output = model.predict_on_batch(
-            model.initial_weights, x, training=False
-          )
-          self.assertTrue(np.isfinite(model.loss(output, y)))
+    return arrays.create_task(seed=0, data_dir=str(self.folder), **options)
 
   def test_classification(self):
     self._save_clients()
@@ -60,13 +39,13 @@ class ArraysTest(parameterized.TestCase):
     self.assertLen(task.validation.client_ids, 1)
     weights = task.create_model().initial_weights[0]
     self.assertEqual([w.shape for w in weights[::2]], [(12, 8), (8, 7)])
-    self._assert_runs(task)
+    usable_tasks.check(task)
 
   def test_features_are_flattened_in_order_and_not_scaled(self):
     self._save_clients(num_clients=3)
     task = self._create()
     client_id = task.train.client_ids[0]
-    with np.load(self._folder / f'{client_id}.npz') as saved:
+    with np.load(self.folder / f'{client_id}.npz') as saved:
       expected_x, expected_y = saved['x'], saved['y']
     x, y = task.train.load_client(client_id)
     np.testing.assert_array_equal(x, expected_x.reshape(len(x), 12))
@@ -76,7 +55,7 @@ class ArraysTest(parameterized.TestCase):
     self._save_clients(regression=True)
     task = self._create()
     self.assertEqual((task.metric, task.higher_is_better), ('mse', False))
-    self._assert_runs(task)
+    usable_tasks.check(task)
     self.assertEqual(
       task.train.load_client(task.train.client_ids[0])[1].shape[1:], (1,)
     )
@@ -88,7 +67,7 @@ class ArraysTest(parameterized.TestCase):
     self.assertEqual(
       [w.shape for w in task.create_model().initial_weights[0]], [(2, 3), (3,)]
     )
-    self._assert_runs(task)
+    usable_tasks.check(task)
 
   def test_given_number_of_classes(self):
     self._save_clients()
@@ -127,7 +106,7 @@ class ArraysTest(parameterized.TestCase):
     self._save('z', np.ones([0, 4, 3], np.uint8), np.ones([0], np.int64))
     with self.assertRaisesRegex(errors.InputError, "'z' .*skip_empty_clients"):
       self._create()
-    self._assert_runs(self._create(skip_empty_clients=True))
+    usable_tasks.check(self._create(skip_empty_clients=True))
 
   def test_bad_clients_are_found_when_classes_are_counted(self):
     self._save_clients()

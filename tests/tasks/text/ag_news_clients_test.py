@@ -33,7 +33,7 @@ def _union(clients):
 
 
 class AgNewsClientsTest(parameterized.TestCase):
-  @hypothesis.settings(max_examples=40, deadline=None)
+  @hypothesis.settings(max_examples=40)
   @hypothesis.given(
     num_clients=strategies.integers(1, 12),
     beta=strategies.sampled_from([1e-3, 0.25, 1.0, 1000.0]),

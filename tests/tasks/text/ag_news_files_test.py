@@ -3,11 +3,11 @@
 """Tests of reading AG News, against files that Python's csv writes."""
 
 import csv
-import pathlib
 
 from fedfish_tff import errors
 from tasks.text import ag_news_files
 from tests import local_data
+from tests import temporary_folders
 
 from absl.testing import parameterized
 import hypothesis
@@ -21,11 +21,7 @@ _TEXT = strategies.text(
 )
 
 
-class AgNewsFilesTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class AgNewsFilesTest(temporary_folders.TestCase):
   def _write(self, content, name='test.csv'):
     path = self.folder / name
     if isinstance(content, str):
@@ -44,7 +40,7 @@ class AgNewsFilesTest(parameterized.TestCase):
     np.testing.assert_array_equal(news.labels, [3, 0])
     self.assertEqual(news.labels.dtype, np.int32)
 
-  @hypothesis.settings(max_examples=30, deadline=None)
+  @hypothesis.settings(max_examples=30)
   @hypothesis.given(
     strategies.lists(
       strategies.tuples(strategies.integers(1, 4), _TEXT, _TEXT), min_size=1

@@ -19,7 +19,7 @@ def _labels(values):
 
 
 class ClassSamplingTest(absltest.TestCase):
-  @hypothesis.settings(max_examples=60, deadline=None)
+  @hypothesis.settings(max_examples=60)
   @hypothesis.given(
     proportions=strategies.lists(
       strategies.floats(0, 1), min_size=4, max_size=4
@@ -62,7 +62,7 @@ class ClassSamplingTest(absltest.TestCase):
     )
     np.testing.assert_array_equal(counts, [40, 50, 10])
 
-  @hypothesis.settings(max_examples=40, deadline=None)
+  @hypothesis.settings(max_examples=40)
   @hypothesis.given(
     labels=_LABELS, share=strategies.floats(0, 1), seed=strategies.integers(0)
   )
@@ -81,7 +81,7 @@ class ClassSamplingTest(absltest.TestCase):
         abs((labels[found] == label).sum() - size * count / len(labels)), 1.001
       )
 
-  @hypothesis.settings(max_examples=40, deadline=None)
+  @hypothesis.settings(max_examples=40)
   @hypothesis.given(
     labels=_LABELS,
     share=strategies.floats(0, 1),

@@ -3,13 +3,13 @@
 """Tests of RoBERTa from a folder, against the transformers library."""
 
 import json
-import pathlib
 import random
 import shutil
 
 from fedfish_tff import errors
 from tasks.text import roberta_checkpoint
 from tests import roberta_files
+from tests import temporary_folders
 
 from absl.testing import parameterized
 import h5py
@@ -30,29 +30,25 @@ def _load(folder):
   )
 
 
-class RobertaCheckpointTest(parameterized.TestCase):
+class RobertaCheckpointTest(temporary_folders.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     cls._keras_model = roberta_files.create_keras_model()
 
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
   @parameterized.parameters('h5', 'tf', 'pt')
   def test_equals_the_model_that_was_saved(self, file):
     if file == 'pt':
       roberta_files.save_torch_model(
-        self._folder,
+        self.folder,
         self._keras_model.config,
         roberta_files.torch_weights(self._keras_model),
       )
     else:
       self._keras_model.save_pretrained(
-        self._folder, safe_serialization=file == 'tf'
+        self.folder, safe_serialization=file == 'tf'
       )
-    model, has_head = _load(self._folder)
+    model, has_head = _load(self.folder)
     self.assertTrue(has_head)
     tokens = np.random.default_rng(0).integers(
       0, roberta_files.VOCABULARY_SIZE, [5, _LENGTH], np.int32
@@ -69,11 +65,11 @@ class RobertaCheckpointTest(parameterized.TestCase):
   def test_without_a_head_of_these_classes(self, is_language_model):
     if is_language_model:
       keras_model = self._keras_model
-      roberta_files.save_language_model(self._folder, keras_model)
+      roberta_files.save_language_model(self.folder, keras_model)
     else:
       keras_model = roberta_files.create_keras_model(num_labels=5)
-      keras_model.save_pretrained(self._folder, safe_serialization=False)
-    model, has_head = _load(self._folder)
+      keras_model.save_pretrained(self.folder, safe_serialization=False)
+    model, has_head = _load(self.folder)
     self.assertFalse(has_head)
     is_of_head = []
     for loaded, saved in zip(
@@ -100,7 +96,7 @@ class RobertaCheckpointTest(parameterized.TestCase):
     self.assertEqual(random.getstate(), state)
 
   def test_faults(self):
-    whole = self._folder / 'whole'
+    whole = self.folder / 'whole'
     self._keras_model.save_pretrained(whole, safe_serialization=True)
 
     def write(name, content):
@@ -164,7 +160,7 @@ class RobertaCheckpointTest(parameterized.TestCase):
         (configured(initializer_range='a'), "range in .* is 'a'; a positive"),
       )
     ):
-      folder = self._folder / str(number)
+      folder = self.folder / str(number)
       shutil.copytree(whole, folder)
       change(folder)
       with self.assertRaisesRegex(errors.InputError, regex) as raised:

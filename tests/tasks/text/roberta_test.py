@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of RoBERTa as a model; see those of its tokens and checkpoints."""
 
-import pathlib
 import random
 from unittest import mock
 
@@ -13,6 +12,7 @@ from fedfish_tff.execution import cohort_context
 from tasks.text import roberta
 from tasks.text import roberta_checkpoint
 from tests import roberta_files
+from tests import temporary_folders
 from tests import tolerance
 
 from absl.testing import parameterized
@@ -56,7 +56,7 @@ def _initial_weights(parts):
   )
 
 
-class RobertaTest(parameterized.TestCase):
+class RobertaTest(temporary_folders.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -65,10 +65,6 @@ class RobertaTest(parameterized.TestCase):
       _create(dropout=0.1, seed=seed) for seed in (0, 1)
     )
     cls._tokens = cls._parts.tokenize(_TEXTS)
-
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
 
   def test_tensors(self):
     weights = _initial_weights(self._parts)
@@ -140,9 +136,9 @@ class RobertaTest(parameterized.TestCase):
 
   def test_checkpoint(self):
     keras_model = roberta_files.create_keras_model()
-    keras_model.save_pretrained(self._folder, safe_serialization=True)
-    roberta_files.save_tokens(self._folder, self._parts.tokens)
-    parts = _create([], checkpoint=str(self._folder))
+    keras_model.save_pretrained(self.folder, safe_serialization=True)
+    roberta_files.save_tokens(self.folder, self._parts.tokens)
+    parts = _create([], checkpoint=str(self.folder))
     np.testing.assert_array_equal(parts.tokenize(_TEXTS), self._tokens)
     model = parts.create_model()
     np.testing.assert_allclose(
@@ -160,11 +156,11 @@ class RobertaTest(parameterized.TestCase):
     # Not all as the library has it by default.
     keras_model.config.attention_probs_dropout_prob = 0.2
     self.assertEqual(keras_model.config.hidden_dropout_prob, 0.1)
-    keras_model.save_pretrained(self._folder, safe_serialization=True)
-    roberta_files.save_tokens(self._folder, self._parts.tokens)
+    keras_model.save_pretrained(self.folder, safe_serialization=True)
+    roberta_files.save_tokens(self.folder, self._parts.tokens)
     for options, hidden, attention in (
-      ({'checkpoint': self._folder}, 0.1, 0.2),
-      ({'checkpoint': self._folder, 'dropout': 0.3}, 0.3, 0.3),
+      ({'checkpoint': self.folder}, 0.1, 0.2),
+      ({'checkpoint': self.folder, 'dropout': 0.3}, 0.3, 0.3),
       ({}, 0, 0),
     ):
       with mock.patch.object(
@@ -190,9 +186,9 @@ class RobertaTest(parameterized.TestCase):
 
   def test_checkpoint_of_a_language_model_gets_a_head(self):
     keras_model = roberta_files.create_keras_model()
-    roberta_files.save_language_model(self._folder, keras_model)
-    roberta_files.save_tokens(self._folder, self._parts.tokens)
-    found = _initial_weights(_create([], checkpoint=self._folder, seed=1))
+    roberta_files.save_language_model(self.folder, keras_model)
+    roberta_files.save_tokens(self.folder, self._parts.tokens)
+    found = _initial_weights(_create([], checkpoint=self.folder, seed=1))
     # That of the seed, as without a checkpoint.
     same_head = _initial_weights(self._other)
     other_head = _initial_weights(self._parts)
@@ -213,13 +209,13 @@ class RobertaTest(parameterized.TestCase):
   def test_checkpoint_with_more_tokens_than_embeddings(self):
     size = self._parts.tokens.size
     roberta_files.create_keras_model(vocabulary_size=size - 1).save_pretrained(
-      self._folder, safe_serialization=True
+      self.folder, safe_serialization=True
     )
-    roberta_files.save_tokens(self._folder, self._parts.tokens)
+    roberta_files.save_tokens(self.folder, self._parts.tokens)
     with self.assertRaisesRegex(
       errors.InputError, f'has {size} tokens, and embeddings of {size - 1}; at'
     ):
-      _create([], checkpoint=self._folder)
+      _create([], checkpoint=self.folder)
 
   @pytest.mark.thorough
   def test_trains_on_the_fast_path(self):

@@ -3,11 +3,11 @@
 """Tests of RoBERTa's tokens, against the transformers library."""
 
 import json
-import pathlib
 
 from fedfish_tff import errors
 from tasks.text import roberta_tokens
 from tests import roberta_files
+from tests import temporary_folders
 
 from absl.testing import parameterized
 import numpy as np
@@ -26,24 +26,20 @@ def _with_other_padding(tokenizer):
   return json.dumps({**tokenizer, 'model': model, 'added_tokens': []})
 
 
-class RobertaTokensTest(parameterized.TestCase):
+class RobertaTokensTest(temporary_folders.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     cls._tokens = roberta_files.train_tokens()
 
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
   def _load(self):
     return roberta_tokens.load_roberta_tokens(
-      self._folder, sequence_length=_LENGTH
+      self.folder, sequence_length=_LENGTH
     )
 
   def test_equal_those_of_the_library(self):
-    tokenizer = roberta_files.save_tokens(self._folder, self._tokens)
-    slow = self._folder / 'parts'
+    tokenizer = roberta_files.save_tokens(self.folder, self._tokens)
+    slow = self.folder / 'parts'
     slow.mkdir()
     (slow / 'vocab.json').write_text(json.dumps(tokenizer['model']['vocab']))
     (slow / 'merges.txt').write_text(
@@ -64,9 +60,9 @@ class RobertaTokensTest(parameterized.TestCase):
     loaded = self._load()
     self.assertEqual(loaded.size, self._tokens.size)
     np.testing.assert_array_equal(loaded.encode(texts), expected)
-    (self._folder / 'tokenizer.json').unlink()
+    (self.folder / 'tokenizer.json').unlink()
     for file in slow.iterdir():
-      file.rename(self._folder / file.name)
+      file.rename(self.folder / file.name)
     loaded = self._load()
     self.assertEqual(loaded.size, self._tokens.size)
     np.testing.assert_array_equal(loaded.encode(texts), expected)
@@ -101,8 +97,8 @@ class RobertaTokensTest(parameterized.TestCase):
     (_with_other_padding, 'have the ids <s> 0, </s> 1, <pad> 2; RoBERTa'),
   )
   def test_faulty_files(self, change, regex):
-    tokenizer = roberta_files.save_tokens(self._folder, self._tokens)
-    path = self._folder / 'tokenizer.json'
+    tokenizer = roberta_files.save_tokens(self.folder, self._tokens)
+    path = self.folder / 'tokenizer.json'
     path.unlink()
     if content := change(tokenizer):
       path.write_text(content)

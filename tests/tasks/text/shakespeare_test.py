@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the Shakespeare task, on a few lines."""
 
-import pathlib
-
 from fedfish_tff import errors
 from tasks.text import shakespeare
+from tests import temporary_folders
 from tests import tff_database
 
 from absl.testing import parameterized
@@ -22,12 +21,11 @@ _LINES = {
 }
 
 
-class ShakespeareTest(parameterized.TestCase):
+class ShakespeareTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
     tff_database.write_tff_database(
-      self._folder / 'shakespeare.sqlite',
+      self.folder / 'shakespeare.sqlite',
       {
         split: {
           speaker: [{'snippets': [text.encode()]} for text in texts]
@@ -46,7 +44,7 @@ class ShakespeareTest(parameterized.TestCase):
       sequence_length=4,
     )
     return shakespeare.create_task(
-      data_dir=str(self._folder), **{**defaults, **options}
+      data_dir=str(self.folder), **{**defaults, **options}
     )
 
   def test_clients_are_drawn_of_speakers_who_say_enough(self):

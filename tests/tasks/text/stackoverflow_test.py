@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the Stack Overflow task, on a few posts."""
 
-import pathlib
-
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from tasks.text import stackoverflow
+from tests import temporary_folders
 from tests import tff_database
 
 from absl.testing import parameterized
@@ -31,12 +30,11 @@ def _post(tokens):
   }
 
 
-class StackOverflowTest(parameterized.TestCase):
+class StackOverflowTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
     tff_database.write_tff_database(
-      self._folder / 'stackoverflow.sqlite',
+      self.folder / 'stackoverflow.sqlite',
       {
         split: {c: list(map(_post, posts)) for c, posts in clients.items()}
         for split, clients in _POSTS.items()
@@ -46,7 +44,7 @@ class StackOverflowTest(parameterized.TestCase):
   def _create(self, **options):
     options = dict(sequence_length=4, eval_sequence_length=3) | options
     return stackoverflow.create_task(
-      seed=0, data_dir=str(self._folder), **options
+      seed=0, data_dir=str(self.folder), **options
     )
 
   def test_clients_are_those_of_tffs_splits(self):
@@ -79,7 +77,7 @@ class StackOverflowTest(parameterized.TestCase):
     self.assertNotIn(3, y)
 
   def test_the_vocabulary_of_another_corpus(self):
-    path = self._folder / 'vocabulary.json'
+    path = self.folder / 'vocabulary.json'
     vocabulary = datasets.train_vocabulary(
       ['z'], kind=datasets.VocabularyKind.WORD, size=9
     )
@@ -91,7 +89,7 @@ class StackOverflowTest(parameterized.TestCase):
     np.testing.assert_array_equal(x, [[bos, oov, z]])
 
   def test_missing_data_is_told_with_its_address(self):
-    (self._folder / 'stackoverflow.sqlite').unlink()
+    (self.folder / 'stackoverflow.sqlite').unlink()
     with self.assertRaisesRegex(errors.InputError, 'stackoverflow.sqlite.lzma'):
       self._create()
 

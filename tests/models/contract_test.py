@@ -1,0 +1,203 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""What every functional model must do: one test runs all of them."""
+
+from fedfish_tff import algorithms
+from fedfish_tff import client_work
+from fedfish_tff import datasets
+from fedfish_tff import errors
+from fedfish_tff import models
+from fedfish_tff.execution import cohort_context
+from tests import named_tensors
+from tests import tolerance
+
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_IMAGES = dict(input_shape=(16, 16, 1), num_classes=3)
+_TOKENS = dict(vocabulary_size=12)
+_LSTM = dict(**_TOKENS, embedding_size=6, lstm_size=5)
+_TEXTS = dict(**_TOKENS, class_names=('one', 'two', 'three'), embedding_size=5)
+
+
+def _create_feature_classifier(seed, num_classes=3):
+  features = models.create_dense_features(
+    num_inputs=4, hidden_units=[5], seed=seed
+  )
+  return models.create_feature_classifier(features, num_classes=num_classes)
+
+
+# The function, options and the names of tensors. A new model is entered here.
+_MODELS = {
+  'compact_cnn': (
+    models.create_compact_cnn,
+    _IMAGES,
+    models.COMPACT_CNN_TENSORS,
+  ),
+  'fed_avg_cnn': (
+    models.create_fed_avg_cnn,
+    _IMAGES,
+    models.FED_AVG_CNN_TENSORS,
+  ),
+  'dropout_cnn': (
+    models.create_dropout_cnn,
+    _IMAGES,
+    models.DROPOUT_CNN_TENSORS,
+  ),
+  'lenet5': (models.create_lenet5, _IMAGES, models.LENET5_TENSORS),
+  'vgg9': (models.create_vgg9, _IMAGES, models.VGG9_TENSORS),
+  'resnet18': (models.create_resnet18, _IMAGES, models.RESNET18_TENSORS),
+  'mlp_classifier': (
+    models.create_mlp_classifier,
+    dict(num_features=4, num_classes=3, hidden_units=(5, 4)),
+    models.mlp_tensor_names(2),
+  ),
+  'mlp_classifier_without_hidden_units': (
+    models.create_mlp_classifier,
+    dict(num_features=4, num_classes=3, hidden_units=()),
+    models.mlp_tensor_names(0),
+  ),
+  'mlp_regressor': (
+    models.create_mlp_regressor,
+    dict(num_features=4, hidden_units=(5,)),
+    models.mlp_tensor_names(1),
+  ),
+  'linear_representation': (
+    models.create_linear_representation,
+    dict(num_features=5, num_components=2),
+    models.LINEAR_REPRESENTATION_TENSORS,
+  ),
+  'feature_classifier': (
+    _create_feature_classifier,
+    {},
+    models.feature_classifier_tensor_names(
+      models.create_dense_features(num_inputs=4, hidden_units=[5], seed=0)
+    ),
+  ),
+  'stackoverflow_rnn': (
+    models.create_stackoverflow_rnn,
+    _LSTM,
+    models.STACKOVERFLOW_RNN_TENSORS,
+  ),
+  'character_lstm': (
+    models.create_character_lstm,
+    _LSTM,
+    models.CHARACTER_LSTM_TENSORS,
+  ),
+  'cifg_lstm': (models.create_cifg_lstm, _LSTM, models.CIFG_LSTM_TENSORS),
+  'transformer': (
+    models.create_transformer,
+    dict(**_TOKENS, num_layers=2, num_heads=2, hidden_size=8),
+    models.transformer_tensor_names(2),
+  ),
+  'bag_of_tokens_classifier': (
+    models.create_bag_of_tokens_classifier,
+    _TEXTS,
+    models.BAG_OF_TOKENS_TENSORS,
+  ),
+  'text_cnn': (models.create_text_cnn, _TEXTS, models.TEXT_CNN_TENSORS),
+}
+# Sizes that must be positive integers, of any of the models.
+_SIZES = (
+  *('num_features', 'num_classes', 'hidden_units', 'num_components'),
+  *('vocabulary_size', 'embedding_size', 'lstm_size', 'num_layers'),
+)
+
+
+def _create(name, *, seed=0, **changes):
+  create, options, _ = _MODELS[name]
+  return create(**{**options, **changes}, seed=seed)
+
+
+def _draw_client(model, num_examples):
+  """Draws examples as the model takes them; sequences have 6 tokens."""
+  rng = np.random.default_rng(num_examples)
+  arrays = []
+  for spec, limit in zip(model.input_spec, (12, 3)):
+    shape = [num_examples, *(n or 6 for n in spec.shape[1:])]
+    if spec.dtype.is_floating:
+      array = rng.standard_normal(shape)
+    else:
+      # Labels of sequences are tokens.
+      array = rng.integers(1, 12 if len(shape) > 1 else limit, shape)
+    arrays.append(array.astype(spec.dtype.as_numpy_dtype))
+  return tuple(arrays)
+
+
+class ContractTest(parameterized.TestCase):
+  @parameterized.parameters(*_MODELS)
+  def test_tensors_have_names_and_are_a_function_of_the_seed(self, name):
+    first, again, other = (
+      _create(name, seed=seed).initial_weights for seed in (0, 0, 1)
+    )
+    _, _, names = _MODELS[name]
+    named_tensors.assert_named(names, first[0])
+    self.assertEqual({w.dtype.name for w in first[0]}, {'float32'})
+    self.assertEmpty(first[1])
+    tolerance.assert_same(first, again)
+    for a, b in zip(first[0], other[0], strict=True):
+      if a.ndim > 1 and np.ptp(a):  # Drawn, not constant.
+        self.assertFalse(np.array_equal(a, b))
+
+  @parameterized.parameters(*_MODELS)
+  def test_sizes_must_be_positive(self, name):
+    _, options, _ = _MODELS[name]
+    for size in set(_SIZES) & set(options):
+      value = (8, 0) if size == 'hidden_units' else 0
+      with self.assertRaisesRegex(errors.InputError, f'{size} holds 0'):
+        _create(name, **{size: value})
+    if 'input_shape' in options:
+      for shape, message in (
+        ((28, 28, 0), 'holds 0; positive'),
+        ((28, 28), r'has 2 size\(s\)'),
+      ):
+        with self.assertRaisesRegex(errors.InputError, message):
+          _create(name, input_shape=shape)
+
+  @parameterized.parameters(
+    # Tracing all of the residual network takes long; resnet_test has a part.
+    *(name for name in _MODELS if name != 'resnet18')
+  )
+  @pytest.mark.thorough
+  def test_rounds_run_as_graphs_and_repeat(self, name):
+    """FedFish's, which sample labels."""
+    model = _create(name)
+    label = model.input_spec[1]
+    samplers = {
+      (tf.float32, 2): models.gaussian_label_sampler,
+      (tf.int32, 1): models.categorical_label_sampler,
+      (tf.int32, 2): models.token_label_sampler,
+    }
+    process = algorithms.build_fed_fish(
+      model,
+      tff.learning.optimizers.build_sgdm(0.1),
+      tff.learning.optimizers.build_sgdm(1.0),
+      local_epochs=2,
+      fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL,
+      label_sampler=samplers[label.dtype, label.shape.rank](),
+    )
+    cohort = [
+      datasets.plan_batches(
+        _draw_client(model, n),
+        datasets.BatchSpec(batch_size=2, epochs=2),
+        client_id=str(n),
+        seed=0,
+        round_number=0,
+      )
+      for n in (3, 4)
+    ]
+    context = cohort_context.SyncCohortExecutionContext()
+    with tff.framework.get_context_stack().install(context):
+      first, again = (
+        process.get_model_weights(
+          process.next(process.initialize(), cohort).state
+        ).trainable
+        for _ in range(2)
+      )
+    self.assertEmpty(context.general_path_reasons)
+    tolerance.assert_same(first, again)
+    self.assertTrue(all(np.isfinite(w).all() for w in first))
+    self.assertFalse(np.array_equal(first[-1], model.initial_weights[0][-1]))
