@@ -11,7 +11,6 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.cached_client_data import *
   from fedfish_tff.datasets.client_data import *
   from fedfish_tff.datasets.client_index import *
-  from fedfish_tff.datasets.client_inputs import *
   from fedfish_tff.datasets.client_sizes import *
   from fedfish_tff.datasets.client_sources import *
   from fedfish_tff.datasets.concatenated_client_data import *
@@ -41,8 +40,9 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
   'batches': """
-    BatchSpec ClientBatches MIN_FEW_SHOT_EXAMPLES plan_batches
-    sequential_batches split_examples split_few_shot split_rows
+    BatchSpec ClientBatches ClientInput MIN_FEW_SHOT_EXAMPLES plan_batches
+    plan_client plan_indices sequential_batches split_few_shot split_rows
+    takes_references to_client_input
   """,
   'cached_client_data': 'CachedClientData',
   'client_data': """
@@ -51,14 +51,10 @@ _EXPORTS = {
   'client_index': """
     ClientIndex create_index_writer INDEX_SCHEMA IndexRows ROW_GROUP_CLIENTS
   """,
-  'client_inputs': 'ClientInput to_client_input',
   'client_sizes': """
     ClientSizeLaw fit_client_size_law PUBLISHED_SPLITS PublishedSplit
   """,
-  'client_sources': """
-    ClientReference ClientSource plan_client set_source take_part
-    takes_references
-  """,
+  'client_sources': 'ClientSource set_source StoredClient',
   'concatenated_client_data': 'ConcatenatedClientData',
   'data_fingerprint': 'fingerprint',
   'examples': """

@@ -19,7 +19,6 @@ import functools
 from typing import Any
 
 from fedfish_tff.datasets import batches as batches_lib
-from fedfish_tff.datasets import client_sources
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import dataset_rows
 from fedfish_tff.execution.packing import packed_sequences
@@ -55,8 +54,6 @@ def pack_sequence(
       of one shape nor of a static shape, or never end.
     TypeError: If the value is no sequence of this type, as TFF says it.
   """
-  if isinstance(value, ReferencedSequence):
-    return value.read()
   if isinstance(value, packed_sequences.PackedSequence):
     return value
   if isinstance(value, MappedSequence):
@@ -96,63 +93,28 @@ class MappedSequence:
 # ClientBatches.
 
 
-class ReferencedSequence(packed_sequences.PackedSequence):
-  """The sequence of a client that is read when its arrays are looked at.
+def check_client_batches(
+  batches: batches_lib.ClientBatches, element_type: tff.Type
+) -> None:
+  """Checks the type of a client's batches, without reading the client.
 
-  Attributes:
-    reference: The client's batches.
+  Args:
+    batches: The client's batches.
+    element_type: The elements' TFF type.
+
+  Raises:
+    TypeError: If the client is known to have elements of another type.
   """
-
-  def __init__(
-    self, reference: client_sources.ClientReference, element_type: tff.Type
-  ):
-    """Reads nothing.
-
-    Args:
-      reference: The client's batches.
-      element_type: The elements' TFF type.
-
-    Raises:
-      PackingError: See `pack_sequence`.
-      TypeError: If the client is known to have elements of another type.
-    """
-    packed_sequences.leaf_types(element_type)
-    if reference.element_spec is not None:
-      spec = spec_key(
-        reference.element_spec,
-        lambda s: (np.dtype(s.dtype.as_numpy_dtype).str, tuple(s.shape)),
-      )
-      _check_spec(element_type, spec)
-    # Around the setters of a frozen class.
-    vars(self).update(reference=reference, _element_type=element_type)
-
-  def read(self) -> packed_sequences.PackedSequence:
-    """Returns the sequence, of which this object keeps nothing."""
-    return _pack_client_batches(
-      self.reference.read(),
-      self._element_type,
-      packed_sequences.leaf_types(self._element_type),
+  if batches.stored is None:
+    spec = spec_key(batches.examples, lambda a: (a.dtype.str, a.shape[1:]))
+  elif batches.stored.element_spec is None:
+    return
+  else:
+    spec = spec_key(
+      batches.stored.element_spec,
+      lambda s: (np.dtype(s.dtype.as_numpy_dtype).str, tuple(s.shape)),
     )
-
-  @functools.cached_property
-  def _packed(self) -> packed_sequences.PackedSequence:
-    return self.read()
-
-  @property
-  def leaves(self) -> tuple[np.ndarray, ...]:
-    return self._packed.leaves
-
-  @property
-  def layouts(self) -> tuple[packed_sequences.Layout, ...]:
-    return self._packed.layouts
-
-  @property
-  def leaf_layouts(self) -> tuple[int, ...]:
-    return self._packed.leaf_layouts
-
-  @property
-  def num_elements(self) -> int:
-    return self._packed.num_elements
+  _check_spec(element_type, spec)
 
 
 def _pack_client_batches(
@@ -160,9 +122,8 @@ def _pack_client_batches(
   element_type: tff.Type,
   types: Sequence[tff.TensorType],
 ) -> packed_sequences.PackedSequence:
-  # Structure, dtypes and shapes of its arrays, cheaply.
-  spec = spec_key(batches.examples, lambda a: (a.dtype.str, a.shape[1:]))
-  _check_spec(element_type, spec)
+  batches = batches.read()
+  check_client_batches(batches, element_type)
   rows, plan = batches.used_rows()
   leaves = tuple(
     _bytes_array(leaf) if tensor_type.dtype.type is np.str_ else leaf
