@@ -131,11 +131,8 @@ def _pack_client_batches(
       element_leaves(rows, element_type), types, strict=True
     )
   )
-  starts, sizes = batches.bounds()
-  layout = packed_sequences.Layout(plan, starts, sizes)
-  return packed_sequences.PackedSequence(
-    leaves, (layout,), (0,) * len(leaves), len(starts)
-  )
+  layout = packed_sequences.Layout(plan, *batches.bounds())
+  return packed_sequences.PackedSequence(leaves, (layout,) * len(leaves))
 
 
 @functools.lru_cache(maxsize=256)
@@ -264,9 +261,7 @@ def _pack_rows(
     numbers = layout.rows()
     leaves = [leaf[numbers] for leaf in leaves]
     layout = packed_sequences.Layout.in_order(len(numbers), layout.sizes)
-  return packed_sequences.PackedSequence(
-    tuple(leaves), (layout,), (0,) * len(leaves), num_elements
-  )
+  return packed_sequences.PackedSequence(tuple(leaves), (layout,) * len(leaves))
 
 
 def _read(dataset: tf.data.Dataset) -> Iterable[Sequence[tf.Tensor]]:
@@ -395,9 +390,8 @@ def _pack_columns(
   in_chunks: bool,
 ) -> packed_sequences.PackedSequence:
   """Packs each leaf's arrays: batches, single elements, or stacks of them."""
-  leaves, layouts, leaf_layouts = [], [], []
-  numbers = {}
-  num_elements = len(columns[0])
+  leaves, layouts = [], []
+  by_sizes = {}
   for column, tensor_type in zip(columns, types, strict=True):
     is_batched = packed_sequences.is_batched(tensor_type)
     if not column:
@@ -410,14 +404,9 @@ def _pack_columns(
       leaf = packed_sequences.join_rows(column)
     else:
       leaf = np.stack(column)
-    if in_chunks:
-      num_elements = len(leaf)
     sizes = tuple(len(array) for array in column) if is_batched else None
-    if sizes not in numbers:
-      numbers[sizes] = len(layouts)
-      layouts.append(packed_sequences.Layout.in_order(len(leaf), sizes))
+    if sizes not in by_sizes:
+      by_sizes[sizes] = packed_sequences.Layout.in_order(len(leaf), sizes)
     leaves.append(leaf)
-    leaf_layouts.append(numbers[sizes])
-  return packed_sequences.PackedSequence(
-    tuple(leaves), tuple(layouts), tuple(leaf_layouts), num_elements
-  )
+    layouts.append(by_sizes[sizes])
+  return packed_sequences.PackedSequence(tuple(leaves), tuple(layouts))

@@ -101,5 +101,5 @@ def _count_rows(leaf: Any) -> int:
   if isinstance(leaf, batches_lib.ClientBatches):
     return leaf.num_rows_hint
   if isinstance(leaf, packed_sequences.PackedSequence):
-    return sum(layout.num_rows for layout in leaf.layouts)
+    return sum(layout.num_rows for layout in set(leaf.layouts))
   return 0
