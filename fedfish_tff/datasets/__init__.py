@@ -8,12 +8,11 @@ from fedfish_tff import lazy
 
 if TYPE_CHECKING:
   from fedfish_tff.datasets.batches import *
-  from fedfish_tff.datasets.cached_client_data import *
   from fedfish_tff.datasets.client_data import *
   from fedfish_tff.datasets.client_index import *
   from fedfish_tff.datasets.client_sizes import *
   from fedfish_tff.datasets.client_sources import *
-  from fedfish_tff.datasets.concatenated_client_data import *
+  from fedfish_tff.datasets.client_views import *
   from fedfish_tff.datasets.data_fingerprint import *
   from fedfish_tff.datasets.examples import *
   from fedfish_tff.datasets.feature_cache import *
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.pachinko import *
   from fedfish_tff.datasets.partition_summary import *
   from fedfish_tff.datasets.partitions import *
-  from fedfish_tff.datasets.preprocessed_client_data import *
   from fedfish_tff.datasets.random_streams import *
   from fedfish_tff.datasets.record_files import *
   from fedfish_tff.datasets.shards import *
@@ -44,9 +42,9 @@ _EXPORTS = {
     plan_client plan_indices sequential_batches split_few_shot split_rows
     takes_references to_client_input
   """,
-  'cached_client_data': 'CachedClientData',
   'client_data': """
-    ClientData InMemoryClientData split_clients unknown_client_error
+    ClientData ClientDataView InMemoryClientData split_clients
+    unknown_client_error
   """,
   'client_index': """
     ClientIndex create_index_writer INDEX_SCHEMA IndexRows ROW_GROUP_CLIENTS
@@ -55,7 +53,9 @@ _EXPORTS = {
     ClientSizeLaw fit_client_size_law PUBLISHED_SPLITS PublishedSplit
   """,
   'client_sources': 'ClientSource set_source StoredClient',
-  'concatenated_client_data': 'ConcatenatedClientData',
+  'client_views': """
+    CachedClientData ConcatenatedClientData PreprocessedClientData
+  """,
   'data_fingerprint': 'fingerprint',
   'examples': """
     array_names count_bytes count_examples Examples spec_of_examples
@@ -76,7 +76,6 @@ _EXPORTS = {
   'pachinko': 'partition_by_pachinko',
   'partition_summary': 'count_labels unassigned_examples',
   'partitions': 'partition_by_dirichlet partition_labels_by_dirichlet',
-  'preprocessed_client_data': 'PreprocessedClientData',
   'random_streams': 'random_generator uniform_numbers',
   'record_files': """
     open_file read_record RECORD_OVERHEAD scan_records write_record

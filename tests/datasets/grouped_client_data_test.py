@@ -12,9 +12,9 @@ from urllib import parse
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import client_data
+from fedfish_tff.datasets import client_views
 from fedfish_tff.datasets import grouped_client_data
 from fedfish_tff.datasets import grouped_writer
-from fedfish_tff.datasets import preprocessed_client_data
 from fedfish_tff.datasets import record_files
 from fedfish_tff.datasets import sorted_ids
 from fedfish_tff.simulation import cohort_prefetch
@@ -142,7 +142,7 @@ class GroupedClientDataTest(absltest.TestCase):
     cohorts = []
     for data in (
       in_memory,
-      preprocessed_client_data.PreprocessedClientData(self._data, _lengths),
+      client_views.PreprocessedClientData(self._data, _lengths),
     ):
       with cohort_prefetch.CohortPrefetcher(
         data,
