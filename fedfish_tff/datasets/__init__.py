@@ -19,12 +19,10 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.grouped_client_data import *
   from fedfish_tff.datasets.grouped_table import *
   from fedfish_tff.datasets.grouped_writer import *
-  from fedfish_tff.datasets.matched_partition import *
   from fedfish_tff.datasets.natural_key import *
   from fedfish_tff.datasets.npz_files import *
   from fedfish_tff.datasets.npz_folder import *
   from fedfish_tff.datasets.pachinko import *
-  from fedfish_tff.datasets.partition_summary import *
   from fedfish_tff.datasets.partitions import *
   from fedfish_tff.datasets.random_streams import *
   from fedfish_tff.datasets.record_files import *
@@ -67,15 +65,16 @@ _EXPORTS = {
   'grouped_client_data': 'GroupedClientData',
   'grouped_table': 'group_table',
   'grouped_writer': 'GroupedWriter',
-  'matched_partition': 'partition_alike',
   'natural_key': 'partition_by_key',
   'npz_files': """
     npz_array_names NPZ_READ_ERRORS read_npz_array read_npz_shape write_npz
   """,
   'npz_folder': 'NpzFolderClientData',
   'pachinko': 'partition_by_pachinko',
-  'partition_summary': 'count_labels unassigned_examples',
-  'partitions': 'partition_by_dirichlet partition_labels_by_dirichlet',
+  'partitions': """
+    count_labels partition_alike partition_by_dirichlet
+    partition_labels_by_dirichlet unassigned_examples
+  """,
   'random_streams': 'random_generator uniform_numbers',
   'record_files': """
     open_file read_record RECORD_OVERHEAD scan_records write_record

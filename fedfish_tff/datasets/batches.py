@@ -51,10 +51,10 @@ class BatchSpec:
   shuffle: bool = True
 
   def __post_init__(self) -> None:
-    _check_positive('batch_size', self.batch_size)
-    _check_positive('epochs', self.epochs)
+    errors.check_positive_integer('batch_size', self.batch_size)
+    errors.check_positive_integer('epochs', self.epochs)
     if self.max_examples is not None:
-      _check_positive('max_examples', self.max_examples)
+      errors.check_positive_integer('max_examples', self.max_examples)
 
 
 class ClientBatches:
@@ -477,11 +477,3 @@ def _choose(
 def _split_order(total: int, *, client_id: str, seed: int) -> np.ndarray:
   stream = random_streams.random_generator('example split', seed, client_id)
   return stream.permutation(total)
-
-
-def _check_positive(field: str, value: int) -> None:
-  is_integer = isinstance(value, (int, np.integer))
-  if not is_integer or isinstance(value, bool) or value < 1:
-    raise errors.InputError(
-      f'{field} is {value!r}; a positive integer was expected.'
-    )

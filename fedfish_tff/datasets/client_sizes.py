@@ -14,7 +14,6 @@ import dataclasses
 import functools
 
 from fedfish_tff import errors
-from fedfish_tff.datasets import partition_checks
 from fedfish_tff.datasets import random_streams
 
 import numpy as np
@@ -45,7 +44,7 @@ class ClientSizeLaw:
 
   def __post_init__(self) -> None:
     for name in ('smallest', 'largest'):
-      partition_checks.check_positive_integer(name, getattr(self, name))
+      errors.check_positive_integer(name, getattr(self, name))
     if self.largest < self.smallest:
       raise errors.InputError(
         f'The smallest size is {self.smallest} and the largest {self.largest}; '
@@ -90,7 +89,7 @@ class ClientSizeLaw:
     Raises:
       errors.InputError: If `num_clients` is not a positive integer.
     """
-    partition_checks.check_positive_integer('num_clients', num_clients)
+    errors.check_positive_integer('num_clients', num_clients)
     stream = random_streams.random_generator('client sizes', seed)
     places = (np.arange(num_clients) + stream.random(num_clients)) / num_clients
     indices = np.searchsorted(np.cumsum(self.probabilities), places)
