@@ -42,8 +42,9 @@ def pack_sequence(
   generator; packing it does not end.
 
   Args:
-    value: A `ClientBatches` (its arrays are used as they are), a dataset, a
-      list of elements as TFF takes it, or a packed or mapped sequence.
+    value: A `ClientBatches` (its arrays are used as they are), a dataset of
+      such elements, a list of elements as TFF takes it, or a packed or mapped
+      sequence.
     element_type: The elements' TFF type.
 
   Returns:
@@ -148,12 +149,8 @@ def _check_spec(element_type: tff.Type, spec: Any) -> None:
     children = map(batch_spec, children)
     return kind(*children) if hasattr(kind, '_fields') else kind(children)
 
-  _check_assignable(element_type, batch_spec(spec))
-
-
-def _check_assignable(element_type: tff.Type, element_spec: Any) -> None:
   expected = tff.SequenceType(element_type)
-  found = tff.SequenceType(tff.types.tensorflow_to_type(element_spec))
+  found = tff.SequenceType(tff.types.tensorflow_to_type(batch_spec(spec)))
   if not expected.is_assignable_from(found):
     raise TypeError(
       f'Cannot serialize dataset with elements of type {found} as TFF type '
@@ -162,20 +159,6 @@ def _check_assignable(element_type: tff.Type, element_spec: Any) -> None:
 
 
 # Datasets.
-
-
-class HashableSpec:
-  """An `element_spec` as the key of a cache."""
-
-  def __init__(self, element_spec: Any):
-    self.element_spec = element_spec
-    self._key = spec_key(element_spec)
-
-  def __eq__(self, other: object) -> bool:
-    return isinstance(other, HashableSpec) and self._key == other._key
-
-  def __hash__(self) -> int:
-    return hash(self._key)
 
 
 def spec_key(
@@ -195,11 +178,6 @@ def spec_key(
   return leaf_key(spec)
 
 
-@functools.lru_cache(maxsize=256)
-def _check_dataset_spec(element_type: tff.Type, spec: HashableSpec) -> None:
-  _check_assignable(element_type, spec.element_spec)
-
-
 def _pack_dataset(
   dataset: tf.data.Dataset,
   element_type: tff.Type,
@@ -210,7 +188,6 @@ def _pack_dataset(
     raise packed_sequences.PackingError(
       'elements hold ragged, sparse or nested values'
     )
-  _check_dataset_spec(element_type, HashableSpec(dataset.element_spec))
   if dataset.cardinality().numpy() == tf.data.INFINITE_CARDINALITY:
     raise packed_sequences.PackingError('the dataset has no end')
   # From the order of tf.data to that of the type, by the dataset's own names:

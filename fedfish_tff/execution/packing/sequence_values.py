@@ -236,9 +236,7 @@ def _check_dataset(
   dataset: tf.data.Dataset, type_spec: tff.SequenceType
 ) -> None:
   """Raises what TFF raises unless a dataset has the given type."""
-  if not _is_dataset_spec(
-    sequence_packing.HashableSpec(dataset.element_spec), type_spec
-  ):
+  if not _is_dataset_spec(_HashableSpec(dataset.element_spec), type_spec):
     # TFF checks first, then serializes: `take` keeps that small.
     try:
       tff.framework.serialize_value(dataset.take(0), type_spec)
@@ -257,10 +255,22 @@ def _check_dataset(
     )
 
 
+class _HashableSpec:
+  """An `element_spec` as the key of a cache."""
+
+  def __init__(self, element_spec: Any):
+    self.element_spec = element_spec
+    self._key = sequence_packing.spec_key(element_spec)
+
+  def __eq__(self, other: object) -> bool:
+    return isinstance(other, _HashableSpec) and self._key == other._key
+
+  def __hash__(self) -> int:
+    return hash(self._key)
+
+
 @functools.lru_cache(maxsize=256)
-def _is_dataset_spec(
-  spec: sequence_packing.HashableSpec, type_spec: tff.SequenceType
-) -> bool:
+def _is_dataset_spec(spec: _HashableSpec, type_spec: tff.SequenceType) -> bool:
   element_type = tff.types.tensorflow_to_type(spec.element_spec)
   # TFF accepts no other containers.
   return {collections.OrderedDict}.issuperset(

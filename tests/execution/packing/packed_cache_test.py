@@ -10,6 +10,7 @@ import threading
 
 from fedfish_tff import errors
 from fedfish_tff.execution.packing import packed_cache
+from fedfish_tff.execution.packing import packed_sequences
 from tests import processes
 
 from absl.testing import parameterized
@@ -168,8 +169,8 @@ class PackedSequenceCacheTest(parameterized.TestCase):
 
   def test_errors_are_those_of_packing(self):
     cache = packed_cache.PackedSequenceCache()
-    with self.assertRaises(TypeError):
-      cache.pack(_dataset(), tff.TensorType(np.float32, [None]))
+    with self.assertRaises(packed_sequences.PackingError):
+      cache.pack(_dataset(), tff.TensorType(np.int64, None))
     self.assertEmpty(cache)
 
   def test_a_negative_budget_is_refused(self):

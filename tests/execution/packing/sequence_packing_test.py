@@ -157,11 +157,10 @@ class PackSequenceTest(parameterized.TestCase):
     batches = batches_lib.sequential_batches(
       np.arange(3), client_id='a', batch_size=2
     )
-    for value in (batches, batches.to_dataset()):
-      with self.assertRaisesRegex(
-        TypeError, r'elements of type int64\[\?\]\* as TFF type float32\[\?\]\*'
-      ):
-        sequence_packing.pack_sequence(value, element_type)
+    with self.assertRaisesRegex(
+      TypeError, r'elements of type int64\[\?\]\* as TFF type float32\[\?\]\*'
+    ):
+      sequence_packing.pack_sequence(batches, element_type)
     with self.assertRaisesRegex(TypeError, 'Python type int'):
       sequence_packing.pack_sequence(3, element_type)
 
