@@ -48,7 +48,7 @@ _EXPORTS = {
     ClientIndex create_index_writer INDEX_SCHEMA IndexRows ROW_GROUP_CLIENTS
   """,
   'client_sizes': """
-    ClientSizeLaw fit_client_size_law PUBLISHED_SPLITS PublishedSplit
+    ClientSizeLaw PUBLISHED_SPLITS PublishedSplit
   """,
   'client_sources': 'ClientSource set_source StoredClient',
   'client_views': """
