@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Client data made of others: kept in memory, preprocessed, or put together."""
 
-import collections
 from collections.abc import Callable
 from collections.abc import Sequence
+import contextlib
 import threading
 from typing import Any
 
@@ -12,6 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import examples as examples_lib
 
+import cachetools
 import numpy as np
 import tensorflow as tf
 
@@ -39,32 +40,24 @@ class CachedClientData(client_data.ClientDataView):
         'was expected.'
       )
     super().__init__(inner)
-    self._max_bytes = max_bytes
-    self._kept: collections.OrderedDict[str, examples_lib.Examples] = (
-      collections.OrderedDict()
+    self._kept: cachetools.LRUCache[str, examples_lib.Examples] = (
+      cachetools.LRUCache(max_bytes, examples_lib.count_bytes)
     )
-    self._kept_bytes = 0
     self._lock = threading.Lock()
 
   @property
   def kept_bytes(self) -> int:
     """The bytes of the arrays kept now, at most the budget."""
-    return self._kept_bytes
+    return self._kept.currsize
 
   def load_client(self, client_id: str) -> examples_lib.Examples:
     # Held while reading, so that two threads do not read one client twice.
     with self._lock:
       if client_id in self._kept:
-        self._kept.move_to_end(client_id)
         return self._kept[client_id]
       examples = self._inner.load_client(client_id)
-      num_bytes = examples_lib.count_bytes(examples)
-      if num_bytes <= self._max_bytes:
-        while self._kept_bytes + num_bytes > self._max_bytes:
-          _, evicted = self._kept.popitem(last=False)
-          self._kept_bytes -= examples_lib.count_bytes(evicted)
+      with contextlib.suppress(ValueError):  # It exceeds the budget.
         self._kept[client_id] = examples
-        self._kept_bytes += num_bytes
       return examples
 
 
