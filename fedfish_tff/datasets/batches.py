@@ -206,7 +206,7 @@ class ClientBatches:
       A `tf.data.Dataset` of nests of tensors [None, ...], in a fixed order.
     """
     rows, plan = self.used_rows()
-    starts, sizes = (bound[:, np.newaxis] for bound in self.bounds())
+    starts, sizes = self.bounds().T[:, :, np.newaxis]
     rows = tf.nest.map_structure(tf.constant, rows)
     plan = tf.constant(plan, tf.int64)
 
@@ -233,13 +233,13 @@ class ClientBatches:
     used, plan = np.unique(self.indices, return_inverse=True)
     return examples_lib.take_examples(self.examples, used), plan
 
-  def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-    """Returns each batch's start in the plan and its size, int64 [batches]."""
+  def bounds(self) -> np.ndarray:
+    """Returns each batch's start in the plan and its size, int64 [batches, 2]."""
     numbers = np.arange(self.num_batches)
     epoch, in_epoch = np.divmod(numbers, max(1, self.batches_per_epoch))
     offset = in_epoch * self.batch_size
     sizes = np.minimum(self.batch_size, self.num_examples - offset)
-    return epoch * self.num_examples + offset, sizes
+    return np.stack([epoch * self.num_examples + offset, sizes], axis=1)
 
 
 ClientInput = ClientBatches | tf.data.Dataset

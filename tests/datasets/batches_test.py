@@ -165,10 +165,8 @@ class RowsTest(absltest.TestCase):
     self.assertLen(x, plan.num_examples)
     if plan.num_examples == n:
       self.assertIs(x, plan.examples[0])
-    starts, sizes = plan.bounds()
-    self.assertEqual(starts.dtype, np.int64)
-    self.assertEqual(sizes.dtype, np.int64)
-    rows = [places[start : start + size] for start, size in zip(starts, sizes)]
+    self.assertEqual(plan.bounds().dtype, np.int64)
+    rows = [places[start : start + size] for start, size in plan.bounds()]
     _assert_same_batches([(x[r], y[r]) for r in rows], _recompute(plan))
 
   def test_examples_that_are_used_more_than_once(self):

@@ -49,10 +49,10 @@ def cut(
   leaf: np.ndarray, layout: packed_sequences.Layout, element: int
 ) -> np.ndarray:
   """Cuts a leaf of an element out of its rows."""
-  if layout.starts is None:
+  if layout.bounds is None:
     return leaf[layout.plan[element]]
-  start = layout.starts[element]
-  return leaf[layout.plan[start : start + layout.sizes[element]]]
+  start, size = layout.bounds[element]
+  return leaf[layout.plan[start : start + size]]
 
 
 def assert_same_elements(

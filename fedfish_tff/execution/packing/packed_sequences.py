@@ -34,18 +34,17 @@ class PackingError(ValueError):
 class Layout:
   """How elements are cut out of a leaf's rows.
 
-  With `starts`, element e is leaf[plan[starts[e] : starts[e] + sizes[e]]], a
-  batch; without, it is leaf[plan[e]].
+  With `bounds`, element e is leaf[plan[start : start + size]], a batch, with
+  (start, size) = bounds[e]; without, it is leaf[plan[e]].
 
   Attributes:
     plan: int64 [R] or [E], numbers of rows.
-    starts: int64 [E], each batch's first place in `plan`; or None.
-    sizes: int64 [E], the rows of each batch; or None.
+    bounds: int64 [E, 2], each batch's first place in `plan` and its rows; or
+      None.
   """
 
   plan: np.ndarray
-  starts: np.ndarray | None = None
-  sizes: np.ndarray | None = None
+  bounds: np.ndarray | None = None
 
   @classmethod
   def in_order(
@@ -57,42 +56,43 @@ class Layout:
       num_rows: The number of rows.
       sizes: The rows of each batch; None if an element is a row.
     """
-    plan = np.arange(num_rows, dtype=np.int64)
-    return cls(plan) if sizes is None else cls(plan, *offsets(sizes))
+    layout = cls(np.arange(num_rows, dtype=np.int64))
+    return layout if sizes is None else layout.batch(sizes)
 
   @property
   def num_elements(self) -> int:
-    return len(self.plan if self.starts is None else self.starts)
+    return len(self.plan if self.bounds is None else self.bounds)
 
   @property
   def num_rows(self) -> int:
     """How many rows all elements take, each counted as often as it is used."""
-    return len(self.plan) if self.sizes is None else int(np.sum(self.sizes))
+    if self.bounds is None:
+      return len(self.plan)
+    return int(np.sum(self.bounds[:, 1]))
 
   def rows(self) -> np.ndarray:
     """Returns the numbers of the rows that all elements take, in order."""
-    if self.starts is None:
+    if self.bounds is None:
       return self.plan
-    first, sizes = offsets(self.sizes)
-    places = np.repeat(self.starts - first, sizes) + np.arange(np.sum(sizes))
+    starts, sizes = self.bounds.T
+    first, _ = offsets(sizes)
+    places = np.repeat(starts - first, sizes) + np.arange(self.num_rows)
     return self.plan[places]
 
   def select(self, elements: np.ndarray) -> 'Layout':
     """Returns the layout of some of the elements."""
-    if self.starts is None:
+    if self.bounds is None:
       return Layout(self.plan[elements])
-    return Layout(self.plan, self.starts[elements], self.sizes[elements])
+    return Layout(self.plan, self.bounds[elements])
 
-  def batch(self, sizes: np.ndarray) -> 'Layout':
+  def batch(self, sizes: Sequence[int]) -> 'Layout':
     """Returns the layout of batches of elements that take a row each."""
-    return Layout(self.plan, *offsets(sizes))
+    return Layout(self.plan, np.stack(offsets(sizes), axis=1))
 
   @property
   def arrays(self) -> tuple[np.ndarray, ...]:
-    """The arrays that are not None, in the order of the attributes."""
-    if self.starts is None:
-      return (self.plan,)
-    return (self.plan, self.starts, self.sizes)
+    """The plan, and the bounds if there are any."""
+    return (self.plan,) if self.bounds is None else (self.plan, self.bounds)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -178,13 +178,11 @@ def _concatenate_layouts(
   plan = np.concatenate([layout.plan for layout in layouts])
   first_place, places = offsets([len(layout.plan) for layout in layouts])
   plan += np.repeat(offsets(num_rows)[0], places)
-  if layouts[0].starts is None:
+  if layouts[0].bounds is None:
     return Layout(plan)
-  starts = np.concatenate([layout.starts for layout in layouts])
-  starts += np.repeat(first_place, [len(layout.starts) for layout in layouts])
-  return Layout(
-    plan, starts, np.concatenate([layout.sizes for layout in layouts])
-  )
+  bounds = np.concatenate([layout.bounds for layout in layouts])
+  bounds[:, 0] += np.repeat(first_place, [len(own.bounds) for own in layouts])
+  return Layout(plan, bounds)
 
 
 def offsets(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -297,12 +295,14 @@ def _dataset_function(element_type: tff.Type) -> Callable[..., tf.Tensor]:
     From the number of elements, the leaves and the arrays of each one's layout
     to the variant of a dataset of elements.
   """
-  vector = tf.TensorSpec([None], tf.int64)
+  plan = tf.TensorSpec([None], tf.int64)
+  bounds = tf.TensorSpec([None, 2], tf.int64)
   signature = (
     tf.TensorSpec([], tf.int64),
     tuple(row_specs(element_type)),
     tuple(
-      (vector,) * (3 if is_batched(t) else 1) for t in leaf_types(element_type)
+      (plan, bounds) if is_batched(t) else (plan,)
+      for t in leaf_types(element_type)
     ),
   )
 
@@ -312,12 +312,11 @@ def _dataset_function(element_type: tff.Type) -> Callable[..., tf.Tensor]:
     leaves: tuple[tf.Tensor, ...],
     layouts: tuple[tuple[tf.Tensor, ...], ...],
   ) -> tf.Tensor:
-    def rows_of(element: tf.Tensor, plan: tf.Tensor, *cuts: tf.Tensor):
-      if not cuts:
+    def rows_of(element: tf.Tensor, plan: tf.Tensor, *bounds: tf.Tensor):
+      if not bounds:
         return plan[element]
-      starts, sizes = cuts
-      start = starts[element]
-      return plan[start : start + sizes[element]]
+      start, size = tf.unstack(bounds[0][element])
+      return plan[start : start + size]
 
     @tf.autograph.experimental.do_not_convert
     def gather(element: tf.Tensor) -> Any:

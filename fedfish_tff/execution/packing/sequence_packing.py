@@ -132,7 +132,7 @@ def _pack_client_batches(
       element_leaves(rows, element_type), types, strict=True
     )
   )
-  layout = packed_sequences.Layout(plan, *batches.bounds())
+  layout = packed_sequences.Layout(plan, batches.bounds())
   return packed_sequences.PackedSequence(leaves, (layout,) * len(leaves))
 
 
@@ -226,18 +226,19 @@ def _pack_rows(
   leaves = [leaves[number] for number in order]
   are_batched = set(map(packed_sequences.is_batched, types))
   num_elements = layout.num_elements
-  if layout.starts is not None and are_batched == {False}:
+  if layout.bounds is not None and are_batched == {False}:
     # Batches of one size, of which each is an element of a static shape.
     numbers = layout.rows().reshape(num_elements, types[0].shape[0])
     leaves = [leaf[numbers] for leaf in leaves]
     layout = packed_sequences.Layout.in_order(num_elements)
-  elif are_batched != {layout.starts is not None}:
+  elif are_batched != {layout.bounds is not None}:
     return None
   elif layout.num_rows < len(leaves[0]):
     # The rows that are never used shall not travel.
     numbers = layout.rows()
     leaves = [leaf[numbers] for leaf in leaves]
-    layout = packed_sequences.Layout.in_order(len(numbers), layout.sizes)
+    sizes = None if layout.bounds is None else layout.bounds[:, 1]
+    layout = packed_sequences.Layout.in_order(len(numbers), sizes)
   return packed_sequences.PackedSequence(tuple(leaves), (layout,) * len(leaves))
 
 

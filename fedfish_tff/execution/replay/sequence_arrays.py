@@ -58,26 +58,23 @@ def to_graph_arrays(
   first_element, num_elements = packed_sequences.offsets(
     [sequence.num_elements for sequence in sequences]
   )
-  layouts = [
-    [layout.plan]
-    if layout.starts is None
-    else [
-      layout.plan,
-      np.stack([layout.starts, layout.sizes], axis=1)[:, :, np.newaxis],
-    ]
-    for layout in distinct
-  ]
   nest = dict(
     leaves=list(whole.leaves),
-    layouts=layouts,
+    layouts=[
+      [layout.plan]
+      if layout.bounds is None
+      # As slices take them, each bound is a vector.
+      else [layout.plan, layout.bounds[:, :, np.newaxis]]
+      for layout in distinct
+    ],
     first_element=first_element,
     num_elements=num_elements,
   )
   bounds, most_rows = (None,) * len(distinct), None
   # Leaves that are cut differently have no rows in common.
-  if rebatches and len(distinct) == 1 and distinct[0].sizes is not None:
+  if rebatches and len(distinct) == 1 and distinct[0].bounds is not None:
     (layout,) = distinct
-    ends = np.concatenate([[0], np.cumsum(layout.sizes)])
+    ends = np.concatenate([[0], np.cumsum(layout.bounds[:, 1])])
     first_row = ends[first_element]
     num_rows = ends[first_element + num_elements] - first_row
     nest.update(rows=layout.rows(), first_row=first_row, num_rows=num_rows)
@@ -87,8 +84,8 @@ def to_graph_arrays(
     nest = tf.nest.map_structure(pad_rows, nest)
     bounds = tuple(
       None
-      if layout.sizes is None
-      else max(1, int(np.max(layout.sizes, initial=0)))
+      if layout.bounds is None
+      else max(1, int(np.max(layout.bounds[:, 1], initial=0)))
       for layout in distinct
     )
   most_elements = np.max(num_elements, initial=0)

@@ -382,7 +382,7 @@ def _order(
   others = []
   for client, own in enumerate(sequences):
     is_full = all(
-      np.all(layout.sizes == cut.bounds[i])
+      np.all(layout.bounds[:, 1] == cut.bounds[i])
       for sequence, cut in zip(own, cuts, strict=True)
       for layout, i in set(zip(sequence.layouts, cut.leaf_layouts, strict=True))
       if cut.bounds[i] is not None

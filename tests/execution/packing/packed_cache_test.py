@@ -46,8 +46,8 @@ class PackedSequenceCacheTest(parameterized.TestCase):
     dataset = tf.data.Dataset.range(6).batch(3, drop_remainder=True)
     batches = cache.pack(dataset, _VECTOR)
     elements = cache.pack(dataset, tff.TensorType(np.int64, [3]))
-    self.assertIsNotNone(batches.layouts[0].starts)
-    self.assertIsNone(elements.layouts[0].starts)
+    self.assertIsNotNone(batches.layouts[0].bounds)
+    self.assertIsNone(elements.layouts[0].bounds)
     self.assertLen(cache, 2)
 
   def test_reads_other_datasets_every_time(self):

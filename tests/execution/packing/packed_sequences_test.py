@@ -32,7 +32,7 @@ class LeavesTest(absltest.TestCase):
   def test_layouts_in_order(self):
     layout = packed_sequences.Layout.in_order(5, [2, 0, 3])
     for array, expected in zip(
-      layout.arrays, ([0, 1, 2, 3, 4], [0, 2, 2], [2, 0, 3]), strict=True
+      layout.arrays, ([0, 1, 2, 3, 4], [[0, 2], [2, 0], [2, 3]]), strict=True
     ):
       self.assertEqual(array.dtype, np.int64)
       np.testing.assert_array_equal(array, expected)

@@ -103,7 +103,7 @@ class PackSequenceTest(parameterized.TestCase):
     packed = sequence_packing.pack_sequence(dataset, element_type)
     self.assertEqual(packed.num_elements, n)
     self.assertLen(set(packed.layouts), 1)
-    self.assertIsNone(packed.layouts[0].starts)
+    self.assertIsNone(packed.layouts[0].bounds)
     packed_elements.assert_same_elements(
       packed_elements.elements(packed), zip(x, x[:, 0])
     )
@@ -116,7 +116,7 @@ class PackSequenceTest(parameterized.TestCase):
     packed = sequence_packing.pack_sequence(
       dataset, tff.TensorType(np.int64, [None])
     )
-    self.assertIsNotNone(packed.layouts[0].starts)
+    self.assertIsNotNone(packed.layouts[0].bounds)
     packed_elements.assert_same_elements(
       packed_elements.elements(packed), [[[0, 1, 2]], [[3, 4, 5]]]
     )
@@ -181,7 +181,7 @@ class PackSequenceTest(parameterized.TestCase):
     for value in (batches, batches.to_dataset(), [rows[:2], rows[2:]]):
       packed = sequence_packing.pack_sequence(value, element_type)
       np.testing.assert_array_equal(packed.leaves[0], rows)
-      np.testing.assert_array_equal(packed.layouts[0].sizes, [2, 1])
+      np.testing.assert_array_equal(packed.layouts[0].bounds, [[0, 2], [2, 1]])
       found = list(packed.to_dataset(element_type).as_numpy_iterator())
       np.testing.assert_array_equal(found[0], rows[:2])
       np.testing.assert_array_equal(found[1], rows[2:])
