@@ -89,13 +89,6 @@ class IndexRows:
   record_bytes: np.ndarray
   examples: np.ndarray
 
-  @property
-  def nbytes(self) -> int:
-    """The bytes that the rows occupy in memory."""
-    return self.client_ids.nbytes + sum(
-      getattr(self, name).nbytes for name in _NUMBERS
-    )
-
 
 class ClientIndex:
   """The index of a folder of grouped clients.
