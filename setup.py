@@ -67,6 +67,7 @@ setuptools.setup(
   # no longer published: docs/install.md says how to install all the same.
   install_requires=[
     'absl-py>=1.0',
+    'cachetools>=5.3',
     'dp-accounting>=0.4.3,<0.5',
     'google-crc32c>=1.5',
     'grpcio>=1.62',

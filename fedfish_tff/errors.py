@@ -3,6 +3,7 @@
 """The error that bad input raises, and what checks inside of graphs say."""
 
 from collections.abc import Sequence
+import numbers
 import re
 
 # How TensorFlow tells that a `tf.debugging.Assert` of a graph has failed: which
@@ -21,6 +22,13 @@ class InputError(ValueError):
   The message names the client, file, field or tensor, what was found and what
   was expected. Binaries print it as one line on stderr and exit with code 2.
   """
+
+
+def check_positive_integer(name: str, value: int) -> None:
+  """Raises an InputError unless an argument is an integer of at least 1."""
+  is_integer = isinstance(value, numbers.Integral)
+  if not is_integer or isinstance(value, bool) or value < 1:
+    raise InputError(f'{name} is {value!r}; a positive integer was expected.')
 
 
 def describe_failed_check(

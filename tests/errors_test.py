@@ -5,6 +5,8 @@
 from fedfish_tff import errors
 
 from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
 import tensorflow as tf
 
 
@@ -12,6 +14,17 @@ class InputErrorTest(absltest.TestCase):
   def test_is_a_value_error_with_its_sentence(self):
     with self.assertRaisesRegex(ValueError, '^rounds must be positive$'):
       raise errors.InputError('rounds must be positive')
+
+
+class CheckPositiveIntegerTest(parameterized.TestCase):
+  def test_integers_from_1(self):
+    errors.check_positive_integer('n', 1)
+    errors.check_positive_integer('n', np.int64(1))
+
+  @parameterized.parameters(0, -1, 1.5, '3', True)
+  def test_not_a_positive_integer(self, value):
+    with self.assertRaisesRegex(errors.InputError, f'n is {value!r}'):
+      errors.check_positive_integer('n', value)
 
 
 class DescribeFailedCheckTest(absltest.TestCase):

@@ -8,27 +8,22 @@ from fedfish_tff import lazy
 
 if TYPE_CHECKING:
   from fedfish_tff.datasets.batches import *
-  from fedfish_tff.datasets.cached_client_data import *
   from fedfish_tff.datasets.client_data import *
   from fedfish_tff.datasets.client_index import *
-  from fedfish_tff.datasets.client_inputs import *
   from fedfish_tff.datasets.client_sizes import *
   from fedfish_tff.datasets.client_sources import *
-  from fedfish_tff.datasets.concatenated_client_data import *
+  from fedfish_tff.datasets.client_views import *
   from fedfish_tff.datasets.data_fingerprint import *
   from fedfish_tff.datasets.examples import *
   from fedfish_tff.datasets.feature_cache import *
   from fedfish_tff.datasets.grouped_client_data import *
   from fedfish_tff.datasets.grouped_table import *
   from fedfish_tff.datasets.grouped_writer import *
-  from fedfish_tff.datasets.matched_partition import *
   from fedfish_tff.datasets.natural_key import *
   from fedfish_tff.datasets.npz_files import *
   from fedfish_tff.datasets.npz_folder import *
   from fedfish_tff.datasets.pachinko import *
-  from fedfish_tff.datasets.partition_summary import *
   from fedfish_tff.datasets.partitions import *
-  from fedfish_tff.datasets.preprocessed_client_data import *
   from fedfish_tff.datasets.random_streams import *
   from fedfish_tff.datasets.record_files import *
   from fedfish_tff.datasets.shards import *
@@ -41,25 +36,24 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
   'batches': """
-    BatchSpec ClientBatches MIN_FEW_SHOT_EXAMPLES plan_batches
-    sequential_batches split_examples split_few_shot split_rows
+    BatchSpec ClientBatches ClientInput MIN_FEW_SHOT_EXAMPLES plan_batches
+    plan_client plan_indices sequential_batches split_few_shot split_rows
+    takes_references to_client_input
   """,
-  'cached_client_data': 'CachedClientData',
   'client_data': """
-    ClientData InMemoryClientData split_clients unknown_client_error
+    ClientData ClientDataView InMemoryClientData split_clients
+    unknown_client_error
   """,
   'client_index': """
     ClientIndex create_index_writer INDEX_SCHEMA IndexRows ROW_GROUP_CLIENTS
   """,
-  'client_inputs': 'ClientInput to_client_input',
   'client_sizes': """
-    ClientSizeLaw fit_client_size_law PUBLISHED_SPLITS PublishedSplit
+    ClientSizeLaw PUBLISHED_SPLITS PublishedSplit
   """,
-  'client_sources': """
-    ClientReference ClientSource plan_client set_source take_part
-    takes_references
+  'client_sources': 'ClientSource set_source StoredClient',
+  'client_views': """
+    CachedClientData ConcatenatedClientData PreprocessedClientData
   """,
-  'concatenated_client_data': 'ConcatenatedClientData',
   'data_fingerprint': 'fingerprint',
   'examples': """
     array_names count_bytes count_examples Examples spec_of_examples
@@ -71,16 +65,16 @@ _EXPORTS = {
   'grouped_client_data': 'GroupedClientData',
   'grouped_table': 'group_table',
   'grouped_writer': 'GroupedWriter',
-  'matched_partition': 'partition_alike',
   'natural_key': 'partition_by_key',
   'npz_files': """
     npz_array_names NPZ_READ_ERRORS read_npz_array read_npz_shape write_npz
   """,
   'npz_folder': 'NpzFolderClientData',
   'pachinko': 'partition_by_pachinko',
-  'partition_summary': 'count_labels unassigned_examples',
-  'partitions': 'partition_by_dirichlet partition_labels_by_dirichlet',
-  'preprocessed_client_data': 'PreprocessedClientData',
+  'partitions': """
+    count_labels partition_alike partition_by_dirichlet
+    partition_labels_by_dirichlet unassigned_examples
+  """,
   'random_streams': 'random_generator uniform_numbers',
   'record_files': """
     open_file read_record RECORD_OVERHEAD scan_records write_record

@@ -8,17 +8,26 @@ context sees the same batches, whether it iterates over them, reads them
 through tf.data or gathers them on a device.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
+import functools
+from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.datasets import client_data as client_data_lib
+from fedfish_tff.datasets import client_sources
 from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.datasets import random_streams
 
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 Examples = examples_lib.Examples
+
+# From the number of a client's examples to `ClientBatches.indices`.
+_Plan = Callable[[int], np.ndarray]
 
 # The smallest client of which a quarter is at least one example.
 MIN_FEW_SHOT_EXAMPLES = 4
@@ -42,38 +51,131 @@ class BatchSpec:
   shuffle: bool = True
 
   def __post_init__(self) -> None:
-    _check_positive('batch_size', self.batch_size)
-    _check_positive('epochs', self.epochs)
+    errors.check_positive_integer('batch_size', self.batch_size)
+    errors.check_positive_integer('epochs', self.epochs)
     if self.max_examples is not None:
-      _check_positive('max_examples', self.max_examples)
+      errors.check_positive_integer('max_examples', self.max_examples)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class ClientBatches:
-  """One client's batches of one round.
+  """One client's batches of one round, of a client that may not be read yet.
 
   Iterating yields NumPy batches, nests of arrays [b, ...] with
   b <= `batch_size`; batches never straddle epochs.
 
+  A client of a source is read where its batches are used: until then, and when
+  they are pickled, they are its name, its source and the plan.
+
   Attributes:
     client_id: The client.
-    examples: The client's nest of arrays, as loaded (before the cap).
-    indices: int64 [epochs * num_examples], the examples of one epoch after the
-      other.
     epochs: Number of epochs.
     batch_size: Examples a batch.
+    stored: Where the client is read; None for one whose arrays are here.
+    num_rows_hint: The examples of all epochs, as far as one knows without
+      reading the client.
   """
 
-  client_id: str
-  examples: Examples
-  indices: np.ndarray
-  epochs: int
-  batch_size: int
+  def __init__(
+    self,
+    *,
+    client_id: str,
+    examples: Examples | client_sources.StoredClient,
+    indices: np.ndarray | _Plan,
+    epochs: int,
+    batch_size: int,
+    num_rows_hint: int = 0,
+  ) -> None:
+    """Reads nothing.
 
-  @property
+    Args:
+      client_id: The client.
+      examples: The client's nest of arrays, before the cap, or where it is read.
+      indices: int64 [epochs * num_examples], the examples of one epoch after the
+        other; of a stored client the function that returns them.
+      epochs: Number of epochs.
+      batch_size: Examples a batch.
+      num_rows_hint: Of a stored client, the examples of all epochs, about.
+    """
+    self.client_id = client_id
+    self.epochs = epochs
+    self.batch_size = batch_size
+    self.num_rows_hint = num_rows_hint
+    self.stored = None
+    if isinstance(examples, client_sources.StoredClient):
+      self.stored = examples
+      self._plan = indices
+    else:
+      self.examples = examples
+      self.indices = indices
+
+  def __getstate__(self) -> dict[str, Any]:
+    read = () if self.stored is None else ('examples', 'indices')
+    return {k: v for k, v in vars(self).items() if k not in read}
+
+  @functools.cached_property
+  def examples(self) -> Examples:
+    """The client's nest of arrays, as loaded (before the cap)."""
+    return self.stored.load()
+
+  @functools.cached_property
+  def indices(self) -> np.ndarray:
+    """int64 [epochs * num_examples], the examples of one epoch after the other."""
+    return self._plan(examples_lib.count_examples(self.examples))
+
+  @functools.cached_property
   def num_examples(self) -> int:
-    """|D_i|: the examples of an epoch, counted after the cap."""
+    """|D_i|: the examples of an epoch, counted after the cap.
+
+    Of a stored client it may be set by what has read it in another process.
+    """
     return len(self.indices) // self.epochs
+
+  def read(self) -> 'ClientBatches':
+    """Returns the batches of a client that is read for them.
+
+    Of a stored client this object keeps only how many examples there are.
+    """
+    if self.stored is None:
+      return self
+    examples = self.stored.load()
+    read = ClientBatches(
+      client_id=self.client_id,
+      examples=examples,
+      indices=self._plan(examples_lib.count_examples(examples)),
+      epochs=self.epochs,
+      batch_size=self.batch_size,
+    )
+    self.num_examples = read.num_examples
+    return read
+
+  def replan(
+    self,
+    choose: Callable[[np.ndarray], np.ndarray],
+    *,
+    epochs: int = 1,
+    batch_size: int | None = None,
+  ) -> 'ClientBatches':
+    """Returns other batches of the client, which is not read for them.
+
+    Args:
+      choose: From the examples of an epoch, int64 [num_examples] in the order
+        of the first, to the `indices` of the other batches: a function of a
+        module, or a `functools.partial` of one, since it may travel.
+      epochs: Number of epochs.
+      batch_size: Examples a batch; None for as many as here.
+    """
+    if self.stored is None:
+      indices = choose(self.indices[: self.num_examples])
+    else:
+      indices = functools.partial(_choose, self._plan, self.epochs, choose)
+    return ClientBatches(
+      client_id=self.client_id,
+      examples=self.stored or self.examples,
+      indices=indices,
+      epochs=epochs,
+      batch_size=batch_size or self.batch_size,
+      num_rows_hint=self.num_rows_hint,
+    )
 
   @property
   def batches_per_epoch(self) -> int:
@@ -104,7 +206,7 @@ class ClientBatches:
       A `tf.data.Dataset` of nests of tensors [None, ...], in a fixed order.
     """
     rows, plan = self.used_rows()
-    starts, sizes = (bound[:, np.newaxis] for bound in self.bounds())
+    starts, sizes = self.bounds().T[:, :, np.newaxis]
     rows = tf.nest.map_structure(tf.constant, rows)
     plan = tf.constant(plan, tf.int64)
 
@@ -131,13 +233,16 @@ class ClientBatches:
     used, plan = np.unique(self.indices, return_inverse=True)
     return examples_lib.take_examples(self.examples, used), plan
 
-  def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-    """Returns each batch's start in the plan and its size, int64 [batches]."""
+  def bounds(self) -> np.ndarray:
+    """Returns each batch's start in the plan and its size, int64 [batches, 2]."""
     numbers = np.arange(self.num_batches)
     epoch, in_epoch = np.divmod(numbers, max(1, self.batches_per_epoch))
     offset = in_epoch * self.batch_size
     sizes = np.minimum(self.batch_size, self.num_examples - offset)
-    return epoch * self.num_examples + offset, sizes
+    return np.stack([epoch * self.num_examples + offset, sizes], axis=1)
+
+
+ClientInput = ClientBatches | tf.data.Dataset
 
 
 def plan_batches(
@@ -164,28 +269,104 @@ def plan_batches(
   Returns:
     The batches; min(n, `spec.max_examples`) examples in every epoch.
   """
-  total = examples_lib.count_examples(examples)
+  indices = plan_indices(
+    examples_lib.count_examples(examples),
+    spec,
+    client_id=client_id,
+    seed=seed,
+    round_number=round_number,
+  )
+  return ClientBatches(
+    client_id=client_id,
+    examples=examples,
+    indices=indices,
+    epochs=spec.epochs,
+    batch_size=spec.batch_size,
+  )
+
+
+def plan_indices(
+  total: int, spec: BatchSpec, *, client_id: str, seed: int, round_number: int
+) -> np.ndarray:
+  """Returns the `indices` of `plan_batches`, int64 [epochs * num_examples].
+
+  Args:
+    total: The number of the client's examples.
+    spec: Batch size, epochs and cap.
+    client_id: The client.
+    seed: The run's seed.
+    round_number: The round.
+  """
   keys = (seed, round_number, client_id)
   subset = np.arange(total)
   if spec.max_examples is not None and spec.max_examples < total:
     stream = random_streams.random_generator('example cap', *keys)
     subset = np.sort(stream.permutation(total)[: spec.max_examples])
-  if spec.shuffle:
-    orders = [
-      random_streams.random_generator('epoch order', *keys, e).permutation(
-        subset
-      )
-      for e in range(spec.epochs)
-    ]
-  else:
-    orders = [subset] * spec.epochs
+  if not spec.shuffle:
+    return np.tile(subset, spec.epochs)
+  orders = [
+    random_streams.random_generator('epoch order', *keys, e).permutation(subset)
+    for e in range(spec.epochs)
+  ]
+  return np.concatenate(orders)
+
+
+def plan_client(
+  clients: client_data_lib.ClientData,
+  spec: BatchSpec,
+  *,
+  client_id: str,
+  seed: int,
+  round_number: int,
+  refers: bool,
+) -> ClientBatches:
+  """Plans a client's batches, and reads the client unless others will.
+
+  Args:
+    clients: The clients.
+    spec: See `plan_batches`.
+    client_id: See the same.
+    seed: See the same.
+    round_number: See the same.
+    refers: `takes_references`, asked in the thread that has the context.
+
+  Returns:
+    The batches, of a stored client where clients have a source and it is of use.
+  """
+  keys = dict(client_id=client_id, seed=seed, round_number=round_number)
+  if not refers or clients.source is None:
+    return plan_batches(clients.load_client(client_id), spec, **keys)
+  size = clients.approximate_size(client_id)
   return ClientBatches(
     client_id=client_id,
-    examples=examples,
-    indices=np.concatenate(orders).astype(np.int64),
+    examples=client_sources.StoredClient(clients.source, client_id, clients),
+    indices=functools.partial(plan_indices, spec=spec, **keys),
     epochs=spec.epochs,
     batch_size=spec.batch_size,
+    num_rows_hint=spec.epochs * min(size, spec.max_examples or size),
   )
+
+
+def takes_references() -> bool:
+  """Whether the current execution context has clients read by others."""
+  context = tff.framework.get_context_stack().current
+  return getattr(context, 'takes_client_references', False)
+
+
+def to_client_input(batches: ClientBatches) -> ClientInput:
+  """Returns what to pass to a computation for a client's batches.
+
+  Args:
+    batches: The client's batches.
+
+  Returns:
+    The batches themselves where the context says by `takes_client_batches`
+    that it uses their arrays as they are; a dataset of them elsewhere.
+  """
+  context = tff.framework.get_context_stack().current
+  if getattr(context, 'takes_client_batches', False):
+    return batches
+  return batches.to_dataset()
 
 
 def sequential_batches(
@@ -213,52 +394,24 @@ def sequential_batches(
   )
 
 
-def split_examples(
-  examples: Examples, *, fraction: float, client_id: str, seed: int
-) -> tuple[Examples, Examples]:
-  """Splits a client's examples at random for personalisation.
-
-  Args:
-    examples: The client's nest of arrays [n, ...], n >= 2.
-    fraction: See `split_rows`.
-    client_id: See the same.
-    seed: See the same.
-
-  Returns:
-    (fine_tune, unseen): disjoint nests of arrays that hold all examples.
-
-  Raises:
-    errors.InputError: If the fraction is outside (0, 1) or n < 2.
-  """
-  fine_tune, unseen = split_rows(
-    examples_lib.count_examples(examples),
-    fraction=fraction,
-    client_id=client_id,
-    seed=seed,
-  )
-  return (
-    examples_lib.take_examples(examples, fine_tune),
-    examples_lib.take_examples(examples, unseen),
-  )
-
-
 def split_rows(
   total: int, *, fraction: float, client_id: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
   """Splits the numbers of a client's examples at random for personalisation.
 
   Args:
-    total: How many examples the client has, n >= 2.
+    total: The number of the client's examples, at least 2.
     fraction: Share of the fine-tuning part, in (0, 1). Both parts get at least
       one example.
     client_id: The client; the split is a function of client and seed.
     seed: The run's seed.
 
   Returns:
-    (fine_tune, unseen): the numbers of each part's examples, rising.
+    (fine_tune, unseen): the numbers of each part's examples, rising; disjoint,
+    and all of them.
 
   Raises:
-    errors.InputError: If the fraction is outside (0, 1) or n < 2.
+    errors.InputError: If the fraction is outside (0, 1) or there are too few.
   """
   if not 0 < fraction < 1:
     raise errors.InputError(
@@ -276,54 +429,51 @@ def split_rows(
 
 
 def split_few_shot(
-  examples: Examples, *, fraction: float, client_id: str, seed: int
-) -> tuple[Examples, Examples]:
-  """Splits a client's examples for few-shot evaluation.
+  total: int, *, fraction: float, client_id: str, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+  """Splits the numbers of a client's examples for few-shot evaluation.
 
   The unseen half is the same for every fraction, and equal to that of
-  `split_examples` with fraction 0.5; a smaller support set is part of a larger
+  `split_rows` with fraction 0.5; a smaller support set is part of a larger
   one. So only the amount of fine-tuning data differs between fractions.
 
   Args:
-    examples: The client's nest of arrays [n, ...], n >= 4.
+    total: The number of the client's examples, at least 4.
     fraction: Share of all examples to fine-tune on, in [0, 0.5].
     client_id: The client; the split is a function of client and seed.
     seed: The run's seed.
 
   Returns:
-    (support, unseen): int(fraction * n) examples (none for fraction 0), and
-    the unseen half.
+    (support, unseen): the numbers, rising, of int(fraction * total) examples
+    (none for fraction 0), and of the unseen half.
 
   Raises:
-    errors.InputError: If the fraction is outside [0, 0.5] or n < 4.
+    errors.InputError: If the fraction is outside [0, 0.5] or there are too few.
   """
   if not 0 <= fraction <= 0.5:
     raise errors.InputError(
       f'The few-shot fraction is {fraction}; a number in [0, 0.5] was '
       'expected, since half of the examples stay unseen.'
     )
-  total = examples_lib.count_examples(examples)
   if total < MIN_FEW_SHOT_EXAMPLES:
     raise errors.InputError(
       f'Client {client_id!r} has {total} example(s); few-shot evaluation '
       f'expects at least {MIN_FEW_SHOT_EXAMPLES}.'
     )
   order = _split_order(total, client_id=client_id, seed=seed)
-  support, unseen = order[: int(fraction * total)], order[total // 2 :]
-  return (
-    examples_lib.take_examples(examples, np.sort(support)),
-    examples_lib.take_examples(examples, np.sort(unseen)),
-  )
+  return np.sort(order[: int(fraction * total)]), np.sort(order[total // 2 :])
+
+
+def _choose(
+  plan: _Plan,
+  epochs: int,
+  choose: Callable[[np.ndarray], np.ndarray],
+  total: int,
+) -> np.ndarray:
+  indices = plan(total)
+  return choose(indices[: len(indices) // epochs])
 
 
 def _split_order(total: int, *, client_id: str, seed: int) -> np.ndarray:
   stream = random_streams.random_generator('example split', seed, client_id)
   return stream.permutation(total)
-
-
-def _check_positive(field: str, value: int) -> None:
-  is_integer = isinstance(value, (int, np.integer))
-  if not is_integer or isinstance(value, bool) or value < 1:
-    raise errors.InputError(
-      f'{field} is {value!r}; a positive integer was expected.'
-    )

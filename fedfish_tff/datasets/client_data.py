@@ -160,7 +160,33 @@ class InMemoryClientData(ClientData):
     return examples_lib.count_examples(self._clients[client_id])
 
 
-class _SelectedClientData(ClientData):
+class ClientDataView(ClientData):
+  """Another client data as it is, of which subclasses change something."""
+
+  def __init__(self, inner: ClientData) -> None:
+    """Reads nothing.
+
+    Args:
+      inner: Where clients are read.
+    """
+    self._inner = inner
+
+  @property
+  def client_ids(self) -> Sequence[str]:
+    return self._inner.client_ids
+
+  @property
+  def element_spec(self) -> Any:
+    return self._inner.element_spec
+
+  def load_client(self, client_id: str) -> Examples:
+    return self._inner.load_client(client_id)
+
+  def approximate_size(self, client_id: str) -> int:
+    return self._inner.approximate_size(client_id)
+
+
+class _SelectedClientData(ClientDataView):
   """A view on some clients of another client data."""
 
   def __init__(self, inner: ClientData, client_ids: Iterable[str]) -> None:
@@ -175,7 +201,7 @@ class _SelectedClientData(ClientData):
     for client_id in counts:
       if not sorted_ids.contains_id(known, client_id):
         raise unknown_client_error(client_id, known)
-    self._inner = inner
+    super().__init__(inner)
     self._client_ids = tuple(sorted(counts))
     self._known = frozenset(counts)
     # It finds these clients, too.
@@ -185,17 +211,10 @@ class _SelectedClientData(ClientData):
   def client_ids(self) -> tuple[str, ...]:
     return self._client_ids
 
-  @property
-  def element_spec(self) -> Any:
-    return self._inner.element_spec
-
   def load_client(self, client_id: str) -> Examples:
     if client_id not in self._known:
       raise unknown_client_error(client_id, self._client_ids)
     return self._inner.load_client(client_id)
-
-  def approximate_size(self, client_id: str) -> int:
-    return self._inner.approximate_size(client_id)
 
 
 class _TffClientData(tff.simulation.datasets.ClientData):

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How many examples clients have: a law, and how it is fitted to real sizes.
+"""The numbers of examples of clients: a law, and the sizes of published splits.
 
 Zipf's law as Mandelbrot generalised it, on a range: p(n) proportional to
 (n + shift)^-exponent for n of smallest to largest. Users' photographs follow it
@@ -9,21 +9,14 @@ grow beyond a size, with one near 1.
 """
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 import dataclasses
 import functools
 
 from fedfish_tff import errors
-from fedfish_tff.datasets import partition_checks
 from fedfish_tff.datasets import random_streams
 
 import numpy as np
-from scipy import optimize
 from scipy import special
-
-# The search starts at each, since likelihoods have more than one peak.
-_EXPONENTS = (0.5, 2.0)
-_LOG_OFFSETS = (0.0, 3.0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,7 +38,7 @@ class ClientSizeLaw:
 
   def __post_init__(self) -> None:
     for name in ('smallest', 'largest'):
-      partition_checks.check_positive_integer(name, getattr(self, name))
+      errors.check_positive_integer(name, getattr(self, name))
     if self.largest < self.smallest:
       raise errors.InputError(
         f'The smallest size is {self.smallest} and the largest {self.largest}; '
@@ -90,73 +83,13 @@ class ClientSizeLaw:
     Raises:
       errors.InputError: If `num_clients` is not a positive integer.
     """
-    partition_checks.check_positive_integer('num_clients', num_clients)
+    errors.check_positive_integer('num_clients', num_clients)
     stream = random_streams.random_generator('client sizes', seed)
     places = (np.arange(num_clients) + stream.random(num_clients)) / num_clients
     indices = np.searchsorted(np.cumsum(self.probabilities), places)
     # What rounding leaves below 1 would give the number after the last.
     indices = np.minimum(indices, self.largest - self.smallest)
     return stream.permutation(self.smallest + indices)
-
-
-def fit_client_size_law(sizes: Sequence[int]) -> ClientSizeLaw:
-  """Fits the law to real sizes by maximum likelihood.
-
-  Args:
-    sizes: The number of examples of each client.
-
-  Returns:
-    The law on the range of the sizes.
-
-  Raises:
-    errors.InputError: If sizes are not positive integers, or fewer than three
-      differ.
-  """
-  sizes = np.asarray(sizes)
-  if not np.issubdtype(sizes.dtype, np.integer) or sizes.ndim != 1:
-    raise errors.InputError(
-      f'The sizes of clients are {sizes.dtype.name}{list(sizes.shape)}; a '
-      'vector of integers was expected.'
-    )
-  values, counts = np.unique(sizes, return_counts=True)
-  if len(values) < 3 or values[0] < 1:
-    raise errors.InputError(
-      f'The sizes of clients are {values[:3].tolist()}{", ..." * (len(values) > 3)}'
-      '; three or more different positive integers were expected.'
-    )
-  smallest, largest = int(values[0]), int(values[-1])
-  possible = np.arange(smallest, largest + 1)
-
-  def law(parameters: np.ndarray) -> tuple[float, float]:
-    exponent, log_offset = parameters
-    return exponent, np.exp(log_offset) - smallest
-
-  def negative_log_likelihood(parameters: np.ndarray) -> float:
-    exponent, shift = law(parameters)
-    logits = -exponent * np.log(possible + shift)
-    log_probabilities = logits - special.logsumexp(logits)
-    return -float(counts @ log_probabilities[values - smallest])
-
-  found = min(
-    (
-      optimize.minimize(
-        negative_log_likelihood,
-        [exponent, log_offset],
-        method='Nelder-Mead',
-        options={'maxiter': 4000, 'xatol': 1e-6, 'fatol': 1e-6},
-      )
-      for exponent in _EXPONENTS
-      for log_offset in _LOG_OFFSETS
-    ),
-    key=lambda result: result.fun,
-  )
-  exponent, shift = law(found.x)
-  return ClientSizeLaw(
-    exponent=float(exponent),
-    shift=float(shift),
-    smallest=smallest,
-    largest=largest,
-  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -174,8 +107,8 @@ class PublishedSplit:
   size_law: ClientSizeLaw
 
 
-# Of Hsu, Qi and Brown (2020, arXiv:2003.08082). The laws are those that
-# `fit_client_size_law` gives for the sizes in dataset_statistics/ of
+# Of Hsu, Qi and Brown (2020, arXiv:2003.08082). The laws are those of maximum
+# likelihood for the sizes in dataset_statistics/ of
 # https://github.com/Erosinho13/Fed3R; sums of drawn sizes are within 6 % of the
 # real ones. Their iNaturalist-Geo-300 is not listed, since there are no sizes of
 # it to fit a law to.

@@ -38,10 +38,7 @@ def fingerprint(
     errors.InputError: If `max_clients` is not positive, or a client read
       cannot be used.
   """
-  if max_clients < 1:
-    raise errors.InputError(
-      f'max_clients is {max_clients}; a positive integer was expected.'
-    )
+  errors.check_positive_integer('max_clients', max_clients)
   client_ids = client_data.client_ids
   digest = hashlib.sha256(b'[')
   # The JSON of the list, a part at a time: there may be millions.

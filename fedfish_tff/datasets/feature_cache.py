@@ -10,7 +10,6 @@ theirs, and the same images have the same features in every partition.
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 import contextlib
 import errno
 import hashlib
@@ -27,6 +26,7 @@ from fedfish_tff import locks
 from fedfish_tff import new_files
 from fedfish_tff import regular_files
 from fedfish_tff.datasets import client_data
+from fedfish_tff.datasets import client_views
 from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.datasets import npz_files
 
@@ -189,7 +189,7 @@ class FeatureCache:
       self._told_of_writing = True
 
 
-class FeatureClientData(client_data.ClientData):
+class FeatureClientData(client_views.PreprocessedClientData):
   """Clients with features in the place of their inputs x."""
 
   def __init__(
@@ -204,38 +204,7 @@ class FeatureClientData(client_data.ClientData):
       extract: From x [n, ...] to features [n, d]: `extract` of an extractor or
         of a cache.
     """
-    self._inner = inner
-    self._extract = extract
-    self._element_spec = None
-
-  @property
-  def client_ids(self) -> Sequence[str]:
-    return self._inner.client_ids
-
-  @property
-  def element_spec(self) -> Any:
-    if self._element_spec is None:
-      first = self._load(self.client_ids[0], element_spec=None)
-      self._element_spec = examples_lib.spec_of_examples(first)
-    return self._element_spec
-
-  def load_client(self, client_id: str) -> examples_lib.Examples:
-    return self._load(client_id, element_spec=self.element_spec)
-
-  def _load(self, client_id: str, element_spec: Any) -> examples_lib.Examples:
-    try:
-      examples = self._features(client_id)
-    except errors.InputError as error:
-      if repr(client_id) in str(error):
-        raise
-      raise errors.InputError(f'Client {client_id!r}: {error}') from error
-    return examples_lib.validate_examples(
-      examples, client_id=client_id, element_spec=element_spec
-    )
-
-  def _features(self, client_id: str) -> tuple[np.ndarray, np.ndarray]:
-    x, y = self._inner.load_client(client_id)
-    return self._extract(x), y
+    super().__init__(inner, lambda arrays: (extract(arrays[0]), arrays[1]))
 
 
 class FileFeatureClientData(FeatureClientData):
@@ -263,13 +232,14 @@ class FileFeatureClientData(FeatureClientData):
     self._cache = cache
     self._content_key = content_key
 
-  def _features(self, client_id: str) -> tuple[np.ndarray, np.ndarray]:
-    def compute() -> Arrays:
-      x, y = super(FileFeatureClientData, self)._features(client_id)
-      return {'x': x, 'y': y}
-
-    kept = self._cache.load(self._content_key(client_id), compute)
-    return kept['x'], kept['y']
+  def _load(self, client_id: str, element_spec: Any) -> examples_lib.Examples:
+    kept = self._cache.load(
+      self._content_key(client_id),
+      lambda: dict(zip('xy', self._preprocess(client_id, None), strict=True)),
+    )
+    return examples_lib.validate_examples(
+      (kept['x'], kept['y']), client_id=client_id, element_spec=element_spec
+    )
 
 
 def _checksum(array: np.ndarray) -> str:

@@ -58,11 +58,6 @@ class GroupedClientData(client_data.ClientData):
     """The clients' numbers of examples, int64, in the order of the ids."""
     return self._rows.examples
 
-  @property
-  def index_bytes(self) -> int:
-    """The bytes that the index occupies in memory."""
-    return self._rows.nbytes
-
   def approximate_size(self, client_id: str) -> int:
     return int(self.client_sizes[self.client_ids.find(client_id)])
 

@@ -39,7 +39,7 @@ def partition_by_key(
     # Of 1 and '1', NumPy would make the same key.
     keys = np.array(keys, object)
   keys = partition_checks.check_vector(keys, 'keys')
-  partition_checks.check_positive_integer('min_examples', min_examples)
+  errors.check_positive_integer('min_examples', min_examples)
   if keys.dtype.kind not in 'iubUSO':
     raise errors.InputError(
       f'The keys to partition by are of type {keys.dtype}; integers or strings '

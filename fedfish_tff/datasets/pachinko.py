@@ -88,15 +88,12 @@ def _client_sizes(
   num_examples: int, num_clients: int, examples_per_client: int | None
 ) -> np.ndarray:
   """Returns the number of examples of each client, [num_clients]."""
-  partition_checks.check_positive_integer('num_clients', num_clients)
-  if examples_per_client is not None:
-    partition_checks.check_positive_integer(
-      'examples_per_client', examples_per_client
-    )
   partition_checks.check_enough_examples(
     num_examples,
     num_clients=num_clients,
-    examples_per_client=examples_per_client or 1,
+    examples_per_client=1
+    if examples_per_client is None
+    else examples_per_client,
   )
   if examples_per_client is not None:
     return np.full(num_clients, examples_per_client)

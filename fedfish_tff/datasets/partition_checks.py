@@ -53,15 +53,6 @@ def check_labels(labels: np.ndarray, kind: str = 'labels') -> np.ndarray:
   return labels
 
 
-def check_positive_integer(name: str, value: int) -> None:
-  """Raises an InputError unless the argument is an integer of at least 1."""
-  is_integer = isinstance(value, (int, np.integer))
-  if not is_integer or isinstance(value, bool) or value < 1:
-    raise errors.InputError(
-      f'{name} is {value!r}; a positive integer was expected.'
-    )
-
-
 def check_concentration(name: str, value: float) -> None:
   """Raises an InputError unless the argument is positive and not too large."""
   is_number = isinstance(value, numbers.Real)
@@ -73,11 +64,23 @@ def check_concentration(name: str, value: float) -> None:
 
 
 def check_enough_examples(
-  num_examples: int, *, num_clients: int, examples_per_client: int
+  num_examples: int, *, num_clients: int, **needed: int
 ) -> None:
-  """Raises an InputError if the examples do not go round."""
-  if num_clients * examples_per_client > num_examples:
+  """Checks that there are clients and examples for all of them.
+
+  Args:
+    num_examples: The number of examples.
+    num_clients: The number of clients.
+    **needed: The least number of examples a client, by the argument's name.
+
+  Raises:
+    errors.InputError: If one is not positive, or there are too few examples.
+  """
+  errors.check_positive_integer('num_clients', num_clients)
+  ((name, number),) = needed.items()
+  errors.check_positive_integer(name, number)
+  if num_clients * number > num_examples:
     raise errors.InputError(
       f'{num_examples} examples cannot give {num_clients} clients at least '
-      f'{examples_per_client} each; fewer clients were expected.'
+      f'{number} each; fewer clients were expected.'
     )

@@ -1,6 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Divides one data set among clients whose label proportions differ."""
+"""Divides one data set among clients whose label proportions differ.
+
+And what such divisions look like: clients by classes, and what they left out.
+"""
+
+from collections.abc import Sequence
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import dirichlet_draws
@@ -51,11 +56,9 @@ def partition_by_dirichlet(
       or there are too few examples.
   """
   labels = partition_checks.check_labels(labels)
-  partition_checks.check_positive_integer('num_clients', num_clients)
-  partition_checks.check_positive_integer('min_examples', min_examples)
   partition_checks.check_concentration('alpha', alpha)
   partition_checks.check_enough_examples(
-    len(labels), num_clients=num_clients, examples_per_client=min_examples
+    len(labels), num_clients=num_clients, min_examples=min_examples
   )
   stream = random_streams.random_generator('dirichlet partition', seed)
   _, label_numbers, counts = np.unique(
@@ -109,11 +112,9 @@ def partition_labels_by_dirichlet(
       there are too few examples, or no draw of many gives each client enough.
   """
   labels = partition_checks.check_labels(labels)
-  partition_checks.check_positive_integer('num_clients', num_clients)
-  partition_checks.check_positive_integer('min_examples', min_examples)
   partition_checks.check_concentration('alpha', alpha)
   partition_checks.check_enough_examples(
-    len(labels), num_clients=num_clients, examples_per_client=min_examples
+    len(labels), num_clients=num_clients, min_examples=min_examples
   )
   stream = random_streams.random_generator('dirichlet of labels', seed)
   values, label_numbers = np.unique(labels, return_inverse=True)
@@ -138,6 +139,94 @@ def partition_labels_by_dirichlet(
     f'clients {min_examples} of {len(labels)} examples; fewer clients or a larger '
     'alpha were expected.'
   )
+
+
+def partition_alike(
+  labels: np.ndarray,
+  other_labels: np.ndarray,
+  other_partition: Sequence[np.ndarray],
+  *,
+  seed: int,
+) -> list[np.ndarray]:
+  """Gives each client examples of its labels, as many as it has of others.
+
+  Test data matched to clients' training data (Tziotis et al. 2022,
+  arXiv:2206.02078, section 5): a client's share of a label's examples is its
+  share of the other examples of that label, up to one example. Every example
+  is used once, but those of labels that no client has.
+
+  Args:
+    labels: [n], the labels of the examples to divide, integers or strings.
+    other_labels: [m], those of the examples that are divided already.
+    other_partition: For each client its indices into `other_labels`.
+    seed: The partition is a function of the seed and the other arguments.
+
+  Returns:
+    One array of sorted indices (int64) per client; it may be empty.
+
+  Raises:
+    errors.InputError: If labels are no vectors.
+  """
+  labels = partition_checks.check_labels(labels)
+  other_labels = partition_checks.check_labels(other_labels)
+  if not len(other_partition):
+    raise errors.InputError(
+      'There is no client to divide examples among; one or more were expected.'
+    )
+  stream = random_streams.random_generator('matched partition', seed)
+  clients: list[list[np.ndarray]] = [[] for _ in other_partition]
+  for label in np.unique(labels):
+    counts = np.array(
+      [np.sum(other_labels[indices] == label) for indices in other_partition]
+    )
+    if not counts.any():
+      continue
+    (examples,) = np.nonzero(labels == label)
+    # Rounded at random, all by one number: sizes add up, and none is off by
+    # one or more.
+    bounds = np.cumsum(counts) / counts.sum() * len(examples)
+    offset = stream.random()
+    starts = np.floor(bounds[:-1] + offset).astype(np.int64)
+    parts = np.split(stream.permutation(examples), starts)
+    for client, part in zip(clients, parts, strict=True):
+      client.append(part)
+  nothing = np.empty(0, np.int64)
+  return [np.sort(np.concatenate([nothing, *client])) for client in clients]
+
+
+def count_labels(
+  labels: np.ndarray, partition: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+  """Counts each client's examples of each class.
+
+  Args:
+    labels: [n], one label per example.
+    partition: Indices of each client's examples, as partitions return them.
+
+  Returns:
+    The classes [K], which are the labels' values in rising order, and the
+    counts, int64 [number of clients, K].
+  """
+  classes, label_numbers = np.unique(labels, return_inverse=True)
+  counts = np.zeros((len(partition), len(classes)), np.int64)
+  for row, indices in zip(counts, partition, strict=True):
+    row += np.bincount(label_numbers[indices], minlength=len(classes))
+  return classes, counts
+
+
+def unassigned_examples(
+  partition: Sequence[np.ndarray], num_examples: int
+) -> np.ndarray:
+  """Returns the examples that no client has, as sorted indices (int64).
+
+  Args:
+    partition: Indices of each client's examples, as partitions return them.
+    num_examples: The number of examples that were to be divided.
+  """
+  is_assigned = np.zeros(num_examples, bool)
+  for indices in partition:
+    is_assigned[indices] = True
+  return np.flatnonzero(~is_assigned)
 
 
 def _divide(

@@ -90,12 +90,7 @@ def read_record(
   try:
     with open(path, 'rb', buffering=0, opener=regular_files.opener) as file:
       header = os.pread(file.fileno(), _HEADER.size, offset)
-      if len(header) < _HEADER.size:
-        raise _short_error(path, offset)
-      length, checksum = _HEADER.unpack(header)
-      # Before the length is believed: a wrong one could ask for any memory.
-      if checksum != _masked_checksum(header[: _LENGTH.size]):
-        raise _damage_error(path, offset, 'checksum of its length')
+      length = _read_length(header, path, offset)
       if payload_bytes not in (None, length):
         raise errors.InputError(
           f'The record at byte {offset} of {path} holds {length} bytes; '
@@ -140,12 +135,7 @@ def scan_records(
       num_bytes = file.seek(0, os.SEEK_END) or file.tell()
       while offset < num_bytes:
         file.seek(offset)
-        header = file.read(_HEADER.size)
-        if len(header) < _HEADER.size:
-          raise _short_error(path, offset)
-        length, checksum = _HEADER.unpack(header)
-        if checksum != _masked_checksum(header[: _LENGTH.size]):
-          raise _damage_error(path, offset, 'checksum of its length')
+        length = _read_length(file.read(_HEADER.size), path, offset)
         if offset + length + RECORD_OVERHEAD > num_bytes:
           raise _short_error(path, offset)
         yield offset, length, file
@@ -155,6 +145,19 @@ def scan_records(
       f'The file {path} cannot be read ({error.strerror}); a TFRecord file was '
       'expected.'
     ) from error
+
+
+def _read_length(
+  header: bytes, path: str | os.PathLike[str], offset: int
+) -> int:
+  """Returns the bytes of a record's payload, as its header says."""
+  if len(header) < _HEADER.size:
+    raise _short_error(path, offset)
+  length, checksum = _HEADER.unpack(header)
+  # Before the length is believed: a wrong one could ask for any memory.
+  if checksum != _masked_checksum(header[: _LENGTH.size]):
+    raise _damage_error(path, offset, 'checksum of its length')
+  return length
 
 
 def _masked_checksum(data: bytes) -> int:

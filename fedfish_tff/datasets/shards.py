@@ -54,7 +54,7 @@ def partition_by_shards(
       labels for the clients, or too many labels.
   """
   labels = partition_checks.check_labels(labels)
-  partition_checks.check_positive_integer('num_clients', num_clients)
+  errors.check_positive_integer('num_clients', num_clients)
   if (shards_per_client is None) == (classes_per_client is None):
     raise errors.InputError(
       f'shards_per_client is {shards_per_client} and classes_per_client is '
@@ -65,21 +65,14 @@ def partition_by_shards(
   shuffled = stream.permutation(len(labels))
   by_label = shuffled[np.argsort(label_numbers[shuffled], kind='stable')]
   if classes_per_client is None:
-    partition_checks.check_positive_integer(
-      'shards_per_client', shards_per_client
-    )
     partition_checks.check_enough_examples(
-      len(labels),
-      num_clients=num_clients,
-      examples_per_client=shards_per_client,
+      len(labels), num_clients=num_clients, shards_per_client=shards_per_client
     )
     shards = np.array_split(by_label, num_clients * shards_per_client)
     owners = np.repeat(np.arange(num_clients), shards_per_client)
     return _collect(shards, stream.permutation(owners), num_clients)
 
-  partition_checks.check_positive_integer(
-    'classes_per_client', classes_per_client
-  )
+  errors.check_positive_integer('classes_per_client', classes_per_client)
   counts = np.bincount(label_numbers)
   shards_per_label = _apportion(counts, num_clients, classes_per_client)
   shards = [

@@ -74,17 +74,6 @@ class SortedIds(Sequence[str]):
     place = bisect.bisect_left(self, value)
     return place if place < len(self) and self[place] == value else None
 
-  def index(self, value: str, start: int = 0, stop: int | None = None) -> int:
-    """Returns the place of an id; raises ValueError if it is not there."""
-    start, stop, _ = slice(start, stop).indices(len(self))
-    place = self.find(value)
-    if place is None or not start <= place < stop:
-      raise ValueError(f'{value!r} is not among the ids')
-    return place
-
-  def count(self, value: Any) -> int:
-    return int(value in self)
-
   def __repr__(self) -> str:
     shown = ', '.join(map(repr, self[:3]))
     return f'SortedIds([{shown}{", ..." if len(self) > 3 else ""}])'

@@ -49,7 +49,7 @@ def chunk_documents(
   Raises:
     errors.InputError: If `sequence_length` is not a positive integer.
   """
-  _check_sequence_length(sequence_length)
+  errors.check_positive_integer('sequence_length', sequence_length)
   parts = []
   for document in documents:
     parts += [[special_tokens.bos], document, [special_tokens.eos]]
@@ -92,7 +92,7 @@ def build_chunk_fn(
     errors.InputError: If `sequence_length` is not a positive integer. The
       function raises it where there is no such array or a text is not UTF-8.
   """
-  _check_sequence_length(sequence_length)
+  errors.check_positive_integer('sequence_length', sequence_length)
 
   def chunk(examples: examples_lib.Examples) -> examples_lib.Examples:
     if not isinstance(examples, Mapping) or feature not in examples:
@@ -109,10 +109,3 @@ def build_chunk_fn(
     )
 
   return chunk
-
-
-def _check_sequence_length(sequence_length: int) -> None:
-  if not isinstance(sequence_length, (int, np.integer)) or sequence_length < 1:
-    raise errors.InputError(
-      f'sequence_length is {sequence_length!r}; a positive integer was expected.'
-    )

@@ -11,7 +11,6 @@ examples: more rounds on them would be in vain.
 
 import collections
 from collections.abc import Sequence
-import dataclasses
 from typing import Any
 
 from fedfish_tff import datasets
@@ -19,6 +18,7 @@ from fedfish_tff.evaluation import metric_names
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -122,12 +122,7 @@ class AccuracyCriterion:
     result = self._gradient_norm(
       weights,
       [
-        datasets.to_client_input(
-          dataclasses.replace(
-            client, indices=client.indices[: client.num_examples], epochs=1
-          )
-        )
-        for client in cohort
+        datasets.to_client_input(client.replan(np.asarray)) for client in cohort
       ],
     )
     num_examples = int(result['num_examples'])

@@ -76,10 +76,10 @@ def build_barrier_input(
   Returns:
     The round's batches as `train`, and as `test` each example among them once.
   """
-  scored = functools.partial(_used_once, batch_size=eval_batch_size)
+  scored = client.replan(np.sort, batch_size=eval_batch_size)
   return {
     'train': datasets.to_client_input(client),
-    'test': datasets.to_client_input(datasets.take_part(client, scored)),
+    'test': datasets.to_client_input(scored),
   }
 
 
@@ -103,63 +103,43 @@ def split_client(
     Batches to fine-tune on as `train`, and as `test` those to score, the same
     for every share.
   """
-  unseen = functools.partial(_plan_unseen, seed=seed)
-  parts = {'test': datasets.take_part(client, unseen)}
+  keys = dict(client_id=client.client_id, seed=seed)
+  parts = {'test': client.replan(functools.partial(_plan_unseen, **keys))}
   if fine_tune_spec is not None:
-    share = functools.partial(
-      _plan_share, fraction=fraction, spec=fine_tune_spec, seed=seed
+    parts['train'] = client.replan(
+      functools.partial(
+        _plan_share, fraction=fraction, spec=fine_tune_spec, **keys
+      ),
+      epochs=fine_tune_spec.epochs,
+      batch_size=fine_tune_spec.batch_size,
     )
-    parts['train'] = datasets.take_part(client, share)
   return {k: datasets.to_client_input(part) for k, part in parts.items()}
 
 
-def _used_once(
-  client: datasets.ClientBatches, *, batch_size: int
-) -> datasets.ClientBatches:
-  """Returns each example of a round's batches once."""
-  return datasets.ClientBatches(
-    client_id=client.client_id,
-    examples=client.examples,
-    indices=np.sort(client.indices[: client.num_examples]),
-    epochs=1,
-    batch_size=batch_size,
-  )
-
-
 def _plan_share(
-  client: datasets.ClientBatches,
+  examples: np.ndarray,
   *,
   fraction: float,
   spec: datasets.BatchSpec,
+  client_id: str,
   seed: int,
-) -> datasets.ClientBatches:
-  rows, _ = _split(client, fraction, seed)
-  return datasets.plan_batches(
-    datasets.take_examples(client.examples, rows),
-    spec,
-    client_id=client.client_id,
-    seed=seed,
-    round_number=0,
-  )
+) -> np.ndarray:
+  keys = dict(client_id=client_id, seed=seed)
+  share, _ = _split(len(examples), fraction, **keys)
+  return share[datasets.plan_indices(len(share), spec, round_number=0, **keys)]
 
 
 def _plan_unseen(
-  client: datasets.ClientBatches, *, seed: int
-) -> datasets.ClientBatches:
-  _, rows = _split(client, 0.5, seed)
-  return datasets.sequential_batches(
-    datasets.take_examples(client.examples, rows),
-    client_id=client.client_id,
-    batch_size=client.batch_size,
-  )
+  examples: np.ndarray, *, client_id: str, seed: int
+) -> np.ndarray:
+  _, unseen = _split(len(examples), 0.5, client_id, seed)
+  return unseen
 
 
 def _split(
-  client: datasets.ClientBatches, fraction: float, seed: int
+  total: int, fraction: float, client_id: str, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns the numbers of the examples of a share and of the unseen half."""
-  total = datasets.count_examples(client.examples)
-  options = dict(fraction=fraction, client_id=client.client_id, seed=seed)
-  if fraction == 0.5:
-    return datasets.split_rows(total, **options)
-  return datasets.split_few_shot(np.arange(total), **options)
+  # Of fewer than MIN_FEW_SHOT_EXAMPLES there are halves, too.
+  split = datasets.split_rows if fraction == 0.5 else datasets.split_few_shot
+  return split(total, fraction=fraction, client_id=client_id, seed=seed)

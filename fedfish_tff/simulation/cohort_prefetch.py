@@ -8,7 +8,6 @@ import threading
 
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_data
-from fedfish_tff.datasets import client_sources
 from fedfish_tff.simulation import participation as participation_lib
 
 Cohort = Sequence[batches_lib.ClientBatches]
@@ -50,7 +49,7 @@ class CohortPrefetcher:
     self._seed = seed
     self._last_round = last_round
     # The context is this thread's.
-    self._refers = client_sources.takes_references()
+    self._refers = batches_lib.takes_references()
     self._stopped = threading.Event()
     self._executor = futures.ThreadPoolExecutor(
       max_workers=1, thread_name_prefix='cohort_prefetch'
@@ -96,7 +95,7 @@ class CohortPrefetcher:
       if self._stopped.is_set():
         raise futures.CancelledError()
       cohort.append(
-        client_sources.plan_client(
+        batches_lib.plan_client(
           self._train_data,
           self._batch_spec,
           client_id=client_id,

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.datasets import batches as batches_lib
-from fedfish_tff.datasets import client_inputs
 from fedfish_tff.simulation import client_state_store
 from fedfish_tff.simulation import costs
 from fedfish_tff.simulation import metrics_flattening
@@ -101,7 +100,7 @@ def run_round(
   # What a round costs, where the context says that; not what came before it.
   take_columns = getattr(context, 'take_columns', dict)
   take_columns()
-  inputs = [client_inputs.to_client_input(client) for client in cohort]
+  inputs = [batches_lib.to_client_input(client) for client in cohort]
   if client_states is None:
     with round_problems.input_errors(cohort):
       output = process.next(state, inputs)

@@ -14,7 +14,6 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.datasets import batches as batches_lib
-from fedfish_tff.datasets import client_inputs
 
 from absl import logging
 import tensorflow_federated as tff
@@ -129,7 +128,7 @@ def name_excluded_clients(
         cohort, _start_weights(process, state, len(cohort), client_states)
       )
       if not process.update_is_finite(
-        weights, client_inputs.to_client_input(client)
+        weights, batches_lib.to_client_input(client)
       )
     ]
     num_missing = num_excluded - len(found)

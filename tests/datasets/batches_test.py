@@ -12,6 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 _KEYS = dict(client_id='c', seed=1, round_number=2)
 
@@ -164,10 +165,8 @@ class RowsTest(absltest.TestCase):
     self.assertLen(x, plan.num_examples)
     if plan.num_examples == n:
       self.assertIs(x, plan.examples[0])
-    starts, sizes = plan.bounds()
-    self.assertEqual(starts.dtype, np.int64)
-    self.assertEqual(sizes.dtype, np.int64)
-    rows = [places[start : start + size] for start, size in zip(starts, sizes)]
+    self.assertEqual(plan.bounds().dtype, np.int64)
+    rows = [places[start : start + size] for start, size in plan.bounds()]
     _assert_same_batches([(x[r], y[r]) for r in rows], _recompute(plan))
 
   def test_examples_that_are_used_more_than_once(self):
@@ -282,22 +281,22 @@ class SplitTest(parameterized.TestCase):
     client_id=st.text(max_size=5),
   )
   def test_parts_are_disjoint_and_complete(self, n, fraction, seed, client_id):
-    (x, fine_tune), (unseen_x, unseen) = batches.split_examples(
-      _examples(n), fraction=fraction, client_id=client_id, seed=seed
+    fine_tune, unseen = batches.split_rows(
+      n, fraction=fraction, client_id=client_id, seed=seed
     )
     self.assertNotEmpty(fine_tune)
     self.assertNotEmpty(unseen)
     self.assertLess(abs(len(fine_tune) - fraction * n), 1.0001)
     self.assertCountEqual([*fine_tune, *unseen], range(n))
-    np.testing.assert_array_equal(x[:, 0], fine_tune)
-    np.testing.assert_array_equal(unseen_x[:, 0], unseen)
+    for part in (fine_tune, unseen):
+      self.assertTrue(np.all(np.diff(part) > 0))
 
   def test_split_differs_by_client_and_seed(self):
     def unseen(client_id, seed):
-      _, (_, y) = batches.split_examples(
-        _examples(40), fraction=0.5, client_id=client_id, seed=seed
+      _, rows = batches.split_rows(
+        40, fraction=0.5, client_id=client_id, seed=seed
       )
-      return y.tolist()
+      return rows.tolist()
 
     self.assertEqual(unseen('a', 0), unseen('a', 0))
     self.assertNotEqual(unseen('a', 0), unseen('b', 0))
@@ -308,39 +307,59 @@ class SplitTest(parameterized.TestCase):
   def test_few_shot_scores_the_same_half_for_every_fraction(self, n, seed):
     keys = dict(client_id='c', seed=seed)
     none, quarter, half = (
-      batches.split_few_shot(_examples(n), fraction=f, **keys)
-      for f in (0, 0.25, 0.5)
+      batches.split_few_shot(n, fraction=f, **keys) for f in (0, 0.25, 0.5)
     )
-    _, unseen_of_split = batches.split_examples(
-      _examples(n), fraction=0.5, **keys
-    )
-    for _, (_, unseen) in (none, quarter, half):
-      np.testing.assert_array_equal(unseen, unseen_of_split[1])
-    support = [set(part[0][1]) for part in (none, quarter, half)]
+    _, unseen_of_split = batches.split_rows(n, fraction=0.5, **keys)
+    for _, unseen in (none, quarter, half):
+      np.testing.assert_array_equal(unseen, unseen_of_split)
+    support = [set(part[0]) for part in (none, quarter, half)]
     self.assertEqual([len(s) for s in support], [0, n // 4, n // 2])
     self.assertLess(support[1], support[2])
-    self.assertEmpty(support[2] & set(unseen_of_split[1]))
+    self.assertEmpty(support[2] & set(unseen_of_split))
 
   def test_too_few_examples_name_the_client(self):
     with self.assertRaisesRegex(errors.InputError, "'tiny' has 1 example"):
-      batches.split_examples(
-        _examples(1), fraction=0.5, client_id='tiny', seed=0
-      )
+      batches.split_rows(1, fraction=0.5, client_id='tiny', seed=0)
     with self.assertRaisesRegex(errors.InputError, "'tiny' has 3 example"):
-      batches.split_few_shot(
-        _examples(3), fraction=0.25, client_id='tiny', seed=0
-      )
+      batches.split_few_shot(3, fraction=0.25, client_id='tiny', seed=0)
 
   @parameterized.parameters(0, 1, -0.5, float('nan'))
   def test_split_fraction_is_checked(self, fraction):
     with self.assertRaisesRegex(errors.InputError, 'fraction'):
-      batches.split_examples(
-        _examples(8), fraction=fraction, client_id='c', seed=0
-      )
+      batches.split_rows(8, fraction=fraction, client_id='c', seed=0)
 
   @parameterized.parameters(-0.1, 0.6, float('nan'))
   def test_few_shot_fraction_is_checked(self, fraction):
     with self.assertRaisesRegex(errors.InputError, 'few-shot fraction'):
-      batches.split_few_shot(
-        _examples(8), fraction=fraction, client_id='c', seed=0
-      )
+      batches.split_few_shot(8, fraction=fraction, client_id='c', seed=0)
+
+
+class _Context(tff.framework.SyncContext):
+  def invoke(self, comp, arg):
+    return arg
+
+
+class _TakingContext(_Context):
+  takes_client_batches = True
+
+
+class ToClientInputTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.batches = batches.sequential_batches(
+      np.arange(5), client_id='a', batch_size=2
+    )
+
+  def test_where_the_context_takes_batches(self):
+    with tff.framework.get_context_stack().install(_TakingContext()):
+      found = batches.to_client_input(self.batches)
+    self.assertIs(found, self.batches)
+
+  def test_elsewhere(self):
+    with tff.framework.get_context_stack().install(_Context()):
+      found = batches.to_client_input(self.batches)
+    self.assertIsInstance(found, tf.data.Dataset)
+    self.assertEqual(
+      [batch.tolist() for batch in found.as_numpy_iterator()],
+      [[0, 1], [2, 3], [4]],
+    )

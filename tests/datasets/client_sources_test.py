@@ -22,12 +22,8 @@ def load(*, name):
   return _loaded[name]
 
 
-def _last_row(batches):
-  return datasets.sequential_batches(
-    datasets.take_examples(batches.examples, np.array([-1])),
-    client_id=batches.client_id,
-    batch_size=4,
-  )
+def _last_row(examples):
+  return np.sort(examples)[-1:]
 
 
 class _Unreadable(datasets.InMemoryClientData):
@@ -53,7 +49,7 @@ def _refer(clients, spec, client_id='c0'):
   )
 
 
-class ClientReferenceTest(absltest.TestCase):
+class StoredClientTest(absltest.TestCase):
   @hypothesis.given(
     size=st.integers(1, 40),
     batch_size=st.integers(1, 9),
@@ -76,19 +72,19 @@ class ClientReferenceTest(absltest.TestCase):
     )
     datasets.set_source(clients, f'{__name__}:load', name=name)
     reference = _refer(clients, spec)
-    self.assertIsInstance(reference, datasets.ClientReference)
+    self.assertIsInstance(reference.stored, datasets.StoredClient)
     self.assertEqual(reference.num_rows_hint, epochs * min(size, cap or size))
     there = pickle.loads(pickle.dumps(reference))
     self.assertEqual(there.num_examples, here.num_examples)
     self.assertEqual(there.num_batches, here.num_batches)
     for found, expected in zip(there, here, strict=True):
       np.testing.assert_array_equal(found['x'], expected['x'])
-    part = pickle.loads(pickle.dumps(datasets.take_part(there, _last_row)))
-    np.testing.assert_array_equal(
-      [batch['x'] for batch in part], [[here.examples['x'][-1]]]
-    )
+    part = pickle.loads(pickle.dumps(there.replan(_last_row, batch_size=4)))
+    expected = here.replan(_last_row, batch_size=4)
+    np.testing.assert_array_equal(part.indices, expected.indices)
+    (batch,) = part.read()
+    np.testing.assert_array_equal(batch['x'], here.examples['x'][part.indices])
     self.assertEqual((part.num_examples, part.num_batches), (1, 1))
-    self.assertEqual(part.total, size)
 
   def test_travels_without_being_read(self):
     _loaded['large'] = _clients([3000])
@@ -102,14 +98,16 @@ class ClientReferenceTest(absltest.TestCase):
     reference = _refer(clients, datasets.BatchSpec(batch_size=10))
     text = pickle.dumps(reference)
     self.assertLess(len(text), 1000)
-    part = datasets.take_part(reference, _last_row)
+    part = reference.replan(_last_row)
     self.assertLess(len(pickle.dumps(part)), 1000)
-    part.learn_total(pickle.loads(text).total)
+    there = pickle.loads(text)
+    self.assertLen(there.read().examples['x'], 3000)
+    # Nothing is kept of what was read but its number.
+    self.assertLess(len(pickle.dumps(there)), 1000)
+    reference.num_examples = there.num_examples
     self.assertEqual(reference.num_batches, 300)
     view = clients.select(['c0'])
-    self.assertIsInstance(
-      _refer(view, datasets.BatchSpec(batch_size=10)), datasets.ClientReference
-    )
+    self.assertIsNotNone(_refer(view, datasets.BatchSpec(batch_size=10)).stored)
 
   def test_other_clients_are_refused(self):
     clients = _clients([4, 5])
@@ -128,7 +126,7 @@ class ClientReferenceTest(absltest.TestCase):
 
   def test_clients_without_a_source_are_read(self):
     batches = _refer(_clients([4]), datasets.BatchSpec(batch_size=2))
-    self.assertNotIsInstance(batches, datasets.ClientReference)
+    self.assertIsNone(batches.stored)
     self.assertFalse(datasets.takes_references())
 
 

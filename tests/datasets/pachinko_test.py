@@ -4,7 +4,7 @@
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import pachinko
-from fedfish_tff.datasets import partition_summary
+from fedfish_tff.datasets import partitions
 
 from absl.testing import parameterized
 from hypothesis import given
@@ -90,7 +90,7 @@ class PartitionByPachinkoTest(parameterized.TestCase):
       self.assertLessEqual(max(sizes) - min(sizes), 1)
     else:
       self.assertEqual(sizes, [examples_per_client] * num_clients)
-    left_over = partition_summary.unassigned_examples(found, len(labels))
+    left_over = partitions.unassigned_examples(found, len(labels))
     self.assertLen(left_over, len(labels) - len(used))
     for indices, again in zip(found, call()):
       self.assertEqual(indices.dtype, np.int64)
@@ -111,7 +111,7 @@ class PartitionByPachinkoTest(parameterized.TestCase):
       beta=beta,
       seed=0,
     )
-    _, counts = partition_summary.count_labels(labels, found)
+    _, counts = partitions.count_labels(labels, found)
     self.assertLess(counts.sum(axis=0).max(), 5000)
     by_coarse = counts.reshape(num_clients, 20, 5)
     totals = by_coarse.sum(axis=2)
@@ -147,7 +147,7 @@ class PartitionByPachinkoTest(parameterized.TestCase):
         beta=2.0,
         seed=number,
       )
-      _, rows = partition_summary.count_labels(labels, found)
+      _, rows = partitions.count_labels(labels, found)
       expected = _partition_one_by_one(rng, counts, parents, sizes, 0.5, 2.0)
       for column, key in enumerate((tuple(map(tuple, rows)), expected)):
         outcomes.setdefault(key, [0, 0])[column] += 1
@@ -166,7 +166,7 @@ class PartitionByPachinkoTest(parameterized.TestCase):
       np.sort(np.concatenate(found)), np.arange(50_000)
     )
     # Clients know few of the 20 coarse labels, but most labels under these.
-    _, counts = partition_summary.count_labels(labels, found)
+    _, counts = partitions.count_labels(labels, found)
     by_coarse = counts.reshape(500, 20, 5)
     known = by_coarse.sum(axis=2) >= 20
     self.assertBetween(np.count_nonzero(known, axis=1).mean(), 1, 3)
@@ -178,12 +178,12 @@ class PartitionByPachinkoTest(parameterized.TestCase):
     one_label = pachinko.partition_by_pachinko(
       labels, labels // 5, alpha=1e-9, beta=1e-9, **options
     )
-    _, counts = partition_summary.count_labels(labels, one_label)
+    _, counts = partitions.count_labels(labels, one_label)
     np.testing.assert_array_equal(counts.max(axis=1), 100)
     even = pachinko.partition_by_pachinko(
       labels, labels // 5, alpha=1e9, beta=1e9, **options
     )
-    _, counts = partition_summary.count_labels(labels, even)
+    _, counts = partitions.count_labels(labels, even)
     # Then a client's counts are multinomial with equal probabilities.
     statistic = ((counts - 5) ** 2 / 5).sum()
     self.assertBetween(stats.chi2(50 * 19).cdf(statistic), 0.005, 0.995)

@@ -5,7 +5,7 @@
 import collections
 
 from fedfish_tff import errors
-from fedfish_tff.datasets import partition_summary
+from fedfish_tff.datasets import partitions
 from fedfish_tff.datasets import shards
 from tests import tolerance
 
@@ -75,7 +75,7 @@ class PartitionByShardsTest(parameterized.TestCase):
     found = shards.partition_by_shards(labels, **options)
     _assert_partition(self, labels, found, num_clients)
     least = len(labels) // num_shards
-    _, counts = partition_summary.count_labels(labels, found)
+    _, counts = partitions.count_labels(labels, found)
     pieces = [np.unique(p) for p in np.array_split(np.sort(labels), num_shards)]
     for indices, row in zip(found, counts):
       self.assertBetween(
@@ -106,7 +106,7 @@ class PartitionByShardsTest(parameterized.TestCase):
       return
     found = shards.partition_by_shards(labels, **options)
     _assert_partition(self, labels, found, num_clients)
-    _, by_client = partition_summary.count_labels(labels, found)
+    _, by_client = partitions.count_labels(labels, found)
     np.testing.assert_array_equal(
       np.count_nonzero(by_client, axis=1), classes_per_client
     )
@@ -128,7 +128,7 @@ class PartitionByShardsTest(parameterized.TestCase):
         labels, num_clients=100, shards_per_client=2, seed=seed
       )
       self.assertEqual({len(indices) for indices in found}, {600})
-      _, counts = partition_summary.count_labels(labels, found)
+      _, counts = partitions.count_labels(labels, found)
       self.assertEqual(set(np.unique(counts)), {0, 300, 600})
       same += np.count_nonzero(counts == 600)
     # The second of a client's shards has the first one's label in 19 of 199.
@@ -143,7 +143,7 @@ class PartitionByShardsTest(parameterized.TestCase):
       found = shards.partition_by_shards(
         labels, num_clients=4, classes_per_client=2, seed=seed
       )
-      _, counts = partition_summary.count_labels(labels, found)
+      _, counts = partitions.count_labels(labels, found)
       seen[counts.tobytes()] += 1
     self.assertLen(seen, 90)
     self.assertGreater(stats.chisquare(list(seen.values())).pvalue, 0.01)
@@ -153,7 +153,7 @@ class PartitionByShardsTest(parameterized.TestCase):
     found = shards.partition_by_shards(
       labels, num_clients=10, classes_per_client=2, seed=0
     )
-    _, counts = partition_summary.count_labels(labels, found)
+    _, counts = partitions.count_labels(labels, found)
     # No client twice for the frequent label, whose shards so are larger.
     np.testing.assert_array_equal(np.count_nonzero(counts, axis=0), [10, 9, 1])
     np.testing.assert_array_equal(counts[:, 0], 90)

@@ -91,12 +91,16 @@ class FewShotEvaluationTest(absltest.TestCase):
       for client_id, metrics in per_client.items():
         split = datasets.split_few_shot
         if client_id == 'c':
-          split = datasets.split_examples
-        support, unseen = split(
-          data.load_client(client_id),
-          fraction=0.5 if client_id == 'c' else fraction,
-          client_id=client_id,
-          seed=_SEED,
+          split = datasets.split_rows
+        examples = data.load_client(client_id)
+        support, unseen = (
+          datasets.take_examples(examples, rows)
+          for rows in split(
+            datasets.count_examples(examples),
+            fraction=0.5 if client_id == 'c' else fraction,
+            client_id=client_id,
+            seed=_SEED,
+          )
         )
         arrays = self._arrays
         if fraction:
@@ -153,9 +157,11 @@ class FewShotEvaluationTest(absltest.TestCase):
     log_p = table - np.log(np.exp(table).sum(axis=1, keepdims=True))
     losses, hits = {}, {}
     for client_id in data.client_ids:
-      _, (x, y) = datasets.split_few_shot(
-        data.load_client(client_id), fraction=0, client_id=client_id, seed=_SEED
+      x, y = data.load_client(client_id)
+      _, unseen = datasets.split_few_shot(
+        len(y), fraction=0, client_id=client_id, seed=_SEED
       )
+      x, y = x[unseen], y[unseen]
       kept = y != 0
       losses[client_id] = -log_p[x, y][kept]
       hits[client_id] = (table.argmax(axis=1)[x] == y)[kept]

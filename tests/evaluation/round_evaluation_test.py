@@ -85,11 +85,15 @@ class RoundEvaluationTest(absltest.TestCase):
     ]
     before, after, sizes = [], [], []
     for client_id in 'ab':
-      fine_tune, unseen = datasets.split_examples(
-        clients.load_client(client_id),
-        fraction=0.5,
-        client_id=client_id,
-        seed=5,
+      examples = clients.load_client(client_id)
+      fine_tune, unseen = (
+        datasets.take_examples(examples, rows)
+        for rows in datasets.split_rows(
+          datasets.count_examples(examples),
+          fraction=0.5,
+          client_id=client_id,
+          seed=5,
+        )
       )
       batches = datasets.plan_batches(
         fine_tune,

@@ -40,8 +40,8 @@ def elements(
   """Cuts the elements out of a packed sequence as its docstring says."""
   for element in range(packed.num_elements):
     yield [
-      cut(leaf, packed.layouts[layout], element)
-      for leaf, layout in zip(packed.leaves, packed.leaf_layouts, strict=True)
+      cut(leaf, layout, element)
+      for leaf, layout in zip(packed.leaves, packed.layouts, strict=True)
     ]
 
 
@@ -49,10 +49,10 @@ def cut(
   leaf: np.ndarray, layout: packed_sequences.Layout, element: int
 ) -> np.ndarray:
   """Cuts a leaf of an element out of its rows."""
-  if layout.kind == 'elements':
+  if layout.bounds is None:
     return leaf[layout.plan[element]]
-  start = layout.starts[element]
-  return leaf[layout.plan[start : start + layout.sizes[element]]]
+  start, size = layout.bounds[element]
+  return leaf[layout.plan[start : start + size]]
 
 
 def assert_same_elements(

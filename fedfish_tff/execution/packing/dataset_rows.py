@@ -94,7 +94,7 @@ def _batch(dataset: tf.data.Dataset) -> Rows | None:
   if rows is None or size is None or drops is None:
     return None
   leaves, layout = rows
-  if layout.starts is not None:  # Batches of batches.
+  if layout.bounds is not None:  # Batches of batches.
     return None
   sizes = np.full(-(-layout.num_elements // size), size)
   rest = layout.num_elements % size

@@ -6,7 +6,7 @@ A local value is what computations work on in this process. By its TFF type:
 
 *   a structure is a tuple (its names stand in the type),
 *   a tensor is a `tf.Tensor`,
-*   a sequence is a `PackedSequence` or a `tf.data.Dataset`,
+*   a sequence is a `sequence_values.LocalSequence`,
 *   a value of all clients is a list with one local value for each; where all
     are equal, and at the server, it is one local value.
 

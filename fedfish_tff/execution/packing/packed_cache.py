@@ -19,6 +19,7 @@ from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import repeatable_datasets
 from fedfish_tff.execution.packing import sequence_packing
 
+import cachetools
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -54,11 +55,9 @@ class PackedSequenceCache:
         f'max_bytes of the packed sequences is {max_bytes}; a number of bytes '
         'from 0 was expected.'
       )
-    self._max_bytes = max_bytes
-    self._entries: collections.OrderedDict[_Key, _Entry] = (
-      collections.OrderedDict()
+    self._entries: cachetools.LRUCache[_Key, _Entry] = cachetools.LRUCache(
+      max_bytes, lambda entry: entry.packed.nbytes
     )
-    self._kept_bytes = 0
     self._lock = threading.Lock()
     # Keys of datasets that are gone. The garbage collector reports them at any
     # moment, also in a thread that holds the lock, so they are noted first.
@@ -67,7 +66,7 @@ class PackedSequenceCache:
   @property
   def kept_bytes(self) -> int:
     """The bytes of the sequences kept now, at most the budget."""
-    return self._kept_bytes
+    return self._entries.currsize
 
   def __len__(self) -> int:
     return len(self._entries)
@@ -95,35 +94,17 @@ class PackedSequenceCache:
       self._forget_gone()
       entry = self._entries.get(key)
       if entry is not None and entry.dataset() is value:
-        self._entries.move_to_end(key)
         return entry.packed
     packed = sequence_packing.pack_sequence(value, element_type)
-    if packed.nbytes <= self._max_bytes and repeatable_datasets.is_repeatable(
-      value
+    if (
+      packed.nbytes <= self._entries.maxsize
+      and repeatable_datasets.is_repeatable(value)
     ):
       reference = weakref.ref(value, lambda _: self._note_gone(key))
       with self._lock:
-        self._keep(key, _Entry(reference, packed))
+        self._forget_gone()
+        self._entries[key] = _Entry(reference, packed)
     return packed
-
-  def clear(self) -> None:
-    """Forgets all sequences."""
-    with self._lock:
-      self._entries.clear()
-      self._kept_bytes = 0
-
-  def _keep(self, key: _Key, entry: _Entry) -> None:
-    self._forget_gone()
-    self._forget(key)
-    while self._kept_bytes + entry.packed.nbytes > self._max_bytes:
-      self._forget(next(iter(self._entries)))
-    self._entries[key] = entry
-    self._kept_bytes += entry.packed.nbytes
-
-  def _forget(self, key: _Key) -> None:
-    entry = self._entries.pop(key, None)
-    if entry is not None:
-      self._kept_bytes -= entry.packed.nbytes
 
   def _note_gone(
     self,
@@ -146,4 +127,4 @@ class PackedSequenceCache:
       entry = self._entries.get(key)
       # Another dataset may have got the same id since.
       if entry is not None and entry.dataset() is None:
-        self._forget(key)
+        del self._entries[key]

@@ -34,18 +34,17 @@ class PackingError(ValueError):
 class Layout:
   """How elements are cut out of a leaf's rows.
 
-  With `starts`, element e is leaf[plan[starts[e] : starts[e] + sizes[e]]], a
-  batch; without, it is leaf[plan[e]].
+  With `bounds`, element e is leaf[plan[start : start + size]], a batch, with
+  (start, size) = bounds[e]; without, it is leaf[plan[e]].
 
   Attributes:
     plan: int64 [R] or [E], numbers of rows.
-    starts: int64 [E], each batch's first place in `plan`; or None.
-    sizes: int64 [E], the rows of each batch; or None.
+    bounds: int64 [E, 2], each batch's first place in `plan` and its rows; or
+      None.
   """
 
   plan: np.ndarray
-  starts: np.ndarray | None = None
-  sizes: np.ndarray | None = None
+  bounds: np.ndarray | None = None
 
   @classmethod
   def in_order(
@@ -57,73 +56,69 @@ class Layout:
       num_rows: The number of rows.
       sizes: The rows of each batch; None if an element is a row.
     """
-    plan = np.arange(num_rows, dtype=np.int64)
-    return cls(plan) if sizes is None else cls(plan, *_offsets(sizes))
-
-  @property
-  def kind(self) -> str:
-    """'batches' or 'elements'."""
-    return 'elements' if self.starts is None else 'batches'
+    layout = cls(np.arange(num_rows, dtype=np.int64))
+    return layout if sizes is None else layout.batch(sizes)
 
   @property
   def num_elements(self) -> int:
-    return len(self.plan if self.starts is None else self.starts)
+    return len(self.plan if self.bounds is None else self.bounds)
 
   @property
   def num_rows(self) -> int:
     """How many rows all elements take, each counted as often as it is used."""
-    return len(self.plan) if self.sizes is None else int(np.sum(self.sizes))
+    if self.bounds is None:
+      return len(self.plan)
+    return int(np.sum(self.bounds[:, 1]))
 
   def rows(self) -> np.ndarray:
     """Returns the numbers of the rows that all elements take, in order."""
-    if self.starts is None:
+    if self.bounds is None:
       return self.plan
-    first, sizes = _offsets(self.sizes)
-    places = np.repeat(self.starts - first, sizes) + np.arange(np.sum(sizes))
+    starts, sizes = self.bounds.T
+    first, _ = offsets(sizes)
+    places = np.repeat(starts - first, sizes) + np.arange(self.num_rows)
     return self.plan[places]
 
   def select(self, elements: np.ndarray) -> 'Layout':
     """Returns the layout of some of the elements."""
-    if self.starts is None:
+    if self.bounds is None:
       return Layout(self.plan[elements])
-    return Layout(self.plan, self.starts[elements], self.sizes[elements])
+    return Layout(self.plan, self.bounds[elements])
 
-  def batch(self, sizes: np.ndarray) -> 'Layout':
+  def batch(self, sizes: Sequence[int]) -> 'Layout':
     """Returns the layout of batches of elements that take a row each."""
-    return Layout(self.plan, *_offsets(sizes))
+    return Layout(self.plan, np.stack(offsets(sizes), axis=1))
 
   @property
   def arrays(self) -> tuple[np.ndarray, ...]:
-    """The arrays that are not None, in the order of the attributes."""
-    if self.starts is None:
-      return (self.plan,)
-    return (self.plan, self.starts, self.sizes)
+    """The plan, and the bounds if there are any."""
+    return (self.plan,) if self.bounds is None else (self.plan, self.bounds)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PackedSequence:
-  """One client's sequence.
+  """One client's sequence, or those of several clients behind one another.
 
   Attributes:
     leaves: An array of rows [R, ...] for each leaf of the element type, in the
       order of the TFF type (`dataset_order` gives that of tf.data). Strings
       are objects of type bytes.
-    layouts: The layouts; leaves that are cut alike share one.
-    leaf_layouts: The number of each leaf's layout.
-    num_elements: E, the number of elements.
+    layouts: The layout of each leaf; leaves that are cut alike share one object.
     is_one_pass: Whether another pass over what was packed could give others.
   """
 
   leaves: tuple[np.ndarray, ...]
   layouts: tuple[Layout, ...]
-  leaf_layouts: tuple[int, ...]
-  num_elements: int
   is_one_pass: bool = False
+
+  @property
+  def num_elements(self) -> int:
+    return self.layouts[0].num_elements
 
   @functools.cached_property
   def nbytes(self) -> int:
     """The bytes of leaves and layouts, those of strings included."""
-    arrays = [a for layout in self.layouts for a in layout.arrays]
+    arrays = [a for layout in set(self.layouts) for a in layout.arrays]
     return sum(map(_count_bytes, (*self.leaves, *arrays)))
 
   def to_dataset(self, element_type: tff.Type) -> tf.data.Dataset:
@@ -135,10 +130,8 @@ class PackedSequence:
     Returns:
       A dataset that holds the arrays once and gathers each element from them.
     """
-    kinds = tuple(layout.kind for layout in self.layouts)
-    gather = _dataset_function(element_type, kinds, self.leaf_layouts)
     with tf.device('/device:CPU:0'):
-      variant = gather(
+      variant = _dataset_function(element_type)(
         self.num_elements,
         self.leaves,
         tuple(layout.arrays for layout in self.layouts),
@@ -151,56 +144,28 @@ class PackedSequence:
       )
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class CohortArrays:
-  """The sequences of several clients behind one another.
-
-  Element e of client c is element first_element[c] + e of the whole.
-
-  Attributes:
-    leaves: The leaves, with the rows of all clients.
-    layouts: The layouts of these rows.
-    leaf_layouts: The number of each leaf's layout.
-    first_element: int64 [clients], the elements before each client's own.
-    num_elements: int64 [clients], the elements of each client.
-  """
-
-  leaves: tuple[np.ndarray, ...]
-  layouts: tuple[Layout, ...]
-  leaf_layouts: tuple[int, ...]
-  first_element: np.ndarray
-  num_elements: np.ndarray
-
-
-def concatenate_sequences(sequences: Sequence[PackedSequence]) -> CohortArrays:
+def concatenate_sequences(
+  sequences: Sequence[PackedSequence],
+) -> PackedSequence:
   """Puts the sequences of a cohort behind one another.
 
   Args:
     sequences: At least one; all packed for one element type.
 
   Returns:
-    Their arrays. Leaves share a layout where they do in all sequences.
+    All elements. Leaves share a layout where they do in all sequences.
   """
-  first_element, num_elements = _offsets([s.num_elements for s in sequences])
-  leaves = tuple(
-    map(join_rows, zip(*(s.leaves for s in sequences), strict=True))
-  )
-  groups = {}
-  leaf_layouts, layouts = [], []
-  for leaf, shared in enumerate(
-    zip(*(s.leaf_layouts for s in sequences), strict=True)
-  ):
-    if shared not in groups:
-      groups[shared] = len(layouts)
-      layouts.append(
-        _concatenate_layouts(
-          [s.layouts[i] for s, i in zip(sequences, shared, strict=True)],
-          [len(s.leaves[leaf]) for s in sequences],
-        )
-      )
-    leaf_layouts.append(groups[shared])
-  return CohortArrays(
-    leaves, tuple(layouts), tuple(leaf_layouts), first_element, num_elements
+  layouts = list(zip(*(s.layouts for s in sequences), strict=True))
+  # By those of all sequences: leaves that share them share the joined one.
+  joined = {}
+  for leaf, own in enumerate(layouts):
+    if own not in joined:
+      num_rows = [len(s.leaves[leaf]) for s in sequences]
+      joined[own] = _concatenate_layouts(own, num_rows)
+  return PackedSequence(
+    tuple(map(join_rows, zip(*(s.leaves for s in sequences), strict=True))),
+    tuple(joined[own] for own in layouts),
+    any(s.is_one_pass for s in sequences),
   )
 
 
@@ -211,18 +176,16 @@ def _concatenate_layouts(
   if len(layouts) == 1:
     return layouts[0]
   plan = np.concatenate([layout.plan for layout in layouts])
-  first_place, places = _offsets([len(layout.plan) for layout in layouts])
-  plan += np.repeat(_offsets(num_rows)[0], places)
-  if layouts[0].starts is None:
+  first_place, places = offsets([len(layout.plan) for layout in layouts])
+  plan += np.repeat(offsets(num_rows)[0], places)
+  if layouts[0].bounds is None:
     return Layout(plan)
-  starts = np.concatenate([layout.starts for layout in layouts])
-  starts += np.repeat(first_place, [len(layout.starts) for layout in layouts])
-  return Layout(
-    plan, starts, np.concatenate([layout.sizes for layout in layouts])
-  )
+  bounds = np.concatenate([layout.bounds for layout in layouts])
+  bounds[:, 0] += np.repeat(first_place, [len(own.bounds) for own in layouts])
+  return Layout(plan, bounds)
 
 
-def _offsets(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def offsets(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
   """Returns the sum of the counts before each one, and the counts, int64."""
   counts = np.asarray(counts, np.int64)
   return np.cumsum(counts) - counts, counts
@@ -322,25 +285,25 @@ def _count_bytes(array: np.ndarray) -> int:
 
 
 @functools.lru_cache(maxsize=256)
-def _dataset_function(
-  element_type: tff.Type, kinds: tuple[str, ...], leaf_layouts: tuple[int, ...]
-) -> Callable[..., tf.Tensor]:
+def _dataset_function(element_type: tff.Type) -> Callable[..., tf.Tensor]:
   """Returns a compiled function from a sequence's arrays to a dataset.
 
   Args:
     element_type: The element type.
-    kinds: The kind of each layout.
-    leaf_layouts: The number of each leaf's layout.
 
   Returns:
-    From the number of elements, the leaves and the arrays of each layout to
-    the variant of a dataset of elements.
+    From the number of elements, the leaves and the arrays of each one's layout
+    to the variant of a dataset of elements.
   """
-  vector = tf.TensorSpec([None], tf.int64)
+  plan = tf.TensorSpec([None], tf.int64)
+  bounds = tf.TensorSpec([None, 2], tf.int64)
   signature = (
     tf.TensorSpec([], tf.int64),
     tuple(row_specs(element_type)),
-    tuple((vector,) * (1 if kind == 'elements' else 3) for kind in kinds),
+    tuple(
+      (plan, bounds) if is_batched(t) else (plan,)
+      for t in leaf_types(element_type)
+    ),
   )
 
   @tf.function(input_signature=signature, autograph=False)
@@ -349,19 +312,17 @@ def _dataset_function(
     leaves: tuple[tf.Tensor, ...],
     layouts: tuple[tuple[tf.Tensor, ...], ...],
   ) -> tf.Tensor:
-    def rows_of(element: tf.Tensor, plan: tf.Tensor, *cuts: tf.Tensor):
-      if not cuts:
+    def rows_of(element: tf.Tensor, plan: tf.Tensor, *bounds: tf.Tensor):
+      if not bounds:
         return plan[element]
-      starts, sizes = cuts
-      start = starts[element]
-      return plan[start : start + sizes[element]]
+      start, size = tf.unstack(bounds[0][element])
+      return plan[start : start + size]
 
     @tf.autograph.experimental.do_not_convert
     def gather(element: tf.Tensor) -> Any:
-      rows = [rows_of(element, *arrays) for arrays in layouts]
       values = iter(
-        tf.gather(leaf, rows[layout])
-        for leaf, layout in zip(leaves, leaf_layouts, strict=True)
+        tf.gather(leaf, rows_of(element, *arrays))
+        for leaf, arrays in zip(leaves, layouts, strict=True)
       )
       return tff.types.structure_from_tensor_type_tree(
         lambda _: next(values), element_type

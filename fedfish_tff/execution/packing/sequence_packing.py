@@ -19,7 +19,6 @@ import functools
 from typing import Any
 
 from fedfish_tff.datasets import batches as batches_lib
-from fedfish_tff.datasets import client_sources
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import dataset_rows
 from fedfish_tff.execution.packing import packed_sequences
@@ -43,8 +42,9 @@ def pack_sequence(
   generator; packing it does not end.
 
   Args:
-    value: A `ClientBatches` (its arrays are used as they are), a dataset, a
-      list of elements as TFF takes it, or a packed or mapped sequence.
+    value: A `ClientBatches` (its arrays are used as they are), a dataset of
+      such elements, a list of elements as TFF takes it, or a packed or mapped
+      sequence.
     element_type: The elements' TFF type.
 
   Returns:
@@ -55,8 +55,6 @@ def pack_sequence(
       of one shape nor of a static shape, or never end.
     TypeError: If the value is no sequence of this type, as TFF says it.
   """
-  if isinstance(value, ReferencedSequence):
-    return value.read()
   if isinstance(value, packed_sequences.PackedSequence):
     return value
   if isinstance(value, MappedSequence):
@@ -96,63 +94,28 @@ class MappedSequence:
 # ClientBatches.
 
 
-class ReferencedSequence(packed_sequences.PackedSequence):
-  """The sequence of a client that is read when its arrays are looked at.
+def check_client_batches(
+  batches: batches_lib.ClientBatches, element_type: tff.Type
+) -> None:
+  """Checks the type of a client's batches, without reading the client.
 
-  Attributes:
-    reference: The client's batches.
+  Args:
+    batches: The client's batches.
+    element_type: The elements' TFF type.
+
+  Raises:
+    TypeError: If the client is known to have elements of another type.
   """
-
-  def __init__(
-    self, reference: client_sources.ClientReference, element_type: tff.Type
-  ):
-    """Reads nothing.
-
-    Args:
-      reference: The client's batches.
-      element_type: The elements' TFF type.
-
-    Raises:
-      PackingError: See `pack_sequence`.
-      TypeError: If the client is known to have elements of another type.
-    """
-    packed_sequences.leaf_types(element_type)
-    if reference.element_spec is not None:
-      spec = spec_key(
-        reference.element_spec,
-        lambda s: (np.dtype(s.dtype.as_numpy_dtype).str, tuple(s.shape)),
-      )
-      _check_spec(element_type, spec)
-    # Around the setters of a frozen class.
-    vars(self).update(reference=reference, _element_type=element_type)
-
-  def read(self) -> packed_sequences.PackedSequence:
-    """Returns the sequence, of which this object keeps nothing."""
-    return _pack_client_batches(
-      self.reference.read(),
-      self._element_type,
-      packed_sequences.leaf_types(self._element_type),
+  if batches.stored is None:
+    spec = spec_key(batches.examples, lambda a: (a.dtype.str, a.shape[1:]))
+  elif batches.stored.element_spec is None:
+    return
+  else:
+    spec = spec_key(
+      batches.stored.element_spec,
+      lambda s: (np.dtype(s.dtype.as_numpy_dtype).str, tuple(s.shape)),
     )
-
-  @functools.cached_property
-  def _packed(self) -> packed_sequences.PackedSequence:
-    return self.read()
-
-  @property
-  def leaves(self) -> tuple[np.ndarray, ...]:
-    return self._packed.leaves
-
-  @property
-  def layouts(self) -> tuple[packed_sequences.Layout, ...]:
-    return self._packed.layouts
-
-  @property
-  def leaf_layouts(self) -> tuple[int, ...]:
-    return self._packed.leaf_layouts
-
-  @property
-  def num_elements(self) -> int:
-    return self._packed.num_elements
+  _check_spec(element_type, spec)
 
 
 def _pack_client_batches(
@@ -160,9 +123,8 @@ def _pack_client_batches(
   element_type: tff.Type,
   types: Sequence[tff.TensorType],
 ) -> packed_sequences.PackedSequence:
-  # Structure, dtypes and shapes of its arrays, cheaply.
-  spec = spec_key(batches.examples, lambda a: (a.dtype.str, a.shape[1:]))
-  _check_spec(element_type, spec)
+  batches = batches.read()
+  check_client_batches(batches, element_type)
   rows, plan = batches.used_rows()
   leaves = tuple(
     _bytes_array(leaf) if tensor_type.dtype.type is np.str_ else leaf
@@ -170,11 +132,8 @@ def _pack_client_batches(
       element_leaves(rows, element_type), types, strict=True
     )
   )
-  starts, sizes = batches.bounds()
-  layout = packed_sequences.Layout(plan, starts, sizes)
-  return packed_sequences.PackedSequence(
-    leaves, (layout,), (0,) * len(leaves), len(starts)
-  )
+  layout = packed_sequences.Layout(plan, batches.bounds())
+  return packed_sequences.PackedSequence(leaves, (layout,) * len(leaves))
 
 
 @functools.lru_cache(maxsize=256)
@@ -190,12 +149,8 @@ def _check_spec(element_type: tff.Type, spec: Any) -> None:
     children = map(batch_spec, children)
     return kind(*children) if hasattr(kind, '_fields') else kind(children)
 
-  _check_assignable(element_type, batch_spec(spec))
-
-
-def _check_assignable(element_type: tff.Type, element_spec: Any) -> None:
   expected = tff.SequenceType(element_type)
-  found = tff.SequenceType(tff.types.tensorflow_to_type(element_spec))
+  found = tff.SequenceType(tff.types.tensorflow_to_type(batch_spec(spec)))
   if not expected.is_assignable_from(found):
     raise TypeError(
       f'Cannot serialize dataset with elements of type {found} as TFF type '
@@ -204,20 +159,6 @@ def _check_assignable(element_type: tff.Type, element_spec: Any) -> None:
 
 
 # Datasets.
-
-
-class HashableSpec:
-  """An `element_spec` as the key of a cache."""
-
-  def __init__(self, element_spec: Any):
-    self.element_spec = element_spec
-    self._key = spec_key(element_spec)
-
-  def __eq__(self, other: object) -> bool:
-    return isinstance(other, HashableSpec) and self._key == other._key
-
-  def __hash__(self) -> int:
-    return hash(self._key)
 
 
 def spec_key(
@@ -237,11 +178,6 @@ def spec_key(
   return leaf_key(spec)
 
 
-@functools.lru_cache(maxsize=256)
-def _check_dataset_spec(element_type: tff.Type, spec: HashableSpec) -> None:
-  _check_assignable(element_type, spec.element_spec)
-
-
 def _pack_dataset(
   dataset: tf.data.Dataset,
   element_type: tff.Type,
@@ -252,7 +188,6 @@ def _pack_dataset(
     raise packed_sequences.PackingError(
       'elements hold ragged, sparse or nested values'
     )
-  _check_dataset_spec(element_type, HashableSpec(dataset.element_spec))
   if dataset.cardinality().numpy() == tf.data.INFINITE_CARDINALITY:
     raise packed_sequences.PackingError('the dataset has no end')
   # From the order of tf.data to that of the type, by the dataset's own names:
@@ -291,21 +226,20 @@ def _pack_rows(
   leaves = [leaves[number] for number in order]
   are_batched = set(map(packed_sequences.is_batched, types))
   num_elements = layout.num_elements
-  if layout.starts is not None and are_batched == {False}:
+  if layout.bounds is not None and are_batched == {False}:
     # Batches of one size, of which each is an element of a static shape.
     numbers = layout.rows().reshape(num_elements, types[0].shape[0])
     leaves = [leaf[numbers] for leaf in leaves]
     layout = packed_sequences.Layout.in_order(num_elements)
-  elif are_batched != {layout.starts is not None}:
+  elif are_batched != {layout.bounds is not None}:
     return None
   elif layout.num_rows < len(leaves[0]):
     # The rows that are never used shall not travel.
     numbers = layout.rows()
     leaves = [leaf[numbers] for leaf in leaves]
-    layout = packed_sequences.Layout.in_order(len(numbers), layout.sizes)
-  return packed_sequences.PackedSequence(
-    tuple(leaves), (layout,), (0,) * len(leaves), num_elements
-  )
+    sizes = None if layout.bounds is None else layout.bounds[:, 1]
+    layout = packed_sequences.Layout.in_order(len(numbers), sizes)
+  return packed_sequences.PackedSequence(tuple(leaves), (layout,) * len(leaves))
 
 
 def _read(dataset: tf.data.Dataset) -> Iterable[Sequence[tf.Tensor]]:
@@ -434,9 +368,8 @@ def _pack_columns(
   in_chunks: bool,
 ) -> packed_sequences.PackedSequence:
   """Packs each leaf's arrays: batches, single elements, or stacks of them."""
-  leaves, layouts, leaf_layouts = [], [], []
-  numbers = {}
-  num_elements = len(columns[0])
+  leaves, layouts = [], []
+  by_sizes = {}
   for column, tensor_type in zip(columns, types, strict=True):
     is_batched = packed_sequences.is_batched(tensor_type)
     if not column:
@@ -449,14 +382,9 @@ def _pack_columns(
       leaf = packed_sequences.join_rows(column)
     else:
       leaf = np.stack(column)
-    if in_chunks:
-      num_elements = len(leaf)
     sizes = tuple(len(array) for array in column) if is_batched else None
-    if sizes not in numbers:
-      numbers[sizes] = len(layouts)
-      layouts.append(packed_sequences.Layout.in_order(len(leaf), sizes))
+    if sizes not in by_sizes:
+      by_sizes[sizes] = packed_sequences.Layout.in_order(len(leaf), sizes)
     leaves.append(leaf)
-    leaf_layouts.append(numbers[sizes])
-  return packed_sequences.PackedSequence(
-    tuple(leaves), tuple(layouts), tuple(leaf_layouts), num_elements
-  )
+    layouts.append(by_sizes[sizes])
+  return packed_sequences.PackedSequence(tuple(leaves), tuple(layouts))

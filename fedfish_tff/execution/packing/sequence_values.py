@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequences as arguments, as results and on their way through TensorFlow code.
 
-A sequence that stays in this process is a `PackedSequence`, a `tf.data.Dataset`
-or a `MappedSequence`; TensorFlow code takes and returns it as a variant.
+A sequence that stays in this process is a `ClientBatches`, a `PackedSequence`, a
+`tf.data.Dataset` or a `MappedSequence`; TensorFlow code takes and returns it as a
+variant.
 """
 
 import collections
 from collections.abc import Mapping
+import contextlib
 import functools
 from typing import Any
 
 from fedfish_tff import private_apis
 from fedfish_tff.datasets import batches as batches_lib
-from fedfish_tff.datasets import client_sources
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import repeatable_datasets
 from fedfish_tff.execution.packing import sequence_packing
@@ -23,7 +24,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 LocalSequence = (
-  packed_sequences.PackedSequence
+  batches_lib.ClientBatches
+  | packed_sequences.PackedSequence
   | tf.data.Dataset
   | sequence_packing.MappedSequence
 )
@@ -33,12 +35,12 @@ def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
   """Takes a sequence as TFF's contexts do.
 
   Args:
-    value: A dataset, which is not read; a list of elements; a `ClientBatches`,
-      whose arrays are used as they are; or a packed sequence.
+    value: A dataset or a `ClientBatches`, which are not read; a list of
+      elements; or a packed sequence.
     type_spec: Its type.
 
   Returns:
-    The sequence, packed unless it is a dataset or cannot be packed.
+    The sequence; of a list packed, or a dataset if it cannot be packed.
 
   Raises:
     TypeError: If the value is no sequence of this type.
@@ -48,14 +50,12 @@ def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
   if isinstance(value, tf.data.Dataset):
     _check_dataset(value, type_spec)
     return value
-  if isinstance(value, (batches_lib.ClientBatches, list)):
-    try:
-      if isinstance(value, client_sources.ClientReference):
-        return sequence_packing.ReferencedSequence(value, type_spec.element)
+  if isinstance(value, batches_lib.ClientBatches):
+    sequence_packing.check_client_batches(value, type_spec.element)
+    return value
+  if isinstance(value, list):
+    with contextlib.suppress(packed_sequences.PackingError):
       return sequence_packing.pack_sequence(value, type_spec.element)
-    except packed_sequences.PackingError:
-      if isinstance(value, batches_lib.ClientBatches):
-        return to_local_sequence(value.to_dataset(), type_spec)
   # TFF makes a dataset of a list, and says what is wrong with other values.
   proto, _ = tff.framework.serialize_value(value, type_spec)
   dataset, _ = tff.framework.deserialize_value(proto, type_spec)
@@ -170,6 +170,11 @@ def _to_dataset(
 ) -> tf.data.Dataset:
   if isinstance(value, sequence_packing.MappedSequence):
     return value.computed
+  if isinstance(value, batches_lib.ClientBatches):
+    try:
+      value = sequence_packing.pack_sequence(value, element_type)
+    except packed_sequences.PackingError:
+      return value.to_dataset()
   if isinstance(value, packed_sequences.PackedSequence):
     if value.is_one_pass:  # How often a dataset is read nobody knows.
       raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
@@ -231,9 +236,7 @@ def _check_dataset(
   dataset: tf.data.Dataset, type_spec: tff.SequenceType
 ) -> None:
   """Raises what TFF raises unless a dataset has the given type."""
-  if not _is_dataset_spec(
-    sequence_packing.HashableSpec(dataset.element_spec), type_spec
-  ):
+  if not _is_dataset_spec(_HashableSpec(dataset.element_spec), type_spec):
     # TFF checks first, then serializes: `take` keeps that small.
     try:
       tff.framework.serialize_value(dataset.take(0), type_spec)
@@ -252,10 +255,22 @@ def _check_dataset(
     )
 
 
+class _HashableSpec:
+  """An `element_spec` as the key of a cache."""
+
+  def __init__(self, element_spec: Any):
+    self.element_spec = element_spec
+    self._key = sequence_packing.spec_key(element_spec)
+
+  def __eq__(self, other: object) -> bool:
+    return isinstance(other, _HashableSpec) and self._key == other._key
+
+  def __hash__(self) -> int:
+    return hash(self._key)
+
+
 @functools.lru_cache(maxsize=256)
-def _is_dataset_spec(
-  spec: sequence_packing.HashableSpec, type_spec: tff.SequenceType
-) -> bool:
+def _is_dataset_spec(spec: _HashableSpec, type_spec: tff.SequenceType) -> bool:
   element_type = tff.types.tensorflow_to_type(spec.element_spec)
   # TFF accepts no other containers.
   return {collections.OrderedDict}.issuperset(

@@ -161,9 +161,9 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
       # Only this process has the datasets, to pass over them again.
       return self(stage, server_values, client_values, num_clients)
     for work, arrays_of in zip(works, found, strict=True):
-      references = stage_values.references(work.clients.values())
-      for reference, total in zip(references, arrays_of.totals, strict=True):
-        reference.learn_total(total)
+      stored = stage_values.stored_batches(work.clients.values())
+      for batches, number in zip(stored, arrays_of.num_examples, strict=True):
+        batches.num_examples = number
     partials = [
       stage_runs.Partial(
         [

@@ -68,15 +68,15 @@ class StageArrays:
     accumulators: See `stage_runs.Partial`.
     outputs: See the same.
     reasons: Why client work of this actor, so far, was no graph.
-    totals: The numbers of examples of the clients that it has read, in the order
-      of `stage_values.references`.
+    num_examples: Of the batches of clients that it has read, in the order of
+      `stage_values.stored_batches`.
     cost: What the clients cost.
   """
 
   accumulators: Sequence[stage_values.Arrays]
   outputs: Mapping[_ValueId, Sequence[stage_values.Arrays]]
   reasons: Sequence[str]
-  totals: Sequence[int]
+  num_examples: Sequence[int]
   cost: round_meter.ShareCost
 
 
@@ -191,9 +191,9 @@ class StageActor:
     try:
       with parameters.replaced(work.parameters):
         partial = self._runner.run_share(stage, server_values, clients)
-      totals = [
-        reference.total
-        for reference in stage_values.references(work.clients.values())
+      num_examples = [
+        batches.num_examples
+        for batches in stage_values.stored_batches(work.clients.values())
       ]
     except tf.errors.OpError as error:
       return StageFailure(error.error_code, error.message)
@@ -218,7 +218,7 @@ class StageActor:
         for out, values in partial.outputs.items()
       },
       self._runner.general_path_reasons,
-      totals,
+      num_examples,
       round_meter.ShareCost(
         socket.gethostname(),
         len(work.positions),

@@ -8,19 +8,18 @@ import itertools
 from typing import Any
 from typing import TypeAlias
 
-from fedfish_tff import datasets
+from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
-from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.packing import type_leaves
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# The leaves of a local value; a client that is read elsewhere is a reference.
+# The leaves of a local value. Batches are those of a client that is read elsewhere.
 Arrays: TypeAlias = list[
-  np.ndarray | packed_sequences.PackedSequence | datasets.ClientReference
+  np.ndarray | packed_sequences.PackedSequence | batches_lib.ClientBatches
 ]
 
 
@@ -38,8 +37,8 @@ def to_arrays(
     packed_sequences.PackingError: If a sequence is no flat arrays.
   """
   return [
-    leaf.reference
-    if isinstance(leaf, sequence_packing.ReferencedSequence)
+    leaf
+    if isinstance(leaf, batches_lib.ClientBatches) and leaf.stored
     else cache.pack(leaf, leaf_type.element)
     if isinstance(leaf_type, tff.SequenceType)
     else type_leaves.to_array(leaf)
@@ -56,12 +55,8 @@ def to_value(arrays: Arrays, type_spec: tff.Type) -> Any:
     arrays: Its leaves.
     type_spec: Its type.
   """
-  leaves = (
-    _to_leaf(array, leaf_type)
-    for array, leaf_type in zip(
-      arrays, type_leaves.leaf_types(type_spec), strict=True
-    )
-  )
+  sequences = packed_sequences.PackedSequence, batches_lib.ClientBatches
+  leaves = (a if isinstance(a, sequences) else tf.constant(a) for a in arrays)
   return type_leaves.unflatten(leaves, type_spec)
 
 
@@ -75,7 +70,7 @@ def num_rows(arrays: Sequence[Arrays]) -> int:
 
 
 def num_bytes(arrays: Iterable[Arrays]) -> int:
-  """Returns the bytes of some values' arrays; references have next to none.
+  """Returns the bytes of some values' arrays; clients read elsewhere have none.
 
   Args:
     arrays: The values' leaves.
@@ -85,10 +80,10 @@ def num_bytes(arrays: Iterable[Arrays]) -> int:
   )
 
 
-def references(
+def stored_batches(
   columns: Iterable[Sequence[Arrays]],
-) -> list[datasets.ClientReference]:
-  """Returns the references among clients' values, in order.
+) -> list[batches_lib.ClientBatches]:
+  """Returns the batches of clients that are read elsewhere, in order.
 
   Args:
     columns: For each of some values, the leaves of each client.
@@ -98,21 +93,13 @@ def references(
     for column in columns
     for leaves in column
     for leaf in leaves
-    if isinstance(leaf, datasets.ClientReference)
+    if isinstance(leaf, batches_lib.ClientBatches)
   ]
 
 
-def _to_leaf(array: Any, leaf_type: tff.Type) -> Any:
-  if isinstance(array, packed_sequences.PackedSequence):
-    return array
-  if isinstance(array, datasets.ClientReference):
-    return sequence_packing.ReferencedSequence(array, leaf_type.element)
-  return tf.constant(array)
-
-
 def _count_rows(leaf: Any) -> int:
-  if isinstance(leaf, datasets.ClientReference):
+  if isinstance(leaf, batches_lib.ClientBatches):
     return leaf.num_rows_hint
   if isinstance(leaf, packed_sequences.PackedSequence):
-    return sum(layout.num_rows for layout in leaf.layouts)
+    return sum(layout.num_rows for layout in set(leaf.layouts))
   return 0

@@ -3,7 +3,7 @@
 """Unplaced computations, callable on local values.
 
 Local values: a structure is a tuple, a tensor is a `tf.Tensor`, a sequence is
-a `PackedSequence`, a `tf.data.Dataset` or a `MappedSequence`.
+a `sequence_values.LocalSequence`.
 
 A local function runs in two ways. Called, it runs at once. By `trace`, someone
 else says how TensorFlow computations run and what becomes of sequences: so it

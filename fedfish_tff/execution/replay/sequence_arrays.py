@@ -22,7 +22,6 @@ class Cut:
 
   Attributes:
     leaf_layouts: The number of each leaf's layout.
-    kinds: The kind of each layout.
     bounds: The most rows of an element in each layout of batches, if shapes
       must be known when the graph is compiled; None elsewhere.
     most_rows: The most rows of a client, likewise, if rows are cut anew.
@@ -30,51 +29,54 @@ class Cut:
   """
 
   leaf_layouts: tuple[int, ...]
-  kinds: tuple[str, ...]
   bounds: tuple[int | None, ...]
   most_rows: int | None = None
   unrolls: bool = True
 
 
 def to_graph_arrays(
-  arrays: packed_sequences.CohortArrays,
+  sequences: Sequence[packed_sequences.PackedSequence],
   *,
   use_xla: bool = False,
   rebatches: bool = False,
 ) -> tuple[Cut, dict[str, Any]]:
-  """Returns the arrays of a cohort in the form that a graph takes.
+  """Returns the sequences of a cohort in the form that a graph takes.
 
   Args:
-    arrays: The arrays.
+    sequences: Those of the clients, at least one, of one element type.
     use_xla: Whether XLA compiles the graph, for the shapes of its arguments.
       They are then padded to powers of two, so that few shapes occur.
     rebatches: Whether the graph cuts the rows of batches anew.
 
   Returns:
-    The cut, and a nest of arrays.
+    The cut, and a nest of arrays, in which element e of client c is element
+    first_element[c] + e.
   """
-  layouts = [
-    [layout.plan]
-    if layout.starts is None
-    else [
-      layout.plan,
-      np.stack([layout.starts, layout.sizes], axis=1)[:, :, np.newaxis],
-    ]
-    for layout in arrays.layouts
-  ]
-  nest = dict(
-    leaves=list(arrays.leaves),
-    layouts=layouts,
-    first_element=arrays.first_element,
-    num_elements=arrays.num_elements,
+  whole = packed_sequences.concatenate_sequences(sequences)
+  distinct = tuple(dict.fromkeys(whole.layouts))
+  leaf_layouts = tuple(map(distinct.index, whole.layouts))
+  first_element, num_elements = packed_sequences.offsets(
+    [sequence.num_elements for sequence in sequences]
   )
-  bounds, most_rows = (None,) * len(arrays.layouts), None
-  # Leaves that are cut unlike have no rows in common.
-  if rebatches and [layout.kind for layout in arrays.layouts] == ['batches']:
-    (layout,) = arrays.layouts
-    ends = np.concatenate([[0], np.cumsum(layout.sizes)])
-    first_row = ends[arrays.first_element]
-    num_rows = ends[arrays.first_element + arrays.num_elements] - first_row
+  nest = dict(
+    leaves=list(whole.leaves),
+    layouts=[
+      [layout.plan]
+      if layout.bounds is None
+      # As slices take them, each bound is a vector.
+      else [layout.plan, layout.bounds[:, :, np.newaxis]]
+      for layout in distinct
+    ],
+    first_element=first_element,
+    num_elements=num_elements,
+  )
+  bounds, most_rows = (None,) * len(distinct), None
+  # Leaves that are cut differently have no rows in common.
+  if rebatches and len(distinct) == 1 and distinct[0].bounds is not None:
+    (layout,) = distinct
+    ends = np.concatenate([[0], np.cumsum(layout.bounds[:, 1])])
+    first_row = ends[first_element]
+    num_rows = ends[first_element + num_elements] - first_row
     nest.update(rows=layout.rows(), first_row=first_row, num_rows=num_rows)
     if use_xla:
       most_rows = padded_length(int(np.max(num_rows)))
@@ -82,14 +84,13 @@ def to_graph_arrays(
     nest = tf.nest.map_structure(pad_rows, nest)
     bounds = tuple(
       None
-      if layout.sizes is None
-      else max(1, int(np.max(layout.sizes, initial=0)))
-      for layout in arrays.layouts
+      if layout.bounds is None
+      else max(1, int(np.max(layout.bounds[:, 1], initial=0)))
+      for layout in distinct
     )
-  kinds = tuple(layout.kind for layout in arrays.layouts)
-  most_elements = np.max(arrays.num_elements, initial=0)
+  most_elements = np.max(num_elements, initial=0)
   unrolls = use_xla or bool(most_elements >= sequence_replay.MOST_UNROLLED)
-  return Cut(arrays.leaf_layouts, kinds, bounds, most_rows, unrolls), nest
+  return Cut(leaf_layouts, bounds, most_rows, unrolls), nest
 
 
 def padded_length(length: int) -> int:
@@ -178,7 +179,7 @@ def client_sequence(
     tf.gather(arrays['num_elements'], client if like is None else like),
     element,
     unrolls=cut.unrolls,
-    takes_many='batches' not in cut.kinds,
+    takes_many=all(len(layout) == 1 for layout in arrays['layouts']),
     order=order,
     rows=all_rows,
     passes=(sequence_replay.Passes(tf.compat.v1.get_default_graph()),),

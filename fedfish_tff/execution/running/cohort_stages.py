@@ -328,7 +328,7 @@ class GraphRun:
     num_clients = len(sequences)
     in_graph = [
       sequence_arrays.to_graph_arrays(
-        packed_sequences.concatenate_sequences(column),
+        column,
         use_xla=use_xla,
         rebatches=self._graph.rebatches,
       )
@@ -382,10 +382,10 @@ def _order(
   others = []
   for client, own in enumerate(sequences):
     is_full = all(
-      np.all(sequence.layouts[i].sizes == cut.bounds[j])
+      np.all(layout.bounds[:, 1] == cut.bounds[i])
       for sequence, cut in zip(own, cuts, strict=True)
-      for i, j in set(zip(sequence.leaf_layouts, cut.leaf_layouts, strict=True))
-      if cut.bounds[j] is not None
+      for layout, i in set(zip(sequence.layouts, cut.leaf_layouts, strict=True))
+      if cut.bounds[i] is not None
     )
     counts = tuple(sequence.num_elements for sequence in own)
     (like[counts] if is_full else others).append(client)

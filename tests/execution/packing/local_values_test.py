@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution.packing import local_values
-from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.worker import local_worker
 
@@ -179,10 +178,10 @@ class FederatedTest(parameterized.TestCase):
     )
     type_spec = tff.FederatedType(tff.SequenceType(batch_type), tff.CLIENTS)
     dataset = client.to_dataset()
-    packed, kept = local_values.to_local_value([client, dataset], type_spec)
-    self.assertIsInstance(packed, packed_sequences.PackedSequence)
+    same, kept = local_values.to_local_value([client, dataset], type_spec)
+    self.assertIs(same, client)
     self.assertIs(kept, dataset)
-    for result in local_values.from_local_value([packed, kept], type_spec):
+    for result in local_values.from_local_value([same, kept], type_spec):
       labels = [y.tolist() for _, y in result.as_numpy_iterator()]
       self.assertEqual(labels, [[0, 1], [2]])
 

@@ -31,14 +31,12 @@ class LeavesTest(absltest.TestCase):
 
   def test_layouts_in_order(self):
     layout = packed_sequences.Layout.in_order(5, [2, 0, 3])
-    self.assertEqual(layout.kind, 'batches')
     for array, expected in zip(
-      layout.arrays, ([0, 1, 2, 3, 4], [0, 2, 2], [2, 0, 3]), strict=True
+      layout.arrays, ([0, 1, 2, 3, 4], [[0, 2], [2, 0], [2, 3]]), strict=True
     ):
       self.assertEqual(array.dtype, np.int64)
       np.testing.assert_array_equal(array, expected)
     layout = packed_sequences.Layout.in_order(3)
-    self.assertEqual(layout.kind, 'elements')
     np.testing.assert_array_equal(layout.arrays, [[0, 1, 2]])
 
   def test_rows_of_one_array_are_not_copied(self):
@@ -85,31 +83,20 @@ class ConcatenateSequencesTest(parameterized.TestCase):
       sequence_packing.pack_sequence(client, element_type) for client in clients
     ]
     cohort = packed_sequences.concatenate_sequences(packed)
-    self.assertEqual(cohort.num_elements.dtype, np.int64)
-    self.assertEqual(cohort.first_element.dtype, np.int64)
-    for number, client in enumerate(clients):
-      self.assertEqual(cohort.num_elements[number], len(client))
-      first = cohort.first_element[number]
-      found = [
-        [
-          packed_elements.cut(leaf, cohort.layouts[layout], first + element)
-          for leaf, layout in zip(
-            cohort.leaves, cohort.leaf_layouts, strict=True
-          )
-        ]
-        for element in range(len(client))
-      ]
-      packed_elements.assert_same_elements(found, client)
+    packed_elements.assert_same_elements(
+      packed_elements.elements(cohort),
+      [element for client in clients for element in client],
+    )
 
   def test_leaves_share_a_layout_where_all_clients_do(self):
     vector = tff.TensorType(np.int64, [None])
     element_type = tff.StructType([vector, vector, vector])
     alike = sequence_packing.pack_sequence([([1], [2], [3])], element_type)
     apart = sequence_packing.pack_sequence([([1], [2], [3, 4])], element_type)
-    self.assertEqual(alike.leaf_layouts, (0, 0, 0))
+    self.assertLen(set(alike.layouts), 1)
     cohort = packed_sequences.concatenate_sequences([alike, apart])
-    self.assertEqual(cohort.leaf_layouts, (0, 0, 1))
-    self.assertLen(cohort.layouts, 2)
+    self.assertIs(cohort.layouts[0], cohort.layouts[1])
+    self.assertIsNot(cohort.layouts[1], cohort.layouts[2])
 
   def test_client_batches_behind_one_another(self):
     clients = [
@@ -128,14 +115,8 @@ class ConcatenateSequencesTest(parameterized.TestCase):
     cohort = packed_sequences.concatenate_sequences(
       [sequence_packing.pack_sequence(c, element_type) for c in clients]
     )
-    self.assertLen(cohort.layouts, 1)
-    whole = packed_sequences.PackedSequence(
-      cohort.leaves,
-      cohort.layouts,
-      cohort.leaf_layouts,
-      int(cohort.num_elements.sum()),
-    )
+    self.assertLen(set(cohort.layouts), 1)
     packed_elements.assert_same_elements(
-      packed_elements.elements(whole),
+      packed_elements.elements(cohort),
       [batch for client in clients for batch in client],
     )

@@ -6,7 +6,6 @@ import collections
 from typing import NamedTuple
 
 from fedfish_tff.datasets import batches
-from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.packing import sequence_values
 
@@ -102,14 +101,15 @@ class ArgumentTest(parameterized.TestCase):
     self.assertIsInstance(value, tf.data.Dataset)
     np.testing.assert_array_equal(_elements(value, type_spec), elements)
 
-  def test_arrays_of_client_batches_are_used_as_they_are(self):
+  def test_client_batches_stay_as_they_are(self):
     examples = np.ones([5, 2], np.float32), np.arange(5)
     client = batches.sequential_batches(examples, client_id='a', batch_size=2)
     value = sequence_values.to_local_sequence(client, _BATCHES)
-    self.assertIsInstance(value, packed_sequences.PackedSequence)
-    for leaf, array in zip(value.leaves, examples, strict=True):
+    self.assertIs(value, client)
+    packed = sequence_packing.pack_sequence(value, _BATCHES.element)
+    for leaf, array in zip(packed.leaves, examples, strict=True):
       self.assertIs(leaf, array)
-    self.assertIs(sequence_values.to_local_sequence(value, _BATCHES), value)
+    self.assertIs(sequence_values.to_local_sequence(packed, _BATCHES), packed)
 
   def test_client_batches_of_another_type(self):
     client = batches.sequential_batches(

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for sequence_arrays."""
 
-from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.replay import sequence_arrays
 
@@ -19,7 +18,7 @@ _ELEMENT_TYPE = tff.to_type(
 
 
 def _cohort(sizes_of_clients):
-  """Returns each client's batches, and all of them packed."""
+  """Returns each client's batches, and the same packed."""
   clients = []
   next_number = 0
   for sizes in sizes_of_clients:
@@ -29,10 +28,9 @@ def _cohort(sizes_of_clients):
       next_number += size
       elements.append((np.stack([y, -y], axis=1).astype(np.float32), y))
     clients.append(elements)
-  packed = packed_sequences.concatenate_sequences(
-    [sequence_packing.pack_sequence(c, _ELEMENT_TYPE) for c in clients]
-  )
-  return clients, packed
+  return clients, [
+    sequence_packing.pack_sequence(c, _ELEMENT_TYPE) for c in clients
+  ]
 
 
 def _tensors(nest):
@@ -81,9 +79,7 @@ class ClientSequenceTest(absltest.TestCase):
   def test_single_elements(self):
     element_type = tff.TensorType(np.int64, [2])
     rows = [np.array([1, 2]), np.array([3, 4])]
-    packed = packed_sequences.concatenate_sequences(
-      [sequence_packing.pack_sequence(rows, element_type)]
-    )
+    packed = [sequence_packing.pack_sequence(rows, element_type)]
     for use_xla in (False, True):
       cut, arrays = sequence_arrays.to_graph_arrays(packed, use_xla=use_xla)
       sequence = sequence_arrays.client_sequence(

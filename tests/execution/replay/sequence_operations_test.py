@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for sequence_operations: against tf.data, on the same graph."""
 
-from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.replay import replayer
 from fedfish_tff.execution.replay import sequence_arrays
@@ -32,9 +31,9 @@ class OperationsTest(parameterized.TestCase):
       [np.arange(10 * i, 10 * i + n, dtype=np.int32) for i, n in enumerate(own)]
       for own in sizes
     ]
-    packed = packed_sequences.concatenate_sequences(
-      [sequence_packing.pack_sequence(own, element_type) for own in clients]
-    )
+    packed = [
+      sequence_packing.pack_sequence(own, element_type) for own in clients
+    ]
     cut, arrays = sequence_arrays.to_graph_arrays(
       packed, use_xla=use_xla, rebatches=True
     )

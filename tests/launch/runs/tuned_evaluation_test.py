@@ -178,8 +178,12 @@ class TunedEvaluationTest(parameterized.TestCase):
     """Returns validation clients' mean on one half, tuned on the other."""
     losses, sizes = [], []
     for client_id in _SIZES['validation']:
-      tuned_on, unseen = datasets.split_examples(
-        _clients()[client_id][0], fraction=0.5, client_id=client_id, seed=0
+      x, y = _clients()[client_id][0]
+      tuned_on, unseen = (
+        (x[rows], y[rows])
+        for rows in datasets.split_rows(
+          len(y), fraction=0.5, client_id=client_id, seed=0
+        )
       )
       losses.append(_loss(tuned_on, unseen, rate))
       sizes.append(len(unseen[0]))
