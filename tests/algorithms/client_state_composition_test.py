@@ -37,99 +37,51 @@ def _update(bound, model, client_state, dataset):
     ),
     weight=batches,
     metrics=metrics,
-    initial_metrics=metrics,
   )
   return update, collections.OrderedDict(rounds=client_state['rounds'] + 1)
 
 
-def _build_finalizer(model_type):
-  """Subtracts the mean, doubles the factor and counts to itself."""
-
-  @tff.tensorflow.computation(
-    np.int32, model_type, model_type['weights'].trainable
+def _server_step(take_step, model, mean):
+  """Subtracts twice the mean, and doubles the factor."""
+  step = take_step([2 * m for m in tf.nest.flatten(mean)])
+  return step, collections.OrderedDict(
+    weights=tff.learning.models.ModelWeights(
+      step.trainable, model['weights'].non_trainable
+    ),
+    factor=2 * model['factor'],
+    secret=model['secret'] + 1,
   )
-  def step(count, model, mean):
-    weights = model['weights']
-    trainable = tuple(w - m for w, m in zip(weights.trainable, mean))
-    return collections.OrderedDict(
-      count=count + 1,
-      model=collections.OrderedDict(
-        weights=tff.learning.models.ModelWeights(
-          trainable, weights.non_trainable
-        ),
-        factor=2 * model['factor'],
-      ),
-    )
-
-  @tff.federated_computation
-  def initialize():
-    return tff.federated_value(0, tff.SERVER)
-
-  @tff.federated_computation(
-    *(tff.FederatedType(t, tff.SERVER) for t in step.type_signature.parameter)
-  )
-  def next_fn(count, model, mean):
-    output = tff.federated_map(step, (count, model, mean))
-    return tff.templates.MeasuredProcessOutput(
-      output.count, output.model, output.count
-    )
-
-  return tff.templates.MeasuredProcess(initialize, next_fn)
 
 
 def _compose(**others):
-  @tff.tensorflow.computation
-  def initial_model():
-    return collections.OrderedDict(
-      weights=tff.learning.models.ModelWeights(ref.initial_weights(), ()),
-      factor=tf.constant(1.0),
-    )
-
-  model_type = initial_model.type_signature.result
-
-  @tff.tensorflow.computation(model_type)
-  def initialize_client(model):
-    del model
-    return collections.OrderedDict(rounds=tf.constant(0))
-
-  client_type = initialize_client.type_signature.result
-
-  @tff.tensorflow.computation(model_type)
-  def get_model_weights(model):
-    return model['weights']
-
-  @tff.tensorflow.computation(model_type, client_type)
-  def client_model_weights(model, client_state):
-    weights = model['weights']
-    return tff.learning.models.ModelWeights(
-      tuple(
-        w + tf.cast(client_state['rounds'], tf.float32)
-        for w in weights.trainable
-      ),
-      weights.non_trainable,
-    )
-
-  work = client_work.build_client_state_work(
-    _MODEL, _update, model_type=model_type, client_type=client_type
-  )
-  result_type = work.type_signature.result.result
-  sgd = tff.learning.optimizers.build_sgdm(0.1)
+  sgd = tff.learning.optimizers.build_sgdm
   return algorithms.compose_client_state_process(
     _MODEL,
-    work,
-    tff.aggregators.MeanFactory().create(
-      result_type.update, result_type.update_weight
-    ),
-    _build_finalizer(model_type),
+    _update,
+    None,
+    sgd(0.5),
     **{
-      'initial_model': initial_model,
-      'initialize_client': initialize_client,
-      'get_model_weights': get_model_weights,
-      'client_model_weights': client_model_weights,
-      'local_training': client_work.build_local_training(_MODEL, sgd),
-      'update_is_finite': client_work.build_update_is_finite(
-        _MODEL, client_work.build_model_delta_update(sgd)
+      'initial_model': lambda weights: collections.OrderedDict(
+        weights=weights, factor=tf.constant(1.0), secret=tf.constant(0)
       ),
+      'select_sent': lambda model: collections.OrderedDict(
+        weights=model['weights'], factor=model['factor']
+      ),
+      'initialize_client': lambda model: collections.OrderedDict(
+        rounds=tf.constant(0)
+      ),
+      'get_model_weights': lambda model: model['weights'],
+      'client_model_weights': lambda model, client_state: (
+        tff.learning.models.ModelWeights(
+          tuple(
+            w + tf.cast(client_state['rounds'], tf.float32)
+            for w in model['weights'].trainable
+          ),
+          model['weights'].non_trainable,
+        )
+      ),
+      'server_step': _server_step,
+      'local_training': client_work.build_local_training(_MODEL, sgd(0.1)),
       'extra_passes': 3,
       **others,
     },
@@ -175,7 +127,8 @@ class ComposeClientStateProcessTest(absltest.TestCase):
         [s['rounds'] for s in states], [number, 1 + number, number, 7]
       )
       self.assertEqual(output.metrics['client_work']['excluded_clients'], 1)
-      self.assertEqual(output.metrics['finalizer'], number)
+      self.assertEqual(output.metrics['finalizer'], {'update_non_finite': 0})
+      self.assertEqual(state['model']['secret'], number)
     own = process.client_model_weights(state, states[1])
     np.testing.assert_allclose(
       own.trainable[1],
@@ -183,11 +136,18 @@ class ComposeClientStateProcessTest(absltest.TestCase):
       rtol=1e-6,
     )
     self.assertEqual(process.extra_passes, 3)
+    finite = [
+      bool(process.update_is_finite(process.get_model_weights(state), d))
+      for d in data
+    ]
+    self.assertEqual(finite, [True, True, True, False])
 
   def test_parts_that_do_not_fit_are_refused(self):
-    @tff.tensorflow.computation(np.float32)
-    def initialize_client(model):
-      return collections.OrderedDict(rounds=tf.cast(model, tf.int32))
-
-    with self.assertRaises(TypeError):
-      _compose(initialize_client=initialize_client)
+    with self.assertRaisesRegex(TypeError, 'must make an update'):
+      _compose(get_stepped=lambda model: model['factor'])
+    with self.assertRaisesRegex(ValueError, 'same nested structure'):
+      _compose(
+        initialize_client=lambda model: collections.OrderedDict(
+          rounds=tf.constant(0), shifts=tf.constant(0)
+        )
+      )

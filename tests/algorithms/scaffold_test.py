@@ -286,8 +286,7 @@ class ScaffoldTest(client_state_rounds.TestCase, parameterized.TestCase):
     self.assert_close(run.server(), reference.weights)
     self.assert_close(run.control(), reference.control)
     self.assertIn(
-      'secure_upper_clipped_count',
-      metrics['aggregator']['delta']['mean_value'],
+      'secure_upper_clipped_count', metrics['aggregator']['mean_value']
     )
 
   @pytest.mark.thorough

@@ -81,30 +81,30 @@ class ControlVariatesTest(parameterized.TestCase):
       epochs=_EPOCHS,
       option=option,
     )
-    sent = output['result'].update
+    sent = output.result.update
     self._assert_close(
       sent['delta'], [w - t for w, t in zip(_WEIGHTS, trained)]
     )
-    self._assert_close(output['client_state']['control'], control)
+    self._assert_close(output.client_state['control'], control)
     self._assert_close(
       sent['control'], [new - old for new, old in zip(control, _OWN)]
     )
-    self.assertEqual(output['result'].update_weight, 1)
+    self.assertEqual(output.result.update_weight, 1)
     # The pass for the gradient is not measured.
-    self.assertEqual(output['metrics']['num_examples'], (20,))
+    self.assertEqual(output.metrics['num_examples'], (20,))
 
   def test_weight_by_examples(self):
     work = _build(2, tff.learning.ClientWeighting.NUM_EXAMPLES)
-    self.assertEqual(_run(work, _BATCHES)['result'].update_weight, 20)
+    self.assertEqual(_run(work, _BATCHES).result.update_weight, 20)
 
   @parameterized.parameters(*_OPTIONS)
   def test_a_client_without_data_changes_nothing(self, option):
     output = _run(_build(option), [])
-    for sent in tf.nest.flatten(output['result'].update):
+    for sent in tf.nest.flatten(output.result.update):
       np.testing.assert_array_equal(sent, np.zeros_like(sent))
-    self.assertEqual(output['result'].update_weight, 0)
-    self.assertEqual(output['excluded'], 0)
-    for new, old in zip(output['client_state']['control'], _OWN):
+    self.assertEqual(output.result.update_weight, 0)
+    self.assertEqual(output.excluded, 0)
+    for new, old in zip(output.client_state['control'], _OWN):
       np.testing.assert_array_equal(new, old)
 
   def test_the_gradient_needs_whole_epochs(self):

@@ -31,7 +31,7 @@ class GradientUpdateTest(absltest.TestCase):
     result = _update(ref.make_batches(n, 0, batch_size=batch_size))
     ((x, y),) = ref.make_batches(n, 0, batch_size=n)
     expected = ref.gradients(ref.initial_weights(), x, y)
-    for a, e in zip(result.update, expected):
+    for a, e in zip(result.update['delta'], expected):
       np.testing.assert_allclose(a, e, rtol=1e-4, atol=1e-6)
     self.assertEqual(result.weight, n)
 
@@ -47,5 +47,5 @@ class GradientUpdateTest(absltest.TestCase):
       ref.make_batches(100, 0),
       model=ref.create_functional_model(loss_scale=1e38),
     )
-    _, _, excluded = client_work.leave_out_non_finite(result)
+    _, _, excluded, _ = client_work.leave_out_non_finite(result, result.metrics)
     self.assertEqual(excluded, 1)

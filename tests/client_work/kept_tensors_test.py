@@ -53,7 +53,7 @@ class PartiallyLocalTest(absltest.TestCase):
     update, state = _run(client_work.build_model_delta_update(_SGD))
     trained = ref.train(_start(), _BATCHES, rate=_RATE, epochs=1)
     self._assert_close(
-      update.update, [_start()[i] - trained[i] for i in (0, 3)]
+      update.update['delta'], [_start()[i] - trained[i] for i in (0, 3)]
     )
     self._assert_close(state['local'], [trained[i] for i in (1, 2)])
     self.assertEqual(update.weight, 7)

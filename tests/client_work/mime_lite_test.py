@@ -46,7 +46,7 @@ class ServerStatisticsUpdateTest(absltest.TestCase):
         state,
       )
 
-    return run(state).update['delta'], run(None).update['delta']
+    return run(state).update['delta'], run(()).update['delta']
 
   def test_every_step_takes_the_state_of_the_server(self):
     for velocity in (0.0, 0.2):
@@ -86,12 +86,14 @@ class ServerStatisticsUpdateTest(absltest.TestCase):
         model_functions.bind_model(model),
         model_functions.FlatWeights(weights, ()),
         ref.to_dataset(ref.make_batches(100, 0, batch_size=100)),
-        None,
+        (),
       )
 
     result = run()
     self.assertTrue(client_work.all_finite(result.update))
-    left_out, _, excluded = client_work.leave_out_non_finite(result)
+    left_out, _, excluded, _ = client_work.leave_out_non_finite(
+      result, result.metrics
+    )
     self.assertEqual(excluded, 1)
     self.assertEqual(left_out.update_weight, 0)
 

@@ -58,7 +58,7 @@ class ModelDeltaTest(absltest.TestCase):
     batches = ref.make_batches(100, 0, batch_size=100)
     result = _update(batches, rate=3e38)
     self.assertTrue(client_work.all_finite(result.update))
-    _, _, excluded = client_work.leave_out_non_finite(result)
+    _, _, excluded, _ = client_work.leave_out_non_finite(result, result.metrics)
     self.assertEqual(excluded, 1)
 
   def test_other_optimizers_are_refused(self):

@@ -47,7 +47,9 @@ class PersonalModelTest(absltest.TestCase):
     update, state = _run(_BATCHES)
     start, own = ref.initial_weights(), ref.initial_weights(1)
     trained = ref.train(start, _BATCHES, rate=_RATE, epochs=1)
-    self._assert_close(update.update, [s - t for s, t in zip(start, trained)])
+    self._assert_close(
+      update.update['delta'], [s - t for s, t in zip(start, trained)]
+    )
     self._assert_close(
       state['personal'],
       ref.train(
