@@ -87,9 +87,8 @@ def build_partially_local(
   should_reject_update = tff.learning.templates.reject_non_finite_update
   if selector is not None:
     weights_type = model_functions.weights_type(model_fn)
-    shared_types, _ = model_partition.split_tensors(
-      tff.structure.flatten(weights_type.trainable),
-      [not t for t in local_tensors],
+    _, shared_types = model_partition.split_tensors(
+      tff.structure.flatten(weights_type.trainable), local_tensors
     )
     model_aggregator = sent_masks.SentPartsFactory(
       model_aggregator or partial_mean.PartialMeanFactory(),
