@@ -11,6 +11,8 @@ keep the rest, which they add to their next update: Stich, Cordonnier and Jaggi,
 clients. docs/tutorial.md goes through this file.
 """
 
+import collections
+
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import models
@@ -48,19 +50,10 @@ def build_error_feedback(
   train = client_work.build_model_delta_update(
     client_optimizer_fn, client_weighting=client_weighting
   )
-  initial_model = models.build_initial_weights(model_fn)
-  model_type = initial_model.type_signature.result
-
-  # A client that comes for the first time has held nothing back.
-  @tff.tensorflow.computation(model_type)
-  def initialize_client(weights):
-    return tuple(tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable))
-
-  client_type = initialize_client.type_signature.result
 
   # One client's round: what it sends, and its new state.
   def client_update(bound, weights, held_back, dataset):
-    trained = train(bound, models.flatten_weights(weights), dataset, 0)
+    trained = train(bound, models.flatten_weights(weights), dataset, ())
     # Without data it weighs nothing, so that what it sent would be lost.
     takes_part = trained.weight > 0
     wanted = [
@@ -72,38 +65,21 @@ def build_error_feedback(
       for tensor, part, old in zip(wanted, sent, held_back)
     )
     return trained._replace(
-      update=tuple(sent), also_finite=(trained.also_finite, rest)
+      update=collections.OrderedDict(delta=tuple(sent)), also_finite=rest
     ), rest
-
-  work = client_work.build_client_state_work(
-    model_fn, client_update, model_type=model_type, client_type=client_type
-  )
-  result_type = work.type_signature.result.result
-
-  @tff.tensorflow.computation(model_type)
-  def get_model_weights(weights):
-    return weights
-
-  @tff.tensorflow.computation(model_type, client_type)
-  def client_model_weights(weights, held_back):
-    del held_back  # It changes what is sent, not the client's model.
-    return weights
 
   return algorithms.compose_client_state_process(
     model_fn,
-    work,
-    tff.aggregators.MeanFactory().create(
-      result_type.update, result_type.update_weight
+    client_update,
+    tff.aggregators.MeanFactory(),
+    server_optimizer_fn,
+    # A client that comes for the first time has held nothing back.
+    initialize_client=lambda weights: tuple(
+      tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable)
     ),
-    algorithms.compose_optimizer_step(server_optimizer_fn, model_type),
-    initial_model=initial_model,
-    initialize_client=initialize_client,
-    get_model_weights=get_model_weights,
-    client_model_weights=client_model_weights,
     local_training=client_work.build_local_training(
       model_fn, client_optimizer_fn
     ),
-    update_is_finite=client_work.build_update_is_finite(model_fn, train),
   )
 
 

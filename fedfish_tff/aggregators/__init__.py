@@ -10,6 +10,7 @@ if TYPE_CHECKING:
   from fedfish_tff.aggregators.collected_updates import *
   from fedfish_tff.aggregators.fisher_weighted_mean import *
   from fedfish_tff.aggregators.matched_average import *
+  from fedfish_tff.aggregators.named_parts import *
   from fedfish_tff.aggregators.partial_mean import *
   from fedfish_tff.aggregators.private_mean import *
   from fedfish_tff.aggregators.quantized_sum import *
@@ -24,6 +25,7 @@ _EXPORTS = {
     average_last_layer average_recurrent match_units MatchedUnits pad_inputs
     pad_units take_inputs take_units unit_rows unit_tensors
   """,
+  'named_parts': 'NamedPartsFactory',
   'partial_mean': 'PartialMeanFactory',
   'private_mean': 'PrivateMeanFactory',
   'quantized_sum': 'measure_payload QuantizedSumFactory',

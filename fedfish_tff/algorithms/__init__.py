@@ -33,20 +33,17 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.matched_layers import *
   from fedfish_tff.algorithms.mime_lite import *
   from fedfish_tff.algorithms.partial_exchange import *
-  from fedfish_tff.algorithms.partial_finalizer import *
   from fedfish_tff.algorithms.partially_local import *
   from fedfish_tff.algorithms.process import *
   from fedfish_tff.algorithms.scaffold import *
+  from fedfish_tff.algorithms.server_step import *
   from fedfish_tff.algorithms.stateful_partial_exchange import *
   from fedfish_tff.algorithms.weight_averaging import *
 
 _EXPORTS = {
-  'client_state_composition': 'compose_mean_and_sums compose_client_state_process',
+  'client_state_composition': 'compose_client_state_process',
   'client_state_process': 'ClientStateOutput ClientStateProcess',
-  'composition': """
-    compose_optimizer_step compose_process FinalizerWrapper reject_empty_update
-    RejectFn
-  """,
+  'composition': 'compose_process',
   'ditto': 'build_ditto',
   'fed3r': 'build_fed3r',
   'fed3r_rf': 'build_fed3r_rf',
@@ -68,10 +65,13 @@ _EXPORTS = {
   'partial_exchange': """
     build_partial_exchange compose_partial_process trainable_shapes
   """,
-  'partial_finalizer': 'keep_what_nobody_sent',
   'partially_local': 'build_partially_local',
   'process': 'FederatedProcess',
   'scaffold': 'build_scaffold',
+  'server_step': """
+    compose_server_step keep_what_nobody_sent OptimizerStep reject_empty_update
+    RejectFn ServerStepFn step_weights TakeStep
+  """,
   'stateful_partial_exchange': 'build_stateful_partial_exchange',
   'weight_averaging': 'AveragedState compose_weight_averaging',
 }

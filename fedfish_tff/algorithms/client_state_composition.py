@@ -7,8 +7,12 @@ templates; these have no place for what a client keeps.
 """
 
 import collections
+from collections.abc import Callable
+from typing import Any
 
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import server_step as server_step_lib
+from fedfish_tff.client_work import client_work_process
 from fedfish_tff.models import model_functions
 
 import tensorflow_federated as tff
@@ -16,51 +20,95 @@ import tensorflow_federated as tff
 
 def compose_client_state_process(
   model_fn: model_functions.ModelFn,
-  client_work: tff.Computation,
-  aggregator: tff.templates.AggregationProcess,
-  finalizer: tff.templates.MeasuredProcess,
+  client_update_fn: client_work_process.ClientStateUpdateFn,
+  model_aggregator: tff.aggregators.WeightedAggregationFactory | None,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer | None,
   *,
-  initial_model: tff.Computation,
-  initialize_client: tff.Computation,
-  get_model_weights: tff.Computation,
-  client_model_weights: tff.Computation,
+  initialize_client: Callable[[Any], Any],
   local_training: tff.Computation,
-  update_is_finite: tff.Computation,
-  select_sent: tff.Computation | None = None,
+  initial_model: Callable[[Any], Any] = lambda weights: weights,
+  get_model_weights: Callable[[Any], Any] = lambda model: model,
+  client_model_weights: Callable[[Any, Any], Any] | None = None,
+  select_sent: Callable[[Any], Any] = lambda model: model,
+  server_step: server_step_lib.ServerStepFn = server_step_lib.step_weights,
+  should_reject_update: server_step_lib.RejectFn = (
+    tff.learning.templates.reject_non_finite_update
+  ),
+  get_stepped: Callable[[Any], Any] | None = None,
   extra_passes: int = 0,
 ) -> client_state_process.ClientStateProcess:
-  """Composes client work, aggregator and finalizer to a process.
+  """Composes client work, aggregator and server optimizer to a process.
 
-  M is the server's model: its weights, and whatever else clients need. P is
-  what it sends of that, C a client's state, and A what the aggregator makes of
-  the clients' results. Computations are not placed, those of processes are.
+  M is the server's model: its ModelWeights, or these and whatever else a method
+  keeps. P is what it sends of that, C a client's state, and A what the aggregator
+  makes of the clients' updates. Functions are of the graph, in which M, P and C
+  are structures of tensors.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_work: A client's round, as of `client_work.build_client_state_work`:
-      (<P, C, B*> -> <client_state=C, result=ClientResult, metrics=unfinalized
-      metrics, excluded=int32>).
-    aggregator: Combines the results' updates by their weights.
-    finalizer: Has next of type (<F@SERVER, M@SERVER, A@SERVER> ->
-      MeasuredProcessOutput<F, M, measurements>). What the server keeps to
-      itself, such as an optimizer's state, is in F.
-    initial_model: ( -> M), that of the first round.
-    initialize_client: (M -> C), the state of a client that comes for the first
-      time.
-    get_model_weights: (M -> ModelWeights).
-    client_model_weights: (<M, C> -> ModelWeights), see `ClientStateProcess`.
+    client_update_fn: A client's round, as in
+      `client_work.build_client_state_work`, from P and C.
+    model_aggregator: Combines the clients' updates; `tff.aggregators.MeanFactory`
+      by default.
+    server_optimizer_fn: The server optimizer; SGD with rate 1 by default, which
+      takes an update as it is.
+    initialize_client: From M to C, the state of a client that comes for the
+      first time.
     local_training: See `FederatedProcess`.
-    update_is_finite: See `FederatedProcess`.
-    select_sent: (M -> P); all of it is sent by default.
+    initial_model: From the model's initial weights to M; these by default.
+    get_model_weights: From M to its weights; M itself by default.
+    client_model_weights: From (M, C) to the weights of a client's own model, see
+      `ClientStateProcess`; the server's by default.
+    select_sent: From M to P; all of it is sent by default.
+    server_step: From M and A to the next M. By default M is the weights, and A
+      an update of the trainable ones, with the sign of a gradient.
+    should_reject_update: See `compose_process`.
+    get_stepped: From M to what the server optimizer steps; the trainable weights
+      by default.
     extra_passes: See `FederatedProcess`.
 
   Returns:
-    The process. Its state is <model=M, aggregator, finalizer=F>, its
-    metrics <client_work=<train, excluded_clients>, aggregator, finalizer>.
+    The process. Its state is <model=M, aggregator, finalizer=the server
+    optimizer's>, its metrics <client_work=<train, excluded_clients>, aggregator,
+    finalizer>. Its `update_is_finite` is of the first round of a client.
 
   Raises:
-    TypeError: If parts do not fit.
+    TypeError: If an optimizer is not one of TFF's, or parts do not fit.
   """
+  initial_weights = model_functions.build_initial_weights(model_fn)
+  begin = tff.tensorflow.computation(
+    initial_model, initial_weights.type_signature.result
+  )
+  model_type = begin.type_signature.result
+  client_type = tff.tensorflow.computation(
+    initialize_client, model_type
+  ).type_signature.result
+  send = tff.tensorflow.computation(select_sent, model_type)
+  client_work = client_work_process.build_client_state_work(
+    model_fn,
+    client_update_fn,
+    model_type=send.type_signature.result,
+    client_type=client_type,
+  )
+  data_type = client_work.type_signature.parameter[2]
+  new_client_type = client_work.type_signature.result.client_state
+  if not client_type.is_equivalent_to(new_client_type):
+    raise TypeError(
+      f"client_update_fn must return a client's state of type {client_type}, got "
+      f'{new_client_type}.'
+    )
+  result_type = client_work.type_signature.result.result
+  aggregator = (model_aggregator or tff.aggregators.MeanFactory()).create(
+    result_type.update, result_type.update_weight
+  )
+  finalizer = server_step_lib.compose_server_step(
+    server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
+    model_type,
+    aggregator.next.type_signature.result.result.member,
+    server_step,
+    should_reject_update=should_reject_update,
+    get_stepped=get_stepped or (lambda m: get_model_weights(m).trainable),
+  )
   aggregate_metrics = tff.learning.metrics.sum_then_finalize(
     model_functions.metric_finalizers(model_fn)
   )
@@ -69,16 +117,16 @@ def compose_client_state_process(
   def initialize():
     return tff.federated_zip(
       collections.OrderedDict(
-        model=tff.federated_eval(initial_model, tff.SERVER),
+        model=tff.federated_map(
+          begin, tff.federated_eval(initial_weights, tff.SERVER)
+        ),
         aggregator=aggregator.initialize(),
         finalizer=finalizer.initialize(),
       )
     )
 
   def run_round(state, client_states, client_data):
-    sent = state['model']
-    if select_sent is not None:
-      sent = tff.federated_map(select_sent, sent)
+    sent = tff.federated_map(send, state['model'])
     output = tff.federated_map(
       client_work, (tff.federated_broadcast(sent), client_states, client_data)
     )
@@ -109,7 +157,6 @@ def compose_client_state_process(
     )
 
   state_type = initialize.type_signature.result
-  client_type, data_type = client_work.type_signature.parameter[1:]
 
   @tff.federated_computation(
     state_type,
@@ -132,6 +179,12 @@ def compose_client_state_process(
       output.state, output.metrics
     )
 
+  def first_update(bound, weights, dataset, unused_state):
+    model = initial_model(tff.learning.models.ModelWeights(*weights))
+    return client_update_fn(
+      bound, select_sent(model), initialize_client(model), dataset
+    )[0]
+
   @tff.tensorflow.computation(state_type.member)
   def initialize_client_of_state(state):
     return initialize_client(state['model'])
@@ -142,78 +195,20 @@ def compose_client_state_process(
 
   @tff.tensorflow.computation(state_type.member, client_type)
   def client_model_weights_of_state(state, client_state):
+    if client_model_weights is None:
+      return get_model_weights(state['model'])
     return client_model_weights(state['model'], client_state)
 
   return client_state_process.ClientStateProcess(
     initialize=initialize,
     initialize_client=initialize_client_of_state,
-    next_fn=next_fn,
+    next=next_fn,
     next_without_client_states=next_without_client_states,
     get_model_weights=get_model_weights_of_state,
     client_model_weights=client_model_weights_of_state,
     local_training=local_training,
-    update_is_finite=update_is_finite,
+    update_is_finite=client_work_process.build_update_is_finite(
+      model_fn, first_update
+    ),
     extra_passes=extra_passes,
   )
-
-
-def compose_mean_and_sums(
-  result_type: tff.Type,
-  model_aggregator: tff.aggregators.WeightedAggregationFactory,
-) -> tff.templates.AggregationProcess:
-  """Composes the mean of deltas with plain sums of all else that clients send.
-
-  Args:
-    result_type: A `ClientResult` whose update is <delta, ...>.
-    model_aggregator: Of delta, by the clients' weights.
-
-  Returns:
-    A process with next of type (<A@SERVER, {update}@CLIENTS, {weight}@CLIENTS>
-    -> MeasuredProcessOutput<A, U, measurements>), where A, U and the
-    measurements have the names of the update's parts.
-  """
-  update_type = result_type.update
-  mean = model_aggregator.create(
-    update_type['delta'], result_type.update_weight
-  )
-  sums = {
-    name: tff.aggregators.SumFactory().create(update_type[name])
-    for name in tff.structure.name_list(update_type)
-    if name != 'delta'
-  }
-
-  @tff.federated_computation
-  def initialize():
-    return tff.federated_zip(
-      collections.OrderedDict(
-        delta=mean.initialize(),
-        **{name: process.initialize() for name, process in sums.items()},
-      )
-    )
-
-  @tff.federated_computation(
-    initialize.type_signature.result,
-    tff.FederatedType(update_type, tff.CLIENTS),
-    tff.FederatedType(result_type.update_weight, tff.CLIENTS),
-  )
-  def next_fn(state, update, weight):
-    outputs = collections.OrderedDict(
-      delta=mean.next(state['delta'], update['delta'], weight),
-      **{
-        name: process.next(state[name], update[name])
-        for name, process in sums.items()
-      },
-    )
-
-    def zipped(part):
-      return tff.federated_zip(
-        collections.OrderedDict(
-          (name, getattr(output, part)) for name, output in outputs.items()
-        )
-      )
-
-    return tff.templates.MeasuredProcessOutput(
-      zipped('state'), zipped('result'), zipped('measurements')
-    )
-
-  return tff.templates.AggregationProcess(initialize, next_fn)

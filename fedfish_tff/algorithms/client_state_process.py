@@ -8,6 +8,7 @@ in between is up to whoever runs the process, such as
 `fedfish_tff.simulation.run_training` with its `ClientStateStore`.
 """
 
+import dataclasses
 from typing import Any
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ class ClientStateOutput(NamedTuple):
   metrics: Any
 
 
+@dataclasses.dataclass(eq=False, kw_only=True)
 class ClientStateProcess:
   """A federated process with client states in and out.
 
@@ -72,115 +74,13 @@ class ClientStateProcess:
       it sends. `next_without_client_states` is not there then.
   """
 
-  def __init__(
-    self,
-    *,
-    initialize: tff.Computation,
-    initialize_client: tff.Computation,
-    next_fn: tff.Computation,
-    next_without_client_states: tff.Computation,
-    get_model_weights: tff.Computation,
-    client_model_weights: tff.Computation,
-    local_training: tff.Computation,
-    update_is_finite: tff.Computation,
-    extra_passes: int = 0,
-    uses_weights: bool = True,
-  ) -> None:
-    """Checks that the computations fit together.
-
-    Args:
-      initialize: See the class.
-      initialize_client: See the class.
-      next_fn: The class's `next`.
-      next_without_client_states: See the class.
-      get_model_weights: See the class.
-      client_model_weights: See the class.
-      local_training: See the class.
-      update_is_finite: See the class.
-      extra_passes: See the class.
-      uses_weights: See the class.
-
-    Raises:
-      TypeError: If the type of one does not fit those of the others.
-    """
-    server_type = initialize.type_signature.result
-    client_type = tff.FederatedType(
-      initialize_client.type_signature.result, tff.CLIENTS
-    )
-    next_type = next_fn.type_signature
-    data_type = next_type.parameter[2]
-    weights_type = get_model_weights.type_signature.result
-    stateless_type = next_without_client_states.type_signature
-    for what, expected, found in (
-      (
-        'initialize_client takes',
-        server_type.member,
-        initialize_client.type_signature.parameter,
-      ),
-      ('next takes', server_type, next_type.parameter[0]),
-      ('next takes', client_type, next_type.parameter[1]),
-      ('next returns', server_type, next_type.result['state']),
-      ('next returns', client_type, next_type.result['client_states']),
-      (
-        'next_without_client_states takes',
-        server_type,
-        stateless_type.parameter[0],
-      ),
-      (
-        'next_without_client_states takes',
-        tff.FederatedType(
-          tff.StructType(
-            [
-              ('client_state', client_type.member),
-              ('data', data_type.member),
-            ]
-          ),
-          tff.CLIENTS,
-        ),
-        stateless_type.parameter[1],
-      ),
-      (
-        'get_model_weights takes',
-        server_type.member,
-        get_model_weights.type_signature.parameter,
-      ),
-      (
-        'client_model_weights takes',
-        tff.StructType([server_type.member, client_type.member]),
-        tff.StructType(
-          [
-            element
-            for _, element in tff.structure.iter_elements(
-              client_model_weights.type_signature.parameter
-            )
-          ]
-        ),
-      ),
-      (
-        'client_model_weights returns',
-        weights_type,
-        client_model_weights.type_signature.result,
-      ),
-      (
-        'local_training takes',
-        weights_type,
-        local_training.type_signature.parameter[0],
-      ),
-      (
-        'update_is_finite takes',
-        weights_type,
-        update_is_finite.type_signature.parameter[0],
-      ),
-    ):
-      if not expected.is_equivalent_to(found):
-        raise TypeError(f'{what} {found}, but {expected} was expected.')
-    self.initialize = initialize
-    self.initialize_client = initialize_client
-    self.next = next_fn
-    self.next_without_client_states = next_without_client_states
-    self.get_model_weights = get_model_weights
-    self.client_model_weights = client_model_weights
-    self.local_training = local_training
-    self.update_is_finite = update_is_finite
-    self.extra_passes = extra_passes
-    self.uses_weights = uses_weights
+  initialize: tff.Computation
+  initialize_client: tff.Computation
+  next: tff.Computation
+  next_without_client_states: tff.Computation
+  get_model_weights: tff.Computation
+  client_model_weights: tff.Computation
+  local_training: tff.Computation
+  update_is_finite: tff.Computation
+  extra_passes: int = 0
+  uses_weights: bool = True

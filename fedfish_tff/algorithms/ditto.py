@@ -11,10 +11,7 @@ import collections
 
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
-from fedfish_tff.algorithms import composition
-from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training
-from fedfish_tff.client_work import model_delta
 from fedfish_tff.client_work import personal_model
 from fedfish_tff.client_work import proximal
 from fedfish_tff.models import model_functions
@@ -68,69 +65,32 @@ def build_ditto(
     client without data changes nothing.
 
     `client_model_weights` are those of its own model. `local_training` is the
-    first round of one, pulled to where it starts. `update_is_finite` begins at
-    it, too, so that a client may be left out and not be found by it.
+    first round of one, pulled to where it starts. Both trainings of
+    `update_is_finite` begin at it, too, so that a client may be left out and not
+    be found by it.
 
   Raises:
     InputError: If `personal_strength` is negative or not finite.
     TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
-  client_update = personal_model.build_personal_model_update(
-    client_optimizer_fn,
-    personal_strength=personal_strength,
-    client_weighting=client_weighting,
-  )
-  pulled = proximal.build_proximal_optimizer(
-    client_optimizer_fn, personal_strength
-  )
-  initial_model = model_functions.build_initial_weights(model_fn)
-  model_type = initial_model.type_signature.result
-
-  @tff.tensorflow.computation(model_type)
-  def initialize_client(model):
-    return collections.OrderedDict(
-      personal=tuple(tf.nest.flatten(model.trainable))
-    )
-
-  client_type = initialize_client.type_signature.result
-
-  @tff.tensorflow.computation(model_type)
-  def get_model_weights(model):
-    return model
-
-  @tff.tensorflow.computation(model_type, client_type)
-  def client_model_weights(model, client_state):
-    weights = model_functions.flatten_weights(model)
-    return model_functions.weights_like(
-      model, weights._replace(trainable=tuple(client_state['personal']))
-    )
-
-  client_work = client_work_process.build_client_state_work(
-    model_fn,
-    client_update,
-    model_type=model_type,
-    client_type=client_type,
-  )
-  result_type = client_work.type_signature.result.result
   return client_state_composition.compose_client_state_process(
     model_fn,
-    client_work,
-    (model_aggregator or tff.aggregators.MeanFactory()).create(
-      result_type.update, result_type.update_weight
+    personal_model.build_personal_model_update(
+      client_optimizer_fn,
+      personal_strength=personal_strength,
+      client_weighting=client_weighting,
     ),
-    composition.compose_optimizer_step(
-      server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0), model_type
+    model_aggregator,
+    server_optimizer_fn,
+    initialize_client=lambda weights: collections.OrderedDict(
+      personal=tuple(tf.nest.flatten(weights.trainable))
     ),
-    initial_model=initial_model,
-    initialize_client=initialize_client,
-    get_model_weights=get_model_weights,
-    client_model_weights=client_model_weights,
-    local_training=local_training.build_local_training(model_fn, pulled),
-    update_is_finite=client_work_process.build_update_is_finite(
+    client_model_weights=lambda weights, client_state: (
+      model_functions.with_trainable(weights, client_state['personal'])
+    ),
+    local_training=local_training.build_local_training(
       model_fn,
-      model_delta.build_model_delta_update(
-        client_optimizer_fn, client_weighting=client_weighting
-      ),
+      proximal.build_proximal_optimizer(client_optimizer_fn, personal_strength),
     ),
     extra_passes=local_epochs,
   )

@@ -1,21 +1,19 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedAvg: TFF's own, with excluded clients counted and local training exported.
+"""FedAvg: what TFF's own computes, with excluded clients counted.
 
 McMahan et al., AISTATS 2017 (arXiv:1602.05629), Algorithm 1, with the server
 optimizer of Reddi et al., ICLR 2021 (arXiv:2003.00295).
 """
 
-import functools
-
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import client_work_process
-from fedfish_tff.client_work import excluded_clients
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.client_work import model_delta
 from fedfish_tff.models import model_functions
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -37,9 +35,10 @@ def build_fed_avg(
 
   with the default server optimizer; another one takes the mean as a gradient.
 
-  The client work is TFF's own, so results equal those of
-  `tff.learning.algorithms.build_weighted_fed_avg`; a round in which every
-  client is left out keeps the weights.
+  Results equal those of `tff.learning.algorithms.build_weighted_fed_avg`, but that
+  clients whose update times its weight overflows are left out, too; a round in
+  which every client is left out keeps the weights. With uniform weights a client
+  without examples counts as one.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
@@ -59,31 +58,32 @@ def build_fed_avg(
   local_training = local_training_lib.build_local_training(
     model_fn, client_optimizer_fn
   )
-  if model_functions.is_functional(model_fn):
-    client_work = (
-      tff.learning.templates.build_functional_model_delta_client_work(
-        model=model_fn,
-        optimizer=client_optimizer_fn,
-        client_weighting=client_weighting,
-      )
+
+  def client_update(bound, weights, dataset, hparams):
+    trained = local_training_lib.train_locally(
+      bound, client_optimizer_fn, weights, dataset, hparams=hparams
     )
-  else:
-    client_work = tff.learning.templates.build_model_delta_client_work(
-      model_fn,
-      client_optimizer_fn,
-      client_weighting,
+    update = model_delta.delta_update(bound, weights, trained, client_weighting)
+    if client_weighting == tff.learning.ClientWeighting.UNIFORM:
+      # As TFF has it, without examples too.
+      update = update._replace(weight=tf.constant(1.0))
+    return update
+
+  # As in TFF: of variable models, the rate is a hyper-parameter of the state.
+  server_state = client_work_process.NO_STATE
+  if not model_functions.is_functional(model_fn):
+    server_state = client_work_process.ServerState(
+      lambda: client_optimizer_fn.get_hparams(
+        client_optimizer_fn.initialize(tf.TensorSpec([]))
+      ),
+      is_hparams=True,
     )
   return composition.compose_process(
     model_fn,
-    excluded_clients.count_excluded_clients(client_work),
-    model_aggregator or tff.aggregators.MeanFactory(),
-    server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
-    local_training=local_training,
-    build_update_is_finite=functools.partial(
-      client_work_process.build_update_is_finite,
-      model_fn,
-      model_delta.build_model_delta_update(
-        client_optimizer_fn, client_weighting=client_weighting
-      ),
+    client_work_process.build_client_work(
+      model_fn, client_update, server_state
     ),
+    model_aggregator,
+    server_optimizer_fn,
+    local_training=local_training,
   )

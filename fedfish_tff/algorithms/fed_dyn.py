@@ -10,13 +10,13 @@ import collections
 import math
 
 from fedfish_tff import errors
+from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
-from fedfish_tff.algorithms import composition
-from fedfish_tff.client_work import client_work_process
-from fedfish_tff.client_work import control_variates
+from fedfish_tff.algorithms import server_step as server_step_lib
+from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import local_training as local_training_lib
-from fedfish_tff.client_work import proximal
+from fedfish_tff.client_work import model_delta
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -80,111 +80,36 @@ def build_fed_dyn(
     raise errors.InputError(
       f'regularization must be positive and finite, got {regularization}.'
     )
-  local_training = local_training_lib.build_local_training(
-    model_fn, client_optimizer_fn
-  )
-  initial_weights = model_functions.build_initial_weights(model_fn)
-  weights_type = initial_weights.type_signature.result
-
-  @tff.tensorflow.computation(weights_type)
-  def initialize_client(weights):
-    return tuple(tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable))
-
-  client_type = initialize_client.type_signature.result
 
   def client_update(bound, sent, client_state, dataset):
     weights = model_functions.flatten_weights(sent)
-    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
+
+    def regularize(current, gradients):
+      return [
+        g + tf.cast(regularization, w.dtype) * (w - start) - own
+        for g, w, start, own in zip(
+          gradients, current, weights.trainable, client_state
+        )
+      ]
+
     trained = local_training_lib.train_locally(
       bound,
-      proximal.pull_to(
-        control_variates.add_to_gradients(
-          client_optimizer_fn, tuple(-g for g in client_state)
-        ),
-        regularization,
-        weights.trainable,
-      ),
+      gradient_transforms.transform_gradients(client_optimizer_fn, regularize),
       weights,
       dataset,
     )
-    delta = tuple(
-      start - end
-      for start, end in zip(weights.trainable, trained.weights.trainable)
+    update = model_delta.delta_update(
+      bound, weights, trained, tff.learning.ClientWeighting.UNIFORM
     )
-    number = tf.cast(trained.num_examples > 0, tf.float32)
-    update = client_work_process.ClientUpdate(
-      update=collections.OrderedDict(delta=delta, number=number),
-      weight=number,
-      metrics=bound.unfinalized_metrics(trained.metrics_state),
-      initial_metrics=initial_metrics,
-    )
-    return update, tuple(
+    delta = update.update['delta']
+    return update._replace(
+      update=collections.OrderedDict(delta=delta, number=update.weight)
+    ), tuple(
       g + tf.cast(regularization, d.dtype) * d
       for g, d in zip(client_state, delta)
     )
 
-  def first_round_update(bound, weights, dataset, unused_round_number):
-    zeros = tuple(tf.zeros_like(w) for w in weights.trainable)
-    sent = tff.learning.models.ModelWeights(*weights)
-    return client_update(bound, sent, zeros, dataset)[0]
-
-  @tff.tensorflow.computation(weights_type)
-  def get_model_weights(weights):
-    return weights
-
-  @tff.tensorflow.computation(weights_type, client_type)
-  def client_model_weights(weights, client_state):
-    del client_state  # Changes how the client trains, not from where.
-    return weights
-
-  client_work = client_work_process.build_client_state_work(
-    model_fn, client_update, model_type=weights_type, client_type=client_type
-  )
-  aggregator = client_state_composition.compose_mean_and_sums(
-    client_work.type_signature.result.result,
-    model_aggregator or tff.aggregators.MeanFactory(),
-  )
-  return client_state_composition.compose_client_state_process(
-    model_fn,
-    client_work,
-    aggregator,
-    _build_finalizer(
-      weights_type,
-      aggregator.next.type_signature.result.result,
-      server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
-      num_clients,
-    ),
-    initial_model=initial_weights,
-    initialize_client=initialize_client,
-    get_model_weights=get_model_weights,
-    client_model_weights=client_model_weights,
-    local_training=local_training,
-    update_is_finite=client_work_process.build_update_is_finite(
-      model_fn, first_round_update
-    ),
-  )
-
-
-def _build_finalizer(
-  weights_type: tff.Type,
-  aggregate_type: tff.Type,
-  server_optimizer_fn: tff.learning.optimizers.Optimizer,
-  num_clients: int,
-) -> tff.templates.MeasuredProcess:
-  """Builds the server's steps of s and of the weights."""
-  step = composition.compose_optimizer_step(server_optimizer_fn, weights_type)
-  delta_type = aggregate_type.member['delta']
-
-  @tff.tensorflow.computation
-  def zeros():
-    return tuple(
-      tf.zeros(t.shape, t.dtype) for t in tff.structure.flatten(delta_type)
-    )
-
-  @tff.tensorflow.computation(
-    zeros.type_signature.result, aggregate_type.member
-  )
-  def add(shift, aggregate):
+  def server_step(take_step, model, aggregate):
     delta = tf.nest.flatten(aggregate['delta'])
     # The mean of no client is not; then the step is rejected, too.
     is_finite = local_training_lib.all_finite(delta)
@@ -194,29 +119,36 @@ def _build_finalizer(
         s + d * tf.cast(aggregate['number'] / num_clients, d.dtype),
         s,
       )
-      for s, d in zip(shift, delta)
+      for s, d in zip(model['shift'], delta)
     )
-    update = [d + s for d, s in zip(delta, shift)]
-    return shift, tf.nest.pack_sequence_as(aggregate['delta'], update)
-
-  @tff.federated_computation
-  def initialize():
-    return tff.federated_zip(
-      (tff.federated_eval(zeros, tff.SERVER), step.initialize())
+    step, weights = server_step_lib.step_weights(
+      take_step, model['weights'], [d + s for d, s in zip(delta, shift)]
     )
+    return step, collections.OrderedDict(weights=weights, shift=shift)
 
-  @tff.federated_computation(
-    initialize.type_signature.result,
-    tff.FederatedType(weights_type, tff.SERVER),
-    aggregate_type,
+  return client_state_composition.compose_client_state_process(
+    model_fn,
+    client_update,
+    named_parts.NamedPartsFactory(
+      {
+        'delta': model_aggregator or tff.aggregators.MeanFactory(),
+        'number': tff.aggregators.SumFactory(),
+      }
+    ),
+    server_optimizer_fn,
+    initial_model=lambda weights: collections.OrderedDict(
+      weights=weights, shift=_zeros(weights)
+    ),
+    # The shift is the server's alone.
+    select_sent=lambda model: model['weights'],
+    initialize_client=lambda model: _zeros(model['weights']),
+    get_model_weights=lambda model: model['weights'],
+    server_step=server_step,
+    local_training=local_training_lib.build_local_training(
+      model_fn, client_optimizer_fn
+    ),
   )
-  def next_fn(state, weights, aggregate):
-    shift, update = tff.federated_map(add, (state[0], aggregate))
-    stepped = step.next(state[1], weights, update)
-    return tff.templates.MeasuredProcessOutput(
-      tff.federated_zip((shift, stepped.state)),
-      stepped.result,
-      stepped.measurements,
-    )
 
-  return tff.templates.MeasuredProcess(initialize, next_fn)
+
+def _zeros(weights: tff.learning.models.ModelWeights) -> tuple[tf.Tensor, ...]:
+  return tuple(tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable))

@@ -19,7 +19,6 @@ state, metrics = process.next(state, clients)
 """
 
 from collections.abc import Sequence
-import functools
 
 from fedfish_tff import choices
 from fedfish_tff import errors
@@ -27,10 +26,10 @@ from fedfish_tff.aggregators import fisher_weighted_mean
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import partial_exchange
 from fedfish_tff.algorithms import process
+from fedfish_tff.algorithms import server_step
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import fisher_delta
 from fedfish_tff.client_work import local_training
-from fedfish_tff.client_work import partial_update
 from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
 
@@ -128,33 +127,7 @@ def build_fed_fish(
     label_sampler=label_sampler,
     seed=seed,
   )
-  if selector is None:
-    compose = functools.partial(
-      composition.compose_process,
-      should_reject_update=composition.reject_empty_update,
-    )
-  else:
-    tensor_selection.check_selector(selector)
-    if diagnostics:
-      raise errors.InputError(
-        'diagnostics is True, but with a selector there is no sum of whole '
-        "deltas to compare FedFish's update with; False was expected."
-      )
-    mask_bits = selector.mask_bits(partial_exchange.trainable_shapes(model_fn))
-    client_update_fn = partial_update.build_partial_update(
-      client_update_fn, selector
-    )
-    compose = functools.partial(
-      partial_exchange.compose_partial_process,
-      mask_bits=mask_bits,
-      tensor_names=tensor_names,
-    )
-  return compose(
-    model_fn,
-    client_work_process.build_client_work(
-      model_fn,
-      client_update_fn,
-    ),
+  parts = (
     fisher_weighted_mean.FisherWeightedMeanFactory(
       sum_factory,
       minimum_denominator=minimum_denominator,
@@ -163,11 +136,32 @@ def build_fed_fish(
     ),
     server_optimizer_fn
     or tff.learning.optimizers.build_adam(_DEFAULT_SERVER_LEARNING_RATE),
-    local_training=local_training.build_local_training(
+  )
+  arguments = {
+    'local_training': local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
-    build_update_is_finite=functools.partial(
-      client_work_process.build_update_is_finite, model_fn, client_update_fn
-    ),
-    extra_passes=1,
+    'extra_passes': 1,
+  }
+  if selector is None:
+    return composition.compose_process(
+      model_fn,
+      client_work_process.build_client_work(model_fn, client_update_fn),
+      *parts,
+      should_reject_update=server_step.reject_empty_update,
+      **arguments,
+    )
+  tensor_selection.check_selector(selector)
+  if diagnostics:
+    raise errors.InputError(
+      'diagnostics is True, but with a selector there is no sum of whole deltas '
+      "to compare FedFish's update with; False was expected."
+    )
+  return partial_exchange.compose_partial_process(
+    model_fn,
+    client_update_fn,
+    *parts,
+    selector=selector,
+    tensor_names=tensor_names,
+    **arguments,
   )

@@ -172,7 +172,7 @@ class _Client:
 class _FedMaProcess(client_state_process.ClientStateProcess):
   """See `build_fed_ma`."""
 
-  # What the base class checks is the type of `next`, which has none here.
+  # Its `next` is a method here.
   def __init__(  # pylint: disable=super-init-not-called
     self,
     networks: padded_networks.PaddedNetworks,

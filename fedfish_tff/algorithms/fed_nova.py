@@ -8,13 +8,15 @@ equation (5) with the default tau_eff of section 4.
 """
 
 import collections
-import functools
 
 from fedfish_tff import errors
+from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
+from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training
+from fedfish_tff.client_work import model_delta
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
@@ -63,37 +65,39 @@ def build_fed_nova(
   training = local_training.build_local_training(model_fn, client_optimizer_fn)
   _check_is_sgd(client_optimizer_fn)
 
-  def client_update(bound, weights, dataset, unused_round_number):
-    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
+  def client_update(bound, weights, dataset, unused_state):
     trained = local_training.train_locally(
       bound, client_optimizer_fn, weights, dataset
     )
     norm = _distance_of_unit_gradients(client_optimizer_fn, trained.num_batches)
-    weight = client_work_process.client_weight(
-      trained.num_examples, client_weighting
-    )
-    weight = tf.where(trained.num_examples > 0, weight, 0.0)
+    update = model_delta.delta_update(bound, weights, trained, client_weighting)
     delta = tuple(
-      tf.math.divide_no_nan(start - end, tf.cast(norm, start.dtype))
-      for start, end in zip(weights.trainable, trained.weights.trainable)
+      tf.math.divide_no_nan(d, tf.cast(norm, d.dtype))
+      for d in update.update['delta']
     )
-    return client_work_process.ClientUpdate(
-      update=collections.OrderedDict(delta=delta, norm=norm),
-      weight=weight,
-      metrics=bound.unfinalized_metrics(trained.metrics_state),
-      initial_metrics=initial_metrics,
-      also_finite=client_work_process.weigh_update((delta, norm), weight),
+    return update._replace(
+      update=collections.OrderedDict(delta=delta, norm=norm)
     )
+
+  def server_step(take_step, weights, aggregate):
+    update = [
+      tf.cast(aggregate['norm'], d.dtype) * d
+      for d in tf.nest.flatten(aggregate['delta'])
+    ]
+    return server_step_lib.step_weights(take_step, weights, update)
 
   return composition.compose_process(
     model_fn,
     client_work_process.build_client_work(model_fn, client_update),
-    _NormalizedMeanFactory(model_aggregator or tff.aggregators.MeanFactory()),
-    server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
-    local_training=training,
-    build_update_is_finite=functools.partial(
-      client_work_process.build_update_is_finite, model_fn, client_update
+    named_parts.NamedPartsFactory(
+      {
+        'delta': model_aggregator or tff.aggregators.MeanFactory(),
+        'norm': tff.aggregators.MeanFactory(),
+      }
     ),
+    server_optimizer_fn,
+    local_training=training,
+    server_step=server_step,
   )
 
 
@@ -126,42 +130,3 @@ def _distance_of_unit_gradients(
     (tf.constant(0, tf.int64), state, (tf.constant(0.0),)),
   )
   return -weight
-
-
-class _NormalizedMeanFactory(tff.aggregators.WeightedAggregationFactory):
-  """Aggregates <delta, norm> to the mean of delta times the mean of norm."""
-
-  def __init__(self, inner: tff.aggregators.WeightedAggregationFactory):
-    self._inner = inner
-
-  def create(
-    self, value_type: tff.Type, weight_type: tff.Type
-  ) -> tff.templates.AggregationProcess:
-    deltas = self._inner.create(value_type['delta'], weight_type)
-    norms = tff.aggregators.MeanFactory().create(
-      value_type['norm'], weight_type
-    )
-
-    @tff.tensorflow.computation(value_type['delta'], value_type['norm'])
-    def scale(delta, norm):
-      return tf.nest.map_structure(lambda d: tf.cast(norm, d.dtype) * d, delta)
-
-    @tff.federated_computation
-    def init_fn():
-      return tff.federated_zip((deltas.initialize(), norms.initialize()))
-
-    @tff.federated_computation(
-      init_fn.type_signature.result,
-      tff.FederatedType(value_type, tff.CLIENTS),
-      tff.FederatedType(weight_type, tff.CLIENTS),
-    )
-    def next_fn(state, value, weight):
-      delta = deltas.next(state[0], value['delta'], weight)
-      norm = norms.next(state[1], value['norm'], weight)
-      return tff.templates.MeasuredProcessOutput(
-        tff.federated_zip((delta.state, norm.state)),
-        tff.federated_map(scale, (delta.result, norm.result)),
-        delta.measurements,
-      )
-
-    return tff.templates.AggregationProcess(init_fn, next_fn)

@@ -5,8 +5,6 @@
 McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2.
 """
 
-import functools
-
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import client_work_process
@@ -51,21 +49,15 @@ def build_fed_sgd(
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   default_optimizer = tff.learning.optimizers.build_sgdm(0.1)
-  client_update_fn = gradient_update.build_gradient_update(
-    client_weighting=client_weighting
-  )
   return composition.compose_process(
     model_fn,
     client_work_process.build_client_work(
       model_fn,
-      client_update_fn,
+      gradient_update.build_gradient_update(client_weighting=client_weighting),
     ),
-    model_aggregator or tff.aggregators.MeanFactory(),
+    model_aggregator,
     server_optimizer_fn or default_optimizer,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn or default_optimizer
-    ),
-    build_update_is_finite=functools.partial(
-      client_work_process.build_update_is_finite, model_fn, client_update_fn
     ),
   )

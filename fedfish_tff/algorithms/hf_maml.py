@@ -8,8 +8,6 @@ Guarantees: A Model-Agnostic Meta-Learning Approach", NeurIPS 2020
 et al., ICLR 2021 (arXiv:2003.00295).
 """
 
-import functools
-
 from fedfish_tff import choices
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
@@ -80,7 +78,7 @@ def build_hf_maml(
     InputError: If an argument is out of range.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
-  delta_update = model_delta.build_trained_delta_update(
+  client_update_fn = model_delta.build_trained_delta_update(
     meta_training.build_meta_training(
       client_optimizer_fn,
       personal_learning_rate=personal_learning_rate,
@@ -90,25 +88,13 @@ def build_hf_maml(
     ),
     client_weighting=client_weighting,
   )
-
-  def client_update(bound, weights, dataset, round_number):
-    update = delta_update(bound, weights, dataset, round_number)
-    # As aggregators of models take it.
-    return update._replace(update=update.update['delta'])
-
   return composition.compose_process(
     model_fn,
-    client_work_process.build_client_work(
-      model_fn,
-      client_update,
-    ),
-    model_aggregator or tff.aggregators.MeanFactory(),
-    server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
+    client_work_process.build_client_work(model_fn, client_update_fn),
+    model_aggregator,
+    server_optimizer_fn,
     local_training=local_training.build_local_training(
       model_fn, tff.learning.optimizers.build_sgdm(personal_learning_rate)
-    ),
-    build_update_is_finite=functools.partial(
-      client_work_process.build_update_is_finite, model_fn, client_update
     ),
     extra_passes=local_epochs * (_passes(meta_gradient, meta_batches) - 1),
   )

@@ -9,10 +9,11 @@ slower clients come stage by stage: who comes is up to the participation, such a
 Collins et al. (arXiv:2102.07078). Clients keep nothing: heads are solved anew.
 """
 
-import functools
+from typing import Any
 
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process as process_lib
+from fedfish_tff.algorithms import server_step
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import linear_head
 from fedfish_tff.client_work import local_training as local_training_lib
@@ -50,9 +51,6 @@ def build_linear_fed_rep(
     stays as it is; `local_training` gives a client its own, with the server's
     representation, as do the metrics of a round.
   """
-  client_update = linear_head.build_representation_update(
-    client_weighting=client_weighting
-  )
 
   @tff.tensorflow.computation(
     model_functions.weights_type(model), model_functions.data_type(model)
@@ -67,15 +65,14 @@ def build_linear_fed_rep(
     model,
     client_work_process.build_client_work(
       model,
-      client_update,
+      linear_head.build_representation_update(
+        client_weighting=client_weighting
+      ),
     ),
-    model_aggregator or tff.aggregators.MeanFactory(),
+    model_aggregator,
     tff.learning.optimizers.build_sgdm(learning_rate),
     local_training=local_training,
-    build_update_is_finite=functools.partial(
-      client_work_process.build_update_is_finite, model, client_update
-    ),
-    wrap_finalizer=_orthonormalize,
+    server_step=_orthonormalize,
   )
 
 
@@ -142,35 +139,14 @@ def build_method_of_moments(
 
 
 def _orthonormalize(
-  finalizer: tff.learning.templates.FinalizerProcess,
-) -> tff.learning.templates.FinalizerProcess:
-  """Wraps a finalizer so that it ends with a basis of the representation."""
-  state_type, weights_at_server, update_at_server = (
-    finalizer.next.type_signature.parameter
-  )
-
-  @tff.tensorflow.computation(weights_at_server.member)
-  def orthonormalize(weights):
-    representation, head = weights.trainable
-    q, r = tf.linalg.qr(tf.cast(representation, tf.float64))
-    # The one basis for which R's diagonal is positive, so that a basis stays.
-    q = tf.where(tf.linalg.diag_part(r) < 0, -q, q)
-    return tff.learning.models.ModelWeights(
-      (tf.cast(q, representation.dtype), head), weights.non_trainable
-    )
-
-  @tff.federated_computation(state_type, weights_at_server, update_at_server)
-  def next_fn(state, weights, update):
-    output = finalizer.next(state, weights, update)
-    return tff.templates.MeasuredProcessOutput(
-      output.state,
-      tff.federated_map(orthonormalize, output.result),
-      output.measurements,
-    )
-
-  return tff.learning.templates.FinalizerProcess(
-    finalizer.initialize,
-    next_fn,
-    get_hparams_fn=finalizer.get_hparams,
-    set_hparams_fn=finalizer.set_hparams,
+  take_step: server_step.TakeStep, weights: Any, update: Any
+) -> tuple[server_step.OptimizerStep, Any]:
+  """Takes a step that ends with a basis of the representation."""
+  step = take_step(update)
+  representation, head = step.trainable
+  q, r = tf.linalg.qr(tf.cast(representation, tf.float64))
+  # The one basis for which R's diagonal is positive, so that a basis stays.
+  q = tf.where(tf.linalg.diag_part(r) < 0, -q, q)
+  return step, model_functions.with_trainable(
+    weights, (tf.cast(q, representation.dtype), head)
   )

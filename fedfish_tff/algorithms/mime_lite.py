@@ -9,11 +9,8 @@ centralized barrier for cross-device federated learning", NeurIPS 2021
 diverge and for the price of the gradient: see `client_work.build_server_statistics_update`.
 """
 
-import functools
-
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
-from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import mime_lite
 from fedfish_tff.models import model_functions
@@ -78,30 +75,21 @@ def build_mime_lite(
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
-  client_update_fn = mime_lite.build_server_statistics_update(
-    client_optimizer_fn,
-    local_epochs=local_epochs,
-    client_weighting=client_weighting,
-  )
-
-  def first_round_update(bound, weights, dataset, round_number):
-    del round_number  # Nothing here is drawn.
-    return client_update_fn(bound, weights, dataset, None)
-
   return composition.compose_process(
     model_fn,
     mime_lite.build_server_statistics_work(
       model_fn,
       client_optimizer_fn,
-      client_update_fn,
+      mime_lite.build_server_statistics_update(
+        client_optimizer_fn,
+        local_epochs=local_epochs,
+        client_weighting=client_weighting,
+      ),
     ),
-    model_aggregator or tff.aggregators.MeanFactory(),
-    server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
+    model_aggregator,
+    server_optimizer_fn,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
-    ),
-    build_update_is_finite=functools.partial(
-      client_work_process.build_update_is_finite, model_fn, first_round_update
     ),
     extra_passes=1,
   )

@@ -22,15 +22,14 @@ state, metrics = process.next(state, clients)
 """
 
 from collections.abc import Sequence
-import functools
 from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.aggregators import partial_mean
 from fedfish_tff.aggregators import sent_masks
 from fedfish_tff.algorithms import composition
-from fedfish_tff.algorithms import partial_finalizer
 from fedfish_tff.algorithms import process
+from fedfish_tff.algorithms import server_step
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
@@ -95,73 +94,62 @@ def build_partial_exchange(
       selector none.
   """
   tensor_selection.check_selector(selector)
-  mask_bits = selector.mask_bits(trainable_shapes(model_fn))
-  client_update_fn = partial_update.build_partial_update(
-    model_delta.build_model_delta_update(
-      client_optimizer_fn, client_weighting=client_weighting
-    ),
-    selector,
-  )
   return compose_partial_process(
     model_fn,
-    client_work_process.build_client_work(
-      model_fn,
-      client_update_fn,
+    model_delta.build_model_delta_update(
+      client_optimizer_fn, client_weighting=client_weighting
     ),
     partial_mean.PartialMeanFactory(
       sum_factory, minimum_denominator=minimum_denominator
     ),
-    server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
-    mask_bits=mask_bits,
+    server_optimizer_fn,
+    selector=selector,
     tensor_names=tensor_names,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
-    ),
-    build_update_is_finite=functools.partial(
-      client_work_process.build_update_is_finite, model_fn, client_update_fn
     ),
   )
 
 
 def compose_partial_process(
   model_fn: model_functions.ModelFn,
-  client_work: tff.learning.templates.ClientWorkProcess,
+  client_update_fn: client_work_process.ClientUpdateFn,
   update_aggregator: tff.aggregators.WeightedAggregationFactory,
-  server_optimizer_fn: tff.learning.optimizers.Optimizer,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer | None,
   *,
-  mask_bits: int,
+  selector: tensor_selection.Selector,
   tensor_names: Sequence[str] | None,
   **arguments: Any,
 ) -> process.FederatedProcess:
-  """Composes client work that sends parts, whatever its updates are.
+  """Composes client work of which parts are sent, whatever its updates are.
 
   Args:
     model_fn: As in `build_partial_exchange`.
-    client_work: Its updates are those of `build_partial_update`.
-    update_aggregator: Aggregates their inner updates.
+    client_update_fn: As in `client_work.build_partial_update`.
+    update_aggregator: Aggregates the inner updates of that.
     server_optimizer_fn: As in `build_partial_exchange`.
-    mask_bits: In how many bits a client says what it sends.
+    selector: As in `build_partial_exchange`.
     tensor_names: As in `build_partial_exchange`.
     **arguments: Further ones of `composition.compose_process`.
 
   Raises:
-    InputError: If there are not as many names as tensors.
+    InputError: If the model has no trainable tensors, or there are not as many
+      names as tensors.
   """
-  mask_type = client_work.next.type_signature.result.result.member.update.mask
+  mask_bits = selector.mask_bits(trainable_shapes(model_fn))
   return composition.compose_process(
     model_fn,
-    client_work,
+    client_work_process.build_client_work(
+      model_fn,
+      partial_update.build_partial_update(client_update_fn, selector),
+    ),
     sent_masks.SentPartsFactory(
-      update_aggregator,
-      mask_bits=mask_bits,
-      tensor_names=tensor_names,
+      update_aggregator, mask_bits=mask_bits, tensor_names=tensor_names
     ),
     server_optimizer_fn,
+    server_step=server_step.keep_what_nobody_sent,
     # Nothing sent is an update that is 0 everywhere.
-    should_reject_update=composition.reject_empty_update,
-    wrap_finalizer=functools.partial(
-      partial_finalizer.keep_what_nobody_sent, sent_type=mask_type
-    ),
+    should_reject_update=server_step.reject_empty_update,
     **arguments,
   )
 

@@ -13,8 +13,7 @@ from fedfish_tff.aggregators import partial_mean
 from fedfish_tff.aggregators import sent_masks
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
-from fedfish_tff.algorithms import composition
-from fedfish_tff.algorithms import partial_finalizer
+from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import kept_tensors
 from fedfish_tff.client_work import tensor_selection
@@ -83,10 +82,24 @@ def build_partially_local(
     TypeError: If `model_fn` is not a model or the optimizer not TFF's.
   """
   local_tensors = tuple(map(bool, local_tensors))
-  initial_model = model_functions.build_initial_weights(model_fn)
-  model_type = initial_model.type_signature.result
+  # With a selector, what nobody has sent stays.
+  step_fn = server_step_lib.step_weights
+  should_reject_update = tff.learning.templates.reject_non_finite_update
+  if selector is not None:
+    weights_type = model_functions.weights_type(model_fn)
+    _, shared_types = model_partition.split_tensors(
+      tff.structure.flatten(weights_type.trainable), local_tensors
+    )
+    model_aggregator = sent_masks.SentPartsFactory(
+      model_aggregator or partial_mean.PartialMeanFactory(),
+      mask_bits=selector.mask_bits(
+        [tf.TensorShape(tensor.shape) for tensor in shared_types]
+      ),
+      tensor_names=tensor_names,
+    )
+    step_fn = server_step_lib.keep_what_nobody_sent
+    should_reject_update = server_step_lib.reject_empty_update
 
-  @tff.tensorflow.computation(model_type)
   def select_shared(model):
     weights = model_functions.flatten_weights(model)
     return tff.learning.models.ModelWeights(
@@ -94,90 +107,34 @@ def build_partially_local(
       weights.non_trainable,
     )
 
-  @tff.tensorflow.computation(model_type)
   def initialize_client(model):
     weights = model_functions.flatten_weights(model)
     return collections.OrderedDict(
       local=model_partition.split_tensors(weights.trainable, local_tensors)[0]
     )
 
-  shared_type = select_shared.type_signature.result
-  client_type = initialize_client.type_signature.result
-
-  @tff.tensorflow.computation(model_type)
-  def get_model_weights(model):
-    return model
-
-  @tff.tensorflow.computation(model_type, client_type)
-  def client_model_weights(model, client_state):
-    return _replace(model, local_tensors, client_state['local'])
-
-  @tff.tensorflow.computation(model_type, shared_type)
-  def replace_shared(model, shared):
-    return _replace(model, [not t for t in local_tensors], shared.trainable)
-
-  client_work = client_work_process.build_client_state_work(
-    model_fn,
-    kept_tensors.build_partially_local_update(
-      client_update_fn, local_tensors, selector=selector
-    ),
-    model_type=shared_type,
-    client_type=client_type,
-  )
-  result_type = client_work.type_signature.result.result
-  model_aggregator = model_aggregator or (
-    tff.aggregators.MeanFactory()
-    if selector is None
-    else partial_mean.PartialMeanFactory()
-  )
-  optimizer = server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0)
-  if selector is None:
-    step = composition.compose_optimizer_step(optimizer, shared_type)
-  else:
-    model_aggregator = sent_masks.SentPartsFactory(
-      model_aggregator,
-      mask_bits=selector.mask_bits(
-        [
-          tf.TensorShape(tensor.shape)
-          for tensor in tff.structure.flatten(shared_type.trainable)
-        ]
-      ),
-      tensor_names=tensor_names,
-    )
-    step = partial_finalizer.keep_what_nobody_sent(
-      composition.compose_optimizer_step(
-        optimizer, shared_type, composition.reject_empty_update
-      ),
-      result_type.update.mask,
-    )
-
-  @tff.federated_computation(
-    step.initialize.type_signature.result,
-    tff.FederatedType(model_type, tff.SERVER),
-    step.next.type_signature.parameter[2],
-  )
-  def step_of_shared(state, model, update):
-    output = step.next(state, tff.federated_map(select_shared, model), update)
-    return tff.templates.MeasuredProcessOutput(
-      output.state,
-      tff.federated_map(replace_shared, (model, output.result)),
-      output.measurements,
+  def server_step(take_step, model, aggregate):
+    step, shared = step_fn(take_step, select_shared(model), aggregate)
+    return step, _replace(
+      model, [not t for t in local_tensors], shared.trainable
     )
 
   return client_state_composition.compose_client_state_process(
     model_fn,
-    client_work,
-    model_aggregator.create(result_type.update, result_type.update_weight),
-    tff.templates.MeasuredProcess(step.initialize, step_of_shared),
-    initial_model=initial_model,
-    initialize_client=initialize_client,
-    get_model_weights=get_model_weights,
-    client_model_weights=client_model_weights,
-    local_training=local_training,
-    update_is_finite=client_work_process.build_update_is_finite(
-      model_fn, client_update_fn
+    kept_tensors.build_partially_local_update(
+      client_update_fn, local_tensors, selector=selector
     ),
+    model_aggregator,
+    server_optimizer_fn,
     select_sent=select_shared,
+    initialize_client=initialize_client,
+    client_model_weights=lambda model, client_state: _replace(
+      model, local_tensors, client_state['local']
+    ),
+    server_step=server_step,
+    should_reject_update=should_reject_update,
+    get_stepped=lambda model: select_shared(model).trainable,
+    local_training=local_training,
     extra_passes=extra_passes,
   )
 
@@ -190,9 +147,6 @@ def _replace(
   """Returns a model's weights with other ones where they are chosen."""
   weights = model_functions.flatten_weights(model)
   _, others = model_partition.split_tensors(weights.trainable, chosen)
-  return model_functions.weights_like(
-    model,
-    weights._replace(
-      trainable=model_partition.join_tensors(tensors, others, chosen)
-    ),
+  return model_functions.with_trainable(
+    model, model_partition.join_tensors(tensors, others, chosen)
   )

@@ -12,10 +12,10 @@ import collections
 
 from fedfish_tff import choices
 from fedfish_tff import errors
+from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
-from fedfish_tff.algorithms import composition
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import control_variates
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import model_functions
@@ -100,121 +100,47 @@ def build_scaffold(
     local_epochs=local_epochs,
     client_weighting=client_weighting,
   )
-  initial_weights = model_functions.build_initial_weights(model_fn)
 
-  @tff.tensorflow.computation
-  def initial_model():
-    weights = initial_weights()
-    return collections.OrderedDict(weights=weights, control=_zeros(weights))
-
-  model_type = initial_model.type_signature.result
-
-  @tff.tensorflow.computation(model_type)
-  def initialize_client(model):
-    return collections.OrderedDict(control=_zeros(model['weights']))
-
-  client_type = initialize_client.type_signature.result
-
-  @tff.tensorflow.computation(model_type)
-  def get_model_weights(model):
-    return model['weights']
-
-  @tff.tensorflow.computation(model_type, client_type)
-  def client_model_weights(model, client_state):
-    del client_state  # Changes how the client trains, not from where.
-    return model['weights']
-
-  def first_round_update(bound, weights, dataset, unused_round_number):
-    zeros = _zeros(weights)
-    update, _ = client_update(
-      bound, {'weights': weights, 'control': zeros}, {'control': zeros}, dataset
+  def server_step(take_step, model, aggregate):
+    step, weights = server_step_lib.step_weights(
+      take_step, model['weights'], aggregate['delta']
     )
-    return update
+    # By itself: clients have changed theirs whatever becomes of the weights,
+    # for example if the mean of deltas is that of no client.
+    is_finite = local_training.all_finite(aggregate['control'])
+    control = tuple(
+      tf.where(is_finite, c + t / num_clients, c)
+      for c, t in zip(model['control'], aggregate['control'])
+    )
+    step.measurements['control_non_finite'] = tf.cast(
+      tf.logical_not(is_finite), tf.int32
+    )
+    return step, collections.OrderedDict(weights=weights, control=control)
 
-  client_work = client_work_process.build_client_state_work(
-    model_fn, client_update, model_type=model_type, client_type=client_type
-  )
   return client_state_composition.compose_client_state_process(
     model_fn,
-    client_work,
-    client_state_composition.compose_mean_and_sums(
-      client_work.type_signature.result.result,
-      model_aggregator or tff.aggregators.MeanFactory(),
+    client_update,
+    named_parts.NamedPartsFactory(
+      {
+        'delta': model_aggregator or tff.aggregators.MeanFactory(),
+        'control': tff.aggregators.SumFactory(),
+      }
     ),
-    _build_finalizer(
-      model_type,
-      server_optimizer_fn or tff.learning.optimizers.build_sgdm(1.0),
-      num_clients,
+    server_optimizer_fn,
+    initial_model=lambda weights: collections.OrderedDict(
+      weights=weights, control=_zeros(weights)
     ),
-    initial_model=initial_model,
-    initialize_client=initialize_client,
-    get_model_weights=get_model_weights,
-    client_model_weights=client_model_weights,
+    initialize_client=lambda model: collections.OrderedDict(
+      control=_zeros(model['weights'])
+    ),
+    get_model_weights=lambda model: model['weights'],
+    server_step=server_step,
     local_training=local_training.build_local_training(
       model_fn, tff.learning.optimizers.build_sgdm(client_learning_rate)
-    ),
-    update_is_finite=client_work_process.build_update_is_finite(
-      model_fn, first_round_update
     ),
     extra_passes=1 if control_update is choices.ControlUpdate.GRADIENT else 0,
   )
 
 
-def _zeros(
-  weights: tff.learning.models.ModelWeights | model_functions.FlatWeights,
-) -> tuple[tf.Tensor, ...]:
+def _zeros(weights: tff.learning.models.ModelWeights) -> tuple[tf.Tensor, ...]:
   return tuple(tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable))
-
-
-def _build_finalizer(
-  model_type: tff.Type,
-  server_optimizer_fn: tff.learning.optimizers.Optimizer,
-  num_clients: int,
-) -> tff.templates.MeasuredProcess:
-  """Builds the server's steps of the weights and of its control variate."""
-  optimizer_step = composition.compose_optimizer_step(
-    server_optimizer_fn, model_type['weights']
-  )
-
-  @tff.tensorflow.computation(model_type['control'], model_type['control'])
-  def add_mean(control, total):
-    # By itself: clients have changed theirs whatever becomes of the weights,
-    # for example if the mean of deltas is that of no client.
-    is_finite = local_training.all_finite(total)
-    return collections.OrderedDict(
-      control=tuple(
-        tf.where(is_finite, c + t / num_clients, c)
-        for c, t in zip(control, total)
-      ),
-      non_finite=tf.cast(tf.logical_not(is_finite), tf.int32),
-    )
-
-  @tff.federated_computation(
-    optimizer_step.initialize.type_signature.result,
-    tff.FederatedType(model_type, tff.SERVER),
-    tff.FederatedType(
-      collections.OrderedDict(
-        delta=model_type['weights'].trainable, control=model_type['control']
-      ),
-      tff.SERVER,
-    ),
-  )
-  def next_fn(state, model, aggregate):
-    stepped = optimizer_step.next(state, model['weights'], aggregate['delta'])
-    added = tff.federated_map(
-      add_mean, (model['control'], aggregate['control'])
-    )
-    return tff.templates.MeasuredProcessOutput(
-      stepped.state,
-      tff.federated_zip(
-        collections.OrderedDict(weights=stepped.result, control=added.control)
-      ),
-      tff.federated_zip(
-        collections.OrderedDict(
-          update_non_finite=stepped.measurements.update_non_finite,
-          control_non_finite=added.non_finite,
-        )
-      ),
-    )
-
-  return tff.templates.MeasuredProcess(optimizer_step.initialize, next_fn)

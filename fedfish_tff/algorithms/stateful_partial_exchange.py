@@ -22,7 +22,7 @@ from fedfish_tff.aggregators import sent_masks
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import partial_exchange
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.client_work import partial_update
 from fedfish_tff.client_work import tensor_selection
@@ -88,22 +88,25 @@ def build_stateful_partial_exchange(
     model_fn, client_optimizer_fn
   )
   shapes = partial_exchange.trainable_shapes(model_fn)
-  mask_bits = selector.mask_bits(shapes)
   part_shapes = [s if selector.per_coordinate else () for s in shapes]
-  initial_model = _build_initial_model(model_fn, part_shapes)
-  model_type = initial_model.type_signature.result
   train = partial_update.build_stateful_training(
     client_optimizer_fn, selector, client_weighting
   )
 
-  @tff.tensorflow.computation(model_type)
+  def initial_model(weights):
+    return collections.OrderedDict(
+      weights=weights,
+      # The round in which a part was sent last.
+      last_sent=tuple(tf.zeros(shape, tf.int32) for shape in part_shapes),
+      # Of rounds that are done.
+      round_number=tf.constant(0),
+    )
+
   def initialize_client(model):
     return collections.OrderedDict(
       weights=tuple(tf.nest.flatten(model['weights'].trainable)),
       last_round=tf.constant(0),
     )
-
-  client_type = initialize_client.type_signature.result
 
   def client_update(bound, model, client_state, dataset):
     update, values = train(
@@ -116,47 +119,46 @@ def build_stateful_partial_exchange(
       weights=values, last_round=model['round_number'] + 1
     )
 
-  client_work = client_work_process.build_client_state_work(
-    model_fn, client_update, model_type=model_type, client_type=client_type
-  )
-  client_result_type = client_work.type_signature.result.result
-  aggregator = sent_masks.SentPartsFactory(
-    partial_mean.PartialMeanFactory(
-      sum_factory, minimum_denominator=minimum_denominator
-    ),
-    mask_bits=mask_bits,
-    tensor_names=tensor_names,
-  ).create(client_result_type.update, client_result_type.update_weight)
-
-  @tff.tensorflow.computation(model_type)
-  def get_model_weights(model):
-    return model['weights']
-
-  @tff.tensorflow.computation(model_type, client_type)
-  def client_model_weights(model, client_state):
-    return model_functions.weights_like(
-      model['weights'], _start_of(model, client_state)
+  def server_step(take_step, model, aggregate):
+    step, weights = server_step_lib.keep_what_nobody_sent(
+      take_step, model['weights'], aggregate
     )
-
-  def update_alone(bound, start, data, unused_round_number):
-    # How far the values are from the server's is finite where they are.
-    return train(bound, start, start.trainable, data)[0]
+    round_number = model['round_number'] + 1
+    return step, collections.OrderedDict(
+      weights=weights,
+      last_sent=tuple(
+        tf.where(
+          tf.logical_and(s, tf.logical_not(step.rejected)), round_number, last
+        )
+        for s, last in zip(
+          tf.nest.flatten(aggregate['sent']), model['last_sent']
+        )
+      ),
+      round_number=round_number,
+    )
 
   return client_state_composition.compose_client_state_process(
     model_fn,
-    client_work,
-    aggregator,
-    _build_finalizer(
-      model_type, aggregator.next.type_signature.result.result.member
+    client_update,
+    sent_masks.SentPartsFactory(
+      partial_mean.PartialMeanFactory(
+        sum_factory, minimum_denominator=minimum_denominator
+      ),
+      mask_bits=selector.mask_bits(shapes),
+      tensor_names=tensor_names,
     ),
+    # SGD with rate 1, which takes the mean as it is.
+    None,
     initial_model=initial_model,
     initialize_client=initialize_client,
-    get_model_weights=get_model_weights,
-    client_model_weights=client_model_weights,
-    local_training=local_training,
-    update_is_finite=client_work_process.build_update_is_finite(
-      model_fn, update_alone
+    get_model_weights=lambda model: model['weights'],
+    client_model_weights=lambda model, client_state: (
+      model_functions.weights_like(
+        model['weights'], _start_of(model, client_state)
+      )
     ),
+    server_step=server_step,
+    local_training=local_training,
   )
 
 
@@ -178,82 +180,3 @@ def _start_of(model: Any, client_state: Any) -> model_functions.FlatWeights:
     ),
     weights.non_trainable,
   )
-
-
-def _build_initial_model(
-  model_fn: model_functions.ModelFn, part_shapes: Sequence[Any]
-) -> tff.Computation:
-  """Builds ( -> M), what the server sends in the first round, not placed.
-
-  Args:
-    model_fn: The model.
-    part_shapes: For each trainable tensor, the shape of its mask.
-  """
-  initial_weights = model_functions.build_initial_weights(model_fn)
-
-  @tff.tensorflow.computation
-  def initial_model():
-    return collections.OrderedDict(
-      weights=initial_weights(),
-      # The round in which a part was sent last.
-      last_sent=tuple(tf.zeros(shape, tf.int32) for shape in part_shapes),
-      # Of rounds that are done.
-      round_number=tf.constant(0),
-    )
-
-  return initial_model
-
-
-def _build_finalizer(
-  model_type: tff.Type, aggregate_type: tff.Type
-) -> tff.templates.MeasuredProcess:
-  """Builds the step from M and <update, sent> to the next M; has no state."""
-
-  @tff.tensorflow.computation(model_type, aggregate_type)
-  def server_step(model, aggregate):
-    means = tf.nest.flatten(aggregate['update'])
-    is_finite = local_training_lib.all_finite(means)
-    sent = [
-      tf.logical_and(s, is_finite) for s in tf.nest.flatten(aggregate['sent'])
-    ]
-    weights = model_functions.flatten_weights(model['weights'])
-    round_number = model['round_number'] + 1
-    return collections.OrderedDict(
-      model=collections.OrderedDict(
-        weights=model_functions.weights_like(
-          model['weights'],
-          model_functions.FlatWeights(
-            tuple(
-              tf.where(s, old - mean, old)
-              for s, mean, old in zip(sent, means, weights.trainable)
-            ),
-            weights.non_trainable,
-          ),
-        ),
-        last_sent=tuple(
-          tf.where(s, round_number, last)
-          for s, last in zip(sent, model['last_sent'])
-        ),
-        round_number=round_number,
-      ),
-      measurements=collections.OrderedDict(
-        update_non_finite=tf.cast(tf.logical_not(is_finite), tf.int32)
-      ),
-    )
-
-  @tff.federated_computation
-  def initialize():
-    return tff.federated_value((), tff.SERVER)
-
-  @tff.federated_computation(
-    initialize.type_signature.result,
-    tff.FederatedType(model_type, tff.SERVER),
-    tff.FederatedType(aggregate_type, tff.SERVER),
-  )
-  def next_fn(state, model, aggregate):
-    finished = tff.federated_map(server_step, (model, aggregate))
-    return tff.templates.MeasuredProcessOutput(
-      state, finished.model, finished.measurements
-    )
-
-  return tff.templates.MeasuredProcess(initialize, next_fn)

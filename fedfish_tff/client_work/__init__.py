@@ -17,9 +17,9 @@ if TYPE_CHECKING:
   from fedfish_tff.client_work.alternating_training import *
   from fedfish_tff.client_work.client_work_process import *
   from fedfish_tff.client_work.control_variates import *
-  from fedfish_tff.client_work.excluded_clients import *
   from fedfish_tff.client_work.fisher import *
   from fedfish_tff.client_work.fisher_delta import *
+  from fedfish_tff.client_work.gradient_transforms import *
   from fedfish_tff.client_work.gradient_update import *
   from fedfish_tff.client_work.kept_tensors import *
   from fedfish_tff.client_work.linear_head import *
@@ -37,19 +37,22 @@ if TYPE_CHECKING:
   from fedfish_tff.client_work.ridge_statistics import *
   from fedfish_tff.client_work.tensor_groups import *
   from fedfish_tff.client_work.tensor_selection import *
-  from fedfish_tff.client_work.weight_decay import *
 
 _EXPORTS = {
   'alternating_training': 'build_alternating_training train_part',
   'client_work_process': """
-    build_client_state_work build_client_work build_update_is_finite
-    client_weight ClientStateUpdateFn ClientUpdate ClientUpdateFn
-    leave_out_non_finite weigh_update
+    build_client_computation build_client_state_work build_client_work
+    build_update_is_finite CheckedUpdate
+    client_weight ClientStateUpdateFn ClientUpdate ClientUpdateFn ClientWork
+    leave_out_non_finite NO_STATE ROUND_NUMBER ServerState
   """,
-  'control_variates': 'add_to_gradients build_control_variate_update',
-  'excluded_clients': 'count_excluded_clients',
+  'control_variates': 'build_control_variate_update',
   'fisher': 'fisher_diagonal',
   'fisher_delta': 'build_fisher_delta_update',
+  'gradient_transforms': """
+    build_weight_decay_optimizer gradients_of_steps GradientTransform
+    transform_gradients WrappedOptimizer
+  """,
   'gradient_update': 'build_gradient_update mean_gradient MeanGradient',
   'linear_head': 'build_representation_update solve_head sum_moments',
   'local_training': """
@@ -58,7 +61,9 @@ _EXPORTS = {
     TrainingResult
   """,
   'meta_training': 'build_meta_training',
-  'model_delta': 'build_model_delta_update build_trained_delta_update',
+  'model_delta': """
+    build_model_delta_update build_trained_delta_update delta_update
+  """,
   'nesterov': 'build_nesterov',
   'partial_update': 'build_partial_update',
   'kept_tensors': 'build_partially_local_update',
@@ -66,15 +71,11 @@ _EXPORTS = {
   'proximal': 'build_proximal_optimizer is_proximal pull_to',
   'rate_parameter': 'build_rate_parameter_optimizer',
   'ridge_statistics': 'build_ridge_statistics',
-  'mime_lite': """
-    build_server_statistics_update build_server_statistics_work
-    StatisticsUpdateFn
-  """,
+  'mime_lite': 'build_server_statistics_update build_server_statistics_work',
   'tensor_groups': 'check_groups group_by_layer',
   'tensor_selection': """
     build_coordinate_selector build_share_selector build_threshold_selector
     check_selector Selector
   """,
-  'weight_decay': 'add_weight_decay build_weight_decay_optimizer',
 }
 __getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

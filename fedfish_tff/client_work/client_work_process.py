@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part that all client work shares: map, metrics, count of excluded.
 
-A client whose update is not finite is left out of the round: its update and
-its weight are zero, its metrics are as if it had no data, and the process
-counts it. TFF's own client work leaves such clients out without saying so.
+A client whose update is not finite, or too large to be weighed, is left out of
+the round: its update and its weight are zero, its metrics are as if it had no
+data, and the process counts it. TFF's own client work leaves such clients out
+without saying so.
 """
 
 import collections
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
 
@@ -21,15 +23,16 @@ import tensorflow_federated as tff
 
 
 class ClientUpdate(NamedTuple):
-  """What one client computes in a round, before it is checked.
+  """The result of one client's round, before it is checked.
 
   Attributes:
-    update: A structure of float tensors for the aggregator.
+    update: The float tensors for the aggregator, by name. `delta` alone goes to
+      it without its name, as aggregators of models take it.
     weight: float32 scalar.
     metrics: The model's unfinalized metrics over local training.
-    initial_metrics: The same before any batch.
     also_finite: Further tensors that must be finite for the update to be
-      accepted, such as products that the aggregator will form.
+      accepted, such as products that the aggregator will form. The update, and
+      its product with the weight, must be in any case.
     trained: The trainable tensors after local training, of work that is wrapped
       by one whose clients keep some of them.
   """
@@ -37,18 +40,34 @@ class ClientUpdate(NamedTuple):
   update: Any
   weight: tf.Tensor
   metrics: Any
-  initial_metrics: Any
   also_finite: Any = ()
   trained: tuple[tf.Tensor, ...] = ()
 
 
-# Takes (bound model, flat weights, the client's data, int32 round number).
+class CheckedUpdate(NamedTuple):
+  """The result of one client's round.
+
+  Attributes:
+    result: The update and its weight for the aggregator.
+    metrics: The model's unfinalized metrics.
+    excluded: int32, 1 if the client is left out and 0 otherwise.
+    client_state: What the client keeps, if anything.
+  """
+
+  result: tff.learning.templates.ClientResult
+  metrics: Any
+  excluded: tf.Tensor
+  client_state: Any
+
+
+# Takes (bound model, flat weights, the client's data, the server's state of the
+# client work).
 ClientUpdateFn = Callable[
   [
     model_functions.BoundModel,
     model_functions.FlatWeights,
     tf.data.Dataset,
-    tf.Tensor,
+    Any,
   ],
   ClientUpdate,
 ]
@@ -61,123 +80,214 @@ ClientStateUpdateFn = Callable[
 ]
 
 
+class ServerState(NamedTuple):
+  """The state of client work, which clients get beside the weights.
+
+  Attributes:
+    initialize: A graph-time function that returns the first round's.
+    advance: A graph-time function from a round's to the next one's.
+    is_hparams: Whether it is the hyper-parameters of `get_hparams` and
+      `set_hparams`.
+  """
+
+  initialize: Callable[[], Any]
+  advance: Callable[[Any], Any] = lambda state: state
+  is_hparams: bool = False
+
+
+NO_STATE = ServerState(lambda: ())
+ROUND_NUMBER = ServerState(lambda: tf.constant(1), lambda number: number + 1)
+
+
+class ClientWork(tff.learning.templates.ClientWorkProcess):
+  """A client work process that can also check one client's update.
+
+  Attributes:
+    build_update_is_finite: A function that returns a computation (<ModelWeights,
+      B*> -> bool), unplaced: whether the client's update would be accepted, with
+      the server's state of the first round.
+  """
+
+  def __init__(
+    self,
+    initialize_fn: tff.Computation,
+    next_fn: tff.Computation,
+    *,
+    build_update_is_finite: Callable[[], tff.Computation],
+    **hparams_fns: tff.Computation,
+  ):
+    super().__init__(initialize_fn, next_fn, **hparams_fns)
+    self.build_update_is_finite = build_update_is_finite
+
+
 def client_weight(
   num_examples: tf.Tensor, weighting: tff.learning.ClientWeighting
 ) -> tf.Tensor:
-  """Returns |D_i| or one as float32, as the weighting says."""
+  """Returns |D_i| or one as float32, as the weighting says; 0 for no examples."""
   if weighting == tff.learning.ClientWeighting.UNIFORM:
-    return tf.constant(1.0)
+    return tf.cast(num_examples > 0, tf.float32)
   return tf.cast(num_examples, tf.float32)
 
 
-def weigh_update(update: Any, weight: tf.Tensor) -> Any:
-  """Returns an update times its weight, of which an aggregator forms the sum.
-
-  That of a finite update can overflow, which would void the round of all
-  clients: it belongs to what must be finite, too.
-  """
-  return tf.nest.map_structure(lambda t: tf.cast(weight, t.dtype) * t, update)
-
-
 def _is_finite(result: ClientUpdate) -> tf.Tensor:
-  return local_training.all_finite((result.update, result.also_finite))
+  # The sum of a finite update times its weight can overflow, which would void the
+  # round of all clients. Of the largest number only: a product of the model's size
+  # takes longer. What is NaN does not show in a maximum everywhere.
+  products = [
+    tf.cast(result.weight, t.dtype) * tf.reduce_max(tf.abs(t))
+    for t in tf.nest.flatten(result.update)
+    if t.dtype.is_floating and t.shape.num_elements()
+  ]
+  return local_training.all_finite(
+    (result.update, products, result.also_finite)
+  )
 
 
 def leave_out_non_finite(
   result: ClientUpdate,
-) -> tuple[tff.learning.templates.ClientResult, Any, tf.Tensor]:
+  initial_metrics: Any,
+  *,
+  new_state: Any = (),
+  old_state: Any = (),
+) -> CheckedUpdate:
   """Zeroes an update, its weight and metrics if it is not finite.
 
   Args:
-    result: What a client computed.
-
-  Returns:
-    (result for the aggregator, unfinalized metrics, int32 1 if the client is
-    left out and 0 otherwise).
+    result: The client's update.
+    initial_metrics: Its metrics before any batch.
+    new_state: The client's state after the round, if clients keep one.
+    old_state: The client's state before it.
   """
   finite = _is_finite(result)
-  update = tf.nest.map_structure(
-    lambda t: tf.where(finite, t, tf.zeros_like(t)), result.update
-  )
-  metrics = tf.nest.map_structure(
-    lambda t, t0: tf.where(finite, t, t0),
+  update = result.update
+  if isinstance(update, Mapping) and list(update) == ['delta']:
+    update = update['delta']
+  kept = CheckedUpdate(
+    tff.learning.templates.ClientResult(update, result.weight),
     result.metrics,
-    result.initial_metrics,
+    tf.constant(0),
+    new_state,
   )
-  weight = tf.where(finite, result.weight, 0.0)
-  return (
-    tff.learning.templates.ClientResult(update, weight),
-    metrics,
-    tf.cast(tf.logical_not(finite), tf.int32),
+  left_out = CheckedUpdate(
+    tf.nest.map_structure(tf.zeros_like, kept.result),
+    initial_metrics,
+    tf.constant(1),
+    old_state,
   )
+  # Not tf.where, which would copy the update.
+  chosen = tf.cond(
+    finite,
+    lambda: list(map(tf.identity, tf.nest.flatten(kept))),
+    lambda: list(map(tf.identity, tf.nest.flatten(left_out))),
+  )
+  return tf.nest.pack_sequence_as(kept, chosen)
 
 
 def build_client_work(
   model: model_functions.ModelFn,
   client_update_fn: ClientUpdateFn,
-) -> tff.learning.templates.ClientWorkProcess:
+  server_state: ServerState = ROUND_NUMBER,
+) -> ClientWork:
   """Builds a client work process around one client's update.
 
   Args:
     model: A functional model, or a function that returns a variable model.
     client_update_fn: A graph-time function that computes one client's update;
       it is called inside a `tf.function`.
+    server_state: S, the last argument of `client_update_fn`: by default the int32
+      number of the round, for what it draws.
 
   Returns:
     A process with next of type (<S@SERVER, {ModelWeights}@CLIENTS,
     {B*}@CLIENTS> -> <S@SERVER, {ClientResult}@CLIENTS, M@SERVER>), where M is
     <train=model metrics, excluded_clients=int32>.
   """
-  weights_type = model_functions.weights_type(model)
-  data_type = model_functions.data_type(model)
+  initialize_state = tff.tensorflow.computation(server_state.initialize)
+  state_type = initialize_state.type_signature.result
+  client_work = build_client_computation(model, client_update_fn, state_type)
+  weights_type, data_type = client_work.type_signature.parameter[1:]
   aggregate_metrics = tff.learning.metrics.sum_then_finalize(
     model_functions.metric_finalizers(model)
   )
-
-  @tff.tensorflow.computation(
-    tff.TensorType(tf.int32.as_numpy_dtype), weights_type, data_type
-  )
-  def client_work(round_number, weights, dataset):
-    bound = model_functions.bind_model(model)
-
-    @autograph.graph_function
-    def run(flat, data, round_number):
-      return leave_out_non_finite(
-        autograph.convert(client_update_fn)(bound, flat, data, round_number)
-      )
-
-    return run(model_functions.flatten_weights(weights), dataset, round_number)
-
-  @tff.tensorflow.computation(tff.TensorType(tf.int32.as_numpy_dtype))
-  def increment(number):
-    return number + 1
+  advance = tff.tensorflow.computation(server_state.advance, state_type)
 
   @tff.federated_computation
   def init_fn():
-    return tff.federated_value(1, tff.SERVER)
+    return tff.federated_eval(initialize_state, tff.SERVER)
 
   @tff.federated_computation(
     init_fn.type_signature.result,
     tff.FederatedType(weights_type, tff.CLIENTS),
     tff.FederatedType(data_type, tff.CLIENTS),
   )
-  def next_fn(round_number, weights, client_data):
-    sent_number = tff.federated_broadcast(round_number)
-    client_result, unfinalized, excluded = tff.federated_map(
-      client_work, (sent_number, weights, client_data)
+  def next_fn(state, weights, client_data):
+    output = tff.federated_map(
+      client_work, (tff.federated_broadcast(state), weights, client_data)
     )
     return tff.templates.MeasuredProcessOutput(
-      tff.federated_map(increment, round_number),
-      client_result,
+      tff.federated_map(advance, state),
+      output.result,
       tff.federated_zip(
         collections.OrderedDict(
-          train=aggregate_metrics(unfinalized),
-          excluded_clients=tff.federated_sum(excluded),
+          train=aggregate_metrics(output.metrics),
+          excluded_clients=tff.federated_sum(output.excluded),
         )
       ),
     )
 
-  return tff.learning.templates.ClientWorkProcess(init_fn, next_fn)
+  hparams_fns = {}
+  if server_state.is_hparams:
+    hparams_fns = {
+      'get_hparams_fn': tff.tensorflow.computation(lambda s: s, state_type),
+      'set_hparams_fn': tff.tensorflow.computation(
+        lambda s, hparams: hparams, state_type, state_type
+      ),
+    }
+  return ClientWork(
+    init_fn,
+    next_fn,
+    build_update_is_finite=lambda: build_update_is_finite(
+      model, client_update_fn, server_state
+    ),
+    **hparams_fns,
+  )
+
+
+def build_client_computation(
+  model: model_functions.ModelFn,
+  client_update_fn: ClientUpdateFn,
+  state_type: tff.Type,
+) -> tff.Computation:
+  """Builds one client's round.
+
+  Args:
+    model: As in `build_client_work`.
+    client_update_fn: As in `build_client_work`.
+    state_type: S, the type of the server's state.
+
+  Returns:
+    A computation (<S, ModelWeights, B*> -> CheckedUpdate), not placed.
+  """
+
+  @tff.tensorflow.computation(
+    state_type,
+    model_functions.weights_type(model),
+    model_functions.data_type(model),
+  )
+  def client_work(state, weights, dataset):
+    bound = model_functions.bind_model(model)
+
+    @autograph.graph_function
+    def run(flat, data, state):
+      initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
+      return leave_out_non_finite(
+        autograph.convert(client_update_fn)(bound, flat, data, state),
+        initial_metrics,
+      )
+
+    return run(model_functions.flatten_weights(weights), dataset, state)
+
+  return client_work
 
 
 def build_client_state_work(
@@ -198,10 +308,8 @@ def build_client_state_work(
     client_type: C, the type of a client's state.
 
   Returns:
-    A computation (<M, C, B*> -> <client_state=C, result=ClientResult,
-    metrics=unfinalized metrics, excluded=int32>), not placed, for
-    `algorithms.compose_client_state_process`. A client that is left out keeps
-    its state.
+    A computation (<M, C, B*> -> CheckedUpdate), not placed. A client that is left
+    out keeps its state.
   """
 
   @tff.tensorflow.computation(
@@ -212,19 +320,13 @@ def build_client_state_work(
 
     @autograph.graph_function
     def run(sent, client_state, data):
+      initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
       update, new_state = autograph.convert(client_update_fn)(
         bound, sent, client_state, data
       )
-      result, metrics, excluded = leave_out_non_finite(update)
-      return collections.OrderedDict(
-        client_state=tf.nest.map_structure(
-          lambda new, old: tf.where(excluded > 0, old, new),
-          new_state,
-          client_state,
-        ),
-        result=result,
-        metrics=metrics,
-        excluded=excluded,
+      tf.nest.assert_same_structure(client_state, new_state, check_types=False)
+      return leave_out_non_finite(
+        update, initial_metrics, new_state=new_state, old_state=client_state
       )
 
     return run(sent, client_state, dataset)
@@ -233,17 +335,19 @@ def build_client_state_work(
 
 
 def build_update_is_finite(
-  model: model_functions.ModelFn, client_update_fn: ClientUpdateFn
+  model: model_functions.ModelFn,
+  client_update_fn: ClientUpdateFn,
+  server_state: ServerState = ROUND_NUMBER,
 ) -> tff.Computation:
   """Builds the check of one client's update as a computation of its own.
 
   Args:
     model: A functional model, or a function that returns a variable model.
     client_update_fn: As in `build_client_work`.
+    server_state: As in `build_client_work`; that of the first round is taken.
 
   Returns:
-    A computation of type (<ModelWeights, B*> -> bool), unplaced. Label draws
-    are those of round 0.
+    A computation of type (<ModelWeights, B*> -> bool), unplaced.
   """
 
   @tff.tensorflow.computation(
@@ -254,10 +358,11 @@ def build_update_is_finite(
 
     @autograph.graph_function
     def run(flat, data):
-      result = autograph.convert(client_update_fn)(
-        bound, flat, data, tf.constant(0)
+      return _is_finite(
+        autograph.convert(client_update_fn)(
+          bound, flat, data, server_state.initialize()
+        )
       )
-      return _is_finite(result)
 
     return run(model_functions.flatten_weights(weights), dataset)
 

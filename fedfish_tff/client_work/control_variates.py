@@ -10,50 +10,18 @@ a client's steps.
 
 import collections
 import math
-from typing import Any
 
 from fedfish_tff import choices
 from fedfish_tff import errors
 from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
-from fedfish_tff.models import autograph
+from fedfish_tff.client_work import model_delta
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
 import tensorflow_federated as tff
-
-
-class _CorrectedOptimizer(tff.learning.optimizers.Optimizer):
-  """See `add_to_gradients`."""
-
-  def __init__(
-    self,
-    inner: tff.learning.optimizers.Optimizer,
-    correction: tuple[tf.Tensor, ...],
-  ) -> None:
-    self._inner = inner
-    self._correction = correction
-
-  def initialize(self, specs: Any) -> Any:
-    return self._inner.initialize(specs)
-
-  def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
-    corrected = tuple(g + c for g, c in zip(gradients, self._correction))
-    return autograph.convert(self._inner.next)(state, weights, corrected)
-
-
-def add_to_gradients(
-  optimizer: tff.learning.optimizers.Optimizer,
-  correction: tuple[tf.Tensor, ...],
-) -> tff.learning.optimizers.Optimizer:
-  """Returns an optimizer of the loss plus <correction, w>.
-
-  Args:
-    optimizer: Takes the steps, on the gradient with that of the added term.
-    correction: In the graph being built, of the weights' shapes.
-  """
-  return _CorrectedOptimizer(optimizer, correction)
 
 
 def build_control_variate_update(
@@ -109,17 +77,12 @@ def build_control_variate_update(
     correction = tuple(
       c - own for c, own in zip(sent['control'], client_state['control'])
     )
-    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
-    trained = local_training.train_locally(
-      bound, add_to_gradients(sgd, correction), weights, dataset
+    corrected = gradient_transforms.transform_gradients(
+      sgd, lambda _, gradients: list(map(tf.add, gradients, correction))
     )
-    # Read before the next pass, which updates a variable model's metrics.
-    metrics = bound.unfinalized_metrics(trained.metrics_state)
+    trained = local_training.train_locally(bound, corrected, weights, dataset)
+    update = model_delta.delta_update(bound, weights, trained, client_weighting)
     has_data = trained.num_examples > 0
-    delta = tuple(
-      start - end
-      for start, end in zip(weights.trainable, trained.weights.trainable)
-    )
     if control_update is choices.ControlUpdate.GRADIENT:
       batches_per_epoch = local_training.count_batches_of_an_epoch(
         trained.num_batches, local_epochs, method='SCAFFOLD'
@@ -135,28 +98,17 @@ def build_control_variate_update(
     else:
       control = tuple(
         d / (tf.cast(trained.num_batches, d.dtype) * client_learning_rate) - c
-        for d, c in zip(delta, correction)
+        for d, c in zip(update.update['delta'], correction)
       )
     control = tuple(
       tf.where(has_data, new, old)
       for new, old in zip(control, client_state['control'])
     )
-    weight = client_work_process.client_weight(
-      trained.num_examples, client_weighting
+    change = tuple(
+      new - old for new, old in zip(control, client_state['control'])
     )
-    weight = tf.where(has_data, weight, 0.0)
-    update = client_work_process.ClientUpdate(
-      update=collections.OrderedDict(
-        delta=delta,
-        control=tuple(
-          new - old for new, old in zip(control, client_state['control'])
-        ),
-      ),
-      weight=weight,
-      metrics=metrics,
-      initial_metrics=initial_metrics,
-      also_finite=client_work_process.weigh_update(delta, weight),
-    )
-    return update, collections.OrderedDict(control=control)
+    return update._replace(
+      update=collections.OrderedDict(update.update, control=change)
+    ), collections.OrderedDict(control=control)
 
   return client_update

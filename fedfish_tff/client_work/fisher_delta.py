@@ -15,6 +15,7 @@ from fedfish_tff import errors
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import fisher
 from fedfish_tff.client_work import local_training
+from fedfish_tff.client_work import model_delta
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -88,11 +89,10 @@ def build_fisher_delta_update(
     )
 
   def client_update(bound, weights, dataset, round_number):
-    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
     trained = local_training.train_locally(
       bound, client_optimizer_fn, weights, dataset
     )
-    metrics = bound.unfinalized_metrics(trained.metrics_state)
+    update = model_delta.delta_update(bound, weights, trained, client_weighting)
     batches_per_epoch = local_training.count_batches_of_an_epoch(
       trained.num_batches, local_epochs, method='FedFish'
     )
@@ -110,24 +110,16 @@ def build_fisher_delta_update(
       num_examples, trained.num_examples, local_epochs, method='FedFish'
     )
     weight = client_work_process.client_weight(num_examples, client_weighting)
-    weight = tf.where(num_examples > 0, weight, 0.0)
-    delta = tuple(
-      start - end
-      for start, end in zip(weights.trainable, trained.weights.trainable)
-    )
     damped = tuple(f + damping for f in diagonal)
-    return client_work_process.ClientUpdate(
-      update=collections.OrderedDict(delta=delta, fisher=damped),
+    return update._replace(
+      update=collections.OrderedDict(update.update, fisher=damped),
       weight=weight,
-      metrics=metrics,
-      initial_metrics=initial_metrics,
       # Both can be finite and what the aggregator sums can overflow, which
       # would void the round of all clients.
       also_finite=tuple(
         tf.cast(weight, f.dtype) * f * (1 + tf.abs(d))
-        for f, d in zip(damped, delta)
+        for f, d in zip(damped, update.update['delta'])
       ),
-      trained=trained.weights.trainable,
     )
 
   return client_update

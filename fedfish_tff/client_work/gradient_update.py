@@ -6,6 +6,7 @@ McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2: each client sends
 the gradient of its whole loss at the global weights; nobody trains locally.
 """
 
+import collections
 from typing import Any
 from typing import NamedTuple
 
@@ -43,22 +44,18 @@ def build_gradient_update(
     client_weighting: |D_i| or one. A client without examples weighs nothing.
 
   Returns:
-    A function for `build_client_work` whose update is a tuple of gradients,
-    the mean over examples whatever the batch sizes.
+    A function for `build_client_work` whose delta is the gradient, the mean over
+    examples whatever the batch sizes.
   """
 
-  def client_update(bound, weights, dataset, round_number):
-    del round_number  # Nothing here is drawn.
-    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
+  def client_update(bound, weights, dataset, unused_state):
     mean = mean_gradient(bound, weights, dataset)
-    weight = client_work_process.client_weight(
-      mean.num_examples, client_weighting
-    )
     return client_work_process.ClientUpdate(
-      update=mean.gradient,
-      weight=tf.where(mean.num_examples > 0, weight, 0.0),
+      update=collections.OrderedDict(delta=mean.gradient),
+      weight=client_work_process.client_weight(
+        mean.num_examples, client_weighting
+      ),
       metrics=bound.unfinalized_metrics(mean.metrics_state),
-      initial_metrics=initial_metrics,
     )
 
   return client_update

@@ -36,8 +36,8 @@ def build_partially_local_update(
   Returns:
     A function for `build_client_state_work`, where the server sends the
     ModelWeights whose trainable tensors are the shared ones, and the state is
-    <local>, the others. The update is delta's shared tensors; <delta, fisher>
-    of them; or with a selector that of `build_partial_update`.
+    <local>, the others. The update is of the shared tensors; with a selector it
+    is that of `build_partial_update`.
   """
   local_tensors = tuple(local_tensors)
 
@@ -58,13 +58,11 @@ def build_partially_local_update(
       update=collections.OrderedDict(
         (name, model_partition.split_tensors(tensors, local_tensors)[1])
         for name, tensors in whole.update.items()
-      )
+      ),
+      also_finite=(whole.also_finite, local),
     )
     if selector is not None:
       update = partial_update.keep_selected(update, shared.trainable, selector)
-    elif 'fisher' not in update.update:
-      # As aggregators of models take it.
-      update = update._replace(update=update.update['delta'])
     return update, collections.OrderedDict(local=local)
 
   return client_update

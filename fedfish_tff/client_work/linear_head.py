@@ -7,6 +7,8 @@ client's examples, then the gradient of the representation at that head. Models
 are those of `models.create_linear_representation`.
 """
 
+import collections
+
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.models import model_functions
@@ -63,19 +65,21 @@ def build_representation_update(
     client_weighting: |D_i| or one. A client without examples weighs nothing.
 
   Returns:
-    A function for `build_client_work` whose update is the tuple of
+    A function for `build_client_work` whose delta is the tuple of
     (1/m) X^T (X B w - y) w^T and of zeros, for the head that the server has.
   """
   gradient = gradient_update.build_gradient_update(
     client_weighting=client_weighting
   )
 
-  def client_update(bound, weights, dataset, round_number):
+  def client_update(bound, weights, dataset, state):
     solved = solve_head(weights, dataset)
-    result = gradient(bound, solved, dataset, round_number)
-    of_representation, of_head = result.update
+    result = gradient(bound, solved, dataset, state)
+    of_representation, of_head = result.update['delta']
     return result._replace(
-      update=(of_representation, tf.zeros_like(of_head)),
+      update=collections.OrderedDict(
+        delta=(of_representation, tf.zeros_like(of_head))
+      ),
       also_finite=solved.trainable,
     )
 

@@ -66,6 +66,7 @@ def train_locally(
   dataset: tf.data.Dataset,
   *,
   metrics_state: Any = None,
+  hparams: Any = (),
 ) -> TrainingResult:
   """Takes one optimizer step a batch; call inside a `tf.function`.
 
@@ -76,11 +77,15 @@ def train_locally(
     dataset: Batches, all epochs one after another. Empty is allowed.
     metrics_state: Metrics that go on, those of a training before it; new ones
       by default.
+    hparams: The optimizer's hyper-parameters; its own by default.
 
   Returns:
     The trained weights with metrics and counts.
   """
   specs = tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights.trainable)
+  optimizer_state = optimizer.initialize(specs)
+  if hparams:
+    optimizer_state = optimizer.set_hparams(optimizer_state, hparams)
 
   def step(state, batch):
     flat, optimizer_state, metrics_state, num_examples, num_batches = state
@@ -100,7 +105,7 @@ def train_locally(
   flat, _, metrics_state, num_examples, num_batches = dataset.reduce(
     (
       tuple(weights),
-      optimizer.initialize(specs),
+      optimizer_state,
       bound.initial_metrics() if metrics_state is None else metrics_state,
       tf.constant(0, tf.int64),
       tf.constant(0, tf.int64),

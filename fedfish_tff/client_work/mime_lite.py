@@ -14,55 +14,36 @@ gradient takes one pass over the client's data, whatever the local epochs.
 """
 
 import collections
-from collections.abc import Callable
 from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
+from fedfish_tff.client_work import model_delta
 from fedfish_tff.client_work import proximal
-from fedfish_tff.client_work import weight_decay
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Takes (bound model, flat weights, the client's data, optimizer state).
-StatisticsUpdateFn = Callable[
-  [
-    model_functions.BoundModel,
-    model_functions.FlatWeights,
-    tf.data.Dataset,
-    Any,
-  ],
-  client_work_process.ClientUpdate,
-]
 
-
-class _FrozenOptimizer(tff.learning.optimizers.Optimizer):
+class _FrozenOptimizer(gradient_transforms.WrappedOptimizer):
   """Takes all steps of another optimizer with one state."""
 
   def __init__(
     self, inner: tff.learning.optimizers.Optimizer, state: Any
   ) -> None:
-    """Wraps `inner`; without a state, that of its `initialize` is taken."""
-    self._inner = inner
+    super().__init__(inner)
     self._state = state
 
   def initialize(self, specs: Any) -> Any:
-    if self._state is None:
-      return self._inner.initialize(specs)
-    return self._state
+    return self._state or super().initialize(specs)
 
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
-    _, weights = autograph.convert(self._inner.next)(state, weights, gradients)
-    return state, weights
-
-
-def _specs(weights: model_functions.FlatWeights) -> tuple[tf.TensorSpec, ...]:
-  return tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights.trainable)
+    return state, super().next(state, weights, gradients)[1]
 
 
 def build_server_statistics_update(
@@ -72,7 +53,7 @@ def build_server_statistics_update(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
-) -> StatisticsUpdateFn:
+) -> client_work_process.ClientUpdateFn:
   """Builds one client's <delta, gradient> update for Mime Lite.
 
   Args:
@@ -87,8 +68,8 @@ def build_server_statistics_update(
     client_weighting: |D_i| or one. A client without examples weighs nothing.
 
   Returns:
-    A function of (bound model, flat weights, dataset, optimizer state); with
-    None as the state, that of the optimizer's `initialize`.
+    A function whose last argument is the state of the optimizer; with (), it is
+    that of the optimizer's `initialize`.
 
   Raises:
     InputError: If `local_epochs` is below 1, or `optimizer` is proximal.
@@ -107,15 +88,10 @@ def build_server_statistics_update(
     )
 
   def client_update(bound, weights, dataset, optimizer_state):
-    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
     trained = local_training.train_locally(
-      bound,
-      _FrozenOptimizer(optimizer, optimizer_state),
-      weights,
-      dataset,
+      bound, _FrozenOptimizer(optimizer, optimizer_state), weights, dataset
     )
-    # Read before the next pass, which updates a variable model's metrics.
-    metrics = bound.unfinalized_metrics(trained.metrics_state)
+    update = model_delta.delta_update(bound, weights, trained, client_weighting)
     batches_per_epoch = local_training.count_batches_of_an_epoch(
       trained.num_batches, local_epochs, method='Mime Lite'
     )
@@ -125,24 +101,15 @@ def build_server_statistics_update(
     num_examples = local_training.check_whole_epochs(
       mean.num_examples, trained.num_examples, local_epochs, method='Mime Lite'
     )
-    weight = client_work_process.client_weight(num_examples, client_weighting)
-    weight = tf.where(num_examples > 0, weight, 0.0)
-    update = collections.OrderedDict(
-      delta=tuple(
-        start - end
-        for start, end in zip(weights.trainable, trained.weights.trainable)
+    return update._replace(
+      update=collections.OrderedDict(
+        update.update,
+        # The server, which steps from zero, cannot add weight decay.
+        gradient=gradient_transforms.gradients_of_steps(
+          optimizer, weights.trainable, mean.gradient
+        ),
       ),
-      # The server, which steps from zero, cannot add it.
-      gradient=weight_decay.add_weight_decay(
-        optimizer, weights.trainable, mean.gradient
-      ),
-    )
-    return client_work_process.ClientUpdate(
-      update=update,
-      weight=weight,
-      metrics=metrics,
-      initial_metrics=initial_metrics,
-      also_finite=client_work_process.weigh_update(update, weight),
+      weight=client_work_process.client_weight(num_examples, client_weighting),
     )
 
   return client_update
@@ -151,8 +118,8 @@ def build_server_statistics_update(
 def build_server_statistics_work(
   model: model_functions.ModelFn,
   optimizer: tff.learning.optimizers.Optimizer,
-  client_update_fn: StatisticsUpdateFn,
-) -> tff.learning.templates.ClientWorkProcess:
+  client_update_fn: client_work_process.ClientUpdateFn,
+) -> client_work_process.ClientWork:
   """Builds Mime Lite's client work process.
 
   Args:
@@ -166,48 +133,31 @@ def build_server_statistics_work(
     <train=model metrics, excluded_clients=int32>. A round whose mean gradient
     is not finite, such as that of no client, keeps the optimizer's state.
   """
-  weights_type = model_functions.weights_type(model)
-  data_type = model_functions.data_type(model)
   aggregate_metrics = tff.learning.metrics.sum_then_finalize(
     model_functions.metric_finalizers(model)
   )
-
-  @tff.tensorflow.computation(weights_type)
-  def initialize_optimizer(weights):
-    return optimizer.initialize(
-      _specs(model_functions.flatten_weights(weights))
+  specs = tuple(
+    tf.TensorSpec(t.shape, t.dtype)
+    for t in tff.structure.flatten(
+      model_functions.weights_type(model).trainable
     )
-
-  state_type = initialize_optimizer.type_signature.result
-
-  @tff.tensorflow.computation(state_type, weights_type, data_type)
-  def client_work(optimizer_state, weights, dataset):
-    bound = model_functions.bind_model(model)
-
-    @autograph.graph_function
-    def run(flat, data, optimizer_state):
-      return client_work_process.leave_out_non_finite(
-        autograph.convert(client_update_fn)(bound, flat, data, optimizer_state)
-      )
-
-    result, metrics, excluded = run(
-      model_functions.flatten_weights(weights), dataset, optimizer_state
-    )
-    return collections.OrderedDict(
-      result=tff.learning.templates.ClientResult(
-        result.update['delta'], result.update_weight
-      ),
-      gradient=result.update['gradient'],
-      metrics=metrics,
-      excluded=excluded,
-    )
-
-  client_type = client_work.type_signature.result
-  gradient_mean = tff.aggregators.MeanFactory().create(
-    client_type.gradient, client_type.result.update_weight
   )
 
-  @tff.tensorflow.computation(state_type, client_type.gradient)
+  @tff.tensorflow.computation
+  def initialize_optimizer():
+    return optimizer.initialize(specs)
+
+  state_type = initialize_optimizer.type_signature.result
+  client_work = client_work_process.build_client_computation(
+    model, client_update_fn, state_type
+  )
+  weights_type, data_type = client_work.type_signature.parameter[1:]
+  update_type, weight_type = client_work.type_signature.result.result
+  gradient_mean = tff.aggregators.MeanFactory().create(
+    update_type['gradient'], weight_type
+  )
+
+  @tff.tensorflow.computation(state_type, update_type['gradient'])
   @autograph.graph_function
   def update_optimizer(state, gradient):
     # The state after a step does not depend on where the step is taken from:
@@ -220,15 +170,11 @@ def build_server_statistics_work(
       lambda new, old: tf.where(finite, new, old), updated, state
     )
 
-  initial_weights = model_functions.build_initial_weights(model)
-
   @tff.federated_computation
   def init_fn():
     return tff.federated_zip(
       collections.OrderedDict(
-        optimizer=tff.federated_map(
-          initialize_optimizer, tff.federated_eval(initial_weights, tff.SERVER)
-        ),
+        optimizer=tff.federated_eval(initialize_optimizer, tff.SERVER),
         gradient_mean=gradient_mean.initialize(),
       )
     )
@@ -243,8 +189,9 @@ def build_server_statistics_work(
       client_work,
       (tff.federated_broadcast(state.optimizer), weights, client_data),
     )
+    result = output.result
     mean_output = gradient_mean.next(
-      state.gradient_mean, output.gradient, output.result.update_weight
+      state.gradient_mean, result.update['gradient'], result.update_weight
     )
     return tff.templates.MeasuredProcessOutput(
       tff.federated_zip(
@@ -255,7 +202,11 @@ def build_server_statistics_work(
           gradient_mean=mean_output.state,
         )
       ),
-      output.result,
+      tff.federated_zip(
+        tff.learning.templates.ClientResult(
+          result.update['delta'], result.update_weight
+        )
+      ),
       tff.federated_zip(
         collections.OrderedDict(
           train=aggregate_metrics(output.metrics),
@@ -264,4 +215,10 @@ def build_server_statistics_work(
       ),
     )
 
-  return tff.learning.templates.ClientWorkProcess(init_fn, next_fn)
+  return client_work_process.ClientWork(
+    init_fn,
+    next_fn,
+    build_update_is_finite=lambda: client_work_process.build_update_is_finite(
+      model, client_update_fn, client_work_process.NO_STATE
+    ),
+  )

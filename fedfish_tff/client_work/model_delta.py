@@ -2,17 +2,49 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedAvg's client work as a function: train, and return the model delta.
 
-McMahan et al., AISTATS 2017 (arXiv:1602.05629), Algorithm 1. What
-`build_fed_avg` takes from TFF, in the form that other client work wraps.
+McMahan et al., AISTATS 2017 (arXiv:1602.05629), Algorithm 1, in the form that
+other client work wraps.
 """
 
 import collections
 
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training
+from fedfish_tff.models import model_functions
 
-import tensorflow as tf
 import tensorflow_federated as tff
+
+
+def delta_update(
+  bound: model_functions.BoundModel,
+  start: model_functions.FlatWeights,
+  trained: local_training.TrainingResult,
+  client_weighting: tff.learning.ClientWeighting,
+) -> client_work_process.ClientUpdate:
+  """Returns the <delta> update of a local training; call inside a `tf.function`.
+
+  Call it before another pass over the client's data, which would change the
+  metrics of a variable model.
+
+  Args:
+    bound: The model, bound to the graph being built.
+    start: The weights before training; delta is these less those after it.
+    trained: The end of the training.
+    client_weighting: |D_i| times local epochs, as TFF counts, or one. A client
+      without examples weighs nothing either way.
+  """
+  delta = tuple(
+    before - after
+    for before, after in zip(start.trainable, trained.weights.trainable)
+  )
+  return client_work_process.ClientUpdate(
+    update=collections.OrderedDict(delta=delta),
+    weight=client_work_process.client_weight(
+      trained.num_examples, client_weighting
+    ),
+    metrics=bound.unfinalized_metrics(trained.metrics_state),
+    trained=trained.weights.trainable,
+  )
 
 
 def build_model_delta_update(
@@ -26,12 +58,10 @@ def build_model_delta_update(
 
   Args:
     client_optimizer_fn: The client optimizer.
-    client_weighting: |D_i| times local epochs, as TFF counts, or one. A client
-      without examples weighs nothing either way.
+    client_weighting: See `delta_update`.
 
   Returns:
-    A function for `build_client_work` whose update is <delta>, the weights
-    before training less those after it.
+    A function for `build_client_work`.
 
   Raises:
     TypeError: If `client_optimizer_fn` is not one of TFF's optimizers.
@@ -55,27 +85,11 @@ def build_trained_delta_update(
 
   Args:
     train: The local training.
-    client_weighting: As in `build_model_delta_update`.
+    client_weighting: See `delta_update`.
   """
 
-  def client_update(bound, weights, dataset, unused_round_number):
-    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
+  def client_update(bound, weights, dataset, unused_state):
     trained = train(bound, weights, dataset)
-    weight = client_work_process.client_weight(
-      trained.num_examples, client_weighting
-    )
-    weight = tf.where(trained.num_examples > 0, weight, 0.0)
-    delta = tuple(
-      start - end
-      for start, end in zip(weights.trainable, trained.weights.trainable)
-    )
-    return client_work_process.ClientUpdate(
-      update=collections.OrderedDict(delta=delta),
-      weight=weight,
-      metrics=bound.unfinalized_metrics(trained.metrics_state),
-      initial_metrics=initial_metrics,
-      also_finite=client_work_process.weigh_update(delta, weight),
-      trained=trained.weights.trainable,
-    )
+    return delta_update(bound, weights, trained, client_weighting)
 
   return client_update

@@ -4,22 +4,23 @@
 
 from typing import Any
 
+from fedfish_tff.client_work import gradient_transforms
+
 import tensorflow as tf
 import tensorflow_federated as tff
 
 
-class _NesterovOptimizer(tff.learning.optimizers.Optimizer):
+class _NesterovOptimizer(gradient_transforms.WrappedOptimizer):
   """See `build_nesterov`."""
 
   def __init__(self, learning_rate: float, momentum: float) -> None:
-    self._sgdm = tff.learning.optimizers.build_sgdm(learning_rate, momentum)
+    super().__init__(
+      tff.learning.optimizers.build_sgdm(learning_rate, momentum)
+    )
     self._momentum = momentum
 
-  def initialize(self, specs: Any) -> Any:
-    return self._sgdm.initialize(specs)
-
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
-    state, _ = self._sgdm.next(state, weights, gradients)
+    state, _ = super().next(state, weights, gradients)
     rate = state[tff.learning.optimizers.LEARNING_RATE_KEY]
 
     def step(w: tf.Tensor, g: Any, v: tf.Tensor) -> tf.Tensor:
@@ -31,12 +32,6 @@ class _NesterovOptimizer(tff.learning.optimizers.Optimizer):
     return state, tf.nest.map_structure(
       step, weights, gradients, state['accumulator']
     )
-
-  def get_hparams(self, state: Any) -> Any:
-    return self._sgdm.get_hparams(state)
-
-  def set_hparams(self, state: Any, hparams: Any) -> Any:
-    return self._sgdm.set_hparams(state, hparams)
 
 
 def build_nesterov(

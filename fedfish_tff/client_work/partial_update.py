@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training as local_training_lib
+from fedfish_tff.client_work import model_delta
 from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
 
@@ -50,9 +51,9 @@ def build_partial_update(
     <delta, mask> or <delta, fisher>, 0 where the mask is false.
   """
 
-  def client_update(bound, weights, dataset, round_number):
+  def client_update(bound, weights, dataset, state):
     return keep_selected(
-      client_update_fn(bound, weights, dataset, round_number),
+      client_update_fn(bound, weights, dataset, state),
       weights.trainable,
       selector,
     )
@@ -83,7 +84,8 @@ def keep_selected(
   if 'fisher' not in update:
     update['mask'] = masks
   return whole._replace(
-    update=collections.OrderedDict(update=update, mask=masks)
+    update=collections.OrderedDict(update=update, mask=masks),
+    also_finite=(whole.also_finite, whole.update),
   )
 
 
@@ -105,35 +107,24 @@ def build_stateful_training(
   """
 
   def train(bound, start, server, dataset):
-    initial_metrics = bound.unfinalized_metrics(bound.initial_metrics())
     trained = local_training_lib.train_locally(bound, optimizer, start, dataset)
+    update = model_delta.delta_update(
+      bound, model_functions.FlatWeights(server, ()), trained, weighting
+    )
     has_data = trained.num_examples > 0
-    weight = client_work_process.client_weight(trained.num_examples, weighting)
-    weight = tf.where(has_data, weight, 0.0)
     values = trained.weights.trainable
     masks = tuple(
       tf.logical_and(mask, has_data)
       for mask in selector.select(start.trainable, values)
     )
-    sent = _keep_sent(
-      tuple(reference - value for reference, value in zip(server, values)),
-      masks,
-    )
-    update = client_work_process.ClientUpdate(
+    sent = _keep_sent(update.update['delta'], masks)
+    return update._replace(
       update=collections.OrderedDict(
-        update=collections.OrderedDict(delta=sent, mask=masks),
-        mask=masks,
+        update=collections.OrderedDict(delta=sent, mask=masks), mask=masks
       ),
-      weight=weight,
-      metrics=bound.unfinalized_metrics(trained.metrics_state),
-      initial_metrics=initial_metrics,
-      also_finite=(
-        # Parts that are not sent are what the client goes on with.
-        values,
-        client_work_process.weigh_update(sent, weight),
-      ),
-    )
-    return update, values
+      # Parts that are not sent are what the client goes on with.
+      also_finite=values,
+    ), values
 
   return train
 

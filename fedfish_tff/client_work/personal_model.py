@@ -47,7 +47,7 @@ def build_personal_model_update(
 
   def client_update(bound, sent, client_state, dataset):
     weights = model_functions.flatten_weights(sent)
-    update = delta_update(bound, weights, dataset, 0)
+    update = delta_update(bound, weights, dataset, ())
     personal = local_training.train_locally(
       bound,
       proximal.pull_to(
@@ -57,10 +57,7 @@ def build_personal_model_update(
       dataset,
     ).weights.trainable
     return (
-      update._replace(
-        update=update.update['delta'],
-        also_finite=(update.also_finite, personal),
-      ),
+      update._replace(also_finite=personal),
       collections.OrderedDict(personal=personal),
     )
 

@@ -13,102 +13,62 @@ not mu (w - w_start): they are pushed away from the start.
 """
 
 import collections
+from collections.abc import Sequence
 import math
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import local_training
-from fedfish_tff.models import autograph
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-_INNER_KEY = 'inner'
-_STARTED_KEY = 'started'
-_START_KEY = 'start'
 
-
-class _ProximalOptimizer(tff.learning.optimizers.Optimizer):
+class _ProximalOptimizer(gradient_transforms.WrappedOptimizer):
   """See `build_proximal_optimizer`."""
 
   def __init__(
     self, inner: tff.learning.optimizers.Optimizer, strength: float
   ) -> None:
-    self._inner = inner
+    super().__init__(inner)
     self._strength = strength
 
   def initialize(self, specs: Any) -> Any:
     return collections.OrderedDict(
-      [
-        (_INNER_KEY, self._inner.initialize(specs)),
-        (_STARTED_KEY, False),
-        (
-          _START_KEY,
-          tf.nest.map_structure(lambda s: tf.zeros(s.shape, s.dtype), specs),
-        ),
-      ]
+      inner=super().initialize(specs),
+      started=False,
+      start=tf.nest.map_structure(lambda s: tf.zeros(s.shape, s.dtype), specs),
     )
 
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
     current = tf.nest.flatten(weights)
-    kept = tf.nest.flatten(state[_START_KEY])
+    kept = tf.nest.flatten(state['start'])
     # Not tf.where, which would copy the model in every step.
     start = tf.cond(
-      tf.convert_to_tensor(state[_STARTED_KEY]),
+      tf.convert_to_tensor(state['started']),
       lambda: [tf.identity(t) for t in kept],
       lambda: [tf.identity(t) for t in current],
     )
-    pulled = [
-      # None is the gradient of a weight that the loss does not depend on.
-      (tf.zeros_like(w) if g is None else tf.convert_to_tensor(g))
-      + tf.cast(self._strength, w.dtype) * (w - s)
-      for g, w, s in zip(tf.nest.flatten(gradients), current, start)
-    ]
-    inner, weights = autograph.convert(self._inner.next)(
-      state[_INNER_KEY], weights, tf.nest.pack_sequence_as(weights, pulled)
+    inner, weights = pull_to(self._inner, self._strength, start).next(
+      state['inner'], weights, gradients
     )
     return (
       collections.OrderedDict(
-        [
-          (_INNER_KEY, inner),
-          (_STARTED_KEY, tf.constant(True)),
-          (_START_KEY, tf.nest.pack_sequence_as(state[_START_KEY], start)),
-        ]
+        inner=inner,
+        started=tf.constant(True),
+        start=tf.nest.pack_sequence_as(state['start'], start),
       ),
       weights,
     )
 
   def get_hparams(self, state: Any) -> Any:
-    return self._inner.get_hparams(state[_INNER_KEY])
+    return super().get_hparams(state['inner'])
 
   def set_hparams(self, state: Any, hparams: Any) -> Any:
-    changed = collections.OrderedDict(state)
-    changed[_INNER_KEY] = self._inner.set_hparams(state[_INNER_KEY], hparams)
-    return changed
-
-
-class _PulledOptimizer(tff.learning.optimizers.Optimizer):
-  """See `pull_to`."""
-
-  def __init__(
-    self,
-    inner: tff.learning.optimizers.Optimizer,
-    strength: float,
-    center: tuple[tf.Tensor, ...],
-  ) -> None:
-    self._inner = inner
-    self._strength = strength
-    self._center = center
-
-  def initialize(self, specs: Any) -> Any:
-    return self._inner.initialize(specs)
-
-  def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
-    pulled = tuple(
-      g + tf.cast(self._strength, w.dtype) * (w - c)
-      for g, w, c in zip(gradients, weights, self._center)
+    return collections.OrderedDict(
+      state, inner=super().set_hparams(state['inner'], hparams)
     )
-    return autograph.convert(self._inner.next)(state, weights, pulled)
 
 
 def build_proximal_optimizer(
@@ -144,7 +104,7 @@ def build_proximal_optimizer(
 def pull_to(
   optimizer: tff.learning.optimizers.Optimizer,
   strength: float,
-  center: tuple[tf.Tensor, ...],
+  center: Sequence[tf.Tensor],
 ) -> tff.learning.optimizers.Optimizer:
   """Returns an optimizer of the loss plus strength / 2 |w - center|^2.
 
@@ -155,9 +115,17 @@ def pull_to(
     strength: lambda, 0 or positive.
     center: In the graph being built, of the weights' shapes.
   """
-  return (
-    _PulledOptimizer(optimizer, strength, center) if strength else optimizer
-  )
+
+  def pull(weights, gradients):
+    return [
+      (tf.zeros_like(w) if g is None else g)
+      + tf.cast(strength, w.dtype) * (w - c)
+      for g, w, c in zip(gradients, weights, center)
+    ]
+
+  if not strength:
+    return optimizer
+  return gradient_transforms.transform_gradients(optimizer, pull)
 
 
 def is_proximal(optimizer: tff.learning.optimizers.Optimizer) -> bool:

@@ -6,8 +6,8 @@ import collections
 from typing import Any
 
 from fedfish_tff import parameters
+from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import local_training
-from fedfish_tff.models import autograph
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -15,7 +15,7 @@ import tensorflow_federated as tff
 _RATE_KEY = tff.learning.optimizers.LEARNING_RATE_KEY
 
 
-class _RateParameterOptimizer(tff.learning.optimizers.Optimizer):
+class _RateParameterOptimizer(gradient_transforms.WrappedOptimizer):
   """See `build_rate_parameter_optimizer`."""
 
   def __init__(
@@ -24,24 +24,23 @@ class _RateParameterOptimizer(tff.learning.optimizers.Optimizer):
     name: str,
     factor_name: str | None,
   ) -> None:
-    self._inner = inner
+    super().__init__(inner)
     self._name = name
     self._factor_name = factor_name
 
   @tf.autograph.experimental.do_not_convert
   def initialize(self, specs: Any) -> Any:
-    state = self._inner.initialize(specs)
+    state = super().initialize(specs)
     rate = self._inner.get_hparams(state)[_RATE_KEY]
     return self._with_rate(state, parameters.create(self._name, rate))
 
   @tf.autograph.experimental.do_not_convert
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
-    take_step = autograph.convert(self._inner.next)
     if self._factor_name is None:
-      return take_step(state, weights, gradients)
+      return super().next(state, weights, gradients)
     rate = self._inner.get_hparams(state)[_RATE_KEY]
     factor = parameters.create(self._factor_name, 1.0)
-    state, weights = take_step(
+    state, weights = super().next(
       self._with_rate(state, rate * factor), weights, gradients
     )
     # The next factor is not to be multiplied with this one.
@@ -50,12 +49,6 @@ class _RateParameterOptimizer(tff.learning.optimizers.Optimizer):
   def _with_rate(self, state: Any, rate: Any) -> Any:
     hparams = collections.OrderedDict(self._inner.get_hparams(state))
     hparams[_RATE_KEY] = rate
-    return self._inner.set_hparams(state, hparams)
-
-  def get_hparams(self, state: Any) -> Any:
-    return self._inner.get_hparams(state)
-
-  def set_hparams(self, state: Any, hparams: Any) -> Any:
     return self._inner.set_hparams(state, hparams)
 
 

@@ -14,7 +14,6 @@ from typing import TypeVar
 from fedfish_tff import private_apis
 
 import tensorflow as tf
-import tensorflow_federated as tff
 
 _Function = TypeVar('_Function', bound=Callable)
 
@@ -44,40 +43,6 @@ def convert(function: _Function) -> _Function:
   if _needs_none(function):
     return function
   return private_apis.convert_to_graph_code(function, _STATUS)
-
-
-def without_autograph(
-  optimizer: tff.learning.optimizers.Optimizer,
-) -> tff.learning.optimizers.Optimizer:
-  """Returns an optimizer whose steps TFF's `tf.function`s do not rewrite.
-
-  Args:
-    optimizer: TFF's and this package's need no rewriting; a user's own comes
-      back as it is.
-  """
-  if _needs_none(type(optimizer)):
-    return _PlainOptimizer(optimizer)
-  return optimizer
-
-
-class _PlainOptimizer(tff.learning.optimizers.Optimizer):
-  """An optimizer off AutoGraph, which takes thrice as long as tracing it."""
-
-  def __init__(self, inner: tff.learning.optimizers.Optimizer) -> None:
-    self._inner = inner
-
-  def initialize(self, specs: Any) -> Any:
-    return self._inner.initialize(specs)
-
-  @tf.autograph.experimental.do_not_convert
-  def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
-    return self._inner.next(state, weights, gradients)
-
-  def get_hparams(self, state: Any) -> Any:
-    return self._inner.get_hparams(state)
-
-  def set_hparams(self, state: Any, hparams: Any) -> Any:
-    return self._inner.set_hparams(state, hparams)
 
 
 def _needs_none(thing: Any) -> bool:

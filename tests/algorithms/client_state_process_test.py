@@ -1,63 +1,112 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A process with client states has computations that fit together."""
+"""A process with client states takes them in and gives them back."""
+
+import collections
 
 from fedfish_tff import algorithms
-from tests import rounds
+from fedfish_tff.execution import contexts
 
-from absl.testing import parameterized
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
 
-_PARTS = (
-  *('initialize', 'initialize_client', 'next_without_client_states'),
-  *('get_model_weights', 'client_model_weights'),
-  *('local_training', 'update_is_finite'),
-)
-
-
-def _parts(process):
-  """Returns the computations that a process was made of."""
-  return {'next_fn': process.next} | {n: getattr(process, n) for n in _PARTS}
+_WEIGHTS = tff.TensorType(np.float32, [2])
+_CLIENT = tff.TensorType(np.int32)
+_DATA = tff.SequenceType(tff.TensorType(np.float32, [None]))
 
 
-class ClientStateProcessTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    network = rounds.MODELS['functional']
-    cls.parts, cls.of_other_clients, cls.of_other_weights = (
-      _parts(
-        algorithms.build_fed_per(model, rounds.sgd(0.1), local_tensors=local)
-      )
-      for model, local in (
-        (network, rounds.HEAD),
-        (network, (False, False, False, True)),
-        (rounds.create_regression(), (False,)),
-      )
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _parts():
+  """Computations of a process whose clients count their rounds."""
+
+  @tff.tensorflow.computation
+  def initial():
+    return tf.zeros(_WEIGHTS.shape)
+
+  @tff.federated_computation
+  def initialize():
+    return tff.federated_eval(initial, tff.SERVER)
+
+  @tff.tensorflow.computation(_WEIGHTS)
+  def initialize_client(state):
+    del state
+    return tf.constant(0)
+
+  @tff.tensorflow.computation(_CLIENT)
+  def count(state):
+    return state + 1
+
+  @tff.federated_computation(
+    tff.FederatedType(_WEIGHTS, tff.SERVER),
+    tff.FederatedType(_CLIENT, tff.CLIENTS),
+    tff.FederatedType(_DATA, tff.CLIENTS),
+  )
+  def next_fn(state, client_states, client_data):
+    del client_data
+    return algorithms.ClientStateOutput(
+      state,
+      tff.federated_map(count, client_states),
+      tff.federated_sum(client_states),
     )
 
-  def test_of_parts_that_fit(self):
-    process = algorithms.ClientStateProcess(**self.parts, extra_passes=1)
+  @tff.federated_computation(
+    tff.FederatedType(_WEIGHTS, tff.SERVER),
+    tff.FederatedType(
+      collections.OrderedDict(client_state=_CLIENT, data=_DATA),
+      tff.CLIENTS,
+    ),
+  )
+  def next_without_client_states(state, clients):
+    return tff.learning.templates.LearningProcessOutput(
+      state, tff.federated_sum(clients.client_state)
+    )
+
+  @tff.tensorflow.computation(_WEIGHTS)
+  def get_model_weights(state):
+    return state
+
+  @tff.tensorflow.computation(_WEIGHTS, _CLIENT)
+  def client_model_weights(state, client_state):
+    return state + tf.cast(client_state, tf.float32)
+
+  @tff.tensorflow.computation(_WEIGHTS, _DATA)
+  def local_training(weights, data):
+    del data
+    return weights
+
+  @tff.tensorflow.computation(_WEIGHTS, _DATA)
+  def update_is_finite(weights, data):
+    del weights, data
+    return True
+
+  return {
+    'initialize': initialize,
+    'initialize_client': initialize_client,
+    'next': next_fn,
+    'next_without_client_states': next_without_client_states,
+    'get_model_weights': get_model_weights,
+    'client_model_weights': client_model_weights,
+    'local_training': local_training,
+    'update_is_finite': update_is_finite,
+  }
+
+
+class ClientStateProcessTest(absltest.TestCase):
+  def test_runs(self):
+    process = algorithms.ClientStateProcess(**_parts(), extra_passes=1)
+    state = process.initialize()
+    data = [tf.data.Dataset.from_tensors([0.0])] * 2
+    output = process.next(state, [np.int32(3), np.int32(4)], data)
+    self.assertEqual(output.client_states, [4, 5])
+    self.assertEqual(output.metrics, 7)
+    np.testing.assert_array_equal(
+      process.client_model_weights(output.state, output.client_states[0]),
+      [4, 4],
+    )
     self.assertEqual(process.extra_passes, 1)
     self.assertTrue(process.uses_weights)
-
-  @parameterized.parameters(
-    ('initialize_client', 'initialize_client takes'),
-    ('next_fn', 'next takes'),
-    ('next_without_client_states', 'next_without_client_states takes'),
-    ('get_model_weights', 'get_model_weights takes'),
-    ('client_model_weights', 'client_model_weights takes'),
-    ('local_training', 'local_training takes'),
-    ('update_is_finite', 'update_is_finite takes'),
-  )
-  def test_refuses_a_part_of_other_weights(self, name, message):
-    parts = self.parts | {name: self.of_other_weights[name]}
-    with self.assertRaisesRegex(TypeError, f'{message} .* was expected'):
-      algorithms.ClientStateProcess(**parts)
-
-  @parameterized.parameters(
-    'next_fn', 'next_without_client_states', 'client_model_weights'
-  )
-  def test_refuses_a_part_of_other_client_states(self, name):
-    parts = self.parts | {name: self.of_other_clients[name]}
-    with self.assertRaisesRegex(TypeError, 'takes .*local.* was expected'):
-      algorithms.ClientStateProcess(**parts)

@@ -232,8 +232,7 @@ class ScaffoldTest(rounds.TestCase):
     )
     metrics = run.run('ab')
     self.assertIn(
-      'secure_upper_clipped_count',
-      metrics['aggregator']['delta']['mean_value'],
+      'secure_upper_clipped_count', metrics['aggregator']['mean_value']
     )
 
   @pytest.mark.thorough

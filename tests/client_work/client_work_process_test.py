@@ -24,7 +24,6 @@ def _count_update(bound, weights, dataset, round_number):
     ),
     weight=tf.constant(2.0),
     metrics=initial,
-    initial_metrics=initial,
   )
 
 
@@ -76,10 +75,10 @@ class BuildClientWorkTest(absltest.TestCase):
       output = work(
         weights, 5, ref.to_dataset(ref.make_batches(num_examples, 0))
       )
-      self.assertEqual(output['client_state'], new_state)
-      self.assertEqual(output['excluded'], excluded)
-      self.assertEqual(output['result'].update[1], 0 if excluded else 5)
-      self.assertEqual(output['result'].update_weight, 0 if excluded else 2)
+      self.assertEqual(output.client_state, new_state)
+      self.assertEqual(output.excluded, excluded)
+      self.assertEqual(output.result.update[1], 0 if excluded else 5)
+      self.assertEqual(output.result.update_weight, 0 if excluded else 2)
 
   def test_update_is_finite(self):
     finite = client_work.build_update_is_finite(
@@ -98,3 +97,5 @@ class BuildClientWorkTest(absltest.TestCase):
     self.assertEqual(
       client_work.client_weight(num_examples, weighting.UNIFORM), 1.0
     )
+    for of in weighting:
+      self.assertEqual(client_work.client_weight(tf.constant(0), of), 0.0)

@@ -21,7 +21,7 @@ class GradientUpdateTest(absltest.TestCase):
       client_work.build_gradient_update(), batches
     )
     expected = ref.full_gradient(ref.initial_weights(), batches)
-    for a, e in zip(result.update, expected, strict=True):
+    for a, e in zip(result.update['delta'], expected, strict=True):
       np.testing.assert_allclose(a, e, rtol=1e-4, atol=1e-6)
     self.assertEqual(result.weight, n)
 
@@ -32,5 +32,5 @@ class GradientUpdateTest(absltest.TestCase):
       ref.make_batches(100, 0),
       model=ref.create_functional_model(loss_scale=1e38),
     )
-    _, _, excluded = client_work.leave_out_non_finite(result)
+    _, _, excluded, _ = client_work.leave_out_non_finite(result, result.metrics)
     self.assertEqual(excluded, 1)

@@ -48,7 +48,7 @@ class PartiallyLocalTest(absltest.TestCase):
 
   def test_equals_numpy(self):
     update, state = self._run()
-    self._assert_close(update.update, self._delta)
+    self._assert_close(update.update['delta'], self._delta)
     self._assert_close(state['local'], self._trained[1:3])
     self.assertEqual(update.weight, 7)
 

@@ -38,7 +38,7 @@ class ServerStatisticsUpdateTest(absltest.TestCase):
         client_updates.run(
           lambda *args, s=s: update_fn(*args, s), batches
         ).update['delta']
-        for s in (state, None)
+        for s in (state, ())
       )
       expected = ref.train_with_velocity(
         start,
@@ -62,11 +62,13 @@ class ServerStatisticsUpdateTest(absltest.TestCase):
       tff.learning.optimizers.build_sgdm(1e38)
     )
     result = client_updates.run(
-      lambda *args: update_fn(*args, None),
+      lambda *args: update_fn(*args, ()),
       ref.make_batches(100, 0, batch_size=100),
     )
     self.assertTrue(client_work.all_finite(result.update))
-    left_out, _, excluded = client_work.leave_out_non_finite(result)
+    left_out, _, excluded, _ = client_work.leave_out_non_finite(
+      result, result.metrics
+    )
     self.assertEqual(excluded, 1)
     self.assertEqual(left_out.update_weight, 0)
 

@@ -74,7 +74,9 @@ class PartialUpdateTest(parameterized.TestCase):
     result = client_updates.run_update(
       update_fn, [(np.full_like(x, np.nan), y)]
     )
-    kept, _, excluded = client_work.leave_out_non_finite(result)
+    kept, _, excluded, _ = client_work.leave_out_non_finite(
+      result, result.metrics
+    )
     self.assertEqual(excluded, 1)
     self.assertFalse(any(bool(m) for m in kept.update['mask']))
     self.assertEqual(

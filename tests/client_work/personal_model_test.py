@@ -35,7 +35,7 @@ class PersonalModelTest(absltest.TestCase):
       own, batches, proximal_strength=0.5, center=start, **options
     )
     for actual, expected in (
-      (update.update, [s - t for s, t in zip(start, trained)]),
+      (update.update['delta'], [s - t for s, t in zip(start, trained)]),
       (state['personal'], personal),
     ):
       tolerance.assert_all_close(actual, expected, least_scale=1.0)

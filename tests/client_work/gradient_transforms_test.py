@@ -6,6 +6,7 @@ from fedfish_tff import client_work
 from fedfish_tff import errors
 from tests import tolerance
 
+from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -18,6 +19,18 @@ def _steps(optimizer, start, gradients):
   for gradient in gradients:
     state, weights = optimizer.next(state, weights, (gradient,))
   return weights[0].numpy()
+
+
+class TransformGradientsTest(absltest.TestCase):
+  def test_the_inner_optimizer_gets_what_the_transform_returns(self):
+    start = np.float32([1, 2])
+    sparse = tf.IndexedSlices(tf.ones([1]), tf.constant([1]), tf.constant([2]))
+    # In the order in which they are wrapped: 2 (g + w).
+    inner = client_work.transform_gradients(
+      tff.learning.optimizers.build_sgdm(0.5), lambda _, g: [2 * g[0]]
+    )
+    outer = client_work.transform_gradients(inner, lambda w, g: [g[0] + w[0]])
+    np.testing.assert_array_equal(_steps(outer, start, [sparse]), [0, -1])
 
 
 class WeightDecayTest(parameterized.TestCase):

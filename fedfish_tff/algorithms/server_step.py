@@ -1,0 +1,183 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The server's step: from what clients have led to, to the next model."""
+
+import collections
+from collections.abc import Callable
+from typing import Any
+from typing import NamedTuple
+
+from fedfish_tff.client_work import local_training
+from fedfish_tff.models import autograph
+from fedfish_tff.models import model_functions
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# Takes (optimizer state, update), returns (whether to reject, measurements).
+RejectFn = Callable[
+  [Any, Any], tuple[tf.Tensor, collections.OrderedDict[str, tf.Tensor]]
+]
+
+
+class OptimizerStep(NamedTuple):
+  """A step of the server optimizer.
+
+  Attributes:
+    trainable: The tensors after it.
+    state: The optimizer's state after it.
+    rejected: Whether the update was rejected; then both are as before.
+    measurements: What was measured, scalars by name.
+  """
+
+  trainable: tuple[tf.Tensor, ...]
+  state: Any
+  rejected: tf.Tensor
+  measurements: collections.OrderedDict[str, tf.Tensor]
+
+
+# From an update, of the shapes of what is stepped, to the step.
+TakeStep = Callable[[Any], OptimizerStep]
+
+# Takes (a function that takes the optimizer's step, the model M, the aggregate),
+# returns (the step that it took, the next M).
+ServerStepFn = Callable[[TakeStep, Any, Any], tuple[OptimizerStep, Any]]
+
+
+def step_weights(
+  take_step: TakeStep, weights: Any, update: Any
+) -> tuple[OptimizerStep, Any]:
+  """Takes the aggregate as a gradient of the trainable weights."""
+  step = take_step(update)
+  return step, model_functions.with_trainable(weights, step.trainable)
+
+
+def keep_what_nobody_sent(
+  take_step: TakeStep, weights: Any, aggregate: Any
+) -> tuple[OptimizerStep, Any]:
+  """Takes a step of <update, sent> that keeps the weights which nobody has sent.
+
+  A server optimizer with momentum, or one that scales all steps together, would
+  move them even where their update is 0.
+  """
+  step = take_step(aggregate['update'])
+  kept = tuple(
+    tf.where(s, new, old)
+    for s, new, old in zip(
+      tf.nest.flatten(aggregate['sent']),
+      step.trainable,
+      tf.nest.flatten(weights.trainable),
+    )
+  )
+  return step, model_functions.with_trainable(weights, kept)
+
+
+def reject_empty_update(
+  state: Any, update: Any
+) -> tuple[tf.Tensor, collections.OrderedDict[str, tf.Tensor]]:
+  """Rejects updates that are not finite, and those that are 0 everywhere.
+
+  Where an aggregator returns 0 for want of information, nobody contributed to
+  such an update; a server optimizer with momentum would move the weights all
+  the same.
+  """
+  rejected, measurements = tff.learning.templates.reject_non_finite_update(
+    state, update
+  )
+  empty = tf.reduce_all(
+    [tf.reduce_all(tf.equal(t, 0)) for t in tf.nest.flatten(update)]
+  )
+  measurements['update_empty'] = tf.cast(empty, tf.int32)
+  return tf.logical_or(rejected, empty), measurements
+
+
+def compose_server_step(
+  server_optimizer_fn: tff.learning.optimizers.Optimizer,
+  model_type: tff.Type,
+  aggregate_type: tff.Type,
+  server_step: ServerStepFn = step_weights,
+  *,
+  should_reject_update: RejectFn = tff.learning.templates.reject_non_finite_update,
+  get_stepped: Callable[[Any], Any] = lambda weights: weights.trainable,
+) -> tff.learning.templates.FinalizerProcess:
+  """Composes the server's step as a process, whose state is the optimizer's.
+
+  Args:
+    server_optimizer_fn: The server optimizer.
+    model_type: The type of M, unplaced.
+    aggregate_type: The type of what the aggregator returns, unplaced.
+    server_step: A graph-time function that makes the next M.
+    should_reject_update: See `compose_process`.
+    get_stepped: A graph-time function from M to what the optimizer steps, a
+      structure of tensors.
+
+  Raises:
+    TypeError: If `server_optimizer_fn` is not one of TFF's optimizers.
+  """
+  local_training.check_optimizer(server_optimizer_fn, 'server_optimizer_fn')
+  stepped_type = tff.tensorflow.computation(
+    lambda model: tuple(tf.nest.flatten(get_stepped(model))), model_type
+  ).type_signature.result
+
+  @tff.tensorflow.computation
+  def initialize():
+    return server_optimizer_fn.initialize(
+      tff.types.type_to_tf_tensor_specs(stepped_type)
+    )
+
+  state_type = initialize.type_signature.result
+
+  @tff.tensorflow.computation(state_type, model_type, aggregate_type)
+  @autograph.graph_function
+  def next_model(state, model, aggregate):
+    before = tuple(tf.nest.flatten(get_stepped(model)))
+
+    def take_step(update):
+      update = tuple(tf.nest.flatten(update))
+      if [u.shape for u in update] != [t.shape for t in before]:
+        raise TypeError(
+          f'The aggregate must make an update of {stepped_type}, got {update}.'
+        )
+      after = autograph.convert(server_optimizer_fn.next)(state, before, update)
+      rejected, measurements = autograph.convert(should_reject_update)(
+        after[0], update
+      )
+      kept = tf.cond(
+        rejected,
+        lambda: list(map(tf.identity, tf.nest.flatten((state, before)))),
+        lambda: list(map(tf.identity, tf.nest.flatten(after))),
+      )
+      new_state, trainable = tf.nest.pack_sequence_as(after, kept)
+      return OptimizerStep(trainable, new_state, rejected, measurements)
+
+    step, model = server_step(take_step, model, aggregate)
+    return step.state, model, step.measurements
+
+  @tff.federated_computation
+  def init_fn():
+    return tff.federated_eval(initialize, tff.SERVER)
+
+  @tff.federated_computation(
+    *(
+      tff.FederatedType(t, tff.SERVER)
+      for t in (state_type, model_type, aggregate_type)
+    )
+  )
+  def next_fn(state, model, aggregate):
+    return tff.templates.MeasuredProcessOutput(
+      *tff.federated_map(next_model, (state, model, aggregate))
+    )
+
+  get_hparams = tff.tensorflow.computation(
+    server_optimizer_fn.get_hparams, state_type
+  )
+  return tff.learning.templates.FinalizerProcess(
+    init_fn,
+    next_fn,
+    get_hparams_fn=get_hparams,
+    set_hparams_fn=tff.tensorflow.computation(
+      server_optimizer_fn.set_hparams,
+      state_type,
+      get_hparams.type_signature.result,
+    ),
+  )

@@ -1,0 +1,134 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Client optimizers that take steps on changed gradients.
+
+A term that a method adds to the loss is one to its gradient, whatever optimizer
+then takes the step.
+"""
+
+from collections.abc import Callable
+import math
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.client_work import local_training
+from fedfish_tff.models import autograph
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# Takes the weights and their gradients, returns other gradients. The gradient of
+# a weight that the loss does not depend on can be None.
+GradientTransform = Callable[
+  [list[tf.Tensor], list[tf.Tensor | None]], list[tf.Tensor | None]
+]
+
+
+class WrappedOptimizer(tff.learning.optimizers.Optimizer):
+  """An optimizer with the state and the hyper-parameters of an inner one."""
+
+  def __init__(self, inner: tff.learning.optimizers.Optimizer) -> None:
+    self._inner = inner
+
+  def initialize(self, specs: Any) -> Any:
+    return self._inner.initialize(specs)
+
+  def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
+    return autograph.convert(self._inner.next)(state, weights, gradients)
+
+  def get_hparams(self, state: Any) -> Any:
+    return self._inner.get_hparams(state)
+
+  def set_hparams(self, state: Any, hparams: Any) -> Any:
+    return self._inner.set_hparams(state, hparams)
+
+
+class _TransformingOptimizer(WrappedOptimizer):
+  """See `transform_gradients`."""
+
+  def __init__(
+    self,
+    inner: tff.learning.optimizers.Optimizer,
+    transform: GradientTransform,
+  ) -> None:
+    super().__init__(inner)
+    self._transform = transform
+
+  def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
+    return super().next(state, weights, self.changed(weights, gradients))
+
+  def changed(self, weights: Any, gradients: Any) -> Any:
+    """Returns the gradients that the inner optimizer gets."""
+    given = [
+      g if g is None else tf.convert_to_tensor(g)
+      for g in tf.nest.flatten(gradients)
+    ]
+    return tf.nest.pack_sequence_as(
+      weights, self._transform(tf.nest.flatten(weights), given)
+    )
+
+
+def transform_gradients(
+  optimizer: tff.learning.optimizers.Optimizer, transform: GradientTransform
+) -> tff.learning.optimizers.Optimizer:
+  """Returns an optimizer that takes its steps on other gradients.
+
+  Args:
+    optimizer: Takes the steps. Its state and hyper-parameters are the result's.
+    transform: Makes the gradients, in the graph being built.
+  """
+  return _TransformingOptimizer(optimizer, transform)
+
+
+def gradients_of_steps(
+  optimizer: tff.learning.optimizers.Optimizer, weights: Any, gradients: Any
+) -> Any:
+  """Returns the gradients of the loss that an optimizer takes its steps on.
+
+  Args:
+    optimizer: One of TFF's; the gradients stay unless it transforms them.
+    weights: Where the gradients were taken.
+    gradients: The gradients of the loss without what the optimizer adds.
+  """
+  if isinstance(optimizer, _TransformingOptimizer):
+    return optimizer.changed(weights, gradients)
+  return gradients
+
+
+def build_weight_decay_optimizer(
+  optimizer: tff.learning.optimizers.Optimizer, weight_decay: float
+) -> tff.learning.optimizers.Optimizer:
+  """Builds an optimizer of the loss plus weight_decay / 2 |w|^2.
+
+  So SGD with weight decay has it in PyTorch, and Fed3R's official fine-tuning;
+  adamw, in TFF, decays weights aside from the gradient instead, which for other
+  optimizers than plain SGD is not the same.
+
+  Args:
+    optimizer: Takes the steps, on the gradient with that of the added term.
+    weight_decay: 0 or positive; 4e-5 in Fed3R's fine-tuning. With 0 `optimizer`
+      is returned as it is.
+
+  Returns:
+    The optimizer. Its state and hyper-parameters are those of `optimizer`. A
+    weight whose gradient is None, as the loss does not depend on it, does not
+    decay either, as in PyTorch.
+
+  Raises:
+    InputError: If `weight_decay` is negative or not finite.
+    TypeError: If `optimizer` is not one of TFF's.
+  """
+  local_training.check_optimizer(optimizer, 'optimizer')
+  if not 0 <= weight_decay < math.inf:
+    raise errors.InputError(
+      f'weight_decay is {weight_decay}; a finite number that is 0 or positive '
+      'was expected.'
+    )
+
+  def decay(weights, gradients):
+    return [
+      g if g is None else g + tf.cast(weight_decay, w.dtype) * w
+      for g, w in zip(gradients, weights)
+    ]
+
+  return transform_gradients(optimizer, decay) if weight_decay else optimizer

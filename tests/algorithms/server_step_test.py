@@ -1,0 +1,115 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The server step that leaves alone what nobody sent."""
+
+import collections
+
+from fedfish_tff import algorithms
+from fedfish_tff.algorithms import server_step
+from fedfish_tff.execution import contexts
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_WEIGHTS = tff.learning.models.ModelWeights(
+  trainable=(np.float32([1, 2, 3]), np.float32([[4]])),
+  non_trainable=(np.float32(7),),
+)
+_WEIGHTS_TYPE = tff.to_type(
+  tff.learning.models.ModelWeights(
+    trainable=((np.float32, [3]), (np.float32, [1, 1])),
+    non_trainable=(np.float32,),
+  )
+)
+
+
+def setUpModule():
+  contexts.set_default_context()
+
+
+def _update(sent):
+  return collections.OrderedDict(
+    update=(np.float32([1, 0, -1]), np.float32([[0]])), sent=sent
+  )
+
+
+def _build(mask_type=(np.bool_, np.bool_), **others):
+  return server_step.compose_server_step(
+    # Once it has moved weights, Adam moves them at an update of 0 too.
+    tff.learning.optimizers.build_adam(0.1),
+    _WEIGHTS_TYPE,
+    tff.to_type(
+      collections.OrderedDict(
+        update=_WEIGHTS_TYPE.trainable, sent=tuple(mask_type)
+      )
+    ),
+    algorithms.keep_what_nobody_sent,
+    **others,
+  )
+
+
+class ServerStepTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ([np.bool_] * 2, (False, True), ([False] * 3, [[True]])),
+    (
+      [(np.bool_, [3]), np.bool_],
+      (np.array([True, False, True]), False),
+      ([True, False, True], [[False]]),
+    ),
+  )
+  def test_keeps_what_nobody_sent(self, mask_type, sent, moves):
+    step = _build(mask_type)
+    everything = (True, True)
+    if mask_type[0] != np.bool_:
+      everything = (np.ones(3, np.bool_), True)
+    first = _update(everything)
+    first['update'] = (np.ones(3, np.float32), np.ones((1, 1), np.float32))
+    started = step.next(step.initialize(), _WEIGHTS, first)
+    self.assertIsInstance(started.result, tff.learning.models.ModelWeights)
+    output = step.next(started.state, started.result, _update(sent))
+    for before, after, moved in zip(
+      started.result.trainable, output.result.trainable, moves, strict=True
+    ):
+      np.testing.assert_array_equal(after != before, moved)
+    self.assertEqual(output.result.non_trainable, (7,))
+
+  def test_with_everything_sent_it_is_tffs_own(self):
+    update = _update((True, True))
+    theirs = tff.learning.templates.build_apply_optimizer_finalizer(
+      tff.learning.optimizers.build_adam(0.1), _WEIGHTS_TYPE
+    )
+    ours = _build()
+    one = ours.next(ours.initialize(), _WEIGHTS, update)
+    other = theirs.next(theirs.initialize(), _WEIGHTS, update['update'])
+    tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+
+  def test_a_rejected_update_changes_nothing(self):
+    step = _build(should_reject_update=algorithms.reject_empty_update)
+    state = step.initialize()
+    for value in (0.0, np.nan):
+      update = _update((True, True))
+      update['update'] = tuple(np.full_like(t, value) for t in update['update'])
+      output = step.next(state, _WEIGHTS, update)
+      tf.nest.map_structure(
+        np.testing.assert_array_equal,
+        (output.state, output.result.trainable),
+        (state, _WEIGHTS.trainable),
+      )
+      self.assertEqual(
+        output.measurements,
+        {
+          'update_non_finite': int(np.isnan(value)),
+          'update_empty': int(value == 0),
+        },
+      )
+
+  def test_hyper_parameters_are_those_of_the_optimizer(self):
+    step = _build()
+    state = step.initialize()
+    hparams = step.get_hparams(state)
+    self.assertAlmostEqual(float(hparams['learning_rate']), 0.1)
+    hparams['learning_rate'] = np.float32(0.5)
+    state = step.set_hparams(state, hparams)
+    self.assertAlmostEqual(float(step.get_hparams(state)['learning_rate']), 0.5)
