@@ -61,7 +61,11 @@ ALLOWED = {
   # What TensorFlow and TFF do not promise to keep.
   'fedfish_tff.private_apis': set(),
   # What execution and extractors of features may not run side by side.
-  'fedfish_tff.stateless_kernels': {'fedfish_tff.private_apis'},
+  'fedfish_tff.graph_functions': {'fedfish_tff.private_apis'},
+  'fedfish_tff.stateless_kernels': {
+    'fedfish_tff.graph_functions',
+    'fedfish_tff.private_apis',
+  },
   # Finds what stands above the library, by its name.
   'fedfish_tff.plug_ins': {'fedfish_tff.errors', 'fedfish_tff.trust'},
   # What may be run that is somebody else's.
@@ -141,6 +145,7 @@ ALLOWED = {
     room: {
       'fedfish_tff.errors',
       'fedfish_tff.datasets',
+      'fedfish_tff.graph_functions',
       'fedfish_tff.parameters',
       'fedfish_tff.private_apis',
       'fedfish_tff.stateless_kernels',
@@ -208,6 +213,7 @@ ALLOWED = {
   'benchmarks': {'launch.cli', *_LIBRARY},
   'tests': {
     'examples',
+    'fedfish_tff.graph_functions',
     'fedfish_tff.private_apis',
     'fedfish_tff.stateless_kernels',
     'launch',

@@ -150,8 +150,7 @@ class TensorFlowLeaf(LocalFunction):
 
   @functools.cached_property
   def _function(self) -> tensorflow_functions.TensorFlowFunction:
-    # Finding it by content serializes the whole graph: once is enough.
-    return tensorflow_functions.get_function(self.proto)
+    return tensorflow_functions.TensorFlowFunction(self.proto)
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     return tracer.run(self.proto, self.type_signature, arg)
