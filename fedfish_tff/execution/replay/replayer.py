@@ -31,8 +31,8 @@ from typing import Any
 from fedfish_tff import parameters
 from fedfish_tff import private_apis
 from fedfish_tff import stateless_kernels
+from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.replay import loop_steps
-from fedfish_tff.execution.replay import serialized_graph
 
 from absl import logging
 import tensorflow as tf

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for serialized_graph."""
 
-from fedfish_tff.execution.replay import serialized_graph
+from fedfish_tff.execution.reading import serialized_graph
 
 from absl.testing import absltest
 from absl.testing import parameterized
