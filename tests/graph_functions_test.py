@@ -41,7 +41,7 @@ class NamesTest(parameterized.TestCase):
   @parameterized.parameters(
     ('node', ('node', 0)),
     ('node:2', ('node', 2)),
-    ('a/b', ('a/b', 0)),
+    ('scope/a_1:12', ('scope/a_1', 12)),
     ('^node', ('node', 0)),
   )
   def test_split_tensor_name(self, name, expected):

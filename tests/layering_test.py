@@ -57,7 +57,10 @@ ALLOWED = {
   'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
   # What client work makes and execution replaces, without knowing each other.
-  'fedfish_tff.parameters': {'fedfish_tff.private_apis'},
+  'fedfish_tff.parameters': {
+    'fedfish_tff.graph_functions',
+    'fedfish_tff.private_apis',
+  },
   # What TensorFlow and TFF do not promise to keep.
   'fedfish_tff.private_apis': set(),
   # What execution and extractors of features may not run side by side.
