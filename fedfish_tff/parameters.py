@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import functools
-import itertools
 from typing import NamedTuple
 
+from fedfish_tff import graph_functions
 from fedfish_tff import private_apis
 
 import tensorflow as tf
@@ -122,8 +122,5 @@ def names_in(computation: tff.Computation) -> frozenset[str]:
   tff.framework.serialize_computation(computation).tensorflow.graph_def.Unpack(
     graph
   )
-  found = map(
-    read,
-    itertools.chain(graph.node, *(f.node_def for f in graph.library.function)),
-  )
+  found = map(read, graph_functions.nodes(graph))
   return frozenset(parameter.name for parameter in found if parameter)

@@ -214,7 +214,10 @@ def freeze_variables(function: Any) -> Any:
 
 
 def function_definition(
-  name: str, inputs: Sequence[tf.Tensor], outputs: Mapping[str, tf.Tensor]
+  name: str,
+  graph: tf.Graph,
+  inputs: Sequence[tf.Tensor],
+  outputs: Mapping[str, tf.Tensor],
 ) -> function_pb2.FunctionDef:
   """Returns a graph as a function.
 
@@ -222,10 +225,10 @@ def function_definition(
 
   Args:
     name: The function's.
-    inputs: The placeholders of the graph.
+    graph: The graph.
+    inputs: Its tensors that are the arguments.
     outputs: The results, by name.
   """
-  graph = inputs[0].graph
   definition = graph_to_function_def.graph_to_function_def(
     graph,
     graph.get_operations(),

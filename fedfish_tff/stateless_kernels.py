@@ -22,11 +22,10 @@ that runs:
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Mapping
 import hashlib
-import itertools
 
+from fedfish_tff import graph_functions
 from fedfish_tff import private_apis
 
 import numpy as np
@@ -59,8 +58,6 @@ _QUANTIZED = (
 # All axes but that of the channels, and where their values stand for an image.
 _AXES = {b'NHWC': ([0, 1, 2], [-1]), b'NCHW': ([0, 2, 3], [-1, 1, 1])}
 
-_numbers = itertools.count()
-
 
 def has_state(operation: str) -> bool:
   """Whether a kernel keeps what a call writes, and nothing replaces it.
@@ -81,7 +78,7 @@ def make_stateless(graph_def: tf.compat.v1.GraphDef) -> None:
     graph_def: The graph, changed in place.
   """
   names = set()
-  for node in _nodes(graph_def):
+  for node in graph_functions.nodes(graph_def):
     if node.op not in (*_NORMALIZATIONS, *_GRADIENTS):
       continue
     # What has its default may be left out of a node.
@@ -117,55 +114,21 @@ def trace(
   traced = tf.function(function, input_signature=[spec]).get_concrete_function()
   graph_def = traced.graph.as_graph_def()
   make_stateless(graph_def)
-  # The runtime knows the functions that it calls by name, as they were.
-  names = {
-    called.signature.name: f'{called.signature.name}_of_{next(_numbers)}'
-    for called in graph_def.library.function
-  }
-  for node in _nodes(graph_def):
-    node.op = names.get(node.op, node.op)
-    for value in node.attr.values():
-      for called in (value.func, *value.list.func):
-        if called.name:
-          called.name = names.get(called.name, called.name)
-  for called in graph_def.library.function:
-    called.signature.name = names[called.signature.name]
-    private_apis.add_function(called)
-
-  def run(*inputs: tf.Tensor) -> tf.Tensor:
-    return tf.graph_util.import_graph_def(
-      graph_def,
-      input_map={
-        taken.name: given
-        for taken, given in zip(traced.inputs, inputs, strict=True)
-      },
-      return_elements=[traced.outputs[0].name],
-      name='',
-    )[0]
-
+  inputs = [tensor.name for tensor in traced.inputs]
+  outputs = [traced.outputs[0].name]
   with private_apis.exact_functions() as attributes:
-    concrete = tf.function(
-      run,
-      input_signature=[tf.TensorSpec(t.shape, t.dtype) for t in traced.inputs],
-      autograph=False,
-    ).get_concrete_function()
+    graph_function = graph_functions.GraphFunction(
+      graph_functions.extract(graph_def, [*inputs, *outputs]),
+      inputs,
+      outputs,
+      attributes=attributes,
+    )
 
   def call(argument: np.ndarray) -> tf.Tensor:
-    return private_apis.call_function(
-      concrete.name.decode(),
-      [tf.constant(argument), *traced.captured_inputs],
-      num_results=1,
-      attributes=attributes,
-      cancellation_manager=None,
-    )[0]
+    tensors = [tf.constant(argument), *traced.captured_inputs]
+    return graph_function(tensors)[0]
 
   return call
-
-
-def _nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[node_def_pb2.NodeDef]:
-  return itertools.chain(
-    graph_def.node, *(f.node_def for f in graph_def.library.function)
-  )
 
 
 def _function(
@@ -173,7 +136,7 @@ def _function(
 ) -> function_pb2.FunctionDef:
   """Returns a function with the inputs and outputs of an operation."""
   definition = private_apis.find_operation(operation)
-  with tf.Graph().as_default():
+  with tf.Graph().as_default() as graph:
     inputs = [
       tf.compat.v1.placeholder(
         argument.type or attributes[argument.type_attr].type
@@ -186,7 +149,7 @@ def _function(
   names = [output.name for output in definition.output_arg]
   # The older ones have no last one, which is for cuDNN.
   return private_apis.function_definition(
-    name, inputs, dict(zip(names, outputs))
+    name, graph, inputs, dict(zip(names, outputs))
   )
 
 

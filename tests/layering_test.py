@@ -57,11 +57,18 @@ ALLOWED = {
   'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
   # What client work makes and execution replaces, without knowing each other.
-  'fedfish_tff.parameters': {'fedfish_tff.private_apis'},
+  'fedfish_tff.parameters': {
+    'fedfish_tff.graph_functions',
+    'fedfish_tff.private_apis',
+  },
   # What TensorFlow and TFF do not promise to keep.
   'fedfish_tff.private_apis': set(),
   # What execution and extractors of features may not run side by side.
-  'fedfish_tff.stateless_kernels': {'fedfish_tff.private_apis'},
+  'fedfish_tff.graph_functions': {'fedfish_tff.private_apis'},
+  'fedfish_tff.stateless_kernels': {
+    'fedfish_tff.graph_functions',
+    'fedfish_tff.private_apis',
+  },
   # Finds what stands above the library, by its name.
   'fedfish_tff.plug_ins': {'fedfish_tff.errors', 'fedfish_tff.trust'},
   # What may be run that is somebody else's.
@@ -141,6 +148,7 @@ ALLOWED = {
     room: {
       'fedfish_tff.errors',
       'fedfish_tff.datasets',
+      'fedfish_tff.graph_functions',
       'fedfish_tff.parameters',
       'fedfish_tff.private_apis',
       'fedfish_tff.stateless_kernels',
@@ -209,6 +217,7 @@ ALLOWED = {
   'benchmarks': {'launch.cli', *_LIBRARY},
   'tests': {
     'examples',
+    'fedfish_tff.graph_functions',
     'fedfish_tff.private_apis',
     'fedfish_tff.stateless_kernels',
     'launch',

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedMA against networks in NumPy that have the shapes they need, and limits."""
 
-import dataclasses
 import functools
 import pathlib
 from unittest import mock
@@ -465,8 +464,12 @@ class FedMaTest(absltest.TestCase):
       }
     )
     good = [_load(c) for c in 'ab']
-    empty = dataclasses.replace(
-      _load('c'), client_id='empty', indices=np.zeros(0, np.int64)
+    empty = datasets.ClientBatches(
+      client_id='empty',
+      examples=_DATA.load_client('c'),
+      indices=np.zeros(0, np.int64),
+      epochs=1,
+      batch_size=4,
     )
     broken = [_load('x', data=data), empty]
     start = self.process.initialize()

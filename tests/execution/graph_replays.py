@@ -6,9 +6,9 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
 
+from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.replay import control_flow_replay
 from fedfish_tff.execution.replay import replayer
-from fedfish_tff.execution.replay import serialized_graph
 
 import numpy as np
 import tensorflow as tf

@@ -23,7 +23,7 @@ def _endless_function():
   comp = tff.tensorflow.computation(
     lambda: tf.data.Dataset.range(7).repeat().reduce(np.int64(0), tf.maximum)
   )
-  return tensorflow_functions.get_function(
+  return tensorflow_functions.TensorFlowFunction(
     tff.framework.serialize_computation(comp)
   )
 
@@ -146,7 +146,7 @@ class RunTest(absltest.TestCase):
     comp = tff.tensorflow.computation(
       lambda: tf.debugging.check_numerics(tf.math.log(tf.constant(-1.0)), 'bad')
     )
-    failing = tensorflow_functions.get_function(
+    failing = tensorflow_functions.TensorFlowFunction(
       tff.framework.serialize_computation(comp)
     )
 

@@ -66,9 +66,7 @@ class _Reader:
   def __init__(self) -> None:
     self._types: dict[expressions.ValueId, tff.Type] = {}
     self._client_ids: set[expressions.ValueId] = set()
-    self._operations: list[
-      operations.ServerStep | operations.ClientStep | operations.Aggregate
-    ] = []
+    self._operations: list[local_functions.Step | operations.Aggregate] = []
     self._leaves: dict[bytes, local_functions.TensorFlowLeaf] = {}
 
   def read(self, block: Any) -> operations.Operations:
@@ -201,7 +199,7 @@ class _Reader:
     arg: expressions.Expression | None,
   ) -> operations.Placed:
     out = self._new_id(function.type_signature.result)
-    self._operations.append(operations.ServerStep(out, function, arg))
+    self._operations.append(local_functions.Step(out, function, arg))
     return operations.Placed(None, expressions.Value(out))
 
   def _call_at_clients(
@@ -214,7 +212,7 @@ class _Reader:
       return self._call_at_server(function, arg)
     out = self._new_id(function.type_signature.result)
     self._client_ids.add(out)
-    self._operations.append(operations.ClientStep(out, function, arg))
+    self._operations.append(local_functions.Step(out, function, arg))
     return operations.Placed(None, expressions.Value(out))
 
   def _local_function(
@@ -237,7 +235,7 @@ class _Reader:
     ) -> operations.Placed:
       out = self._new_id(function.type_signature.result)
       known.add(out)
-      steps.append(local_functions.ProgramStep(out, function, arg))
+      steps.append(local_functions.Step(out, function, arg))
       return operations.Placed(None, expressions.Value(out))
 
     result = operations.to_expression(

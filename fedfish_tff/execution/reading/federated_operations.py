@@ -18,37 +18,6 @@ import tensorflow_federated as tff
 
 
 @dataclasses.dataclass(frozen=True)
-class ServerStep:
-  """A call at the server, or of an unplaced function outside of clients.
-
-  Attributes:
-    out: The number of the result.
-    fn: What is called.
-    arg: Its argument; `None` if it takes none.
-  """
-
-  out: expressions.ValueId
-  fn: local_functions.LocalFunction
-  arg: expressions.Expression | None
-
-
-@dataclasses.dataclass(frozen=True)
-class ClientStep:
-  """A call at each client.
-
-  Attributes:
-    out: The number of the result, one per client.
-    fn: What is called.
-    arg: Its argument, of the client's values and of the server's (which every
-      client has); `None` if it takes none.
-  """
-
-  out: expressions.ValueId
-  fn: local_functions.LocalFunction
-  arg: expressions.Expression | None
-
-
-@dataclasses.dataclass(frozen=True)
 class Aggregate:
   """A `tff.federated_aggregate`.
 
@@ -100,10 +69,17 @@ class Operations:
   """
 
   parameter: PlacedStruct | None
-  operations: tuple[ServerStep | ClientStep | Aggregate, ...]
+  operations: tuple[local_functions.Step | Aggregate, ...]
   result: PlacedStruct
   types: Mapping[expressions.ValueId, tff.Type]
   client_ids: frozenset[expressions.ValueId]
+
+  def is_server_step(self, operation: local_functions.Step | Aggregate) -> bool:
+    """Whether an operation is a call at the server, or of an unplaced function."""
+    return (
+      isinstance(operation, local_functions.Step)
+      and operation.out not in self.client_ids
+    )
 
 
 def to_expression(

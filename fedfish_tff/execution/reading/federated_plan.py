@@ -11,6 +11,7 @@ result needs.
 """
 
 import collections
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -29,8 +30,7 @@ from fedfish_tff.execution.reading import local_functions
 import tensorflow_federated as tff
 
 ValueId: TypeAlias = expressions.ValueId
-ServerStep = federated_operations.ServerStep
-ClientStep = federated_operations.ClientStep
+Step = local_functions.Step
 Aggregate = federated_operations.Aggregate
 Placed = federated_operations.Placed
 
@@ -54,7 +54,7 @@ class ClientStage:
 
   server_inputs: tuple[ValueId, ...]
   client_inputs: tuple[ValueId, ...]
-  steps: tuple[ClientStep, ...]
+  steps: tuple[Step, ...]
   aggregates: tuple[Aggregate, ...]
   outputs: tuple[ValueId, ...]
   read_last: tuple[ValueId, ...]
@@ -79,7 +79,7 @@ class Plan:
 
   parameter: federated_operations.PlacedStruct | None
   parameter_type: tff.Type | None
-  actions: tuple[ServerStep | ClientStage, ...]
+  actions: tuple[Step | ClientStage, ...]
   result: federated_operations.PlacedStruct
   result_type: tff.Type
   types: Mapping[ValueId, tff.Type] = dataclasses.field(repr=False)
@@ -169,13 +169,13 @@ def schedule(
   operations = _without_unread(operations)
   types = dict(operations.types)
   client_ids = set(operations.client_ids)
-  stage_of = _assign_stages(operations.operations)
+  stage_of = _assign_stages(operations)
   produced_in = {op.out: stage_of[op.out] for op in operations.operations}
   num_stages = 1 + max(
     (
       stage_of[op.out]
       for op in operations.operations
-      if not isinstance(op, ServerStep)
+      if not operations.is_server_step(op)
     ),
     default=-1,
   )
@@ -183,8 +183,8 @@ def schedule(
   # Which parts of a client's values outlive the stage that makes them.
   kept: dict[ValueId, set[tuple[int, ...]]] = collections.defaultdict(set)
   for op in operations.operations:
-    for expression in _client_expressions(op):
-      for value_id, path in expressions.uses(expression):
+    if not operations.is_server_step(op):
+      for value_id, path in _client_uses(op):
         if (
           value_id in client_ids
           and produced_in.get(value_id, stage_of[op.out]) < stage_of[op.out]
@@ -198,7 +198,7 @@ def schedule(
   # Those parts become values of their own.
   replacements: dict[tuple[ValueId, tuple[int, ...]], ValueId] = {}
   outputs: dict[int, list[ValueId]] = collections.defaultdict(list)
-  extra_steps: dict[int, list[ClientStep]] = collections.defaultdict(list)
+  extra_steps: dict[int, list[Step]] = collections.defaultdict(list)
   for value_id, paths in kept.items():
     stage = produced_in[value_id]
     if () in paths:
@@ -215,7 +215,7 @@ def schedule(
       outputs[stage].append(new_id)
       replacements[value_id, path] = new_id
       extra_steps[stage].append(
-        ClientStep(new_id, local_functions.identity(types[new_id]), expression)
+        Step(new_id, local_functions.identity(types[new_id]), expression)
       )
 
   def replace(
@@ -232,14 +232,14 @@ def schedule(
       },
     )
 
-  actions: list[ServerStep | ClientStage] = []
+  actions: list[Step | ClientStage] = []
   for stage in range(num_stages + 1):
     in_stage = [o for o in operations.operations if stage_of[o.out] == stage]
-    actions.extend(o for o in in_stage if isinstance(o, ServerStep))
+    actions.extend(filter(operations.is_server_step, in_stage))
     steps = [
       dataclasses.replace(o, arg=replace(o.arg, stage))
       for o in in_stage
-      if isinstance(o, ClientStep)
+      if o.out in operations.client_ids
     ]
     aggregates = [
       dataclasses.replace(o, value=replace(o.value, stage))
@@ -285,7 +285,7 @@ def _without_unread(
 
 
 def _assign_stages(
-  operations: Sequence[ServerStep | ClientStep | Aggregate],
+  operations: federated_operations.Operations,
 ) -> dict[ValueId, int]:
   """Returns the stage of each operation, by the number of its result.
 
@@ -295,42 +295,40 @@ def _assign_stages(
   # As early as possible: how many barriers come before.
   ready: dict[ValueId, int] = {}
   stage_of: dict[ValueId, int] = {}
-  for op in operations:
+  for op in operations.operations:
     stage = max((ready.get(i, 0) for i in _inputs(op)), default=0)
     stage_of[op.out] = stage
     ready[op.out] = stage + 1 if isinstance(op, Aggregate) else stage
   # Clients' steps as late as possible, so that little is kept between stages.
   needed: dict[ValueId, int] = {}
-  for op in reversed(operations):
-    if isinstance(op, ServerStep):
+  for op in reversed(operations.operations):
+    if operations.is_server_step(op):
       continue
     stage = stage_of[op.out]
-    if isinstance(op, ClientStep):
+    if isinstance(op, Step):
       stage = stage_of[op.out] = needed.get(op.out, stage)
     for value_id in _inputs(op):
       needed[value_id] = min(stage, needed.get(value_id, stage))
   return stage_of
 
 
-def _inputs(op: ServerStep | ClientStep | Aggregate) -> list[ValueId]:
+def _inputs(op: Step | Aggregate) -> list[ValueId]:
   if isinstance(op, Aggregate):
     return [*expressions.value_ids(op.value), op.zero]
   return [] if op.arg is None else list(expressions.value_ids(op.arg))
 
 
-def _client_expressions(
-  op: ServerStep | ClientStep | Aggregate,
-) -> list[expressions.Expression]:
-  """Returns what an operation reads at each client."""
-  if isinstance(op, Aggregate):
-    return [op.value]
-  if isinstance(op, ClientStep) and op.arg is not None:
-    return [op.arg]
-  return []
+def _client_uses(
+  op: Step | Aggregate,
+) -> Iterator[tuple[ValueId, tuple[int, ...]]]:
+  """Yields the uses (see `expressions.uses`) of values at each client."""
+  read = op.value if isinstance(op, Aggregate) else op.arg
+  if read is not None:
+    yield from expressions.uses(read)
 
 
 def _client_stage(
-  steps: Sequence[ClientStep],
+  steps: Sequence[Step],
   aggregates: Sequence[Aggregate],
   *,
   outputs: Sequence[ValueId],
@@ -342,8 +340,7 @@ def _client_stage(
   read = dict.fromkeys(
     value_id
     for op in (*steps, *aggregates)
-    for expression in _client_expressions(op)
-    for value_id in expressions.value_ids(expression)
+    for value_id, _ in _client_uses(op)
     if value_id not in made_here
   )
   return ClientStage(
@@ -358,9 +355,9 @@ def _client_stage(
 
 
 def _note_last_reads(
-  actions: Sequence[ServerStep | ClientStage],
+  actions: Sequence[Step | ClientStage],
   result: federated_operations.PlacedStruct,
-) -> tuple[ServerStep | ClientStage, ...]:
+) -> tuple[Step | ClientStage, ...]:
   """Returns the actions with `read_last` filled in."""
   read_later = {
     value_id
@@ -380,7 +377,7 @@ def _note_last_reads(
 
 
 def values_read(
-  actions: Sequence[ServerStep | ClientStage],
+  actions: Sequence[Step | ClientStage],
   result: federated_operations.PlacedStruct,
 ) -> set[ValueId]:
   """Returns the numbers of the server's values that actions or a result read.

@@ -150,8 +150,7 @@ class TensorFlowLeaf(LocalFunction):
 
   @functools.cached_property
   def _function(self) -> tensorflow_functions.TensorFlowFunction:
-    # Finding it by content serializes the whole graph: once is enough.
-    return tensorflow_functions.get_function(self.proto)
+    return tensorflow_functions.TensorFlowFunction(self.proto)
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     return tracer.run(self.proto, self.type_signature, arg)
@@ -178,12 +177,29 @@ class Literal(LocalFunction):
 
 
 @dataclasses.dataclass(frozen=True)
-class ProgramStep:
-  """A call: `out` becomes `fn` of `arg` (`None`: no argument)."""
+class Step:
+  """A call: in a function, at the server, or at each client.
+
+  Attributes:
+    out: The number of the result; at the clients one per client.
+    fn: The function.
+    arg: Its argument, of values that are known by then; None if it takes none.
+  """
 
   out: expressions.ValueId
   fn: LocalFunction
   arg: expressions.Expression | None
+
+  def run(self, known: MutableMapping[expressions.ValueId, Any]) -> None:
+    """Runs the step on local values by number; adds the result to them."""
+    known[self.out] = self.fn(expressions.evaluate(self.arg, known.__getitem__))
+
+  def trace(
+    self, known: MutableMapping[expressions.ValueId, Any], tracer: Tracer
+  ) -> None:
+    """Builds the step into a graph, on the values of `run`."""
+    arg = expressions.evaluate(self.arg, known.__getitem__)
+    known[self.out] = self.fn.trace(arg, tracer)
 
 
 class Program(LocalFunction):
@@ -197,7 +213,7 @@ class Program(LocalFunction):
     type_signature: tff.FunctionType,
     *,
     parameter: expressions.ValueId | None,
-    steps: tuple[ProgramStep, ...],
+    steps: tuple[Step, ...],
     result: expressions.Expression,
   ):
     """Makes a program.
@@ -218,17 +234,15 @@ class Program(LocalFunction):
       yield from step.fn.leaves()
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
-    return self._run(arg, lambda fn, a: fn.trace(a, tracer))
-
-  def __call__(self, arg: Any = None) -> Any:
-    return self._run(arg, lambda fn, a: fn(a))
-
-  def _run(self, arg: Any, call: Callable[[LocalFunction, Any], Any]) -> Any:
     known = {self.parameter: arg}
     for step in self.steps:
-      known[step.out] = call(
-        step.fn, expressions.evaluate(step.arg, known.__getitem__)
-      )
+      step.trace(known, tracer)
+    return expressions.evaluate(self.result, known.__getitem__)
+
+  def __call__(self, arg: Any = None) -> Any:
+    known = {self.parameter: arg}
+    for step in self.steps:
+      step.run(known)
     return expressions.evaluate(self.result, known.__getitem__)
 
 

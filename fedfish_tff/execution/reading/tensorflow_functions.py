@@ -1,65 +1,131 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow computations of TFF, called in this process.
+"""TensorFlow computations of TFF, called in this process as their graphs stand.
 
-A computation is imported once, as functions of TensorFlow's eager runtime (see
-`imported_graph`), and called with tensors. Each call has its own variables and
-tables, so any number of threads may call one at a time.
+TFF runs a graph in a session: first the operation that initialises variables and
+tables, then what the results need. Here both are one function, in which
+whatever reads a variable or a table waits for the initialisation. Variables and
+tables are anonymous: each call makes its own, and they end with the call. So
+any number of threads may call a computation at a time. Queues, which have no
+anonymous form, are ended behind a call; threads then take turns.
 """
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import functools
-import hashlib
 import itertools
 import threading
+import types
 from typing import Any
-import weakref
 
+from fedfish_tff import graph_functions
 from fedfish_tff import parameters
 from fedfish_tff import private_apis
 from fedfish_tff import stateless_kernels
 from fedfish_tff.execution.packing import sequence_values
 from fedfish_tff.execution.packing import type_leaves
-from fedfish_tff.execution.reading import imported_graph
 
 import tensorflow as tf
-from tensorflow.core.framework import node_def_pb2
 import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import computation_pb2 as pb
 
+_NodeDef = tf.compat.v1.NodeDef
+
 _SESSION_TOKEN = 'fedfish_session'
 
-_numbers = itertools.count()
-_lock = threading.Lock()
-_alive: weakref.WeakValueDictionary[bytes, 'TensorFlowFunction'] = (
-  weakref.WeakValueDictionary()
+# The name that makes a variable anonymous, from TensorFlow's sources
+# (`ResourceHandle::ANONYMOUS_NAME`).
+_ANONYMOUS_NAME = b'cd2c89b7-88b7-44c8-ad83-06c2a9158347'
+
+# What holds state, and the operation that makes the same without a name.
+_ANONYMOUS_OPERATIONS: Mapping[str, str] = types.MappingProxyType(
+  {
+    'VarHandleOp': 'VarHandleOp',
+    'HashTableV2': 'AnonymousHashTable',
+    'MutableHashTableV2': 'AnonymousMutableHashTable',
+    'MutableHashTableOfTensorsV2': 'AnonymousMutableHashTableOfTensors',
+    'MutableDenseHashTableV2': 'AnonymousMutableDenseHashTable',
+  }
 )
+# Queues, which make themselves anew where they have been ended.
+_QUEUES = (
+  'FIFOQueueV2',
+  'PaddingFIFOQueueV2',
+  'PriorityQueueV2',
+  'RandomShuffleQueueV2',
+)
+# These hold state for one call only, whatever their names.
+_OF_ONE_CALL = ('Anonymous', 'Dummy', 'TensorArray', 'Stack')
+
+
+class GraphError(ValueError):
+  """A graph that cannot run in this process; the message says why."""
 
 
 class TensorFlowFunction:
-  """One TensorFlow computation, imported.
-
-  Attributes:
-    proto: The computation.
-    type_signature: Its type.
-  """
+  """One TensorFlow computation, in TensorFlow's runtime while this lives."""
 
   def __init__(self, proto: pb.Computation):
     """Imports a computation.
 
     Args:
       proto: The computation; must not change afterwards.
+
+    Raises:
+      GraphError: If it cannot run here.
     """
-    self.proto = proto
-    self.type_signature = tff.types.deserialize_type(proto.type)
-    self._fetches = tensor_names(proto.tensorflow.result)
-    signature = self.type_signature
-    self._argument_types = type_leaves.leaf_types(signature.parameter)
-    self._result_types = type_leaves.leaf_types(signature.result)
-    self._imported = _import(proto.tensorflow)
-    # Those that are in no call now, where calls would share state.
-    self._idle = [self._imported]
+    self._graph = proto.tensorflow
+    self._type = tff.types.deserialize_type(proto.type)
+    self._argument_types = type_leaves.leaf_types(self._type.parameter)
+    self._result_types = type_leaves.leaf_types(self._type.result)
+    self._import()
+
+  def _import(self) -> None:
+    graph_def = tf.compat.v1.GraphDef()
+    self._graph.graph_def.Unpack(graph_def)
+    stateless_kernels.make_stateless(graph_def)
+    feeds = tensor_names(self._graph.parameter)
+    fetches = tensor_names(self._graph.result)
+    graph_def = _extract(graph_def, feeds, fetches, self._graph.initialize_op)
+    self._parameters: dict[parameters.Parameter, float] = {}
+    token, _ = graph_functions.split_tensor_name(
+      self._graph.session_token_tensor_name
+    )
+    given = {graph_functions.split_tensor_name(feed)[0] for feed in feeds}
+    for node in graph_functions.nodes(graph_def):
+      parameter = parameters.read(node)
+      if parameter is not None:
+        value = self._parameters[parameter] = parameter.value
+        node.CopyFrom(_constant(node.name, value, tf.float32))
+      elif node.name == token and token not in given:
+        node.CopyFrom(_constant(node.name, _SESSION_TOKEN, tf.string))
+      # Functions that a graph calls run as it does: see `_call_options`.
+      elif node.op in ('PartitionedCall', 'StatefulPartitionedCall'):
+        config = tf.compat.v1.ConfigProto.FromString(
+          node.attr['config_proto'].s
+        )
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
+        node.attr['config_proto'].s = config.SerializeToString(
+          deterministic=True
+        )
+    queues = _name_queues(graph_def)
+    # A kernel that keeps what a call writes may not run beside itself.
+    take_turns = queues or any(
+      stateless_kernels.has_state(node.op)
+      for node in graph_functions.nodes(graph_def)
+    )
+    self._turns = threading.Lock() if take_turns else contextlib.nullcontext()
+    self._function = graph_functions.GraphFunction(
+      graph_def, feeds, fetches, attributes=_call_options()
+    )
+    self._end_queues = (
+      graph_functions.GraphFunction(
+        _ends(queues), [], ['end:0'], attributes=_call_options()
+      )
+      if queues
+      else None
+    )
 
   def __call__(
     self,
@@ -79,189 +145,191 @@ class TensorFlowFunction:
     Raises:
       tf.errors.OpError: What the TensorFlow code raised.
     """
-    tensors: list[tf.Tensor] = []
-    if argument is not None:
-      tensors = [
-        _to_tensor(leaf, leaf_type)
-        for leaf, leaf_type in zip(
-          type_leaves.flatten(argument), self._argument_types, strict=True
-        )
-      ]
-    results = self.call_flat(tensors, cancellation_manager)
-    return type_leaves.unflatten(
-      map(_from_tensor, results, self._result_types), self.type_signature.result
-    )
-
-  def call_flat(
-    self,
-    tensors: Sequence[tf.Tensor],
-    cancellation_manager: private_apis.CancellationManager | None = None,
-  ) -> Sequence[tf.Tensor]:
-    """Runs the computation on tensors, sequences being variants.
-
-    Args:
-      tensors: The argument's tensors in the order of its type.
-      cancellation_manager: Whose cancellation ends the call early.
-
-    Returns:
-      The result's tensors in the order of its type.
-    """
-    if not self._fetches:
-      return ()
-    imported = self._imported
-    if not imported.is_current():
-      imported = self._imported = _import(self.proto.tensorflow)
-      self._idle = [imported]
-    idle = self._idle
-    if not imported.functions.is_reusable:
+    if any(p.value != value for p, value in self._parameters.items()):
+      self._import()
+    leaves = [] if argument is None else type_leaves.flatten(argument)
+    tensors = list(map(_to_tensor, leaves, self._argument_types))
+    with self._turns:
       try:
-        imported = idle.pop()
-      except IndexError:
-        imported = imported.renamed()
-    functions = imported.functions
-    if functions.setup:
-      holders = _execute(
-        functions.setup,
-        [tensors[i] for i in functions.setup_feeds],
-        functions.num_holders,
-        cancellation_manager,
-      )
-      tensors = [*tensors, *holders]
-    results = _execute(
-      functions.main, tensors, len(self._fetches), cancellation_manager
+        results = self._function(tensors, cancellation_manager)
+      finally:
+        if self._end_queues is not None:
+          self._end_queues([])
+    return type_leaves.unflatten(
+      map(_from_tensor, results, self._result_types), self._type.result
     )
-    if functions.reset:
-      _execute(functions.reset, [], 0, cancellation_manager)
-      idle.append(imported)
-    return results
 
 
-def get_function(proto: pb.Computation) -> TensorFlowFunction:
-  """Returns a computation's function, imported at the first call with it.
+def _extract(
+  graph_def: tf.compat.v1.GraphDef,
+  feeds: Sequence[str],
+  fetches: Sequence[str],
+  initialize_op: str,
+) -> tf.compat.v1.GraphDef:
+  """Returns the part of a graph that its results need, initialisation included.
 
   Args:
-    proto: A TensorFlow computation; must not change afterwards.
-
-  Returns:
-    The same function for computations of equal content, as long as it is in
-    use.
+    graph_def: The graph.
+    feeds: The names of the tensors that are the arguments.
+    fetches: The names of the tensors that are the results.
+    initialize_op: The name of the operation that initialises variables and
+      tables; empty for none.
   """
-  serialized = proto.SerializeToString(deterministic=True)
-  key = hashlib.sha256(serialized).digest()
-  with _lock:
-    function = _alive.get(key)
-    if function is None:
-      function = TensorFlowFunction(proto)
-      _alive[key] = function
-  return function
-
-
-class _Imported:
-  """The functions of a graph in TensorFlow's runtime; they go with this."""
-
-  def __init__(
-    self,
-    functions: imported_graph.GraphFunctions,
-    values: Mapping[parameters.Parameter, float],
+  targets = [*feeds, *fetches]
+  needed = graph_functions.nodes_needed(graph_def, targets)
+  initialization: set[str] = set()
+  if initialize_op and any(
+    _holds_state(node.op) for node in graph_def.node if node.name in needed
   ):
-    self.functions = functions
-    self._values = values
-    names = [function.signature.name for function in functions.definitions]
-    for definition in functions.definitions:
-      private_apis.add_function(definition)
-    finalizer = weakref.finalize(self, _remove_functions, names)
-    finalizer.atexit = False  # TensorFlow may be gone by then.
-
-  def renamed(self) -> '_Imported':
-    """Returns the same functions with state of their own."""
-    functions = imported_graph.rename(self.functions, _new_name())
-    return _Imported(functions, self._values)
-
-  def is_current(self) -> bool:
-    """Whether the parameters have the values that the functions hold."""
-    return all(
-      parameter.value == value for parameter, value in self._values.items()
-    )
-
-
-def _import(graph: pb.TensorFlow) -> _Imported:
-  graph_def = tf.compat.v1.GraphDef()
-  graph.graph_def.Unpack(graph_def)
-  stateless_kernels.make_stateless(graph_def)
-  values = {}
-  for node in itertools.chain(
-    graph_def.node, *(f.node_def for f in graph_def.library.function)
-  ):
-    parameter = parameters.read(node)
-    if parameter is not None:
-      values[parameter] = parameter.value
-      node.CopyFrom(_constant(node.name, values[parameter], tf.float32))
-    # Functions that a graph calls run as it does: see `_call_options`.
-    elif node.op in ('PartitionedCall', 'StatefulPartitionedCall'):
-      config = tf.compat.v1.ConfigProto.FromString(node.attr['config_proto'].s)
-      config.graph_options.rewrite_options.disable_meta_optimizer = True
-      node.attr['config_proto'].s = config.SerializeToString(deterministic=True)
-  feeds = tensor_names(graph.parameter)
-  return _Imported(
-    imported_graph.build_graph_functions(
-      graph_def,
-      name=_new_name(),
-      feeds=feeds,
-      fetches=tensor_names(graph.result),
-      constants=_session_token(graph.session_token_tensor_name, feeds),
-      initialize_op=graph.initialize_op,
-    ),
-    values,
-  )
-
-
-def _new_name() -> str:
-  """Returns a name for the functions of a graph; all are of one length."""
-  return f'fedfish_graph_{next(_numbers):012}'
-
-
-def _remove_functions(names: Sequence[str]) -> None:
-  for name in names:
-    private_apis.remove_function(name)
+    targets.append(initialize_op)
+    initialization = graph_functions.nodes_needed(graph_def, [initialize_op])
+  graph = graph_functions.extract(graph_def, targets)
+  _make_anonymous(graph, initialization)
+  assignments = {
+    node.input[0]: node.name
+    for node in graph.node
+    if node.op == 'AssignVariableOp' and node.name in initialization
+  }
+  for node in graph.node:
+    if node.name not in initialization:
+      if any(
+        graph_functions.split_tensor_name(source)[0] in initialization
+        for source in node.input
+      ):
+        node.input.append(f'^{initialize_op}')
+    elif node.op == 'ReadVariableOp':
+      # An initial value that is made of another variable. TFF runs all
+      # assignments in any order: there this fails, or not, by chance.
+      assignment = assignments.get(node.input[0])
+      if assignment and node.name not in graph_functions.nodes_needed(
+        graph, [assignment]
+      ):
+        node.input.append(f'^{assignment}')
+  return graph
 
 
 @functools.cache
-def _call_options() -> tuple[str, ...]:
+def _holds_state(operation: str) -> bool:
+  """Whether an operation makes or finds a variable, a table or the like."""
+  definition = private_apis.find_operation(operation)
+  return (
+    definition is not None
+    and definition.is_stateful
+    and not operation.startswith(_OF_ONE_CALL)
+    and any(map(_is_holder, definition.output_arg))
+    and not any(map(_is_holder, definition.input_arg))
+  )
+
+
+def _is_holder(argument: Any) -> bool:
+  return argument.is_ref or argument.type == tf.resource.as_datatype_enum
+
+
+def _make_anonymous(
+  graph_def: tf.compat.v1.GraphDef, initialization: set[str]
+) -> None:
+  """Makes the state of a graph its call's own.
+
+  Args:
+    graph_def: The graph, changed in place.
+    initialization: The names of the nodes that initialise it.
+
+  Raises:
+    GraphError: If it has state that TensorFlow finds by its name only.
+  """
+  first: dict[tuple[str, bytes], str] = {}
+  merged = {}
+  for node in sorted(
+    (node for node in graph_def.node if _holds_state(node.op)),
+    key=lambda node: node.name not in initialization,
+  ):
+    if node.op in _QUEUES:
+      continue
+    if node.op not in _ANONYMOUS_OPERATIONS:
+      raise _state_error(node)
+    # Nodes that find the same state by its name become one.
+    name = node.attr['shared_name'].s
+    if name and first.setdefault((node.op, name), node.name) != node.name:
+      merged[node.name] = first[node.op, name]
+    elif node.op == 'VarHandleOp' and node.name not in initialization:
+      # It would seem to be empty, where TFF's runtime finds an error.
+      raise _state_error(node)
+    node.op = _ANONYMOUS_OPERATIONS[node.op]
+    known = {attr.name for attr in private_apis.find_operation(node.op).attr}
+    for attribute in list(node.attr):
+      if attribute not in known:
+        del node.attr[attribute]
+    if node.op == 'VarHandleOp':
+      node.attr['shared_name'].s = _ANONYMOUS_NAME
+  for node in graph_def.node:
+    node.input[:] = [merged.get(source, source) for source in node.input]
+  for function in graph_def.library.function:
+    for node in function.node_def:
+      if (
+        _holds_state(node.op)
+        and node.op not in _QUEUES
+        and node.attr['shared_name'].s != _ANONYMOUS_NAME
+      ):
+        raise _state_error(node)
+
+
+def _name_queues(graph_def: tf.compat.v1.GraphDef) -> list[_NodeDef]:
+  """Returns the queues of a graph, each with a name that no other graph has.
+
+  Args:
+    graph_def: The graph, changed in place.
+  """
+  prefix = graph_functions.unique_name()
+  queues = []
+  for owner, nodes in (
+    ('', graph_def.node),
+    *((f.signature.name, f.node_def) for f in graph_def.library.function),
+  ):
+    for node in nodes:
+      if node.op in _QUEUES:
+        # In TFF's runtime all calls of a function have one queue.
+        name = node.attr['shared_name'].s.decode() or f'{owner}/{node.name}'
+        node.attr['shared_name'].s = f'{prefix}/{name}'.encode()
+        queues.append(node)
+  return queues
+
+
+def _ends(queues: Sequence[_NodeDef]) -> tf.compat.v1.GraphDef:
+  """Returns a graph that ends queues for its result, `end`."""
+  graph_def = tf.compat.v1.GraphDef(node=[_constant('end', 0, tf.int32)])
+  for i, queue in enumerate(queues):
+    # Nodes of one name find the same queue.
+    found = graph_def.node.add()
+    found.CopyFrom(queue)
+    found.name = f'queue_{i}'
+    del found.input[:]
+    ended = graph_def.node.add(
+      name=f'end_{i}', op='DestroyResourceOp', input=[found.name]
+    )
+    ended.attr['ignore_lookup_error'].b = True
+    graph_def.node[0].input.append(f'^{ended.name}')
+  return graph_def
+
+
+def _state_error(node: _NodeDef) -> GraphError:
+  return GraphError(
+    'The state of a computation must be variables with initial values, lookup '
+    f'tables and queues, got {node.op} {node.name!r}. '
+    "TFF's own runtime may run it: see --context=local_worker."
+  )
+
+
+@functools.cache
+def _call_options() -> tuple[Any, ...]:
   """Returns how functions run: as they are, as in TFF's own runtime."""
   config = tf.compat.v1.ConfigProto()
   config.graph_options.rewrite_options.disable_meta_optimizer = True
   return ('executor_type', '', 'config_proto', config.SerializeToString())
 
 
-def _execute(
-  name: str,
-  tensors: Sequence[tf.Tensor],
-  num_results: int,
-  cancellation_manager: private_apis.CancellationManager | None,
-) -> Sequence[tf.Tensor]:
-  """Calls a function of TensorFlow's runtime."""
-  return private_apis.call_function(
-    name,
-    tensors,
-    num_results=num_results,
-    attributes=_call_options(),
-    cancellation_manager=cancellation_manager,
-  )
-
-
-def _session_token(
-  name: str, feeds: Sequence[str]
-) -> dict[str, node_def_pb2.NodeDef]:
-  """Returns a constant in place of the placeholder for the session's name."""
-  if not name or name in feeds:
-    return {}
-  node = _constant(name.partition(':')[0], _SESSION_TOKEN, tf.string)
-  return {node.name: node}
-
-
-def _constant(name: str, value: Any, dtype: tf.DType) -> node_def_pb2.NodeDef:
+def _constant(name: str, value: Any, dtype: tf.DType) -> _NodeDef:
   """Returns a node of a given name that is a constant."""
-  node = node_def_pb2.NodeDef(name=name, op='Const')
+  node = _NodeDef(name=name, op='Const')
   node.attr['dtype'].type = dtype.as_datatype_enum
   node.attr['value'].tensor.CopyFrom(tf.make_tensor_proto(value, dtype))
   return node

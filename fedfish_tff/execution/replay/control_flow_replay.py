@@ -105,7 +105,7 @@ def _while(
       )
 
   call_step = replay.call_step
-  if loop_steps.is_trivial(replay.operations(body)):
+  if loop_steps.is_trivial(replay.graph.operations(body)):
     call_step = loop_steps.call_inlined
   tensors, held = tf.while_loop(
     run_condition,

@@ -102,7 +102,7 @@ def _get_value(replay, node, inputs):
     raise replayer.NotReplayableError(f'{node.op} of one random element')
   optional.is_read = True
   element = optional.sequence.element(optional.index)
-  read = replay.read_outputs(node)
+  read = replay.graph.read_outputs(node)
   unread = [part for i, part in enumerate(element) if i not in read]
   return optional.sequence.also(unread, element)
 

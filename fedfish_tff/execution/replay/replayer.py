@@ -18,7 +18,6 @@ else in their place:
 What has no place in this scheme raises `NotReplayableError`.
 """
 
-import collections
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -28,11 +27,12 @@ import dataclasses
 import functools
 from typing import Any
 
+from fedfish_tff import graph_functions
 from fedfish_tff import parameters
 from fedfish_tff import private_apis
 from fedfish_tff import stateless_kernels
+from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.replay import loop_steps
-from fedfish_tff.execution.replay import serialized_graph
 
 from absl import logging
 import tensorflow as tf
@@ -110,7 +110,7 @@ class Replay:
       handlers: By operation, what stands in for operations that are not here.
       use_xla: Whether the graph being built is compiled by XLA.
     """
-    self._graph = graph
+    self.graph = graph
     self._handlers = {**_HANDLERS, **(handlers or {})}
     self.use_xla = use_xla
     # XLA compiles a loop as a loop; nothing is lost that a step would save.
@@ -150,12 +150,12 @@ class Replay:
       NotReplayableError: If some operation cannot be replayed.
     """
     for name, value in feeds.items():
-      self._main[serialized_graph.split_tensor_name(name)[0]] = [value]
+      self._main[graph_functions.split_tensor_name(name)[0]] = [value]
     if initialize_op:
       self._initial_main.update(self._main)
       self._initialize(initialize_op)
       self._variables.update(self._initial_variables)
-    names = [serialized_graph.split_tensor_name(name) for name in fetches]
+    names = [graph_functions.split_tensor_name(name) for name in fetches]
     self._run_nodes([node for node, _ in names], self._main)
     for check in self.at_end:
       check()
@@ -169,13 +169,13 @@ class Replay:
     Args:
       name: Of the operation that depends on all initialisations.
     """
-    node = self._graph.main.nodes[name]
+    node = self.graph.main.nodes[name]
     if node.op == 'NoOp':
       for source in node.input:
         self._initialize(source.removeprefix('^'))
     elif node.op == 'AssignVariableOp':
-      variable_node, _ = serialized_graph.split_tensor_name(node.input[0])
-      value_node, index = serialized_graph.split_tensor_name(node.input[1])
+      variable_node, _ = graph_functions.split_tensor_name(node.input[0])
+      value_node, index = graph_functions.split_tensor_name(node.input[1])
 
       def initial_value() -> tf.Tensor:
         current, self._variables = self._variables, self._initial_variables
@@ -194,7 +194,7 @@ class Replay:
   def _run_nodes(
     self, targets: Sequence[str], values: dict[str, list[Value]]
   ) -> None:
-    for node in self._graph.main.order_for(targets, values):
+    for node in self.graph.main.order_for(targets, values):
       self._run_node(node, values)
 
   def call(self, name: str, arguments: Sequence[Value]) -> list[Value]:
@@ -207,13 +207,13 @@ class Replay:
     Returns:
       Its results.
     """
-    body = self._graph.function(name)
+    body = self.graph.function(name)
     values = {a: [v] for a, v in zip(body.arguments, arguments, strict=True)}
     for node in body.order:
       if node.name not in values:
         self._run_node(node, values)
     names = [
-      serialized_graph.split_tensor_name(result) for result in body.results
+      graph_functions.split_tensor_name(result) for result in body.results
     ]
     return [values[node][index] for node, index in names]
 
@@ -221,34 +221,15 @@ class Replay:
     inputs = []
     for name in node.input:
       if name[0] != '^':
-        source, index = serialized_graph.split_tensor_name(name)
+        source, index = graph_functions.split_tensor_name(name)
         inputs.append(values[source][index])
     if node.op in self._handlers:
       results = self._handlers[node.op](self, node, inputs)
-    elif self._graph.has_function(node.op):
+    elif self.graph.has_function(node.op):
       results = self.call(node.op, inputs)
     else:
       results = create_operation(node, inputs)
     values[node.name] = results
-
-  def operations(self, name: str) -> collections.Counter[str]:
-    """Returns how many nodes of each operation a function has, calls included.
-
-    Args:
-      name: Of the function.
-
-    Returns:
-      Numbers of nodes by operation; must not be changed.
-    """
-    return self._graph.operations(name)
-
-  def argument_shapes(self, name: str) -> list[tf.TensorShape]:
-    """Returns the shapes of a function's arguments, as far as it knows them.
-
-    Args:
-      name: Of the function.
-    """
-    return self._graph.argument_shapes(name)
 
   def is_identity(self, name: str) -> bool:
     """Returns whether a function returns its arguments as they are.
@@ -256,18 +237,10 @@ class Replay:
     Args:
       name: Of the function.
     """
-    if not self.operations(name).keys() <= {'_Argument', 'Identity'}:
+    if not self.graph.operations(name).keys() <= {'_Argument', 'Identity'}:
       return False
-    arguments = list(range(len(self.argument_shapes(name))))
+    arguments = list(range(len(self.graph.argument_shapes(name))))
     return self.call(name, arguments) == arguments
-
-  def draws(self, name: str) -> bool:
-    """Returns whether a function may give something else when it runs again.
-
-    Args:
-      name: Of the function.
-    """
-    return self._graph.draws(name)
 
   def unread(
     self, name: str, arguments: Sequence[Value], first: int = 0
@@ -279,12 +252,8 @@ class Replay:
       arguments: Some of its arguments, one after the other.
       first: The position of the first.
     """
-    read = self._graph.read_arguments(name)
+    read = self.graph.read_arguments(name)
     return [a for i, a in enumerate(arguments, first) if i not in read]
-
-  def read_outputs(self, node: _NodeDef) -> frozenset[int]:
-    """Returns which outputs of a node are read by others."""
-    return self._graph.read_outputs(node)
 
   def value_of(self, variable: Variable) -> tf.Tensor:
     """Returns what a variable holds now."""
@@ -309,8 +278,8 @@ class Replay:
   ) -> list[Variable]:
     """Returns the variables that the functions called by a node may write."""
     assigned = {}
-    for name, arguments in self._graph.calls(node, inputs):
-      positions = self._graph.assigned_arguments(name)
+    for name, arguments in self.graph.calls(node, inputs):
+      positions = self.graph.assigned_arguments(name)
       for i, argument in enumerate(arguments):
         if isinstance(argument, Variable):
           # Made outside of the loop or branch, where all can read it.

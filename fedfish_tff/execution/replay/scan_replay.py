@@ -44,7 +44,7 @@ def _scan(replay, node, inputs):
     sequence_replay.Scan(
       dataclasses.replace(before.sequence, is_computed=True),
       (*before.state, *state),
-      (*before.shapes, *replay.argument_shapes(name)[:num_state]),
+      (*before.shapes, *replay.graph.argument_shapes(name)[:num_state]),
       run,
       (*before.nodes, (node, inputs)),
     )

@@ -124,7 +124,7 @@ def _filter(replay, node, inputs):
   predicate = node.attr['predicate'].func.name
   if any(isinstance(a, replayer.Variable) for a in arguments):
     raise replayer.NotReplayableError(f'{node.op} that reads a variable')
-  if sequence.is_drawn or replay.draws(predicate):
+  if sequence.is_drawn or replay.graph.draws(predicate):
     # The elements that stay would be others than those that were looked at.
     raise replayer.NotReplayableError(f'{node.op} of random elements')
   if sequence.is_long:

@@ -308,7 +308,7 @@ def _map(replay, node, inputs):
     dataclasses.replace(
       sequence,
       element=element,
-      is_drawn=sequence.is_drawn or replay.draws(name),
+      is_drawn=sequence.is_drawn or replay.graph.draws(name),
       is_computed=True,
       takes_many=False,
       rows=None,
@@ -369,8 +369,11 @@ def _reduce(replay, node, inputs):
       return state, [replay.value_of(variable) for variable in variables]
 
   operations = sum(
-    (replay.operations(part.attr['f'].func.name) for part, _ in scan.nodes),
-    replay.operations(name),
+    (
+      replay.graph.operations(part.attr['f'].func.name)
+      for part, _ in scan.nodes
+    ),
+    replay.graph.operations(name),
   )
   state, held = fold(
     sequence,

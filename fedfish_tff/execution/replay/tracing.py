@@ -21,6 +21,7 @@ from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import local_functions
+from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.replay import control_flow_replay
 from fedfish_tff.execution.replay import iterator_replay
@@ -30,7 +31,6 @@ from fedfish_tff.execution.replay import scan_replay
 from fedfish_tff.execution.replay import sequence_intrinsics
 from fedfish_tff.execution.replay import sequence_operations
 from fedfish_tff.execution.replay import sequence_replay
-from fedfish_tff.execution.replay import serialized_graph
 from fedfish_tff.execution.replay import variable_replay
 
 import numpy as np

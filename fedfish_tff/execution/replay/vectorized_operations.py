@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fedfish_tff import private_apis
-from fedfish_tff.execution.replay import serialized_graph
+from fedfish_tff.execution.reading import serialized_graph
 
 import tensorflow as tf
 

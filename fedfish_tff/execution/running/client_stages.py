@@ -100,11 +100,11 @@ def _client_computation(
       )
     for step in stage.steps:
       interruption.check()
-      arg = expressions.evaluate(step.arg, known.__getitem__)
       if isinstance(step.fn, local_functions.Select):
+        arg = expressions.evaluate(step.arg, known.__getitem__)
         known[step.out] = step.fn(arg, slices[step.out])
       else:
-        known[step.out] = step.fn(arg)
+        step.run(known)
     return (
       [
         expressions.evaluate(a.value, known.__getitem__)

@@ -349,9 +349,8 @@ class StageGraph:
       for step in self._stage.steps:
         if step.out in slices:
           known[step.out] = slices[step.out](client)
-          continue
-        arg = expressions.evaluate(step.arg, known.__getitem__)
-        known[step.out] = step.fn.trace(arg, self._tracer)
+        else:
+          step.trace(known, self._tracer)
       contributions = [
         type_leaves.flatten(
           expressions.evaluate(aggregate.value, known.__getitem__)

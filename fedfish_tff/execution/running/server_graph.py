@@ -23,7 +23,7 @@ from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.replay import tracing
 
 _ValueId: TypeAlias = federated_plan.ValueId
-_ServerStep: TypeAlias = federated_plan.ServerStep
+_Step: TypeAlias = federated_plan.Step
 
 
 class ServerSegment:
@@ -31,7 +31,7 @@ class ServerSegment:
 
   def __init__(
     self,
-    steps: Sequence[_ServerStep],
+    steps: Sequence[_Step],
     *,
     needed: set[_ValueId],
     types: Mapping[_ValueId, Any],
@@ -76,8 +76,7 @@ class ServerSegment:
           self._is_traceable = False
     if self._traced is None:
       for step in self._steps:
-        arg = expressions.evaluate(step.arg, values.__getitem__)
-        values[step.out] = step.fn(arg)
+        step.run(values)
       return
     results = self._traced(
       [type_leaves.flatten(values[i]) for i in self._inputs]
@@ -96,8 +95,7 @@ class ServerSegment:
         for i, leaves in zip(self._inputs, inputs, strict=True)
       }
       for step in self._steps:
-        arg = expressions.evaluate(step.arg, known.__getitem__)
-        known[step.out] = step.fn.trace(arg, tracer)
+        step.trace(known, tracer)
       outputs = [type_leaves.flatten(known[i]) for i in self._outputs]
       tracer.compute_unread(outputs)
       return outputs
@@ -106,7 +104,7 @@ class ServerSegment:
     return tracing.trace(run, [specs])
 
 
-def _calls(steps: Sequence[_ServerStep]) -> int:
+def _calls(steps: Sequence[_Step]) -> int:
   """Returns how many steps do more than regroup values."""
   return sum(
     not (isinstance(s.fn, local_functions.Program) and not s.fn.steps)
@@ -133,12 +131,12 @@ def with_segments(
 def _join(
   plan: federated_plan.Plan,
 ) -> Iterator[ServerSegment | federated_plan.ClientStage]:
-  steps: list[_ServerStep] = []
+  steps: list[_Step] = []
   for i, action in enumerate(plan.actions):
-    if isinstance(action, _ServerStep):
+    if isinstance(action, _Step):
       steps.append(action)
       following = plan.actions[i + 1 : i + 2]
-      if following and isinstance(following[0], _ServerStep):
+      if following and isinstance(following[0], _Step):
         continue
       needed = federated_plan.values_read(plan.actions[i + 1 :], plan.result)
       yield ServerSegment(steps, needed=needed, types=plan.types)

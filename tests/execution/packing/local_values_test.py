@@ -268,7 +268,7 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
     computation = _every_kind_of_result
     with local_worker.SyncLocalWorkerExecutionContext() as context:
       expected = context.invoke(computation, None)
-    function = tensorflow_functions.get_function(
+    function = tensorflow_functions.TensorFlowFunction(
       tff.framework.serialize_computation(computation)
     )
     result = local_values.from_local_value(

@@ -77,8 +77,8 @@ class ProgramTest(absltest.TestCase):
       tff.FunctionType([np.int32, np.int32], [np.int32, np.int32]),
       parameter=0,
       steps=(
-        local_functions.ProgramStep(1, _add(), argument),
-        local_functions.ProgramStep(
+        local_functions.Step(1, _add(), argument),
+        local_functions.Step(
           2,
           _add(),
           expressions.Struct((total, expressions.select(argument, 0))),
@@ -109,7 +109,7 @@ class ProgramTest(absltest.TestCase):
       tff.FunctionType(None, np.int32),
       parameter=None,
       steps=(
-        local_functions.ProgramStep(
+        local_functions.Step(
           0, local_functions.Literal(8, tff.TensorType(np.int32)), None
         ),
       ),
@@ -131,7 +131,7 @@ class ProgramTest(absltest.TestCase):
     program = local_functions.Program(
       reduce.type_signature,
       parameter=0,
-      steps=(local_functions.ProgramStep(1, reduce, expressions.Value(0)),),
+      steps=(local_functions.Step(1, reduce, expressions.Value(0)),),
       result=expressions.Value(1),
     )
     self.assertEqual(list(program.leaves()), [reduce.op])

@@ -7,6 +7,7 @@ import concurrent.futures
 import gc
 import re
 import threading
+from unittest import mock
 import weakref
 
 from fedfish_tff import private_apis
@@ -26,7 +27,7 @@ _INTS = tff.SequenceType(np.int64)
 
 def _import(fn, *parameters):
   """Returns a Python function as an imported computation."""
-  return tensorflow_functions.get_function(
+  return tensorflow_functions.TensorFlowFunction(
     tff.framework.serialize_computation(
       tff.tensorflow.computation(fn, *parameters)
     )
@@ -69,11 +70,6 @@ class ValuesTest(absltest.TestCase):
   def test_the_same_tensor_twice(self):
     twice = _import(lambda x: (x, x, (x,)), np.int32)
     self.assertEqual(twice(tf.constant(7)), (7, 7, (7,)))
-
-  def test_type_signature(self):
-    function = _import(_count_up, np.float32)
-    self.assertEqual(str(function.type_signature), '(float32 -> float32)')
-    self.assertEqual(function.proto.WhichOneof('computation'), 'tensorflow')
 
 
 class SequencesTest(absltest.TestCase):
@@ -131,7 +127,7 @@ class SequencesTest(absltest.TestCase):
     )
     total = _import(
       lambda s: s.reduce(np.int64(0), lambda x, e: x + 10 * e[0] + e[1]),
-      make.type_signature.result,
+      tff.SequenceType((np.int64, np.int64)),
     )
     self.assertEqual(total(make(tf.constant(4, tf.int64))), 74)
 
@@ -288,6 +284,24 @@ class StateTest(parameterized.TestCase):
       # One finds what the other has put there, as in TFF's runtime.
       self.assertEqual(function(tf.constant(1)), 3)
 
+  @parameterized.parameters(False, True)
+  def test_state_that_is_found_by_name_is_refused(self, is_function):
+    def of_a_reader():
+      reader = tf.raw_ops.IdentityReaderV2()
+      return tf.raw_ops.ReaderNumRecordsProducedV2(reader_handle=reader)
+
+    with self.assertRaisesRegex(
+      tensorflow_functions.GraphError, 'and queues, got IdentityReaderV2'
+    ):
+      _import(tf.function(of_a_reader) if is_function else of_a_reader)
+
+  def test_state_that_nothing_needs_is_not_refused(self):
+    def compute(x):
+      tf.raw_ops.IdentityReaderV2()
+      return x + 1
+
+    self.assertEqual(_import(compute, np.int32)(tf.constant(1)), 2)
+
   def test_a_variable_that_has_no_value(self):
     def compute():
       handle = tf.raw_ops.VarHandleOp(
@@ -295,8 +309,35 @@ class StateTest(parameterized.TestCase):
       )
       return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
 
-    with self.assertRaisesRegex(tf.errors.FailedPreconditionError, 'forgotten'):
-      _import(compute)()
+    with self.assertRaisesRegex(
+      tensorflow_functions.GraphError, 'variables with initial values'
+    ):
+      _import(compute)
+
+  def test_variables_of_tensorflow_1_are_refused(self):
+    def compute():
+      return tf.compat.v1.get_variable(
+        'old', initializer=1.0, use_resource=False
+      ).read_value()
+
+    with self.assertRaisesRegex(
+      tensorflow_functions.GraphError, "got VariableV2 'old'"
+    ):
+      _import(compute)
+
+  def test_nodes_of_one_name_are_one_variable(self):
+    def compute(x):
+      first, second = (
+        tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[], shared_name='v')
+        for _ in range(2)
+      )
+      initialize = tf.raw_ops.AssignVariableOp(resource=first, value=x)
+      tf.compat.v1.add_to_collection(
+        tf.compat.v1.GraphKeys.TABLE_INITIALIZERS, initialize
+      )
+      return tf.raw_ops.ReadVariableOp(resource=second, dtype=tf.float32)
+
+    self.assertEqual(_import(compute, np.float32)(tf.constant(3.0)), 3.0)
 
   def test_functions_of_one_name(self):
     def build(factor):
@@ -317,7 +358,7 @@ class StateTest(parameterized.TestCase):
       self.assertLen({f.signature.name for f in graph_def.library.function}, 3)
       proto.tensorflow.graph_def.Pack(graph_def)
       names = [f.signature.name for f in graph_def.library.function]
-      return tensorflow_functions.get_function(proto), sorted(names)
+      return tensorflow_functions.TensorFlowFunction(proto), sorted(names)
 
     (double, names), (triple, other_names) = build(2.0), build(3.0)
     self.assertEqual(names, other_names)
@@ -372,43 +413,20 @@ class ErrorsTest(absltest.TestCase):
     )
 
 
-class CacheTest(absltest.TestCase):
-  def test_equal_content_is_imported_once(self):
-    computation = tff.tensorflow.computation(_count_up, np.float32)
-    first, second = (
-      tensorflow_functions.get_function(
-        tff.framework.serialize_computation(computation)
-      )
-      for _ in range(2)
-    )
-    self.assertIs(first, second)
-    self.assertIsNot(first, _import(lambda x: x, np.float32))
-
-  def test_functions_in_use_are_kept_and_others_leave_the_runtime(self):
-    held = _import(lambda x: x + 1, np.int32)
-    (held_name,) = (
-      f.signature.name for f in held._imported.functions.definitions
-    )
-    dropped = _import(tf.function(lambda x: x + 2), np.int32)
-    dropped_names = [
-      f.signature.name for f in dropped._imported.functions.definitions
-    ]
-    self.assertLen(dropped_names, 2)
-    dropped = weakref.ref(dropped)
-    gc.collect()
-    self.assertIsNone(dropped())
+class RuntimeTest(absltest.TestCase):
+  def test_functions_leave_the_runtime(self):
+    with mock.patch.object(
+      private_apis,
+      'add_function',
+      autospec=True,
+      side_effect=private_apis.add_function,
+    ) as add_function:
+      function = _import(tf.function(lambda x: x + 2), np.int32)
+    names = [c.args[0].signature.name for c in add_function.call_args_list]
+    self.assertLen(names, 2)
     context = eager_context.context()
-    for name in dropped_names:
-      self.assertFalse(context.has_function(name))
-    self.assertTrue(context.has_function(held_name))
-    self.assertEqual(held(tf.constant(1)), 2)
-    self.assertIs(_import(lambda x: x + 1, np.int32), held)
-
-  def test_threads_import_once(self):
-    computation = tff.tensorflow.computation(_count_up, np.float32)
-    proto = tff.framework.serialize_computation(computation)
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-      functions = list(
-        pool.map(tensorflow_functions.get_function, [proto] * 32)
-      )
-    self.assertLen(set(functions), 1)
+    self.assertTrue(all(map(context.has_function, names)))
+    function = weakref.ref(function)
+    gc.collect()
+    self.assertIsNone(function())
+    self.assertFalse(any(map(context.has_function, names)))

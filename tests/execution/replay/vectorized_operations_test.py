@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for vectorized_operations: as one client after the other."""
 
-from fedfish_tff.execution.replay import serialized_graph
+from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.replay import vectorized_operations
 
 from absl.testing import parameterized

@@ -43,7 +43,7 @@ def _stage(work, *, accumulate=None, report=None):
     server_inputs=(_OFFSET,),
     client_inputs=(_DATA,),
     steps=(
-      federated_plan.ClientStep(
+      federated_plan.Step(
         _WORK,
         _Function(work),
         expressions.Struct(
@@ -203,7 +203,7 @@ class RunStageTest(parameterized.TestCase):
       server_inputs=(_OFFSET,),
       client_inputs=(_DATA,),
       steps=(
-        federated_plan.ClientStep(
+        federated_plan.Step(
           _WORK,
           select,
           expressions.Struct(

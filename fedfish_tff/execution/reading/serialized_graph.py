@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A serialized TensorFlow graph, taken apart so that it can be replayed.
 
-What `replayer` needs of a `GraphDef` and of the functions in its library,
-in one form for both: nodes by name, in an order in which they can run.
+A `GraphDef` and the functions in its library have one form here: nodes by name,
+in an order in which they can run, the functions that they call, the arguments
+that these read and assign, and the operations that draw.
 """
 
 import collections
@@ -15,6 +16,7 @@ import functools
 import types
 from typing import TypeVar
 
+from fedfish_tff import graph_functions
 from fedfish_tff import private_apis
 
 import tensorflow as tf
@@ -58,12 +60,6 @@ class NotReplayableError(Exception):
   """A graph has something that cannot be replayed; the message says what."""
 
 
-def split_tensor_name(name: str) -> tuple[str, int]:
-  """Returns a tensor's node and position among its outputs."""
-  node, _, index = name.partition(':')
-  return node, int(index or 0)
-
-
 def draws(operations: Iterable[str]) -> bool:
   """Returns whether some operations may give something else in another run."""
   for operation in operations:
@@ -96,7 +92,9 @@ class Body:
   @functools.cached_property
   def order(self) -> tuple[tf.compat.v1.NodeDef, ...]:
     """The nodes that results and effects need, each after what it needs."""
-    targets = [split_tensor_name(name)[0] for name in self.results]
+    targets = [
+      graph_functions.split_tensor_name(name)[0] for name in self.results
+    ]
     return self.order_for([*self.effects, *targets])
 
   def order_for(
@@ -313,7 +311,7 @@ class SerializedGraph:
         if source in position and (source in passed_on or source not in known):
           read.add(position[source])
     for result in body.results:
-      source, _ = split_tensor_name(result)
+      source, _ = graph_functions.split_tensor_name(result)
       if source in position:
         read.add(position[source])
     return frozenset(read)
@@ -325,7 +323,7 @@ class SerializedGraph:
       for body in (self.main, *self._bodies.values())
       if body.nodes.get(node.name) is node
       for source, index in map(
-        split_tensor_name,
+        graph_functions.split_tensor_name,
         [
           *(
             name

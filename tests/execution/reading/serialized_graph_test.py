@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for serialized_graph."""
 
-from fedfish_tff.execution.replay import serialized_graph
+from fedfish_tff import graph_functions
+from fedfish_tff.execution.reading import serialized_graph
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import tensorflow as tf
 
 
@@ -17,23 +17,11 @@ def _graph_of(function, *specs):
 
 
 def _node_of(graph_def, op):
-  nodes = [
-    *graph_def.node,
-    *(node for f in graph_def.library.function for node in f.node_def),
-  ]
-  (node,) = [node for node in nodes if node.op == op]
+  (node,) = (n for n in graph_functions.nodes(graph_def) if n.op == op)
   return node
 
 
 _FLOAT = tf.TensorSpec([], tf.float32)
-
-
-class SplitTensorNameTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('a', ('a', 0)), ('a:0', ('a', 0)), ('scope/a_1:12', ('scope/a_1', 12))
-  )
-  def test_node_and_position(self, name, expected):
-    self.assertEqual(serialized_graph.split_tensor_name(name), expected)
 
 
 class BodyTest(absltest.TestCase):
@@ -95,9 +83,9 @@ class SerializedGraphTest(absltest.TestCase):
     self.assertEqual(body.nodes[body.arguments[0]].op, '_Argument')
     sources = []
     for result in body.results:
-      node, _ = serialized_graph.split_tensor_name(result)
+      node, _ = graph_functions.split_tensor_name(result)
       self.assertEqual(body.nodes[node].op, 'Identity')
-      source, index = serialized_graph.split_tensor_name(
+      source, index = graph_functions.split_tensor_name(
         body.nodes[node].input[0]
       )
       sources.append((body.nodes[source].op, index))

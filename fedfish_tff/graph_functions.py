@@ -1,0 +1,191 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Serialized graphs as functions of TensorFlow's runtime.
+
+The runtime knows functions by name, and those of different graphs are often the
+same: so all that a graph calls gets names of its own.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import itertools
+import weakref
+
+from fedfish_tff import private_apis
+
+import tensorflow as tf
+from tensorflow.core.framework import function_pb2
+from tensorflow.core.framework import node_def_pb2
+
+_numbers = itertools.count()
+
+
+def unique_name() -> str:
+  """Returns a name that the runtime knows nothing by."""
+  return f'fedfish_graph_{next(_numbers)}'
+
+
+def nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[node_def_pb2.NodeDef]:
+  """Yields the nodes of a graph and of the functions in its library."""
+  return itertools.chain(
+    graph_def.node, *(f.node_def for f in graph_def.library.function)
+  )
+
+
+def split_tensor_name(name: str) -> tuple[str, int]:
+  """Returns a tensor's node and position among its outputs."""
+  node, _, index = name.removeprefix('^').partition(':')
+  return node, int(index or 0)
+
+
+def nodes_needed(
+  graph_def: tf.compat.v1.GraphDef, targets: Iterable[str]
+) -> set[str]:
+  """Returns the names of the nodes that some nodes need, these included.
+
+  Args:
+    graph_def: The graph.
+    targets: Names of nodes or of tensors.
+  """
+  inputs = {node.name: node.input for node in graph_def.node}
+  needed: set[str] = set()
+  pending = list(targets)
+  while pending:
+    name, _ = split_tensor_name(pending.pop())
+    if name not in needed:
+      needed.add(name)
+      pending.extend(inputs[name])
+  return needed
+
+
+def extract(
+  graph_def: tf.compat.v1.GraphDef, targets: Iterable[str]
+) -> tf.compat.v1.GraphDef:
+  """Returns the part of a graph that some nodes need.
+
+  Args:
+    graph_def: The graph.
+    targets: Names of nodes or of tensors.
+
+  Returns:
+    A graph of these nodes and of the functions that they call, under names that
+    no other graph has.
+  """
+  needed = nodes_needed(graph_def, targets)
+  part = tf.compat.v1.GraphDef(
+    node=[node for node in graph_def.node if node.name in needed],
+    versions=graph_def.versions,
+  )
+  prefix = unique_name()
+  library = {f.signature.name: f for f in graph_def.library.function}
+  called: dict[str, function_pb2.FunctionDef] = {}
+  pending = list(part.node)
+
+  def new_name(name: str) -> str:
+    if name not in library:
+      return name
+    if name not in called:
+      called[name] = function_pb2.FunctionDef()
+      called[name].CopyFrom(library[name])
+      called[name].signature.name = f'{prefix}_{len(called)}'
+      pending.extend(called[name].node_def)
+    return called[name].signature.name
+
+  while pending:
+    node = pending.pop()
+    node.op = new_name(node.op)
+    values = list(node.attr.values())
+    while values:
+      value = values.pop()
+      kind = value.WhichOneof('value')
+      if kind in ('func', 'list'):
+        for function in [value.func] if kind == 'func' else value.list.func:
+          function.name = new_name(function.name)
+          values.extend(function.attr.values())
+  part.library.function.extend(called.values())
+  return part
+
+
+class GraphFunction:
+  """A graph as a function of TensorFlow's runtime, which knows it while it lives."""
+
+  def __init__(
+    self,
+    graph_def: tf.compat.v1.GraphDef,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    attributes: tuple[object, ...],
+  ):
+    """Adds the function to the runtime.
+
+    Args:
+      graph_def: A graph as `extract` returns it.
+      inputs: The names of the tensors that are the arguments, one of a node.
+      outputs: The names of the tensors that are the results.
+      attributes: The way in which it is called; see
+        `private_apis.function_call_options`.
+    """
+    given = {f'^{split_tensor_name(name)[0]}' for name in inputs}
+    for node in graph_def.node:
+      # Where a node is placed with one that is left out, the placer knows better.
+      node.attr.pop('_class', None)
+      # An argument is there from the start.
+      node.input[:] = [source for source in node.input if source not in given]
+    operations = {node.op for node in graph_def.node}
+    body = tf.compat.v1.GraphDef(
+      node=graph_def.node, versions=graph_def.versions
+    )
+    # Others are only named by attributes, which nothing looks up here.
+    body.library.function.extend(
+      f for f in graph_def.library.function if f.signature.name in operations
+    )
+    with tf.Graph().as_default() as graph:
+      tf.graph_util.import_graph_def(body, name='')
+    self._name = unique_name()
+    self._num_results = len(outputs)
+    self._attributes = attributes
+    definition = private_apis.function_definition(
+      self._name,
+      graph,
+      list(map(graph.get_tensor_by_name, inputs)),
+      {
+        f'result_{i}': graph.get_tensor_by_name(name)
+        for i, name in enumerate(outputs)
+      },
+    )
+    definitions = [*graph_def.library.function, definition]
+    for function in definitions:
+      private_apis.add_function(function)
+    finalizer = weakref.finalize(
+      self, _remove_functions, [f.signature.name for f in definitions]
+    )
+    finalizer.atexit = False  # TensorFlow may be gone by then.
+
+  def __call__(
+    self,
+    tensors: Sequence[tf.Tensor],
+    cancellation_manager: private_apis.CancellationManager | None = None,
+  ) -> Sequence[tf.Tensor]:
+    """Runs the function.
+
+    Args:
+      tensors: The arguments.
+      cancellation_manager: Whose cancellation ends the call early.
+
+    Raises:
+      tf.errors.OpError: What the graph raised.
+    """
+    return private_apis.call_function(
+      self._name,
+      tensors,
+      num_results=self._num_results,
+      attributes=self._attributes,
+      cancellation_manager=cancellation_manager,
+    )
+
+
+def _remove_functions(names: Sequence[str]) -> None:
+  for name in names:
+    private_apis.remove_function(name)
