@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The flags --trust_saved_models and --trust_modules, common to all binaries."""
+"""The flags --trust_saved_models and --trust_modules of all binaries."""
 
 from absl import flags
 
