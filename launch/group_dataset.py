@@ -34,8 +34,8 @@ files.
 By default, --num_processes processes of this machine group on disk, without
 opening a port; the same command resumes their work. With --runner, Apache Beam
 groups, and further flags are passed to it: --runner=DaskRunner, FlinkRunner and
-others use a cluster whose workers share --output_dir, a folder or a URL. See
-docs/text.md for instructions and tested runners.
+others use a cluster with workers that share --output_dir, a folder or a URL.
+See docs/text.md for instructions and tested runners.
 """
 
 from collections.abc import Sequence

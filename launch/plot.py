@@ -53,8 +53,8 @@ index.html is rewritten, with its own figures and, with --format=png, these.
     accuracy, such as --metric=eval/global/perplexity
   stragglers: the metric against simulated time, a row of panels for each of
     --communication_seconds, which do not affect training, and the time at which
-    each method reaches a score that half of the methods reach; a method may
-    appear with several participation schedules
+    each line reaches the best score that half of the lines reach; a line is a
+    method with one participation schedule
 """
 
 from collections.abc import Sequence

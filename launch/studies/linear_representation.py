@@ -54,8 +54,8 @@ class Trace(NamedTuple):
   """A run, from its start at round 0.
 
   Attributes:
-    seconds: Simulated seconds since the start, float64 [rounds + 1].
-    distances: Distances to the true representation, float64 [rounds + 1].
+    seconds: The simulated seconds since the start, float64 [rounds + 1].
+    distances: The distances to the true representation, float64 [rounds + 1].
   """
 
   seconds: np.ndarray
