@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How every binary starts and ends: one clear line where the input is bad.
+"""Start and end of every binary, with one clear line for bad input.
 
-Exit codes: 0; 2 for input that cannot be used, with one line on stderr; 130
-for Ctrl-C, SIGTERM and SIGHUP, which all let a run save what it has. Any other
-error is a defect and keeps its traceback.
+Exit codes are 0; 2 for input that cannot be used, with one line on stderr; and
+130 for Ctrl-C, SIGTERM and SIGHUP, which all let a run save its state. Any
+other error is a defect and keeps its traceback.
 """
 
 import atexit
@@ -36,8 +36,8 @@ from ml_collections import ConfigDict
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _HELP_ARGUMENTS = frozenset(('--help', '-help', '--helpshort', '-h', '-?'))
-# What a full or failing disk, a file without permission, or a limit of open
-# files answers.
+# The errors of a full or failing disk, of missing permissions, and of the limit
+# of open files.
 _UNUSABLE = frozenset(
   (
     errno.EACCES,
@@ -55,8 +55,8 @@ _UNUSABLE = frozenset(
   )
 )
 
-# Each method traces the functions of its model, as it should; TensorFlow takes
-# the fifth one for a mistake.
+# Each method traces the functions of its model, as intended, but TensorFlow
+# warns from the fifth one on.
 standard_logging.getLogger('tensorflow').addFilter(
   lambda record: 'triggered tf.function retracing' not in record.getMessage()
 )
@@ -66,11 +66,13 @@ FlagsParser = Callable[[Sequence[str]], list[str]]
 
 
 def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
-  """Runs a binary whose module docstring is its help.
+  """Runs a binary; its module docstring is its help.
 
   Args:
-    main: Takes the arguments that are no flags, the program's name first.
-    flags_parser: Takes all arguments and returns those; None for `parse_flags`.
+    main: A function of the arguments that are not flags, the program's name
+      first.
+    flags_parser: A function that parses all arguments and returns those for
+      `main`; None for `parse_flags`.
   """
   terminal.open_streams()
   if _HELP_ARGUMENTS & set(sys.argv[1:]):
@@ -79,10 +81,10 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
     told = installed.name_commands(text.getvalue())
     call(lambda _: print(told, end=''), sys.argv)
     sys.exit(0)
-  # To import and trace leaves hundreds of thousands of objects that stay; to
-  # look through them for garbage took a fifth of a short run.
+  # Imports and traces leave hundreds of thousands of permanent objects; their
+  # garbage collection took a fifth of a short run.
   gc.set_threshold(100_000, 20, 20)
-  # And once more at the end, when nothing is worth freeing.
+  # At the end of the process, nothing is worth freeing.
   atexit.register(gc.freeze)
   app.run(
     lambda argv: call(main, argv), flags_parser=flags_parser or parse_flags
@@ -90,12 +92,12 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
 
 
 def report_import() -> None:
-  """Says that TensorFlow Federated is imported next, which takes seconds."""
+  """Reports the import of TensorFlow Federated, which takes seconds."""
   simulation.report_step('Importing TensorFlow Federated')
 
 
 def check_no_arguments(argv: Sequence[str]) -> None:
-  """Raises InputError if there are arguments that are no flags."""
+  """Raises InputError if there are arguments other than flags."""
   if len(argv) > 1:
     raise errors.InputError(
       f'Unexpected argument {argv[1]!r}; flags begin with --.'
@@ -103,18 +105,18 @@ def check_no_arguments(argv: Sequence[str]) -> None:
 
 
 def parse_flags(argv: Sequence[str]) -> list[str]:
-  """Parses flags as absl does, but answers wrong ones in one line."""
+  """Parses flags as absl does, but reports wrong ones in one line."""
   try:
     argv = [argv[0], *flags.FLAGS.read_flags_from_files(argv[1:], False)]
     arguments = flags.FLAGS(argv)
     if 'config' in flags.FLAGS:
-      # A config that could not be read raises when it is looked at.
+      # An unreadable config raises only when it is accessed.
       getattr(flags.FLAGS['config'].value, 'keys', None)
     return arguments
   except flags.Error as error:
     _fail(_describe_flag_error(error))
   except (AttributeError, KeyError) as error:
-    # How ml_collections answers an override of a field that is not there.
+    # ml_collections raises these for an override of a missing field.
     _fail(_describe_unknown_field(error, argv))
   except SyntaxError as error:
     _fail(
@@ -128,7 +130,7 @@ def parse_flags(argv: Sequence[str]) -> list[str]:
 def call(main: Main, argv: Sequence[str]) -> None:
   """Calls a binary's main; bad input and signals end the process."""
   if not flags.FLAGS['verbosity'].present:
-    # TensorFlow and TFF log much at INFO that is not for the user.
+    # TensorFlow and TFF log many messages at INFO that do not help the user.
     logging.set_verbosity(logging.WARNING)
   try:
     with _signals_as_interrupts():
@@ -139,7 +141,7 @@ def call(main: Main, argv: Sequence[str]) -> None:
     _say(str(error) or 'Interrupted.')
     sys.exit(_INTERRUPTED)
   except BrokenPipeError:
-    # The reader of our output, such as head, has gone: not an error of ours.
+    # The reader of the output, such as head, has closed it: no error.
     sys.exit(1)
   except MemoryError as error:
     _fail(f'There is not enough memory: {error}.')
@@ -152,7 +154,7 @@ def call(main: Main, argv: Sequence[str]) -> None:
     text = errors.describe_failed_check(error)
     if text is None:
       raise
-    # Computations cannot raise InputError.
+    # Computations cannot raise InputError, so failed checks stand in for it.
     _fail(text)
 
 
@@ -160,7 +162,7 @@ def call(main: Main, argv: Sequence[str]) -> None:
 def _signals_as_interrupts() -> Iterator[None]:
   """Lets SIGTERM and SIGHUP raise KeyboardInterrupt, as SIGINT does.
 
-  What is ignored stays so: nohup is there to outlive SIGHUP.
+  Ignored signals stay ignored, so that nohup still protects from SIGHUP.
   """
   previous = {
     number: signal.signal(number, signal.default_int_handler)
@@ -180,20 +182,20 @@ def _fail(message: str) -> NoReturn:
 
 
 def _say(message: str) -> None:
-  """Writes one line to stderr, whatever the message is made of."""
+  """Writes a message to stderr as one line."""
   program = os.path.basename(sys.argv[0])
   line = installed.name_commands(' '.join(message.split()))
   print(f'{program}: {line}', file=sys.stderr, flush=True)
 
 
 def _describe_flag_error(error: flags.Error) -> str:
-  """Returns absl's message; where a config file raised, that file's own."""
+  """Returns absl's message, or the config file's own if that file raised."""
   if 'Error whilst parsing config file' not in str(error):
     return str(error)
   causes = [error]
   while causes[-1].__context__ is not None:
     causes.append(causes[-1].__context__)
-  # What an InputError was raised for is in its sentence.
+  # The message of an InputError already contains its cause.
   told = [cause for cause in causes if isinstance(cause, errors.InputError)]
   where = str(error).partition(': Error whilst')[0]
   return f'{where}: {(told or causes)[-1]}'
@@ -207,7 +209,7 @@ def _describe_config_error(error: OSError, argv: Sequence[str]) -> str:
 
 
 def _describe_unknown_field(error: Exception, argv: Sequence[str]) -> str:
-  """Names the override that failed, with the fields that exist there."""
+  """Returns a message about a failed override, with the existing fields."""
   config = flags.FLAGS['config'].parser.parse(_config_path(argv))
   for argument in argv:
     flag, *path = argument.lstrip('-').partition('=')[0].split('.')
@@ -220,14 +222,14 @@ def _describe_unknown_field(error: Exception, argv: Sequence[str]) -> str:
 def describe_missing_field(
   config: ConfigDict, path: Sequence[str]
 ) -> str | None:
-  """Returns what to say of a field that a config lacks: 'no field ...'.
+  """Returns a description of a missing field of a config: 'no field ...'.
 
   Args:
     config: The config.
     path: The names that lead to the field.
 
   Returns:
-    The end of a sentence, which names the fields that exist there; None if the
+    The end of a sentence with the names of the existing fields; None if the
     field exists.
   """
   block = config

@@ -1,22 +1,23 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Compiles a round's client work for an accelerator, and says what it needs.
+r"""Compiles a round's client work for an accelerator, and prints its cost.
 
   python -m launch.compile --config=launch/configs/digits.py:fed_fish
 
-compiles for the TPU chips of --topology, without any, and prints whether that
-succeeds and in what time, and what JAX's memory_analysis() and cost_analysis()
-say of the program: the memory of a chip, operations and bytes accessed. Nothing
-is trained; the data is read as launch.train reads it, since the clients of the
-first round decide the shapes.
+compiles for the TPU chips of --topology, which need not be present, and prints
+whether and how fast that succeeds, and the results of JAX's memory_analysis()
+and cost_analysis(): memory per chip, operations and bytes accessed. Nothing is
+trained. The data is read as in launch.train, because the clients of the first
+round determine the shapes.
 
   --platform=cpu compiles for this machine.
 
-`make accelerator PLATFORM=tpu` installs the compiler. Large programs take it
-minutes: a ResNet-18 or a transformer ten on a laptop.
+`make accelerator PLATFORM=tpu` installs the compiler. Large programs take
+minutes to compile: a ResNet-18 or a transformer takes ten on a laptop.
 
-JAX counts the body of each loop once, however often it runs: the cost is roughly
-that of one batch of one client. docs/tpu.md has examples.
+JAX counts the body of each loop once, regardless of the number of iterations,
+so the cost is roughly that of one batch of one client. See docs/tpu.md for
+examples.
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ from fedfish_tff.execution import contexts
 
 from absl import flags
 
-# The flag belongs to the binary that calls `define`, and stands in its help.
+# The flag belongs to the binary that calls `define`, so its help shows it.
 flags.disclaim_key_flags()
 
 
@@ -35,10 +35,10 @@ def define_options(*names: str) -> Callable[[], dict[str, str | int]]:
   """Defines flags for options of contexts.
 
   Args:
-    *names: The flags', of `OPTION_FLAGS`.
+    *names: The names of the flags, of `OPTION_FLAGS`.
 
   Returns:
-    A function that returns the options that were given, once flags are parsed.
+    A function that returns the given options, once flags are parsed.
   """
   holders = {name: OPTION_FLAGS[name]() for name in names}
 
@@ -128,7 +128,7 @@ def _define_ray_actor_cpus() -> flags.FlagHolder[int | None]:
   )
 
 
-# What defines each flag.
+# The function that defines each flag.
 OPTION_FLAGS: Mapping[str, Callable[[], flags.FlagHolder[Any]]] = {
   'platform': _define_platform,
   'precision': _define_precision,

@@ -8,13 +8,12 @@ or, with another place or more seeds:
 
   python -m launch.demo --output_dir=runs/demo --seeds=5
 
-Clients hold few of the ten digits each and train for many local epochs, which
-is where the mean of their models (FedAvg) suffers. Both methods start from the
-same weights, see the same clients and batches and use the same rates, with the
-paper's plain server steps. Every run is a workdir of launch.train that was
-then evaluated by launch.evaluate; plots/ compares them. Last comes the paper's
-toy figure (launch.studies.toy_figure). A demo that was stopped continues where
-it was.
+Each client holds few of the ten digits and trains for many local epochs, which
+is where the mean of the models (FedAvg) suffers. Both methods start from the
+same weights, see the same clients and batches and use the same learning rates,
+with the paper's plain server steps. Every run is a workdir of launch.train,
+evaluated by launch.evaluate; plots/ compares them. The paper's toy figure
+(launch.studies.toy_figure) comes last. A stopped demo resumes where it was.
 """
 
 from collections.abc import Iterator
@@ -42,7 +41,7 @@ _TOY_SEEDS = flags.DEFINE_integer(
 )
 _CONTEXT = context_flag.define()
 
-# By the name of a run, its variant.
+# The variant of each run, by the run's name.
 _VARIANTS = {'fed_avg': 'fed_avg,server=sgd', 'fed_fish': 'fed_fish,server=sgd'}
 _METRIC = 'eval/global/accuracy'
 
@@ -59,7 +58,7 @@ def create_configs(
       config.evaluate_every = 2
       config.checkpoint_every = 10
       if 'diagnostics' in config.algorithm:
-        # Its sum would count among the bytes that the plots compare.
+        # The sum of diagnostics would add to the bytes that the plots compare.
         config.algorithm.diagnostics = False
       yield f'{name}_seed{seed}', config
 

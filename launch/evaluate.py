@@ -5,63 +5,62 @@ r"""Evaluates the model of a workdir of launch.train, client by client.
   python -m launch.evaluate --workdir=runs/digits_fed_fish
 
 scores the model of the last checkpoint on the test clients, which training has
-never seen: as it is, and fine-tuned on 25 % and 50 % of each client's examples
-and scored on the other half. It also takes one more round, which is not kept,
-and measures its client-server barrier. The workdir then holds, too:
+never seen: as it is, and after fine-tuning on 25 % and 50 % of each client's
+examples, on the other half. It also runs one more round, which is discarded,
+and measures its client-server barrier. It adds to the workdir:
 
-  evaluation/clients.csv: a row a held-out client; global/<metric> on all its
+  evaluation/clients.csv: a row per held-out client; global/<metric> on all its
     examples; before/, few_shot_25/ and after/<metric> on the unseen half
-  evaluation/barrier.csv: a row a client of the further round
-  evaluation/summary.csv: means over clients, of five or more with 95 % bootstrap
-    intervals, the worst tenth of the clients, and the mean over all examples
+  evaluation/barrier.csv: a row per client of the additional round
+  evaluation/summary.csv: means over clients, with 95 % bootstrap intervals for
+    five or more, the worst tenth of the clients, and the mean over all examples
   plots/: the plots of training, and those of the clients
 
-Of FedMA, the ensemble is scored, too (ensemble/<metric>): the mean of what the
-networks predict that the first round's clients train, each by itself, before any
-are matched. They are trained once more for it.
+For FedMA, the ensemble is also scored (ensemble/<metric>): the mean prediction
+of the networks that the first round's clients train separately, before any are
+matched. This trains them once more.
 
-Every row says which round's model was scored (round) and on which clients
-(split). A client whose model has diverged has the value nan: the summary
-leaves it out and counts it (num_diverged). launch.plot uses an evaluation of
-the run's model only, that of the last round: evaluate again after training on.
-A run with early_stopping in its config has another one, of its best round; --at
-scores any that is kept, such as --at=last.
+Every row names the round of the model (round) and the clients (split). A client
+with a diverged model has the value nan; the summary excludes and counts it
+(num_diverged). launch.plot uses an evaluation only if it is of the run's model,
+that of the last round, so evaluate again after further training. With
+early_stopping in the config, the run's model is that of the best round. --at
+scores any model that is kept, such as --at=last.
 
-While a model is still being chosen, look at the validation clients instead;
-their tables are evaluation/validation_clients.csv and so on:
+While a model is still being chosen, use the validation clients instead; their
+tables are evaluation/validation_clients.csv and so on:
 
   python -m launch.evaluate --workdir=runs/digits_fed_fish --split=validation
 
-A language model is also scored on clients of other tasks, by NAME=FOLDER, whose
-texts become tokens by the vocabulary of the model:
+A language model can also be scored on clients of other tasks, by NAME=FOLDER.
+The vocabulary of the model turns their texts into tokens:
 
   python -m launch.evaluate --workdir=runs/c4 \
     --targets=c4,cc_news=grouped/news,stackoverflow=tff_cache
 
-FOLDER is what that task takes as --data_dir; NAME alone is the workdir's own
-task. The models of the round half-way and of the last checkpoint (--at) are
-fine-tuned on 0, 25 and 50 % of each held-out client, with the epochs
+FOLDER is that task's --data_dir; NAME alone is the workdir's own task. The
+models of the half-way round and of the last checkpoint (--at) are fine-tuned on
+0, 25 and 50 % of each held-out client, with the epochs
 (evaluation.personalization_epochs), batches and client learning rate of the
-config, and always scored on the same unseen half. Of several
+config, and always scored on the same unseen half. If there are several
 evaluation.personalization_learning_rates, validation clients of the workdir's
-own task choose one for each model. Clients of fewer than 4 examples, which are
-chunks of task.eval_sequence_length tokens, are left out of all of that. The
-workdir then holds:
+own task choose one for each model. Clients with fewer than 4 examples (chunks
+of task.eval_sequence_length tokens) are excluded. The workdir then holds:
 
-  evaluation/transfer.csv: a row a target, round, share of the data (percent)
-    and metric: how many clients were scored, were too small or diverged; the
-    mean over clients with its 95 % bootstrap interval, and the value over all
-    tokens together
-  evaluation/transfer_clients.csv: a row a client, round and share
-  plots/transfer_<metric>.png: scores by share, a panel a target
+  evaluation/transfer.csv: a row per target, round, share of the data (percent)
+    and metric: the numbers of clients that were scored, too small or diverged;
+    the mean over clients with its 95 % bootstrap interval, and the value over
+    all tokens together
+  evaluation/transfer_clients.csv: a row per client, round and share
+  plots/transfer_<metric>.png: scores by share, a panel per target
 
 launch.plot --layout=transfer compares several such workdirs. Without data, a
-workdir trained on made-up pages has --targets=c4,cc_news, made-up, too, and called
-so: "generated pages, task c4".
+workdir trained on synthetic pages has --targets=c4,cc_news, which are synthetic
+and labelled so: "generated pages, task c4".
 
 To use the model elsewhere, write export/saved_model, which TensorFlow loads
-without this package, and export/weights.npz, with adapters merged into the
-matrices that they are of:
+without this package, and export/weights.npz, with adapters merged into their
+matrices:
 
   python -m launch.evaluate --workdir=runs/digits_fed_fish --export
 

@@ -13,28 +13,29 @@ r"""Groups web-scale text by client, in the format of Dataset Grouper.
   --format=tfds      a data set of TensorFlow Datasets: --input=name, or
                      huggingface:name; with --split, --data_dir, --download
 
-  --key=host                a client a host; without 'www.' unless --keep_www
-  --key=registered_domain   a client a domain by the public-suffix list
-  --key=FEATURE             a client a value of this feature
+  --key=host                a client per host; without 'www.' unless --keep_www
+  --key=registered_domain   a client per domain by the public-suffix list
+  --key=FEATURE             a client per value of this feature
 
---input is a path with * and ?, local or of a file system that fsspec knows.
-Records that cannot be used are counted by kind; more than --max_bad_fraction of
-them are an error. Written to --output_dir, a new folder:
+--input is a path with * and ?, local or of a file system that fsspec supports.
+Unusable records are counted by kind; more than --max_bad_fraction of them are
+an error. The files of --output_dir, a new folder, are:
 
-  <split>-00000-of-00001.tfrecord   one record a client, which
-                                    dataset_grouper.PartitionedDataset reads
+  <split>-00000-of-00001.tfrecord   one record per client, for
+                                    dataset_grouper.PartitionedDataset
   clients.parquet                   split, file, offset and size of each client
-  dataset.json                      features, counts, what was left out
+  dataset.json                      features, counts, excluded records
   statistics.json, statistics.png   quantiles and histogram of client sizes
 
-Clients divide into train, validation and held_out by a hash of their id, and
-nothing is there before all of it is. The same command writes the same files.
+Clients are divided into train, validation and held_out by a hash of their id.
+The folder appears only once it is complete. The same command writes the same
+files.
 
---num_processes processes of this machine group on disk, open no port, and go on
-where they were when the same command is given again. With --runner, Apache Beam
-groups, and further flags go to it: --runner=DaskRunner, FlinkRunner and others
-use a cluster, whose workers share --output_dir, a folder or a URL; docs/text.md
-tells how, and what has been tried.
+By default, --num_processes processes of this machine group on disk, without
+opening a port; the same command resumes their work. With --runner, Apache Beam
+groups, and further flags are passed to it: --runner=DaskRunner, FlinkRunner and
+others use a cluster with workers that share --output_dir, a folder or a URL.
+See docs/text.md for instructions and tested runners.
 """
 
 from collections.abc import Sequence
@@ -136,7 +137,7 @@ def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
   own, others = list(argv[:1]), []
   target = own
   for argument in argv[1:]:
-    # What is no flag is the value of the one before.
+    # An argument that is not a flag is the value of the previous one.
     if _IS_FLAG.match(argument):
       name = argument.lstrip('-').partition('=')[0]
       is_own = name in flags.FLAGS or name.removeprefix('no') in flags.FLAGS
@@ -146,7 +147,7 @@ def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def parse_flags(argv: Sequence[str]) -> list[str]:
-  """Parses flags; those of Beam are left for `main`."""
+  """Parses this binary's flags and leaves those of Beam for `main`."""
   own, others = split_arguments(argv)
   return [*cli.parse_flags(own), *others]
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The binaries as commands of a wheel: fedfish-train for launch.train.
 
-launch and tasks are names that others have, too, so a wheel holds these folders
-inside of fedfish_tff_programs, where nobody else's import meets them. A command
-is the binary, started with that folder on the path of Python modules: of its
-process and of those it starts, which all import launch and tasks as in a
-checkout. The standard library alone, since commands and setup.py import this.
+Other packages may also be called launch and tasks, so a wheel holds these
+folders inside fedfish_tff_programs, where they hide no other package. A command
+starts the binary with that folder on the path of Python modules, for its own
+process and its children, which all import launch and tasks as in a checkout.
+This module imports only the standard library, because setup.py imports it.
 """
 
 import os
@@ -34,34 +34,34 @@ COMMANDS = {
   'fedfish-train': 'train',
   'fedfish-train-tokenizer': 'train_tokenizer',
 }
-# In a wheel; beside launch in a checkout is nothing of that name.
+# The parent folder of launch in a wheel; a checkout has another one.
 _FOLDER = 'fedfish_tff_programs'
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _BINARY = re.compile(r'(?:python -m )?(?<![\w./])launch\.([\w.]*\w)')
 
 
 def main() -> NoReturn:
-  """Becomes the binary of the command as which this was started."""
-  # The working directory comes second, for methods and tasks of the user's own:
-  # a folder there that is called tasks hides none of ours.
+  """Replaces this process by the binary of the command that started it."""
+  # The working directory comes second, for the user's own methods and tasks: a
+  # folder called tasks there does not hide ours.
   paths = [str(_ROOT), os.getcwd(), os.environ.get('PYTHONPATH')]
   os.environ['PYTHONPATH'] = os.pathsep.join(filter(None, paths))
-  # Python would put it first.
+  # Without this, Python would put the working directory first.
   os.environ['PYTHONSAFEPATH'] = '1'
   module = f'launch.{COMMANDS[pathlib.Path(sys.argv[0]).name]}'
   os.execv(sys.executable, [sys.executable, '-m', module, *sys.argv[1:]])
 
 
 def find_config(source: str) -> str:
-  """Returns a config with the file that is meant, which may be one of ours.
+  """Returns a config with the path of its file, which may be one of ours.
 
   Args:
-    source: <file>[:<variant>], which may begin with ~. A file that is not there
-      is looked for beside launch, and in launch/configs by its name alone:
+    source: <file>[:<variant>], which may begin with ~. A missing file is looked
+      for beside launch, and in launch/configs by its name alone:
       digits:fed_fish.
 
   Returns:
-    The same with a file that is there, or as it was.
+    The config with an existing file, or unchanged if there is none.
   """
   source = os.path.expanduser(source)
   path, colon, variant = source.partition(':')
@@ -73,10 +73,10 @@ def find_config(source: str) -> str:
 
 
 def name_commands(text: str) -> str:
-  """Returns a text in which binaries are called as the user can start them.
+  """Returns a text with binaries named by the commands of the installation.
 
   Args:
-    text: For example 'python -m launch.train --help', or 'launch.train'.
+    text: A text such as 'python -m launch.train --help' or 'launch.train'.
   """
   if _ROOT.name != _FOLDER:
     return text

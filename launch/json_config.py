@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The flag --config: a Python file, or the config.json of a run.
 
-The flag library would execute either; JSON is data here, by its name.
+The flag library would execute both; here a file named *.json is read as data.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from absl import flags
 from ml_collections import config_flags
 from ml_collections import ConfigDict
 
-# The flag belongs to the binary that defines it, and stands in its help.
+# The flag belongs to the binary that defines it, so its help shows it.
 flags.disclaim_key_flags()
 
 
@@ -26,7 +26,7 @@ def define_flag(help_text: str) -> flags.FlagHolder[ConfigDict]:
     help_text: The help of the flag.
   """
   holder = config_flags.DEFINE_config_file('config', None, help_text)
-  # All that is parsed comes by here, a --flagfile's --config too.
+  # Every value passes through this parser, also --config of a --flagfile.
   parser = flags.FLAGS['config'].parser
   run = parser.parse
 
@@ -39,7 +39,7 @@ def define_flag(help_text: str) -> flags.FlagHolder[ConfigDict]:
 
 
 def find(source: str) -> str:
-  """Returns a config with the file that is meant, by whose name it is read.
+  """Returns a config with the path of its file, which is Python or JSON.
 
   Args:
     source: `<file>.py[:<variant>]` or `<file>.json`; see
@@ -58,24 +58,24 @@ def find(source: str) -> str:
 
 
 def is_data() -> bool:
-  """Whether the config that --config names is read from JSON."""
+  """Returns whether the config of --config is read from JSON."""
   return _is_json(find(flags.FLAGS['config'].config_filename))
 
 
 def _is_json(found: str) -> bool:
-  """Whether a config is JSON; a variant of a Python file may be called so."""
+  """Returns whether a config is JSON, not a Python file's variant `*.json`."""
   is_python = found.partition(':')[0].endswith('.py')
   return not is_python and found.lower().endswith('.json')
 
 
 def get_config(path: str) -> ConfigDict:
-  """Returns the config in a JSON file, where tuples are lists.
+  """Returns the config in a JSON file, with lists turned into tuples.
 
   Args:
-    path: The file.
+    path: The path of the file.
 
   Raises:
-    errors.InputError: If it cannot be read, or holds something else.
+    errors.InputError: If it cannot be read, or holds no object.
   """
   return ConfigDict(_with_tuples(regular_files.read_json(path, dict)))
 

@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Begins a project of your own: a task, a method, a config, a sweep, a test.
+r"""Starts a project of your own: a task, a method, a config, a sweep, a test.
 
   python -m launch.new mine
 
-Written to the folder mine, which must be new or empty: task.py (clients, a model
-and a config with a sweep), method.py (a method whose clients keep a state),
-method_test.py and README.md, whose commands run at once. Change the files: nothing
-else knows of them.
+writes to the folder mine, which must be new or empty: task.py (clients, a model
+and a config with a sweep), method.py (a method with client state),
+method_test.py and README.md, with commands that run at once. Edit the files
+freely: nothing else depends on them.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from launch import cli
 from launch import installed
 
 _EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / 'examples'
-# The example that each file is made of.
+# The example that each file is copied from.
 _FILES = {
   'task.py': 'wine.py',
   'method.py': 'error_feedback.py',
@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> None:
     )
   folder = pathlib.Path(argv[1]).expanduser().absolute()
   _check_name(folder.name)
-  # Imported late: what is above answers at once.
+  # Imported late, so that bad input is reported at once.
   from launch.data import client_folder  # pylint: disable=g-import-not-at-top
 
   client_folder.check_is_free(str(folder))
@@ -70,7 +70,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _check_name(name: str) -> None:
-  """Raises InputError unless a folder can be a package of its own."""
+  """Raises InputError unless the folder can be a new Python package."""
   if not name.isidentifier() or keyword.iskeyword(name):
     raise errors.InputError(
       f'The name of the folder must be one of a Python package, got {name!r}.'
@@ -83,7 +83,7 @@ def _check_name(name: str) -> None:
 
 
 def _rename(source: str, name: str) -> str:
-  """Returns an example's source with the names that it has in the project."""
+  """Returns an example's source with the module names of the project."""
   for file, example in _FILES.items():
     old, new = example.removesuffix('.py'), file.removesuffix('.py')
     source = source.replace(f'examples.{old}', f'{name}.{new}')

@@ -6,26 +6,29 @@ r"""Divides a labelled data set, or a table of yours, among clients.
     --partition=dirichlet --num_clients=100 --alpha=0.1 --output_dir=clients
 
   --partition=pachinko --coarse_label=coarse_label --num_clients=500 \
-    --examples_per_client=100   (as CIFAR-100 became federated; --alpha, --beta)
+    --examples_per_client=100   (as for federated CIFAR-100; --alpha, --beta)
   --partition=shards --num_clients=100 --shards_per_client=2   (FedAvg's paper)
-  --partition=shards --num_clients=100 --classes_per_client=2   (2 exactly)
-  --partition=key --key=author --min_examples=10   (a client a value)
+  --partition=shards --num_clients=100 --classes_per_client=2   (exactly 2)
+  --partition=key --key=author --min_examples=10   (a client per value)
 
   python -m launch.partition_dataset --dataset=patients.csv --label=cost \
     --feature=age,dose --partition=key --key=hospital --output_dir=clients
 
-A data set of TensorFlow Datasets is read from --data_dir, where TFDS prepared it;
---download lets TFDS download and prepare it first. A table is a .csv, .parquet or
-.arrow file, or a folder of them, such as a Hugging Face data set on disk: its
-columns hold numbers, lists of them, or images in bytes (PNG, JPEG). Written to --output_dir, a new folder:
-<client id>.npz with the arrays x and y for each client, clients.csv (examples
-and counts of each class), label_partition.png (clients x classes) and
-partition.json. Nothing else is there before all of it is. Train on it with
+A data set of TensorFlow Datasets is read from --data_dir, where TFDS prepared
+it; --download lets TFDS download and prepare it first. A table is a .csv,
+.parquet or .arrow file, or a folder of such files, for example a Hugging Face
+data set on disk; its columns hold numbers, lists of numbers, or images as bytes
+(PNG, JPEG).
+
+The files of --output_dir, a new folder, are <client id>.npz with the arrays x
+and y of each client, clients.csv (examples and counts of each class),
+label_partition.png (clients x classes) and partition.json. The folder appears
+only once it is complete. Train on it with
 
   python -m launch.train --config=launch/configs/arrays.py \
     --data_dir=clients --workdir=runs/clients
 
-The data set has to fit into memory. The same command writes the same files.
+The data set must fit into memory. The same command writes the same files.
 """
 
 from collections.abc import Sequence
@@ -127,8 +130,8 @@ _FORMAT = flags.DEFINE_enum(
 )
 
 _NEEDED = object()
-# The flags of each partition and what they are where they are not given, so that
-# partition.json says all; None where that is nothing.
+# The flags of each partition and their default values, which partition.json
+# records; None for no default.
 _FLAGS = {
   'dirichlet': {
     'num_clients': _NEEDED,

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Flags that are paths, which mean the same in all binaries.
+"""Flags for paths, with the same syntax in all binaries.
 
 A path may begin with ~. All other characters stand for themselves.
 """
@@ -9,16 +9,17 @@ import os
 
 from absl import flags
 
-# The flags belong to the binary that defines them, and stand in its help.
+# The flags belong to the binary that defines them, so its help shows them.
 flags.disclaim_key_flags()
 
 
 def expand(path: str, *, takes_urls: bool = False) -> str:
-  """Returns a path with the home in place of ~.
+  """Returns a path with the home folder in place of ~.
 
   Args:
     path: The path.
-    takes_urls: Whether it may be of another file system, as gs://bucket/a.
+    takes_urls: Whether it may be a URL of another file system, such as
+      gs://bucket/a.
 
   Raises:
     ValueError: If it cannot be used.
@@ -39,7 +40,7 @@ def expand(path: str, *, takes_urls: bool = False) -> str:
 
 
 class _PathParser(flags.ArgumentParser):
-  """Reads a path."""
+  """A parser of a path."""
 
   syntactic_help = 'a path'
 
@@ -52,7 +53,7 @@ class _PathParser(flags.ArgumentParser):
 
 
 class _PathsParser(flags.ListParser):
-  """Reads paths between commas, or one that is there and has some."""
+  """A parser of paths between commas, or of an existing path with commas."""
 
   def parse(self, argument: str | list[str]) -> list[str]:
     if isinstance(argument, str) and os.path.exists(expand(argument)):
@@ -63,13 +64,14 @@ class _PathsParser(flags.ListParser):
 def define(
   name: str, default: str | None, help_text: str, *, takes_urls: bool = False
 ) -> flags.FlagHolder[str | None]:
-  """Defines a flag that is a path.
+  """Defines a flag for a path.
 
   Args:
     name: The flag's name.
-    default: The path if none is given.
-    help_text: What it is.
-    takes_urls: Whether it may be of another file system, as gs://bucket/a.
+    default: The default path.
+    help_text: The flag's help.
+    takes_urls: Whether it may be a URL of another file system, such as
+      gs://bucket/a.
 
   Returns:
     The flag's holder.
@@ -78,11 +80,11 @@ def define(
 
 
 def define_list(name: str, help_text: str) -> flags.FlagHolder[list[str]]:
-  """Defines a flag that is several paths, none by default.
+  """Defines a flag for several paths, without a default.
 
   Args:
     name: The flag's name.
-    help_text: What they are.
+    help_text: The flag's help.
 
   Returns:
     The flag's holder.

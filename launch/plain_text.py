@@ -1,17 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Text that is no command to the program that shows it.
+r"""Escaped text that cannot act as a command where it is shown.
 
-The names of a stranger's run, task, class or client are data. Each kind of
-output has one function here, which every writer of that kind calls. What a
-terminal obeys is written as Python writes it: \x1b. The standard library alone.
+Names of runs, tasks, classes and clients may be untrusted, so they are treated
+as data. Each kind of output has one function here, for all its writers. Control
+characters of terminals are escaped as in Python: \x1b. This module imports only
+the standard library.
 """
 
 import html as html_lib
 import re
 from typing import Any
 
-# Controls, what turns the direction of text, and halves of surrogate pairs.
+# Control characters, changes of text direction, and unpaired surrogates.
 _OBEYED = (
   r'\x00-\x08\x0b-\x1f\x7f-\x9f'
   r'\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff'
@@ -26,21 +27,21 @@ _LATEX = str.maketrans(
     '<': r'\textless{}',
     '>': r'\textgreater{}',
     '|': r'\textbar{}',
-    # At the start of a row they would belong to the end of the row before.
+    # At the start of a row, these would be arguments of the preceding \\.
     '[': '{[}',
     '*': '{*}',
-    # Fonts may lack ours.
+    # LaTeX fonts may lack the Unicode character.
     '±': r'$\pm$',
     **{character: f'\\{character}' for character in '&%$#_{}'},
   }
 )
 _MARKDOWN = re.compile(r'[\\`*\[\]|]')
-# What spreadsheets take for the start of a formula.
+# Characters that start a formula in spreadsheets.
 _FORMULA = tuple('=+-@＝＋－＠')
 
 
 def lines(text: str) -> str:
-  """Returns a text for a terminal or a figure; its lines stay."""
+  """Returns a text for a terminal or a figure, with its line breaks."""
   return _NOT_SHOWN.sub(_escape, text)
 
 
@@ -65,16 +66,16 @@ def markdown(text: str) -> str:
 
 
 def html(text: str) -> str:
-  """Returns a text for HTML and its attributes; its lines stay."""
+  """Returns a text for HTML and its attributes, with its line breaks."""
   return html_lib.escape(lines(text))
 
 
 def csv_cell(value: Any) -> Any:
-  """Returns a cell of CSV that is no formula of a spreadsheet.
+  """Returns a cell of CSV that spreadsheets do not take for a formula.
 
   Args:
-    value: The cell. A text that is no number and would begin a formula gets an
-      apostrophe before it; what is no text stays.
+    value: The cell. An apostrophe is put before a text that is not a number but
+      would start a formula. Values other than text are unchanged.
   """
   if not isinstance(value, str):
     return value

@@ -1,16 +1,17 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Draws and compares several finished or running workdirs of launch.train.
+r"""Plots and compares finished or running workdirs of launch.train.
 
-Runs that differ by their seed only are pooled: lines are means over seeds, and
+Runs that differ only in their seed are pooled: lines are means over seeds, and
 methods are compared by paired differences within seeds, and within clients of
-seeds, with bootstrap intervals where there are five of them. Differences below
+seeds, with bootstrap intervals if there are at least five. Differences below
 1e-6 of a metric's scale are ties. For example:
 
   python -m launch.plot --output_dir=plots \
     --workdirs=runs/fed_avg_0,runs/fed_avg_1,runs/fed_fish_0,runs/fed_fish_1
 
-Another metric (any column of metrics.csv), against bytes only, as vectors:
+Another metric (any column of metrics.csv), only against bytes, as vector
+graphics:
 
   python -m launch.plot --output_dir=plots --workdirs=runs/a,runs/b \
     --metric=eval/personalized/accuracy --x=bytes --format=pdf
@@ -21,27 +22,26 @@ finished runs of a sweep:
   python -m launch.plot --output_dir=plots --sweep_dir=runs/sweep \
     --layout=all --format=pdf
 
-What is written to --output_dir, as far as the workdirs hold it:
+The files of --output_dir, as far as the workdirs have the data, are:
 
   <metric>_by_round, _by_local_steps (fixed compute), _by_bytes: curves;
-    _by_payload_bytes of runs whose clients send a part of their weights,
-    _by_simulated_seconds of runs whose clients have speeds
+    _by_payload_bytes for runs with partial exchange of weights,
+    _by_simulated_seconds for runs with client speeds
   barrier_<metric>...: client-server barriers of two methods, with x = y
   personalization_<metric>, few_shot_<metric>, client_spread_<metric>: clients
     before and after fine-tuning; they need evaluation/clients.csv in the
     workdirs, which launch.evaluate writes
-  methods.csv: what each method reached, mean and deviation over seeds
+  methods.csv: each method's results, mean and deviation over seeds
   comparison.csv: the paired differences
-  test_comparison.csv: those on test clients by seed, of finished runs
+  test_comparison.csv: the differences on test clients by seed, of finished runs
 
-These are printed, too, unless they are large. With --sweep_dir the sweep's
-index.html is written anew, with its own figures and, of format png, these.
+The tables are also printed unless they are large. With --sweep_dir, the sweep's
+index.html is rewritten, with its own figures and, with --format=png, these.
 
-With --layout, in place of the figures above, and with captions.txt, which says
-what they show:
+--layout draws other figures instead, and captions.txt with their descriptions:
 
-  fixed_compute: the metric against rounds, local steps and bytes where rounds
-    times local epochs are equal; a panel a task
+  fixed_compute: the metric against rounds, local steps and bytes for runs with
+    equal rounds times local epochs; a panel per task
   local_epochs: scores on test clients before and after personalisation by
     local epochs, and their paired differences to FedAvg
   barrier: the barriers of each method against FedAvg's, a marker for each
@@ -49,12 +49,12 @@ what they show:
   transfer: scores on other tasks by the share of a client's data, at half of
     the rounds and at the end, of workdirs that launch.evaluate --targets has
     scored; with transfer_table.csv: means and deviations over seeds, and the
-    differences to FedAvg within seeds. Other metrics than accuracy by --metric,
-    such as --metric=eval/global/perplexity
+    differences to FedAvg within seeds. --metric chooses a metric other than
+    accuracy, such as --metric=eval/global/perplexity
   stragglers: the metric against simulated time, a row of panels for each of
-    --communication_seconds, which change no training, and when each method has
-    reached what half of them reach; a method may be there with several choices
-    of who takes part
+    --communication_seconds, which do not affect training, and the time at which
+    each line reaches the best score that half of the lines reach; a line is a
+    method with one participation schedule
 """
 
 from collections.abc import Sequence

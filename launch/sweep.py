@@ -1,30 +1,30 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Runs many experiments at a time and sums them up in one table.
+r"""Runs many experiments in parallel and summarizes them in one table.
 
-The runs are listed by a config file: a grid of values, seeds, or both.
+A config file lists the runs: a grid of values, seeds, or both.
 
-  Five methods of the digits, three seeds each:
+  Five methods on the digits, three seeds each:
 
     python -m launch.sweep --config=launch/configs/digits.py:seeds \
       --sweep_dir=runs/digits_seeds
 
-  What would run, and with which configs, without running it:
+  List the runs and their configs without running them:
 
     python -m launch.sweep --config=launch/configs/digits.py:learning_rates \
       --sweep_dir=runs/digits_rates --dry_run
 
   Tune the learning rates for each method and number of local epochs, then
-  compare the methods with the rates that were best on validation clients:
+  compare the methods with the best rates on validation clients:
 
     python -m launch.sweep --config=launch/configs/digits.py:tuning \
       --sweep_dir=runs/digits_tuning
     python -m launch.sweep --config=launch/configs/digits.py:fixed_rounds \
       --sweep_dir=runs/digits_rounds --tuned_by=runs/digits_tuning
 
-  (--tuned_metric=loss has another metric of theirs decide)
+  (--tuned_metric=loss chooses the rates by another metric)
 
-Sweeps of every task (its config file may leave some out and have more):
+Sweeps of every task (a config file may omit some and add others):
 
   seeds           the methods as configured, three seeds each
   variants        all variants of the config, three seeds each
@@ -32,32 +32,32 @@ Sweeps of every task (its config file may leave some out and have more):
   tuning          the methods at 1, 8 and 16 local epochs with 3 x 3 rates
                   around the config's, one seed, a quarter of the rounds
   fixed_rounds    the methods at 1, 8 and 16 local epochs, three seeds
-  fixed_compute   the same with as many local epochs in total: fewer a round,
+  fixed_compute   the same with a fixed total of local epochs: fewer per round,
                   more rounds; fixed_compute_tuning tunes for it
 
 --config.<field>=<value> sets a field of all runs, such as
 --config.task.num_clients=80. The sweep's folder then holds:
 
   runs/       a workdir of launch.train for each run, as if it had run alone
-  logs/       what each run has printed
-  runs.csv    a row a run: its fields, how it ended, all its numbers
+  logs/       the output of each run
+  runs.csv    a row per run: its fields, its outcome, all its numbers
   table.csv, table.md, table.tex  mean and deviation over seeds; where rates
-              differ, the best by the metric on validation clients, never by
-              that on test clients
-  index.html  all of it on one page, figures and configs, that opens offline
+              differ, the best by the metric on validation clients, never on
+              test clients
+  index.html  all results on one page, with figures and configs, for offline use
   plots/      heat maps of learning rates, or scores against the share of
-              weights that clients send; else launch.plot's curves
+              weights that clients send; otherwise launch.plot's curves
 
-Stop it whenever you like: the same command continues, with the same results.
+You can stop it at any time: the same command continues, with the same results.
 A run that fails is named, with its reason, and does not stop the others; the
 exit code is then 1. More runs may be added to a sweep (another seed); a folder
-that holds other runs is refused.
+with other runs is refused.
 
-Runs that differ only in seeds, learning rates and the like follow one another in
-a process that traces what they have in common once. Each of the processes has
-its share of the cores, and a new one waits until there is memory for it.
+Runs that differ only in seeds, learning rates and the like follow one another
+in a process that traces their common computations once. Each process has its
+share of the cores, and a new one waits until there is enough memory.
 
-On the nodes of a Ray cluster, which all need the sweep's folder (docs/scale.md):
+On the nodes of a Ray cluster, all with the sweep's folder (docs/scale.md):
 
     python -m launch.sweep --config=launch/configs/digits.py:seeds \
       --sweep_dir=/shared/digits_seeds --on=ray --ray_address=10.0.0.1:6379
@@ -135,7 +135,7 @@ _TRUST_SAVED_MODELS = trust_flags.define_saved_models()
 
 
 def parse_flags(argv: Sequence[str]) -> list[str]:
-  """Parses flags; what sets fields of all runs is left for `main`."""
+  """Parses flags and leaves overrides of config fields for `main`."""
   overrides, rest = plan_lib.split_arguments(argv)
   return [*cli.parse_flags(rest), *overrides]
 

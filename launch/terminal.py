@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The output of a process, for any terminal, file or reader, or without one."""
+"""Safe output of a process to any terminal, file or reader, or to none."""
 
 import errno
 import io
@@ -13,14 +13,14 @@ from launch import plain_text
 
 from absl import logging
 
-# With what a progress bar begins: it goes back in its line, or up to it.
+# The start of a progress bar: it moves back in its line, or up to it.
 _OF_A_BAR = re.compile(r'(?:[\r\n]|\x1b\[A)*')
 
 
 class _Stream(io.TextIOWrapper):
-  """A stream that shows any text, as characters that do nothing.
+  """A stream that escapes control characters.
 
-  After an error it writes nothing any more.
+  After an error, it writes nothing more.
   """
 
   def write(self, text: str) -> int:
@@ -32,7 +32,7 @@ class _Stream(io.TextIOWrapper):
     return len(text)
 
   def flush(self) -> None:
-    """Writes what is left to write; see `open_streams`."""
+    """Writes the buffered text; see `open_streams`."""
     self._unless_gone(super().flush)
 
   def _unless_gone(self, call: Any, *arguments: str) -> None:
@@ -40,22 +40,22 @@ class _Stream(io.TextIOWrapper):
       call(*arguments)
     except OSError as error:
       _open_nothing_as(self.fileno())
-      # Neither what stderr lacks nor a terminal that has gone ends the work.
+      # Errors of stderr and of a closed terminal do not end the work.
       if self.fileno() == 1 and error.errno != errno.EIO:
         raise
 
 
 def open_streams() -> None:
-  """Opens stdin, stdout and stderr anew.
+  """Reopens stdin, stdout and stderr.
 
-  A closed stream reads and writes nothing. Characters that the encoding lacks,
-  and those that a terminal would obey, are escaped. Errors are raised by stdout
-  only, such as BrokenPipeError once its reader has gone.
+  A closed stream reads and writes nothing. Characters outside the encoding and
+  control characters of terminals are escaped. Only stdout raises errors, such
+  as BrokenPipeError once its reader has closed it.
   """
   for number, name in enumerate(('stdin', 'stdout', 'stderr')):
     stream = getattr(sys, name)
     if stream is None:
-      # The next file to be opened would get what libraries print.
+      # Otherwise the next opened file would receive the output of libraries.
       _open_nothing_as(number)
     encoding = stream.encoding if stream else 'utf-8'
     if not number:

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Trains a model with a federated algorithm and records all of it.
+r"""Trains a model with a federated algorithm and records metrics and plots.
 
 Examples (a minute each on a laptop; embedded data, nothing is downloaded):
 
-  FedFish on handwritten digits of non-IID clients, then FedAvg to compare:
+  FedFish on handwritten digits of non-IID clients, and FedAvg for comparison:
 
     python -m launch.train --config=launch/configs/digits.py:fed_fish \
       --workdir=runs/digits_fed_fish
@@ -14,7 +14,7 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
       --workdirs=runs/digits_fed_fish,runs/digits_fed_avg
 
   Another server optimizer, and clients that send half of the tensors (--methods
-  lists methods, launch/configs/base.py explains what they combine with):
+  lists methods, launch/configs/base.py explains their combinations):
 
     python -m launch.train --workdir=runs/digits_partial \
       --config=launch/configs/digits.py:fed_prox,server=yogi,exchange=partial
@@ -24,13 +24,13 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
     python -m launch.train --config=launch/configs/digits.py:fed_fish \
       --workdir=runs/seed1 --config.seed=1 --config.local_epochs=16
 
-  Closed-form classifiers (Fed3R and others) and what is fine-tuned from them,
-  all at once: a config of several runs, each in a folder of the workdir:
+  Closed-form classifiers (Fed3R and others) and models fine-tuned from them, by
+  a config of several runs, each in a folder of the workdir:
 
     python -m launch.train --config=launch/configs/fed3r_digits.py \
       --workdir=runs/fed3r_digits
 
-  What another run did, with another seed:
+  The experiment of another run, with another seed:
 
     python -m launch.train --config=runs/digits_fed_fish/config.json \
       --workdir=runs/seed2 --config.seed=2
@@ -40,13 +40,13 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
     python -m launch.train --config=launch/configs/arrays.py \
       --workdir=runs/mine --data_dir=path/to/folder
 
-The workdir then holds config.json, metrics.csv (a row a round), summary.json,
-plots/, tensorboard/ and checkpoints/. Stop it whenever you like: the same
-command resumes from the last checkpoint, with the same result as if it had not
-been stopped. checkpoints/ keeps the last two, and that of the round half-way,
-which launch.evaluate --targets scores, too: the disk space of three models and
-their optimizers' states. A workdir of another config, or of a run on other
-data, is refused; --overwrite starts afresh.
+The workdir then holds config.json, metrics.csv (a row per round), summary.json,
+plots/, tensorboard/ and checkpoints/. You can stop it at any time: the same
+command resumes from the last checkpoint, with the same result as without the
+stop. checkpoints/ keeps the last two checkpoints and that of the half-way
+round, which launch.evaluate --targets also scores: the disk space of three
+models and their optimizers' states. A workdir of another config, or of a run on
+other data, is refused; --overwrite starts afresh.
 """
 
 from collections.abc import Sequence

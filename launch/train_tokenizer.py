@@ -5,20 +5,20 @@ r"""Trains a vocabulary on the text of grouped clients, or of files.
   python -m launch.train_tokenizer --input=c4_by_host --kind=bpe \
     --vocabulary_size=32000
 
-  --input=FOLDER            that launch.group_dataset wrote: the clients of
-                            --split, train by default
-  --input='c4/*.json.gz'    lines of JSON (.json, .jsonl); or plain text (.txt),
-                            a text a line; both also as .gz
+  --input=FOLDER            a folder of launch.group_dataset: the clients of
+                            --split, by default train
+  --input='c4/*.json.gz'    lines of JSON (.json, .jsonl), or plain text (.txt)
+                            with one text per line; both also as .gz
 
-  --kind=bpe          byte pairs, as GPT-2: every text can be written
-  --kind=word_piece   word pieces, as BERT
-  --kind=word         the most frequent words, as TFF's Stack Overflow
+  --kind=bpe          byte pairs, as in GPT-2: they can encode every text
+  --kind=word_piece   word pieces, as in BERT
+  --kind=word         the most frequent words, as in TFF's Stack Overflow
 
-Written to --output, by default vocabulary.json in the folder of clients, is the
-JSON of the `tokenizers` library; `fedfish_tff.datasets.load_vocabulary` and the
-tasks on text read it. Ids 0 to 3 are padding, beginning and end of a document,
-and what is out of vocabulary. The same texts give the same file, in whatever
-order they come. Held-out clients teach it nothing.
+The vocabulary is written to --output, by default vocabulary.json in the folder
+of clients, in the JSON of the `tokenizers` library;
+`fedfish_tff.datasets.load_vocabulary` and the tasks on text read it. Ids 0 to 3
+are padding, beginning and end of a document, and out of vocabulary. The same
+texts in any order give the same file. Held-out clients are not used.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The flags --trust_saved_models and --trust_modules, the same in all binaries."""
+"""The flags --trust_saved_models and --trust_modules of all binaries."""
 
 from absl import flags
 
-# The flags belong to the binary that defines them, and stand in its help.
+# The flags belong to the binary that defines them, so its help shows them.
 flags.disclaim_key_flags()
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks: client data, a model and the metric that counts, by name."""
+"""Benchmarks by name: client data, a model and a metric to compare by."""
 
 from tasks.registry import create_task
 from tasks.registry import task_names

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of options and labels that tasks share."""
+"""Checks of options and labels, shared by the tasks."""
 
 from collections.abc import Collection
 from typing import Any
@@ -19,7 +19,7 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
 
 
 def check_integer(name: str, value: Any, least: int) -> None:
-  """Raises an InputError if the option is no int32 of at least `least`."""
+  """Raises an InputError unless the option is an int32 of at least `least`."""
   is_integer = isinstance(value, (int, np.integer))
   if not is_integer or isinstance(value, bool) or value < least:
     raise errors.InputError(
@@ -32,7 +32,7 @@ def check_integer(name: str, value: Any, least: int) -> None:
 
 
 def check_sequence(name: str, value: Any) -> None:
-  """Raises an InputError if the option is no sequence of values."""
+  """Raises an InputError unless the option is a sequence of values."""
   if not isinstance(value, (list, tuple)):
     raise errors.InputError(
       f'{name} is {value!r}; a sequence of values was expected.'
@@ -46,7 +46,7 @@ def check_boolean(name: str, value: Any) -> None:
 
 
 def check_positive(name: str, value: Any) -> None:
-  """Raises an InputError if the option is no positive, finite number."""
+  """Raises an InputError unless the option is a positive, finite number."""
   if not _is_number(value) or not 0 < value < np.inf:
     raise errors.InputError(
       f'{name} is {value!r}; a positive number was expected.'
@@ -54,11 +54,11 @@ def check_positive(name: str, value: Any) -> None:
 
 
 def check_share(name: str, value: Any, *, with_one: bool = False) -> None:
-  """Raises an InputError if the option is no share of a whole.
+  """Raises an InputError unless the option is a share of a whole.
 
   Args:
-    name: Of the option.
-    value: What should be a number from 0 to 1.
+    name: The name of the option.
+    value: The value, which must be a number from 0 to 1.
     with_one: Whether it may be 1.
   """
   if not _is_number(value) or not (0 <= value < 1 or with_one and value == 1):
@@ -69,7 +69,7 @@ def check_share(name: str, value: Any, *, with_one: bool = False) -> None:
 
 
 def check_no_data_dir(task_name: str, data_dir: str | None) -> None:
-  """Raises an InputError if a task that reads no files is given a folder."""
+  """Raises an InputError if data_dir is set for a task that reads no files."""
   if data_dir is not None:
     raise errors.InputError(
       f'Task {task_name!r} reads no files, but data_dir is {data_dir!r}; '
@@ -81,11 +81,11 @@ def check_labels(name: str, labels: np.ndarray, num_classes: int) -> None:
   """Raises an InputError if labels are outside 0 to num_classes - 1.
 
   Args:
-    name: Of the array, for the error message.
-    labels: Numbers [n].
-    num_classes: Number of classes.
+    name: The name of the array, for the error message.
+    labels: The labels, numbers [n].
+    num_classes: The number of classes.
   """
-  # Negated, because NaN is on neither side.
+  # The condition is negated so that NaN counts as outside.
   outside = labels[~((labels >= 0) & (labels < num_classes))]
   if outside.size:
     raise errors.InputError(

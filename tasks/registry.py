@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The tasks by name: those of this package, and those of others.
+"""Tasks by name: those of this package, and those of other packages.
 
-A task is a function `create_task(*, seed, data_dir, ...)` whose further keyword
-arguments are the task's options. A module of this package's folders that has
-one is found by being there, and is imported when its name is asked for. Others
-are named as package.module:NAME, or announced by an installed package as an
-entry point of the group fedfish_tff.tasks.
+A task is a function `create_task(*, seed, data_dir, ...)`; its further keyword
+arguments are the task's options. Every module in this package's folders that
+defines this function is a task, and is imported when its name is requested. A
+task of another package is named package.module:NAME, or is declared by an
+installed package as an entry point of the group fedfish_tff.tasks.
 """
 
 from collections.abc import Callable
@@ -39,13 +39,13 @@ def task_names() -> tuple[str, ...]:
 
 @functools.cache
 def _modules() -> Mapping[str, str]:
-  """Returns the dotted names of the modules in all folders, by their own."""
+  """Returns the dotted names of the modules in all folders, by module name."""
   files = pathlib.Path(__file__).parent.glob('*/[!_]*.py')
   return {file.stem: f'tasks.{file.parent.name}.{file.stem}' for file in files}
 
 
 def _find_own(name: str) -> CreateTask | None:
-  """Returns the task of a module of this package; None if it has none."""
+  """Returns the task of this package's module `name`; None if it has none."""
   if name not in _modules():
     return None
   return getattr(importlib.import_module(_modules()[name]), 'create_task', None)
@@ -55,7 +55,7 @@ def task_options(name: str) -> Mapping[str, Any]:
   """Returns a task's own options with their default values.
 
   Args:
-    name: One of `task_names()`, or somebody else's.
+    name: One of `task_names()`, or the name of another package's task.
 
   Returns:
     A mapping from names of options to values.
@@ -77,9 +77,9 @@ def create_task(
   """Creates a task.
 
   Args:
-    name: One of `task_names()`, or somebody else's.
-    seed: Decides partitions, held-out clients and initial weights.
-    data_dir: Where tasks that read files find them.
+    name: One of `task_names()`, or the name of another package's task.
+    seed: The seed of partitions, held-out clients and initial weights.
+    data_dir: The folder of the files, for tasks that read files.
     **options: The task's own options, see `task_options`.
 
   Returns:
@@ -108,14 +108,14 @@ def set_sources(
   data_dir: str | None = None,
   **options: Any,
 ) -> None:
-  """Tells a task's clients where processes elsewhere find them.
+  """Records in a task's clients how other processes can load them.
 
   Args:
-    task: What `create_task` returns for these arguments.
+    task: The task that `create_task` returns for these arguments.
     name: See `create_task`.
     seed: See `create_task`.
-    data_dir: See the same; reached under this name wherever clients are read.
-    **options: See the same.
+    data_dir: See `create_task`; must be valid wherever clients are read.
+    **options: See `create_task`.
 
   Raises:
     errors.InputError: If a client cannot be read.
@@ -137,12 +137,12 @@ def set_sources(
 def load_clients(
   *, split: str, options: Mapping[str, Any], **arguments: Any
 ) -> datasets.ClientData:
-  """Returns the clients of a split of a task, which is created once.
+  """Returns the clients of a split of a task; creates the task only once.
 
   Args:
     split: One of `SPLITS`.
-    options: The task's own.
-    **arguments: The others of `create_task`.
+    options: The task's own options.
+    **arguments: The other arguments of `create_task`.
   """
   description = json.dumps({**arguments, **options}, sort_keys=True)
   return getattr(_create_described(description), split)
@@ -156,16 +156,16 @@ def _create_described(description: str) -> Task:
 def create_transfer_task(
   source: Task, name: str, *, seed: int, data_dir: str | None = None
 ) -> Task:
-  """Creates a task whose clients the model of another task can be applied to.
+  """Creates a task for applying the model of another task to its clients.
 
   Args:
     source: The task of the model.
-    name: One of `task_names()`, or somebody else's.
-    seed: As in `create_task`.
-    data_dir: Where the task finds its files.
+    name: One of `task_names()`, or the name of another package's task.
+    seed: See `create_task`.
+    data_dir: The folder of the task's files.
 
   Returns:
-    The task, its clients as the source's model takes them.
+    The task; its clients have the form that the source's model takes.
 
   Raises:
     errors.InputError: If there is no such task, the model cannot be applied to

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark is: clients, a model and the metric that counts."""
+"""The definition of a benchmark: clients, a model and a metric."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -21,43 +21,43 @@ SPLITS = ('train', 'validation', 'test', 'own_test')
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Task:
-  """A benchmark: client data, a model and the metric that counts.
+  """A benchmark: client data, a model and a metric to compare by.
 
-  Held-out clients divide into validation (tuning, early decisions) and test
-  (reported); neither is ever in a training cohort.
+  Held-out clients are divided into validation (for tuning and early decisions)
+  and test (for reported results); training cohorts never contain them.
 
   Attributes:
     name: The name in the registry.
-    train: Clients that cohorts are drawn from.
-    validation: Held-out clients to decide by.
-    test: Held-out clients to report.
-    create_model: Returns the model, its initial weights a function of the
-      task's seed.
-    own_test: Test examples of clients' own, under the ids that they have in the
-      splits; None where there are none.
-    metric: Name of the model's metric to compare methods by.
-    higher_is_better: Whether more of `metric` is better.
-    feature_map: What methods with a closed form take features by; the model is
-      then a linear classifier on it. None for models that have no such part.
-    label_sampler: Draws labels from the model's predictive distribution, for
-      the sampled-label Fisher; None where the model does not define one.
-    preprocess: Applied to a client's arrays once, when it is read; None for
-      data that is ready. The attributes `train`, `validation`, `test` and
-      `own_test` give preprocessed clients.
-    cache_bytes: Budget for keeping preprocessed clients in memory, in bytes,
-      for each of `train`, `validation`, `test` and `own_test`.
-    eval_batch_size: Examples a batch in evaluation.
-    transfer_options: The options of another task with which this task's model
-      can be applied to its clients; None where the model is for this task only.
-    tensor_names: Names of the model's trainable tensors, in its order; none
-      where the model has no names for them.
-    create_sized_model: Creates the model with hidden layers of other widths,
-      from these and a seed; None where there are no such models.
-    made_up: What the data are where they were made up, such as 'generated
-      pages'; None for data that somebody has collected.
-    description: What a task that guesses has found in the data, in a line.
-    warnings: What may be a mistake in the data, each a sentence that names the
-      option that settles it.
+    train: The clients that cohorts are drawn from.
+    validation: Held-out clients for decisions.
+    test: Held-out clients for reported results.
+    create_model: A function that returns the model; its initial weights are a
+      function of the task's seed.
+    own_test: The clients' own test examples, under the same client ids as in
+      the splits; None if there are none.
+    metric: The name of the model's metric that methods are compared by.
+    higher_is_better: Whether higher values of `metric` are better.
+    feature_map: The feature map of closed-form methods; the model is then a
+      linear classifier on it. None for models without such a part.
+    label_sampler: A sampler of labels from the model's predictive distribution,
+      for the sampled-label Fisher; None if the model does not define one.
+    preprocess: A function that is applied to a client's arrays once, when they
+      are read; None for data that needs none. The attributes `train`,
+      `validation`, `test` and `own_test` hold preprocessed clients.
+    cache_bytes: The budget for keeping preprocessed clients in memory, in
+      bytes, for each of `train`, `validation`, `test` and `own_test`.
+    eval_batch_size: The number of examples per batch in evaluation.
+    transfer_options: The options that another task needs so that this task's
+      model applies to its clients; None if the model is for this task only.
+    tensor_names: The names of the model's trainable tensors, in the model's
+      order; empty if they have no names.
+    create_sized_model: A function that creates the model from the widths of its
+      hidden layers and a seed; None if the model has only one size.
+    made_up: A name for synthetic data, such as 'generated pages'; None for real
+      data.
+    description: One line about the data, from tasks that inspect it.
+    warnings: Possible mistakes in the data, each a sentence that names the
+      option that resolves it.
   """
 
   name: str
@@ -84,15 +84,15 @@ class Task:
 
   @property
   def title(self) -> str:
-    """The name, which for made-up data comes after what they are."""
+    """The name of the task, after the name of the data if it is synthetic."""
     return f'{self.made_up}, task {self.name}' if self.made_up else self.name
 
   def create_checked_model(self) -> tff.learning.models.FunctionalModel:
-    """Returns what `create_model` does, if it goes with the clients.
+    """Returns the model of `create_model` after checks against the clients.
 
     Raises:
-      errors.InputError: If it is no functional model, takes other examples than
-        clients have, or lacks a metric by which it is judged.
+      errors.InputError: If it is not a functional model, takes other examples
+        than the clients have, or lacks the loss or the task's metric.
     """
     if not callable(self.create_model):
       raise errors.InputError(
@@ -108,7 +108,7 @@ class Task:
         'fedfish_tff.models.create_keras_classifier makes of a Keras model.'
       )
     self._check_examples(model.input_spec)
-    # Their names are known when they are finalised.
+    # The names of metrics are known only once they are finalised.
     found = model.finalize_metrics(model.initialize_metrics_state())
     for name in ('loss', self.metric):
       if name not in found:
@@ -119,7 +119,7 @@ class Task:
     return model
 
   def _check_examples(self, input_spec: Any) -> None:
-    """Raises InputError unless clients have what a model takes in batches."""
+    """Raises InputError unless clients' examples fit the model's input."""
     spec = self.train.element_spec
     try:
       tf.nest.assert_same_structure(spec, input_spec)
@@ -150,7 +150,7 @@ class Task:
       ('train', 'test'),
       ('validation', 'test'),
     ):
-      # Held-out clients are looked up among the others, which may be millions.
+      # Only held-out clients are iterated over: the others may be millions.
       known = getattr(self, one).client_ids
       for client_id in getattr(self, other).client_ids:
         if datasets.contains_id(known, client_id):
@@ -167,11 +167,11 @@ class Task:
 
 
 class _Preprocessed(datasets.CachedClientData):
-  """Preprocessed and kept; a type of its own so that it is done once."""
+  """Cached, preprocessed clients; the type marks them as preprocessed."""
 
   @classmethod
   def of(cls, data: datasets.ClientData, task: Task) -> datasets.ClientData:
-    # `dataclasses.replace` hands over what is preprocessed already.
+    # `dataclasses.replace` passes clients that are preprocessed already.
     if isinstance(data, cls):
       return data
     return cls(

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The files that TFF's own data sets are read from.
+"""The files of TFF's own data sets.
 
-TFF downloads a file that its cache does not hold. Here that takes an explicit
-option, and a download that ends early leaves nothing that looks whole.
+TFF downloads a file that its cache does not hold. Here a download requires an
+explicit option, and an interrupted one leaves no partial file behind.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 
 _PUBLISHED_AT = 'https://storage.googleapis.com/tff-datasets-public'
-# A server that sends nothing for so long is given up, in seconds.
+# The timeout for a server that sends nothing, in seconds.
 _PATIENCE = 60
 
 
@@ -31,23 +31,23 @@ def load_tff_data(
   data_dir: str | None,
   download: bool | None,
 ) -> Any:
-  """Calls a loader of `tff.simulation.datasets`, its file being checked first.
+  """Checks the file of a loader of `tff.simulation.datasets`, then calls it.
 
   Args:
-    name: The task, for error messages.
-    load_data: A function of `cache_dir`.
+    name: The name of the task, for error messages.
+    load_data: The loader, a function of `cache_dir`.
     file_name: The file that it reads in `cache_dir`.
     splits: The splits that it reads in the file.
     data_dir: The folder of the file; None for TFF's own cache, ~/.tff.
-    download: Whether to fetch a missing file, as TFF publishes it; None where
-      the task has no option to do so.
+    download: Whether to download a missing file from TFF's server; None if the
+      task has no option for it.
 
   Returns:
-    What the loader returns.
+    The loader's result.
 
   Raises:
-    errors.InputError: If the file is missing, cannot be fetched, or is no TFF
-      data base with the splits.
+    errors.InputError: If the file is missing, cannot be downloaded, or is not a
+      TFF database with the splits.
   """
   folder = pathlib.Path(os.path.expanduser(data_dir or '~/.tff'))
   path = folder / file_name
@@ -76,7 +76,7 @@ def _download(
   url: str,
   splits: Collection[str],
 ) -> None:
-  """Lets TFF fetch the file into a folder of its own, then moves it."""
+  """Lets TFF download the file to a temporary folder, then moves it."""
   patience = socket.getdefaulttimeout()
   socket.setdefaulttimeout(_PATIENCE)
   try:
@@ -87,7 +87,7 @@ def _download(
       load_data(cache_dir=folder)
       datasets.check_tff_database(os.path.join(folder, path.name), splits)
       os.replace(os.path.join(folder, path.name), path)
-  except Exception as error:  # Of the network, the archive or the data base.
+  except Exception as error:  # From the network, the archive or the database.
     if isinstance(error, errors.InputError):
       reason = 'what came is not a whole TFF data base'
     else:

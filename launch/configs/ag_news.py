@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""AG News in four classes, five unlike clients that send a part of a model.
+r"""AG News with five heterogeneous clients that send a part of the model.
 
   python -m launch.train --config=launch/configs/ag_news.py \
     --workdir=runs/ag_news_partial --data_dir=DIR
 
 trains a linear classifier of words; DIR holds the data set's train.csv and
-test.csv. --config.task.num_generated=4000 in place of --data_dir makes news up.
-Variants (launch/configs/base.py) have an axis model:
+test.csv. --config.task.num_generated=4000 instead of --data_dir generates
+synthetic news. Variants (launch/configs/base.py) have an axis model:
 
   linear   a linear classifier of words
   cnn      a convolutional network
@@ -16,36 +16,36 @@ Variants (launch/configs/base.py) have an axis model:
            optimizer and rates of Zhang and Emerson's memo
 
 as in fed_avg,model=cnn,exchange=partial,unsent=client_keeps. Fields of the
-exchange are set on the command line, too: --config.exchange.share=0.3. The
+exchange can be set on the command line, too: --config.exchange.share=0.3. The
 server takes plain steps; neither personalisation nor the barrier is measured.
 
-The memo's setting is 5 clients with 75 % of their news each, their classes in
+The memo's setting is 5 clients with 75 % of the news each, with class
 proportions from a Dirichlet distribution of beta 1, 0.5 or 0.25, 4 rounds of
 1 epoch, batches of 4, 256 tokens, and AdamW of rate 1e-5 and weight decay 1e-3.
-linear and cnn differ from it in the optimizer, which is Adam of rate 3e-3 and
-1e-3 without weight decay; roberta, which begins at random, in the rate, 3e-4.
+linear and cnn differ in the optimizer, which is Adam of rate 3e-3 and 1e-3
+without weight decay; roberta, with random initial weights, in the rate, 3e-4.
 
   python -m launch.train \
     --config=launch/configs/ag_news.py:fed_avg,model=memo,exchange=partial \
     --workdir=runs/ag_news_memo --data_dir=DIR
 
-wants the folder roberta-base, as the transformers package saves it, where it is
-run; --config.task.checkpoint=FOLDER names another one.
+requires the folder roberta-base, as the transformers package saves it, in the
+working folder; --config.task.checkpoint=FOLDER names another one.
 
   python -m launch.train \
     --config=launch/configs/ag_news.py:fed_avg,model=memo,adapters=lora \
     --workdir=runs/ag_news_lora --data_dir=DIR
 
 trains LoRA's adapters of queries and values, and the classifier, with the rank,
-the alpha and the rate (5e-4) that Hu et al. (2021, table 9) have for roberta-base;
---config.adapters.rank=4 is another one. See docs/partial_exchange.md.
+alpha and learning rate (5e-4) of Hu et al. (2021, table 9) for roberta-base;
+--config.adapters.rank=4 sets another rank. See docs/partial_exchange.md.
 
-A grid that takes about a minute, on made-up news, with its figures:
+A grid that takes about a minute, on synthetic news, with its figures:
 
   python -m launch.sweep --config=launch/configs/ag_news.py:smoke \
     --workdir=runs/ag_news_smoke
 
-(on real ones with --data_dir). The others want the data set's folder, with
+(on real news with --data_dir). The others require the data set's folder, with
 train.csv and test.csv:
 
   python -m launch.sweep --config=launch/configs/ag_news.py:linear \
@@ -56,22 +56,21 @@ train.csv and test.csv:
                         tensors that have moved furthest and those that have
                         moved least, three seeds: 135 runs
   linear_levels         the linear one at shares 0.3, 0.6 and 1: it has three
-                        tensors, and other shares send as many: 45 runs
-  linear_client_keeps   the same, but clients keep what nobody has sent: 45 runs
-  cnn_client_keeps      the network likewise, with all shares: 135 runs
-  roberta               a small RoBERTa, whose clients sample from 1,260 of
+                        tensors, so other shares send as many: 45 runs
+  linear_client_keeps   the same, but clients keep unsent tensors: 45 runs
+  cnn_client_keeps      the same for the network, with all shares: 135 runs
+  roberta               a small RoBERTa, with clients that sample from 1,260 of
                         1,400 news (10 % are for validation): beta 1, shares
                         0.3, 0.6 and 1, both directions, three seeds: 15 runs
   roberta_unlike        the same with beta 0.25
-  roberta_client_keeps  both betas, and clients keep what nobody has sent: 30
-                        runs
+  roberta_client_keeps  both betas, and clients keep unsent tensors: 30 runs
   memo                  the memo's grid on RoBERTa from the folder roberta-base,
                         or that of --config.task.checkpoint=FOLDER: its betas
                         and shares, the tensors that have moved furthest,
-                        clients keep what nobody has sent: 72 runs
+                        clients keep unsent tensors: 72 runs
 
-The folder then holds table.md, and in plots/ accuracy and the classes' F1
-against the share, a panel for each beta.
+The folder then holds table.md, and in plots/ the accuracy and the classes' F1
+against the share, with a panel for each beta.
 """
 
 from collections.abc import Mapping
@@ -85,7 +84,7 @@ from launch.configs import sweeps
 
 from ml_collections import config_dict
 
-# The memo's setting but for the optimizer, or with it.
+# Models in the memo's setting, with its optimizer or another one.
 _ADAM = {'algorithm.client_optimizer': 'adam'}
 _ADAMW = {'algorithm.client_optimizer': 'adamw'}
 _MODELS: Mapping[str, Mapping[str, Any]] = {
@@ -117,14 +116,17 @@ _SHORT: Mapping[str, Any] = {
   'task.sequence_length': 64,
   'task.vocabulary_size': 4096,
 }
-# So that 15 runs take less than half an hour on two cores.
+# These values let 15 runs take less than half an hour on two cores.
 _FEW = {'task.max_examples': 1400, 'task.sequence_length': 48}
 
 
 def get_config(
   variant: str = 'fed_avg,model=linear,exchange=partial',
 ) -> base.ConfigDict:
-  """Returns a variant's config; by default of linear, with adapters of roberta."""
+  """Returns a variant's config; the default model is linear.
+
+  With adapters, the default model is roberta.
+  """
   _, chosen = base.parse_variant(variant)
   model = chosen.get('model', 'roberta' if 'adapters' in chosen else 'linear')
   return base.create_config(
@@ -133,31 +135,31 @@ def get_config(
     server_optimizer='sgd',
     task={
       'name': 'ag_news',
-      # Those of the axis model; memo's is roberta.
+      # A value of the axis model, where that of memo is roberta.
       'model': 'linear',
       'num_clients': 5,
-      # How unlike the clients' classes are: the smaller, the more.
+      # Smaller values make clients' classes more heterogeneous.
       'beta': 1.0,
       # The share of the training set that a client subsamples.
       'client_fraction': 0.75,
       'with_replacement': True,
-      # Or divided: no example is at two clients.
+      # Or divided, where no two clients share an example.
       'pool': 'whole',
       'validation_fraction': 0.1,
-      # Of data without a test set, such as made-up news.
+      # For data without a test set, such as synthetic news.
       'test_fraction': 0.25,
       # 0 for all.
       'max_examples': 0,
       'max_test_examples': 0,
       'sequence_length': 256,
       'vocabulary_size': 8192,
-      # Of a RoBERTa with random weights: tiny, small or base.
+      # The size of a RoBERTa with random weights: tiny, small or base.
       'size': 'tiny',
-      # Of a RoBERTa; None for the checkpoint's own.
+      # The dropout rate of a RoBERTa; None for the checkpoint's own.
       'dropout': config_dict.placeholder(float),
       # The folder of a RoBERTa; None for random weights.
       'checkpoint': config_dict.placeholder(str),
-      # Made-up news to use in place of files.
+      # The number of synthetic news, instead of files.
       'num_generated': 0,
     },
     rounds=4,
@@ -169,7 +171,7 @@ def get_config(
     client_learning_rate=3e-3,
     server_learning_rate=1.0,
     evaluation={'personalization_epochs': 0, 'barrier': False},
-    # Of adamw, the optimizer of a RoBERTa.
+    # Only adamw, the optimizer of a RoBERTa, has weight decay.
     **({'client_weight_decay': 1e-3} if model in ('roberta', 'memo') else {}),
   )
 

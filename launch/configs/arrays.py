@@ -1,15 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Your own data: a folder with one .npz file per client, of arrays x and y.
+r"""Your own data: a folder with one .npz file of arrays x and y per client.
 
   python -m launch.train --config=launch/configs/arrays.py:fed_fish \
     --workdir=runs/mine --data_dir=path/to/folder
 
 x is [examples, ...], y is [examples]: integers make it classification, floats
 regression, unless task.kind says otherwise. The file's name is the client's id.
-Some clients are held out for validation and test. The run says what it has found
-and warns of what may be a mistake: features that need task.scale, classes that no
-client has. What to expect depends on the data.
+Some clients are held out for validation and test. The run describes the data
+and warns of possible mistakes: features that need task.scale, classes that no
+client has. Results depend on the data.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ import functools
 from launch.configs import base
 from launch.configs import sweeps
 
-# Labels can be sampled where y is integers only.
+# Without sampled_label, because labels can be sampled only if y is integer.
 _METHODS = ('fed_avg', 'fed_fish', 'per_example', 'damped')
 
 
@@ -28,7 +28,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     variant,
     task={
       'name': 'arrays',
-      # 'classification' or 'regression' where the type of y does not say it.
+      # 'classification' or 'regression', if the type of y does not tell.
       'kind': 'auto',
       'hidden_units': (64,),
       # 0 to take the largest label plus one.

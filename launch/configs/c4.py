@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""A language model on C4 as in the FedFish paper: a client is a web domain.
+r"""A language model on C4 as in the FedFish paper; clients are web domains.
 
   python -m launch.train --config=launch/configs/c4.py:fed_fish \
     --workdir=runs/c4_fed_fish --data_dir=path/to/grouped
 
 The fields are those of table 2 of Dhawan et al. (2024, arXiv:2311.10291);
-the paper names 1 and 16 local epochs, and its model only by its kind.
+the paper has 1 and 16 local epochs, and gives only the kind of its model.
 path/to/grouped is a folder of clients with a vocabulary, made once:
 
   python -m launch.group_dataset --format=c4 --input='c4/en/*.json.gz' \
@@ -15,23 +15,24 @@ path/to/grouped is a folder of clients with a vocabulary, made once:
   python -m launch.train_tokenizer --input=path/to/grouped
 
 Variants: see launch/configs/base.py. A local epoch of a round has up to 131,072
-tokens, or 10^14 floating-point operations: a matter for GPUs.
+tokens, or 10^14 floating-point operations, so it needs GPUs.
 
-With size=tiny it is a model of two layers and sequences of 64 tokens, and runs
-anywhere in minutes; without --data_dir on made-up pages, which show how it goes
-and nothing about real text:
+size=tiny is a model of two layers with sequences of 64 tokens, which runs
+anywhere in minutes. Without --data_dir, it runs on synthetic pages, which serve
+as a demonstration and say nothing about real text:
 
   python -m launch.train --config=launch/configs/c4.py:fed_fish,size=tiny \
     --workdir=runs/c4_tiny
   python -m launch.evaluate --workdir=runs/c4_tiny --targets=c4,cc_news
 
-With seed 0 expect an accuracy of 0.107 on made-up test domains, after about a
-minute, and of 0.106 and 0.105 on those of the two targets that are large enough.
+With seed 0, expect an accuracy of 0.107 on synthetic test domains, after about
+a minute, and of 0.106 and 0.105 on those of the two targets that are large
+enough.
 
-size=results is tiny with sequences of 128 tokens, as the paper has them in
-evaluation, and few rounds: 512 local epochs in total, 1 or 16 of them a round.
-Plain steps at the server learn next to nothing in so few rounds, so it has Adam.
-docs/results.md has what came out, and how the models do on other corpora, by
+size=results is tiny with sequences of 128 tokens, as in the paper's evaluation,
+and few rounds: 512 local epochs in total, 1 or 16 of them per round. The server
+uses Adam, because plain steps learn next to nothing in so few rounds.
+docs/results.md has the results, also on other corpora, by
 
   python -m launch.group_dataset --format=c4 --input='c4/*.json.gz' \
     --key=host --keep_www --validation_fraction=0.1 --held_out_fraction=0.25 \
@@ -68,7 +69,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
       'size': '12x768',
       'sequence_length': 1024,
       'eval_sequence_length': 128,
-      # Of the made-up pages.
+      # For synthetic pages.
       'num_generated_domains': 200,
     },
     rounds=10_000,

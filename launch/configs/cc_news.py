@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""A language model on CC-News: a client is a news domain.
+r"""A language model on CC-News; clients are news domains.
 
   python -m launch.train --config=launch/configs/cc_news.py:fed_fish \
     --workdir=runs/cc_news_fed_fish --data_dir=path/to/grouped
 
 The fields are those of table 2 of Dhawan et al. (2024, arXiv:2311.10291)
-for C4; the paper has CC-News as a target of transfer.
+for C4; in the paper, CC-News is a target of transfer.
 path/to/grouped is a folder of clients with a vocabulary, made once:
 
   python -m launch.group_dataset --format=cc_news --input='cc_news/*.jsonl' \
@@ -15,19 +15,18 @@ path/to/grouped is a folder of clients with a vocabulary, made once:
   python -m launch.train_tokenizer --input=path/to/grouped
 
 Variants: see launch/configs/base.py. A local epoch of a round has up to 131,072
-tokens, or 10^14 floating-point operations: a matter for GPUs.
+tokens, or 10^14 floating-point operations, so it needs GPUs.
 
-With size=tiny it is a model of two layers and sequences of 64 tokens, and runs
-anywhere in minutes; without --data_dir on made-up pages, which show how it goes
-and nothing about real text:
+size=tiny is a model of two layers with sequences of 64 tokens, which runs
+anywhere in minutes. Without --data_dir, it runs on synthetic pages, which serve
+as a demonstration and say nothing about real text:
 
   python -m launch.train --config=launch/configs/cc_news.py:fed_fish,size=tiny \
     --workdir=runs/cc_news_tiny
 
-size=results is that of c4.py with half of its rounds, 256 local epochs in total,
-since news sites have more text, and with the learning rates that were the best
-on C4. docs/results.md has what came out, and how the models do on other corpora,
-by
+size=results is that of c4.py with half of its rounds, 256 local epochs in
+total, because news sites have more text, and with the best learning rates on
+C4. docs/results.md has the results, also on other corpora, by
 
   python -m launch.group_dataset --format=cc_news --input='news/*.jsonl.gz' \
     --key=host --validation_fraction=0.03 --held_out_fraction=0.04 \
@@ -45,7 +44,7 @@ from launch.configs import language
 from launch.configs import sweeps
 
 _SIZES = {'tiny': language.TINY, 'results': {**language.RESULTS, 'rounds': 16}}
-# By local epochs, what tuning has chosen on C4.
+# The learning rates (client, server) that tuning chose on C4, by local epochs.
 _C4_RATES = {1: (0.1, 0.005), 16: (0.01, 0.01)}
 
 
@@ -62,7 +61,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
       'size': '12x768',
       'sequence_length': 1024,
       'eval_sequence_length': 128,
-      # Of the made-up pages.
+      # For synthetic pages.
       'num_generated_domains': 200,
     },
     rounds=10_000,

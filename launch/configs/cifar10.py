@@ -1,34 +1,34 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""CIFAR-10 among 100 clients of 5 classes, as SRPFL was tried on it.
+r"""CIFAR-10 among 100 clients of 5 classes, as in SRPFL's experiments.
 
   python -m launch.train --config=launch/configs/cifar10.py:fed_rep \
     --workdir=runs/cifar10_fed_rep --data_dir=path/to/folder
 
 path/to/folder holds cifar10.npz with the arrays images, labels and is_test
-(tasks/images/cifar10.py). launch/configs/class_shards.py says where the fields
-come from. Methods to compare are fed_rep, lg_fed_avg, fed_per, ditto, hf_maml
+(tasks/images/cifar10.py). launch/configs/class_shards.py gives the sources of
+the fields. Methods to compare are fed_rep, lg_fed_avg, fed_per, ditto, hf_maml
 and fed_avg, which eval/own scores after fine-tuning; each with
 participation=uniform, or srpfl for SRPFL and LG-SRPFL, or flanp:
 
   python -m launch.train --workdir=runs/cifar10_srpfl --data_dir=path/to/folder \
     --config=launch/configs/cifar10.py:fed_rep,participation=srpfl
 
-With --config.participation.speeds.communication_seconds=10 a round costs that,
-too; speeds=dynamic has speeds that change.
+--config.participation.speeds.communication_seconds=10 adds 10 seconds to each
+round; speeds=dynamic draws new speeds in each round.
 
-All of them, with a fifth of the clients and with all, both kinds of speeds and
-five seeds, and SRPFL's figure 3 of them:
+A sweep has all of them, with a fifth of the clients and with all, both kinds of
+speeds and five seeds; launch.plot draws SRPFL's figure 3 of it:
 
   python -m launch.sweep --config=launch/configs/cifar10.py:stragglers \
     --sweep_dir=runs/cifar10_stragglers --data_dir=path/to/folder
   python -m launch.plot --sweep_dir=runs/cifar10_stragglers \
     --layout=stragglers --output_dir=plots
 
-A round of fed_rep takes two cores some minutes. For a laptop there is
+A round of fed_rep takes two cores some minutes. For a laptop, there are
 
   size=compact  LeNet-5 with the widths of 1998, 60 rounds
-  size=results  the same with 30 rounds and at most 60 examples a client, for
+  size=results  the same with 30 rounds and at most 60 examples per client, for
                 docs/results.md
 """
 
@@ -51,7 +51,7 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
       # Or classic_lenet5.
       'model': 'lenet5',
       'num_clients': 100,
-      # Of those who never train, half are for validation.
+      # Half of the held-out clients are for validation.
       'num_held_out': 20,
       'classes_per_client': 5,
       # True to crop and mirror images at random, as published.

@@ -6,15 +6,14 @@ r"""Federated CIFAR-100 as in the FedFish paper: 500 clients of few classes.
     --workdir=runs/cifar100_fed_fish --data_dir=path/to/tff_cache
 
 The fields are those of table 2 of Dhawan et al. (2024, arXiv:2311.10291); the
-paper names 1, 8 and 16 local epochs (--config.local_epochs=16), and ResNet-18
-with group normalisation and Adam at the server are our choice where it names
-none. path/to/tff_cache holds cifar100.sqlite, as TFF unpacks it;
---config.task.download=True fetches it if it is not there.
+paper has 1, 8 and 16 local epochs (--config.local_epochs=16). ResNet-18 with
+group normalisation and Adam at the server are our choice, because the paper
+does not specify them. path/to/tff_cache holds cifar100.sqlite, as TFF unpacks
+it; --config.task.download=True downloads it if it is missing.
 
-Variants: see launch/configs/base.py. A round takes 6,400 examples, of which a
-core makes some 60 a second: 1,500 rounds of one local epoch would take one core
-two days, so that a run is for a GPU. For a laptop there are the values of the
-axis size:
+Variants: see launch/configs/base.py. A round takes 6,400 examples, and a core
+processes about 60 per second: 1,500 rounds of one local epoch would take one
+core two days, so it needs a GPU. For a laptop, the axis size has the values:
 
   compact  a compact CNN and small cohorts, from the same batches and clients
 
@@ -25,9 +24,9 @@ axis size:
   A local epoch of a round takes a core 0.06 s; the run, half a minute. Expect,
   with seed 0 and a sample of 20,000 of the 60,000 images (160 training and 40
   held-out clients), an accuracy of 0.095 on the 20 test clients for fed_fish
-  and of 0.124 for fed_avg, and of 0.253 and 0.287 after personalisation; all
-  images give others. The network has far from converged. The rates are those
-  that suited fed_avg: tune each method before comparing (launch.sweep, sweep
+  and of 0.124 for fed_avg, and of 0.253 and 0.287 after personalisation; the
+  full data gives other values. The network is far from converged. The rates
+  suit fed_avg: tune each method before a comparison (launch.sweep, sweep
   tuning).
 
   results  compact with 32 rounds, or 512 local epochs in total: docs/results.md,
@@ -41,8 +40,8 @@ axis size:
       --config=launch/configs/cifar100.py:fixed_rounds,size=results \
       --tuned_by=runs/cifar100_tuning --data_dir=path/to/tff_cache
 
-  and :fixed_compute,size=results likewise, and :settings,size=results without
-  --tuned_by; launch/configs/emnist.py says what they have in common.
+  and the same with :fixed_compute,size=results, and without --tuned_by with
+  :settings,size=results; launch/configs/emnist.py describes their common parts.
 """
 
 from collections.abc import Sequence
@@ -100,7 +99,7 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
     return sweeps.select(name, get_config, sweeps.ready_sweeps)
   compared = functools.partial(
     sweeps.comparison_sweeps,
-    # What tuning has chosen at 16 local epochs.
+    # The rates that tuning chose at 16 local epochs.
     client_learning_rate=0.05,
     low_client_learning_rate=0.01,
     adam_learning_rate=0.005,

@@ -1,17 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""CIFAR-100 among 100 clients of 20 classes, as SRPFL was tried on it.
+r"""CIFAR-100 among 100 clients of 20 classes, as in SRPFL's experiments.
 
   python -m launch.train --config=launch/configs/cifar100_shards.py:fed_rep \
     --workdir=runs/cifar100_shards_fed_rep --data_dir=path/to/tff_cache
 
-path/to/tff_cache holds cifar100.sqlite, as TFF unpacks it; with
---config.task.images=cifar100.npz it is a file as launch/configs/cifar10.py has,
-which also says what to compare. launch/configs/class_shards.py says where the
-fields come from. For a laptop there is
+path/to/tff_cache holds cifar100.sqlite, as TFF unpacks it;
+--config.task.images=cifar100.npz reads a file like that of
+launch/configs/cifar10.py, which also lists methods to compare.
+launch/configs/class_shards.py gives the sources of the fields. For a laptop,
+there are
 
   size=compact  LeNet-5 with the widths of 1998, 60 rounds
-  size=results  the same with 30 rounds and at most 60 examples a client, for
+  size=results  the same with 30 rounds and at most 60 examples per client, for
                 docs/results.md
 """
 
@@ -34,7 +35,7 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
       # Or classic_lenet5.
       'model': 'lenet5',
       'num_clients': 100,
-      # Of those who never train, half are for validation.
+      # Half of the held-out clients are for validation.
       'num_held_out': 20,
       'classes_per_client': 20,
       # True to crop and mirror images at random, as published.

@@ -1,21 +1,20 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the configs share whose clients know a few classes.
+"""Common parts of configs with a few classes per client.
 
 The fields are those of the experiments of Tziotis et al. (2022,
 arXiv:2206.02078) and their code: 150 rounds of 100 clients, batches of 10, SGD
 with rate 0.01 and momentum 0.5, the plain mean at the server; FedRep trains
-the head for 10 epochs before the body's; whoever is scored tunes for 10 epochs.
-With participation=srpfl or flanp the pool begins with 10 clients and doubles
-every 10 rounds, a fifteenth of all. HF-MAML takes plain steps with a rate of 0.1,
-and a client its own steps with 0.01.
+the head for 10 epochs before the body's; scored clients tune for 10 epochs.
+With participation=srpfl or flanp, the pool starts with 10 clients and doubles
+every 10 rounds, a fifteenth of all rounds. HF-MAML takes plain steps with a
+rate of 0.1, and clients adapt with a rate of 0.01.
 
-FedAvg is FedAvg+FT when it is scored, and FLANP is FLANP+FT: clients tune the
-whole model. A rate that suits rounds of all clients need not suit one client
-alone, so theirs is that of 0.001, 0.01 and 0.1 with which validation clients do
-best, at each evaluation anew (eval/personalization_learning_rate); to have that
-of the rounds: --config.evaluation.personalization_learning_rates="()". The three
-are ours.
+In evaluation, FedAvg is FedAvg+FT and FLANP is FLANP+FT: clients tune the whole
+model. A rate that suits training need not suit a single client, so each
+evaluation tunes with the rate of 0.001, 0.01 and 0.1 that is best on validation
+clients (eval/personalization_learning_rate). The three rates are our choice;
+--config.evaluation.personalization_learning_rates="()" uses that of training.
 """
 
 from collections.abc import Mapping
@@ -24,19 +23,19 @@ from typing import Any
 from launch.configs import base
 from launch.configs import sweeps
 
-# Side by side: SRPFL's baselines, FedPer and Ditto; FLANP, SRPFL and LG-SRPFL.
-# Without fine-tuning FedAvg and FLANP are the same runs, scored before it.
+# The compared methods: SRPFL's baselines, FedPer and Ditto; FLANP, SRPFL and
+# LG-SRPFL. FedAvg and FLANP without fine-tuning are the scores before it.
 METHODS = ('fed_avg', 'fed_per', 'fed_rep', 'lg_fed_avg', 'hf_maml', 'ditto')
 _UNIFORM = tuple(f'{method},participation=uniform' for method in METHODS)
 _FLANP = ('fed_avg,participation=flanp',)
 _SRPFL = ('fed_rep,participation=srpfl', 'lg_fed_avg,participation=srpfl')
-# A fifth of the clients, and all.
+# A fifth of the clients, and all clients.
 _COHORT_SIZES = (20, 100)
 _SEEDS = (0, 1, 2, 3, 4)
 _HEAD_EPOCHS = 10
 _STAGES_OF_A_RUN = 15
 _FIRST_CLIENTS = 10
-# The rate of training, a tenth and ten times of it.
+# A tenth of the rate of training, this rate, and ten times this rate.
 _TUNING_LEARNING_RATES = (0.001, 0.01, 0.1)
 
 
@@ -44,8 +43,8 @@ def sizes(field: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
   """Returns the axis `size`: `compact` for a laptop, `results` for many runs.
 
   Args:
-    field: What makes the task's model small.
-    value: Its value.
+    field: The field for the size of the task's model.
+    value: Its value for a small model.
   """
   return {
     'compact': {field: value, 'rounds': 60},
@@ -65,7 +64,7 @@ def create_config(
 
   Args:
     variant: See `base.create_config`.
-    body_epochs: Local epochs, after those of FedRep's head.
+    body_epochs: The number of local epochs, after those of FedRep's head.
     **values: The task's values of fields.
   """
   config = base.create_config(
@@ -105,15 +104,16 @@ def create_config(
 def create_sweeps(
   get_config: sweeps.GetConfig,
 ) -> Mapping[str, sweeps.MakeRuns]:
-  """Returns ready sweeps of METHODS but for local epochs, and `stragglers`.
+  """Returns the sweep `stragglers` and ready sweeps of METHODS.
 
-  FedRep's local epochs are those of head and body together, so that others'
-  numbers of them are not for it.
+  The ready sweeps over local epochs are left out, because those of FedRep are
+  the epochs of head and body together.
 
-  That is every method and who takes part, with a fifth of the clients and all,
-  and five seeds; speeds are drawn once and, where they matter to who takes part,
-  each round, too, but for FLANP. `launch.plot --layout=stragglers` takes one
-  run's clock for all with its clients, and adds what messages cost.
+  `stragglers` has every method and participation, with a fifth of the clients
+  and with all, and five seeds. Speeds are drawn once; SRPFL, LG-SRPFL and
+  uniform FedAvg also run with speeds that change in every round.
+  `launch.plot --layout=stragglers` uses one run's clock for all runs with the
+  same clients, and adds the time of messages.
 
   Args:
     get_config: The config of a variant.

@@ -5,31 +5,31 @@ r"""Handwritten digits, non-IID clients, many local epochs; a minute or less.
   python -m launch.train --config=launch/configs/digits.py:fed_fish \
     --workdir=runs/digits_fed_fish
 
-and the same with :fed_avg to compare (launch.plot draws both). Others are
-fed_prox, mime_lite, per_example, and with plain server steps fed_avg,server=sgd
-and so on: see launch/configs/base.py.
+and the same with :fed_avg for comparison (launch.plot draws both). Other
+variants are fed_prox, mime_lite, per_example, and with plain server steps
+fed_avg,server=sgd and so on: see launch/configs/base.py.
 
 Expect, with seed 0, an accuracy of 0.925 on the 8 test clients for fed_fish and
-of 0.958 for fed_avg. With Adam at the server and 50 rounds both have converged,
-and one seed on few clients does not tell them apart; `make demo` shows plain
-server steps and fewer rounds over three seeds, where they differ.
+of 0.958 for fed_avg. With Adam at the server and 50 rounds, both converge, and
+one seed on few clients does not tell them apart; `make demo` shows plain server
+steps and fewer rounds over three seeds, where they differ.
 
-Many runs, with a table over seeds: python -m launch.sweep --help. What unlike
-clients change:
+Many runs, with a table over seeds: python -m launch.sweep --help. The effect of
+heterogeneous clients:
 
   python -m launch.sweep --config=launch/configs/digits.py:heterogeneity \
     --sweep_dir=runs/digits_heterogeneity
 
-With size=tpu it is for a TPU VM; docs/tpu.md says how to set one up:
+size=tpu is for a TPU VM; docs/tpu.md says how to set one up:
 
   python -m launch.train --config=launch/configs/digits.py:fed_fish,size=tpu \
     --workdir=runs/digits_tpu --context=pjrt --platform=tpu
 
-XLA compiles client work once for each size of a batch, so every client uses 16
-of its examples in a round (a fresh choice each round), which is one batch of 16:
-clients with fewer are the only ones that cost a compilation. It has run on a CPU
-compiled by XLA (--platform=cpu), not yet on a TPU, so no time is promised.
-On the CPU expect, with seed 0, an accuracy of 0.894 on the 8 test clients.
+XLA compiles client work once for each batch size, so every client uses one
+batch of 16 of its examples per round (a new choice each round), and only
+clients with fewer examples cost another compilation. It has run on a CPU,
+compiled by XLA (--platform=cpu), but not yet on a TPU, so no time is promised.
+On the CPU, with seed 0, expect an accuracy of 0.894 on the 8 test clients.
 """
 
 from collections.abc import Sequence
@@ -67,8 +67,8 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 def sweep(name: str) -> Sequence[sweeps.Run]:
   """Returns the runs of a sweep: `sweeps.ready_sweeps`, or `heterogeneity`.
 
-  `heterogeneity`: plain steps at the server, clients of few digits to clients
-  that are all alike, in the 20 rounds of `make demo`.
+  `heterogeneity` has plain steps at the server, clients of few digits up to
+  clients that are all alike, and the 20 rounds of `make demo`.
   """
   heterogeneity = functools.partial(
     sweeps.grid,

@@ -1,20 +1,20 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Federated EMNIST as in the FedFish paper: 62 classes, a client is a writer.
+r"""Federated EMNIST as in the FedFish paper: 62 classes, clients are writers.
 
   python -m launch.train --config=launch/configs/emnist.py:fed_fish \
     --workdir=runs/emnist_fed_fish --data_dir=path/to/tff_cache
 
 The fields are those of table 2 of Dhawan et al. (2024, arXiv:2311.10291); the
-paper names 1, 8 and 16 local epochs (--config.local_epochs=16), and the CNN and
-Adam at the server are our choice where it names none. path/to/tff_cache holds
-emnist_all.sqlite, as TFF unpacks it; --config.task.download=True fetches it if
-it is not there.
+paper has 1, 8 and 16 local epochs (--config.local_epochs=16). The CNN and Adam
+at the server are our choice, because the paper does not specify them.
+path/to/tff_cache holds emnist_all.sqlite, as TFF unpacks it;
+--config.task.download=True downloads it if it is missing.
 
-Variants: see launch/configs/base.py. A round takes up to 6,400 examples, of
-which a core makes some 1,500 a second: 1,500 rounds of one local epoch take one
-core two hours, of 16 local epochs more than a day. For a laptop there are the
-values of the axis size:
+Variants: see launch/configs/base.py. A round takes up to 6,400 examples, and a
+core processes about 1,500 per second: 1,500 rounds of one local epoch take one
+core two hours, those of 16 local epochs more than a day. For a laptop, the axis
+size has the values:
 
   compact  a compact CNN and small cohorts, from the same batches and clients
 
@@ -24,9 +24,9 @@ values of the axis size:
 
   A local epoch of a round takes a core 0.07 s; the run, half a minute. Expect,
   with seed 0 and a sample of 300 of the 3,400 writers, an accuracy of 0.669 on
-  the 60 test writers for fed_fish and of 0.748 for fed_avg; all writers give
-  others. The rates are those that suited fed_avg: tune each method before
-  comparing (launch.sweep, sweep tuning).
+  the 60 test writers for fed_fish and of 0.748 for fed_avg; the full data gives
+  other values. The rates suit fed_avg: tune each method before a comparison
+  (launch.sweep, sweep tuning).
 
   results  compact with 32 rounds, or 512 local epochs in total: docs/results.md,
            by
@@ -39,12 +39,13 @@ values of the axis size:
       --config=launch/configs/emnist.py:fixed_rounds,size=results \
       --tuned_by=runs/emnist_tuning --data_dir=path/to/tff_cache
 
-  and :fixed_compute,size=results likewise, and :settings,size=results without
-  --tuned_by. All have plain steps at the server, as the paper's Algorithm 2: an
-  adaptive server optimizer is erratic in so few rounds. Rates are tuned around a
-  server's of 1 and the client's of compact, not around table 2, which is for
-  1,500 rounds; once for both comparisons, on a quarter of the local epochs of
-  fixed_compute, since 8 rounds of one local epoch tell nothing yet.
+  and the same with :fixed_compute,size=results, and without --tuned_by with
+  :settings,size=results. All have plain steps at the server, as in the paper's
+  Algorithm 2: an adaptive server optimizer is erratic in so few rounds. Rates
+  are tuned around a server's of 1 and the client's of compact, not around table
+  2, which is for 1,500 rounds. One tuning serves both comparisons, with a
+  quarter of the local epochs of fixed_compute, because 8 rounds of one local
+  epoch are too few.
 """
 
 from collections.abc import Sequence
@@ -77,7 +78,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
       'model': 'cnn',
       # True for the 10 digits alone.
       'only_digits': False,
-      # Of training writers; held-out writers have all of their examples.
+      # For training writers; held-out writers have all of their examples.
       'train_part': 'train',
       'validation_fraction': 0.1,
       'test_fraction': 0.2,
@@ -105,7 +106,7 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
     return sweeps.select(name, get_config, sweeps.ready_sweeps)
   compared = functools.partial(
     sweeps.comparison_sweeps,
-    # What tuning has chosen at 16 local epochs.
+    # The rates that tuning chose at 16 local epochs.
     client_learning_rate=0.1,
     low_client_learning_rate=0.01,
     adam_learning_rate=0.01,

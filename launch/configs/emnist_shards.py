@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Ten classes of EMNIST among 100 clients, as SRPFL was tried on them.
+r"""Ten classes of EMNIST among 100 clients, as in SRPFL's experiments.
 
   python -m launch.train --config=launch/configs/emnist_shards.py:fed_rep \
     --workdir=runs/emnist_shards_fed_rep --data_dir=path/to/tff_cache
 
-has the digits, 5 a client. The experiments on FEMNIST have the letters a to j, 3
-a client, and 15,000 of their images, of which 13,500 are for training:
+has the digits, 5 per client. The experiments on FEMNIST have the letters a to
+j, 3 per client, and 15,000 of their images, 13,500 of them for training:
 characters=letters.
 
   python -m launch.train --workdir=runs/femnist_srpfl \
@@ -14,12 +14,13 @@ characters=letters.
     --data_dir=path/to/tff_cache
 
 path/to/tff_cache holds emnist_all.sqlite, as TFF unpacks it;
---config.task.download=True fetches it if it is not there.
-launch/configs/cifar10.py says what to compare, launch/configs/class_shards.py
-where the fields come from. For a laptop there is
+--config.task.download=True downloads it if it is missing.
+launch/configs/cifar10.py lists methods to compare,
+launch/configs/class_shards.py the sources of the fields. For a laptop, there
+are
 
   size=compact  128 and 64 hidden units, 60 rounds
-  size=results  the same with 30 rounds and at most 60 examples a client, for
+  size=results  the same with 30 rounds and at most 60 examples per client, for
                 docs/results.md
 """
 
@@ -34,7 +35,7 @@ _CHARACTERS = {
   'letters': {
     'task.characters': 'letters',
     'task.classes_per_client': 3,
-    # 135 of a client's 150; held-out clients have as many.
+    # 135 of the 150 images of each client, held-out clients included.
     'task.max_images': 16_200,
   },
 }
@@ -53,10 +54,10 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
       'name': 'emnist_shards',
       'characters': 'digits',
       'num_clients': 100,
-      # Of those who never train, half are for validation.
+      # Half of the held-out clients are for validation.
       'num_held_out': 20,
       'classes_per_client': 5,
-      # To train on; 0 for all.
+      # The largest number of training images; 0 for all.
       'max_images': 0,
       'hidden_units': (512, 256, 64),
       'download': False,

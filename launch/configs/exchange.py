@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps over what clients send; docs/partial_exchange.md explains it."""
+"""Sweeps over partial exchange; see docs/partial_exchange.md."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 from launch.configs import sweeps
 
-# The memo's: the shares of tensors that are sent, and how unlike clients are.
+# The memo's shares of sent tensors, and concentrations of clients' classes.
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 BETAS = (1.0, 0.5, 0.25)
 DIRECTIONS = ('largest', 'smallest')
@@ -23,17 +23,17 @@ def share_sweep(
   seeds: Sequence[int] = sweeps.SEEDS,
   fixed: Mapping[str, Any] | None = None,
 ) -> tuple[sweeps.Run, ...]:
-  """Returns runs over shares and directions, with all sent for comparison.
+  """Returns runs over shares and directions, and full exchange to compare.
 
-  Where all is sent, there is no direction: that runs once.
+  Full exchange has no direction, so it runs once.
 
   Args:
-    variant: One with an exchange.
-    shares: Less than 1.
-    directions: Which drift is sent.
-    betas: Values of `task.beta`.
-    seeds: Seeds.
-    fixed: Values of fields that are the same in all runs.
+    variant: A variant with an exchange.
+    shares: The shares of sent tensors, less than 1.
+    directions: The values of `exchange.direction`.
+    betas: The values of `task.beta`.
+    seeds: The seeds.
+    fixed: The values of fields that are the same in all runs.
   """
   runs = []
   for beta in betas:

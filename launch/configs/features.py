@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What configs share whose model is a linear classifier on features.
+"""Common parts of configs with a linear classifier on features.
 
-Their variants, of `base`, are the methods with a closed form (fed3r, fed3r_rf,
-fed_ncm), those that train by gradients, and with the axis fine_tuning the
-latter on a part of the model, from a start or from zero:
+Their variants (see `base`) are the methods with a closed form (fed3r, fed3r_rf,
+fed_ncm) and those that train by gradients. With the axis fine_tuning, the
+latter train a part of the model, from a start or from zero:
 fed_avg,fine_tuning=ft_lp is a linear probe.
 """
 
@@ -18,13 +18,14 @@ from launch.methods import registry
 
 from ml_collections import config_dict
 
-# From Fed3R's classifier, everything, the classifier and what is before it.
+# Fine-tuning from Fed3R's classifier: of the whole model, of the classifier,
+# and of the features.
 FT, FT_LP, FT_FEAT = (
   f'fed_avg,fine_tuning={strategy},start=fed3r'
   for strategy in ('ft', 'ft_lp', 'ft_feat')
 )
 LINEAR_PROBE = 'fed_avg,fine_tuning=ft_lp'
-# What is compared closely.
+# The methods of sweeps other than `variants`.
 METHODS = (FT, FT_LP, FT_FEAT, LINEAR_PROBE)
 VARIANTS = (
   *registry.variants('fine_tuning_start'),
@@ -34,13 +35,13 @@ VARIANTS = (
   *(method.replace('fed_avg', 'fed_fish') for method in METHODS[:3]),
   'fed_avg,fine_tuning=ft_lp,start=fed3r_rf',
 )
-# Others of `sweeps.ready_sweeps` have rounds of their own, which may end before
-# all clients came once and a fine-tuning starts.
+# The other sweeps of `sweeps.ready_sweeps` set the rounds, which may end before
+# all clients have been visited and fine-tuning starts.
 _SWEEPS = ('seeds', 'variants', 'learning_rates')
 
 
 def trains_extractor(variant: str) -> bool:
-  """Whether a variant fine-tunes the features, so wants inputs before them."""
+  """Returns whether a variant fine-tunes the features, too."""
   _, axes = base.parse_variant(variant)
   return axes.get('fine_tuning') in ('ft', 'ft_feat')
 
@@ -61,10 +62,10 @@ def create_network_config(
   Args:
     variant: See `base.create_config`.
     task: The task's own fields.
-    trained_from: `inputs` of the task, where the extractor is trained, too:
-      images, or a layer of the network.
-    visiting_rounds: In how many rounds all training clients come once.
-    **values: The other values of fields.
+    trained_from: The task's `inputs` if the extractor is also trained: images,
+      or a layer of the network.
+    visiting_rounds: The number of rounds that visit each training client once.
+    **values: The values of other fields.
 
   Returns:
     The config.
@@ -81,7 +82,7 @@ def create_network_config(
       # The extractor's file, below --data_dir; None for its published name.
       'weights': config_dict.placeholder(str),
       'unit_features': True,
-      # Where features are kept for other runs.
+      # The folder where features are kept for other runs.
       'feature_dir': '~/.cache/fedfish_tff/features',
       'validation_fraction': 0.5,
     },
@@ -98,9 +99,9 @@ def create_network_config(
 def ready_sweeps(
   get_config: sweeps.GetConfig, *, has_extractor: bool = True
 ) -> dict[str, sweeps.MakeRuns]:
-  """Returns the sweeps that a task of features has, by name.
+  """Returns the sweeps of a task of features, by name.
 
-  `seeds`, `variants` and `learning_rates` of `sweeps.ready_sweeps`.
+  They are `seeds`, `variants` and `learning_rates` of `sweeps.ready_sweeps`.
 
   Args:
     get_config: The config of a variant.

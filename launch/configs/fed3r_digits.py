@@ -1,15 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Fed3R and what is fine-tuned from it, on handwritten digits; under a minute.
+r"""Fed3R and fine-tuning from it on handwritten digits; under a minute.
 
   python -m launch.train --config=launch/configs/fed3r_digits.py \
     --workdir=runs/fed3r_digits
 
 trains Fed3R, Fed3R-RF, FedNCM, FedAvg and the three strategies of fine-tuning,
-one after the other, prints what each has sent and reached, and draws accuracy
-against rounds and bytes. It fails if Fed3R's classifier is not the one that
-scikit-learn's Ridge finds for all the examples in one place. Fields of a run
-have its name before them: --config.runs.fed3r_rf.algorithm.bandwidth=2.
+one after the other, prints the bytes and accuracy of each, and plots accuracy
+against rounds and bytes. It fails if Fed3R's classifier differs from that of
+scikit-learn's Ridge on all examples together. The name of a run comes before
+its fields: --config.runs.fed3r_rf.algorithm.bandwidth=2.
 
 A single method is a variant (launch/configs/base.py explains them):
 
@@ -27,7 +27,7 @@ from launch.configs import features
 
 # 24 training clients in cohorts of 5.
 _VISITING_ROUNDS = 5
-# By the name of its folder, the variant of a run.
+# The variant of each run, by the name of its folder.
 _RUNS = {
   'fed3r': 'fed3r',
   'fed3r_rf': 'fed3r_rf',
@@ -60,7 +60,7 @@ def _create_config(variant: str) -> base.ConfigDict:
       'test_fraction': 0.2,
     },
     server_optimizer='sgd',
-    # Of what is trained by gradients: after the visits, if it has a start.
+    # For training by gradients, after the visiting rounds if it has a start.
     rounds=10,
     cohort_size=5,
     local_epochs=5,
@@ -70,7 +70,7 @@ def _create_config(variant: str) -> base.ConfigDict:
     evaluate_every=1,
     checkpoint_every=10,
   )
-  # The runs are compared by the model that all share.
+  # The runs are compared by the global model.
   config.evaluation.update(personalization_epochs=0, barrier=False)
   for block in (
     config.algorithm,

@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""What Fed3R costs on 9,275 clients and 1,203 classes; made-up features.
+r"""Cost of Fed3R on synthetic features of 9,275 clients and 1,203 classes.
 
   python -m launch.train --config=launch/configs/fed3r_generated.py:fed3r \
     --workdir=runs/generated_fed3r
 
 Clients have the sizes of iNaturalist's users, drawn from a law that was fitted
 to them, and features as wide as MobileNetV2's. Rounds, bytes and seconds are
-those of iNaturalist; accuracies are of made-up classes and say nothing.
+those of iNaturalist; accuracies on synthetic classes say nothing.
 """
 
 from collections.abc import Sequence

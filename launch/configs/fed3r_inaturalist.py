@@ -5,13 +5,13 @@ r"""Fed3R on iNaturalist's users, 9,275 clients and 1,203 species.
   python -m launch.train --config=launch/configs/fed3r_inaturalist.py:fed3r \
     --workdir=runs/inaturalist_fed3r --data_dir=path/to/inaturalist
 
---data_dir is the folder that TFF's loader makes as its cache_dir (see
-tasks/features/inaturalist.py). Features of MobileNetV2 are computed once, by
-the first run, and kept: of 120,000 photographs, a matter of hours on a CPU.
-Published, after the 928 rounds in which all clients come once, is an accuracy
-of 0.451, and of 0.466 and 0.476 for `fed3r_rf` with 5,000 and 10,000 random
-features.
-Without the photographs, fed3r_generated.py has as many clients and classes.
+--data_dir is the folder that TFF's loader fills as its cache_dir (see
+tasks/features/inaturalist.py). The first run computes and keeps the features of
+MobileNetV2, which takes hours on a CPU for 120,000 photographs. The published
+accuracy, after the 928 rounds that visit all clients once, is 0.451, and 0.466
+and 0.476 for `fed3r_rf` with 5,000 and 10,000 random features.
+fed3r_generated.py has the same numbers of clients and classes, without the
+photographs.
 """
 
 from collections.abc import Sequence

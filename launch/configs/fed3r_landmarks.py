@@ -5,11 +5,11 @@ r"""Fed3R on Landmarks' users, 1,262 clients and 2,028 landmarks.
   python -m launch.train --config=launch/configs/fed3r_landmarks.py:fed3r \
     --workdir=runs/landmarks_fed3r --data_dir=path/to/landmarks
 
---data_dir is the folder that TFF's loader makes as its cache_dir (see
-tasks/features/landmarks.py). Features of MobileNetV2 are computed once, by the
-first run, and kept: of 160,000 photographs, a matter of hours on a CPU.
-Published is an accuracy of 0.496, and of 0.541 and 0.564 for `fed3r_rf` with
-5,000 and 10,000 random features.
+--data_dir is the folder that TFF's loader fills as its cache_dir (see
+tasks/features/landmarks.py). The first run computes and keeps the features of
+MobileNetV2, which takes hours on a CPU for 160,000 photographs. The published
+accuracy is 0.496, and 0.541 and 0.564 for `fed3r_rf` with 5,000 and 10,000
+random features.
 """
 
 from collections.abc import Sequence

@@ -1,29 +1,29 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""FedMA on CIFAR-10 as it was published, and what is compared with it.
+r"""FedMA on CIFAR-10 as published, with FedAvg and FedProx for comparison.
 
   python -m launch.train --config=launch/configs/fed_ma_cifar10.py:fed_ma \
     --workdir=runs/cifar10_fed_ma --data_dir=path/to/folder
 
 path/to/folder holds cifar10.npz (tasks/images/cifar10_dirichlet.py). The fields
-are those of Wang et al. (2020) and their code: VGG-9, 16 clients by Dir(0.5) and
+are those of Wang et al. (2020) and their code: VGG-9, 16 clients by Dir(0.5),
 all of them in each of 10 rounds, 20 epochs of SGD with rate 0.01, momentum 0.9
-and batches of 64, gamma 7, and FedProx with a strength of 0.001. Images are
-cropped and mirrored at random, as theirs are, with --config.task.augment=True.
+and batches of 64, gamma 7, and FedProx with a strength of 0.001.
+--config.task.augment=True crops and mirrors images at random, as they do.
 
 Three seeds of fed_ma, fed_avg and fed_prox:
 
   python -m launch.sweep --config=launch/configs/fed_ma_cifar10.py:seeds \
     --sweep_dir=runs/cifar10_matched --data_dir=path/to/folder
 
-The paper's fourth method, the ensemble of what clients have trained by
-themselves, is a row of evaluation/summary.csv of a run of fed_ma:
+The paper's fourth method, the ensemble of the clients' own models, is a row in
+evaluation/summary.csv of a run of fed_ma:
 
   python -m launch.evaluate --workdir=runs/cifar10_fed_ma \
     --data_dir=path/to/folder
 
-A round of fed_ma takes two cores days. For a laptop there is, behind a variant or
-seeds,
+A round of fed_ma takes two cores days. For a laptop, append to a variant or to
+seeds
 
   size=compact  LeNet, 3 rounds of 4 epochs with batches of 16; with a sample of
                 8,000 training images the nine runs take about 25 CPU minutes
@@ -43,7 +43,7 @@ _SIZES = {
     'batch_size': 16,
   }
 }
-# The best of those that the paper tried.
+# The best of the strengths in the paper.
 _PROXIMAL_STRENGTH = 0.001
 
 

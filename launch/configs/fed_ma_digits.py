@@ -1,27 +1,27 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""FedMA beside FedAvg on digits: what one round makes of networks; half a minute.
+r"""FedMA compared with FedAvg on digits in few rounds; half a minute.
 
   python -m launch.train --config=launch/configs/fed_ma_digits.py \
     --workdir=runs/fed_ma_digits
 
-Four clients of unlike digits train for 20 epochs in a round. FedMA's begin with
-networks of their own, which it matches; FedAvg's with one for all, which makes
-averages far better than those of networks of their own are. A round of FedMA
-trains twice, for there are two layers: `compute/local_steps` and
-`communication/wire_bytes` have what it costs.
+Four clients with heterogeneous digits train for 20 epochs per round. In FedMA,
+each client starts from its own network, and FedMA matches these; in FedAvg, all
+clients start from the same network, which makes averages far better. A round of
+FedMA trains twice, because there are two layers: `compute/local_steps` and
+`communication/wire_bytes` show the cost.
 
 Expect, with seed 0, an accuracy of 0.83 on the validation clients after one
 round of FedMA and of 0.92 after three, where FedAvg has 0.53 and 0.80, and 59
 units for the clients' 50 in `fed_ma/layer_0/units`.
 
-A run of its own, with --config=launch/configs/fed_ma_digits.py:fed_ma, draws
-these units (plots/matched_units.png).
+A single run, with --config=launch/configs/fed_ma_digits.py:fed_ma, draws these
+units (plots/matched_units.png).
 
-Momentum and gamma are the paper's, and the tenth of the rate with which the last
-layer is trained is the published code's; rates and epochs are ours. So few images
-would want the whole rate there, too: --config.algorithm.last_layer_rate_factor=1
-has 0.89 after one round.
+Momentum and gamma are the paper's. The last layer is trained with a tenth of
+the rate, as in the published code; rates and epochs are our choice. With so few
+images, the full rate is better: --config.algorithm.last_layer_rate_factor=1 has
+0.89 after one round.
 """
 
 from launch.configs import base

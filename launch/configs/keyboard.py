@@ -1,23 +1,24 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Next words of a keyboard as Hard et al. (2018, arXiv:1811.03604) train them.
+r"""Next-word prediction of a keyboard as in Hard et al. (arXiv:1811.03604).
 
   python -m launch.train --config=launch/configs/keyboard.py:fed_avg \
     --workdir=runs/keyboard --data_dir=path/to/users
 
-The fields are the paper's: a CIFG-LSTM, about 400 sentences a client, Nesterov
-momentum of 0.9 with rate 1 at the server, 3,000 rounds; its 600 M sentences make
-the largest of its 100 to 500 clients a round. The clients' rate and batch size
-are not published, and ours. path/to/users is a folder of launch.group_dataset, or
-that of stackoverflow.sqlite; without it texts are made up: docs/keyboard.md.
+The fields are the paper's (2018): a CIFG-LSTM, about 400 sentences per client,
+Nesterov momentum of 0.9 with rate 1 at the server, 3,000 rounds, and 500
+clients per round, the most of its 100 to 500, to match its 600 M sentences. The
+clients' rate and batch size are not published, so they are our choice.
+path/to/users is a folder of launch.group_dataset, or that of
+stackoverflow.sqlite; without it, texts are synthetic: docs/keyboard.md.
 
-Variants: see launch/configs/base.py. And the axes
+Variants: see launch/configs/base.py. Further axes are
 
-  training  central: the texts of all clients in one place, a round taking as
-            many sentences as a cohort has at most, by plain SGD; the paper's
+  training  central: the texts of all clients in one place, with the largest
+            number of sentences of a cohort per round, by plain SGD; the paper's
             "server CIFG"
   size      compact: 2,000 words, a model of 0.2 M weights, 100 rounds of 20
-            clients; minutes. docs/keyboard.md has what to expect
+            clients; minutes. docs/keyboard.md has expected results
 """
 
 from launch.configs import base
@@ -49,7 +50,7 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
     },
     task={
       'name': 'keyboard',
-      # Special tokens included: with embedding and units 1,412,250 weights.
+      # Special tokens included. With embedding and units: 1,412,250 weights.
       'vocabulary_size': 10_000,
       # The most frequent words of the first so many training clients.
       'vocabulary_clients': 1000,
@@ -71,7 +72,7 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
     evaluation={'personalization_epochs': 0, 'barrier': False},
   )
   if config.task.central:
-    # One client, with as many sentences as a cohort has, and plain steps: SGD.
+    # One client with the sentences of a cohort, and plain server steps: SGD.
     config.max_examples_per_client *= config.cohort_size
     config.cohort_size = 1
     config.algorithm.server_optimizer = 'sgd'

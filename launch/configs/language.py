@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the configs of language models share: sizes, fields of the task."""
+"""Common parts of the configs of language models: sizes and task fields."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,9 +40,9 @@ def create_config(
 
   Args:
     variant: See `base.create_config`.
-    task: The task's block, but for what the tasks of text have in common.
+    task: The task's block, without the fields that all tasks of text have.
     axes: The task's own axes.
-    **values: The task's values of fields.
+    **values: The task's values of other fields.
 
   Returns:
     The config.
@@ -70,8 +70,8 @@ def comparison_sweeps(
 ) -> dict[str, sweeps.MakeRuns]:
   """Returns the sweeps of a config with size=results, by name.
 
-  `sweeps.ready_sweeps` of FedAvg and FedFish, both with Adam at the server, at
-  the paper's local epochs for text.
+  They are `sweeps.ready_sweeps` of FedAvg and FedFish, both with Adam at the
+  server, with the paper's local epochs for text.
 
   Args:
     get_config: The config of a variant.

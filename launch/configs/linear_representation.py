@@ -1,17 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Clients with linear functions of one subspace: FedRep and SRPFL, trained.
+r"""FedRep and SRPFL on clients with linear functions of a common subspace.
 
   python -m launch.train --config=launch/configs/linear_representation.py:fed_rep,speeds=exponential \
     --workdir=runs/linear_fed_rep
   python -m launch.train --config=launch/configs/linear_representation.py:fed_rep,participation=srpfl \
     --workdir=runs/linear_srpfl
 
-Heads and representation by epochs of SGD on examples that stay, as FedRep has it
-for any model: 64 clients, of which all take part in each round, or the fastest 8
-first, twice as many after every 15 rounds. eval/personalized/mse is of held-out
-clients who fit a head of their own: with seed 0, expect less than 0.2 after 187
-simulated seconds of FedRep and 4 of SRPFL; without a head it is 2.3.
+Heads and representation are trained by epochs of SGD on fixed examples, as
+FedRep trains any model. All 64 clients take part in each round, or first the
+fastest 8, and twice as many after every 15 rounds. eval/personalized/mse is
+that of held-out clients that fit their own head: with seed 0, expect less than
+0.2 after 187 simulated seconds of FedRep and 4 of SRPFL; without a head it is
+2.3.
 launch.studies.linear_representation_figure has the theory's algorithm instead,
 with new examples in every round. Variants: see launch/configs/base.py.
 """

@@ -1,17 +1,17 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Next words on Stack Overflow as in the FedFish paper: a client is an author.
+r"""Next words on Stack Overflow as in the FedFish paper; clients are authors.
 
   python -m launch.train --config=launch/configs/stackoverflow.py:fed_fish \
     --workdir=runs/stackoverflow_fed_fish --data_dir=path/to/tff_cache
 
-The fields are those of table 2 of Dhawan et al. (2024, arXiv:2311.10291); the
-paper names its model only by its kind, and here it is TFF's recurrent baseline
-for this data. path/to/tff_cache holds stackoverflow.sqlite, as TFF unpacks it
-(--config.task.download=True fetches it if it is not there).
+The fields are those of table 2 of Dhawan et al. (2024, arXiv:2311.10291). The
+paper gives only the kind of its model; here it is TFF's recurrent baseline for
+this data. path/to/tff_cache holds stackoverflow.sqlite, as TFF unpacks it
+(--config.task.download=True downloads it if it is missing).
 
-Variants: see launch/configs/base.py. With size=tiny it is a transformer of two
-layers, in few rounds.
+Variants: see launch/configs/base.py. size=tiny is a transformer of two layers
+with few rounds.
 """
 
 from collections.abc import Sequence

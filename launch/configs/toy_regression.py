@@ -1,18 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""The paper's toy: two clients that know sin(3x) on different intervals.
+r"""The FedFish paper's toy: two clients see sin(3x) on different intervals.
 
   python -m launch.train --config=launch/configs/toy_regression.py:fed_fish \
     --workdir=runs/toy_fed_fish --config.task.overlap=none
 
-One round of many local epochs, after which the server takes the aggregate as
-it is (plain SGD with rate 1), from the same initial weights for all methods.
-Variants: see launch/configs/base.py; since the server's steps are plain here,
+The run is one round of many local epochs from the same initial weights for all
+methods; the server then takes the aggregate unchanged (plain SGD with rate 1).
+Variants: see launch/configs/base.py; because the server's steps are plain here,
 fed_avg is fed_avg,server=sgd and so on.
 
 Expect, with seed 0 and --config.task.overlap=partial, a barrier (csb/mse) of
 0.30 for fed_avg, 0.37 for fed_fish and 0.35 for per_example. Seeds differ more
-than methods here: launch.studies.toy_figure measures many. With units=gaussian
+than methods here; launch.studies.toy_figure measures many. With units=gaussian
 (`fed_fish,units=gaussian`), FedFish's barrier is a seventh of FedAvg's.
 """
 
@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from launch.configs import base
 from launch.configs import sweeps
 
-# Gaussian units answer to few inputs each: what the paper's figure shows appears
-# with them, and with tanh units, which answer to all, it does not.
+# The effect of the paper's figure appears with Gaussian units, each of which
+# responds to few inputs, but not with tanh units, which respond to all.
 _UNITS = {
   'tanh': {},
   'gaussian': {
@@ -63,10 +63,10 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     checkpoint_every=1,
   )
   if config.algorithm.server_optimizer != 'sgd':
-    # Of steps that have a size of their own, whatever the update's.
+    # The steps of other optimizers do not scale with the update.
     config.server_learning_rate = 0.01
   if config.algorithm.name == 'fed_sgd':
-    # Here it is the rate of a gradient, not of a mean of models.
+    # In FedSGD it is the rate of a gradient step, not of a mean of models.
     config.server_learning_rate = config.client_learning_rate
   return config
 
@@ -74,8 +74,8 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 def sweep(name: str) -> Sequence[sweeps.Run]:
   """Returns the runs of a sweep: one of `sweeps.ready_sweeps`, or `overlaps`.
 
-  `overlaps` has every overlap of the two intervals. One round is too short for
-  the comparison by local epochs to be one of compute.
+  `overlaps` has every overlap of the two intervals. Comparisons with fixed
+  compute are left out, because there is only one round.
   """
   overlaps = {'task.overlap': ('full', 'partial', 'none'), 'seed': sweeps.SEEDS}
 

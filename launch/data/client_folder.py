@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A new folder with one .npz file a client, whole or not there."""
+"""New folders with one .npz file per client, complete or absent."""
 
 from collections.abc import Iterator
 import contextlib
@@ -19,20 +19,20 @@ from fedfish_tff.simulation import files
 
 import numpy as np
 
-# Less than the 255 that file systems take, for what is appended.
+# Below the 255 bytes of file systems, to leave room for suffixes.
 _MOST_BYTES = 200
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\%]|^\.')
 
 
 def client_id(name: str) -> str:
-  """Returns the id of a client called `name`, which a file can have too.
+  """Returns the id of the client `name`, which is also a valid file name.
 
-  It is the name itself where that is possible; slashes, control characters and
-  a dot in front become %2F and the like, and long names are cut, with a hash
-  behind. Different names have different ids.
+  The id is the name itself if possible. Slashes, control characters and a
+  leading dot are escaped (%2F), and long names are truncated and followed by a
+  hash. Different names have different ids.
 
   Args:
-    name: Any text.
+    name: The client's name, any text.
   """
   if not name:
     return '%'  # No other name has this id.
@@ -45,7 +45,7 @@ def client_id(name: str) -> str:
 
 
 def check_is_free(folder: str | os.PathLike[str]) -> None:
-  """Raises an InputError unless the folder is empty or not there."""
+  """Raises an InputError unless the folder is empty or does not exist."""
   folder = pathlib.Path(folder)
   if folder.is_dir():
     if not any(folder.iterdir()):
@@ -65,15 +65,15 @@ def check_is_free(folder: str | os.PathLike[str]) -> None:
 def new_folder(
   folder: str | os.PathLike[str], *, work: str | None = None
 ) -> Iterator[pathlib.Path]:
-  """Gives a folder to write to, which becomes `folder` when all is written.
+  """Yields a folder to write to, which becomes `folder` once it is complete.
 
   Until then it is called `<folder>.partial`. It is removed if writing fails;
-  what a killed process left of it is removed the next time.
+  the next call removes the remains of a killed process.
 
   Args:
-    folder: An empty folder, or a path where there is nothing.
-    work: A name. What has an entry of this name is not removed, neither if
-      writing fails nor the next time, which goes on with it.
+    folder: An empty folder, or a path that does not exist.
+    work: The name of an entry that marks resumable work. A partial folder with
+      this entry is never removed, and the next call continues with it.
 
   Raises:
     errors.InputError: If the folder is not free, cannot be written, or another
@@ -92,7 +92,7 @@ def new_folder(
       )
     except OSError as error:
       raise files.unwritable_error(folder, error) from error
-    # Again: another process may just have ended.
+    # Checked again, because another process may have finished meanwhile.
     check_is_free(folder)
     partial = simulation.make_folder(folder.with_name(f'{folder.name}.partial'))
     _check_is_own(partial)
@@ -118,10 +118,10 @@ def write_client(
   """Writes one client's examples, as `NpzFolderClientData` reads them.
 
   Args:
-    folder: Of `new_folder`.
+    folder: The folder that `new_folder` yields.
     name: The client's id.
-    x: Features, [n, ...].
-    y: Labels, [n].
+    x: The features, [n, ...].
+    y: The labels, [n].
   """
   with open(folder / f'{name}.npz', 'xb') as file:
     np.savez(file, x=x, y=y)
@@ -134,7 +134,7 @@ def _has(folder: pathlib.Path, work: str | None) -> bool:
 
 
 def _check_is_own(folder: pathlib.Path) -> None:
-  """Refuses a folder that another user may have made to read what is written."""
+  """Refuses a folder of another user, who could read the files in it."""
   status = os.lstat(folder)
   if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
     raise errors.InputError(

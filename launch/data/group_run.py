@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From raw text to a folder of grouped clients with statistics and a plot."""
+"""Grouping of raw text into a folder of clients, with statistics and a plot."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ from launch.data import client_folder
 from launch.plots import client_sizes
 from launch.plots import style
 
-if TYPE_CHECKING:  # Whose import takes seconds.
+if TYPE_CHECKING:  # The import takes seconds.
   import tensorflow_datasets as tfds
 
 _HUGGING_FACE = 'huggingface:'
-# With it, a folder is whole.
+# The file is written last: its presence means that a folder is complete.
 _LAST_FILE = 'dataset.json'
 _SPLITS = ('train', 'validation', 'held_out')
-# How many records of a kind are named on the terminal.
+# The largest number of records of a kind that are named on the terminal.
 _MOST_PRINTED = 5
 _QUANTILES = ('min', 'p10', 'median', 'p90', 'p99', 'max')
 
@@ -49,32 +49,34 @@ def run(
   num_processes: int = 1,
   beam_flags: Sequence[str] = (),
 ) -> None:
-  """Writes grouped clients and prints what they are.
+  """Writes grouped clients and prints a summary.
 
   Args:
-    output_dir: The new folder; with flags of Beam, a URL as tf.io.gfile takes
-      it, too.
+    output_dir: The new folder; with flags of Beam, it may also be a URL of
+      tf.io.gfile.
     text_format: 'c4', 'cc_news' or 'tfds'.
-    input_name: Files with *, or the name of a data set.
-    key: What makes a client.
-    options: How to group.
+    input_name: The pattern of files, or the name of a data set.
+    key: The key that identifies clients.
+    options: The options of grouping.
     split: The split of a data set of TFDS.
     features: The features of it to keep, or None for all.
-    data_dir: Where TFDS keeps prepared data, or None for its usual place.
+    data_dir: The folder of TFDS's prepared data, or None for the default one.
     download: Whether to download and prepare missing data.
-    num_processes: The number of processes, where no runner of Beam groups.
-    beam_flags: Flags of Apache Beam, with '--runner'; none for this machine.
+    num_processes: The number of processes, if no runner of Beam is used.
+    beam_flags: The flags of Apache Beam, with '--runner'; empty for this
+      machine.
 
   Raises:
-    errors.InputError: If the input cannot be read or used, or the folder not be
-      written.
+    errors.InputError: If the input cannot be read or used, or the folder cannot
+      be written.
   """
   is_remote = '://' in output_dir
   if beam_flags:
-    grouping.create_beam_runner(beam_flags)  # What is wrong, it says at once.
-    # What workers say on their start is not for the user.
+    grouping.create_beam_runner(beam_flags)  # Reports invalid flags at once.
+    # The messages of starting workers are of no use to the user.
     logging.getLogger('apache_beam').setLevel(logging.ERROR)
-    # It writes each error with a traceback, also Ctrl-C, and raises it then.
+    # This logger prints a traceback of each error, even of Ctrl-C, although
+    # the error is raised anyway.
     logging.getLogger('apache_beam.runners.common').setLevel(logging.CRITICAL)
   elif is_remote:
     raise errors.InputError(
@@ -118,8 +120,8 @@ def run(
 
 @contextlib.contextmanager
 def _new_remote_folder(url: str) -> Iterator[pathlib.Path]:
-  """Gives a local folder, whose files are copied at the end."""
-  # Imported late, with TensorFlow.
+  """Yields a local folder and copies its files to the URL at the end."""
+  # Imported late, because TensorFlow takes seconds.
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
   last = f'{url}/{_LAST_FILE}'
@@ -143,7 +145,7 @@ def _load_builder(
   name: str, data_dir: str | None, download: bool
 ) -> 'tfds.core.DatasetBuilder':
   """Returns the builder of a prepared data set."""
-  # Imported late: files are grouped without them.
+  # Imported late, because the grouping of files does not need them.
   from launch.data import labelled_dataset  # pylint: disable=g-import-not-at-top
 
   import tensorflow_datasets as tfds  # pylint: disable=g-import-not-at-top
@@ -160,7 +162,7 @@ def _load_builder(
       f'{name!r}).download_and_prepare() in another environment, then '
       f'give --input={name.removeprefix(_HUGGING_FACE)} and --data_dir here.'
     )
-  # What the code of a data set and its servers raise is anything.
+  # The code of a data set and its servers may raise any error.
   try:
     builder = tfds.builder(name, data_dir=data_dir)
     if download:

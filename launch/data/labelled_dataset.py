@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Labelled examples in arrays, and how to read those of TensorFlow Datasets."""
+"""Labelled examples in arrays, and a reader of TensorFlow Datasets."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from tensorflow_datasets.core.download import downloader
 import tqdm
 
 _BATCH_SIZE = 512
-# The pauses before them double: 25 seconds in all.
+# The pauses before retries double, up to 25 seconds in total.
 _MOST_RETRIES = 6
 
 
@@ -40,9 +40,9 @@ class LabelledDataset:
     is_image: Whether x holds pixels of 0 to 255.
     labels: The label of each example, [n]: int64 for classes, floats for
       targets of a regression.
-    others: Further features asked for, by name, [n] each: int64 for classes,
-      objects for strings.
-    class_names: For features of named classes, their names.
+    others: Further features by name, [n] each: int64 for classes, objects for
+      strings.
+    class_names: The names of classes, by feature, for features that have them.
   """
 
   name: str
@@ -55,7 +55,7 @@ class LabelledDataset:
   class_names: Mapping[str, Sequence[str]]
 
   def names_of(self, feature: str, values: np.ndarray) -> list[str]:
-    """Returns the names of a feature's values, which are classes or not."""
+    """Returns the class names of a feature's values, or the values as text."""
     names = self.class_names.get(feature)
     return [names[v] if names else str(v) for v in np.asarray(values).tolist()]
 
@@ -66,12 +66,12 @@ def load_builder(
   """Returns the builder of a prepared data set.
 
   Args:
-    dataset: As `tfds.load` takes it: 'name', 'name/config', 'name:version'.
-      The builder's code is not needed where the data are prepared.
+    dataset: The name in the format of `tfds.load`: 'name', 'name/config',
+      'name:version'. Prepared data do not need the builder's code.
     data_dir: The folder of prepared data sets; by default that of TFDS,
       $TFDS_DATA_DIR or ~/tensorflow_datasets.
-    download: Whether to download and prepare what is not there. Without it the
-      network is not used.
+    download: Whether to download and prepare missing data. If not, the network
+      is not used.
 
   Raises:
     errors.InputError: If there is no such data set, or it is not prepared and
@@ -98,13 +98,13 @@ def load_builder(
       f'Data set {dataset!r} is not prepared in {folder}; another --data_dir, '
       'or --download with a network, was expected.'
     )
-  # TFDS goes on for minutes where there is no network, and logs each attempt.
+  # Without a network, TFDS would retry for minutes and log each attempt.
   downloader.MAX_RETRIES = _MOST_RETRIES
   std_logging.getLogger('urllib3').setLevel(std_logging.ERROR)
   try:
     builder = tfds.builder(dataset, data_dir=data_dir)
     builder.download_and_prepare()
-  # What the code of any data set, servers and parsers raise is anything.
+  # The code of data sets, servers and parsers may raise any error.
   except Exception as error:
     raise _unusable_error(dataset, error) from error
   return builder
@@ -121,20 +121,20 @@ def read(
   """Reads a split into memory.
 
   Args:
-    builder: Of a prepared data set.
-    split: A split, or a part of it such as 'train[:10%]'.
-    feature: The input feature: numbers of one shape. By default the input of
-      the data set's supervised keys.
+    builder: The builder of a prepared data set.
+    split: The name of a split, or a part of it such as 'train[:10%]'.
+    feature: The input feature, with numbers of one shape. By default the input
+      of the data set's supervised keys.
     label: The feature with integer labels; by default that of the supervised
       keys.
-    others: Further features to read, one integer or string an example.
+    others: Further features to read, with one integer or string per example.
 
   Returns:
     The examples.
 
   Raises:
-    errors.InputError: If there is no such split or feature, a feature is not
-      of the kind expected, examples have no label, or files are damaged.
+    errors.InputError: If there is no such split or feature, a feature has the
+      wrong type, examples have no label, or files are damaged.
   """
   name = builder.info.full_name
   keys = builder.info.supervised_keys or (None, None)
@@ -173,7 +173,7 @@ def read(
 
 
 def _check_is_known(name: str) -> None:
-  """Raises an InputError unless TFDS, or imported code, has such a builder."""
+  """Raises an InputError unless TFDS or imported code has such a builder."""
   try:
     tfds.builder_cls(name)
   except tfds.core.DatasetNotFoundError:
@@ -294,7 +294,7 @@ def _read_arrays(
         split=split,
         shuffle_files=False,
         decoders=tfds.decode.PartialDecoding(dict.fromkeys(names, True)),
-        # One file after the other: the order is that of the files.
+        # Files are read one by one, to keep their order.
         read_config=tfds.ReadConfig(
           interleave_cycle_length=1, try_autocache=False
         ),
@@ -323,7 +323,7 @@ def _read_arrays(
 
 @contextlib.contextmanager
 def _silent_warnings() -> Iterator[None]:
-  """Keeps TFDS from warning about fields of its own that it deprecated."""
+  """Silences TFDS's warnings about its own deprecated fields."""
   verbosity = logging.get_verbosity()
   logging.set_verbosity(min(verbosity, logging.ERROR))
   try:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads labelled examples of CSV, Parquet and Arrow files into arrays.
 
-Arrow files are those of a Hugging Face data set that `save_to_disk` has written;
-names of classes and images in bytes are read as that library writes them.
+Arrow files are those that `save_to_disk` of a Hugging Face data set writes;
+class names and images in bytes are read in the format of that library.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _ONLY_SPLIT = 'train'
 
 
 def is_table(dataset: str) -> bool:
-  """Returns whether a name is that of a file or folder that `read` takes."""
+  """Returns whether `dataset` is a file or folder that `read` accepts."""
   path = pathlib.Path(dataset).expanduser()
   if path.suffix in _SUFFIXES:
     return True
@@ -48,12 +48,12 @@ def read(
   """Reads a table into memory.
 
   Args:
-    dataset: A file, or a folder of files of one kind.
-    split: The split: files or a subfolder of a folder that begin with its name;
-      'train' for what has no splits.
-    feature: The columns that become x, separated by commas: numbers, equally
-      long lists of them, or one column of images. By default the only column
-      of images or lists, or else all others of numbers.
+    dataset: The path of a file, or of a folder of files of one kind.
+    split: The split: the prefix of files, or the name of a subfolder; 'train'
+      for data without splits.
+    feature: The columns that become x, separated by commas: numbers, lists of
+      numbers of one length, or one column of images. By default the only column
+      of images or lists, otherwise all other columns of numbers.
     label: The column that becomes y: integers and strings are classes, floats
       are targets of a regression. By default 'label'.
     others: Further columns to read, integers or strings.
@@ -63,7 +63,7 @@ def read(
 
   Raises:
     errors.InputError: If a file cannot be read, or a column is missing, has
-      missing values or is not of the kind that is needed.
+      missing values or has the wrong type.
   """
   table = _read_table(pathlib.Path(dataset).expanduser(), split)
   label = _check_column(table, label or 'label', '--label')
@@ -108,7 +108,7 @@ def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
       file
       for suffix in _SUFFIXES
       for file in sorted(place.glob(f'*{suffix}'))
-      # What Hugging Face's library keeps beside the data.
+      # Hugging Face's library keeps these files beside the data.
       if not file.name.startswith('cache-')
     ]
     if files:
@@ -166,7 +166,7 @@ def _read_table(path: pathlib.Path, split: str) -> pa.Table:
 
 
 def _check_column(table: pa.Table, name: str, flag: str) -> str:
-  """Returns the name of a column; raises InputError where it cannot be used."""
+  """Returns the name of a column; raises InputError if it cannot be used."""
   if table.column_names.count(name) != 1:
     raise errors.InputError(
       f'{flag} must be one of {", ".join(table.column_names)}, got {name!r}.'
@@ -218,7 +218,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _is_image(kind: pa.DataType) -> bool:
-  """Returns whether values are bytes of images, by themselves or in a struct."""
+  """Returns whether values are images as bytes, also inside a struct."""
   if pa.types.is_struct(kind):
     return kind.get_field_index('bytes') >= 0
   return pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
@@ -239,7 +239,7 @@ def _to_features(table: pa.Table, name: str) -> np.ndarray:
 
 
 def _to_dense(column: pa.Array, name: str) -> np.ndarray:
-  """Returns numbers, in lists of lists of one length, as one array."""
+  """Returns nested lists of numbers, of one length per level, as one array."""
   if isinstance(column, pa.ChunkedArray):
     column = column.combine_chunks()
   if isinstance(column, pa.ExtensionArray):
@@ -274,7 +274,7 @@ def _decode_images(column: pa.Array, name: str) -> np.ndarray:
       if image.mode not in ('L', 'RGB', 'RGBA'):
         image = image.convert('L' if image.mode == '1' else 'RGB')
       images.append(np.asarray(image))
-    # Pillow's decoders raise anything.
+    # Pillow's decoders may raise any error.
     except Exception as error:
       raise errors.InputError(
         f'Row {i} of column {name!r} must be an image, such as PNG or JPEG, in '
@@ -313,7 +313,7 @@ def _are_numbers_of(names: Sequence[str], values: np.ndarray) -> bool:
 
 
 def _class_names(schema: pa.Schema) -> dict[str, Sequence[str]]:
-  """Returns names of classes by column, as Hugging Face's library notes them."""
+  """Returns class names by column, from the metadata of Hugging Face."""
   note = (schema.metadata or {}).get(b'huggingface', b'{}')
   try:
     features = json.loads(note)['info']['features']
@@ -322,6 +322,6 @@ def _class_names(schema: pa.Schema) -> dict[str, Sequence[str]]:
       for name, feature in features.items()
       if feature.get('_type') == 'ClassLabel'
     }
-  # The note is a stranger's; without it classes have numbers.
+  # The metadata is untrusted; without it, classes are numbers.
   except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
     return {}

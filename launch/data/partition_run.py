@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From a data set or a table to a folder of clients with a table and a plot."""
+"""Division of a data set or table into a folder of clients, with a summary."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -40,20 +40,20 @@ def run(
   scale_images: bool = True,
   file_format: str = 'png',
 ) -> None:
-  """Writes the clients and prints what they are.
+  """Writes the clients and prints a summary.
 
   Args:
     output_dir: The new folder: `<client id>.npz` for each client, clients.csv,
       partition.json and label_partition.<format>.
-    dataset: A data set, as `tfds.load` takes it, or the path of a table.
-    split: Its split.
+    dataset: The name of a data set of TFDS, or the path of a table.
+    split: The split of the data set or table.
     partition: 'dirichlet', 'pachinko', 'shards' or 'key'.
-    arguments: Keyword arguments of the partition's function.
+    arguments: The keyword arguments of the partition's function.
     coarse_label: The coarse label of Pachinko allocation.
-    key: The key to partition by.
-    feature: The input feature, or None for that of its supervised keys.
-    label: The label, or None likewise.
-    data_dir: Where TFDS keeps prepared data, or None for its usual place.
+    key: The feature to partition by.
+    feature: The input feature, or None for the default of `read`.
+    label: The label, or None for the default of `read`.
+    data_dir: The folder of TFDS's prepared data, or None for the default one.
     download: Whether to download and prepare missing data.
     scale_images: Whether to write pixels as float32 from 0 to 1.
     file_format: The format of the plot.
@@ -165,9 +165,10 @@ def _write_summary(
   coarse_label: str | None,
   title: str,
 ) -> figure.Figure:
-  """Writes clients.csv: id, examples, those of each class; returns the plot.
+  """Writes clients.csv and returns the plot.
 
-  Targets of a regression are counted by tenths of all examples.
+  A row of clients.csv holds a client's id, its number of examples and that of
+  each class. Targets of a regression are counted by deciles of all examples.
   """
   labels = data.labels
   if labels.dtype.kind == 'f':

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From the text of grouped clients, or of files, to a vocabulary's file."""
+"""Training of a vocabulary on the text of grouped clients, or of files."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -19,9 +19,9 @@ from fedfish_tff import simulation
 
 import tqdm
 
-# Clients that are shuffled together.
+# The number of clients that are shuffled together.
 _WINDOW = 4096
-# Texts that show how many characters a token has.
+# The number of texts that the mean length of a token is measured on.
 _SAMPLE = 1000
 _JSON_SUFFIXES = ('.json', '.jsonl')
 _TEXT_SUFFIXES = ('.txt',)
@@ -38,21 +38,21 @@ def run(
   lowercase: bool = False,
   max_texts: int | None = None,
 ) -> None:
-  """Writes the vocabulary and prints what it is.
+  """Writes the vocabulary and prints a summary.
 
   Args:
     input_path: A folder of grouped clients, or a pattern of files.
-    output: The file.
+    output: The path of the vocabulary's file.
     kind: The value of a `datasets.VocabularyKind`.
-    vocabulary_size: Token ids, special ones included.
+    vocabulary_size: The number of token ids, special ones included.
     split: The split of a folder.
-    feature: What holds the text, in a folder or lines of JSON.
-    lowercase: Whether all text is put into lower case.
-    max_texts: How many texts to read at most; None for all.
+    feature: The feature with the text, in a folder or in lines of JSON.
+    lowercase: Whether all text is converted to lower case.
+    max_texts: The largest number of texts to read; None for all.
 
   Raises:
-    errors.InputError: If there is no text, a text cannot be read, the size has
-      no room for single characters, or the file cannot be written.
+    errors.InputError: If there is no text, a text cannot be read, the size is
+      too small for single characters, or the file cannot be written.
   """
   texts = _Texts(_open(input_path, split, feature), max_texts)
   vocabulary = datasets.train_vocabulary(
@@ -79,14 +79,14 @@ def run(
 
 
 class _Texts:
-  """Texts that can be read again, with a progress bar and counts."""
+  """Texts for repeated iteration, with a progress bar and counts."""
 
   def __init__(
     self, read: Callable[[], Iterator[str]], max_texts: int | None
   ) -> None:
     self._read = read
     self._max_texts = max_texts
-    # Of the last pass.
+    # Counts of the last iteration.
     self.num_texts = 0
     self.num_characters = 0
 
@@ -107,7 +107,7 @@ class _Texts:
 def _open(
   input_path: str, split: str, feature: str
 ) -> Callable[[], Iterator[str]]:
-  """Returns what reads the texts from their beginning."""
+  """Returns a function that reads the texts from the start."""
   if os.path.isdir(input_path):
     clients = datasets.StreamedClients(
       input_path,
@@ -131,7 +131,7 @@ def _open(
 def _read_clients(
   clients: 'datasets.StreamedClients', feature: str
 ) -> Iterator[str]:
-  """Yields the texts of clients in a random order, client after client."""
+  """Yields the texts of clients, client by client in random order."""
   for client in clients.clients():
     try:
       yield from map(_text_of, client.examples[feature])
@@ -150,7 +150,7 @@ def _text_of(value: object) -> str:
 
 
 def _kind_of(path: str) -> str:
-  """Returns the suffix that says what a file holds."""
+  """Returns the suffix that tells the format of a file."""
   suffix = pathlib.Path(path.removesuffix('.gz')).suffix.lower()
   if suffix not in _JSON_SUFFIXES + _TEXT_SUFFIXES:
     known = ', '.join(_JSON_SUFFIXES + _TEXT_SUFFIXES)
@@ -162,7 +162,7 @@ def _kind_of(path: str) -> str:
 
 
 def _read_files(paths: Iterable[str], feature: str) -> Iterator[str]:
-  """Yields the texts of files, line by line; empty lines are left out."""
+  """Yields the texts of files, line by line, without blank lines."""
   for path in paths:
     is_json = _kind_of(path) in _JSON_SUFFIXES
     for number, line in enumerate(_read_lines(path), start=1):

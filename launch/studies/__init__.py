@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Studies with figures or tables of their own, and the binaries that run them."""
+"""Studies with their own figures or tables, and the binaries that run them."""

@@ -1,29 +1,30 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Compares keyboards with an n-gram model, as a table of Hard et al. (2018) does.
+r"""Compares keyboards with an n-gram model, as Hard et al. (2018) do.
 
   python -m launch.studies.keyboard_table --data_dir=path/to/users \
     --workdirs=runs/keyboard_central,runs/keyboard
 
-prints the share of test users' words that are the first of the suggested
-words (top-1 recall) or among the first three (top-3 recall), with its standard
-error over users:
+prints the share of test users' words that are the first suggestion (top-1
+recall) or among the first three (top-3 recall), with its standard error over
+users:
 
   Model           Top-1 recall [%]  Top-3 recall [%]
   5-gram          ...
   Server CIFG     ...
   Federated CIFG  ...
 
-The workdirs, of launch.train and the task keyboard (launch/configs/keyboard.py),
-have one vocabulary; those with task.central are the server's, and those with a
-block privacy say so. --data_dir is what they were trained with.
+The workdirs of launch.train must have the task keyboard
+(launch/configs/keyboard.py) and the same vocabulary. The label of a workdir
+says whether it trained at the server (task.central) and with privacy.
+--data_dir is the folder that they were trained with.
 
 The n-gram model (interpolated Kneser-Ney) learns from all sentences of the
 training users, with the same vocabulary, and keeps all n-grams in memory.
 
-Recall is over all words of all test users together, including words out of the
-vocabulary, which no model can suggest. The error estimates how much another
-sample of as many users would change it.
+Recall is over all words of all test users together, including words outside the
+vocabulary, which no model can suggest. The standard error estimates how much
+recall varies between samples of the same number of users.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trained keyboards: their suggestions, and their recall on test users."""
+"""Suggestions of trained keyboards, and their recall on test users."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -29,7 +29,8 @@ import tensorflow as tf
 _NUM_SUGGESTIONS = 3
 _COUNTS = (1, _NUM_SUGGESTIONS)
 
-# How many of each user's words were suggested, by the number of suggestions.
+# The number of each user's words that were suggested, by the number of
+# suggestions.
 Recalled = Mapping[int, np.ndarray]
 
 
@@ -38,7 +39,7 @@ class Recall(NamedTuple):
 
   Attributes:
     value: The share.
-    error: Its standard error over users; NaN of a single one.
+    error: Its standard error over users; NaN for a single user.
   """
 
   value: float
@@ -49,18 +50,18 @@ class Recall(NamedTuple):
 def open_suggester(
   workdir: str | os.PathLike[str], **options: Any
 ) -> Iterator[Callable[[str], list[str]]]:
-  """Gives the function that suggests the next word of a text.
+  """Yields a function that suggests the next word of a text.
 
   Args:
     workdir: A workdir of the task keyboard with at least one checkpoint.
     **options: Options of `trained_run.open_run`.
 
   Yields:
-    A function from a text, whose last sentence counts, to the likeliest next
-    words, the likeliest first.
+    A function from a text, of which only the last sentence counts, to the
+    likeliest next words, the likeliest first.
 
   Raises:
-    errors.InputError: If something cannot be used or read.
+    errors.InputError: If the workdir or its data cannot be used or read.
   """
   check_is_keyboard(workdir)
   with trained_run.open_run(workdir, **options) as (experiment, folder):
@@ -69,7 +70,7 @@ def open_suggester(
     vocabulary = experiment.task.transfer_options['vocabulary']
     special = vocabulary.special_tokens
 
-    # Traced once, for any number of words.
+    # The signature makes one trace serve any number of words.
     @tf.function(input_signature=[tf.TensorSpec([1, None], tf.int32)])
     def predict(x: tf.Tensor) -> tf.Tensor:
       return experiment.model.predict_on_batch(weights, x, training=False)
@@ -85,7 +86,7 @@ def open_suggester(
 
 
 def check_is_keyboard(workdir: str | os.PathLike[str]) -> None:
-  """Raises an InputError if a workdir is not of the task keyboard."""
+  """Raises an InputError unless a workdir's task is keyboard."""
   name = run_reader.read_config(workdir)['task']['name']
   if name != keyboard.NAME:
     raise errors.InputError(
@@ -97,12 +98,12 @@ def compare(workdirs: Sequence[str], *, order: int, **options: Any) -> str:
   """Returns a table of the recall on test users.
 
   Args:
-    workdirs: Workdirs of the task keyboard, with one vocabulary.
+    workdirs: The workdirs of the task keyboard, with the same vocabulary.
     order: The n of the n-gram model.
     **options: Options of `trained_run.open_run`.
 
   Raises:
-    errors.InputError: If something cannot be used or read.
+    errors.InputError: If a workdir or its data cannot be used or read.
   """
   for workdir in workdirs:
     check_is_keyboard(workdir)
@@ -136,14 +137,14 @@ def compare(workdirs: Sequence[str], *, order: int, **options: Any) -> str:
 
 
 def pool_recall(recalled: np.ndarray, typed: np.ndarray) -> Recall:
-  """Returns the recall of all words, users being what was drawn at random.
+  """Returns the recall of all words, with its error over random users.
 
   The error is that of a ratio of two means (Cochran, Sampling Techniques, 1977,
-  chapter 6), since users type more or less.
+  chapter 6), because users type different numbers of words.
 
   Args:
-    recalled: How many of a user's words were among those suggested, [users].
-    typed: How many words a user has typed, [users].
+    recalled: The number of each user's words that were suggested, [users].
+    typed: The number of words that each user typed, [users].
   """
   value = recalled.sum() / typed.sum()
   users = len(typed)
@@ -154,11 +155,12 @@ def pool_recall(recalled: np.ndarray, typed: np.ndarray) -> Recall:
 
 
 def format_table(recalled: Mapping[str, Recalled], typed: np.ndarray) -> str:
-  """Returns a table in %, as that of Hard et al. (2018), and what it is over.
+  """Returns a table in %, as in Hard et al. (2018), with the numbers of words.
 
   Args:
-    recalled: Each user's recalled words, by model and number of suggestions.
-    typed: Each user's words; at least one in all.
+    recalled: The number of each user's recalled words, by model and number of
+      suggestions.
+    typed: The number of each user's words; at least one in total.
   """
   rows = [('Model', *(f'Top-{k} recall [%]' for k in _COUNTS))]
   for model, by_count in recalled.items():
@@ -196,14 +198,14 @@ def _label(config: Mapping[str, Any]) -> str:
 def _test_rows(
   task: Task,
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-  """Returns each test user's x, y, and which of y are words to be typed."""
+  """Returns each test user's x, y, and a mask of y that is true for words."""
   pad, bos, eos, _ = task.transfer_options['vocabulary'].special_tokens
   rows = map(task.test.load_client, task.test.client_ids)
   return [(x, y, ~np.isin(y, [pad, bos, eos])) for x, y in rows]
 
 
 def _score_ngrams(task: Task, order: int) -> Recalled:
-  """Returns what an n-gram model of the training users' texts recalls."""
+  """Returns the recall of an n-gram model of the training users' texts."""
   vocabulary = task.transfer_options['vocabulary']
   clients = map(task.train.load_client, task.train.client_ids)
   model = models.KneserNeyModel(
@@ -215,7 +217,7 @@ def _score_ngrams(task: Task, order: int) -> Recalled:
   )
   recalled = {k: [] for k in _COUNTS}
   for x, y, _ in _test_rows(task):
-    # Words that are out of vocabulary are never suggested.
+    # Words outside the vocabulary are never suggested.
     is_suggested = model.suggest(x) == y[..., np.newaxis]
     for k, counts in recalled.items():
       counts.append(is_suggested[..., :k].sum())

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedRep and SRPFL on linear representations, against what the theory says.
+"""FedRep and SRPFL on linear representations, compared with the theory.
 
-Section 4 of Tziotis et al. (arXiv:2206.02078): with n clients in a round the
-distance to the true representation falls by a factor sqrt(1 - a) a round, to a
-limit that falls as 1 / sqrt(n); so most rounds need few, fast clients only.
+In section 4 of Tziotis et al. (arXiv:2206.02078), n clients per round reduce
+the distance to the true representation by a factor sqrt(1 - a) per round, down
+to a limit proportional to 1 / sqrt(n). So most rounds need few, fast clients.
 """
 
 from collections.abc import Callable
@@ -29,32 +29,33 @@ METHODS = (FED_REP, SRPFL)
 
 _NUM_FEATURES, _NUM_COMPONENTS, _NUM_EXAMPLES = 20, 2, 30
 
-# One run in detail: speeds are drawn once, so that the fast clients stay.
+# The runs in detail: speeds are drawn once, so the fast clients stay the same.
 CLIENTS = 64
 _LEARNING_RATE = 0.5
 _LOW_NOISE = 0.01
 _STAGES = simulation.equal_stages(8, most=CLIENTS, rounds_a_stage=15)
 _ROUNDS = {FED_REP: 20, SRPFL: 60}
 
-# The setting of Theorem 4.6, whose speeds are drawn anew all the time. Heads are
-# uniform on a sphere, of which the expected contraction is 1 - learning rate.
+# The setting of Theorem 4.6, where speeds are drawn anew in every round. With
+# heads uniform on a sphere, the expected contraction is 1 - learning rate.
 FIRST_CLIENTS = 4
 CONTRACTION = 0.9  # 1 - a, of the squared distance.
-ACCURACY = 1.2  # c: how close to the limit of all clients a run comes.
+ACCURACY = 1.2  # c: the final distance over the limit of all clients.
 SIZES = (16, 64, 256, 1024, 4096)
 COHORTS = (4, 8, 16, 32, 64)
 _SLOW_LEARNING_RATE = 1 - CONTRACTION**0.5
 _NOISE = 1.0
-# Rounds from the truth to the limit, and those whose mean the limit is.
+# The numbers of rounds from the truth to the limit, and of the rounds that the
+# limit is averaged over.
 _ROUNDS_BEFORE, _ROUNDS_MEASURED = 40, 60
 
 
 class Trace(NamedTuple):
-  """A run, from its start, round 0, on.
+  """A run, from its start at round 0.
 
   Attributes:
-    seconds: Simulated seconds since the start, float64 [rounds + 1].
-    distances: Distances to the true representation, float64 [rounds + 1].
+    seconds: The simulated seconds since the start, float64 [rounds + 1].
+    distances: The distances to the true representation, float64 [rounds + 1].
   """
 
   seconds: np.ndarray
@@ -66,9 +67,9 @@ class Results(NamedTuple):
 
   Attributes:
     traces: Each method's runs, from the method of moments.
-    limits: The distance that remains, by the number of clients per round.
-    runs: Each method's runs for as many rounds as the theory says, by the
-      number of all clients.
+    limits: The remaining distances, by the number of clients per round.
+    runs: Each method's runs for the number of rounds that the theory predicts,
+      by the number of all clients.
   """
 
   traces: Mapping[str, Sequence[Trace]]
@@ -77,14 +78,14 @@ class Results(NamedTuple):
 
 
 class Cost(NamedTuple):
-  """The rounds and simulated seconds to a distance."""
+  """The rounds and simulated seconds that a run takes to reach a distance."""
 
   rounds: int
   seconds: float
 
 
 class LinearRuns:
-  """Runs of Algorithm 2 with one learning rate; its process is built once."""
+  """Runs of Algorithm 2 with one learning rate and one process for all."""
 
   def __init__(self, learning_rate: float):
     model = models.create_linear_representation(
@@ -96,7 +97,7 @@ class LinearRuns:
   def start(
     self, clients: linear_representation.LinearClients, ids: Sequence[str]
   ) -> np.ndarray:
-    """Returns the method of moments' start from examples of all clients."""
+    """Returns the start by the method of moments on all clients' examples."""
     weights = self._method_of_moments(_draw_cohort(clients, ids, 0))
     return np.asarray(weights.trainable[0])
 
@@ -109,11 +110,11 @@ class LinearRuns:
     *,
     rounds: int,
   ) -> Trace:
-    """Runs some rounds, with new examples in each.
+    """Runs a number of rounds, with new examples in each.
 
     Args:
       clients: All clients.
-      start: The first representation, [d, k].
+      start: The initial representation, [d, k].
       participation: The clients of a round.
       speeds: The clients' speeds.
       rounds: The number of rounds.
@@ -144,8 +145,8 @@ class LinearRuns:
 def trace_methods(runs: LinearRuns, seed: int) -> dict[str, Trace]:
   """Returns a run of each method, in which the fastest clients stay the same.
 
-  Both begin with the method of moments of all clients, which costs no time here
-  as in the paper's wall clock.
+  Both methods start from the method of moments of all clients, which costs no
+  time, as in the paper's wall clock.
   """
   clients, ids = _make_clients(seed, _LOW_NOISE, CLIENTS)
   return _run_methods(
@@ -161,9 +162,9 @@ def trace_methods(runs: LinearRuns, seed: int) -> dict[str, Trace]:
 
 
 def measure_limit(runs: LinearRuns, cohort_size: int, seed: int) -> float:
-  """Returns the mean distance that remains with so many clients per round.
+  """Returns the mean remaining distance with `cohort_size` clients per round.
 
-  It begins at the truth, from where the limit is as far as from anywhere near.
+  The run starts at the truth and rises to the limit.
   """
   clients, ids = _make_clients(seed, _NOISE, COHORTS[-1])
   trace = runs.run(
@@ -182,9 +183,10 @@ def time_methods(
   """Returns a run of each method in the setting of Theorem 4.6.
 
   Args:
-    runs: The runs with the rate of `CONTRACTION`.
-    num_clients: N.
-    limit_of_one: See `fit_limit_of_one`; the runs begin where the theory does.
+    runs: The runs with the learning rate of `CONTRACTION`.
+    num_clients: The number of clients, N.
+    limit_of_one: The limit of one client (`fit_limit_of_one`), which scales the
+      theory's initial distance.
     seed: The seed of clients, examples, start and speeds.
   """
   clients, ids = _make_clients(seed, _NOISE, num_clients)
@@ -205,14 +207,15 @@ def time_methods(
 def expected_costs(num_clients: int, *, power: int = 1) -> dict[str, Cost]:
   """Returns each method's cost by the theory, without communication.
 
-  The distance d of a run becomes sqrt(1 - a) d + (1 - sqrt(1 - a)) / sqrt(n) in
-  a round with n clients (inequality (10), taken as an equation), and a round
-  takes their expected slowest of exponential speeds.
+  A round with n clients changes the distance d to
+  sqrt(1 - a) d + (1 - sqrt(1 - a)) / sqrt(n) (inequality (10), taken as an
+  equation), and takes the expected time of the slowest of the n fastest clients
+  with exponential speeds.
 
   Args:
-    num_clients: N.
+    num_clients: The number of clients, N.
     power: The power in which distances add up: 1 as in the inequality, which
-      holds however errors are related, or 2 if rounds are independent.
+      holds for any dependence of errors, or 2 if rounds are independent.
   """
   sizes = {
     FED_REP: lambda _: num_clients,
@@ -232,17 +235,17 @@ def expected_costs(num_clients: int, *, power: int = 1) -> dict[str, Cost]:
 
 
 def measure_cost(traces: Sequence[Trace], distance: float) -> Cost | None:
-  """Returns the cost of runs of one method to a distance, the mean over seeds.
+  """Returns one method's cost of reaching a distance, as a mean over seeds.
 
-  The mean distance counts, as in the theory: that of one run comes close to the
-  limit of more clients than take part every now and then.
+  The mean distance decides, as in the theory: single runs sometimes come close
+  to the limit of more clients than take part.
 
   Args:
-    traces: The runs, one a seed, of equally many rounds.
+    traces: The runs, one per seed, of the same number of rounds.
     distance: The distance that the mean must not exceed.
 
   Returns:
-    The first such round and the mean seconds then; None where there is none.
+    The first such round and the mean seconds then; None if there is none.
   """
   reached = np.mean([t.distances for t in traces], axis=0) <= distance
   if not reached.any():
@@ -252,16 +255,16 @@ def measure_cost(traces: Sequence[Trace], distance: float) -> Cost | None:
 
 
 def fit_limit_of_one(limits: Mapping[int, Sequence[float]]) -> float:
-  """Returns b of limits that are b / sqrt(n), the mean over those measured."""
+  """Returns the mean of b over measured limits of the form b / sqrt(n)."""
   return float(np.mean([np.mean(v) * n**0.5 for n, v in limits.items()]))
 
 
 def run_study(*, seeds: int, most_clients: int) -> Results:
-  """Runs everything for every seed, with a progress bar.
+  """Runs all parts of the study for every seed, with a progress bar.
 
   Args:
     seeds: The number of seeds.
-    most_clients: The largest of `SIZES` that is simulated.
+    most_clients: The largest of `SIZES` to simulate.
   """
   sizes = [n for n in SIZES if n <= most_clients]
   with tqdm.tqdm(
@@ -299,7 +302,7 @@ def _run_methods(
   rounds: Mapping[str, int],
   seed: int,
 ) -> dict[str, Trace]:
-  """Returns a run of each method with all clients, SRPFL's in stages."""
+  """Returns a run of each method: FedRep with all clients, SRPFL in stages."""
   participations = {
     FED_REP: lambda _: ids,
     SRPFL: simulation.srpfl_participation(
@@ -354,7 +357,7 @@ def _exponential_stages(num_clients: int) -> simulation.Stages:
 
 
 def _move(basis: np.ndarray, distance: float, seed: int) -> np.ndarray:
-  """Returns a basis at a distance, by equal angles of random directions."""
+  """Returns a basis at a distance, rotated equally in random directions."""
   stream = datasets.random_generator('linear start', seed)
   normal = stream.standard_normal(basis.shape)
   across = np.linalg.qr(normal - basis @ (basis.T @ normal)).Q
@@ -362,14 +365,14 @@ def _move(basis: np.ndarray, distance: float, seed: int) -> np.ndarray:
 
 
 def _first_distance(num_clients: int) -> float:
-  """Returns the distance at which a stage before the first one ends best.
+  """Returns the best distance at which a stage before the first one ends.
 
-  It is in units of the limit of one client. Between stages of n and 2 n clients
-  the next round is worth its time with either where the distance is
+  The unit is the limit of one client. Stages of n and of 2 n clients gain the
+  same per unit of time in the next round at the distance
 
     (T_2n / sqrt(n) - T_n / sqrt(2 n)) / (T_2n - T_n),
 
-  of which `simulation.exponential_stages` follows.
+  from which `simulation.exponential_stages` follows.
   """
   n = FIRST_CLIENTS // 2
   before, after = (

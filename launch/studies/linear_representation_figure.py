@@ -1,18 +1,19 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Draws SRPFL's theory: contraction, noise floor and speed-up, simulated.
+r"""Draws simulations of SRPFL's theory: contraction, noise floor and speed-up.
 
-Clients have linear functions of one subspace, which FedRep learns with all
-clients in every round, and SRPFL with the fastest ones first (Tziotis et al.,
+Clients have linear functions on a common subspace. FedRep learns it with all
+clients in every round, SRPFL with the fastest clients first (Tziotis et al.,
 arXiv:2206.02078, section 4):
 
   python -m launch.studies.linear_representation_figure --output_dir=plots
 
-Written to --output_dir: linear_representation.png (the distance to the true
-subspace by simulated time, what remains of it by the number of clients, and
-SRPFL's time relative to FedRep's by that of all clients, beside what the theory
-derives) and linear_representation.csv (every round). Printed: the same as
-tables. It takes two minutes or so; --most_clients=1024 some minutes more.
+writes two files to --output_dir: linear_representation.png (the distance to the
+true subspace by simulated time; the remaining distance by the number of clients
+per round; SRPFL's time relative to FedRep's by the number of all clients,
+beside the theory's prediction) and linear_representation.csv (every round). It
+also prints the results as tables. It takes about two minutes, and some minutes
+more with --most_clients=1024.
 """
 
 from collections.abc import Sequence

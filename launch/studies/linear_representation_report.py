@@ -22,9 +22,9 @@ import numpy as np
 _COLUMNS = [
   'part', 'method', 'clients', 'seed', 'round', 'seconds', 'distance'
 ]  # fmt: skip
-# The powers in which errors add up: as in the theory, and as independent ones.
+# The powers in which errors add up: 1 in the theory, 2 if independent.
 _DERIVED = {'derived': 1, 'of independent errors': 2}
-# The distance to which the table has the time of the runs in detail.
+# The distance that the table gives the time to, for the runs in detail.
 _DISTANCE = 2e-3
 
 _TITLE = 'SRPFL: fast clients first, all clients for the last bit of accuracy'
@@ -33,7 +33,7 @@ _LOOKS = (_LOOK, _LOOK | {'linestyle': (0, (1, 1.2))})
 
 
 def format_tables(results: study.Results) -> str:
-  """Returns the three claims, simulated and derived, as text."""
+  """Returns tables of the theory's three claims, simulated and derived."""
   contraction = [('method', f'seconds to {_DISTANCE:g}, by seed', 'at the end')]
   for method, traces in results.traces.items():
     costs = [study.measure_cost([trace], _DISTANCE) for trace in traces]
@@ -64,7 +64,7 @@ def format_tables(results: study.Results) -> str:
 
 
 def to_csv(results: study.Results) -> bytes:
-  """Returns every figure as CSV: those of rounds, limits and derived times."""
+  """Returns all results as CSV: rounds, limits and derived times."""
 
   def rows() -> Iterator[list[Any]]:
     for method, traces in results.traces.items():
@@ -84,12 +84,12 @@ def to_csv(results: study.Results) -> bytes:
 
 @style.styled
 def plot(results: study.Results) -> mpl_figure.Figure:
-  """Plots distance by time, its limit by clients, and the time saved."""
+  """Plots the distance by time, its limit by clients, and the saved time."""
   figure, (left, middle, right) = panels.new_grid(range(3), (4.4, 3.8))
   looks = style.series_looks(study.METHODS)
   for method, traces in results.traces.items():
     for seed, trace in enumerate(traces):
-      # The start, before any time, has no logarithm.
+      # The start, at time 0, has no logarithm.
       left.plot(
         trace.seconds[1:],
         trace.distances[1:],
@@ -120,7 +120,7 @@ def plot(results: study.Results) -> mpl_figure.Figure:
     )
   middle.set(xscale='log', yscale='log', ylabel='distance that remains')
   _tick_sizes(middle, sizes)
-  # Numbers such as 0.02, also between powers of ten.
+  # Labels such as 0.02, also between powers of ten.
   middle.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
   middle.yaxis.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
   middle.yaxis.set_minor_formatter(ticker.NullFormatter())
@@ -159,7 +159,7 @@ def draw(
   most_clients: int,
   file_format: str = 'png',
 ) -> None:
-  """Runs the study; writes the figure and the CSV, prints the tables.
+  """Runs the study, writes the figure and the CSV, and prints the tables.
 
   Args:
     folder: The folder of the files; made if it does not exist.
@@ -167,7 +167,7 @@ def draw(
     most_clients: The largest of `linear_representation.SIZES` to simulate.
     file_format: One of `style.FORMATS`.
   """
-  folder = simulation.make_folder(folder)  # Before work that would be in vain.
+  folder = simulation.make_folder(folder)  # Fails before the long work.
   results = study.run_study(seeds=seeds, most_clients=most_clients)
   figure = folder / f'linear_representation.{file_format}'
   style.save_figure(plot(results), figure)
@@ -201,7 +201,7 @@ def _trace_rows(
 
 
 def _share(costs: Mapping[str, study.Cost | None]) -> float:
-  """Returns SRPFL's time over FedRep's; NaN if one has none."""
+  """Returns SRPFL's time over FedRep's; NaN if either has none."""
   if None in costs.values():
     return np.nan
   return costs[study.SRPFL].seconds / costs[study.FED_REP].seconds

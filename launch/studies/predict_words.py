@@ -1,18 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Suggests next words by the model of a workdir of launch.train.
+r"""Suggests next words with the model of a workdir of launch.train.
 
   python -m launch.studies.predict_words --workdir=runs/keyboard \
     --data_dir=path/to/users --prefix="i would like to"
 
-prints the three words that the model of the last checkpoint finds likeliest, the
-likeliest first. Without --prefix it reads lines, each the beginning of a text,
+prints the three likeliest next words by the model of the last checkpoint, the
+likeliest first. Without --prefix, it reads lines, each the beginning of a text,
 until the input ends (Ctrl-D in a terminal), and answers each with a line.
 
-The workdir is one of the task keyboard (launch/configs/keyboard.py), and
---data_dir is what it was trained with, since its vocabulary is that of the
+The workdir must have the task keyboard (launch/configs/keyboard.py). --data_dir
+is the folder that it was trained with, because the vocabulary is that of the
 training clients. Only the last sentence of a line counts; a sentence ends with
-. ! or ?. Case and punctuation make no difference, and all words out of the
+. ! or ?. Case and punctuation do not matter, and all words outside the
 vocabulary are one unknown word.
 """
 

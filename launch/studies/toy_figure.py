@@ -7,19 +7,20 @@ not at all; FedAvg and FedFish merge their networks after one round:
 
   python -m launch.studies.toy_figure --output_dir=plots
 
-Written to --output_dir: toy_regression.png (the clients' functions, the merged
-ones, and the client-server barriers of FedFish against FedAvg, one point per seed)
-and toy_regression.csv (every barrier). Printed: medians over seeds.
+writes two files to --output_dir: toy_regression.png (the clients' functions,
+the merged ones, and the client-server barriers of FedFish against FedAvg, one
+point per seed) and toy_regression.csv (every barrier). It also prints medians
+over seeds.
 
-The figure has two networks. One has Gaussian units, each of which answers to few
-inputs, so that clients' Fisher information lies on different weights: FedFish
-merges them as the paper's figure shows. The other has tanh units, which answer to
-all inputs, and neither method fits what both clients know.
+The figure has two networks. In the first, each Gaussian unit responds to few
+inputs, so the clients' Fisher information lies on different weights, and
+FedFish merges them as in the paper's figure. In the second, tanh units respond
+to all inputs, and neither method fits both clients' data.
 
-The functions are those of the first seed, the barriers those of all. The paper's
-own Fisher estimator squares the gradient of a whole batch (batch_gradient), which
-degrades when clients train long (try --local_epochs=200); --estimator chooses which
-one the figure shows, the table has all.
+The functions are those of the first seed, the barriers those of all seeds. The
+paper's own Fisher estimator squares the gradient of a whole batch
+(batch_gradient) and degrades when clients train long (try --local_epochs=200).
+--estimator chooses the estimator of the figure; the table has all of them.
 """
 
 from collections.abc import Sequence

@@ -36,7 +36,7 @@ FED_AVG = 'FedAvg'
 _METRIC = 'mse'
 _GRID_POINTS = 241
 
-# What the networks are called, by the config's axis `units`.
+# The names of the networks, by the config's axis `units`.
 NETWORKS = {
   'gaussian': '128 Gaussian units',
   'tanh': '32 and 32 tanh units',
@@ -48,7 +48,7 @@ _OVERLAPS = {
   'partial': ('Partial overlap', {'marker': 's', 'color': '#E69F00'}),
   'none': ('No overlap', {'marker': '^', 'color': '#CC79A7'}),
 }
-# Clients are grey: colours are the methods'.
+# Clients are grey, because colours stand for methods.
 _CLIENT_LOOKS = (
   {'color': '#8c8c8c', 'linestyle': '-', 'marker': 'o'},
   {'color': '#3d3d3d', 'linestyle': (0, (4, 1.5)), 'marker': '^'},
@@ -57,13 +57,14 @@ _TRUTH = {'color': style.GRID, 'linewidth': 4}
 
 
 class Result(NamedTuple):
-  """One seed of one overlap.
+  """The result of one seed and overlap.
 
   Attributes:
     examples: Each client's inputs and targets, `[num_examples]`.
     grid: The inputs at which functions are drawn, `[num_points]`.
-    local_functions: Each client's own function there, `[num_points]`.
-    global_functions: Each method's global function there, `[num_points]`.
+    local_functions: Each client's own function on the grid, `[num_points]`.
+    global_functions: Each method's global function on the grid,
+      `[num_points]`.
     barriers: Each method's client-server barrier in MSE, uniform over clients.
   """
 
@@ -81,8 +82,8 @@ Results = Mapping[str, Mapping[str, Sequence[Result]]]
 class ToyStudy:
   """Seeds of the toy regression, with each method's process built once.
 
-  The initial weights are the only thing in a process that depends on a seed,
-  so they are set in the state rather than traced anew.
+  Only the initial weights of a process depend on the seed, so they are set in
+  the state instead of tracing the process anew.
   """
 
   def __init__(
@@ -98,7 +99,7 @@ class ToyStudy:
 
     Args:
       units: The network, one of `NETWORKS`.
-      local_epochs: The epochs of SGD at the clients; by default the config's.
+      local_epochs: The number of local epochs of SGD; by default the config's.
       estimators: FedFish's Fisher estimators.
     """
     settings = config.get_config(f'fed_fish,units={units}')
@@ -181,12 +182,12 @@ class ToyStudy:
 
 
 def name_method(estimator: str) -> str:
-  """Returns the name of FedFish with a Fisher estimator, 'per_example' say."""
+  """Returns the name of FedFish with an estimator such as 'per_example'."""
   return f'FedFish, {estimator.replace("_", " ")}'
 
 
 def format_table(results: Results) -> str:
-  """Returns medians over seeds and wins over FedAvg, as text."""
+  """Returns a table of medians over seeds and of wins over FedAvg."""
   rows = [
     (
       'network',
@@ -217,7 +218,7 @@ def format_table(results: Results) -> str:
 
 
 def to_csv(results: Results) -> bytes:
-  """Returns every barrier as CSV: network, overlap, seed, method, barrier."""
+  """Returns all barriers as CSV: network, overlap, seed, method, barrier."""
   return text_table.to_csv(
     ['network', 'overlap', 'seed', 'method', 'barrier_mse'],
     [
@@ -236,11 +237,12 @@ def plot(results: Results, method: str) -> mpl_figure.Figure:
 
   Args:
     results: The results; the functions are those of the first seed.
-    method: The FedFish that is shown beside FedAvg.
+    method: The name of the FedFish that is shown beside FedAvg.
 
   Returns:
-    The figure: a row per network; in it a panel per overlap, with the points and
-    functions of clients and the merged functions, and the scatter of the barriers.
+    The figure, with a row per network. A row has a panel per overlap, with the
+    clients' points and functions and the merged functions, and a scatter plot
+    of the barriers.
   """
   figure = style.new_figure(12, 0.8 + 2.9 * len(results))
   looks = style.series_looks([FED_AVG, method])
@@ -297,7 +299,7 @@ def _draw_functions(
   for label, look in looks.items():
     function = result.global_functions[label]
     axis.plot(result.grid, function, **look | {'marker': ''})
-  # The data's range: functions may run off where no client has data.
+  # The range of the data, because functions may diverge where there are none.
   targets = np.concatenate([y for _, y in result.examples])
   axis.set_ylim(targets.min() - 0.5, targets.max() + 0.5)
   axis.set_xlim(result.grid.min(), result.grid.max())
@@ -326,16 +328,16 @@ def draw(
   local_epochs: int | None = None,
   file_format: str = 'png',
 ) -> None:
-  """Runs every overlap for every seed; writes figure and CSV, prints a table.
+  """Runs all overlaps and seeds, writes figure and CSV, and prints a table.
 
   Args:
     folder: The folder of the files; made if it does not exist.
     seeds: The number of seeds.
     estimator: The Fisher estimator of the FedFish that the figure shows.
-    local_epochs: The epochs of SGD at the clients; by default the config's.
+    local_epochs: The number of local epochs of SGD; by default the config's.
     file_format: One of `style.FORMATS`.
   """
-  folder = simulation.make_folder(folder)  # Before work that would be in vain.
+  folder = simulation.make_folder(folder)  # Fails before the long work.
   overlaps = list(toy_regression.RANGES)
   results = {units: {overlap: [] for overlap in overlaps} for units in NETWORKS}
   with tqdm.tqdm(

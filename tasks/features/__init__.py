@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks on features of photographs, a pretrained network's or made up."""
+"""Tasks on features of photographs: pretrained or synthetic features."""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CIFAR-10 on the features of a pretrained network.
 
-Small photographs of 10 classes, read from an .npz file in data_dir with the
+The photographs of 10 classes are read from an .npz file in data_dir with the
 arrays images (uint8 [n, 32, 32, 3]), labels (integers [n]) and is_test ([n]):
 all 60,000 images or a sample. See `image_features.create_image_features_task`.
 """

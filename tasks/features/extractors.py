@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The pretrained networks that tasks on photographs can be asked for."""
+"""Pretrained networks that tasks on photographs take as an option."""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from absl import logging
 import numpy as np
 import tensorflow as tf
 
-# Where features are kept unless a task is told otherwise.
+# The default folder for features.
 FEATURE_DIR = '~/.cache/fedfish_tff/features'
 EXTRACTORS = ('squeezenet', 'mobilenet_v2', 'file')
 _SQUEEZENET_FILE = 'squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5'
-# Images of a data set whose features are kept in one file: a run that is
-# interrupted loses no more than these.
+# The number of images whose features are kept in one file. An interrupted run
+# loses the features of at most so many images.
 _IMAGES_PER_FILE = 1000
 
 
@@ -37,17 +37,17 @@ def create_extractor(
   Args:
     extractor: squeezenet, mobilenet_v2, or file for any model of RGB images
       with values of 0 to 255 (`models.load_extractor`).
-    weights: Path of its file, below `data_dir` unless it is absolute; None for
-      SqueezeNet's published file in `data_dir`, and for MobileNetV2 in Keras'
-      own folder.
-    image_size: Height and width that images are resized to.
+    weights: The path of its file, below `data_dir` unless it is absolute; None
+      for SqueezeNet's published file in `data_dir`, and for MobileNetV2 in
+      Keras' own folder.
+    image_size: The height and width that images are resized to.
     data_dir: The folder of the task's files.
 
   Returns:
     An extractor of RGB images [n, height, width, 3].
 
   Raises:
-    errors.InputError: If an option is out of range, or the file is not there or
+    errors.InputError: If an option is out of range, or the file is missing or
       cannot be used.
   """
   checks.check_choice('extractor', extractor, EXTRACTORS)
@@ -70,11 +70,11 @@ def create_extractor(
 
 
 def find_file(path: str, data_dir: str | None) -> pathlib.Path:
-  """Returns a path below the folder of the task's files, or an absolute one.
+  """Returns the path, taken below the task's folder unless it is absolute.
 
   Args:
-    path: The path; both may begin with ~, the home.
-    data_dir: The folder; None for the current one.
+    path: The path; ~ at its start means the home folder.
+    data_dir: The folder, with ~ as in `path`; None for the working folder.
   """
   folder = os.path.expanduser(data_dir or os.curdir)
   return pathlib.Path(folder, os.path.expanduser(path))
@@ -83,13 +83,14 @@ def find_file(path: str, data_dir: str | None) -> pathlib.Path:
 def extract_in_parts(
   extract: Callable[[np.ndarray], np.ndarray], images: np.ndarray
 ) -> np.ndarray:
-  """Returns the features of a whole data set, a part after the other.
+  """Returns the features of a whole data set, extracted part by part.
 
-  Before it is divided among clients: so every division has the same features.
+  The extraction comes before the division among clients, so that every division
+  has the same features.
 
   Args:
-    extract: `extract` of an extractor or a cache.
-    images: [n, height, width, 3].
+    extract: The method `extract` of an extractor or a cache.
+    images: The images [n, height, width, 3].
 
   Returns:
     Features [n, d].
@@ -101,7 +102,7 @@ def extract_in_parts(
     )
     part = extract(images[start : start + _IMAGES_PER_FILE])
     if not start:
-      # At once, since inputs of inner layers may take gigabytes.
+      # Allocated once, because inputs of inner layers may take gigabytes.
       features = np.empty([len(images), part.shape[1]], part.dtype)
     features[start : start + len(part)] = part
   return features
@@ -110,7 +111,7 @@ def extract_in_parts(
 def kept_extract(
   extractor: models.FeatureMap, feature_dir: str | None
 ) -> Callable[[np.ndarray], np.ndarray]:
-  """Returns the extractor's `extract`, with a cache if there is a folder."""
+  """Returns the extractor's `extract`, cached if there is a folder."""
   if feature_dir is None:
     return extractor.extract
   return datasets.FeatureCache(extractor, feature_dir).extract
@@ -119,20 +120,20 @@ def kept_extract(
 def divide(
   extractor: models.FeatureMap, inputs: str, *, unit_features: bool
 ) -> tuple[models.FeatureMap | None, models.FeatureMap | None]:
-  """Divides an extractor into what is applied beforehand and the model's part.
+  """Divides an extractor into a frozen part and the model's part.
 
   Args:
-    extractor: The whole.
-    inputs: What the model takes: features, images, or the name of a layer for
-      the model to begin with.
-    unit_features: Whether the model's part gives features of length 1.
+    extractor: The whole extractor.
+    inputs: The model's inputs: features, images, or the name of the layer that
+      the model begins with.
+    unit_features: Whether the model's part returns features of length 1.
 
   Returns:
-    (frozen, trained): frozen is None for images, and trained for features,
-    which `to_unit_length` is for.
+    (frozen, trained): frozen is None for images. trained is None for features;
+    `to_unit_length` scales those.
 
   Raises:
-    errors.InputError: If `inputs` is something else.
+    errors.InputError: If `inputs` is none of these.
   """
   if inputs == 'features':
     return extractor, None
@@ -156,11 +157,11 @@ def create_feature_map(
   *,
   input_shape: Sequence[int],
 ) -> models.FeatureMap:
-  """Returns the map of the model's part of an extractor.
+  """Returns the feature map of the model's part of an extractor.
 
   Args:
-    trained: As `divide` returns it.
-    input_shape: Shape of one example's x.
+    trained: The model's part, from `divide`.
+    input_shape: The shape of one example's x.
   """
   if trained is None:
     return models.create_identity_features(*input_shape)
@@ -168,6 +169,6 @@ def create_feature_map(
 
 
 def to_unit_length(features: np.ndarray) -> np.ndarray:
-  """Returns each row of features [n, d] divided by its length; 0 stays."""
+  """Returns each row of features [n, d] divided by its length; 0 stays 0."""
   lengths = np.linalg.norm(features, axis=1, keepdims=True)
   return features / np.maximum(lengths, np.float32(1e-12))

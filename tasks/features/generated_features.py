@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up features with the client sizes of real federated photographs.
+"""Synthetic features with the client sizes of real federated photographs.
 
-To measure rounds, bytes and time at the size of iNaturalist (9,275 users, 1,203
-species) or Landmarks, whose images are 180 GB and more. Sizes are drawn from
-the laws in `datasets.PUBLISHED_SPLITS`, which are fitted to the real ones; a
-class is a normal distribution of features. Nothing about the accuracy on real
-photographs follows from it.
+The task measures rounds, bytes and time at the size of iNaturalist (9,275
+users, 1,203 species) or Landmarks; their images take 180 GB and more. Sizes are
+drawn from the laws in `datasets.PUBLISHED_SPLITS`, which are fitted to the real
+sizes; a class is a normal distribution of features. The task says nothing about
+the accuracy on real photographs.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ import tensorflow as tf
 
 NAME = 'generated_features'
 
-# The share of a class falls with its rank as Zipf's law on 10 more.
+# The share of a class is proportional to 1 / (rank + 10), a shifted Zipf law.
 _RANK_SHIFT = 10
 _HELD_OUT_CLIENT_EXAMPLES = 100
 
@@ -43,22 +43,22 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides sizes and features.
-    data_dir: Must be None: nothing is read.
+    seed: The seed of sizes and features.
+    data_dir: None, because no file is read.
     split: One of `datasets.PUBLISHED_SPLITS`: inaturalist_users_120k,
       inaturalist_geo_100, inaturalist_geo_1k, inaturalist_geo_3k or
       landmarks_users_160k.
-    num_features: Width of the features; 1,280 as MobileNetV2's.
-    num_clients: Training clients; 0 for as many as were published.
-    concentration: Of clients' class proportions, which are Dirichlet draws
-      around those of all data: towards 0 a client has one class, towards
-      infinity all are alike.
-    separation: Deviation of the classes' means in each feature, where that of
-      examples around their mean is 1.
-    num_held_out: Clients for validation, and as many for testing, of 100
-      examples each with the classes of all data.
-    cache_megabytes: Budget for keeping clients in memory, in 2^20 bytes, for
-      each of training, validation and test clients.
+    num_features: The width of the features; MobileNetV2 has 1,280.
+    num_clients: The number of training clients; 0 for the published number.
+    concentration: The concentration of the clients' class proportions, which
+      are Dirichlet draws around those of all data: towards 0 a client has one
+      class, towards infinity all clients are alike.
+    separation: The standard deviation of the classes' means in each feature;
+      that of examples around their mean is 1.
+    num_held_out: The number of validation clients, and of test clients; each
+      has 100 examples with the class proportions of all data.
+    cache_megabytes: The budget for keeping clients in memory, in 2^20 bytes,
+      for each of training, validation and test clients.
 
   Returns:
     The task: x float32 [num_features], y int32; metric accuracy.
@@ -105,7 +105,7 @@ def create_task(
     higher_is_better=True,
     label_sampler=models.categorical_label_sampler(),
     tensor_names=models.feature_classifier_tensor_names(feature_map),
-    # To have clients made once: they are ready as they are.
+    # The identity: preprocessed clients are cached, so each is generated once.
     preprocess=lambda examples: examples,
     cache_bytes=cache_megabytes * 2**20,
     made_up='generated features',
@@ -113,7 +113,7 @@ def create_task(
 
 
 class FeatureGenerator:
-  """Classes that are normal distributions, common ones and rare ones."""
+  """Classes that are normal distributions, with common and rare classes."""
 
   def __init__(
     self, *, num_classes: int, num_features: int, separation: float, seed: int
@@ -121,10 +121,10 @@ class FeatureGenerator:
     """Draws the classes' means.
 
     Args:
-      num_classes: Number of classes.
-      num_features: Width of the features.
-      separation: Deviation of the means in each feature.
-      seed: All that is generated is a function of it.
+      num_classes: The number of classes.
+      num_features: The width of the features.
+      separation: The standard deviation of the means in each feature.
+      seed: The seed of everything that is generated.
     """
     stream = datasets.random_generator('generated classes', seed)
     means = stream.standard_normal([num_classes, num_features], np.float32)
@@ -135,7 +135,7 @@ class FeatureGenerator:
 
   @property
   def num_features(self) -> int:
-    """Width of the features."""
+    """The width of the features."""
     return self._means.shape[1]
 
   def generate(
@@ -144,10 +144,10 @@ class FeatureGenerator:
     """Returns a client's examples, a function of its id and the seed.
 
     Args:
-      client_id: The client.
-      size: Its number of examples.
-      concentration: Of the Dirichlet distribution of its class proportions;
-        None for those of all data.
+      client_id: The client's id.
+      size: The number of its examples.
+      concentration: The concentration of the Dirichlet distribution of its
+        class proportions; None for the proportions of all data.
 
     Returns:
       (x float32 [size, num_features], y int32 [size]).
@@ -155,12 +155,12 @@ class FeatureGenerator:
     stream = datasets.random_generator(
       'generated features', self._seed, client_id
     )
-    # What rounding leaves below 1 would give the number after the last.
+    # Rounding may leave the last sum below 1, hence a class past the last one.
     labels = np.searchsorted(self._cumulative[:-1], stream.random(size))
     if concentration is not None:
-      # Polya's urn, in which labels are as from Dirichlet proportions: the one
-      # after n others is a new draw or, n times out of n + concentration, that
-      # of one of them.
+      # Polya's urn draws labels as from Dirichlet proportions: after n labels,
+      # the next repeats one of them with probability n / (n + concentration),
+      # and is a new draw otherwise.
       before = np.arange(size)
       repeats = stream.random(size) * (before + concentration) < before
       earlier = (stream.random(size) * before).astype(np.int64)
@@ -172,7 +172,7 @@ class FeatureGenerator:
 
 
 class GeneratedClients(datasets.ClientData):
-  """Clients that are made when they are loaded."""
+  """Clients that are generated when they are loaded."""
 
   def __init__(
     self,
@@ -184,10 +184,10 @@ class GeneratedClients(datasets.ClientData):
     """Names the clients.
 
     Args:
-      generator: Makes them.
-      prefix: Goes before a client's number.
-      sizes: The number of examples of each.
-      concentration: As for `FeatureGenerator.generate`.
+      generator: The generator of their examples.
+      prefix: The text before a client's number.
+      sizes: The number of examples of each client.
+      concentration: See `FeatureGenerator.generate`.
     """
     width = len(str(len(sizes) - 1))
     self._sizes = {

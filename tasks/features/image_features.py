@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What tasks on features of labelled images share.
+"""Common parts of tasks on features of labelled images.
 
-All images are divided anew among clients: by the Dirichlet distribution, or, as
+All images are divided anew among clients: by the Dirichlet distribution or, as
 its limit alpha = 0, so that each client has one class. Clients hold features of
 a pretrained network, for classifiers on it; or the images, to train the network
-as well; or the inputs of one of its layers, to train it from that layer on,
-which takes a fraction of the time. All in the same division.
+as well; or the inputs of one of its layers, to train it from that layer on in a
+fraction of the time. The division is the same in all three cases.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from tasks.task import Task
 
 import numpy as np
 
-# Of held-out images, which are divided at random.
+# Held-out images are divided at random into clients of about this size.
 _HELD_OUT_CLIENT_EXAMPLES = 100
 
 
@@ -47,27 +47,29 @@ def create_image_features_task(
 
   Args:
     name: The task's name.
-    read_images: Reads a file of images.
-    num_classes: Number of classes.
-    seed: Decides the division, and which held-out images are for validation.
-    data_dir: Folder of the files; None for the working folder.
+    read_images: A function that reads a file of images.
+    num_classes: The number of classes.
+    seed: The seed of the division and of the choice of validation images.
+    data_dir: The folder of the files; None for the working folder.
     images: The file of images in `data_dir`.
     inputs: features, images for a model that includes the extractor, or the
-      name of a layer for one that includes it from this layer on, the rest
-      being frozen: fire2, fire2/expand, fire3 to fire9/expand of squeezenet.
-    num_clients: Clients that training images are divided among, at least
-      `num_classes` if alpha is 0.
-    alpha: Concentration per label of clients' label proportions
+      name of a layer for a model that includes it from this layer on, with
+      frozen layers before: fire2, fire2/expand, fire3 to fire9/expand of
+      squeezenet.
+    num_clients: The number of clients that training images are divided among,
+      at least `num_classes` if alpha is 0.
+    alpha: The concentration per label of clients' label proportions
       (`datasets.partition_by_dirichlet`); 0 for clients of one class each.
     extractor: squeezenet, mobilenet_v2, or file for any Keras model or
       SavedModel of images with values of 0 to 255.
     weights: The extractor's file, in `data_dir` unless it is an absolute path;
       None for its published name.
-    image_size: Height and width that images are resized to for the extractor.
+    image_size: The height and width that images are resized to for the
+      extractor.
     unit_features: Whether features are divided by their length.
-    feature_dir: Folder that features are kept in, for other runs; None for
-      nowhere.
-    validation_fraction: Share of the held-out images that are for validation.
+    feature_dir: The folder where features are kept for other runs; None to keep
+      none.
+    validation_fraction: The share of held-out images for validation.
 
   Returns:
     The task: x float32 [features], [height, width, 3] of 0 to 255 or [numbers

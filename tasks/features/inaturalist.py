@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Federated iNaturalist: photographs of 1,203 species, a client being a user.
+"""Federated iNaturalist: photographs of 1,203 species by user or by place.
 
-Or a place, in the splits geo_*. Divided by Hsu, Qi and Brown (2020,
-arXiv:2003.08082); Fed3R's users-120k is user_120k here. data_dir is the folder
-that `tff.simulation.datasets.inaturalist.load_data` made as its cache_dir. See
-`photographs.create_photographs_task`.
+A client is a user in the split user_120k (users-120k in Fed3R), and a place in
+the splits geo_*, all of Hsu, Qi and Brown (2020, arXiv:2003.08082). data_dir is
+the folder that `tff.simulation.datasets.inaturalist.load_data` filled as its
+cache_dir. See `photographs.create_photographs_task`.
 """
 
 import functools
@@ -14,7 +14,7 @@ from tasks.features import photographs
 
 NAME = 'inaturalist'
 SPLITS = {
-  # TFF reads the one and writes the other.
+  # TFF reads from a folder in upper case, but writes to one in lower case.
   split: photographs.Split(1203, folders=(split.upper(), split))
   for split in (
     'user_120k',

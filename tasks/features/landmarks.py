@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Federated Google Landmarks: photographs, a client being a user.
+"""Federated Google Landmarks: photographs by user.
 
-2,028 landmarks by 1,262 users in the split gld160k, 203 by 233 in gld23k.
-Divided by Hsu, Qi and Brown (2020, arXiv:2003.08082). data_dir is the folder
-that `tff.simulation.datasets.gldv2.load_data` made as its cache_dir. See
+The split gld160k has 2,028 landmarks and 1,262 users, gld23k 203 and 233; both
+are of Hsu, Qi and Brown (2020, arXiv:2003.08082). data_dir is the folder that
+`tff.simulation.datasets.gldv2.load_data` filled as its cache_dir. See
 `photographs.create_photographs_task`.
 """
 

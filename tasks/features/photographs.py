@@ -1,14 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What iNaturalist and Landmarks share: the files that TFF makes of them.
+"""Common parts of iNaturalist and Landmarks: TFF's files of photographs.
 
-TFF's loaders divide downloaded photographs into a TFRecord file of JPEG images
-for each user, in a folder train, and a file test.tfRecord of all held-out ones.
-These files are read here; the loaders are left to make them, because they start
-to download where something is missing, write log files where they are called,
-and decode images of any size, one at a time. Those of TFF 0.87 fail with a
-TypeError (of load_tfrecord) when they read what they have made; the files are
-complete then.
+TFF's loaders divide downloaded photographs into one TFRecord file of JPEG
+images per user, in a folder train, and a file test.tfRecord of all held-out
+ones. This module reads the files itself and leaves only their creation to the
+loaders, because these start a download when something is missing, write log
+files to the working folder, and decode images in their full size, one at a
+time. The loaders of TFF 0.87 fail with a TypeError (in load_tfrecord) when they
+read their own files; the files are complete by then.
 """
 
 from collections.abc import Mapping
@@ -33,12 +33,12 @@ import tensorflow as tf
 _TRAIN_FOLDER = 'train'
 _TEST_FILE = 'test.tfRecord'
 _HELD_OUT_CLIENT_EXAMPLES = 100
-# As TFF writes them.
+# The features that TFF writes.
 _FEATURES = {
   'image/encoded_jpeg': tf.io.FixedLenFeature([], tf.string),
   'class': tf.io.FixedLenFeature([], tf.int64),
 }
-# Changes with what `_decode` makes of a record.
+# Must change whenever the result of `_decode` changes.
 _DECODING = 'central square, bilinear, rounded'
 
 
@@ -46,8 +46,8 @@ class Split(NamedTuple):
   """A way to divide photographs among clients.
 
   Attributes:
-    num_classes: Number of classes.
-    folders: Names that its folder may have.
+    num_classes: The number of classes.
+    folders: The names that its folder may have.
   """
 
   num_classes: int
@@ -60,13 +60,13 @@ def _find_folder(
   """Returns the folder of a split's files.
 
   Args:
-    name: The task, for error messages.
+    name: The name of the task, for error messages.
     data_dir: The folder that TFF's loader was given as cache_dir.
-    folders: Names that the split's folder may have in it.
-    made_by: TFF's loader.
+    folders: The names that the split's folder may have in it.
+    made_by: The name of TFF's loader.
 
   Raises:
-    errors.InputError: If none of them is there, or it is not complete.
+    errors.InputError: If there is no such folder, or it is incomplete.
   """
   if data_dir is None:
     raise errors.InputError(
@@ -108,24 +108,24 @@ def create_photographs_task(
   Args:
     name: The task's name.
     splits: The splits by name.
-    made_by: TFF's loader, for error messages.
-    seed: Decides which held-out photographs are for validation.
-    data_dir: Folder of the files that TFF made.
+    made_by: The name of TFF's loader, for error messages.
+    seed: The seed of the choice of validation photographs.
+    data_dir: The folder of TFF's files.
     split: One of `splits`.
     inputs: features, images for a model that includes the extractor, or the
-      name of a layer for one that includes it from this layer on, the rest
-      being frozen, such as block_16_expand of mobilenet_v2.
+      name of a layer for a model that includes it from this layer on, with
+      frozen layers before, such as block_16_expand of mobilenet_v2.
     extractor: mobilenet_v2, squeezenet, or file for any Keras model or
       SavedModel of images with values of 0 to 255.
     weights: The extractor's file, in `data_dir` unless it is an absolute path;
       None for its published name.
-    image_size: Height and width of images, which are cut to a square.
+    image_size: The height and width of images, which are cropped to a square.
     unit_features: Whether features are divided by their length.
-    feature_dir: Folder that features are kept in, for other runs; None for
-      nowhere.
-    validation_fraction: Share of the held-out photographs for validation.
-    cache_megabytes: Budget for keeping clients in memory, in 2^20 bytes, for
-      each of training, validation and test clients; all features of 1,280
+    feature_dir: The folder where features are kept for other runs; None to keep
+      none.
+    validation_fraction: The share of held-out photographs for validation.
+    cache_megabytes: The budget for keeping clients in memory, in 2^20 bytes,
+      for each of training, validation and test clients; all features of 1,280
       numbers take 800 (iNaturalist) or 900 (Landmarks).
 
   Returns:
@@ -203,11 +203,11 @@ class Records:
   def __init__(
     self, path: pathlib.Path, offsets: Sequence[int] | None = None
   ) -> None:
-    """Reads nothing yet.
+    """Stores the arguments; reads nothing yet.
 
     Args:
       path: The file.
-      offsets: Where the records begin; None for all.
+      offsets: The offsets of the records in bytes; None for all records.
     """
     self._path = path
     self._offsets = offsets
@@ -230,7 +230,7 @@ def _user_records(folder: pathlib.Path) -> dict[str, Records]:
     sizes = {
       entry.name: entry.stat().st_size for entry in entries if entry.is_file()
     }
-  # TFF writes a file for users, too, whose photographs it did not find.
+  # TFF also writes empty files, for users whose photographs it did not find.
   users = sorted(name for name, size in sizes.items() if size)
   if not users:
     raise errors.InputError(
@@ -248,9 +248,9 @@ def _user_records(folder: pathlib.Path) -> dict[str, Records]:
 
 
 def _held_out_records(path: pathlib.Path) -> dict[str, Records]:
-  """Divides held-out photographs at random, always in the same way.
+  """Divides held-out photographs at random, in the same way for every seed.
 
-  Features that are kept then serve every seed.
+  Kept features then serve all seeds.
   """
   offsets = np.array(_record_offsets(path), np.int64)
   if len(offsets) < 2 * datasets.MIN_FEW_SHOT_EXAMPLES:
@@ -269,7 +269,7 @@ def _held_out_records(path: pathlib.Path) -> dict[str, Records]:
 
 
 class PhotographClientData(datasets.ClientData):
-  """Clients whose photographs are decoded when they are loaded."""
+  """Clients of photographs, which are decoded when a client is loaded."""
 
   def __init__(
     self,
@@ -278,12 +278,12 @@ class PhotographClientData(datasets.ClientData):
     image_size: int,
     num_classes: int,
   ) -> None:
-    """Reads nothing yet.
+    """Stores the arguments; reads nothing yet.
 
     Args:
-      records: The records of each client, as TFF writes them.
-      image_size: What the central square of images is resized to.
-      num_classes: Labels are 0 to num_classes - 1.
+      records: The records of each client, in TFF's format.
+      image_size: The height and width that central squares are resized to.
+      num_classes: The number of classes; labels are 0 to num_classes - 1.
     """
     self._records = {key: records[key] for key in sorted(records)}
     self._image_size = image_size
@@ -323,7 +323,7 @@ class PhotographClientData(datasets.ClientData):
     )
 
   def content_key(self, client_id: str) -> str:
-    """Returns a text that changes with what `load_client` returns."""
+    """Returns a key that changes with the result of `load_client`."""
     digest = hashlib.sha256()
     for payload in self._read(client_id):
       digest.update(len(payload).to_bytes(8, 'little'))

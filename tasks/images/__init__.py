@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks on images: digits, emnist, cifar100."""
+"""Tasks on images: handwritten digits, EMNIST and CIFAR."""

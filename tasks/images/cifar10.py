@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""CIFAR-10 among clients of a few classes, as SRPFL was tried on it.
+"""CIFAR-10 among clients of a few classes, as in SRPFL's experiments.
 
-Small photographs of 10 classes, read from an .npz file in data_dir with the
+The photographs of 10 classes are read from an .npz file in data_dir with the
 arrays images (uint8 [n, 32, 32, 3]), labels (integers [n]) and is_test ([n]):
 all 60,000 images or a sample. LeNet-5, 100 clients of 5 classes, and the
 channels' mean and deviation are those of Tziotis et al. (2022,

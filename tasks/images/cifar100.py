@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Federated CIFAR-100: small photographs of 100 classes.
 
-Read through TFF's own loader (`tff.simulation.datasets.cifar100`), whose cache
-is data_dir: the file cifar100.sqlite there. Published are 500 training and 100
-test clients of 100 images each, which two-level latent Dirichlet allocation
-over the 20 coarse and 100 fine classes divided (Reddi et al. 2021,
-arXiv:2003.00295, appendix F). TFF's test clients, drawn from CIFAR-100's own
-test images, divide into validation and test clients.
+TFF's own loader (`tff.simulation.datasets.cifar100`) reads the data from its
+cache, the file cifar100.sqlite in data_dir. TFF publishes 500 training and 100
+test clients of 100 images each, drawn by two-level latent Dirichlet allocation
+over the 20 coarse and 100 fine classes (Reddi et al. 2021, arXiv:2003.00295,
+appendix F). TFF's test clients, which hold CIFAR-100's own test images, are
+divided into validation and test clients.
 """
 
 from collections.abc import Callable
@@ -29,9 +29,9 @@ NAME = 'cifar100'
 IMAGE_SHAPE = (24, 24, 3)
 _FILE_NAME = 'cifar100.sqlite'
 
-# The arrays of labels, and how many classes they tell apart.
+# The array of each kind of labels, and its number of classes.
 _LABELS = {'fine': ('label', 100), 'coarse': ('coarse_label', 20)}
-# What creates each, and the names of its tensors.
+# The function that creates each model, and the names of its tensors.
 _MODELS: Mapping[
   str,
   tuple[Callable[..., tff.learning.models.FunctionalModel], tuple[str, ...]],
@@ -57,20 +57,19 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides which held-out clients are for validation, and initial
-      weights.
-    data_dir: Folder of cifar100.sqlite; None for TFF's cache, ~/.tff.
+    seed: The seed of the choice of validation clients and of initial weights.
+    data_dir: The folder of cifar100.sqlite; None for TFF's cache, ~/.tff.
     model: resnet18 (with group normalisation, 11 million weights) or
       compact_cnn (50,000 weights, fast on a CPU).
     label: fine (100 classes) or coarse (20).
-    validation_fraction: Share of TFF's test clients that are for validation;
-      the others are for testing.
-    cache_megabytes: Budget for keeping clients in memory, in 2^20 bytes, for
-      each of training, validation and test clients; all take 400.
+    validation_fraction: The share of TFF's test clients for validation; the
+      others are for testing.
+    cache_megabytes: The budget for keeping clients in memory, in 2^20 bytes,
+      for each of training, validation and test clients; all clients take 400.
     download: Whether to download a missing file.
 
   Returns:
-    The task: x float32 [24, 24, 3], the middle of each image with mean 0 and
+    The task: x float32 [24, 24, 3], the centre of each image with mean 0 and
     deviation 1, y int32; metric accuracy.
 
   Raises:
@@ -87,7 +86,7 @@ def create_task(
     data_dir=data_dir,
     download=download,
   )
-  # Both number their clients from 0.
+  # Both splits number their clients from 0, so prefixes make ids unique.
   held_out = datasets.TffClientData(held_out, prefix='test_')
   validation, test = _split_held_out(held_out, validation_fraction, seed)
   label_name, num_classes = _LABELS[label]
@@ -124,7 +123,7 @@ def _split_held_out(
       'clients in [0, 1) was expected.'
     )
   try:
-    # What is not for validation is the rest here: what others train on.
+    # The remaining clients, usually for training, are the test clients here.
     test, validation, _ = datasets.split_clients(
       clients,
       validation_fraction=validation_fraction,
@@ -150,11 +149,11 @@ def _preprocess(
 
 
 def crop(images: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-  """Returns the middle of each image, as `tf.image.resize_with_crop_or_pad`.
+  """Returns the centre of each image, as `tf.image.resize_with_crop_or_pad`.
 
   Args:
-    images: [n, height, width, channels].
-    shape: Height and width of the middle.
+    images: The images [n, height, width, channels].
+    shape: The height and width of the centre.
 
   Raises:
     errors.InputError: If images are smaller; they are not padded.
@@ -171,12 +170,12 @@ def crop(images: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 def standardize(images: np.ndarray) -> np.ndarray:
   """Returns each image with mean 0 and deviation 1, float32.
 
-  As `tf.image.per_image_standardization`: a deviation below 1 / sqrt(n), n
-  being the number of values, counts as that, so that an image of one colour
+  As in `tf.image.per_image_standardization`, the deviation is at least
+  1 / sqrt(n), where n is the number of values, so that an image of one colour
   becomes 0.
 
   Args:
-    images: Numbers [n, height, width, channels].
+    images: The images, numbers [n, height, width, channels].
   """
   images = images.astype(np.float32)
   axes = (1, 2, 3)

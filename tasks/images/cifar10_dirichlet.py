@@ -1,13 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""CIFAR-10 among clients by Dirichlet draws, as FedMA was tried on it.
+"""CIFAR-10 among clients by Dirichlet draws, as in FedMA's experiments.
 
-A task beside cifar10, whose clients know a few classes. Read from the file of
-that task, cifar10.npz in data_dir: all 60,000 images or a sample. VGG-9, 16
-clients by Dir(0.5), drawn until each has ten images, and the channels' mean and
-deviation are those of Wang et al. (2020, arXiv:2002.06440) and their code, which
-also crops and mirrors images at random, as the option `augment` does. One model of all clients is sought: all
-test images score it, half of them in validation and half in testing.
+The images are read from cifar10.npz in data_dir, the file of the task cifar10
+(where each client has a few classes): all 60,000 images or a sample. VGG-9,
+16 clients by Dir(0.5), drawn until each has ten images, and the channels' mean
+and deviation are those of Wang et al. (2020, arXiv:2002.06440) and their code,
+which also crops and mirrors images at random, as the option `augment` does. The
+task scores one model of all clients on all test images, half of them for
+validation and half for testing.
 """
 
 from collections.abc import Sequence
@@ -27,8 +28,8 @@ NAME = 'cifar10_dirichlet'
 _NUM_CLASSES = 10
 _MEAN = tuple(value / 255 for value in (125.3, 123.0, 113.9))
 _DEVIATION = tuple(value / 255 for value in (63.0, 62.1, 66.7))
-# What creates a model, its widths as published, how many of them are filters,
-# and names of its tensors.
+# The function that creates each model, its published widths, the number of
+# these that are filters, and the names of its tensors.
 _MODELS = {
   'vgg9': (
     models.create_vgg9,
@@ -53,16 +54,16 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the partition, the halves of the test images and initial
-      weights.
-    data_dir: Folder of the file; None for the working folder.
+    seed: The seed of the partition, the halves of the test images and the
+      initial weights.
+    data_dir: The folder of the file; None for the working folder.
     images: The file in `data_dir`, for `labelled_images.read_npz`.
     model: vgg9, or lenet: two convolutions of 20 and 50 filters and a hidden
-      layer of 500 units, which is many times as fast.
-    num_clients: Clients, all of whom train.
-    alpha: Concentration of `datasets.partition_labels_by_dirichlet`.
-    augment: Whether training crops images, padded by 4 black pixels, and mirrors
-      them at random, as the published code does.
+      layer of 500 units, which is many times faster.
+    num_clients: The number of clients, all of which train.
+    alpha: The concentration of `datasets.partition_labels_by_dirichlet`.
+    augment: Whether training crops images, padded by 4 black pixels, and
+      mirrors them at random, as the published code does.
 
   Returns:
     The task: x float32 [32, 32, 3], y int32; metric accuracy.

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What CIFAR-10 and CIFAR-100 share among clients of a few classes.
+"""Common parts of CIFAR-10 and CIFAR-100 among clients of a few classes.
 
 See `class_shards`.
 """
@@ -43,22 +43,22 @@ def create_cifar_task(
 
   Args:
     name: The task's name.
-    read_images: Reads a file of images.
-    published_model: Makes the model `lenet5` of its shape, number of classes
-      and seed.
-    num_classes: Number of classes.
-    mean: Of the three channels' values between 0 and 1, which becomes 0.
-    deviation: Of the same, which becomes 1.
-    seed: Decides the division and initial weights.
-    data_dir: Folder of the file; None for the working folder.
+    read_images: A function that reads a file of images.
+    published_model: A function that creates the model `lenet5` from its input
+      shape, number of classes and seed.
+    num_classes: The number of classes.
+    mean: The means of the three channels, for values in [0, 1].
+    deviation: The standard deviations of the three channels, for the same.
+    seed: The seed of the division and of initial weights.
+    data_dir: The folder of the file; None for the working folder.
     images: The file in `data_dir`.
-    model: lenet5 as published, or classic_lenet5 with the widths of LeCun et al.
-      (1998), which is many times as fast.
-    num_clients: Clients that train.
-    num_held_out: Clients that never train, half of them for validation.
-    classes_per_client: Classes of each client.
-    augment: Whether training crops images, padded by 4 black pixels, and mirrors
-      them at random, as the published code does.
+    model: lenet5 as published, or classic_lenet5 with the widths of LeCun et
+      al. (1998), which is many times faster.
+    num_clients: The number of training clients.
+    num_held_out: The number of held-out clients, half of them for validation.
+    classes_per_client: The number of classes of each client.
+    augment: Whether training crops images, padded by 4 black pixels, and
+      mirrors them at random, as the published code does.
 
   Returns:
     The task: x float32 [32, 32, 3], y int32; metric accuracy.

@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What tasks share whose clients know some of the classes and test on those.
+"""Common parts of tasks with a few classes per client, also for testing.
 
-As the experiments on personalised models have it (Collins et al., 2021; Tziotis
-et al., 2022): all images are divided into shards of one class, each client gets
-shards of so many classes, and test images of the same classes in the same
-proportions. No image is in two clients.
+The division is that of experiments on personalised models (Collins et al.,
+2021; Tziotis et al., 2022). All images are divided into shards of one class;
+each client gets shards of a given number of classes, and test images of the
+same classes in the same proportions. No two clients share an image.
 """
 
 from collections.abc import Callable
@@ -38,19 +38,20 @@ def create_class_shards_task(
   Args:
     name: The task's name.
     images: The data.
-    seed: Decides the division.
-    num_clients: Clients that train.
-    num_held_out: Clients that never train, half of them for validation.
-    classes_per_client: Classes of each client.
+    seed: The seed of the division.
+    num_clients: The number of training clients.
+    num_held_out: The number of held-out clients, half of them for validation.
+    classes_per_client: The number of classes of each client.
     create_model: See `Task`.
     tensor_names: See `Task`.
     preprocess: See `Task`.
 
   Returns:
-    The task; `own_test` has every client's test images, held-out ones' too.
+    The task; `own_test` holds the test images of all clients, held-out ones
+    included.
 
   Raises:
-    errors.InputError: If the images cannot be divided so.
+    errors.InputError: If the images cannot be divided in this way.
   """
   checks.check_integer('num_clients', num_clients, 1)
   checks.check_integer('num_held_out', num_held_out, 2)
@@ -76,7 +77,7 @@ def create_class_shards_task(
       f'Task {name!r} has no test image of a class that clients have; some were '
       'expected.'
     )
-  # The deal is random: who is held out is not.
+  # Shards are dealt at random, so the last clients can be the held-out ones.
   bounds = [0, num_clients, num_clients + num_held_out // 2, num_all]
   splits = [
     datasets.InMemoryClientData(

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handwritten digits, divided among clients with different label proportions.
 
-The 1,797 real images of 8x8 pixels that are embedded in scikit-learn (from the
+The data are the 1,797 real images of 8x8 pixels in scikit-learn (from the
 Optical Recognition of Handwritten Digits data of Alpaydin and Kaynak, 1998);
 nothing is downloaded. A perceptron classifies them.
 """
@@ -23,7 +23,8 @@ NAME = 'digits'
 NUM_CLASSES = 10
 NUM_FEATURES = 64
 
-# A held-out client's examples are divided into halves and those into quarters.
+# A held-out client's examples are divided into halves, each large enough to be
+# divided again for few-shot personalisation.
 _MIN_EXAMPLES = 2 * datasets.MIN_FEW_SHOT_EXAMPLES
 
 
@@ -40,16 +41,16 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the partition, the held-out clients and initial weights.
-    data_dir: Must be None: the data is embedded.
-    num_clients: Clients to divide the images among, held-out ones included; at
-      most 224, so that each has at least 8 images.
-    alpha: Concentration per label of the clients' label proportions
+    seed: The seed of the partition, the held-out clients and initial weights.
+    data_dir: None, because the data is embedded.
+    num_clients: The number of clients, held-out ones included; at most 224, so
+      that each has at least 8 images.
+    alpha: The concentration per label of the clients' label proportions
       (`datasets.partition_by_dirichlet`): at 0.1 most clients have 2 to 5 of
-      the 10 digits, at 100 all are alike.
-    hidden_units: Widths of the model's hidden layers (relu).
-    validation_fraction: Share of clients held out for validation.
-    test_fraction: Share of clients held out for testing.
+      the 10 digits, at 100 all clients are alike.
+    hidden_units: The widths of the model's hidden layers (relu).
+    validation_fraction: The share of clients held out for validation.
+    test_fraction: The share of clients held out for testing.
 
   Returns:
     The task: x float32 [64] in [0, 1], y int32; metric accuracy.
@@ -61,7 +62,7 @@ def create_task(
   checks.check_sequence('hidden_units', hidden_units)
   hidden_units = tuple(hidden_units)
   images, labels = sklearn_datasets.load_digits(return_X_y=True)
-  # Pixels count ink in 4x4 blocks: 0 to 16.
+  # A pixel counts the ink in a 4x4 block, from 0 to 16.
   images = (images / 16).astype(np.float32)
   labels = labels.astype(np.int32)
   partition = datasets.partition_by_dirichlet(
@@ -88,8 +89,7 @@ def create_task(
     test=test,
     create_model=functools.partial(_create_model, hidden_units, seed),
     create_sized_model=_create_model,
-    # The model's own layers below the last, with the weights that they have at
-    # first.
+    # The model's own layers below the last, with their initial weights.
     feature_map=(
       models.create_dense_features(
         num_inputs=NUM_FEATURES, hidden_units=hidden_units, seed=seed

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""scikit-learn's handwritten digits, among clients of a few digits each.
+"""Scikit-learn's handwritten digits, among clients of a few digits each.
 
-1,797 images of 8x8 pixels, embedded in scikit-learn. See `class_shards`.
+The data are the 1,797 images of 8x8 pixels in scikit-learn. See `class_shards`.
 """
 
 from collections.abc import Sequence
@@ -35,13 +35,13 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the division, which third of the images is for testing, and
-      initial weights.
-    data_dir: Must be None: the data is embedded.
-    num_clients: Clients that train.
-    num_held_out: Clients that never train, half of them for validation.
-    classes_per_client: Digits of each client.
-    hidden_units: Widths of the model's hidden layers (relu).
+    seed: The seed of the division, the third of the images for testing, and
+      the initial weights.
+    data_dir: None, because the data is embedded.
+    num_clients: The number of training clients.
+    num_held_out: The number of held-out clients, half of them for validation.
+    classes_per_client: The number of digits of each client.
+    hidden_units: The widths of the model's hidden layers (relu).
 
   Returns:
     The task: x float32 [64] in [0, 1], y int32; metric accuracy.
@@ -57,7 +57,7 @@ def create_task(
   return class_shards.create_class_shards_task(
     NAME,
     labelled_images.LabelledImages(
-      # Pixels count ink in 4x4 blocks: 0 to 16.
+      # A pixel counts the ink in a 4x4 block, from 0 to 16.
       images=(x / 16).astype(np.float32),
       labels=y.astype(np.int32),
       is_test=stream.permutation(len(y)) < _TEST_SHARE * len(y),

@@ -1,15 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Federated EMNIST: handwritten characters, a client being a writer.
+"""Federated EMNIST: handwritten characters; each client is a writer.
 
-Read through TFF's own loader (`tff.simulation.datasets.emnist`), whose cache is
-data_dir: the file emnist_all.sqlite there. Published are 3,400 writers of 62
+TFF's own loader (`tff.simulation.datasets.emnist`) reads the data from its
+cache, the file emnist_all.sqlite in data_dir. TFF publishes 3,400 writers of 62
 classes (digits, upper and lower case letters), or 3,383 of the digits alone.
 
-TFF divides each writer's examples into a training and a test part. Held-out
-writers are needed here, so writers are divided by `datasets.split_clients`: a
-training writer has the training part of its examples, a held-out writer all of
-its examples.
+TFF divides each writer's examples into a training and a test part. This task
+needs held-out writers, so `datasets.split_clients` divides the writers: a
+training writer has the training part of its examples, a held-out writer has all
+of its examples.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ NAME = 'emnist'
 IMAGE_SHAPE = (28, 28, 1)
 _FILE_NAME = 'emnist_all.sqlite'
 
-# What creates each, and the names of its tensors.
+# The function that creates each model, and the names of its tensors.
 _MODELS: Mapping[
   str,
   tuple[Callable[..., tff.learning.models.FunctionalModel], tuple[str, ...]],
@@ -55,21 +55,21 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the held-out writers and initial weights.
-    data_dir: Folder of emnist_all.sqlite; None for TFF's cache, ~/.tff.
+    seed: The seed of the held-out writers and of initial weights.
+    data_dir: The folder of emnist_all.sqlite; None for TFF's cache, ~/.tff.
     model: cnn (the FedAvg paper's, 1.7 million weights), dropout_cnn (1.2
       million) or compact_cnn (46,000 weights, fast on a CPU).
-    only_digits: Whether to use the 10 digits only instead of 62 classes.
-    train_part: Examples of training writers: train (TFF's training part) or
+    only_digits: Whether to use only the 10 digits instead of 62 classes.
+    train_part: The examples of training writers: train (TFF's training part) or
       all.
-    validation_fraction: Share of writers held out for validation.
-    test_fraction: Share of writers held out for testing.
-    cache_megabytes: Budget for keeping writers in memory, in 2^20 bytes, for
-      each of training, validation and test writers; all take 2,250.
+    validation_fraction: The share of writers held out for validation.
+    test_fraction: The share of writers held out for testing.
+    cache_megabytes: The budget for keeping writers in memory, in 2^20 bytes,
+      for each of training, validation and test writers; all writers take 2,250.
     download: Whether to download a missing file.
 
   Returns:
-    The task: x float32 [28, 28, 1] in [0, 1], 1 being the background, y int32;
+    The task: x float32 [28, 28, 1] in [0, 1] with a background of 1, y int32;
     metric accuracy.
 
   Raises:

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handwritten characters of EMNIST among clients of a few of ten classes.
 
-A task beside emnist, whose clients are writers. Read through TFF's own loader,
-whose cache is data_dir: the file emnist_all.sqlite there. Ten classes as in the
-experiments of Tziotis et al. (2022, arXiv:2206.02078): the digits, which are the
-first ten of EMNIST, 5 of them a client; or the letters a to j, on which FedRep
-(Collins et al., 2021) and SRPFL were tried by the name of FEMNIST, 3 a client.
+TFF's own loader reads the data from its cache, the file emnist_all.sqlite in
+data_dir. (In the task emnist, each client is a writer.) The ten classes are
+those of the experiments of Tziotis et al. (2022, arXiv:2206.02078): the digits,
+the first ten classes of EMNIST, with 5 per client; or the letters a to j, which
+the experiments of FedRep (Collins et al., 2021) and SRPFL call FEMNIST, with 3
+per client.
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,8 @@ import tensorflow_federated as tff
 
 NAME = 'emnist_shards'
 NUM_CLASSES = 10
-# The first label of each choice, among 10 digits, 26 letters and 26 small ones.
+# The first label of each choice, among 10 digits, 26 upper case letters and 26
+# lower case ones.
 _FIRST: Mapping[str, int] = {'digits': 0, 'letters': 36}
 _NUM_FEATURES = 784
 
@@ -45,20 +47,20 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the division, and initial weights.
-    data_dir: Folder of emnist_all.sqlite; None for TFF's cache, ~/.tff.
-    characters: digits, or letters: the small ones from a to j.
-    num_clients: Clients that train.
-    num_held_out: Clients that never train, half of them for validation.
-    classes_per_client: Classes of each client.
-    max_images: The most images to train on, of all clients, drawn by the seed;
-      0 for all.
-    hidden_units: Widths of the perceptron's hidden layers (relu); the default
-      is that of the published code.
+    seed: The seed of the division and of initial weights.
+    data_dir: The folder of emnist_all.sqlite; None for TFF's cache, ~/.tff.
+    characters: digits, or letters for the lower case letters a to j.
+    num_clients: The number of training clients.
+    num_held_out: The number of held-out clients, half of them for validation.
+    classes_per_client: The number of classes of each client.
+    max_images: The largest number of training images of all clients together,
+      drawn by the seed; 0 for all.
+    hidden_units: The widths of the perceptron's hidden layers (relu); the
+      default is that of the published code.
     download: Whether to download a missing file.
 
   Returns:
-    The task: x float32 [784] in [0, 1], 1 being the background, y int32; metric
+    The task: x float32 [784] in [0, 1] with a background of 1, y int32; metric
     accuracy.
 
   Raises:

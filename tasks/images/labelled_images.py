@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files of labelled images, some of them for testing, not yet divided."""
+"""Files of labelled training and test images, not yet divided."""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -29,9 +29,9 @@ class LabelledImages:
   """A data set of images.
 
   Attributes:
-    images: [n, ...]; of a file uint8 [n, height, width, 3], RGB.
-    labels: int32 [n].
-    is_test: bool [n], which are for validation and testing.
+    images: The images [n, ...]; from a file, uint8 [n, height, width, 3], RGB.
+    labels: The labels, int32 [n].
+    is_test: Whether each image is for validation or testing, bool [n].
   """
 
   images: np.ndarray
@@ -45,11 +45,12 @@ def read_npz(
   """Reads a file of the arrays images, labels and is_test.
 
   Args:
-    path: An .npz file.
-    num_classes: Labels are 0 to num_classes - 1.
+    path: The path of an .npz file.
+    num_classes: The number of classes; labels are 0 to num_classes - 1.
 
   Raises:
-    errors.InputError: If the file cannot be read, or the arrays are others.
+    errors.InputError: If the file cannot be read, or an array is missing or
+      invalid.
   """
   try:
     with (
@@ -104,11 +105,13 @@ def read_npz(
 def standardization(
   mean: Sequence[float], deviation: Sequence[float]
 ) -> Callable[[datasets.Examples], datasets.Examples]:
-  """Returns how pixels become float32, from (x uint8 [..., 3], y).
+  """Returns a function that standardizes the pixels of (x uint8 [..., 3], y).
+
+  The resulting float32 pixels have mean 0 and deviation 1 in each channel.
 
   Args:
-    mean: Of the three channels' values between 0 and 1, which becomes 0.
-    deviation: Of the same, which becomes 1.
+    mean: The means of the three channels, for values in [0, 1].
+    deviation: The standard deviations of the three channels, for the same.
   """
 
   def preprocess(examples: datasets.Examples) -> datasets.Examples:
@@ -124,11 +127,13 @@ def augment(
   mean: Sequence[float],
   deviation: Sequence[float],
 ) -> Callable[..., tff.learning.models.FunctionalModel]:
-  """Returns what creates a model that crops and mirrors images in training.
+  """Returns a function that creates the model with augmentation in training.
+
+  In training, the model crops and mirrors images at random.
 
   Args:
-    create_model: The function that creates the model.
-    mean: See `standardization`, whose images the model takes.
+    create_model: The function that creates the plain model.
+    mean: See `standardization`; the model takes images that it standardized.
     deviation: See `standardization`.
   """
   black = tuple(-m / d for m, d in zip(mean, deviation, strict=True))
@@ -147,11 +152,12 @@ def read_cifar100(path: pathlib.Path, *, task: str) -> LabelledImages:
   """Reads CIFAR-100: all images of TFF's clients, or those of an .npz file.
 
   Args:
-    path: cifar100.sqlite, as TFF unpacks it, or a file for `read_npz`.
-    task: Of which task, for messages.
+    path: The path of TFF's unpacked cifar100.sqlite, or of a file for
+      `read_npz`.
+    task: The name of the task, for error messages.
 
   Raises:
-    errors.InputError: If the file cannot be read, or is another.
+    errors.InputError: If the file cannot be read, or is invalid.
   """
   if path.suffix != '.sqlite':
     return read_npz(path, num_classes=NUM_CIFAR100_CLASSES)

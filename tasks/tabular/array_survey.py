@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A look at a stranger's arrays: sizes, labels, and what may be a mistake."""
+"""Surveys of a user's arrays: sizes, labels and possible mistakes."""
 
 import collections
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from fedfish_tff import errors
 import numpy as np
 import tqdm
 
-# Larger labels are numbers of something else: a model of as many classes is
-# larger than TensorFlow's graphs can be.
+# Larger labels cannot be classes: a model of so many classes exceeds the size
+# limit of TensorFlow's graphs.
 MOST_CLASSES = 2**24
-# More whole numbers than these are counts or amounts rather than classes.
+# More distinct whole numbers than this are counts or amounts, not classes.
 _MOST_WHOLE_VALUES = 1000
-# Where only the range of features is looked at, that many clients show it.
+# So many clients show the range of features where nothing else is needed.
 _SAMPLED_CLIENTS = 100
 # Perceptrons train well on features up to about this size.
 _LARGE_FEATURE = 20
@@ -27,14 +27,14 @@ _SHOWN = 3
 
 @dataclasses.dataclass(kw_only=True)
 class Survey:
-  """Counts over the clients of all splits.
+  """Statistics of the clients of all splits.
 
   Attributes:
     sizes: The number of examples of each client that was read.
     lowest: The smallest feature.
     highest: The largest feature.
-    labels: For each split, the number of examples of each label; empty for
-      labels that are not whole numbers, or too many.
+    labels: For each split, the number of examples of each label; empty if
+      labels are not whole numbers, or are too many.
     one_hot: Whether each label is a vector of one 1 among 0s.
     first_client: For each label, the first client that has it.
   """
@@ -65,14 +65,14 @@ def survey(
   Args:
     splits: Clients with arrays x and y, by the name of the split.
     is_regression: Whether labels may be any numbers.
-    whole: Whether every client is read; otherwise up to a hundred of a split.
+    whole: Whether every client is read; otherwise about a hundred per split.
 
   Returns:
     The counts.
 
   Raises:
-    errors.InputError: If a client cannot be read, or a label is no class
-      where classes are needed.
+    errors.InputError: If a client cannot be read, or a label of a
+      classification is not a class.
   """
   found = Survey(labels={split: collections.Counter() for split in splits})
   read = [
@@ -121,7 +121,7 @@ def survey(
 def warn(
   found: Survey, *, is_regression: bool, num_classes: int, scale: float
 ) -> Iterator[str]:
-  """Yields a sentence for each thing that may be a mistake.
+  """Yields a sentence for each possible mistake.
 
   Args:
     found: The survey of all clients, in whole or in part.
@@ -182,7 +182,7 @@ def is_one_hot(y: np.ndarray) -> bool:
 
 
 def _propose_scale(found: Survey) -> float:
-  """Returns 255 for what look like pixels, otherwise a power of ten."""
+  """Returns 255 for features that look like pixels, else a power of ten."""
   most = max(abs(found.lowest), abs(found.highest))
   if found.lowest >= 0 and 128 <= most <= 255:
     return 255.0

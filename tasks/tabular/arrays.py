@@ -4,8 +4,8 @@
 
 Integer labels y [n] make it a classification, float labels [n] or [n, t] a
 regression, unless `kind` says otherwise; a perceptron on the flattened features
-x [n, ...] learns it. The task says what it has found, and warns of what may be a
-mistake, with the option that settles it.
+x [n, ...] learns it. The task describes the data and warns of possible
+mistakes, with the option that resolves each.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Clients whose linear functions are all of one subspace.
+"""Synthetic linear regression on a representation that clients share.
 
-The linear representation of Tziotis et al. (arXiv:2206.02078, section 4) and of
-Collins et al. (arXiv:2102.07078): y = x B w_i + noise, with a representation B
-that clients share, and a head w_i of each client's own.
+The problem of Tziotis et al. (arXiv:2206.02078, section 4) and of Collins et
+al. (arXiv:2102.07078): y = x B w_i + noise, with a representation B that all
+clients share and a head w_i for each client.
 """
 
 import dataclasses
@@ -23,13 +23,13 @@ _HELD_OUT = 8
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LinearClients:
-  """Draws examples of any client; all is a function of seed, round and client.
+  """A generator of clients' examples, which depend on seed, round and client.
 
   Attributes:
-    seed: Decides the representation, the heads and all examples.
-    num_features: d.
-    num_components: k.
-    noise_stddev: Of y around x B w_i.
+    seed: The seed of the representation, the heads and all examples.
+    num_features: The number of features, d.
+    num_components: The dimension of the representation, k.
+    noise_stddev: The standard deviation of y around x B w_i.
   """
 
   seed: int
@@ -39,7 +39,7 @@ class LinearClients:
 
   @functools.cached_property
   def representation(self) -> np.ndarray:
-    """B, float64 [d, k], whose columns are orthonormal; its space uniform."""
+    """B, float64 [d, k], orthonormal columns of a uniformly random subspace."""
     stream = datasets.random_generator('linear representation', self.seed)
     shape = [self.num_features, self.num_components]
     return np.linalg.qr(stream.standard_normal(shape)).Q
@@ -56,9 +56,9 @@ class LinearClients:
     """Returns a client's new examples of a round.
 
     Args:
-      client_id: Any.
-      num_examples: m.
-      round_number: Any.
+      client_id: The client's id, any text.
+      num_examples: The number of examples, m.
+      round_number: The round, any integer.
 
     Returns:
       x float32 [m, d], standard normal, and y float32 [m, 1].
@@ -76,7 +76,7 @@ class LinearClients:
 
 
 def client_names(num_clients: int) -> tuple[str, ...]:
-  """Returns that many ids of clients."""
+  """Returns the ids of `num_clients` clients."""
   return tuple(f'client_{i:06}' for i in range(num_clients))
 
 
@@ -90,20 +90,23 @@ def create_task(
   num_components: int = 2,
   noise_stddev: float = 0.1,
 ) -> Task:
-  """Creates the task, for any method: a client has the same examples always.
+  """Creates the task, for any method: a client's examples never change.
 
   Args:
-    seed: Decides representation, heads, examples and initial weights.
-    data_dir: Must be None: the data is generated.
-    num_clients: Training clients; 8 more each are for validation and test.
-    num_examples: Of each client.
-    num_features: d.
-    num_components: k.
-    noise_stddev: Of the labels; its square is the mse of the true model.
+    seed: The seed of representation, heads, examples and initial weights.
+    data_dir: None, because the data is generated.
+    num_clients: The number of training clients; validation and test have 8
+      more each.
+    num_examples: The number of examples of each client.
+    num_features: The number of features, d.
+    num_components: The dimension of the representation, k.
+    noise_stddev: The standard deviation of the labels' noise; its square is the
+      mse of the true model.
 
   Returns:
-    The task: x float32 [d] and y float32 [1]; metric mse. Without a client's own
-    head no model is better than 0, whose mse is k + noise_stddev^2.
+    The task: x float32 [d] and y float32 [1]; metric mse. Without a head of
+    each client's own, no model is better than the constant 0, with an mse of
+    k + noise_stddev^2.
 
   Raises:
     errors.InputError: If an option is out of range.
@@ -118,7 +121,7 @@ def create_task(
     num_components=num_components,
     seed=seed,
   )
-  create_model()  # Checks the sizes.
+  create_model()  # This checks the sizes.
   clients = LinearClients(
     seed=seed,
     num_features=num_features,

@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Two clients see one sine wave on ranges that overlap more or less.
+"""A sine wave that two clients see on ranges with more or less overlap.
 
-The toy problem of the FedFish paper (arXiv:2311.10291, section 3): where the
-clients' ranges do not overlap, the mean of their models fits neither, and the
-Fisher information tells which model knows which part. The paper does not give
-ranges and noise; these are ours.
+This is the toy problem of the FedFish paper (arXiv:2311.10291, section 3). If
+the clients' ranges do not overlap, the mean of their models fits neither, and
+the Fisher information shows which model knows which part. The paper does not
+state ranges and noise; these are our choice.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ RANGES: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
 
 
 def true_function(x: np.ndarray) -> np.ndarray:
-  """Returns sin(3 x), what the clients' labels are noisy values of."""
+  """Returns sin(3 x), the clients' labels without noise."""
   return np.sin(3 * x)
 
 
@@ -48,18 +48,18 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the points, their noise and initial weights.
-    data_dir: Must be None: the data is generated.
-    overlap: How the two clients' ranges overlap: full, partial or none.
-    num_examples: Points a client.
+    seed: The seed of the points, their noise and the initial weights.
+    data_dir: None, because the data is generated.
+    overlap: The overlap of the two clients' ranges: full, partial or none.
+    num_examples: The number of points per client.
     hidden_units: The widths of the model's hidden layers.
-    units: Their activation; see `models.create_mlp_regressor`. Gaussian units
-      answer to few inputs each, tanh units to all.
+    units: Their activation; see `models.create_mlp_regressor`. Each Gaussian
+      unit responds to few inputs, each tanh unit to all.
     slope: See `models.create_mlp_regressor`.
 
   Returns:
-    The task: x and y float32 [1]; two training clients, and for validation and
-    test one held-out client each with fresh points of both ranges; metric mse.
+    The task: x and y float32 [1]; two training clients, and one held-out client
+    each for validation and test with new points of both ranges; metric mse.
 
   Raises:
     errors.InputError: If an option is out of range.
@@ -108,7 +108,8 @@ def _draw_points(
   """Returns (x, y), each float32 [num_examples, 1], x uniform on the union."""
   stream = datasets.random_generator('toy regression', seed, client_id)
   low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
-  # The gap between the ranges, if any: draw on the shortened line and shift.
+  # Points are drawn on the line without the gap between the ranges, if there is
+  # one, and shifted by the gap.
   gap_start = min(r[1] for r in ranges)
   gap = max(0.0, max(r[0] for r in ranges) - gap_start)
   x = stream.uniform(low, high - gap, [num_examples, 1])

@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks on text: language models and the classes of news."""
+"""Tasks on text: language models and classification of news."""

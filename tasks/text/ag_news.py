@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""AG News: which of four classes a piece of news is of.
+"""AG News: classification of news into four classes.
 
-The benchmark of Zhang and Emerson (Partial Weight Exchange in Federated
-Learning, 2023): a few clients whose class proportions differ. data_dir has the
-published files train.csv and test.csv (Zhang, Zhao and LeCun 2015,
-arXiv:1509.01626), or test.csv alone; without it news are made up, if
-num_generated says how many. Held-out clients are the part for validation and,
-as one client, all that is to test on.
+This is the benchmark of Zhang and Emerson (Partial Weight Exchange in Federated
+Learning, 2023): a few clients with different class proportions. data_dir holds
+the published files train.csv and test.csv (Zhang, Zhao and LeCun 2015,
+arXiv:1509.01626), or test.csv alone; without data_dir, num_generated is the
+number of synthetic news. The validation part makes the held-out validation
+clients, and the whole test set is one test client.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ import tensorflow_federated as tff
 
 NAME = 'ag_news'
 MODELS = ('linear', 'cnn', 'roberta')
-# Made-up news: some of each class in every part.
+# So few synthetic news still give each part some of each class.
 _LEAST_GENERATED = 4 * len(ag_news_files.CLASS_NAMES)
 
 
@@ -61,34 +61,36 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the clients' examples, made-up news and initial weights.
-    data_dir: Folder of train.csv and test.csv, or of test.csv alone; None with
-      made-up news.
+    seed: The seed of the clients' examples, synthetic news and initial weights.
+    data_dir: The folder of train.csv and test.csv, or of test.csv alone; None
+      for synthetic news.
     model: linear (the mean of the tokens' embeddings, 3 tensors), cnn
       (`models.create_text_cnn`, 9 tensors) or roberta (`tasks.text.roberta`).
-    num_clients: Clients to train on.
-    beta: Concentration of the clients' class proportions; 1, 0.5 and 0.25 in
-      the memo, smaller ones being more unlike.
-    client_fraction: Share of the training set that a client subsamples.
-    with_replacement: Whether it does so with replacement, as the code of the
-      memo; without, few classes can be much more than the others
+    num_clients: The number of training clients.
+    beta: The concentration of the clients' class proportions: 1, 0.5 and 0.25
+      in the memo. Smaller values make clients more heterogeneous.
+    client_fraction: The share of the training set that a client subsamples.
+    with_replacement: Whether a client samples with replacement, as in the code
+      of the memo. Sampling without replacement limits how far clients differ
       (`ag_news_clients.sample_clients`).
     pool: whole, for clients that all subsample the same training set, or
       divided, for clients that have no example in common.
-    validation_fraction: Share of the training set for validation.
-    test_fraction: Share for testing where the data has no test set of its own:
-      of test.csv without train.csv, and of made-up news.
-    max_examples: The most examples of the training set, validation included, as
-      many of each class; 0 for all.
-    max_test_examples: The most examples of the test set; 0 for all.
-    sequence_length: Tokens of a text; the rest of longer ones is left out.
-    vocabulary_size: Token ids of a vocabulary that is trained on the texts that
-      clients sample from.
-    size: Of roberta with random weights: tiny, small or base.
-    dropout: Of roberta; None for the checkpoint's own, or 0 without one.
-    checkpoint: Folder of weights and tokens to start roberta from, which is
-      then of their size; None for random weights.
-    num_generated: The number of made-up news to use where there is no data_dir;
+    validation_fraction: The share of the training set for validation.
+    test_fraction: The share for testing if there is no separate test set: of
+      test.csv without train.csv, and of synthetic news.
+    max_examples: The largest number of examples of the training set, validation
+      included, with the same share of every class; 0 for all.
+    max_test_examples: The largest number of examples of the test set; 0 for
+      all.
+    sequence_length: The number of tokens per text; longer texts are truncated.
+    vocabulary_size: The number of token ids of the vocabulary, which is trained
+      on the texts that clients sample from.
+    size: The size of roberta with random weights: tiny, small or base.
+    dropout: The dropout rate of roberta; None for that of the checkpoint, or 0
+      without one.
+    checkpoint: The folder of the initial weights and tokens of roberta, which
+      also determine its size; None for random weights.
+    num_generated: The number of synthetic news, used if there is no data_dir;
       0 for none.
 
   Returns:
@@ -96,7 +98,7 @@ def create_task(
 
   Raises:
     errors.InputError: If an option is out of range, the data cannot be used, or
-      there are neither files nor made-up news.
+      there are neither files nor synthetic news.
   """
   checks.check_choice('model', model, MODELS)
   for name, value, least in (
@@ -147,7 +149,7 @@ def create_task(
   )
   known = train.take(clients.training_pool())
   if model == 'roberta':
-    # Its library takes seconds to import.
+    # The transformers library takes seconds to import.
     from tasks.text import roberta  # pylint: disable=g-import-not-at-top
 
     parts = roberta.create_roberta(
@@ -183,7 +185,7 @@ def create_task(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _ModelParts:
-  """A model, what it reads and what its tensors are called."""
+  """A model, its tokenizer and the names of its tensors."""
 
   tokenize: Callable[[Sequence[str]], np.ndarray]
   create_model: Callable[[], tff.learning.models.FunctionalModel]
@@ -238,7 +240,7 @@ def _load(
 def _cap(
   news: ag_news_files.News, max_examples: int, seed: int
 ) -> ag_news_files.News:
-  """Returns at most so many news, the same share of every class; 0 for all."""
+  """Returns at most `max_examples` news, the same share of every class."""
   if not max_examples or max_examples >= len(news.labels):
     return news
   return news.take(
@@ -251,7 +253,7 @@ def _clients_of(
 ) -> datasets.ClientData:
   """Returns clients that look up their examples when they are read.
 
-  They have many in common, so that copies for all would take much more memory.
+  Clients share many examples, so copies would take much more memory.
   """
   return datasets.PreprocessedClientData(
     datasets.InMemoryClientData(clients),

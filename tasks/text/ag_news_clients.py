@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that subsample news with class proportions of their own.
 
-The client sampler of Zhang and Emerson (Partial Weight Exchange in Federated
-Learning, 2023): a part of the training set is for validation, and of the rest a
-client subsamples a share whose class proportions are a draw from
-Dir(beta, ..., beta). There every client has the whole training set, so that an
-example may be at several clients, and at one client several times.
+This is the client sampler of Zhang and Emerson (Partial Weight Exchange in
+Federated Learning, 2023): a part of the training set is for validation; each
+client subsamples a share of the rest with class proportions drawn from
+Dir(beta, ..., beta). In that paper every client samples from the whole training
+set, so an example may be at several clients, and at one client several times.
 """
 
 from collections.abc import Mapping
@@ -25,13 +25,13 @@ POOLS = ('whole', 'divided')
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientIndices:
-  """Which examples of the training set each client has.
+  """The indices of each client's examples in the training set.
 
   Attributes:
-    train: By the clients' ids, int64; in random order.
-    validation: By the ids of held-out clients, int64, sorted; no example of
-      theirs is at a training client.
-    num_examples: Of the training set.
+    train: Each client's indices by its id, int64, in random order.
+    validation: Each held-out client's indices by its id, int64, sorted; no
+      training client has any of these examples.
+    num_examples: The number of examples of the training set.
   """
 
   train: Mapping[str, np.ndarray]
@@ -39,7 +39,7 @@ class ClientIndices:
   num_examples: int
 
   def training_pool(self) -> np.ndarray:
-    """Returns what clients sample from: all but validation, sorted int64."""
+    """Returns the sorted int64 indices of all examples but validation's."""
     return np.setdiff1d(
       np.arange(self.num_examples),
       np.concatenate(list(self.validation.values())),
@@ -61,30 +61,30 @@ def sample_clients(
   """Samples each client's examples.
 
   Args:
-    labels: int [n], of 0 to num_classes - 1.
-    num_classes: Number of classes.
-    num_clients: Clients to train on.
-    beta: Concentration of the clients' class proportions: towards 0 a client
-      has one class, towards infinity all are alike.
-    client_fraction: Share of what is not for validation that a client has, by
-      number of examples.
-    validation_fraction: Share that is for validation, the same of every class.
+    labels: The labels, int [n] of 0 to num_classes - 1.
+    num_classes: The number of classes.
+    num_clients: The number of training clients.
+    beta: The concentration of the clients' class proportions: towards 0 a
+      client has one class, towards infinity all clients are alike.
+    client_fraction: The share of the examples outside validation that a client
+      has, by number.
+    validation_fraction: The share for validation, the same of every class.
     with_replacement: Whether a client's examples of a class are independent
-      draws. Without, what a class has too few of comes from the others
+      draws. If not, other classes make up for a class with too few examples
       (`class_sampling.sample_in_proportion`); at a large `client_fraction` the
       clients then differ less than `beta` says.
-    pool: whole, where every client samples from the whole training set and
-      there is one held-out client `validation`; or divided, where the set is
-      divided evenly among the clients first, no example is at two of them, and
-      each has a held-out client of its own.
-    seed: A client's examples are a function of the seed, the labels and the
-      options; where the pool is whole, not of the number of clients.
+    pool: whole, if every client samples from the whole training set and there
+      is one held-out client `validation`; or divided, if the set is first
+      divided evenly among the clients, so that no two share an example and each
+      has a held-out client of its own.
+    seed: The seed. A client's examples are a function of the seed, the labels
+      and the options, except for the number of clients if the pool is whole.
 
   Returns:
     The indices of clients client_0, client_1, ... and of held-out clients.
 
   Raises:
-    errors.InputError: If an option is out of range or a client would be without
+    errors.InputError: If an option is out of range or a client would have no
       examples.
   """
   checks.check_integer('num_clients', num_clients, 1)
@@ -150,13 +150,13 @@ def draw_proportions(
   """Draws a client's class proportions from Dir(beta, ..., beta).
 
   Args:
-    client_number: The client, from 0.
-    num_classes: Number of classes.
+    client_number: The client's number, from 0.
+    num_classes: The number of classes.
     beta: The concentration.
-    seed: Another seed draws others.
+    seed: The seed.
 
   Returns:
-    float64 [num_classes], whose sum is 1.
+    float64 [num_classes], with the sum 1.
   """
   stream = datasets.random_generator('class proportions', seed, client_number)
   return dirichlet_draws.draw_dirichlet(

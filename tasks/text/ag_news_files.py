@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""AG News as it is published: train.csv and test.csv.
+"""The published files of AG News, train.csv and test.csv.
 
-A row is a class of 1 to 4, a title and a description, all in double quotes; in
-texts a backslash stands for a line break.
+A row is a class of 1 to 4, a title and a description, all in double quotes. In
+texts, a backslash stands for a line break.
 """
 
 import csv
@@ -19,7 +19,7 @@ from tasks.text import class_sampling
 from absl import logging
 import numpy as np
 
-# Of classes 1 to 4.
+# The names of classes 1 to 4.
 CLASS_NAMES = ('world', 'sports', 'business', 'sci_tech')
 TRAIN_FILE = 'train.csv'
 TEST_FILE = 'test.csv'
@@ -31,8 +31,8 @@ class News:
   """Labelled texts.
 
   Attributes:
-    texts: Title and description of each, in one line.
-    labels: int32 [texts], numbers of `CLASS_NAMES` from 0.
+    texts: The title and description of each piece of news, in one line.
+    labels: The indices into `CLASS_NAMES`, int32 [texts].
   """
 
   texts: tuple[str, ...]
@@ -51,16 +51,17 @@ def load_news(
   """Reads training and test news.
 
   Args:
-    data_dir: Folder of train.csv and test.csv. Without train.csv, as in samples
-      of the data, test.csv is divided into both parts.
-    test_fraction: Share that is for testing then, the same of every class.
-    seed: Decides which are.
+    data_dir: The folder of train.csv and test.csv. Without train.csv, as in
+      samples of the data, test.csv is divided into both parts.
+    test_fraction: The share for testing in that case, the same of every class.
+    seed: The seed of this division.
 
   Returns:
     (training, test) news.
 
   Raises:
-    errors.InputError: If there is no test.csv, or a file is not as published.
+    errors.InputError: If there is no test.csv, or a file is not in the
+      published format.
   """
   folder = pathlib.Path(os.path.expanduser(data_dir))
   if not (folder / TEST_FILE).exists():
@@ -90,9 +91,9 @@ def split_news(
   """Divides news into (training, test) with the same share of every class.
 
   Args:
-    news: All news.
-    test_fraction: Share that is for testing, the same of every class.
-    seed: Decides which are.
+    news: The news.
+    test_fraction: The share for testing, the same of every class.
+    seed: The seed of the division.
 
   Raises:
     errors.InputError: If one of the parts would be empty.
@@ -119,11 +120,11 @@ def read_news(path: str | os.PathLike[str]) -> News:
     path: The file.
 
   Raises:
-    errors.InputError: If it cannot be read or is not as published; the message
-      names the line.
+    errors.InputError: If it cannot be read or is not in the published format;
+      the message names the line.
   """
   path = os.fspath(path)
-  # `str.splitlines` would also break lines inside texts, as at U+2028.
+  # `str.splitlines` would also break lines inside texts, such as at U+2028.
   reader = csv.reader(io.StringIO(_read_text(path), newline=''), strict=True)
   texts, labels = [], []
   while True:
@@ -173,7 +174,7 @@ def _parse_row(row: list[str]) -> tuple[int, str]:
     raise errors.InputError(
       f'the class is {row[0]!r}; one of {", ".join(classes)} was expected.'
     )
-  # A break is a space between words, as all others are.
+  # Line breaks, like all other white space, become single spaces.
   text = ' '.join(' '.join(row[1:]).replace('\\', ' ').split())
   if not text:
     raise errors.InputError(

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of C4, a client being a web domain: pretraining of a language model.
+"""Pages of C4 by web domain: pretraining of a language model.
 
 data_dir is a folder that launch.group_dataset --format=c4 wrote, with a
-vocabulary of launch.train_tokenizer; without it pages are made up. Test clients
-are the folder's split held_out.
+vocabulary of launch.train_tokenizer; without it, pages are synthetic. The test
+clients are the folder's split held_out.
 """
 
 import functools

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""News articles of CC-News, a client being a domain.
+"""News articles of CC-News by web domain.
 
 data_dir is a folder that launch.group_dataset --format=cc_news wrote, with a
-vocabulary of launch.train_tokenizer; without it pages are made up. Test clients
-are the folder's split held_out.
+vocabulary of launch.train_tokenizer; without it, pages are synthetic. The test
+clients are the folder's split held_out.
 """
 
 import functools

@@ -1,24 +1,24 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of labelled examples with given proportions of the classes."""
+"""Samples of labelled examples with given class proportions."""
 
 from fedfish_tff import datasets
 
 import numpy as np
 
-# Of sums of shares, which are up to millions.
+# The tolerance for rounding in sums of shares, which are up to millions.
 _ROUNDING = 1e-6
 
 
 def sample_evenly(
   labels: np.ndarray, count: int, keys: tuple[int | str, ...]
 ) -> np.ndarray:
-  """Samples as large a share of every class, without replacement.
+  """Samples the same share of every class, without replacement.
 
   Args:
-    labels: int [n]; n may be 0.
+    labels: The labels, int [n]; n may be 0.
     count: The size of the sample, at most n.
-    keys: Of the random stream.
+    keys: The keys of the random stream.
 
   Returns:
     Sorted indices, int64 [count].
@@ -41,16 +41,17 @@ def sample_in_proportion(
   with_replacement: bool,
   stream: np.random.Generator,
 ) -> np.ndarray:
-  """Samples examples with the class proportions given.
+  """Samples examples with given class proportions.
 
-  Without replacement, a class that has fewer than are asked for is taken whole
-  and the rest comes from the other classes in proportion, as in Hsu, Qi and
-  Brown (2019, arXiv:1909.06335); so it does for classes that do not occur.
+  Without replacement, a class with too few examples is taken whole, and the
+  rest comes from the other classes in proportion, as in Hsu, Qi and Brown
+  (2019, arXiv:1909.06335). The other classes also replace a class that does not
+  occur.
 
   Args:
-    labels: int [n], n > 0, of 0 to the number of proportions - 1.
+    labels: The labels, int [n], n > 0, of 0 to the number of proportions - 1.
     count: The size of the sample; at most n without replacement.
-    proportions: float [classes], at least 0.
+    proportions: The class proportions, float [classes], at least 0.
     with_replacement: Whether the examples of a class are independent draws.
     stream: The source of randomness.
 
@@ -79,16 +80,16 @@ def count_by_class(
 ) -> np.ndarray:
   """Divides a number of examples among classes in proportion, up to limits.
 
-  What a class cannot give comes from the others in proportion, or in proportion
-  to what they have left where their proportions are all zero.
+  The shortfall of a class comes from the other classes in proportion. If their
+  proportions are all zero, it comes in proportion to their remaining examples.
 
   Args:
     total: The number of examples, at most the sum of the limits.
-    proportions: float [classes], at least 0.
-    limits: int [classes], the most that each class can give.
+    proportions: The class proportions, float [classes], at least 0.
+    limits: The largest number of examples of each class, int [classes].
 
   Returns:
-    int64 [classes], whose sum is `total`; within 1 of the exact shares.
+    int64 [classes], with the sum `total`; within 1 of the exact shares.
   """
   shares = np.zeros(len(limits))
   is_open = limits > 0

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up news of four classes: to try things without AG News.
+"""Synthetic news of four classes, for trials without AG News.
 
-Every class has words of its own, which news of other classes use now and then,
-too, so that some news are taken for another class by any model. They
-demonstrate; nothing about real news follows from them.
+Every class has words of its own. News of other classes sometimes use them too,
+so every model misclassifies some news. The data serve as a demonstration and
+say nothing about real news.
 """
 
 from fedfish_tff import datasets
@@ -16,17 +16,18 @@ import numpy as np
 _WORDS_PER_CLASS = 150
 _NUM_COMMON_WORDS = 200
 _LENGTHS = (12, 40)
-# Of a text's words: those of its own class, and those of any class.
+# The shares of a text's words from its own class, and from any class.
 _OWN_SHARE = 0.20
 _ANY_SHARE = 0.20
 
 
 def generate_news(num_news: int, *, seed: int) -> ag_news_files.News:
-  """Makes news, as many of each class.
+  """Generates news, the same number of each class.
 
   Args:
-    num_news: The number of news, rounded down to a multiple of the classes.
-    seed: News are a function of it and the number.
+    num_news: The number of news, rounded down to a multiple of the number of
+      classes.
+    seed: The seed; the news are a function of it and of `num_news`.
 
   Returns:
     News in random order.

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up web pages, a client being a domain: to try things without a corpus.
+"""Synthetic web pages by domain, for trials without a corpus.
 
-Domains have topics of their own and sizes by a power law, as on the web; words
-follow each other in ways that a language model can learn in part. A corpus like
-this demonstrates; nothing about real text follows from it.
+Domains have topics of their own and sizes by a power law, as on the web. A
+language model can learn in part which words follow each other. The pages serve
+as a demonstration and say nothing about real text.
 """
 
 from collections.abc import Iterator
@@ -18,31 +18,32 @@ import numpy as np
 
 _CONSONANTS = 'bcdfghjklmnprstvwz'
 _VOWELS = 'aeiou'
-# Words that all topics share, as articles and prepositions are.
+# The number of words that all topics share, like articles and prepositions.
 _NUM_COMMON_WORDS = 40
 _COMMON_SHARE = 0.35
-# Words that often follow a given word, and how often one of them does.
+# The number of words that often follow a given word, and the share of words
+# that are such successors.
 _NUM_SUCCESSORS = 4
 _SUCCESSOR_SHARE = 0.6
 _SENTENCE_WORDS = (5, 18)
 _PAGE_SENTENCES = (3, 12)
-# Exponent of Zipf's law for words, and of the law for pages of a domain.
+# The exponents of Zipf's law for words, and of the law for pages per domain.
 _ZIPF_EXPONENT = 1.0
 _PARETO_EXPONENT = 1.2
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PageGenerator:
-  """Makes pages of domains, each a function of the seed and the domain.
+  """A generator of domains' pages, functions of the seed and the domain.
 
   Attributes:
-    num_domains: Domains.
-    num_words: Different words.
-    num_topics: Topics; every domain has a few.
-    max_pages: The most pages of a domain.
-    seed: Another seed makes another language.
-    prefix: Begins the domains' names; another makes other domains and pages in
-      the same language.
+    num_domains: The number of domains.
+    num_words: The number of different words.
+    num_topics: The number of topics; every domain has a few.
+    max_pages: The largest number of pages per domain.
+    seed: The seed of the language and the pages.
+    prefix: The start of the domains' names; another prefix gives other domains
+      and pages in the same language.
   """
 
   num_domains: int
@@ -104,7 +105,7 @@ class PageGenerator:
     language = self._language
     low, high = _SENTENCE_WORDS
     length = int(generator.integers(low, high + 1))
-    # Drawn all at once: a draw a word takes longer than all else.
+    # Drawn all at once, because one draw per word would take most of the time.
     anew = np.searchsorted(
       language.cumulative[topic], generator.random(length), side='right'
     )
@@ -123,11 +124,12 @@ class PageGenerator:
 
 @dataclasses.dataclass(frozen=True)
 class _Language:
-  """Words, and how they follow each other.
+  """Words, their probabilities and their successors.
 
   Attributes:
     words: The words.
-    cumulative: Each topic's probabilities of words, summed up, [topics, words].
+    cumulative: The cumulative probabilities of words for each topic, [topics,
+      words].
     successors: The words that often follow each word, [words, successors].
   """
 
@@ -152,7 +154,7 @@ def _make_language(num_words: int, num_topics: int, seed: int) -> _Language:
       _COMMON_SHARE * common + (1 - _COMMON_SHARE) * special / special.sum()
     )
     cumulative[topic] = np.cumsum(mixed / mixed.sum())
-  # What rounding leaves below 1 would give the number after the last.
+  # Rounding may leave the last sum below 1, hence a word past the last one.
   cumulative[:, -1] = 1.0
   return _Language(
     words=_make_words(generator, num_words),
@@ -167,7 +169,7 @@ def _make_words(generator: np.random.Generator, count: int) -> tuple[str, ...]:
   of_one_length = len(_CONSONANTS) * len(_VOWELS)
   syllables = 1
   while len(words) < count:
-    # Before those of a length run out.
+    # Random draws of words of one length slow down before these run out.
     if len(words) > 0.5 * of_one_length**syllables:
       syllables += 1
     letters = (

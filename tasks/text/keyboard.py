@@ -1,17 +1,17 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Next words as a keyboard suggests them: a client is a user who types.
+"""Next-word suggestions of a keyboard; each client is a user who types.
 
-After Hard et al. (2018, arXiv:1811.03604). data_dir is a folder that
-launch.group_dataset wrote, whose split held_out is for testing; or the folder
-of stackoverflow.sqlite, of whose split heldout, authors that are not in train,
-every other one is for validation, the others for testing. Without it texts are
-made up.
+The task follows Hard et al. (2018, arXiv:1811.03604). data_dir is a folder that
+launch.group_dataset wrote, with a split held_out for testing; or the folder of
+stackoverflow.sqlite. The authors of its split heldout, who are not in train,
+are then alternately for validation and for testing. Without data_dir, texts are
+synthetic.
 
-A text becomes sentences, which end at line ends and behind . ! and ?, and these
-words in lower case; what is between words is left out. An example is a
-sentence: its begin, its words, its end. Words out of the vocabulary have one
-token, and are never predicted.
+Texts are split into sentences at line ends and after . ! and ?, and sentences
+into words in lower case; all other characters are dropped. An example is a
+sentence: a begin token, its words, an end token. Words outside the vocabulary
+share one token, which is never predicted.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from tasks.text import stackoverflow
 import numpy as np
 
 NAME = 'keyboard'
-# The one client of a centralised training.
+# The single client of centralised training.
 CENTRAL_CLIENT = 'all_training_clients'
 _END = re.compile(r'\n|[.!?]+(?=\s|$)')
 _WORD = re.compile(r"\w+(?:['-]\w+)*")
@@ -55,21 +55,24 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the initial weights, and made-up texts.
-    data_dir: Folder of users' texts, see the module; None for made-up ones.
-    vocabulary: A file of launch.train_tokenizer, or what was read from one; its
-      tokens are words. None for the most frequent words of training clients.
-    vocabulary_size: Of these, special tokens included.
-    vocabulary_clients: How many training clients, the first by their ids, words
-      are counted over; 0 for all.
-    embedding: Width of the model's embedding.
-    units: Of its CIFG-LSTM.
-    projection: Whether that feeds back its output through a projection.
-    sentence_length: Tokens of an example; longer sentences go on in another one.
-    central: Whether all training data is that of one client, which then trains
-      as a server does that has collected it.
-    num_generated_users: Users with made-up texts.
-    cache_megabytes: Budget for keeping tokens in memory, in 2^20 bytes, for
+    seed: The seed of initial weights and of synthetic texts.
+    data_dir: The folder of users' texts (see the module); None for synthetic
+      texts.
+    vocabulary: A file of launch.train_tokenizer, or a vocabulary read from one;
+      its tokens are words. None for the most frequent words of training
+      clients.
+    vocabulary_size: The number of these words, special tokens included.
+    vocabulary_clients: The number of training clients, the first by their ids,
+      that words are counted over; 0 for all.
+    embedding: The width of the model's embedding.
+    units: The number of units of its CIFG-LSTM.
+    projection: Whether the LSTM feeds its output back through a projection.
+    sentence_length: The number of tokens per example; longer sentences continue
+      in another example.
+    central: Whether one client has all training data, as in centralised
+      training.
+    num_generated_users: The number of users with synthetic texts.
+    cache_megabytes: The budget for keeping tokens in memory, in 2^20 bytes, for
       each of training, validation and test clients.
 
   Returns:
@@ -145,8 +148,8 @@ def split_sentences(text: str) -> list[str]:
     text: Any text.
 
   Returns:
-    A sentence each, of which some may be without words; the last one has no end
-    in the text, and is what its writer may go on with.
+    The sentences, some possibly without words. The last one is the unfinished
+    sentence at the end of the text, which may be empty.
   """
   plain = text.lower().replace('\N{RIGHT SINGLE QUOTATION MARK}', "'")
   return [' '.join(_WORD.findall(part)) for part in _END.split(plain)]
@@ -155,7 +158,7 @@ def split_sentences(text: str) -> list[str]:
 def _load_clients(
   data_dir: str | None, num_generated_users: int, seed: int
 ) -> tuple[datasets.ClientData, datasets.ClientData, datasets.ClientData]:
-  """Returns clients to train, to validate and to test, their texts sentences."""
+  """Returns (training, validation, test) clients, with texts as sentences."""
   path = os.path.expanduser(data_dir) if data_dir is not None else None
   if path and os.path.exists(os.path.join(path, stackoverflow.FILE_NAME)):
     feature = stackoverflow.FEATURE
@@ -175,7 +178,7 @@ def _load_clients(
       for sentence in split_sentences(datasets.to_unicode(text))
       if sentence
     ]
-    # One who has typed no word has one sentence without words.
+    # A user who has typed no word has one sentence without words.
     return {_FEATURE: np.array(sentences or [b''], object)}
 
   return tuple(
@@ -186,7 +189,7 @@ def _load_clients(
 def _build_sentence_fn(
   vocabulary: datasets.Vocabulary, sentence_length: int
 ) -> Callable[[datasets.Examples], datasets.Examples]:
-  """Builds what turns a client's sentences into rows (x, y) of tokens."""
+  """Builds a function that turns a client's sentences into rows (x, y)."""
 
   def to_rows(examples: datasets.Examples) -> datasets.Examples:
     rows = [
@@ -203,7 +206,7 @@ def _build_sentence_fn(
 
 
 def _pool(clients: datasets.ClientData) -> datasets.ClientData:
-  """Returns one client with the examples of all."""
+  """Returns a single client with the examples of all clients."""
   examples = map(clients.load_client, clients.client_ids)
   return datasets.InMemoryClientData(
     {CENTRAL_CLIENT: tuple(map(np.concatenate, zip(*examples)))}

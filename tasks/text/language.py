@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the tasks on text share: from clients' texts to a language model.
+"""Common parts of tasks on text: from clients' texts to a language model.
 
-Clients of a folder of `launch.group_dataset`, or made-up pages where there is
-none. Training reads long sequences and evaluation short ones, as in the FedFish
-paper, so that each has chunks of its own.
+Clients are those of a folder of `launch.group_dataset`, or synthetic pages
+without one. Training reads long sequences and evaluation short ones, as in the
+FedFish paper, so each divides the texts into chunks of its own.
 """
 
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ from tasks.text import generated_pages
 import numpy as np
 import tensorflow_federated as tff
 
-# Where launch.train_tokenizer puts the vocabulary of a folder.
+# The file of a folder's vocabulary, which launch.train_tokenizer writes.
 VOCABULARY_FILE = 'vocabulary.json'
-# What there is without a folder.
+# The name of the synthetic data.
 GENERATED = 'generated pages'
-# Of made-up pages: the share of domains for validation, and for testing.
+# The share of synthetic domains for validation, and also for testing.
 _GENERATED_HELD_OUT = 0.15
 _GENERATED_VOCABULARY_SIZE = 1024
-# Made-up domains of tasks that are not to have those of the others.
+# Prefixes of tasks whose synthetic domains must differ from other tasks'.
 _GENERATED_PREFIXES = {'cc_news': 'news'}
 
 MODELS = ('transformer', 'rnn')
@@ -52,21 +52,22 @@ def create_web_text_task(
 
   Args:
     name: The task's name.
-    seed: Decides initial weights, and the made-up pages where there is no
+    seed: The seed of initial weights, and of the synthetic pages if there is no
       `data_dir`.
-    data_dir: A folder that launch.group_dataset wrote, with its splits train,
-      validation and held_out, which is for testing; None for made-up pages.
-    vocabulary: A file of launch.train_tokenizer, or what was read from one;
-      None for vocabulary.json in `data_dir`, or for one of the made-up pages.
+    data_dir: A folder that launch.group_dataset wrote, with the splits train,
+      validation and held_out, which is for testing; None for synthetic pages.
+    vocabulary: A file of launch.train_tokenizer, or a vocabulary read from one;
+      None for vocabulary.json in `data_dir`, or for a vocabulary of the
+      synthetic pages.
     model: transformer, or rnn for TFF's Stack Overflow LSTM.
-    size: Of the transformer: tiny (for CPUs), 6x384 or 12x768.
-    activation_dtype: Of the transformer: float32, or bfloat16 for half of the
-      memory.
-    sequence_length: Tokens of an example in training.
-    eval_sequence_length: Tokens of an example in evaluation and
+    size: The size of the transformer: tiny (for CPUs), 6x384 or 12x768.
+    activation_dtype: The dtype of the transformer's activations: float32, or
+      bfloat16 for half of the memory.
+    sequence_length: The number of tokens per example in training.
+    eval_sequence_length: The number of tokens per example in evaluation and
       personalisation.
-    num_generated_domains: Domains of the made-up pages.
-    cache_megabytes: Budget for keeping tokens in memory, in 2^20 bytes, for
+    num_generated_domains: The number of synthetic domains.
+    cache_megabytes: The budget for keeping tokens in memory, in 2^20 bytes, for
       each of training, validation and test clients.
 
   Returns:
@@ -110,13 +111,13 @@ def create_web_text_task(
 def load_clients(
   name: str, data_dir: str | None, *, num_generated_domains: int, seed: int
 ) -> tuple[datasets.ClientData, datasets.ClientData, datasets.ClientData]:
-  """Returns clients to train, to validate and to test, with arrays `text`.
+  """Returns (training, validation, test) clients with an array `text`.
 
   Args:
     name: The task's name.
-    data_dir: As in `create_web_text_task`, with those below.
-    num_generated_domains: Domains of the made-up pages.
-    seed: Decides them.
+    data_dir: See `create_web_text_task`.
+    num_generated_domains: The number of synthetic domains.
+    seed: The seed of the synthetic pages.
 
   Raises:
     errors.InputError: If the folder cannot be used.
@@ -150,19 +151,19 @@ def create_language_task(
 
   Args:
     name: The task's name.
-    train: Clients with an array `feature` of texts.
-    validation: Others.
-    test: Others still.
-    vocabulary: Makes tokens of the texts.
-    seed: Decides the initial weights.
-    model: As in `create_web_text_task`, with all below.
-    size: Of the transformer.
-    activation_dtype: Of the transformer.
-    sequence_length: Tokens of an example in training.
-    eval_sequence_length: Tokens of an example in evaluation.
-    cache_megabytes: Budget for keeping tokens, a set of clients.
-    feature: The array of texts.
-    made_up: As of `Task`.
+    train: The training clients, with an array `feature` of texts.
+    validation: The validation clients, with the same array.
+    test: The test clients, with the same array.
+    vocabulary: The vocabulary of the tokens.
+    seed: The seed of initial weights.
+    model: See `create_web_text_task`.
+    size: See `create_web_text_task`.
+    activation_dtype: See `create_web_text_task`.
+    sequence_length: The number of tokens per example in training.
+    eval_sequence_length: The number of tokens per example in evaluation.
+    cache_megabytes: See `create_web_text_task`.
+    feature: The name of the array of texts.
+    made_up: See `Task`.
 
   Returns:
     The task.
@@ -232,11 +233,11 @@ def load_vocabulary(
   path: str | os.PathLike[str] | datasets.Vocabulary,
   data_dir: str | None = None,
 ) -> datasets.Vocabulary:
-  """Reads a vocabulary; where there is none, the error says how to make one.
+  """Reads a vocabulary; the error for a missing file says how to make one.
 
   Args:
     path: The file, which may begin with ~, or a vocabulary, which is returned.
-    data_dir: The folder whose texts it is for.
+    data_dir: The folder of the texts that it is for.
 
   Raises:
     errors.InputError: If it cannot be read.
@@ -254,16 +255,16 @@ def load_vocabulary(
 
 
 class Texts:
-  """The texts of clients, client by client, as often as they are asked for."""
+  """The texts of clients, client by client, for repeated iteration."""
 
   def __init__(
     self, clients: datasets.ClientData, *, feature: str = 'text'
   ) -> None:
-    """Reads nothing yet.
+    """Stores the arguments; reads nothing yet.
 
     Args:
       clients: Clients with an array `feature` of texts.
-      feature: The array.
+      feature: The name of the array.
     """
     self._clients = clients
     self._feature = feature
@@ -298,7 +299,7 @@ def _create_model(
 def _generate_pages(
   name: str, num_domains: int, seed: int
 ) -> tuple[datasets.ClientData, datasets.ClientData, datasets.ClientData]:
-  """Returns made-up domains to train, to validate and to test."""
+  """Returns synthetic (training, validation, test) domains."""
   pages = generated_pages.PageGenerator(
     num_domains=num_domains,
     seed=seed,

@@ -3,7 +3,7 @@
 """RoBERTa as a classifier of texts (Liu et al. 2019, arXiv:1907.11692).
 
 The model is TFRobertaForSequenceClassification of the transformers library,
-from a checkpoint in a local folder, or small and with random weights.
+from a checkpoint in a local folder, or of a chosen size with random weights.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Of random weights: 'tiny' is for CPUs, 'base' as large as roberta-base.
+# The sizes of models with random weights: 'tiny' is for CPUs, 'base' is the
+# size of roberta-base.
 ROBERTA_SIZES: Mapping[str, Mapping[str, int]] = {
   'tiny': dict(num_layers=2, num_heads=4, hidden_size=128),
   'small': dict(num_layers=4, num_heads=4, hidden_size=256),
@@ -32,9 +33,9 @@ ROBERTA_SIZES: Mapping[str, Mapping[str, int]] = {
 }
 
 _FEED_FORWARD_FACTOR = 4
-# Those that begin and end a text, and one between.
+# The tokens that begin and end a text, and one between.
 _LEAST_LENGTH = 3
-# What initial weights are cut off at, in deviations.
+# The bound of initial weights, in standard deviations.
 _LARGEST = 2.0
 
 
@@ -43,9 +44,9 @@ class Roberta:
   """A model and the tokens that it reads.
 
   Attributes:
-    tokens: Makes tokens of texts.
-    model: x int32 [batch, sequence_length], y int32 [batch].
-    tensor_names: Names of its trainable tensors, in their order.
+    tokens: The tokenizer.
+    model: The model of x int32 [batch, sequence_length] and y int32 [batch].
+    tensor_names: The names of its trainable tensors, in their order.
   """
 
   tokens: roberta_tokens.RobertaTokens
@@ -75,26 +76,28 @@ def create_roberta(
   """Creates a classifier of texts; nothing is ever downloaded.
 
   Args:
-    texts: What tokens are learned from; of no use with a checkpoint.
-    class_names: Of the classes 0, 1, ...
-    seed: Weights that are not a checkpoint's are a function of it.
-    sequence_length: Tokens of a text, those that begin and end it included.
-    vocabulary_size: Token ids of tokens that are learned, at most.
-    size: Of a model without checkpoint: tiny (2 layers of 128), small or base.
-    dropout: Share that is dropped in training, of all layers; None for the
-      checkpoint's own, or 0 without one.
+    texts: The texts that tokens are learned from; ignored with a checkpoint.
+    class_names: The names of the classes 0, 1, ...
+    seed: The seed of the weights that are not from a checkpoint.
+    sequence_length: The number of tokens per text, including those that begin
+      and end it.
+    vocabulary_size: The largest number of learned token ids.
+    size: The size of a model without checkpoint: tiny (2 layers of 128), small
+      or base.
+    dropout: The dropout rate of all layers in training; None for that of the
+      checkpoint, or 0 without one.
     checkpoint: A folder with config.json, model.safetensors or tf_model.h5, and
-      tokenizer.json, or vocab.json and merges.txt; it may begin with ~. A
-      classifier of other classes, or none, is replaced by one with random
-      weights. None for all weights at random and tokens learned from `texts`.
+      tokenizer.json, or vocab.json and merges.txt; it may begin with ~. If it
+      has no classifier of the same number of classes, that part gets random
+      weights. None for random weights and tokens learned from `texts`.
 
   Returns:
     A model with the metrics of `models.create_class_metric_fns`. Random weights
-    are drawn as the transformers library does, from another stream.
+    have the distribution of the transformers library, but another stream.
 
   Raises:
     errors.InputError: If an option is out of range, a text is not valid, or
-      the checkpoint is not there or cannot be used.
+      the checkpoint is missing or cannot be used.
   """
   models.check_class_names(class_names)
   checks.check_integer('sequence_length', sequence_length, _LEAST_LENGTH)
@@ -105,7 +108,7 @@ def create_roberta(
   if dropout is not None:
     checks.check_share('dropout', dropout)
   options = {
-    # What the library takes the number of classes from, if there are names.
+    # The library derives the number of classes from the names, if given.
     'id2label': dict(enumerate(class_names)),
     'label2id': {name: i for i, name in enumerate(class_names)},
   }
@@ -178,7 +181,7 @@ def _create_random(
   sequence_length: int,
   options: Mapping[str, Any],
 ) -> tf.keras.Model:
-  """Creates a model, with weights that are to be replaced."""
+  """Creates a model with weights that the caller replaces."""
   with roberta_checkpoint.quiet_transformers() as transformers:
     config = transformers.RobertaConfig(
       vocab_size=vocabulary_size,
@@ -187,7 +190,7 @@ def _create_random(
       hidden_size=hidden_size,
       intermediate_size=_FEED_FORWARD_FACTOR * hidden_size,
       max_position_embeddings=sequence_length + roberta_tokens.PADDING + 1,
-      # As in published files; the library's default is that of BERT.
+      # The value in published files; the library's default is that of BERT.
       layer_norm_eps=1e-5,
       type_vocab_size=1,
       **options,
@@ -200,7 +203,7 @@ def _create_random(
 def _draw(
   variable: tf.Variable, seed: int, number: int, deviation: float
 ) -> np.ndarray:
-  """Draws a weight as RoBERTa's begin: normal, none beyond two deviations."""
+  """Draws an initial weight of RoBERTa: normal, cut at two deviations."""
   kind = variable.name.rpartition('/')[-1].partition(':')[0]
   if kind in ('bias', 'beta', 'gamma'):
     return np.full(variable.shape, kind == 'gamma', np.float32)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""RoBERTa from a folder, without network, and without code from the folder."""
+"""RoBERTa from a local folder, without network access or code execution."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ import safetensors
 import tensorflow as tf
 
 _CONFIG = 'config.json'
-# Which may be absent; the library has defaults.
+# Any of these may be absent; the library has defaults.
 _SIZES = (
   'hidden_size',
   'intermediate_size',
@@ -32,17 +32,17 @@ _SIZES = (
 _SAFETENSORS = 'model.safetensors'
 _HDF5 = 'tf_model.h5'
 _PICKLES = ('pytorch_model.bin', 'pytorch_model.bin.index.json')
-# The first position of a token, after that of padding and one that is unused.
+# The first position of a token, after an unused one and that of padding.
 _FIRST_POSITION = roberta_tokens.PADDING + 1
-# Parts of the names of what a classifier has beyond the language model.
+# Part of the names of the classifier's weights, beyond the language model's.
 _HEAD = 'classifier'
 
 
 @contextlib.contextmanager
 def quiet_transformers() -> Iterator[Any]:
-  """Imports the transformers library, and keeps it from talking.
+  """Imports the transformers library and silences its logs.
 
-  The library takes seconds to import, which only those wait for who use it.
+  The import takes seconds, so it happens only when the library is used.
 
   Yields:
     The library.
@@ -52,7 +52,7 @@ def quiet_transformers() -> Iterator[Any]:
   log = transformers.utils.logging
   verbosity = log.get_verbosity()
   log.set_verbosity(log.CRITICAL)
-  # Keras takes seeds from it for weights that are replaced anyway.
+  # Keras draws seeds from this generator, for weights that are replaced anyway.
   state = random.getstate()
   try:
     yield transformers
@@ -70,11 +70,11 @@ def read_config(folder: pathlib.Path) -> dict[str, Any]:
   """Reads the config of a checkpoint.
 
   Args:
-    folder: A folder.
+    folder: The folder of the checkpoint.
 
   Raises:
-    errors.InputError: If there is no such folder, it is not of a RoBERTa, or
-      one of its sizes is no positive integer.
+    errors.InputError: If there is no such folder, it holds no RoBERTa, or one
+      of its sizes is not a positive integer.
   """
   if not folder.is_dir():
     raise errors.InputError(
@@ -95,20 +95,20 @@ def read_config(folder: pathlib.Path) -> dict[str, Any]:
 def load_checkpoint(
   folder: pathlib.Path, *, config: Mapping[str, Any], sequence_length: int
 ) -> tuple[tf.keras.Model, bool]:
-  """Loads a classifier, or a language model to make one of.
+  """Loads a classifier, or a language model that a head is added to.
 
   Args:
-    folder: With model.safetensors or tf_model.h5.
+    folder: The folder with model.safetensors or tf_model.h5.
     config: The config.
-    sequence_length: Tokens of a text.
+    sequence_length: The number of tokens per text.
 
   Returns:
-    A TFRobertaForSequenceClassification, and whether its head is the folder's:
-    a whole one, with as many classes.
+    A TFRobertaForSequenceClassification, and whether its head is from the
+    folder, which must then have a whole one with the same number of classes.
 
   Raises:
-    errors.InputError: If there is none, it cannot be read, lacks weights of the
-      language model, or is for shorter texts.
+    errors.InputError: If the weights are missing, cannot be read, lack a part
+      of the language model, or are for shorter texts.
   """
   longest = config.get('max_position_embeddings', 512) - _FIRST_POSITION
   if sequence_length > longest:
@@ -124,7 +124,7 @@ def load_checkpoint(
         folder / file,
         transformers.RobertaConfig.from_dict(dict(config)),
       )
-    # Of the many errors of three libraries on damaged files.
+    # Three libraries raise many kinds of errors on damaged files.
     except Exception as error:
       reason = (str(error).splitlines() or [''])[0].rstrip('.')
       raise errors.InputError(
@@ -150,13 +150,13 @@ def load_checkpoint(
 def _load(
   transformers: Any, path: pathlib.Path, config: Any
 ) -> tuple[tf.keras.Model, Mapping[str, Any]]:
-  """Returns a model, and what the library says about its weights."""
+  """Returns a model, and the library's report on its weights."""
   model_class = transformers.TFRobertaForSequenceClassification
   if path.name == _SAFETENSORS:
     with safetensors.safe_open(path, framework='tf') as archive:
       if (archive.metadata() or {}).get('format') != 'tf':
-        # The library's own way for files of PyTorch takes PyTorch, or another
-        # release of safetensors.
+        # For files of PyTorch, the library's own function requires PyTorch or
+        # another release of safetensors.
         # pylint: disable-next=g-import-not-at-top
         from transformers import modeling_tf_pytorch_utils
 

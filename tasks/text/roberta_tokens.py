@@ -18,17 +18,17 @@ from tokenizers import pre_tokenizers
 from tokenizers import processors
 from tokenizers import trainers
 
-# RoBERTa's model takes this id for padding, whatever a checkpoint says.
+# RoBERTa's model uses this id for padding, whatever a checkpoint says.
 PADDING = 1
 _BEGIN, _PAD, _END = '<s>', '<pad>', '</s>'
-# In the order of RoBERTa's ids; <mask> is the last one in published files.
+# In the order of RoBERTa's ids, except that published files have <mask> last.
 _SPECIAL_TOKENS = (_BEGIN, _PAD, _END, '<unk>', '<mask>')
-# What occurs once is no part of a language yet.
+# A pair that occurs only once says nothing about the language.
 _MIN_PAIR_COUNT = 2
 
 
 class RobertaTokens:
-  """Turns texts into token ids of one length."""
+  """A tokenizer of texts into token ids of one length."""
 
   def __init__(
     self, tokenizer: tokenizers.Tokenizer, *, sequence_length: int, source: str
@@ -36,14 +36,15 @@ class RobertaTokens:
     """Wraps a tokenizer, which must not be used elsewhere.
 
     Args:
-      tokenizer: Of the `tokenizers` library, with RoBERTa's special tokens.
-      sequence_length: Tokens of a text, at least 3, those that begin and end it
-        included.
-      source: What the tokenizer is of, for error messages.
+      tokenizer: A tokenizer of the `tokenizers` library, with RoBERTa's special
+        tokens.
+      sequence_length: The number of tokens per text, at least 3, including
+        those that begin and end it.
+      source: The origin of the tokenizer, for error messages.
 
     Raises:
-      errors.InputError: If a special token is missing, or is not where RoBERTa
-        has it.
+      errors.InputError: If a special token is missing, or padding has another
+        id than in RoBERTa.
     """
     ids = {token: tokenizer.token_to_id(token) for token in (_BEGIN, _END)}
     padding = tokenizer.token_to_id(_PAD)
@@ -60,7 +61,7 @@ class RobertaTokens:
     tokenizer.enable_padding(
       length=sequence_length, pad_id=PADDING, pad_token=_PAD
     )
-    # A text that says </s> does not end.
+    # The characters </s> in a text are no end token.
     tokenizer.encode_special_tokens = True
     self._tokenizer = tokenizer
     self._sequence_length = sequence_length
@@ -74,15 +75,15 @@ class RobertaTokens:
     """Returns the tokens of texts, int32 [texts, sequence_length].
 
     Args:
-      texts: Strings, or bytes of UTF-8. What is too long is cut off before the
-        token that ends a text; what is short is filled up with padding.
+      texts: The texts, strings or bytes of UTF-8. Long ones are truncated
+        before the end token; short ones are padded.
 
     Raises:
-      errors.InputError: If one is no valid text.
+      errors.InputError: If a text is invalid.
     """
     tokens = np.empty([len(texts), self._sequence_length], np.int32)
-    # One by one, since batches start threads, of which the library warns when
-    # a process forks.
+    # One by one, because batches start threads, and the library warns of these
+    # when a process forks.
     for row, text in zip(tokens, texts, strict=True):
       row[:] = self._tokenizer.encode(datasets.to_unicode(text)).ids
     return tokens
@@ -91,17 +92,17 @@ class RobertaTokens:
 def train_roberta_tokens(
   texts: Sequence[str | bytes], *, vocabulary_size: int, sequence_length: int
 ) -> RobertaTokens:
-  """Learns byte pairs; the same texts, in any order, give the same ones.
+  """Learns byte pairs; the order of the texts does not matter.
 
   Args:
-    texts: What to learn from.
+    texts: The texts.
     vocabulary_size: The number of token ids, special ones included; fewer if
       the texts do not hold as many.
-    sequence_length: As for `RobertaTokens`.
+    sequence_length: See `RobertaTokens`.
 
   Raises:
-    errors.InputError: If there is no text, one is not valid, or the size has no
-      room for the special tokens and all bytes.
+    errors.InputError: If there is no text, a text is invalid, or the size is
+      too small for the special tokens and all bytes.
   """
   alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
   least = len(_SPECIAL_TOKENS) + len(alphabet)
@@ -116,7 +117,7 @@ def train_roberta_tokens(
     )
   tokenizer = _with_bytes(tokenizers.Tokenizer(tokenizers.models.BPE()))
   tokenizer.train_from_iterator(
-    # Before the library wraps errors.
+    # Decoded here, because the library would wrap errors.
     [datasets.to_unicode(text) for text in texts],
     trainers.BpeTrainer(
       vocab_size=vocabulary_size,
@@ -137,11 +138,11 @@ def load_roberta_tokens(
   """Reads the tokenizer of a checkpoint.
 
   Args:
-    folder: With tokenizer.json, or vocab.json and merges.txt.
-    sequence_length: As for `RobertaTokens`.
+    folder: The folder with tokenizer.json, or vocab.json and merges.txt.
+    sequence_length: See `RobertaTokens`.
 
   Raises:
-    errors.InputError: If there is none, or it cannot be read.
+    errors.InputError: If the files are missing or cannot be read.
   """
   whole = folder / 'tokenizer.json'
   parts = [folder / 'vocab.json', folder / 'merges.txt']
@@ -169,7 +170,7 @@ def load_roberta_tokens(
 
 
 def _with_bytes(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
-  """Returns a tokenizer of bytes, which spaces are a part of, as GPT-2's."""
+  """Returns the tokenizer for bytes, with spaces in tokens as in GPT-2."""
   tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
   tokenizer.decoder = decoders.ByteLevel()
   return tokenizer

@@ -1,18 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Next characters of Shakespeare's plays, a client being a speaker.
+"""Next characters of Shakespeare's plays; each client is a speaker.
 
-Read through TFF's own loader (`tff.simulation.datasets.shakespeare`), whose
-cache is data_dir: the file shakespeare.sqlite there. TFF divides what a speaker
-says into an earlier part for training and a later one for testing.
+TFF's own loader (`tff.simulation.datasets.shakespeare`) reads the data from its
+cache, the file shakespeare.sqlite in data_dir. TFF divides each speaker's lines
+into an earlier part for training and a later one for testing.
 
-As in Wang et al. (2020, arXiv:2002.06440), clients are some of the speakers who
-say enough, and what is reported is the accuracy on their later parts. Such parts
-are clients here, whose ids begin with "test/". Validation clients are other
-speakers with all that they say.
+As in Wang et al. (2020, arXiv:2002.06440), clients are a sample of the speakers
+with enough text, and the reported accuracy is that on their later parts. Each
+later part is a test client with an id that begins with "test/". Validation
+clients are other speakers with all their lines.
 
-A text is what somebody says at once, with its beginning and its end. The
-characters are the 80 of LEAF's data, which is TFF's and the paper's.
+A text is one uninterrupted speech, with a begin and an end token. The 80
+characters are those of LEAF's data, which TFF and the paper use.
 """
 
 from collections.abc import Sequence
@@ -58,14 +58,14 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Draws the speakers, and decides the initial weights.
-    data_dir: Folder of shakespeare.sqlite; None for TFF's cache, ~/.tff.
-    num_clients: Speakers that train.
-    num_validation_clients: Speakers that are held out for validation.
-    min_characters: Whoever says fewer is left out.
-    sequence_length: Characters of an example.
-    embedding_size: Width of the model's embedding.
-    lstm_size: Units of the model's LSTM.
+    seed: The seed of the choice of speakers and of initial weights.
+    data_dir: The folder of shakespeare.sqlite; None for TFF's cache, ~/.tff.
+    num_clients: The number of training speakers.
+    num_validation_clients: The number of speakers held out for validation.
+    min_characters: The smallest number of characters of a speaker.
+    sequence_length: The number of characters per example.
+    embedding_size: The width of the model's embedding.
+    lstm_size: The number of units of the model's LSTM.
     download: Whether to download a missing file.
 
   Returns:
@@ -120,7 +120,7 @@ def create_task(
 def _draw_speakers(
   data: datasets.ClientData, number: int, min_characters: int, seed: int
 ) -> list[str]:
-  """Draws speakers of those who say enough."""
+  """Draws `number` speakers with at least `min_characters` characters."""
   found = [
     speaker
     for speaker in data.client_ids

@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Questions and answers of Stack Overflow, a client being an author.
+"""Questions and answers of Stack Overflow; each client is an author.
 
-Read through TFF's own loader (`tff.simulation.datasets.stackoverflow`), whose
-cache is data_dir: the file stackoverflow.sqlite there. TFF's split is by time:
-train holds what was written before 2018, test what was written later, some of
-it by the same authors; authors of heldout are in neither. So training clients
-are TFF's train authors, validation clients its heldout ones, and test clients
-its test authors, whose ids here begin with "test/".
+TFF's own loader (`tff.simulation.datasets.stackoverflow`) reads the data from
+its cache, the file stackoverflow.sqlite in data_dir. TFF splits texts by time:
+train holds texts from before 2018, test holds later texts, some by the same
+authors. The authors of heldout are in neither. So training clients are TFF's
+train authors, validation clients its heldout ones, and test clients its test
+authors, with ids that begin with "test/" here.
 
 Texts are words in lower case between spaces, as TFF publishes them.
 """
@@ -22,7 +22,7 @@ import tensorflow_federated as tff
 
 NAME = 'stackoverflow'
 FILE_NAME = 'stackoverflow.sqlite'
-# The array of texts.
+# The name of the array of texts.
 FEATURE = 'tokens'
 _TEST_PREFIX = 'test/'
 
@@ -45,21 +45,22 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the initial weights.
-    data_dir: Folder of stackoverflow.sqlite; None for TFF's cache, ~/.tff.
-    vocabulary: A file of launch.train_tokenizer, such as that of the corpus a
-      model was trained on, or what was read from one; None for the most
-      frequent words of training clients.
-    vocabulary_size: Of the most frequent words, special tokens included.
-    vocabulary_clients: How many training clients, the first by their ids, they
-      are counted over; 0 for all.
+    seed: The seed of initial weights.
+    data_dir: The folder of stackoverflow.sqlite; None for TFF's cache, ~/.tff.
+    vocabulary: A file of launch.train_tokenizer, such as that of a model's
+      training corpus, or a vocabulary read from one; None for the most frequent
+      words of training clients.
+    vocabulary_size: The number of these words, special tokens included.
+    vocabulary_clients: The number of training clients, the first by their ids,
+      that words are counted over; 0 for all.
     model: rnn (TFF's LSTM) or transformer.
-    size: Of the transformer: tiny, 6x384 or 12x768.
-    activation_dtype: Of the transformer: float32 or bfloat16.
-    sequence_length: Tokens of an example in training.
-    eval_sequence_length: Tokens of an example in evaluation and
+    size: The size of the transformer: tiny, 6x384 or 12x768.
+    activation_dtype: The dtype of the transformer's activations: float32 or
+      bfloat16.
+    sequence_length: The number of tokens per example in training.
+    eval_sequence_length: The number of tokens per example in evaluation and
       personalisation.
-    cache_megabytes: Budget for keeping tokens in memory, in 2^20 bytes, for
+    cache_megabytes: The budget for keeping tokens in memory, in 2^20 bytes, for
       each of training, validation and test clients.
     download: Whether to download a missing file.
 
@@ -104,7 +105,7 @@ def load_clients(
   """Returns TFF's splits train, heldout and test: clients with `FEATURE`.
 
   Args:
-    data_dir: As in `create_task`.
+    data_dir: See `create_task`.
     download: Whether to download a missing file.
 
   Raises:

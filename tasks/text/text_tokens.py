@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From texts to token ids of one length, for classifiers of texts."""
+"""Conversion of texts to token ids of one length, for text classifiers."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ def train_word_pieces(texts: Sequence[str], size: int) -> datasets.Vocabulary:
   """Trains a vocabulary of word pieces in lower case.
 
   Args:
-    texts: What to learn from; their order does not matter.
+    texts: The texts; their order does not matter.
     size: The number of token ids, special ones included; fewer if the texts do
       not hold as many.
 
   Raises:
-    errors.InputError: If there is no text, or `size` has no room for single
+    errors.InputError: If there is no text, or `size` is too small for single
       characters.
   """
   return datasets.train_vocabulary(
@@ -35,9 +35,9 @@ def tokenize(
   """Returns the first tokens of each text, int32 [texts, sequence_length].
 
   Args:
-    vocabulary: Makes tokens of the texts.
-    texts: The texts; what is after `sequence_length` tokens is left out.
-    sequence_length: Tokens of a text; shorter ones are filled up with padding.
+    vocabulary: The vocabulary of the tokens.
+    texts: The texts; each is truncated after `sequence_length` tokens.
+    sequence_length: The number of tokens per text; shorter ones are padded.
   """
   tokens = np.full(
     (len(texts), sequence_length), vocabulary.special_tokens.pad, np.int32
