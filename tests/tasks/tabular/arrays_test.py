@@ -132,7 +132,7 @@ class ArraysTest(temporary_folders.TestCase):
       self._create()
     for i in range(3):
       self._save(f'c{i}', np.ones([2, 3]), np.ones([2]))
-    (self._folder / 'a.npz').unlink()
+    (self.folder / 'a.npz').unlink()
     with self.assertRaisesRegex(errors.InputError, 'num_classes .* got 3 with'):
       self._create(num_classes=3)
     for i in range(3):
@@ -185,7 +185,7 @@ class ArraysTest(temporary_folders.TestCase):
       self.assertEqual(task.metric, 'accuracy')
       _, y = task.train.load_client(task.train.client_ids[0])
       np.testing.assert_array_equal(y, [0, 1, 2])
-      self._assert_runs(task)
+      usable_tasks.check(task)
 
   def test_labels_between_classes(self):
     self._save_labels(*[np.array([0.0, 1.5])] * 5)
@@ -198,7 +198,7 @@ class ArraysTest(temporary_folders.TestCase):
     task = self._create(kind='classification', num_classes=2)
     self.assertRegex(task.description, r'\(520 in the 260 looked at\)')
     bad = task.train.client_ids[1]
-    np.savez(self._folder / f'{bad}.npz', x=np.ones([2, 2]), y=[0, 1.5])
+    np.savez(self.folder / f'{bad}.npz', x=np.ones([2, 2]), y=[0, 1.5])
     with self.assertRaisesRegex(errors.InputError, f'{bad}.*one class per'):
       task.train.load_client(bad)
 
